@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readConfig } from './config.ts'
+import { StartError } from './start-error.ts'
+
+const refusal = (env: NodeJS.ProcessEnv): string => {
+  try {
+    readConfig(env)
+  } catch (error) {
+    assert.ok(error instanceof StartError)
+    return error.message
+  }
+  return assert.fail('nothing was refused')
+}
+
+test('without any setting Sluice listens on this machine alone and is invite-only', () => {
+  const config = readConfig({})
+  assert.partialDeepStrictEqual(config, {
+    port: 8080,
+    host: '127.0.0.1',
+    databaseUrl: [],
+    trustProxy: [],
+    signUp: 'invite',
+    role: 'all',
+    pricePerPerson: '0.05',
+    welcomeCredit: '10.00',
+    allowPrivateTargets: false,
+  })
+  assert.equal(config.baseUrl, undefined)
+  assert.ok(Object.isFrozen(config))
+})
+
+test('an empty variable counts as unset', () => {
+  assert.deepEqual(readConfig({ PORT: '', BASE_URL: ' ', DATABASE_URL: '' }), readConfig({}))
+})
+
+test('lists are split, a comma inside a password is not', () => {
+  const config = readConfig({
+    DATABASE_URL: 'postgres://u:a,b@one/d, postgresql://two/d',
+    TRUST_PROXY: '127.0.0.1, 10.0.0.0/8,fd00::/8',
+  })
+  assert.deepEqual(config.databaseUrl, ['postgres://u:a,b@one/d', 'postgresql://two/d'])
+  assert.deepEqual(config.trustProxy, ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'])
+})
+
+test('addresses come back without a trailing slash', () => {
+  const config = readConfig({ BASE_URL: 'https://Track.Example.com:443/', TELEGRAM_API_ROOT: 'http://127.0.0.1:1/x/' })
+  assert.equal(config.baseUrl, 'https://track.example.com')
+  assert.equal(config.telegramApiRoot, 'http://127.0.0.1:1/x')
+})
+
+test('each wrong value is refused with its name, itself and what is allowed, all in one line', () => {
+  const wrong: NodeJS.ProcessEnv = {
+    PORT: '65536',
+    HOST: 'a b',
+    BASE_URL: 'https://example.com/path',
+    SIGN_UP: 'closed',
+    ROLE: 'worker',
+    TRUST_PROXY: '10.0.0.0/33',
+    GEOIP_DB_PATH: '/no/such/file.mmdb',
+    GEOIP_COUNTRY_HEADER: 'a header',
+    PRICE_PER_PERSON: '-1',
+    WELCOME_CREDIT: '1e3',
+    ALLOW_PRIVATE_TARGETS: 'yes',
+    META_GRAPH_BASE: 'graph.facebook.com',
+    LOG_LEVEL: 'loud',
+  }
+  for (const [name, value] of Object.entries(wrong)) {
+    const message = refusal({ [name]: value })
+    assert.ok(message.startsWith(`${name} is ${JSON.stringify(value)}, allowed is `), message)
+    assert.doesNotMatch(message, /\n/)
+  }
+  assert.match(refusal({ PORT: 'x', ROLE: 'y' }), /^PORT is "x", .*; ROLE is "y", /)
+})
+
+test('a wrong secret is refused without being shown', () => {
+  const secrets = {
+    SECRET: 'short',
+    DATABASE_URL: 'mysql://root:hidden@x',
+    REDIS_URL: 'hidden',
+    SMTP_URL: 'https://hidden',
+  }
+  for (const [name, value] of Object.entries(secrets)) {
+    const message = refusal({ [name]: value })
+    assert.ok(message.startsWith(`${name} is wrong, allowed is `), message)
+    assert.ok(!message.includes(value) && !message.includes('hidden'), message)
+  }
+})

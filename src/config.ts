@@ -1,0 +1,169 @@
+// The settings of one Sluice process: the environment, parsed once into one frozen object. An empty variable counts as
+// unset. Nothing else in the project reads `process.env` for a setting.
+import { accessSync, constants } from 'node:fs'
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import * as z from 'zod'
+import { StartError } from './start-error.ts'
+
+/** One setting: what it may be, in words for the person who set it wrong, and whether its value may be shown to them. */
+type Setting<T extends z.ZodType = z.ZodType> = { schema: T; allowed: string; secret?: boolean }
+
+const setting = <T extends z.ZodType>(schema: T, allowed: string, secret = false): Setting<T> => ({
+  schema,
+  allowed,
+  secret,
+})
+
+const isUrl = (value: string, ...protocols: string[]): boolean => {
+  const url = URL.parse(value)
+  return url !== null && protocols.includes(url.protocol) && url.hostname !== ''
+}
+
+const isPlainOrigin = (value: string): boolean => {
+  const url = URL.parse(value)
+  return url !== null && url.href === `${url.origin}/` && isUrl(value, 'http:', 'https:')
+}
+
+const isReadable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const isNetwork = (value: string): boolean => {
+  const [address = '', bits, ...rest] = value.split('/')
+  const family = isIP(address)
+  if (family === 0 || rest.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+}
+
+const commas = (value: string): string[] =>
+  value
+    .split(',')
+    .map(part => part.trim())
+    .filter(part => part !== '')
+
+/** A password may hold a comma, so only a comma before the next scheme separates two nodes. */
+const nodes = (value: string): string[] => value.split(/,\s*(?=postgres(?:ql)?:\/\/)/)
+
+const port = z
+  .string()
+  .regex(/^\d{1,5}$/)
+  .transform(Number)
+  .refine(value => value <= 65535)
+const origin = z
+  .string()
+  .refine(isPlainOrigin)
+  .transform(value => new URL(value).origin)
+const http = z
+  .string()
+  .refine(value => isUrl(value, 'http:', 'https:'))
+  .transform(value => value.replace(/\/+$/, ''))
+const money = z.string().regex(/^\d{1,7}(\.\d{1,6})?$/)
+const isRedis = (value: string): boolean => isUrl(value, 'redis:', 'rediss:') || /^(unix:\/\/)?\/./.test(value)
+
+const aHttpAddress = 'an address that begins with http:// or https://'
+const anAmount = 'an amount in USD such as 0.05: up to 7 digits, then up to 6 decimals'
+
+const settings = {
+  PORT: setting(port.default(8080), 'a whole number from 0 to 65535 (0 takes any free port)'),
+  HOST: setting(
+    z.string().regex(/^\S+$/).default('127.0.0.1'),
+    'an address of this machine, or 0.0.0.0 for all of them',
+  ),
+  BASE_URL: setting(origin.optional(), 'the public address without a path, such as https://track.example.com'),
+  DATA_DIR: setting(
+    z
+      .string()
+      .default('./data')
+      .transform(path => resolve(path)),
+    'a folder',
+  ),
+  DATABASE_URL: setting(
+    z
+      .string()
+      .transform(nodes)
+      .refine(list => list.every(node => /^postgres(ql)?:\/\/./.test(node)))
+      .default([]),
+    'postgres://user:password@host:5432/database, or several of them separated by commas',
+    true,
+  ),
+  REDIS_URL: setting(
+    z.string().refine(isRedis).optional(),
+    'redis://host:6379, rediss://host:6379 or the path of a socket',
+    true,
+  ),
+  SIGN_UP: setting(z.enum(['invite', 'open']).default('invite'), 'invite or open'),
+  SECRET: setting(z.string().min(16).optional(), 'at least 16 characters', true),
+  ROLE: setting(z.enum(['all', 'serve', 'work']).default('all'), 'all, serve or work'),
+  TRUST_PROXY: setting(
+    z
+      .string()
+      .transform(commas)
+      .refine(list => list.every(isNetwork))
+      .default([]),
+    'the addresses of your own proxies, such as 127.0.0.1 or 10.0.0.0/8, separated by commas',
+  ),
+  GEOIP_DB_PATH: setting(z.string().refine(isReadable).optional(), 'the path of an .mmdb file that can be read'),
+  GEOIP_COUNTRY_HEADER: setting(
+    z
+      .string()
+      .regex(/^[\w-]+$/)
+      .toLowerCase()
+      .optional(),
+    'the name of a header, such as CF-IPCountry',
+  ),
+  SMTP_URL: setting(
+    z
+      .string()
+      .refine(value => isUrl(value, 'smtp:', 'smtps:'))
+      .optional(),
+    'smtp://user:password@host:587 or smtps://…',
+    true,
+  ),
+  PRICE_PER_PERSON: setting(money.default('0.05'), anAmount),
+  WELCOME_CREDIT: setting(money.default('10.00'), anAmount),
+  ALLOW_PRIVATE_TARGETS: setting(z.stringbool({ truthy: ['true'], falsy: ['false'] }).default(false), 'true or false'),
+  META_GRAPH_BASE: setting(http.default('https://graph.facebook.com'), aHttpAddress),
+  TIKTOK_API_BASE: setting(http.default('https://business-api.tiktok.com'), aHttpAddress),
+  GOOGLE_DM_BASE: setting(http.default('https://datamanager.googleapis.com'), aHttpAddress),
+  GOOGLE_TOKEN_URL: setting(http.default('https://oauth2.googleapis.com/token'), aHttpAddress),
+  TELEGRAM_API_ROOT: setting(http.default('https://api.telegram.org'), aHttpAddress),
+  LOG_LEVEL: setting(
+    z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+    'fatal, error, warn, info, debug, trace or silent',
+  ),
+}
+
+type Settings = typeof settings
+type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}`
+  ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}`
+  : Lowercase<S>
+
+/** Every setting under the camelCase form of its variable's name (`BASE_URL` → `baseUrl`), defaults filled in. */
+export type Config = Readonly<{ [K in keyof Settings as CamelCase<K>]: z.output<Settings[K]['schema']> }>
+
+const camelCase = (name: string): string =>
+  name.toLowerCase().replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+/**
+ * Reads all settings. `dataDir` comes back absolute, `databaseUrl` and `trustProxy` as lists (empty when unset), amounts
+ * as decimal strings, addresses without a trailing slash.
+ * @throws StartError naming each wrong setting, what it is and what is allowed, in one line.
+ */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const wrong: string[] = []
+  const values = Object.entries(settings).map(([name, { schema, allowed, secret }]: [string, Setting]) => {
+    const given = env[name]?.trim()
+    const read = schema.safeParse(given === '' ? undefined : given)
+    if (!read.success) wrong.push(`${name} is ${secret ? 'wrong' : JSON.stringify(given)}, allowed is ${allowed}`)
+    return [camelCase(name), read.data]
+  })
+  if (wrong.length > 0) throw new StartError(wrong.join('; '))
+  // The mapped type and the loop name the same keys, which the compiler cannot follow through Object.fromEntries.
+  return Object.freeze(Object.fromEntries(values)) as Config
+}

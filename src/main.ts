@@ -1,0 +1,11 @@
+// `node src/main.ts` serves; `node src/main.ts migrate` brings the database up to date and ends.
+const [major = 0] = process.versions.node.split('.').map(Number)
+if (major < 24) {
+  console.error(`Sluice needs Node 24 or newer, this is ${process.versions.node}: use "npm start" after "npm ci"`)
+  process.exit(1)
+}
+// Imported behind the check: an older Node would stop at the first newer word, with a message that helps nobody.
+const { run } = await import('./start.ts')
+await run(process.argv[2])
+// Whatever is still open by now had its time.
+process.exit()

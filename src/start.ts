@@ -1,0 +1,95 @@
+// From the environment to an open house, and back in order. One process; what it needs is opened one after another and
+// closed in reverse, whatever ends it.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { type Config, readConfig } from './config.ts'
+import { buildDashboard } from './dashboard.ts'
+import { connect } from './db/connect.ts'
+import { migrateNodes, openNodes } from './db/nodes.ts'
+import { openHouse } from './house.ts'
+import { openLog } from './log.ts'
+import { StartError } from './start-error.ts'
+
+/** How long requests that have begun may take to end. */
+const DRAIN = 10_000
+/** npm passes on what the terminal has already sent to the whole group, so two signals at once are one wish. */
+const SAME_WISH = 1000
+
+/** Runs the whole process, serving unless `command` is `migrate`, until it is asked to end. Sets the exit code. */
+export async function run(command: string | undefined): Promise<void> {
+  await using open = new AsyncDisposableStack()
+  try {
+    if (command !== undefined && command !== 'migrate') {
+      throw new StartError(`there is no command ${JSON.stringify(command)}: it is migrate, or nothing to serve`)
+    }
+    const config = readConfig(process.env)
+    const log = openLog(config.logLevel)
+    const asked = listenForTheEnd(log)
+    await (command === 'migrate' ? migrateOnly(config, log, open) : serve(config, log, open, asked))
+  } catch (error) {
+    process.exitCode = 1
+    const oneLine =
+      error instanceof StartError ? `Sluice cannot start: ${error.message.replace(/\s*\n\s*/g, ' ')}` : error
+    console.error(oneLine)
+  }
+}
+
+async function migrateOnly(config: Config, log: Logger, open: AsyncDisposableStack): Promise<void> {
+  const nodes = await openNodes(config, log)
+  open.defer(() => nodes.close())
+  const applied = await migrateNodes(nodes)
+  console.log(applied.length === 0 ? 'The database is up to date.' : `Applied ${applied.join(', ')}.`)
+}
+
+async function serve(config: Config, log: Logger, open: AsyncDisposableStack, asked: Promise<void>): Promise<void> {
+  const built = config.role === 'work' ? undefined : buildDashboard(log)
+  // Awaited below, beside the opening of the database; until then its failure must not count as unheard.
+  built?.catch(() => {})
+  const nodes = await openNodes(config, log)
+  open.defer(() => nodes.close())
+  const applied = await migrateNodes(nodes)
+  if (applied.length > 0) log.info({ applied }, 'the database was migrated')
+  await built
+  const database = connect(nodes.addresses, { log })
+  open.defer(() => within(DRAIN, database.close()))
+  const house = await openHouse(config, database, log)
+  open.defer(() => within(DRAIN, house.close()))
+  const address = await house.listen().catch(error => {
+    throw explainListening(error, config)
+  })
+  console.log(`Sluice is open at ${config.baseUrl ?? address.replace('127.0.0.1', 'localhost')}`)
+  await asked
+  log.info('closing')
+}
+
+/** Resolves at the first SIGTERM or SIGINT; a second one later on ends the process as it is. */
+function listenForTheEnd(log: Logger): Promise<void> {
+  const fail = (error: unknown) => {
+    log.fatal({ err: error }, 'an error that nothing caught')
+    process.exit(1)
+  }
+  process.on('uncaughtException', fail).on('unhandledRejection', fail)
+  return new Promise(resolve => {
+    let first: number | undefined
+    const end = () => {
+      first ??= performance.now()
+      if (performance.now() - first > SAME_WISH) process.exit(1)
+      resolve()
+    }
+    process.on('SIGTERM', end).on('SIGINT', end)
+  })
+}
+
+const within = async (limit: number, work: Promise<unknown>): Promise<void> => {
+  await Promise.race([work, sleep(limit, undefined, { ref: false })])
+}
+
+function explainListening(error: unknown, { port, host }: Config): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'EADDRINUSE')
+    return new StartError(`port ${port} of ${host} is taken: stop who uses it, or set PORT to another`)
+  if (code === 'EACCES') return new StartError(`this user may not open port ${port}: set PORT to one above 1023`)
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return new StartError(`HOST ${host} is no address of this machine`)
+  return error
+}

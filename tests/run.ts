@@ -1,0 +1,78 @@
+// `npm test [part of a path…] [--all]`: every test on a real PostgreSQL, then the dashboard in a real browser. The last line
+// says how many passed and failed. `--all` adds the long suites (SLUICE_TEST_ALL=1).
+import { once } from 'node:events'
+import { globSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
+import { runBrowserTests } from './support/browser-tests.ts'
+import { CLUSTER, connectionTo, reach, startKeeper } from './support/database.ts'
+import { findProgram, requirePrograms } from './support/programs.ts'
+import { ensureTemplate } from './support/template.ts'
+
+/** How many tests did what. */
+export type Counts = { passed: number; failed: number; skipped: number }
+
+const ROOT = join(import.meta.dirname, '..')
+const SHORT_LIMIT = 5 * 60_000
+const LONG_LIMIT = 60 * 60_000
+
+const flags = process.argv.slice(2).filter(argument => argument.startsWith('--'))
+const filters = process.argv.slice(2).filter(argument => !argument.startsWith('--'))
+const all = flags.includes('--all')
+
+const select = (...patterns: string[]): string[] =>
+  globSync(patterns, { cwd: ROOT })
+    .filter(file => filters.length === 0 || filters.some(filter => file.includes(filter.replace(/^\.\//, ''))))
+    .sort()
+
+async function runNodeTests(files: string[]): Promise<Counts> {
+  const counts = { passed: 0, failed: 0, skipped: 0 }
+  if (files.length === 0) return counts
+  const events = run({ cwd: ROOT, files, concurrency: 2, timeout: all ? LONG_LIMIT : SHORT_LIMIT })
+  events.on('test:summary', ({ file, counts: summed }) => {
+    if (file !== undefined) return
+    counts.passed = summed.passed
+    counts.failed = summed.tests - summed.passed - summed.skipped - summed.todo
+    counts.skipped = summed.skipped + summed.todo
+  })
+  for await (const text of events.compose(new spec())) process.stdout.write(text)
+  return counts
+}
+
+async function main(): Promise<Counts> {
+  const files = select('src/**/*.test.ts', 'tests/**/*.test.ts', 'demo/*.test.ts', 'bench/*.test.ts')
+  const browserFiles = select('tests/browser/*.spec.ts')
+  requirePrograms(browserFiles.length > 0 ? ['redis-server', 'chromium'] : ['redis-server'])
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-run-'))
+  const keeper = startKeeper(folder, '--remove')
+  keeper.ref()
+  const ended = once(keeper, 'exit')
+  const stop = () => keeper.kill('SIGTERM')
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop() && process.exit(1))
+  // Kept for the whole run: a server without guests would end itself.
+  const client = await reach(folder, () => keeper)
+  try {
+    await ensureTemplate(client, connectionTo(folder))
+    process.env[CLUSTER] = folder
+    process.env['NODE_COMPILE_CACHE'] ??= join(ROOT, 'node_modules/.cache/node-compile')
+    process.env['SLUICE_CHROMIUM'] ??= findProgram('chromium') ?? ''
+    if (all) process.env['SLUICE_TEST_ALL'] = '1'
+    const plain = await runNodeTests(files)
+    const browser = await runBrowserTests(browserFiles)
+    return {
+      passed: plain.passed + browser.passed,
+      failed: plain.failed + browser.failed,
+      skipped: plain.skipped + browser.skipped,
+    }
+  } finally {
+    await client.end()
+    stop()
+    await ended
+  }
+}
+
+const { passed, failed, skipped } = await main()
+process.exitCode = failed > 0 || passed === 0 ? 1 : 0
+console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
