@@ -1,0 +1,27 @@
+// One Sluice per data folder: of two that share an embedded server, the first to stop would take the other's away.
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+
+/** Held as long as its connection lives; the system closes that with the process, however it ends. */
+export type Claim = { lost: Promise<void>; drop(): void }
+
+/** Any number that nothing else locks in this server. */
+const LOCK = 7_583_001
+/** A holder that was killed is gone when the server has read the end of its connection. */
+const PATIENCE = 3000
+
+/** Claims the server, or answers undefined when another process keeps it. Rejects when the server goes away. */
+export async function claim(connection: pg.ClientConfig): Promise<Claim | undefined> {
+  const client = new pg.Client({ ...connection, application_name: 'sluice claim', connectionTimeoutMillis: 2000 })
+  const lost = new Promise<void>(resolve => client.once('end', resolve))
+  client.on('error', () => {})
+  await client.connect()
+  const drop = () => void client.end().catch(() => {})
+  for (let waited = 0; waited <= PATIENCE; waited += 50) {
+    const { rows } = await client.query<{ got: boolean }>('select pg_try_advisory_lock($1) as got', [LOCK])
+    if (rows[0]?.got) return { lost, drop }
+    await sleep(50)
+  }
+  drop()
+  return undefined
+}

@@ -1,0 +1,150 @@
+// The connections of one process. Each kind of work has a pool of its own, so that none can starve another: a hundred
+// slow reports leave the door for conversions open. At most 37 connections in all; see `Database`.
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import type { Logger } from 'pino'
+import { Prepared } from './prepared.ts'
+import type { Tables } from './tables.ts'
+
+/** The pools of one process, by what they are for. Ids are text, times and amounts too: see `types` below. */
+export type Database = {
+  /** Plain reads and writes through the builder or the `sql` template. Up to 6 connections, a statement may take 5 s. */
+  kysely: Kysely<Tables>
+  /** Feed, reports and lists by SQL text. Up to 8 connections, a statement may take 5 s. */
+  reads: pg.Pool
+  /** Keys and grants at every call: up to 2 connections, pipelined, statements prepared by name. */
+  keys: pg.Pool
+  /** The batches of clicks: up to 3 connections, pipelined and prepared; gives up after 2 s for the journal's sake. */
+  clicks: pg.Pool
+  /** The transactions of conversions: up to 10 connections, pipelined and prepared; a transaction lives 4 s at most. */
+  intake: pg.Pool
+  /** Deliveries, folding and housekeeping: up to 4 connections, a statement may take 30 s. */
+  worker: pg.Pool
+  /** For better-auth alone, which compares Date objects: up to 4 connections with node-postgres's own parsers. */
+  auth: pg.Pool
+  /** A connection of the caller's own, for LISTEN; not pooled, its errors and its end are the caller's. */
+  dedicated(): pg.Client
+  /** Waits for what is running, then closes every pool. */
+  close(): Promise<void>
+}
+
+const { builtins } = pg.types
+const TEXT_ARRAY = 1009
+/** Arrays of date, timestamp, timestamptz and numeric, which node-postgres would turn into Date objects and floats. */
+const arraysAsText = new Set([1182, 1115, 1185, 1231])
+const asText = new Set<number>([
+  builtins.TIMESTAMPTZ,
+  builtins.TIMESTAMP,
+  builtins.DATE,
+  builtins.NUMERIC,
+  builtins.INT8,
+])
+
+/** Parsers per pool, never global: with times as text for everyone, better-auth's sessions would never expire. */
+const getTypeParser = ((oid: number, format: 'text') => {
+  if (asText.has(oid)) return String
+  return pg.types.getTypeParser(arraysAsText.has(oid) ? TEXT_ARRAY : oid, format)
+}) as typeof pg.types.getTypeParser
+const types = { getTypeParser }
+
+type Limits = Pick<
+  pg.PoolConfig,
+  | 'max'
+  | 'min'
+  | 'statement_timeout'
+  | 'lock_timeout'
+  | 'query_timeout'
+  | 'idle_in_transaction_session_timeout'
+  | 'pipeline'
+  | 'types'
+>
+
+const pipelinedAndText = { pipeline: true, types }
+/** `query_timeout` is this process's own clock: it ends the wait for a database that hangs and can send no timeout. */
+const limits = {
+  kysely: { max: 6, types, statement_timeout: 5000, query_timeout: 8000 },
+  reads: { max: 8, types, statement_timeout: 5000, query_timeout: 8000 },
+  keys: { max: 2, min: 1, ...pipelinedAndText, statement_timeout: 2000, query_timeout: 3000 },
+  clicks: { max: 3, min: 1, ...pipelinedAndText, lock_timeout: 1000, statement_timeout: 2000, query_timeout: 2000 },
+  intake: { max: 10, min: 1, ...pipelinedAndText, lock_timeout: 2000, statement_timeout: 4000, query_timeout: 5000 },
+  worker: { max: 4, types, statement_timeout: 30_000, query_timeout: 35_000 },
+  auth: { max: 4, statement_timeout: 5000, query_timeout: 8000 },
+} satisfies Record<string, Limits>
+
+/** One node of the database: a connection string, or the settings the embedded server hands out. */
+export type Node = string | pg.ClientConfig
+
+/** The options of every session, added to those the operator may have put into the address. */
+function withSession(node: Node, application: string): pg.ClientConfig {
+  const session = '-c timezone=UTC'
+  const own = { application_name: application, keepAlive: true, connectionTimeoutMillis: 2000 }
+  if (typeof node !== 'string') return { ...own, ...node, options: [node.options ?? '', session].join(' ').trim() }
+  const [address = node, query = ''] = node.split('?', 2)
+  const parameters = new URLSearchParams(query)
+  const options = [parameters.get('options') ?? '', session].join(' ').trim()
+  parameters.delete('options')
+  // Spaces as %20: the driver's parser leaves the plus of a form's encoding as it is.
+  const rest = [...parameters, ['options', options]].map(pair => pair.map(encodeURIComponent).join('=')).join('&')
+  return { ...own, connectionString: `${address}?${rest}` }
+}
+
+/** A client class whose connections go to the nodes in turn; a pool knows one address only. */
+function clientFor(nodes: pg.ClientConfig[], Base: typeof pg.Client): typeof pg.Client {
+  let next = Math.floor(Math.random() * nodes.length)
+  return class extends Base {
+    constructor(config?: string | pg.ClientConfig) {
+      next = (next + 1) % nodes.length
+      super({ ...(typeof config === 'object' ? config : {}), ...nodes[next] })
+    }
+  }
+}
+
+/**
+ * Opens the pools; no connection is made until the first statement. `nodes` lists the machines that hold the same
+ * database, the first of them being the one for migrations; the pools use all.
+ */
+export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log: Logger; name?: string }): Database {
+  let closing = false
+  const open = (kind: keyof typeof limits): pg.Pool => {
+    const { pipeline = false, ...rest }: Limits = limits[kind]
+    const Client = clientFor(
+      nodes.map(node => withSession(node, `${name} ${kind}`)),
+      pipeline ? Prepared : pg.Client,
+    )
+    const pool = new pg.Pool({
+      idleTimeoutMillis: 60_000,
+      idle_in_transaction_session_timeout: 10_000,
+      pipeline,
+      ...rest,
+      Client,
+    })
+    // An idle client reports to the pool, a checked-out one only to itself; unheard, either would end the process.
+    pool.on('error', ({ message }) => {
+      if (!closing) log.warn({ pool: kind, reason: message }, 'a database connection was lost')
+    })
+    pool.on('connect', client => client.on('error', () => {}))
+    return pool
+  }
+  const pools = {
+    reads: open('reads'),
+    keys: open('keys'),
+    clicks: open('clicks'),
+    intake: open('intake'),
+    worker: open('worker'),
+    auth: open('auth'),
+  }
+  const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: open('kysely') }) })
+  const Dedicated = clientFor(
+    nodes.map(node => withSession(node, `${name} listen`)),
+    pg.Client,
+  )
+  return {
+    ...pools,
+    kysely,
+    dedicated: () => new Dedicated({ types }),
+    close: async () => {
+      closing = true
+      await Promise.all([...Object.values(pools).map(pool => pool.end()), kysely.destroy()])
+    },
+  }
+}

@@ -1,0 +1,145 @@
+// The embedded PostgreSQL: a real server on a socket in DATA_DIR/postgres, for one Sluice process at a time. It outlives
+// a `kill -9` of Sluice and is adopted by the next start.
+import { existsSync, openSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { StartError } from '../start-error.ts'
+import { type Claim, claim } from './claim.ts'
+import { checkVersion, createCluster, openFolder } from './cluster.ts'
+import { type Cluster, clearDead, findPostmaster, halt, launch } from './postmaster.ts'
+import { chooseOwner, findPrograms } from './programs.ts'
+
+/** A running server: how to reach it, and whether it was running already. `stop` ends it, even if it was. */
+export type Embedded = { connection: pg.ClientConfig; adopted: boolean; stop(): Promise<void> }
+
+/** `alone: false` shares the server with other processes and never ends one that it did not start (tests). */
+export type EmbeddedOptions = { dataDir: string; log: Logger; settings?: readonly string[]; alone?: boolean }
+
+/** For two cores and 1 to 4 GB. Given at each start, not in a file, so that a new version of Sluice can change them. */
+const SETTINGS = [
+  'listen_addresses=',
+  'unix_socket_permissions=0700',
+  'max_connections=100',
+  'shared_buffers=128MB',
+  'work_mem=8MB',
+  'maintenance_work_mem=128MB',
+  'effective_cache_size=1GB',
+  'wal_level=minimal',
+  'max_wal_senders=0',
+  'max_wal_size=2GB',
+  'min_wal_size=256MB',
+  'wal_compression=pglz',
+  'checkpoint_timeout=10min',
+  'random_page_cost=1.1',
+  'jit=off',
+  'io_workers=2',
+  'max_parallel_workers_per_gather=1',
+  'timezone=UTC',
+  // A client that was killed in the middle of a statement holds its locks only so long.
+  'client_connection_check_interval=500ms',
+  'idle_in_transaction_session_timeout=60s',
+  // The statements hold visitors' data, and their errors reach Sluice's own log.
+  'log_min_error_statement=panic',
+  'log_error_verbosity=terse',
+  'log_checkpoints=off',
+]
+
+/** The longest path of a socket that the system takes, in bytes. */
+const LONGEST_PATH = 107
+
+/**
+ * Starts the server of `dataDir`, making the cluster at the first start, or adopts the one that runs.
+ * @throws StartError when another Sluice uses the folder (whose server is left alone), the folder belongs to another user
+ *   or another version, or the server does not start.
+ */
+export async function startPostgres({ dataDir, log, settings = [], alone = true }: EmbeddedOptions): Promise<Embedded> {
+  const root = join(dataDir, 'postgres')
+  openFolder(dataDir, root)
+  const owner = chooseOwner(root)
+  const programs = findPrograms(owner)
+  if (!existsSync(join(root, 'PG_VERSION'))) await createCluster(root, owner, programs)
+  checkVersion(root, programs)
+  const cluster: Cluster = {
+    root,
+    owner,
+    programs,
+    log: join(dataDir, 'postgres.log'),
+    settings: [...SETTINGS, ...settings],
+  }
+  const connection: pg.ClientConfig = { host: reachable(root), port: 5432, user: 'sluice', database: 'postgres' }
+  const { adopted, held } = await bringUp(cluster, connection, alone)
+  if (!held) return { connection, adopted, stop: () => (adopted ? Promise.resolve() : halt(cluster)) }
+  const watched = watch(cluster, connection, held, log)
+  return {
+    connection,
+    adopted,
+    stop: async () => {
+      watched.end()
+      await halt(cluster)
+      await watched.ended
+      await halt(cluster)
+    },
+  }
+}
+
+/** A socket is bound by a short name inside the folder; whoever connects by a path that is too long goes by its handle. */
+function reachable(root: string): string {
+  if (Buffer.byteLength(join(root, '.s.PGSQL.5432')) <= LONGEST_PATH) return root
+  return `/proc/self/fd/${openSync(root, 'r')}`
+}
+
+type Up = { adopted: boolean; held: Claim | undefined }
+
+/** @throws as soon as it may when `over` is aborted, so that nothing is started behind a stop. */
+async function bringUp(cluster: Cluster, connection: pg.ClientConfig, alone: boolean, over?: AbortSignal): Promise<Up> {
+  let adopted = true
+  for (let refusals = 0; ; ) {
+    over?.throwIfAborted()
+    const running = findPostmaster(cluster)
+    if (!running) {
+      await clearDead(cluster, connection.host ?? cluster.root)
+      adopted = !(await launch(cluster))
+    } else if (running.ready && !alone) {
+      return { adopted, held: undefined }
+    } else if (running.ready) {
+      try {
+        const held = await claim(connection)
+        if (held) return { adopted, held }
+      } catch (error) {
+        // A server that its last user is stopping refuses or hangs up; when it is gone, it is started again.
+        if (++refusals > 500) throw error
+        await sleep(20)
+        continue
+      }
+      throw new StartError(
+        `another Sluice is running on ${dirname(cluster.root)}: stop it, or set DATA_DIR to another folder`,
+      )
+    } else {
+      await sleep(10)
+    }
+  }
+}
+
+/** Keeps the claim, and brings the server back when it ended by itself (out of memory, disk full, killed). */
+function watch(cluster: Cluster, connection: pg.ClientConfig, first: Claim, log: Logger) {
+  const over = new AbortController()
+  const regain = async (): Promise<Claim | undefined> => {
+    for (let pause = 100; !over.signal.aborted; pause = Math.min(pause * 2, 10_000)) {
+      try {
+        const { adopted, held } = await bringUp(cluster, connection, true, over.signal)
+        log.warn({ restarted: !adopted }, 'PostgreSQL had closed all connections; it is up again')
+        return held
+      } catch (error) {
+        if (!over.signal.aborted) log.error({ err: error }, 'PostgreSQL is down')
+        await sleep(pause, undefined, { signal: over.signal }).catch(() => {})
+      }
+    }
+    return undefined
+  }
+  const keep = async () => {
+    for (let held: Claim | undefined = first; held && !over.signal.aborted; held = await regain()) await held.lost
+  }
+  return { end: () => over.abort(), ended: keep() }
+}

@@ -1,0 +1,28 @@
+// What a failed statement means. Decided by SQLSTATE alone: a sharded database names no constraint and no table.
+import pg from 'pg'
+
+/** The five characters of PostgreSQL's own error code, or undefined for an error that did not come from the server. */
+export function sqlState(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined
+}
+
+/** No room for another connection, or the server is going down, coming up, or has dropped the session. */
+const unreachableStates = new Set(['53300', '57P01', '57P02', '57P03', '57P05', '25P03', '25P04'])
+
+/**
+ * True when the database did not answer: nobody listens, the connection broke, or the wait for it ended. Whether the
+ * statement took effect is then unknown. False for every answer that is about the statement itself.
+ */
+export function isUnreachable(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state !== undefined) return state.startsWith('08') || unreachableStates.has(state)
+  if (!(error instanceof Error)) return false
+  if ('code' in error && typeof error.code === 'string') return /^E[A-Z]+$/.test(error.code)
+  return /^connection |not queryable|timeout|end on the pool/i.test(error.message)
+}
+
+/** True when the same transaction may succeed if it is simply run again: serialization failure, deadlock, lost worker. */
+export function isRetryable(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === '40001' || state === '40P01' || state === '08006'
+}

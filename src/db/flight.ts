@@ -1,0 +1,162 @@
+// Several statements as one question: sent in one write, with a single Sync behind all of them, and answered in one piece. Against the
+// driver's pipeline, which ends each statement with a Sync of its own, this spares both sides a system call per statement.
+import { createHash } from 'node:crypto'
+import pg from 'pg'
+import type { Value } from './pipelined.ts'
+
+declare const row: unique symbol
+
+/** A statement with its parameters, and in its type the rows it answers with. */
+export type Question<Row = unknown> = { readonly text: string; readonly values: readonly Value[]; readonly [row]?: Row }
+
+/** States which rows a statement answers with; the texts are constants, so that each is planned once per connection. */
+export function ask<Row = never>(text: string, values: readonly Value[] = []): Question<Row> {
+  return { text, values }
+}
+
+type Questions = Readonly<Record<string, Question | undefined>>
+type Answers<Q> = {
+  [Name in keyof Q]: Q[Name] extends Question<infer Row> ? Row[] : Q[Name] extends undefined ? [] : RowsOf<Q[Name]>
+}
+type RowsOf<Q> = NonNullable<Q> extends Question<infer Row> ? Row[] : []
+
+/**
+ * Asks everything at once, in the order of the names, and answers the rows under the same names; what was left out answers none. After
+ * a statement that fails the server skips the rest, a `commit` among them.
+ * @param client of a pool with `pipeline: true`.
+ * @throws the error of the statement that failed, or of the connection.
+ */
+export function flight<const Q extends Questions>(client: pg.PoolClient, questions: Q): Promise<Answers<Q>> {
+  const asked = Object.entries(questions).filter((entry): entry is [string, Question] => entry[1] !== undefined)
+  return new Promise((resolve, reject) => {
+    const query = new Flight(
+      client,
+      asked.map(([, question]) => question),
+      (error, answers) => {
+        if (error) return reject(error)
+        const rows = new Map(asked.map(([name], at) => [name, answers?.[at] ?? []]))
+        // The names of the questions, which the compiler cannot follow through Object.fromEntries.
+        resolve(Object.fromEntries(Object.keys(questions).map(name => [name, rows.get(name) ?? []])) as Answers<Q>)
+      },
+    )
+    client.query(query)
+  })
+}
+
+type Column = { name: string; parse: (text: string) => unknown }
+type Row = Record<string, unknown>
+type Field = { name: string; dataTypeID: number }
+type Done = (error: Error | null, answers?: Row[][]) => void
+
+/** What each connection has prepared, and the columns its statements answer with. */
+const prepared = new WeakMap<pg.Connection, Map<string, Column[]>>()
+const names = new Map<string, string>()
+
+function nameOf(text: string): string {
+  const name = names.get(text) ?? `flight ${createHash('sha1').update(text).digest('base64url')}`
+  names.set(text, name)
+  return name
+}
+
+/** One entry in the driver's queue that speaks for many statements; the driver hands it their messages in order. */
+class Flight extends pg.Query {
+  /** The driver puts its own timer around it. */
+  callback: Done
+  readonly #client: pg.PoolClient
+  readonly #questions: readonly Question[]
+  readonly #answers: Row[][] = []
+  #known = new Map<string, Column[]>()
+  #columns: Column[] = []
+  #rows: Row[] = []
+
+  constructor(client: pg.PoolClient, questions: readonly Question[], done: Done) {
+    super({ text: '' })
+    this.#client = client
+    this.#questions = questions
+    this.callback = done
+  }
+
+  override submit = (connection: pg.Connection): void => {
+    this.#known = prepared.get(connection) ?? new Map()
+    prepared.set(connection, this.#known)
+    const { wire, sent } = gathering(connection)
+    for (const { text, values } of this.#questions) {
+      const name = nameOf(text)
+      const isKnown = this.#known.has(name)
+      if (!isKnown) {
+        // One that failed once may be there all the same; closing what is not there is no error.
+        wire.close({ type: 'S', name }, true)
+        wire.parse({ name, text, types: [] }, true)
+      }
+      wire.bind({ statement: name, values: values.map(written) } as pg.BindConfig, true)
+      if (!isKnown) wire.describe({ type: 'P', name: '' }, true)
+      wire.execute({}, true)
+    }
+    wire.sync()
+    connection.stream.write(Buffer.concat(sent))
+    this.#begin()
+  }
+
+  /** The columns of the statement whose answer comes next; described at its first time only. */
+  #begin(): void {
+    const next = this.#questions[this.#answers.length]
+    this.#columns = next === undefined ? [] : (this.#known.get(nameOf(next.text)) ?? [])
+    this.#rows = []
+  }
+
+  handleRowDescription({ fields }: { fields: Field[] }): void {
+    this.#columns = fields.map(({ name, dataTypeID }) => ({
+      name,
+      parse: this.#client.getTypeParser(dataTypeID, 'text'),
+    }))
+  }
+
+  handleDataRow({ fields }: { fields: (string | null)[] }): void {
+    const row: Row = {}
+    for (const [at, { name, parse }] of this.#columns.entries()) {
+      const text = fields[at]
+      row[name] = text === null || text === undefined ? null : parse(text)
+    }
+    this.#rows.push(row)
+  }
+
+  handleCommandComplete(): void {
+    const { text } = this.#questions[this.#answers.length] as Question
+    this.#known.set(nameOf(text), this.#columns)
+    this.#answers.push(this.#rows)
+    this.#begin()
+  }
+
+  handleReadyForQuery(): void {
+    this.callback(null, this.#answers)
+  }
+
+  handleError(error: Error): void {
+    this.callback(error)
+  }
+}
+
+/** The connection with its messages kept back: one write of one piece costs a third of handing them to the socket one by one. */
+function gathering(connection: pg.Connection): { wire: pg.Connection; sent: Uint8Array[] } {
+  const sent: Uint8Array[] = []
+  const stream = { writable: true, write: (message: Uint8Array) => sent.push(message) > 0 }
+  return { wire: Object.create(connection, { stream: { value: stream } }) as pg.Connection, sent }
+}
+
+/** A parameter as the server reads it in text form. */
+function written(value: Value): string | null {
+  if (value === null || typeof value === 'string') return value
+  if (typeof value === 'object') return writtenList(value as readonly Value[])
+  return String(value)
+}
+
+const PLAIN = /^[\w-]+$/
+
+function writtenList(list: readonly Value[]): string {
+  return `{${list.map(value => writtenElement(written(value))).join(',')}}`
+}
+
+function writtenElement(text: string | null): string {
+  if (text === null) return 'null'
+  return PLAIN.test(text) && text.toLowerCase() !== 'null' ? text : `"${text.replace(/["\\]/g, '\\$&')}"`
+}

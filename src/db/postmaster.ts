@@ -1,0 +1,143 @@
+// The running server of one cluster: found, started, cleaned up after, stopped. Everything is decided by what the system
+// says of its processes, so it also holds after a `kill -9` of Sluice, of the server, or of both.
+import { spawn } from 'node:child_process'
+import { chownSync, closeSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StartError } from '../start-error.ts'
+import type { Owner, Programs } from './programs.ts'
+
+/** A cluster on disk: its folder, where its log goes, and what its server is started with. */
+export type Cluster = { root: string; log: string; owner: Owner; programs: Programs; settings: readonly string[] }
+
+export type Postmaster = { pid: number; ready: boolean }
+
+const SOCKET = '.s.PGSQL.5432'
+const LARGEST_LOG = 10_000_000
+
+/** Part of the command line of every process of this cluster. The folder itself is meant, whatever path leads to it. */
+function markOf(root: string): string {
+  const { dev, ino } = statSync(root)
+  return `sluice-${dev}-${ino}`
+}
+
+/** Whether `pid` is a process of the cluster. A zombie is none, although `kill(pid, 0)` finds it. */
+function belongs(pid: number, mark: string): boolean {
+  try {
+    // Not /proc/<pid>/cwd: root in a container may not read it for another user's process.
+    return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8')) && commandLine(pid).includes(mark)
+  } catch {
+    return false
+  }
+}
+
+const commandLine = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+
+function exists(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code !== 'ESRCH'
+  }
+}
+
+const pidFile = (root: string): string[] => {
+  try {
+    return readFileSync(join(root, 'postmaster.pid'), 'utf8').split('\n')
+  } catch {
+    return []
+  }
+}
+
+/** The server that runs on the folder, or undefined. */
+export function findPostmaster({ root }: Cluster): Postmaster | undefined {
+  const [first, , , , , , , status] = pidFile(root)
+  const pid = Number(first)
+  return pid > 0 && belongs(pid, markOf(root)) ? { pid, ready: status?.trim() === 'ready' } : undefined
+}
+
+/** True when someone answers at the socket. It sees a server in another container, whose process cannot be seen. */
+const answers = (host: string): Promise<boolean> =>
+  new Promise(resolve => {
+    const socket = connect(join(host, SOCKET))
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+
+/**
+ * Makes the folder of a dead server startable: waits for the processes it left, and removes its marks where PostgreSQL
+ * would take a zombie, or a stranger with the same number, for a living server.
+ * @throws StartError when a server is alive that does not belong to this machine's processes.
+ */
+export async function clearDead({ root }: Cluster, host: string): Promise<void> {
+  if (await answers(host)) {
+    throw new StartError(
+      `${root} is in use by a PostgreSQL server that this process cannot see, perhaps in another container`,
+    )
+  }
+  const mark = markOf(root)
+  const orphans = () => readdirSync('/proc').some(name => /^\d+$/.test(name) && belongs(Number(name), mark))
+  for (let waited = 0; orphans() && waited < 5000; waited += 20) await sleep(20)
+  const pid = Number(pidFile(root)[0])
+  if (!(pid > 0) || !exists(pid) || belongs(pid, mark)) return
+  for (const name of ['postmaster.pid', SOCKET, `${SOCKET}.lock`]) rmSync(join(root, name), { force: true })
+}
+
+/**
+ * Starts the server and waits until it takes connections, however long it repairs what a crash left behind.
+ * Answers false when it ended because another server was there first.
+ * @throws StartError with the last words of its log.
+ */
+export async function launch(cluster: Cluster): Promise<boolean> {
+  const { root, log, owner, programs, settings } = cluster
+  const settled = [`cluster_name=${markOf(root)}`, ...settings].flatMap(setting => ['-c', setting])
+  const output = openLog(log, owner)
+  // The folder is entered as root, before the change of user, so the folders above it need no rights for that user.
+  const child = spawn(join(programs.bin, 'postgres'), ['-D', '/proc/self/cwd', '-k', '.', '-p', '5432', ...settled], {
+    ...owner,
+    cwd: root,
+    env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
+    stdio: ['ignore', output, output],
+    detached: true,
+  })
+  closeSync(output)
+  let ended: string | undefined
+  child.once('error', error => (ended = error.message)).once('exit', (code, signal) => (ended ??= `${signal ?? code}`))
+  child.unref()
+  for (;;) {
+    const running = findPostmaster(cluster)
+    if (running?.ready && running.pid === child.pid) return true
+    if (ended !== undefined && running !== undefined) return false
+    if (ended !== undefined) throw new StartError(`PostgreSQL did not start (${ended}): ${lastWords(log)}; see ${log}`)
+    await sleep(5)
+  }
+}
+
+function openLog(path: string, { uid, gid }: Owner): number {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (size > LARGEST_LOG) renameSync(path, `${path}.1`)
+  const file = openSync(path, 'a', 0o600)
+  if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid)
+  return file
+}
+
+const lastWords = (log: string): string =>
+  readFileSync(log, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .slice(-3)
+    .map(line => line.replace(/^.*?([A-Z]+: )/, '$1').trim())
+    .join(' ')
+
+/** Ends the server in order: open transactions are rolled back, then it writes everything down. */
+export async function halt(cluster: Cluster): Promise<void> {
+  const running = findPostmaster(cluster)
+  if (!running) return
+  const mark = markOf(cluster.root)
+  process.kill(running.pid, 'SIGINT')
+  for (let waited = 0; belongs(running.pid, mark); waited += 5) {
+    if (waited === 30_000) process.kill(running.pid, 'SIGQUIT')
+    await sleep(5)
+  }
+}

@@ -1,0 +1,37 @@
+// Named statements for node-postgres: a statement's text is parsed and planned once per connection, not at each call.
+import { createHash } from 'node:crypto'
+import pg from 'pg'
+
+/** Every connection keeps what it has prepared for its whole life, so texts that vary without end must not all be named. */
+const MOST_NAMES = 500
+const names = new Map<string, string>()
+
+function nameOf(text: string): string | undefined {
+  const known = names.get(text)
+  if (known !== undefined || names.size >= MOST_NAMES) return known
+  const name = createHash('sha1').update(text).digest('hex')
+  names.set(text, name)
+  return name
+}
+
+type AnyQuery = (config: unknown, values?: unknown, callback?: unknown) => unknown
+
+/**
+ * A client that sends every statement with parameters under a name made from its text. Statements without parameters,
+ * and objects that already carry their own settings, pass unchanged. Not for a pooler that shares connections between
+ * transactions (pgbouncer before 1.21).
+ */
+export class Prepared extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config)
+    // Assigned, not overridden: the declared overloads of `query` cannot be met by one signature.
+    const send: AnyQuery = super.query.bind(this)
+    const query: AnyQuery = (config, values, callback) => {
+      const name = typeof config === 'string' && Array.isArray(values) && values.length > 0 ? nameOf(config) : undefined
+      return name === undefined
+        ? send(config, values, callback)
+        : send({ name, text: config, values }, undefined, callback)
+    }
+    Object.defineProperty(this, 'query', { value: query })
+  }
+}

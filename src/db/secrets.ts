@@ -1,0 +1,96 @@
+/**
+ * What only this installation knows: SECRET (from the environment, else made once in DATA_DIR), whose fingerprint the database keeps
+ * so that another one is refused instead of leaving tokens unreadable; and the key of click ids, which lives in the database for
+ * ever (decision 1). Owns the table `installation`.
+ */
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Kysely } from 'kysely'
+import type { Config } from '../config.ts'
+import { StartError } from '../start-error.ts'
+import type { Tables } from './tables.ts'
+
+export type Secrets = {
+  /** Encrypts and authenticates text (AES-256-GCM); `open` gives it back or throws. */
+  seal(text: string): Buffer
+  open(sealed: Buffer): string
+  /** HMAC-SHA-256, 32 bytes; `purpose` keeps the uses apart. */
+  mac(purpose: string, text: string): Buffer
+  /** 16 bytes of AES-128 key for the click id's last 32 bits. */
+  readonly clickKey: Buffer
+}
+
+/** Opens the secrets of this installation. @throws StartError when SECRET is not the one the database was made with. */
+export async function openSecrets(config: Pick<Config, 'secret' | 'dataDir'>, db: Kysely<Tables>): Promise<Secrets> {
+  const secret = config.secret ?? secretOnDisk(config.dataDir)
+  const derive = (purpose: string, bytes: number) => Buffer.from(hkdfSync('sha256', secret, 'sluice', purpose, bytes))
+  const fingerprint = derive('fingerprint', 16).toString('hex')
+  if ((await keep(db, 'secret_fingerprint', fingerprint)) !== fingerprint)
+    throw new StartError(
+      'SECRET is not the one this database was made with: start with the same SECRET (or DATA_DIR/secret) as before',
+    )
+  const clickKey = Buffer.from(await keep(db, 'click_id_key', randomBytes(16).toString('hex')), 'hex')
+  const sealing = derive('seal', 32)
+  const macKeys = new Map<string, Buffer>()
+  const macKey = (purpose: string) => {
+    const key = macKeys.get(purpose) ?? derive(`mac ${purpose}`, 32)
+    macKeys.set(purpose, key)
+    return key
+  }
+  return {
+    seal: text => seal(sealing, text),
+    open: sealed => open(sealing, sealed),
+    mac: (purpose, text) => createHmac('sha256', macKey(purpose)).update(text).digest(),
+    clickKey,
+  }
+}
+
+/** Stores the value unless one is there; answers the one that counts. */
+async function keep(db: Kysely<Tables>, name: string, value: string): Promise<string> {
+  await db
+    .insertInto('installation')
+    .values({ name, value })
+    .onConflict(on => on.doNothing())
+    .execute()
+  const kept = await db.selectFrom('installation').select('value').where('name', '=', name).executeTakeFirstOrThrow()
+  return kept.value
+}
+
+function secretOnDisk(dataDir: string): string {
+  const path = join(dataDir, 'secret')
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      throw new StartError(`${path} cannot be read: ${(error as Error).message}`)
+  }
+  mkdirSync(dataDir, { recursive: true })
+  const fresh = `${path}.${process.pid}`
+  writeFileSync(fresh, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flush: true })
+  // A link never replaces: of two first starts at once the first one's secret stays.
+  try {
+    linkSync(fresh, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    unlinkSync(fresh)
+  }
+  return readFileSync(path, 'utf8').trim()
+}
+
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+function seal(key: Buffer, text: string): Buffer {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce)
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
+}
+
+function open(key: Buffer, sealed: Buffer): string {
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES))
+  decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+  return decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { chown, mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freshDatabase } from './support/database.ts'
+import { MAIN, postmasterOf, runSluice, type Sluice, startSluice } from './support/sluice.ts'
+
+const folders: string[] = []
+const running = new Set<Sluice>()
+const NOBODY = { uid: 65534, gid: 65534 }
+const isRoot = process.getuid?.() === 0
+
+async function freshFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-start-'))
+  folders.push(folder)
+  return folder
+}
+
+async function started(dataDir: string, options?: Parameters<typeof startSluice>[1]): Promise<Sluice> {
+  const sluice = await startSluice({ DATA_DIR: dataDir }, options)
+  running.add(sluice)
+  return sluice
+}
+
+const answers = async ({ address }: Sluice): Promise<number> => (await fetch(`${address}/healthz`)).status
+
+/** False for a zombie too, which is dead but not yet fetched by whoever adopted it. */
+const isAlive = (pid: number): boolean => {
+  try {
+    return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** A refusal to start is for people: exactly one line, no trace of the code. */
+function isOneLine(ended: { code: number | null; stdout: string; stderr: string }, pattern: RegExp): void {
+  assert.equal(ended.code, 1)
+  assert.equal(ended.stdout, '')
+  assert.match(ended.stderr, pattern)
+  assert.match(ended.stderr, /^Sluice cannot start: [^\n]+\n$/)
+}
+
+afterEach(async () => {
+  for (const sluice of running) await sluice.stop()
+  running.clear()
+})
+
+after(async () => {
+  for (const folder of folders) await rm(folder, { recursive: true })
+})
+
+describe('with the embedded database', () => {
+  test('the first start makes the database, prints one line and is killed, adopted, killed whole and recovered', async () => {
+    const dataDir = join(await freshFolder(), 'data')
+    const first = await started(dataDir)
+    assert.match(first.address, /^http:\/\/localhost:\d+$/)
+    assert.equal(await answers(first), 200)
+    assert.equal((await stat(dataDir)).mode & 0o777, 0o700)
+    const postmaster = postmasterOf(dataDir)
+
+    await first.kill()
+    assert.ok(isAlive(postmaster), 'the server outlives its Sluice')
+    const second = await started(dataDir)
+    assert.equal(postmasterOf(dataDir), postmaster, 'the living server is adopted')
+    assert.equal(await answers(second), 200)
+
+    await second.kill()
+    process.kill(postmaster, 'SIGKILL')
+    const third = await started(dataDir)
+    assert.notEqual(postmasterOf(dataDir), postmaster)
+    assert.equal(await answers(third), 200)
+
+    const last = postmasterOf(dataDir)
+    assert.equal(await third.stop(), 0)
+    assert.ok(!isAlive(last), 'a stop in order takes the server along')
+  })
+
+  test('a second start on the same folder ends with one line and leaves the first unharmed', async () => {
+    const dataDir = await freshFolder()
+    const first = await started(dataDir)
+    isOneLine(await runSluice({ DATA_DIR: dataDir }), /another Sluice is running on/)
+    assert.equal(await answers(first), 200)
+  })
+
+  test('a database that dies under a running Sluice is brought back', async () => {
+    const dataDir = await freshFolder()
+    const sluice = await started(dataDir)
+    const postmaster = postmasterOf(dataDir)
+    process.kill(postmaster, 'SIGKILL')
+    const deadline = Date.now() + 10_000
+    let ready = 0
+    while (ready !== 200 && Date.now() < deadline) {
+      await sleep(50)
+      ready = isAlive(postmaster) ? 0 : (await fetch(`${sluice.address}/readyz`)).status
+    }
+    assert.equal(ready, 200)
+    assert.equal(sluice.child.exitCode, null)
+  })
+
+  test('a taken port is named in one line, and no server is left behind', async () => {
+    const dataDir = await freshFolder()
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const ended = await runSluice({ DATA_DIR: dataDir, PORT: String(port) })
+    other.close()
+    isOneLine(ended, new RegExp(`port ${port} of 127.0.0.1 is taken`))
+    await assert.rejects(stat(join(dataDir, 'postgres/postmaster.pid')))
+  })
+
+  test('a folder with a very long path works', async () => {
+    const dataDir = join(await freshFolder(), 'a'.repeat(100))
+    assert.equal(await answers(await started(dataDir)), 200)
+  })
+})
+
+describe('as an ordinary user', { skip: isRoot ? false : 'only root can become another user' }, () => {
+  let reachable = false
+  before(async () => {
+    const probe = await runSluice({ PORT: 'x' }, NOBODY).catch(error => ({ stderr: String(error) }))
+    reachable = probe.stderr.includes('PORT is "x"')
+  })
+
+  test('Sluice starts and runs its database as that user', async t => {
+    if (!reachable) return t.skip(`${MAIN} cannot be read by others`)
+    const dataDir = await freshFolder()
+    await chown(dataDir, NOBODY.uid, NOBODY.gid)
+    const sluice = await started(dataDir, NOBODY)
+    assert.equal(await answers(sluice), 200)
+    assert.equal((await stat(join(dataDir, 'postgres'))).uid, NOBODY.uid)
+  })
+
+  test('a folder of another user is refused in one line', async t => {
+    if (!reachable) return t.skip(`${MAIN} cannot be read by others`)
+    const dataDir = await freshFolder()
+    isOneLine(await runSluice({ DATA_DIR: dataDir }, NOBODY), /DATA_DIR .* permission denied/)
+    await chown(dataDir, NOBODY.uid, NOBODY.gid)
+    await mkdir(join(dataDir, 'postgres'))
+    isOneLine(
+      await runSluice({ DATA_DIR: dataDir }, NOBODY),
+      /belongs to root: start Sluice as that user, or set DATA_DIR/,
+    )
+  })
+})
+
+describe('before anything is opened', () => {
+  test('a wrong setting is named with what is allowed', async () => {
+    isOneLine(await runSluice({ PORT: 'http' }), /PORT is "http", allowed is a whole number from 0 to 65535/)
+  })
+
+  test('a data folder that nobody can make is named', async () => {
+    isOneLine(await runSluice({ DATA_DIR: '/proc/nowhere' }), /DATA_DIR \/proc\/nowhere cannot be used: ENOENT/)
+  })
+
+  test('an unknown command is named', async () => {
+    isOneLine(await runSluice({}, { command: 'mirgate' }), /no command "mirgate"/)
+  })
+
+  test('migrate brings a database of DATABASE_URL up to date and ends', async () => {
+    const fresh = await freshDatabase()
+    try {
+      const { code, stdout } = await runSluice({ DATABASE_URL: fresh.url }, { command: 'migrate' })
+      assert.deepEqual({ code, stdout }, { code: 0, stdout: 'The database is up to date.\n' })
+    } finally {
+      await fresh.drop()
+    }
+  })
+
+  test('a database that refuses is named without its password', async () => {
+    const fresh = await freshDatabase()
+    const url = fresh.url.replace('sluice@', 'nobody-here:hidden@')
+    const ended = await runSluice({ DATABASE_URL: url }, { command: 'migrate' })
+    await fresh.drop()
+    isOneLine(ended, /the database of DATABASE_URL cannot be reached: role "nobody-here" does not exist/)
+    assert.doesNotMatch(ended.stderr, /hidden/)
+  })
+})

@@ -1,0 +1,43 @@
+// Races run step by step: hold what the racers need, wait until they all stand before it, let go.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Database } from '../../src/db/connect.ts'
+
+const PATIENCE_MS = 5000
+
+/**
+ * Runs `hold` (one statement that locks something) in a transaction of its own, starts the racers one after the other, each once
+ * the one before stands still, and lets go when all of them wait for a lock. Answers what they came to.
+ */
+export async function raceInto<T>(
+  database: Database,
+  hold: string,
+  racers: readonly (() => Promise<T>)[],
+): Promise<T[]> {
+  const client = await database.worker.connect()
+  try {
+    await client.query('begin')
+    await client.query(hold)
+    const running: Promise<T>[] = []
+    for (const start of racers) {
+      running.push(start())
+      await untilWaiting(database, running.length)
+    }
+    await client.query('commit')
+    return await Promise.all(running)
+  } finally {
+    client.release(true)
+  }
+}
+
+/** Resolves when so many statements of this database wait for a lock. */
+async function untilWaiting(database: Database, count: number): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS
+  for (;;) {
+    const { rows } = await database.reads.query<{ waiting: number }>(
+      `select count(*)::int as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    if ((rows[0]?.waiting ?? 0) >= count) return
+    if (Date.now() > deadline) throw new Error(`only ${rows[0]?.waiting} of ${count} came to wait`)
+    await sleep(5)
+  }
+}

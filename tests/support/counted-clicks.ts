@@ -1,0 +1,130 @@
+// Clicks as the service would have stored them, for rooms that only read: with their report deltas, in one transaction.
+import type pg from 'pg'
+import { highestRung } from '../../src/contract/ladder.ts'
+import { newId, timeOfId } from '../../src/contract/ids.ts'
+import type { Database } from '../../src/db/connect.ts'
+import { type Cell, type Change, DeltaSheet, NO_ID } from '../../src/reports/deltas.ts'
+
+/** A stored click, as far as reading is concerned. `stages` is one bit per rung reached. */
+export type SeededClick = {
+  id: string
+  campaign_id: string | null
+  offer_id: string | null
+  stages: number
+  tracked: boolean
+  revenue: string | null
+  geo: string | null
+  sub1: string | null
+}
+
+/** What a click is unless told otherwise; `at` is its millisecond. */
+export type ClickSeed = Partial<SeededClick> & { at?: number }
+
+const clickOf = ({ at = Date.now(), ...given }: ClickSeed): SeededClick => ({
+  id: newId(at),
+  campaign_id: null,
+  offer_id: null,
+  stages: 1,
+  tracked: true,
+  revenue: null,
+  geo: 'DE',
+  sub1: null,
+  ...given,
+})
+
+/** What every seeded click holds in the fields that nobody may read. */
+export const WITHHELD = {
+  visitor_id: '5ec4e700-0000-7000-8000-000000000000',
+  user_agent: 'withheld-agent',
+  fbclid: 'withheld-fbclid',
+  click_flow_node_path: 'withheld-path',
+}
+
+/** Stores clicks and counts them; answers what was stored, in the order given. */
+export async function seedClicks(
+  { worker }: Pick<Database, 'worker'>,
+  org_id: number,
+  seeds: readonly ClickSeed[],
+): Promise<SeededClick[]> {
+  const clicks = seeds.map(clickOf)
+  const sheet = new DeltaSheet()
+  for (const click of clicks) count(sheet, org_id, click, 1)
+  await transact(worker, async client => {
+    const rows = JSON.stringify(clicks.map(click => ({ ...click, status: highestRung(click.stages) })))
+    await client.query(
+      `insert into clicks (org_id, id, campaign_id, offer_id, status, stages, tracked, test, revenue, geo, sub1, suppressed_delivery,
+        ip_hash, visitor_id, user_agent, fbclid, click_flow_node_path)
+      select $1::int, id, campaign_id, offer_id, status, stages, tracked, false, revenue, geo, sub1, false,
+        '\\x5ec4e7', $3::uuid, $4, $5, $6
+      from json_to_recordset($2::json) as click
+        (id uuid, campaign_id uuid, offer_id uuid, status smallint, stages smallint, tracked boolean, revenue numeric, geo text, sub1 text)`,
+      [org_id, rows, ...Object.values(WITHHELD)],
+    )
+    await append(client, sheet)
+  })
+  return clicks
+}
+
+/** Changes a click as a conversion would, and counts the difference. */
+export async function changeClick(
+  { worker }: Pick<Database, 'worker'>,
+  org_id: number,
+  click: SeededClick,
+  change: Partial<SeededClick>,
+): Promise<SeededClick> {
+  const changed = { ...click, ...change }
+  const sheet = new DeltaSheet()
+  count(sheet, org_id, click, -1)
+  count(sheet, org_id, changed, 1)
+  const { id, offer_id, stages, tracked, revenue } = changed
+  await transact(worker, async client => {
+    await client.query(
+      'update clicks set offer_id = $3, status = $4, stages = $5, tracked = $6, revenue = $7 where org_id = $1 and id = $2',
+      [org_id, id, offer_id, highestRung(stages), stages, tracked, revenue],
+    )
+    await append(client, sheet)
+  })
+  return changed
+}
+
+function count(sheet: DeltaSheet, org_id: number, click: SeededClick, sign: 1 | -1): void {
+  if (!click.tracked) return
+  const cell: Cell = {
+    day: new Date(timeOfId(click.id)).toISOString().slice(0, 10),
+    campaign_id: click.campaign_id ?? NO_ID,
+    offer_id: click.offer_id ?? NO_ID,
+    geo: click.geo ?? '',
+    sub1: click.sub1 ?? '',
+  }
+  const rung = (bit: number) => (click.stages & bit ? sign : 0)
+  const change: Change = {
+    clicks: sign,
+    landed: rung(2),
+    started: rung(4),
+    registered: rung(8),
+    lead: rung(16),
+    deposit: rung(32),
+    ftd: rung(64),
+    revenue: `${sign < 0 ? '-' : ''}${click.revenue ?? '0'}`,
+  }
+  sheet.add(org_id, cell, change)
+}
+
+async function append(client: pg.PoolClient, sheet: DeltaSheet): Promise<void> {
+  const statement = sheet.statement()
+  if (statement !== undefined) await client.query(statement.text, [...(statement.values ?? [])])
+}
+
+async function transact(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<void>): Promise<void> {
+  const client = await pool.connect()
+  try {
+    await client.query('begin')
+    await work(client)
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback')
+    throw error
+  } finally {
+    client.release()
+  }
+}

@@ -1,0 +1,107 @@
+// A real, migrated PostgreSQL database for each test file. `npm test` starts one server for the whole run; a file run by
+// hand shares one server per user, which ends by itself a minute after its last test.
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { closeSync, lstatSync, mkdirSync, openSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { pino } from 'pino'
+import { connect, type Database } from '../../src/db/connect.ts'
+import { isUnreachable } from '../../src/db/faults.ts'
+import { ensureTemplate } from './template.ts'
+
+/** The folder of the server that `tests/run.ts` has started. */
+export const CLUSTER = 'SLUICE_TEST_CLUSTER'
+
+/** A database of its own, `connection` for a client or a child process; `drop` closes its pools and deletes it. */
+export type FreshDatabase = { database: Database; connection: pg.ClientConfig; url: string; drop(): Promise<void> }
+
+/** How to reach the server whose keeper was given `folder`. */
+export const connectionTo = (folder: string): pg.ClientConfig => ({
+  host: join(folder, 'postgres'),
+  port: 5432,
+  user: 'sluice',
+  database: 'postgres',
+})
+
+/** Starts a keeper for `folder`; it lives on its own. `--remove` deletes the folder at its end. */
+export function startKeeper(folder: string, ...flags: '--remove'[]) {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  // Into a file: a pipe kept open by the keeper would keep the test runner waiting for it.
+  const log = openSync(join(folder, 'keeper.log'), 'a')
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'keeper.ts'), folder, ...flags], {
+    stdio: ['ignore', log, log],
+    detached: true,
+  })
+  closeSync(log)
+  child.unref()
+  return child
+}
+
+/** A client of the server's maintenance database, as soon as the server is up. */
+export async function reach(folder: string, start: () => ReturnType<typeof startKeeper>): Promise<pg.Client> {
+  let keeper: ReturnType<typeof startKeeper> | undefined
+  const deadline = Date.now() + 30_000
+  for (;;) {
+    const client = new pg.Client(connectionTo(folder))
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      return client
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+      if (keeper === undefined || keeper.exitCode !== null) keeper = start()
+      await sleep(25)
+    }
+  }
+}
+
+function privateFolder(): string {
+  const folder = join(tmpdir(), `sluice-tests-${userInfo().uid}`)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const { uid, mode } = lstatSync(folder)
+  if (uid !== userInfo().uid || (mode & 0o077) !== 0) throw new Error(`${folder} is not this user's own: remove it`)
+  return folder
+}
+
+/** Clones the migrated template, some 50 ms. Call `drop` at the end, or use `useDatabase`. */
+export async function freshDatabase(): Promise<FreshDatabase> {
+  const folder = process.env[CLUSTER] ?? privateFolder()
+  const name = `t_${process.pid}_${randomBytes(4).toString('hex')}`
+  for (;;) {
+    const admin = await reach(folder, () => startKeeper(folder))
+    try {
+      const template = await ensureTemplate(admin, connectionTo(folder))
+      await admin.query(`create database ${name} template ${template} strategy file_copy`)
+      break
+    } catch (error) {
+      // The shared server may have ended for lack of guests just now; the next turn starts it again.
+      if (!isUnreachable(error)) throw error
+    } finally {
+      await admin.end().catch(() => {})
+    }
+  }
+  const connection = { ...connectionTo(folder), database: name }
+  const database = connect([connection], { log: pino({ level: 'silent' }) })
+  const drop = async () => {
+    await database.close()
+    const admin = await reach(folder, () => startKeeper(folder))
+    await admin.query(`drop database if exists ${name} with (force)`)
+    await admin.end()
+  }
+  const url = `postgres://sluice@localhost/${name}?host=${encodeURIComponent(join(folder, 'postgres'))}`
+  return { database, connection, url, drop }
+}
+
+/**
+ * A fresh database for all tests of a file, dropped at its end: `const ground = await useDatabase()` at the top. Awaited
+ * there, not made in a `before`: the hooks of a file do not wait for each other.
+ */
+export async function useDatabase(): Promise<FreshDatabase> {
+  const fresh = await freshDatabase()
+  after(() => fresh.drop())
+  return fresh
+}

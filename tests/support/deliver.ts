@@ -1,0 +1,12 @@
+// A worker in a process of its own, to be killed or stopped: `node deliver.ts <connection as JSON> <terms as JSON>`.
+import { pino } from 'pino'
+import { readConfig } from '../../src/config.ts'
+import { connect } from '../../src/db/connect.ts'
+import { openWorker, type WorkerOptions } from '../../src/deliveries/worker.ts'
+import { postbackLane } from '../../src/postbacks/lane.ts'
+
+const [connection = '{}', terms = '{}'] = process.argv.slice(2)
+const log = pino({ level: 'silent' })
+const database = connect([JSON.parse(connection) as Record<string, string>], { log })
+const config = readConfig({ ALLOW_PRIVATE_TARGETS: 'true' })
+openWorker({ config, database, log }, [postbackLane], JSON.parse(terms) as WorkerOptions)

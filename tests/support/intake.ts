@@ -1,0 +1,162 @@
+// What conversions stand on, put into the database directly: offers, campaigns, rules, bots and clicks; and what came of them.
+import { newId } from '../../src/contract/ids.ts'
+import type { Database } from '../../src/db/connect.ts'
+import { DeltaSheet, NO_ID } from '../../src/reports/deltas.ts'
+
+const now = () => new Date().toISOString()
+
+/** An offer; `payout` is a decimal string or null. Answers its id. */
+export async function seedOffer(
+  { kysely }: Database,
+  org_id: number,
+  { payout = null, payout_types = [] }: { payout?: string | null; payout_types?: string[] } = {},
+): Promise<string> {
+  const id = newId()
+  const row = { org_id, id, name: 'Offer', url: 'https://offer.example/?c={click_id}', payout, payout_types }
+  await kysely
+    .insertInto('offers')
+    .values({ ...row, status: 'active', created_at: now(), updated_at: now() })
+    .execute()
+  return id
+}
+
+/** A campaign that redirects. Answers its id. */
+export async function seedCampaign(
+  { kysely }: Database,
+  org_id: number,
+  { offer_id = null, ad_account_id = null }: { offer_id?: string | null; ad_account_id?: string | null } = {},
+): Promise<string> {
+  const id = newId()
+  const destination = JSON.stringify({ type: 'redirect', url: 'https://shop.example/' })
+  const row = { org_id, id, name: 'Campaign', key: id, destination, offer_id, ad_account_id, source: '{}' }
+  await kysely
+    .insertInto('campaigns')
+    .values({ ...row, strict_filter: false, created_at: now(), updated_at: now() })
+    .execute()
+  return id
+}
+
+/** A live postback rule. Answers its id. */
+export async function seedRule(
+  { kysely }: Database,
+  org_id: number,
+  {
+    event_type,
+    campaign_id = null,
+    active = true,
+    url = 'https://tracker.example/?c={click_id}',
+  }: { event_type: string; campaign_id?: string | null; active?: boolean; url?: string },
+): Promise<string> {
+  const id = newId()
+  const row = { org_id, id, event_type, url, method: 'GET', campaign_id, active }
+  await kysely
+    .insertInto('postback_rules')
+    .values({ ...row, created_at: now(), updated_at: now() })
+    .execute()
+  return id
+}
+
+/** A bot, which no Telegram knows. Answers its id. */
+export async function seedBot({ kysely }: Database, org_id: number, username: string): Promise<string> {
+  const id = newId()
+  await kysely
+    .insertInto('bots')
+    .values({
+      org_id,
+      id,
+      username,
+      username_key: username.toLowerCase(),
+      token: Buffer.from('sealed'),
+      created_at: now(),
+    })
+    .execute()
+  return id
+}
+
+export type SeededClick = {
+  campaign_id?: string | null
+  offer_id?: string | null
+  visitor_id?: string | null
+  bot_id?: string | null
+  tracked?: boolean
+  test?: boolean
+  geo?: string | null
+  sub1?: string | null
+  /** When it was made, Unix ms. */
+  at?: number
+}
+
+/** Clicks that have only been clicked, counted in the report like real ones. Answers their ids. */
+export async function seedClicks(
+  { intake, kysely }: Database,
+  org_id: number,
+  count: number,
+  click: SeededClick | ((at: number) => SeededClick) = {},
+): Promise<string[]> {
+  const sheet = new DeltaSheet()
+  const rows = Array.from({ length: count }, (_, at) => {
+    const {
+      campaign_id = null,
+      offer_id = null,
+      visitor_id = null,
+      bot_id = null,
+      test = false,
+      tracked = !test,
+      geo = 'DE',
+      sub1 = null,
+      at: ms,
+    } = typeof click === 'function' ? click(at) : click
+    const id = newId(ms)
+    const day = new Date(ms ?? Date.now()).toISOString().slice(0, 10)
+    const cell = {
+      day,
+      campaign_id: campaign_id ?? NO_ID,
+      offer_id: offer_id ?? NO_ID,
+      geo: geo ?? '',
+      sub1: sub1 ?? '',
+    }
+    if (tracked) sheet.add(org_id, cell, { clicks: 1 })
+    return { org_id, id, campaign_id, offer_id, visitor_id, bot_id, tracked, test, geo, sub1 }
+  })
+  const plain = { status: 0, stages: 1, suppressed_delivery: false }
+  for (let from = 0; from < rows.length; from += 1000) {
+    const portion = rows.slice(from, from + 1000).map(row => ({ ...row, ...plain }))
+    await kysely.insertInto('clicks').values(portion).execute()
+  }
+  const deltas = sheet.statement()
+  if (deltas !== undefined) await intake.query(deltas.text, [...(deltas.values ?? [])])
+  return rows.map(row => row.id)
+}
+
+/** One such click. */
+export async function seedClick(database: Database, org_id: number, click: SeededClick = {}): Promise<string> {
+  const [id = ''] = await seedClicks(database, org_id, 1, click)
+  return id
+}
+
+export type Tally = { events: number; aliases: number; charges: number; deliveries: number; balance: string }
+
+/** How much has been recorded of an organization: what a refusal must leave as it was. */
+export async function tally({ reads }: Database, org_id: number): Promise<Tally> {
+  const { rows } = await reads.query<Tally>(
+    `select (select count(*)::int from events where org_id = $1) as events,
+      (select count(*)::int from event_aliases where org_id = $1) as aliases,
+      (select count(*)::int from ledger where org_id = $1 and kind = 'charge') as charges,
+      (select count(*)::int from deliveries where org_id = $1) as deliveries,
+      (select trim_scale(balance) from balances where org_id = $1) as balance`,
+    [org_id],
+  )
+  return rows[0] as Tally
+}
+
+/** A click as the feed's row has it. */
+export async function readClick({ reads }: Database, org_id: number, id: string) {
+  const { rows } = await reads.query<{
+    status: number
+    stages: number
+    tracked: boolean
+    revenue: string | null
+    bot_id: string | null
+  }>('select status, stages, tracked, revenue, bot_id from clicks where org_id = $1 and id = $2', [org_id, id])
+  return rows[0]
+}

@@ -1,0 +1,33 @@
+// The queue behind intake without the door in front of it, for what no single request can show: batches, races, a second process.
+import { pino } from 'pino'
+import type { ConversionDraft } from '../../src/events/api.ts'
+import { type Conversions, type ConversionTerms, openConversions } from '../../src/events/conversions.ts'
+import type { Recorded } from '../../src/events/decide.ts'
+import { readConversion, type Sender } from '../../src/events/intake.ts'
+import type { Database } from '../../src/db/connect.ts'
+import { toWireId } from '../../src/contract/ids.ts'
+
+export type Queue = Conversions & {
+  /** Sends what a server would send, with an unrestricted key; `click` is a uuid. */
+  send(org_id: number, click: string, body: Partial<ConversionDraft>, from?: Partial<Sender>): Promise<Recorded>
+}
+
+/** Opens a queue of its own on the database: each is what a process would have. */
+export function openQueue(database: Database, terms: ConversionTerms = {}): Queue {
+  const conversions = openConversions({ database, log: pino({ level: 'silent' }) }, terms)
+  return {
+    ...conversions,
+    async send(org_id, click, body, from = {}) {
+      const sender: Sender = {
+        org_id,
+        source: 'api',
+        campaigns: null,
+        key: undefined,
+        idempotency_key: undefined,
+        arrived_at: performance.now(),
+        ...from,
+      }
+      return conversions.record(readConversion({ type: 'lead', ...body, clickId: toWireId(click) }, sender))
+    },
+  }
+}

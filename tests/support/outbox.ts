@@ -1,0 +1,85 @@
+// Outbox rows for tests of the worker: rules, and deliveries with the click and the conversion they stand on.
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Kysely } from 'kysely'
+import { newId } from '../../src/contract/ids.ts'
+import type { Tables } from '../../src/db/tables.ts'
+
+type Db = Kysely<Tables>
+export const ORG = 7
+
+/** Everything seeded happened then. */
+const CREATED_AT = '2026-03-01T00:00:00Z'
+export const CREATED_SECONDS = Date.parse(CREATED_AT) / 1000
+
+type Rule = { org_id?: number; url: string; method?: 'GET' | 'POST'; active?: boolean; deleted_at?: string }
+
+export async function seedRule(
+  db: Db,
+  { org_id = ORG, url, method = 'GET', active = true, deleted_at }: Rule,
+): Promise<string> {
+  const now = new Date().toISOString()
+  const row = { org_id, id: newId(), event_type: 'lead', url, method, active, created_at: now, updated_at: now }
+  await db
+    .insertInto('postback_rules')
+    .values({ ...row, deleted_at: deleted_at ?? null })
+    .execute()
+  return row.id
+}
+
+type Seed = {
+  org_id?: number
+  target_id: string
+  kind?: string
+  state?: string
+  click?: Record<string, string>
+  run_at?: string
+}
+export type Seeded = { id: string; event_id: string; click_id: string }
+
+/** A click, its conversion, and what the conversion put out. */
+export async function seedDelivery(db: Db, seed: Seed): Promise<Seeded> {
+  const { org_id = ORG, target_id, kind = 'postback', state = 'pending', click = {}, run_at = CREATED_AT } = seed
+  const [id, event_id, click_id] = [newId(), newId(), newId()]
+  const marks = { status: 4, stages: 17, tracked: true, test: false, suppressed_delivery: false }
+  await db
+    .insertInto('clicks')
+    .values({ org_id, id: click_id, ...marks, ...click })
+    .execute()
+  const event = {
+    org_id,
+    id: event_id,
+    click_id,
+    type: 'lead',
+    payout_is_explicit: false,
+    person_id: newId(),
+    source: 'api',
+  }
+  await db
+    .insertInto('events')
+    .values({ ...event, created_at: CREATED_AT })
+    .execute()
+  const row = { org_id, id, event_id, kind, target_id, state, click_id, attempts: 0, created_at: CREATED_AT, run_at }
+  await db.insertInto('deliveries').values(row).execute()
+  return { id, event_id, click_id }
+}
+
+export const deliveryOf = (db: Db, id: string) =>
+  db.selectFrom('deliveries').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+
+export const attemptsOf = (db: Db, id: string) =>
+  db.selectFrom('delivery_attempts').selectAll().where('delivery_id', '=', id).orderBy('number').execute()
+
+/** Waits until nobody holds the delivery, and it is in the state after that many attempts. */
+export async function until(db: Db, id: string, state: string, attempts = 0): ReturnType<typeof deliveryOf> {
+  const deadline = performance.now() + 20_000
+  for (;;) {
+    const row = await deliveryOf(db, id)
+    if (row.state === state && row.lease_token === null && row.attempts >= attempts) return row
+    assert.ok(
+      performance.now() < deadline,
+      `the delivery is ${row.state} after ${row.attempts} attempts: ${row.reason}`,
+    )
+    await sleep(10)
+  }
+}

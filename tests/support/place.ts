@@ -1,0 +1,59 @@
+// An organization ready for traffic and conversions.
+import type { Database } from '../../src/db/connect.ts'
+import { newId, seedKey, seedOrganization } from './house.ts'
+
+/** An organization with a campaign of this key, its offer worth 2.50, a rule for ftd that nobody answers, and a key for intake. */
+export async function seedPlace(
+  database: Database,
+  campaign: string,
+): Promise<{ key: string; campaign: string; org_id: number }> {
+  const db = database.kysely
+  const place = await seedOrganization(database, { balance: '100' })
+  const { org_id } = place
+  const now = new Date().toISOString()
+  const [offer_id, campaign_id] = [newId(), newId()]
+  await db
+    .insertInto('offers')
+    .values({
+      org_id,
+      id: offer_id,
+      name: 'Offer',
+      url: 'https://example.com/',
+      payout: '2.50',
+      payout_types: [],
+      status: 'active',
+      created_at: now,
+      updated_at: now,
+    })
+    .execute()
+  await db
+    .insertInto('campaigns')
+    .values({
+      org_id,
+      id: campaign_id,
+      name: 'Campaign',
+      key: campaign,
+      destination: JSON.stringify({ type: 'redirect', url: 'https://example.com/?c={click_id}' }),
+      offer_id,
+      source: '{}',
+      strict_filter: false,
+      created_at: now,
+      updated_at: now,
+    })
+    .execute()
+  await db.insertInto('campaign_keys').values({ key: campaign, org_id, campaign_id }).execute()
+  await db
+    .insertInto('postback_rules')
+    .values({
+      org_id,
+      id: newId(),
+      event_type: 'ftd',
+      url: 'http://127.0.0.1:9/?c={click_id}',
+      method: 'GET',
+      active: true,
+      created_at: now,
+      updated_at: now,
+    })
+    .execute()
+  return { key: (await seedKey(database, place, { rights: ['events'] })).secret, campaign, org_id }
+}

@@ -1,0 +1,60 @@
+// Programs that tests need and npm cannot bring. As root on Debian they are installed, elsewhere they are asked for.
+import { spawnSync } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+export type Program = 'chromium' | 'redis-server'
+
+const names: Record<Program, string[]> = {
+  chromium: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
+  'redis-server': ['redis-server', 'valkey-server'],
+}
+
+function inPath(name: string): string | undefined {
+  return (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map(folder => join(folder, name))
+    .find(path => {
+      try {
+        accessSync(path, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
+}
+
+/** Where the program is, or undefined. */
+export function findProgram(program: Program): string | undefined {
+  for (const name of names[program]) {
+    const path = inPath(name)
+    if (path !== undefined) return path
+  }
+  return undefined
+}
+
+/** Ends the process with one line when a program is missing and cannot be installed. */
+export function requirePrograms(programs: readonly Program[]): void {
+  const missing = programs.filter(program => findProgram(program) === undefined)
+  if (missing.length === 0) return
+  const why = process.getuid?.() === 0 && inPath('apt-get') !== undefined ? install(missing) : 'they are not installed'
+  if (why === undefined) return
+  console.error(`The tests need ${missing.join(' and ')}: ${why}. On Debian: apt-get install ${missing.join(' ')}`)
+  process.exit(1)
+}
+
+/** Undefined when all of them are there now, else why not. */
+function install(missing: readonly Program[]): string | undefined {
+  console.log(`Installing ${missing.join(' and ')} for the tests`)
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const apt = (...rest: string[]) => spawnSync('apt-get', ['-qq', ...rest], { env, encoding: 'utf8' })
+  const wanted = ['install', '-y', '--no-install-recommends', ...missing]
+  let done = apt(...wanted)
+  if (done.status !== 0) {
+    apt('update')
+    done = apt(...wanted)
+  }
+  return missing.every(program => findProgram(program) !== undefined)
+    ? undefined
+    : done.stderr.trim().split('\n').at(-1) || 'apt-get failed'
+}

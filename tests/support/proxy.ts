@@ -1,0 +1,66 @@
+// A machine between Sluice and its database that can fail: hold everything, hold only the answers, or be gone.
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import type pg from 'pg'
+
+/** `flow`: passes all. `freeze`: holds both directions. `hush`: what is sent arrives, nothing comes back. `cut`: connections end, new ones are refused. */
+type Mode = 'flow' | 'freeze' | 'hush' | 'cut'
+
+export type Proxy = {
+  /** Connection settings of the same database through the proxy. */
+  readonly connection: pg.ClientConfig
+  /** Takes effect at once for all connections. `flow` lets pass what was held. */
+  set(mode: Mode): void
+  close(): Promise<void>
+}
+
+/** Listens on a loopback port of its own; `target` is a PostgreSQL on a unix socket. */
+export async function startProxy(target: pg.ClientConfig): Promise<Proxy> {
+  const path = join(String(target.host), `.s.PGSQL.${target.port}`)
+  const pairs = new Set<[Socket, Socket]>()
+  let mode: Mode = 'flow'
+
+  const apply = ([client, server]: [Socket, Socket]) => {
+    if (mode === 'cut') {
+      client.destroy()
+      server.destroy()
+    }
+    if (mode === 'flow' || mode === 'hush') client.resume()
+    else client.pause()
+    if (mode === 'flow') server.resume()
+    else server.pause()
+  }
+
+  const proxy = createServer(client => {
+    const server = connect(path)
+    const pair: [Socket, Socket] = [client, server]
+    for (const [from, to] of [pair, [server, client] as const]) {
+      from.on('data', chunk => void to.write(chunk))
+      from.on('error', () => {})
+      from.on('close', () => {
+        pairs.delete(pair)
+        to.destroy()
+      })
+    }
+    pairs.add(pair)
+    apply(pair)
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  return {
+    connection: { ...target, host: '127.0.0.1', port: (proxy.address() as AddressInfo).port },
+    set(next) {
+      mode = next
+      for (const pair of pairs) apply(pair)
+    },
+    async close() {
+      for (const [client, server] of pairs) {
+        client.destroy()
+        server.destroy()
+      }
+      proxy.close()
+      await once(proxy, 'close')
+    },
+  }
+}

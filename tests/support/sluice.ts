@@ -1,0 +1,69 @@
+// The whole of Sluice as a process of its own, started the way an operator starts it.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+
+export const MAIN = join(import.meta.dirname, '../../src/main.ts')
+
+/** A started process: where it listens, and how it ends. */
+export type Sluice = {
+  child: ChildProcess
+  address: string
+  /** Ends it in order and answers its exit code. */
+  stop(): Promise<number | null>
+  /** Ends it as a power cut would. */
+  kill(): Promise<void>
+}
+
+/** What a process that ended by itself has said. */
+export type Ended = { code: number | null; stdout: string; stderr: string }
+
+type Options = { uid?: number; gid?: number; command?: string }
+
+/** The settings a test gives; nothing of the surrounding environment but the path. */
+function launch(env: Record<string, string>, { command, ...who }: Options = {}): ChildProcess {
+  const { PATH = '' } = process.env
+  return spawn(process.execPath, [MAIN, ...(command === undefined ? [] : [command])], {
+    ...who,
+    env: { PATH, PORT: '0', LOG_LEVEL: 'warn', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+/** Runs Sluice until it ends by itself. */
+export async function runSluice(env: Record<string, string>, options?: Options): Promise<Ended> {
+  const child = launch(env, options)
+  const [stdout, stderr] = await Promise.all([read(child.stdout), read(child.stderr), once(child, 'close')])
+  return { code: child.exitCode, stdout, stderr }
+}
+
+const read = (stream: ChildProcess['stdout']): Promise<string> => (stream ? text(stream) : Promise.resolve(''))
+
+/** Starts Sluice and resolves when it says where it listens. Rejects with what it has said instead. */
+export async function startSluice(env: Record<string, string>, options?: Options): Promise<Sluice> {
+  const child = launch(env, options)
+  const closed = once(child, 'close')
+  let said = ''
+  const address = await new Promise<string>((resolve, reject) => {
+    const hear = (chunk: Buffer) => {
+      said += chunk.toString()
+      const found = /^Sluice is open at (\S+)$/m.exec(said)?.[1]
+      if (found !== undefined) resolve(found)
+    }
+    child.stdout?.on('data', hear)
+    child.stderr?.on('data', hear)
+    child.once('close', code => reject(new Error(`Sluice ended with ${code}: ${said}`)))
+  })
+  const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
+    child.kill(signal)
+    await closed
+    return child.exitCode
+  }
+  return { child, address, stop: () => end('SIGTERM'), kill: async () => void (await end('SIGKILL')) }
+}
+
+/** The process number of the embedded server that works on `dataDir`. */
+export const postmasterOf = (dataDir: string): number =>
+  Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n', 1)[0])

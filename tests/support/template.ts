@@ -1,0 +1,36 @@
+// A migrated database to clone from. Its name says which migrations made it, so it is made once and never stale.
+import { createHash } from 'node:crypto'
+import pg from 'pg'
+import { listMigrations, migrate } from '../../src/db/migrate.ts'
+
+const LOCK = 7_583_002
+
+export function templateName(): string {
+  const checksums = listMigrations().map(({ number, checksum }) => `${number} ${checksum}`)
+  return `template_${createHash('sha256').update(checksums.join('\n')).digest('hex').slice(0, 16)}`
+}
+
+/** Makes the template where it is missing and answers its name. Any number of test files may do so at once. */
+export async function ensureTemplate(client: pg.Client, connection: pg.ClientConfig): Promise<string> {
+  const name = templateName()
+  const isMade = async () => (await client.query('select 1 from pg_database where datname = $1', [name])).rowCount === 1
+  if (await isMade()) return name
+  await client.query('select pg_advisory_lock($1)', [LOCK])
+  try {
+    if (await isMade()) return name
+    const half = `${name}_half`
+    await client.query(`drop database if exists ${half} with (force)`)
+    await client.query(`create database ${half}`)
+    const inside = new pg.Client({ ...connection, database: half })
+    await inside.connect()
+    try {
+      await migrate(inside)
+    } finally {
+      await inside.end()
+    }
+    await client.query(`alter database ${half} rename to ${name}`)
+    return name
+  } finally {
+    await client.query('select pg_advisory_unlock($1)', [LOCK])
+  }
+}
