@@ -1,0 +1,38 @@
+/**
+ * Addresses that people enter: redirects, offers, postbacks. http or https, without a user or password in them, and macros such as
+ * `{click_id}` only behind the host, because a macro's value comes from visitors and must never choose where a request goes.
+ */
+import { z } from 'zod'
+import { isFaithful } from './fields.ts'
+
+export const ADDRESS_LENGTH = 2048
+
+const PARTS = /^(https?:\/\/)([^/?#]*)(.*)$/is
+// URL parsers drop tabs and line breaks, and take a backslash for a slash: what was checked would not be what is called.
+const AMBIGUOUS = /[\s\\\p{Cc}]/u
+
+/** Why an address cannot be taken, as the end of a sentence about it, or undefined for a good one. */
+export function faultOfAddress(text: string): string | undefined {
+  if (!isFaithful(text) || AMBIGUOUS.test(text)) return 'must not hold spaces, backslashes or control characters'
+  const [, scheme = '', host = ''] = PARTS.exec(text) ?? []
+  if (scheme === '') return 'must begin with http:// or https://'
+  if (host.includes('@')) return 'must not hold a user name or password'
+  if (/[{}]/.test(host)) return 'may hold macros only behind the host'
+  const url = URL.parse(text)
+  if (url === null || url.hostname === '' || url.origin !== URL.parse(scheme + host)?.origin) return 'is not an address'
+  return undefined
+}
+
+/** An address as a caller sends it: trimmed, at most 2048 characters. */
+export const Address = z
+  .string()
+  .trim()
+  .max(ADDRESS_LENGTH)
+  .superRefine((text, context) => {
+    const fault = faultOfAddress(text)
+    if (fault !== undefined) context.addIssue({ code: 'custom', message: fault })
+  })
+  .meta({
+    description: 'http or https address; macros such as {click_id} behind the host',
+    examples: ['https://example.com/?c={click_id}'],
+  })

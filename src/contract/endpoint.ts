@@ -1,0 +1,91 @@
+/**
+ * A route, declared once: its path, who may call it, what goes in and out. The gate registers it, the documents describe it, the
+ * browser calls it with its types. Access has no default, so a route without one does not compile.
+ */
+import { z } from 'zod'
+import type { RefusalName } from './refusals.ts'
+import type { Right } from './rights.ts'
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+export type Route = `${Method} /${string}`
+export type Role = 'owner' | 'admin' | 'member'
+
+/**
+ * - `'anyone'`: visitors, networks, Telegram.
+ * - `{ session: 'person' }`: anyone signed in, with or without an organization; a key is refused `api_key_resource_forbidden`.
+ * - `{ session: role }`: that role or higher in the active organization; a key is refused likewise.
+ * - `{ session, key }`: the same, and keys that hold the right.
+ * - `{ key }`: keys that hold the right, never a cookie.
+ */
+export type Access =
+  | 'anyone'
+  | { readonly session: 'person' }
+  | { readonly session: Role; readonly key?: Right }
+  | { readonly key: Right; readonly session?: never }
+
+/** Which counter a call spends; declared where it differs from "key writes share 600 a minute" (decision 22). */
+export type QuotaName = 'events' | 'clicks' | 'report'
+
+export type Endpoint = {
+  readonly route: Route
+  readonly access: Access
+  readonly summary: string
+  readonly description?: string
+  readonly query?: z.ZodType
+  readonly body?: z.ZodType
+  readonly reply?: z.ZodType
+  readonly status?: number
+  readonly quota?: QuotaName
+  readonly once?: boolean
+  /** True: the deed reads the request and writes the answer itself (redirects, beacons, sign-in). */
+  readonly visit?: boolean
+  /**
+   * True: the deed answers with the wire's own shape (ids and times as they are sent, exactly the declared fields) and the gate sends it as it
+   * is. Only for pages of many rows: encoding 1,000 clicks takes longer than reading them. A test of the room must hold the exact fields.
+   */
+  readonly replyIsShaped?: boolean
+  readonly refuses?: readonly RefusalName[]
+}
+
+/** Declares an endpoint. `status` is 200 unless given; `reply` is absent only for visits. */
+export function endpoint<const E extends Endpoint>(declaration: E): E {
+  return declaration
+}
+
+type Parameter<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | Parameter<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never
+
+type Decoded<T> = T extends z.ZodType ? z.output<T> : undefined
+type Wire<T> = T extends z.ZodType ? z.input<T> : undefined
+
+/** What a deed is given: path parameters as text, query and body decoded. */
+export type Call<E extends Endpoint> = {
+  readonly params: { readonly [K in Parameter<E['route']>]: string }
+  readonly query: Decoded<E['query']>
+  readonly body: Decoded<E['body']>
+}
+
+/** What a deed returns; the gate encodes it to the wire and drops what the schema does not name. */
+export type Reply<E extends Endpoint> = E['reply'] extends z.ZodType ? z.output<E['reply']> : undefined
+
+/** What a caller sends and receives: the wire's side of the same schemas. */
+export type WireCall<E extends Endpoint> = {
+  readonly params: { readonly [K in Parameter<E['route']>]: string }
+  readonly query: Wire<E['query']>
+  readonly body: Wire<E['body']>
+}
+export type WireReply<E extends Endpoint> = E['reply'] extends z.ZodType ? z.input<E['reply']> : undefined
+
+/** Method and path of an endpoint. */
+export function routeOf(one: Endpoint): { method: Method; path: string } {
+  const [method, path] = one.route.split(' ') as [Method, string]
+  return { method, path }
+}
+
+/** The right a key needs for the endpoint, if a key may call it at all. */
+export function rightOf(access: Access): Right | undefined {
+  return access === 'anyone' || !('key' in access) ? undefined : access.key
+}

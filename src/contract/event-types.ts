@@ -1,0 +1,74 @@
+/**
+ * The 22 types a conversion may have (interface: Conversion event types), with the words people read.
+ */
+import { z } from 'zod'
+
+export const EVENT_TYPES = [
+  'click',
+  'land',
+  'bot_start',
+  'channel_join',
+  'join_request',
+  'first_dm',
+  'miniapp_launch',
+  'lead',
+  'registration',
+  'deposit',
+  'ftd',
+  'purchase',
+  'subscription_renewed',
+  'subscription_cancelled',
+  'custom_1',
+  'custom_2',
+  'custom_3',
+  'custom_4',
+  'custom_5',
+  'custom_6',
+  'custom_7',
+  'custom_8',
+] as const
+
+export const EventType = z
+  .enum(EVENT_TYPES, { error: `must be one of ${EVENT_TYPES.join(', ')}` })
+  .meta({ description: 'Type of a conversion event' })
+export type EventType = z.infer<typeof EventType>
+
+/**
+ * Types Sluice records by itself as well: one sent by hand stands beside the automatic one, a bot_start that names its bot excepted
+ * (interface: POST /api/events, rule 6).
+ */
+export const SERVICE_EVENT_TYPES: ReadonlySet<EventType> = new Set<EventType>([
+  'bot_start',
+  'channel_join',
+  'join_request',
+  'miniapp_launch',
+  'purchase',
+  'subscription_renewed',
+  'subscription_cancelled',
+])
+
+/** The words people read. */
+export const EVENT_TYPE_LABELS: Readonly<Record<EventType, string>> = {
+  click: 'Click',
+  land: 'Landing visit',
+  bot_start: 'Bot start',
+  channel_join: 'Channel join',
+  join_request: 'Join request',
+  first_dm: 'First message',
+  miniapp_launch: 'Mini app launch',
+  lead: 'Lead',
+  registration: 'Registration',
+  deposit: 'Deposit',
+  ftd: 'First deposit',
+  purchase: 'Purchase',
+  subscription_renewed: 'Subscription renewed',
+  subscription_cancelled: 'Subscription cancelled',
+  custom_1: 'Custom 1',
+  custom_2: 'Custom 2',
+  custom_3: 'Custom 3',
+  custom_4: 'Custom 4',
+  custom_5: 'Custom 5',
+  custom_6: 'Custom 6',
+  custom_7: 'Custom 7',
+  custom_8: 'Custom 8',
+}

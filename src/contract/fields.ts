@@ -1,0 +1,88 @@
+/**
+ * The fields everyone shares. A codec has two faces: the wire's and ours (uuid, database text). Requests are decoded, replies are
+ * encoded, so one schema serves validation, the documents and the browser.
+ */
+import { z } from 'zod'
+import { toUuid, toWireId } from './ids.ts'
+
+/** An id: 26 base32 characters on the wire (other spellings are understood), a uuid inside. */
+export const Id = z.codec(
+  z.string().meta({ description: 'Id, 26 lower-case characters', examples: ['01h455vb4pex5vsknk084sn02q'] }),
+  z.string(),
+  {
+    decode: (wire, context) => {
+      const uuid = toUuid(wire)
+      if (uuid !== undefined) return uuid
+      context.issues.push({ code: 'custom', message: 'is not an id', input: wire })
+      return z.NEVER
+    },
+    encode: uuid => toWireId(uuid),
+  },
+)
+
+/** A moment: ISO 8601 in UTC with a trailing Z on the wire, the database's own text or ISO inside. */
+export const Instant = z.codec(z.string().meta({ format: 'date-time', description: 'UTC, ISO 8601' }), z.string(), {
+  decode: (wire, context) => {
+    const time = Date.parse(wire)
+    if (!Number.isNaN(time)) return new Date(time).toISOString()
+    context.issues.push({ code: 'custom', message: 'is not an ISO 8601 time', input: wire })
+    return z.NEVER
+  },
+  encode: text => new Date(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString(),
+})
+
+/** An exact amount of US dollars as a decimal string. */
+export const Money = z.string().meta({ description: 'US dollars, a decimal string', examples: ['12.50'] })
+
+const PLAIN_DECIMAL = /^\d{1,15}(\.\d{1,30})?$/
+
+/**
+ * An amount someone sends: a number or a plain decimal string ("12.5", never "0x10", "1e3" or " "), at most `max`, rounded half up
+ * to 6 decimals (decision 3). Decodes to a decimal string.
+ */
+export function Amount(max: number) {
+  const error = `must be a number or a decimal string from 0 to ${max.toLocaleString('en-US')}`
+  return z.union([z.number(), z.string()], { error }).transform((sent, context) => {
+    const text = typeof sent === 'number' ? plainDecimal(sent) : sent
+    if (text !== undefined && PLAIN_DECIMAL.test(text) && isAtMost(text, max)) return roundedHalfUp(text, 6)
+    context.addIssue({ code: 'custom', message: error })
+    return z.NEVER
+  })
+}
+
+function plainDecimal(value: number): string | undefined {
+  if (!Number.isFinite(value) || value < 0) return undefined
+  const text = String(value)
+  return text.includes('e') ? value.toFixed(20) : text
+}
+
+/** `text` (a plain decimal) with at most `places` decimals, rounded half up, without trailing zeros. */
+export function roundedHalfUp(text: string, places: number): string {
+  const [whole = '0', fraction = ''] = text.split('.')
+  const scaled =
+    BigInt(whole + fraction.slice(0, places).padEnd(places, '0')) + ((fraction[places] ?? '0') >= '5' ? 1n : 0n)
+  const digits = scaled.toString().padStart(places + 1, '0')
+  const decimals = digits.slice(-places).replace(/0+$/, '')
+  return digits.slice(0, -places) + (decimals === '' ? '' : `.${decimals}`)
+}
+
+function isAtMost(amount: string, max: number): boolean {
+  const [whole = '0', fraction = ''] = amount.split('.')
+  return BigInt(whole) < BigInt(max) || (BigInt(whole) === BigInt(max) && !/[1-9]/.test(fraction))
+}
+
+/** Text that PostgreSQL and JSON hold faithfully: well-formed, without U+0000 (decision 20). */
+export function isFaithful(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\u0000')
+}
+
+/** Text of a form: trimmed, 1 to `max` characters. */
+export const Name = (max = 200) =>
+  z.string().trim().min(1).max(max).refine(isFaithful, { message: 'holds characters that cannot be stored' })
+
+/** The reply of a list: `data`, and the cursor of the next page or null. */
+export const Page = <T extends z.ZodType>(item: T) =>
+  z.object({ data: z.array(item), next_cursor: z.string().nullable() })
+
+/** The reply of a route that has nothing to tell but that it is done. */
+export const Done = z.object({ ok: z.literal(true) })

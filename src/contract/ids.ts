@@ -1,0 +1,90 @@
+/**
+ * Ids: a uuid in the database, 26 lower-case Crockford base32 characters on the wire (decisions 1 and 2). Intake accepts any
+ * case and the plain uuid form, because networks change case and people paste what they have.
+ */
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
+const VALUES = new Map(Array.from(ALPHABET, (letter, value) => [letter, value]))
+const WIRE = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const UUID_BARE = /^[0-9a-f]{32}$/
+
+/** A uuid as the 26 characters shown to people and machines. */
+export function toWireId(uuid: string): string {
+  const hex = uuid.replaceAll('-', '')
+  let out = ''
+  // 26 digits of 5 bits hold 130: the two spare bits lead, so the first digit is at most 7.
+  let bits = 2
+  let rest = 0
+  for (const digit of hex) {
+    rest = (rest << 4) | Number.parseInt(digit, 16)
+    bits += 4
+    if (bits >= 5) {
+      bits -= 5
+      out += ALPHABET[rest >> bits]
+      rest &= (1 << bits) - 1
+    }
+  }
+  return out
+}
+
+/** The canonical uuid behind a wire id, an upper-case variant of it, or a uuid with or without dashes; else undefined. */
+export function toUuid(text: string): string | undefined {
+  const lower = text.toLowerCase()
+  if (WIRE.test(lower)) return fromWire(lower)
+  if (UUID.test(lower)) return lower
+  if (UUID_BARE.test(lower)) return dashed(lower)
+  return undefined
+}
+
+function fromWire(lower: string): string {
+  let hex = ''
+  let rest = 0
+  let bits = -2
+  for (const letter of lower) {
+    rest = (rest << 5) | (VALUES.get(letter) ?? 0)
+    bits += 5
+    while (bits >= 4) {
+      bits -= 4
+      hex += (rest >> bits).toString(16)
+      rest &= (1 << bits) - 1
+    }
+  }
+  return dashed(hex)
+}
+
+function dashed(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+const RANDOM_BYTES = 10
+
+/** Random bytes are fetched for many ids at once: asking for ten at a time would cost more than the rest of the id. */
+const random = new Uint8Array(RANDOM_BYTES * 256)
+let used = random.length
+
+/** A fresh UUIDv7 for anything but a click; `ms` is the Unix time it carries. */
+export function newId(ms = Date.now()): string {
+  if (used === random.length) {
+    globalThis.crypto.getRandomValues(random)
+    used = 0
+  }
+  let hex = ms.toString(16).padStart(12, '0')
+  for (let at = 0; at < RANDOM_BYTES; at += 1) {
+    const byte = random[used + at] ?? 0
+    hex += HEX[at === 0 ? (byte & 0x0f) | 0x70 : at === 2 ? (byte & 0x3f) | 0x80 : byte]
+  }
+  used += RANDOM_BYTES
+  return dashed(hex)
+}
+
+/** The millisecond a UUIDv7 was made in. */
+export function timeOfId(uuid: string): number {
+  return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16)
+}
+
+/** The smallest uuid that a UUIDv7 of this millisecond can have: a bound for ranges over ids. */
+export function firstIdAt(ms: number): string {
+  return dashed(`${Math.max(0, ms).toString(16).padStart(12, '0')}00000000000000000000`)
+}

@@ -1,0 +1,40 @@
+/**
+ * Lists of the dashboard: newest first, cut after `limit` rows, gone on with `cursor`. Ids are UUIDv7, so their order is the order in
+ * which rows were made, and a cursor is the id of the last row shown.
+ */
+import { z } from 'zod'
+import { Id, isFaithful } from './fields.ts'
+import { toWireId } from './ids.ts'
+
+const MOST = 200
+const USUAL = 50
+
+/** `limit` and `cursor` of a list; spread into its query schema. What is no whole number is taken as the default. */
+export const paging = {
+  limit: z
+    .union([z.string(), z.number()])
+    .optional()
+    .transform(sent => {
+      const wanted = sent === undefined || sent === '' ? USUAL : Number(sent)
+      return Number.isInteger(wanted) ? Math.min(Math.max(wanted, 1), MOST) : USUAL
+    })
+    .meta({ description: `Rows of a page, 1 to ${MOST}, ${USUAL} unless given` }),
+  cursor: Id.optional().meta({ description: 'next_cursor of the page before' }),
+}
+
+/** Text to look for in names. */
+export const Search = z
+  .string()
+  .max(200)
+  .refine(isFaithful, { message: 'holds characters that cannot be stored' })
+  .optional()
+
+/** One page out of up to `limit + 1` rows, and the cursor of the next one or null. */
+export function pageOf<Row extends { id: string }>(
+  rows: readonly Row[],
+  limit: number,
+): { data: Row[]; next_cursor: string | null } {
+  const data = rows.slice(0, limit)
+  const last = data.at(-1)
+  return { data, next_cursor: rows.length > limit && last !== undefined ? toWireId(last.id) : null }
+}

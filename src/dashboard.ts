@@ -1,0 +1,51 @@
+// The built dashboard in dist/: made at the start where it is missing or older than its sources.
+import { access, constants, glob, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Logger } from 'pino'
+import { StartError } from './start-error.ts'
+
+const ROOT = dirname(import.meta.dirname)
+const DIST = join(ROOT, 'dist')
+/** What the dashboard is made of: its own files, the words it shares with the server, and what builds it. */
+const SOURCES = ['src/web/**/*', 'src/contract/*.ts', 'src/*/api.ts', 'vite.config.ts', 'package-lock.json']
+
+const changedAt = async (path: string): Promise<number> =>
+  stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0,
+  )
+
+async function newest(): Promise<number> {
+  let latest = 0
+  for await (const path of glob(SOURCES, { cwd: ROOT })) latest = Math.max(latest, await changedAt(join(ROOT, path)))
+  return latest
+}
+
+/**
+ * Builds the dashboard unless `dist` is newer than its sources. It is built beside and renamed, so that a build which is
+ * interrupted, or a second one, leaves no half of it.
+ * @throws StartError when there is none and none can be made.
+ */
+export async function buildDashboard(log: Logger): Promise<void> {
+  if ((await changedAt(join(ROOT, 'src/web/index.html'))) === 0) return
+  const built = await changedAt(join(DIST, 'index.html'))
+  if (built > (await newest())) return
+  const fresh = `${DIST}.${process.pid}`
+  try {
+    await access(ROOT, constants.W_OK)
+    const { build } = await import('vite')
+    await build({
+      root: join(ROOT, 'src/web'),
+      configFile: join(ROOT, 'vite.config.ts'),
+      logLevel: 'error',
+      build: { outDir: fresh, emptyOutDir: true },
+    })
+    await rm(DIST, { recursive: true, force: true })
+    await rename(fresh, DIST)
+  } catch (error) {
+    await rm(fresh, { recursive: true, force: true }).catch(() => {})
+    const why = (error instanceof Error ? error.message : String(error)).split(/\s*\n\s*/, 4).join(' ')
+    if (built === 0) throw new StartError(`the dashboard could not be built into ${DIST}: ${why}`)
+    log.warn({ err: error }, 'the dashboard is older than its sources and could not be built again')
+  }
+}

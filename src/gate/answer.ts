@@ -1,0 +1,63 @@
+/** Renders every refusal and failure, once: known ones by the catalogue, all else as an internal error without a word of its cause. */
+import type { Duplex } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { z } from 'zod'
+import { type RefusalName, Refusal, refusalBody } from '../contract/refusals.ts'
+import { isUnreachable } from '../db/faults.ts'
+import { surfaceOf, type Surface } from './identify.ts'
+
+const BY_FASTIFY_CODE: Record<string, RefusalName> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_request',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'invalid_json',
+  FST_ERR_BAD_URL: 'invalid_request',
+}
+
+/** The refusal an error stands for. `surface` decides what an unreachable database is called. */
+export function refusalFor(error: unknown, surface: Surface): Refusal {
+  if (error instanceof Refusal) return error
+  if (error instanceof z.ZodError) return new Refusal('invalid_request', { error: wordsFor(error) })
+  const known = BY_FASTIFY_CODE[(error as { code?: string }).code ?? '']
+  if (known !== undefined) return new Refusal(known)
+  if (isUnreachable(error) && surface !== 'reads')
+    return new Refusal('service_unavailable', { headers: { 'retry-after': '60' } })
+  const status = (error as { statusCode?: number }).statusCode ?? 500
+  return new Refusal(status >= 400 && status < 500 ? 'invalid_request' : 'internal_error')
+}
+
+/** One sentence for a body or query that does not fit: each field with what is wrong. */
+export function wordsFor(error: z.ZodError): string {
+  const words = error.issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
+  return [...new Set(words)].slice(0, 5).join('; ')
+}
+
+export function answerRefusal(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): FastifyReply {
+  const endpoint = request.routeOptions.config.endpoint
+  const surface = endpoint === undefined || endpoint === 'page' ? 'other' : surfaceOf(endpoint)
+  const refusal = refusalFor(error, surface)
+  const isGone = request.raw.destroyed || (error as { code?: string }).code === 'ECONNRESET'
+  if (refusal.status >= 500 && !(error instanceof Refusal) && !isGone)
+    log.error({ err: error, route: endpoint === 'page' ? 'page' : endpoint?.route }, 'request failed')
+  return reply
+    .code(refusal.status)
+    .headers(refusal.detail.headers ?? {})
+    .header('cache-control', 'no-store')
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(refusalBody(refusal, surface)))
+}
+
+const BROKEN: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+}
+
+/** Answers what is no HTTP request, or came too slowly to be one, in the form every refusal has. */
+export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const status = BROKEN[error.code ?? ''] ?? '400 Bad Request'
+  const body = JSON.stringify({ error: status.slice(4).toLowerCase() })
+  socket.end(
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}

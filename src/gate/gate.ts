@@ -1,0 +1,222 @@
+/**
+ * The door. Every request goes through these steps in this order, and no other file says so (decision 19):
+ *
+ *   1 size by header   413                                    payload_too_large
+ *   2 identify         401, 403                               gate/identify.ts
+ *   3 read             413 by real bytes, 400                 gate/read.ts
+ *   4 permit           403, 409                               gate/permit.ts
+ *   5 quota            429, 503                               gate/quota.ts
+ *   6 validate         400                                    the endpoint's schemas
+ *   7 once             409, 504                               gate/once.ts
+ *   8 the deed         its own refusals, then the reply's schema
+ */
+import { METHODS as HTTP_METHODS } from 'node:http'
+import Fastify, { type FastifyInstance, type FastifyRequest, type HTTPMethods } from 'fastify'
+import { z } from 'zod'
+import { type Endpoint, routeOf } from '../contract/endpoint.ts'
+import { refuse } from '../contract/refusals.ts'
+import type { Answer, Asked, Furnished, Ground, Visit } from '../room.ts'
+import { answerBrokenRequest, answerRefusal } from './answer.ts'
+import { type Caller, type Identities, identify, isKeyOnly, keyOf, verified } from './identify.ts'
+import type { Once } from './once.ts'
+import { dashboardOrigin } from './origin.ts'
+import { type Actor, permit, type Standings } from './permit.ts'
+import type { Quotas } from './quota.ts'
+import { BODY_LIMIT, readJson } from './read.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller
+    actor: Actor
+    arrived_at: number
+  }
+  interface FastifyContextConfig {
+    /** The declaration behind a route, or 'page' for files of the dashboard. Without one the server does not start. */
+    endpoint?: Endpoint | 'page'
+  }
+}
+
+export type Door = { ground: Ground; identities: Identities; standings: Standings; quotas: Quotas; once: Once }
+
+/** All that may be asked of a route; CONNECT never reaches one. */
+const METHODS = HTTP_METHODS.filter(method => method !== 'CONNECT')
+
+/** Builds the server with a route for each furnished endpoint. It listens to nobody yet. */
+export function openGate(door: Door, furnished: readonly Furnished[]): FastifyInstance {
+  const { config, log } = door.ground
+  const app = Fastify({
+    logger: false,
+    bodyLimit: BODY_LIMIT,
+    requestTimeout: 30_000,
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
+    exposeHeadRoutes: false,
+    trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
+    routerOptions: { maxParamLength: 2048 },
+    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: (error, request, reply) => void answerRefusal(error, request, reply, log),
+  })
+  app.decorateRequest('caller')
+  app.decorateRequest('actor')
+  app.decorateRequest('arrived_at', 0)
+  readBodies(app)
+  app.setErrorHandler((error, request, reply) => answerRefusal(error, request, reply, log))
+  app.addHook('onRoute', ({ config: declared, url }) => {
+    if (declared?.endpoint === undefined) throw new Error(`${url} has no endpoint: declare it in an api.ts`)
+  })
+  for (const one of furnished) {
+    if (one.endpoint.visit) receiveVisits(app, door, one)
+    else receiveCalls(app, door, one)
+  }
+  refuseOtherMethods(app, furnished)
+  return app
+}
+
+function readBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    const { endpoint } = request.routeOptions.config
+    const isAwaited = typeof endpoint === 'object' && endpoint.body !== undefined
+    try {
+      done(null, bytes.length === 0 && !isAwaited ? undefined : readJson(bytes as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}
+
+function prepareBody(request: FastifyRequest): void {
+  // The Content-Type is not looked at (decision 20): a cookie request has to pass the Origin rule instead.
+  request.raw.headers['content-type'] = 'application/json'
+  if (Number(request.headers['content-length'] ?? 0) > BODY_LIMIT) refuse('payload_too_large')
+  const encoding = request.headers['content-encoding']
+  if (encoding !== undefined && encoding !== 'identity') refuse('unsupported_encoding')
+}
+
+function receiveCalls(app: FastifyInstance, door: Door, { endpoint, deed }: Furnished): void {
+  const { method, path } = routeOf(endpoint)
+  const { ground, identities, standings, quotas } = door
+  const act = deedRunner(door, endpoint, deed)
+  app.route({
+    method,
+    url: path,
+    config: { endpoint },
+    onRequest: async request => {
+      request.arrived_at = performance.now()
+      prepareBody(request)
+      request.caller = await identify(endpoint, request, identities, ground.config.baseUrl)
+    },
+    preHandler: async (request, reply) => {
+      request.actor = await permit(endpoint, request.caller, standings)
+      const quota = endpoint.quota ?? (request.caller.kind === 'key' ? 'writes' : undefined)
+      const org_id =
+        quota !== undefined && request.actor !== undefined && 'org_id' in request.actor
+          ? request.actor.org_id
+          : undefined
+      if (quota !== undefined && org_id !== undefined) await quotas.spend(quota, org_id, reply)
+    },
+    handler: async (request, reply) => {
+      reply
+        .code(endpoint.status ?? 200)
+        .header('cache-control', 'no-store')
+        .header('content-type', 'application/json; charset=utf-8')
+      return JSON.stringify(await act(request, (name, value) => void reply.header(name, value)))
+    },
+  })
+}
+
+type SetHeader = (name: string, value: string) => void
+
+/** Validates the call, runs the deed (guarded where the endpoint says once) and encodes what it answers. */
+function deedRunner({ ground, once }: Door, endpoint: Endpoint, deed: Furnished['deed']) {
+  const run = deed as unknown as (context: object, call: object) => unknown
+  const { query, body, reply, replyIsShaped } = endpoint
+  const encoded = (out: unknown) => (reply === undefined || replyIsShaped ? out : z.encode(reply, out))
+  return async (request: FastifyRequest, header: SetHeader): Promise<unknown> => {
+    const call = {
+      params: request.params,
+      query: query === undefined ? undefined : query.parse(request.query),
+      body: body === undefined ? undefined : body.parse(request.body),
+    }
+    const { actor, arrived_at, ip, headers } = request
+    const idempotency_key = endpoint.once ? idempotencyKeyOf(request) : undefined
+    const origin = dashboardOrigin(ground.config.baseUrl, headers.host)
+    const asked: Asked = { ip, origin, idempotency_key, arrived_at, header }
+    const act = async () => encoded(await run({ ...ground, ...asked, actor }, call))
+    if (idempotency_key === undefined || actor === undefined || !('org_id' in actor)) return act()
+    return once.run(actor.org_id, idempotency_key, arrived_at, act)
+  }
+}
+
+const IDEMPOTENCY_KEY_LENGTH = 128
+
+function idempotencyKeyOf(request: FastifyRequest): string | undefined {
+  const sent = request.headers['idempotency-key']
+  if (sent === undefined) return undefined
+  // Node joins repeated headers, so only the raw list tells two keys from one with a comma.
+  const times = request.raw.rawHeaders.filter(
+    (name, at) => at % 2 === 0 && name.toLowerCase() === 'idempotency-key',
+  ).length
+  const key = String(sent)
+  if (times > 1 || key.length < 1 || Array.from(key).length > IDEMPOTENCY_KEY_LENGTH)
+    refuse('invalid_request', {
+      error: `Idempotency-Key: must be sent once, with 1 to ${IDEMPOTENCY_KEY_LENGTH} characters`,
+    })
+  return key
+}
+
+function receiveVisits(app: FastifyInstance, { ground, identities }: Door, { endpoint, deed }: Furnished): void {
+  const { method, path } = routeOf(endpoint)
+  const receive = deed as unknown as (ground: Ground, visit: Visit) => Answer | Promise<Answer>
+  // A visitor's GET outside /api has no size, no key and no origin to look at: the redirect goes straight to its deed.
+  const steps = [
+    ...(method === 'GET' ? [] : [async (request: FastifyRequest) => prepareBody(request)]),
+    ...(path.startsWith('/api/')
+      ? [async (request: FastifyRequest) => void (await identify(endpoint, request, identities, ground.config.baseUrl))]
+      : []),
+  ]
+  app.route({
+    method: method === 'GET' ? ['GET', 'HEAD'] : method,
+    url: path,
+    config: { endpoint },
+    ...(steps.length > 0 ? { onRequest: steps } : {}),
+    handler: async (request, reply) => {
+      const { headers, ip, body, url } = request
+      const params = request.params as Visit['params']
+      const peer = request.socket.remoteAddress ?? ip
+      const answer = await receive(ground, { method: request.method, url, params, headers, ip, peer, body })
+      reply.code(answer.status)
+      for (const name in answer.headers) reply.header(name, answer.headers[name])
+      if (answer.body === undefined || typeof answer.body === 'string') return reply.send(answer.body)
+      return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer.body))
+    },
+  })
+}
+
+/** Reads answer GET only, before anything else is looked at (decision 27); elsewhere under /api an unknown route is no route. */
+function refuseOtherMethods(app: FastifyInstance, furnished: readonly Furnished[]): void {
+  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+  for (const { endpoint } of furnished) {
+    const { method, path } = routeOf(endpoint)
+    if (!isKeyOnly(endpoint.access)) continue
+    app.route({
+      method: METHODS.filter(other => other !== method) as HTTPMethods[],
+      url: path,
+      config: { endpoint },
+      onRequest: async () => refuse('method_not_allowed', { headers: { allow: method } }),
+      handler: async () => refuse('method_not_allowed'),
+    })
+  }
+}
+
+const UNKNOWN = { access: { session: 'person' } } as const
+
+/** What is said under /api (and wherever no page may stand) when there is no such route. */
+export async function refuseUnknownRoute(request: FastifyRequest, identities: Identities): Promise<never> {
+  const secret = keyOf(request.headers)
+  if (secret !== undefined && request.url.startsWith('/api/auth/')) refuse('auth_route_closed')
+  if (secret !== undefined && request.url.startsWith('/api/')) {
+    await verified(UNKNOWN, secret, identities)
+    refuse('api_key_resource_forbidden')
+  }
+  return refuse('route_not_found')
+}

@@ -1,0 +1,83 @@
+/**
+ * Step 1 of the door: who is asking. A key counts before a cookie; without a key, whatever changes something must come from the
+ * dashboard's own pages (interface: Authentication 1 and 2, decisions 23 and 32).
+ */
+import type { Access, Endpoint } from '../contract/endpoint.ts'
+import { rightOf } from '../contract/endpoint.ts'
+import { Refusal, refuse } from '../contract/refusals.ts'
+import type { KeyRecord } from '../keys/verify.ts'
+import type { Person, Visit } from '../room.ts'
+import { requireOrigin } from './origin.ts'
+
+export type Caller = { kind: 'key'; record: KeyRecord } | { kind: 'person'; person: Person } | { kind: 'anyone' }
+
+/** What the gate asks of the rooms that know people and keys. */
+export type Identities = {
+  verifyKey(secret: string): Promise<KeyRecord | undefined>
+  whoIs(headers: Visit['headers']): Promise<Person | undefined>
+}
+
+type Asking = { method: string; url: string; headers: Visit['headers'] }
+
+export const ANYONE: Caller = { kind: 'anyone' }
+
+/** Where a request came in, which decides the shape of its refusals. */
+export type Surface = 'events' | 'reads' | 'other'
+export function surfaceOf(endpoint: Pick<Endpoint, 'access' | 'quota'>): Surface {
+  if (endpoint.quota === 'events') return 'events'
+  return isKeyOnly(endpoint.access) ? 'reads' : 'other'
+}
+
+export function isKeyOnly(access: Access): boolean {
+  return access !== 'anyone' && access.session === undefined
+}
+
+export function keyOf(headers: Visit['headers']): string | undefined {
+  const sent = headers['x-api-key']
+  return typeof sent === 'string' && sent !== '' ? sent : undefined
+}
+
+/** Refuses or answers who it is. Throws what the database threw for sessions; for keys that is turned into its refusal. */
+export async function identify(
+  endpoint: Endpoint,
+  asking: Asking,
+  identities: Identities,
+  baseUrl: string | undefined,
+): Promise<Caller> {
+  const { access } = endpoint
+  const secret = keyOf(asking.headers)
+  if (secret !== undefined && asking.url.startsWith('/api/auth/')) refuse('auth_route_closed')
+  if (secret !== undefined && access !== 'anyone') return byKey(endpoint, secret, identities)
+  if (isKeyOnly(access)) refuse('api_key_required')
+  if (changesSomething(asking)) requireOrigin(asking.headers, baseUrl)
+  if (access === 'anyone') return ANYONE
+  const person = await identities.whoIs(asking.headers)
+  return person === undefined ? refuse('sign_in_required') : { kind: 'person', person }
+}
+
+function changesSomething({ method, url }: Asking): boolean {
+  return method !== 'GET' && method !== 'HEAD' && url.startsWith('/api/')
+}
+
+async function byKey(endpoint: Endpoint, secret: string, identities: Identities): Promise<Caller> {
+  const record = await verified(endpoint, secret, identities)
+  if (rightOf(endpoint.access) === undefined) refuse('api_key_resource_forbidden')
+  return { kind: 'key', record }
+}
+
+/** The key's record. Never 401 because the database could not be read: that would make people replace working keys. */
+export async function verified(
+  endpoint: Pick<Endpoint, 'access' | 'quota'>,
+  secret: string,
+  identities: Identities,
+): Promise<KeyRecord> {
+  let record: KeyRecord | undefined
+  try {
+    record = await identities.verifyKey(secret)
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    if (surfaceOf(endpoint) === 'reads') refuse('api_key_scope_unverifiable')
+    refuse('service_unavailable', { headers: { 'retry-after': '60' } })
+  }
+  return record?.accepted ? record : refuse('key_not_accepted')
+}

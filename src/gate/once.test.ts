@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  openTestHouse,
+  seedKey,
+  seedOrganization,
+  type SeededOrganization,
+  startHouse,
+  type TestHouse,
+} from '../../tests/support/house.ts'
+import { startRedis, type TestRedis } from '../../tests/support/redis.ts'
+
+let redis: TestRedis
+let house: TestHouse
+let second: TestHouse
+let acme: SeededOrganization
+let key: string
+
+before(async () => {
+  redis = await startRedis()
+  house = await startHouse({ REDIS_URL: redis.url }, { budget_ms: 1500 })
+  second = await openTestHouse(house.database, { REDIS_URL: redis.url, DATA_DIR: house.ground.config.dataDir })
+  acme = await seedOrganization(house.database)
+  key = (await seedKey(house.database, acme, { rights: ['events'] })).secret
+})
+after(async () => {
+  await second.end()
+  await house.end()
+  redis.end()
+})
+
+const report = (to: TestHouse, idempotency_key?: string) =>
+  to.call('POST', '/api/events', {
+    key,
+    body: { clickId: '01h455vb4pex5vsknk084sn02q', type: 'lead' },
+    headers: idempotency_key === undefined ? {} : { 'idempotency-key': idempotency_key },
+  })
+
+/** Holds the row every conversion of the organization locks first, while `during` runs. */
+async function whileLocked(during: () => Promise<void>): Promise<void> {
+  const client = house.database.dedicated()
+  await client.connect()
+  try {
+    await client.query('begin')
+    await client.query('select 1 from balances where org_id = $1 for update', [acme.org_id])
+    await during()
+  } finally {
+    await client.query('rollback')
+    await client.end()
+  }
+}
+
+test('a second request with the same Idempotency-Key is told so while the first is in flight, in this process and in another', async () => {
+  let first: ReturnType<typeof report> | undefined
+  await whileLocked(async () => {
+    first = report(house, 'same')
+    await new Promise(resolve => setTimeout(resolve, 150))
+    for (const to of [house, second]) {
+      const twin = await report(to, 'same')
+      assert.deepEqual([twin.statusCode, twin.data()['code']], [409, undefined])
+    }
+    // Another key, and no key at all, wait for their turn instead.
+    const others = [report(house, 'other'), report(house)]
+    assert.equal(
+      await Promise.race([...others, new Promise(resolve => setTimeout(resolve, 100, 'waiting'))]),
+      'waiting',
+    )
+  })
+  assert.equal((await first)?.statusCode, 403)
+  assert.equal((await report(second, 'same')).statusCode, 403)
+})
+
+test('a request with Idempotency-Key that outlives its budget answers 504 and recorded nothing; the next one is free', async () => {
+  await whileLocked(async () => {
+    const late = await report(house, 'late')
+    assert.equal(late.statusCode, 504)
+  })
+  const again = await report(house, 'late')
+  assert.ok([403, 409].includes(again.statusCode))
+})
+
+test('an Idempotency-Key that is empty, too long or sent twice is refused', async () => {
+  for (const sent of ['', 'k'.repeat(129)]) assert.equal((await report(house, sent)).statusCode, 400)
+  assert.equal((await report(house, 'k'.repeat(128))).statusCode, 403)
+})
+
+test('the real budget is 55 seconds: 504 then, 409 meanwhile, and an answer when the way is free', {
+  skip: !process.env['SLUICE_TEST_ALL'],
+}, async () => {
+  await whileLocked(async () => {
+    const began = performance.now()
+    const late = report(second, 'budget')
+    await sleep(20_000)
+    assert.equal((await report(second, 'budget')).statusCode, 409)
+    assert.equal((await late).statusCode, 504)
+    const waited_ms = performance.now() - began
+    assert.ok(waited_ms >= 55_000 && waited_ms < 55_500, `${waited_ms} ms`)
+  })
+  await sleep(2000)
+  assert.equal((await report(second, 'budget')).statusCode, 403)
+})

@@ -1,0 +1,23 @@
+/**
+ * The Origin rule: a request that changes something without a key is a cookie request and must come from the dashboard's own pages
+ * (Authentication 2). Compared exactly; a Referer never stands in for it.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { refuse } from '../contract/refusals.ts'
+
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
+
+/** The address the dashboard is at for this request: BASE_URL, else the loopback address the browser used, else unknown. */
+export function dashboardOrigin(baseUrl: string | undefined, host: string | undefined): string | undefined {
+  if (baseUrl !== undefined) return baseUrl
+  return host !== undefined && LOOPBACK_HOST.test(host) ? `http://${host.toLowerCase()}` : undefined
+}
+
+/** Refuses 403 unless Origin is the dashboard's. */
+export function requireOrigin(headers: IncomingHttpHeaders, baseUrl: string | undefined): void {
+  const { origin, host } = headers
+  if (origin === undefined || origin === '' || origin === 'null') refuse('origin_required')
+  // Behind BASE_URL the loopback address stays good for whoever sits at the machine itself.
+  const own = [baseUrl, dashboardOrigin(undefined, host)]
+  if (!own.includes(origin.toLowerCase())) refuse('origin_mismatch')
+}

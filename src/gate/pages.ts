@@ -1,0 +1,88 @@
+/** Files for browsers: the dashboard, the API reference. Strict content policy; never a page where an API answer belongs. */
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import helmet from '@fastify/helmet'
+import files from '@fastify/static'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Furnished } from '../room.ts'
+import { refuseUnknownRoute } from './gate.ts'
+import type { Identities } from './identify.ts'
+import { openApi } from './openapi.ts'
+
+const DIST = join(import.meta.dirname, '../../dist')
+const DOCS = join(import.meta.dirname, 'docs')
+const SWAGGER = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+
+/** Where no page may stand: what is not found there is said in JSON. */
+const NO_PAGES = /^\/(api|\.well-known|assets|c|o|l|postback|hooks|healthz|readyz|metrics)(\/|$|\?)/
+
+const YEAR_SECONDS = 31_536_000
+const page = { config: { endpoint: 'page' as const } }
+
+export async function servePages(
+  app: FastifyInstance,
+  furnished: readonly Furnished[],
+  identities: Identities,
+  version: string,
+): Promise<void> {
+  app.setNotFoundHandler(request => refuseUnknownRoute(request, identities))
+  await app.register(async scope => {
+    await scope.register(helmet, {
+      contentSecurityPolicy: {
+        useDefaults: false,
+        directives: {
+          defaultSrc: ["'none'"],
+          scriptSrc: ["'self'"],
+          styleSrc: ["'self'"],
+          imgSrc: ["'self'", 'data:'],
+          connectSrc: ["'self'"],
+          fontSrc: ["'self'"],
+          frameAncestors: ["'none'"],
+          baseUri: ["'none'"],
+          formAction: ["'self'"],
+        },
+      },
+      // Over plain http on loopback browsers ignore it; behind TLS it is the proxy's to send.
+      strictTransportSecurity: false,
+      referrerPolicy: { policy: 'no-referrer' },
+    })
+    await scope.register(files, { root: DIST, serve: false })
+    serveReference(scope, JSON.stringify(openApi(furnished, version)))
+    serveDashboard(scope, identities)
+  })
+}
+
+function serveReference(scope: FastifyInstance, document: string): void {
+  scope.get('/api/openapi.json', page, (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send(document),
+  )
+  scope.get('/api/docs', page, (_request, reply) => reply.sendFile('index.html', DOCS, { maxAge: 0 }))
+  scope.get('/api/docs/start.js', page, (_request, reply) => reply.sendFile('start.js', DOCS))
+  for (const name of ['swagger-ui.css', 'swagger-ui-bundle.js'])
+    scope.get(`/api/docs/${name}`, page, (_request, reply) => reply.sendFile(name, SWAGGER))
+}
+
+function serveDashboard(scope: FastifyInstance, identities: Identities): void {
+  scope.get('/assets/*', page, (request, reply) => sendAsset(request, reply))
+  scope.route({
+    method: ['GET', 'HEAD'],
+    url: '/*',
+    ...page,
+    handler: async (request, reply) => {
+      if (NO_PAGES.test(request.url)) return refuseUnknownRoute(request, identities)
+      const file = decodeURIComponent(request.url.split('?', 1)[0] ?? '').slice(1)
+      // The icon and its like stand beside index.html; every other address is the dashboard's own.
+      if (/^[\w-]+\.(svg|ico|png|txt|webmanifest)$/.test(file) && existsSync(join(DIST, file)))
+        return reply.sendFile(file)
+      if (existsSync(join(DIST, 'index.html')))
+        return reply.header('cache-control', 'no-cache').sendFile('index.html', { cacheControl: false })
+      return reply.code(503).type('text/plain').send('The dashboard is not built: run npm run build.\n')
+    },
+  })
+}
+
+function sendAsset(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const file = `assets/${(request.params as { '*': string })['*']}`
+  return reply.sendFile(file, { maxAge: YEAR_SECONDS * 1000, immutable: true })
+}

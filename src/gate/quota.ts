@@ -1,0 +1,108 @@
+/**
+ * Quotas, counted per organization and minute over all its keys (interface: Limits, decision 22): in memory for one process, in Redis
+ * for several. Without the store writes are refused 503 and reads pass.
+ */
+import { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
+import { refuse } from '../contract/refusals.ts'
+
+export type QuotaName = 'events' | 'clicks' | 'report' | 'writes'
+
+/** `perMinute` requests; what happens when the store cannot be reached. */
+const QUOTAS: Record<QuotaName, { perMinute: number; outage: 'refuse' | 'pass' }> = {
+  events: { perMinute: 1800, outage: 'refuse' },
+  clicks: { perMinute: 300, outage: 'pass' },
+  report: { perMinute: 60, outage: 'pass' },
+  writes: { perMinute: 600, outage: 'refuse' },
+}
+const WINDOW_SECONDS = 60
+const OUTAGE_RETRY_SECONDS = '60'
+
+type Headers = { header(name: string, value: string): void }
+export type Quotas = { spend(quota: QuotaName, org_id: number, answer: Headers): Promise<void> }
+
+/** A connection that fails within 150 ms instead of waiting: a hung store must not hang the door. */
+export function openRedis(url: string, log: Logger): Redis {
+  const redis = new Redis(url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: 150,
+    connectTimeout: 500,
+    socketTimeout: 2000,
+    retryStrategy: tries => Math.min(50 * 2 ** tries, 1000),
+  })
+  let isDown = false
+  redis.on('error', (error: Error) => {
+    if (!isDown) log.warn({ err: error }, 'Redis cannot be reached: writes by key are refused until it is back')
+    isDown = true
+  })
+  redis.on('ready', () => {
+    if (isDown) log.info('Redis is back')
+    isDown = false
+  })
+  return redis
+}
+
+/** Opens the counters. `spend` refuses 429 when the quota is used up, and sets X-RateLimit-* on what it counted. */
+export function openQuotas(redis: Redis | undefined, perMinute: Partial<Record<QuotaName, number>> = {}): Quotas {
+  const limiters = new Map(
+    (Object.keys(QUOTAS) as QuotaName[]).map(name => {
+      const options = {
+        keyPrefix: `quota:${name}`,
+        points: perMinute[name] ?? QUOTAS[name].perMinute,
+        duration: WINDOW_SECONDS,
+      }
+      return [
+        name,
+        redis === undefined ? new RateLimiterMemory(options) : new RateLimiterRedis({ ...options, storeClient: redis }),
+      ]
+    }),
+  )
+  const breaker = new Breaker()
+  return {
+    async spend(quota, org_id, answer) {
+      const limiter = limiters.get(quota)
+      if (limiter === undefined) throw new Error(`no quota ${quota}`)
+      const counted = await breaker.run(() => limiter.consume(String(org_id)))
+      if (counted === 'outage') {
+        if (QUOTAS[quota].outage === 'pass') return
+        refuse('service_unavailable', { headers: { 'retry-after': OUTAGE_RETRY_SECONDS } })
+      }
+      const { isOver, result } = counted
+      const headers = {
+        'x-ratelimit-limit': String(limiter.points),
+        'x-ratelimit-remaining': String(isOver ? 0 : result.remainingPoints),
+        'x-ratelimit-reset': String(Math.ceil((Date.now() + result.msBeforeNext) / 1000)),
+      }
+      if (isOver)
+        refuse('rate_limited', {
+          headers: { ...headers, 'retry-after': String(Math.max(1, Math.ceil(result.msBeforeNext / 1000))) },
+        })
+      for (const [name, value] of Object.entries(headers)) answer.header(name, value)
+    },
+  }
+}
+
+type Counted = { isOver: boolean; result: RateLimiterRes }
+
+/** After three failures in a row the store is left alone for a second, so that an outage costs its callers nothing. */
+class Breaker {
+  private failures = 0
+  private closedUntil = 0
+
+  async run(consume: () => Promise<RateLimiterRes>): Promise<Counted | 'outage'> {
+    if (performance.now() < this.closedUntil) return 'outage'
+    try {
+      const result = await consume()
+      this.failures = 0
+      return { isOver: false, result }
+    } catch (thrown) {
+      // The limiter throws an Error when the store failed, its result when the quota is used up.
+      if (!(thrown instanceof Error)) return { isOver: true, result: thrown as RateLimiterRes }
+      this.failures += 1
+      if (this.failures >= 3) this.closedUntil = performance.now() + 1000
+      return 'outage'
+    }
+  }
+}

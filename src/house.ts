@@ -1,0 +1,124 @@
+/** Puts the house together: what runs, the rooms that use it, the door in front. The only place that knows all of them. */
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { openAccounts } from './accounts/accounts.ts'
+import * as accountsApi from './accounts/api.ts'
+import * as botsApi from './bots/api.ts'
+import { botDeeds } from './bots/bots.ts'
+import { openLiveCampaigns } from './campaigns/live.ts'
+import * as clicksApi from './clicks/api.ts'
+import { clickDeeds, openClicks } from './clicks/clicks.ts'
+import type { Config } from './config.ts'
+import type { Database } from './db/connect.ts'
+import { openSecrets } from './db/secrets.ts'
+import { openWorker } from './deliveries/worker.ts'
+import * as eventsApi from './events/api.ts'
+import { openConversions } from './events/conversions.ts'
+import { eventDeeds } from './events/events.ts'
+import { openGate } from './gate/gate.ts'
+import { openOnce } from './gate/once.ts'
+import { servePages } from './gate/pages.ts'
+import { stillAllowed } from './gate/permit.ts'
+import { openQuotas, openRedis, type QuotaName } from './gate/quota.ts'
+import { openKeyUses } from './keys/uses.ts'
+import { openKeyReader } from './keys/verify.ts'
+import { standingOf } from './organizations/standing.ts'
+import { postbackLane } from './postbacks/lane.ts'
+import { openFolder } from './reports/fold.ts'
+import { type Furnished, type Ground, type Person, room } from './room.ts'
+import { plainRooms } from './rooms.ts'
+
+export type House = {
+  /** The server, for calls without a socket. */
+  readonly app: FastifyInstance
+  readonly furnished: readonly Furnished[]
+  readonly ground: Ground
+  /** Opens the socket and answers with the address people open. */
+  listen(): Promise<string>
+  /** Lets nobody in any more, finishes what was begun, leaves the database to its owner. */
+  close(): Promise<void>
+}
+
+/** What tests and the bench set differently. */
+export type HouseOptions = { quotas?: Partial<Record<QuotaName, number>>; budget_ms?: number }
+
+const VERSION = '0.1.0'
+
+export async function openHouse(
+  config: Config,
+  database: Database,
+  log: Logger,
+  options: HouseOptions = {},
+): Promise<House> {
+  const db = database.kysely
+  const secrets = await openSecrets(config, db)
+  const ground: Ground = { config, database, db, log, secrets }
+  const running = new AsyncDisposableStack()
+  try {
+    openCourier(ground, running)
+    const { app, furnished } = await openFront(ground, options, running)
+    running.defer(() => app.close())
+    return {
+      app,
+      furnished,
+      ground,
+      async listen() {
+        if (config.role === 'work') return NOWHERE
+        return app.listen({ port: config.port, host: config.host })
+      },
+      close: () => running.disposeAsync(),
+    }
+  } catch (error) {
+    await running.disposeAsync()
+    throw error
+  }
+}
+
+/** Said in place of an address by a process that only delivers. */
+const NOWHERE = 'no address: this process only delivers'
+
+/** What goes on behind the house: folding counters, and deliveries unless another process does them. */
+function openCourier(ground: Ground, running: AsyncDisposableStack): void {
+  const folder = openFolder(ground)
+  running.defer(() => folder.close())
+  if (ground.config.role === 'serve') return
+  const worker = openWorker(ground, [postbackLane])
+  running.defer(() => worker.close())
+}
+
+/** What is open to the outside. Each part is closed before those it stands on, the door first. */
+async function openFront(ground: Ground, options: HouseOptions, running: AsyncDisposableStack) {
+  const { config, database, db, log } = ground
+  const redis = config.redisUrl === undefined ? undefined : openRedis(config.redisUrl, log)
+  running.defer(() => redis?.disconnect())
+  const live = await openLiveCampaigns(ground)
+  running.defer(() => live.close())
+  const clicks = await openClicks(ground, live)
+  running.defer(() => clicks.close())
+  const conversions = openConversions(ground, { stillAllowed, isDrained: clicks.isSettled })
+  running.defer(() => conversions.close())
+  const accounts = openAccounts(ground)
+  running.defer(() => accounts.close())
+  const uses = openKeyUses(database.worker, log)
+  running.defer(() => uses.close())
+  const furnished = [
+    ...room(accountsApi, accounts.deeds),
+    ...room(clicksApi, clickDeeds(clicks)),
+    ...room(eventsApi, eventDeeds(conversions)),
+    ...room(botsApi, botDeeds(conversions)),
+    ...plainRooms,
+  ]
+  const reader = openKeyReader(database.keys)
+  const verifyKey = async (secret: string) => {
+    const record = await reader.verify(secret)
+    if (record?.accepted) uses.note(record.key_id)
+    return record
+  }
+  const identities = { verifyKey, whoIs: accounts.whoIs }
+  const standings = { standingOf: (person: Person) => standingOf(db, person) }
+  const quotas = openQuotas(redis, options.quotas)
+  const once = openOnce(redis, options.budget_ms)
+  const app = openGate({ ground, identities, standings, quotas, once }, furnished)
+  await servePages(app, furnished, identities, VERSION)
+  return { app, furnished }
+}

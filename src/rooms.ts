@@ -1,0 +1,41 @@
+/** Every room that needs nothing but the ground, in reading order. Rooms with something running are furnished in house.ts. */
+import * as adSpendApi from './ad-spend/api.ts'
+import * as adSpend from './ad-spend/ad-spend.ts'
+import * as billingApi from './billing/api.ts'
+import * as billing from './billing/billing.ts'
+import * as campaignsApi from './campaigns/api.ts'
+import * as campaigns from './campaigns/campaigns.ts'
+import * as deliveriesApi from './deliveries/api.ts'
+import * as deliveries from './deliveries/deliveries.ts'
+import * as feedApi from './feed/api.ts'
+import * as feed from './feed/feed.ts'
+import * as keysApi from './keys/api.ts'
+import * as grants from './keys/grants.ts'
+import * as keys from './keys/keys.ts'
+import * as offersApi from './offers/api.ts'
+import * as offers from './offers/offers.ts'
+import * as organizationsApi from './organizations/api.ts'
+import * as invitations from './organizations/invitations.ts'
+import * as members from './organizations/members.ts'
+import * as organizations from './organizations/organizations.ts'
+import * as postbacksApi from './postbacks/api.ts'
+import * as postbacks from './postbacks/postbacks.ts'
+import * as reportsApi from './reports/api.ts'
+import * as reports from './reports/report.ts'
+import { room } from './room.ts'
+import * as vitalsApi from './vitals/api.ts'
+import * as vitals from './vitals/vitals.ts'
+
+export const plainRooms = [
+  room(organizationsApi, { ...organizations, ...members, ...invitations }),
+  room(keysApi, { ...keys, ...grants }),
+  room(campaignsApi, campaigns),
+  room(offersApi, offers),
+  room(postbacksApi, postbacks),
+  room(deliveriesApi, deliveries),
+  room(billingApi, billing),
+  room(feedApi, feed),
+  room(reportsApi, reports),
+  room(adSpendApi, adSpend),
+  room(vitalsApi, vitals),
+].flat()

@@ -1,0 +1,23 @@
+/** Vitals: what an operator's monitoring asks. Owns no table and tells nothing of any organization. */
+import { sql } from 'kysely'
+import { collectDefaultMetrics, register } from 'prom-client'
+import type { Answer, Ground } from '../room.ts'
+
+collectDefaultMetrics()
+
+export function readHealth(): Answer {
+  return { status: 200, body: { ok: true } }
+}
+
+export async function readReadiness({ db }: Ground): Promise<Answer> {
+  try {
+    await sql`select 1`.execute(db)
+    return { status: 200, body: { ok: true } }
+  } catch {
+    return { status: 503, headers: { 'retry-after': '5' }, body: { ok: false, error: 'the database does not answer' } }
+  }
+}
+
+export async function readMetrics(): Promise<Answer> {
+  return { status: 200, headers: { 'content-type': register.contentType }, body: await register.metrics() }
+}
