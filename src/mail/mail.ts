@@ -1,0 +1,56 @@
+/**
+ * Mail to people: invitations, password resets, what changed on an account. Over SMTP_URL, else shown in the log, so that a small
+ * installation needs no mail server. The sender is `?from=` of SMTP_URL, else its user, else sluice@ the public host.
+ */
+import { createTransport } from 'nodemailer'
+import type { Config } from '../config.ts'
+import type { Ground } from '../room.ts'
+
+export type Mail = { to: string; subject: string; text: string }
+
+/** What became of a mail: handed to the server, shown in the log, or neither (the log says why). */
+export type MailOutcome = 'sent' | 'logged' | 'failed'
+
+/** How long a mail server may take for each step; a person waits for the answer. */
+const PATIENCE_MS = 10_000
+
+/** Sends one mail. Never throws: what the mail was about has been stored already and can be reached without it. */
+export async function sendMail({ config, log }: Pick<Ground, 'config' | 'log'>, mail: Mail): Promise<MailOutcome> {
+  const { smtpUrl } = config
+  const { to, subject, text } = mail
+  if (smtpUrl === undefined) {
+    // A warning, because nobody but the reader of this log will ever get it.
+    log.warn({ to, subject }, `SMTP_URL is not set, so this mail is shown here:\n\n${text}`)
+    return 'logged'
+  }
+  const transport = createTransport({
+    url: smtpUrl,
+    connectionTimeout: PATIENCE_MS,
+    greetingTimeout: PATIENCE_MS,
+    socketTimeout: PATIENCE_MS,
+  })
+  try {
+    await transport.sendMail({ from: senderOf(config), to: { name: '', address: to }, subject, text })
+    return 'sent'
+  } catch (error) {
+    log.warn({ err: error, to, subject }, 'a mail could not be sent')
+    return 'failed'
+  } finally {
+    transport.close()
+  }
+}
+
+function senderOf({ smtpUrl = '', baseUrl }: Config): { name: string; address: string } {
+  const url = URL.parse(smtpUrl)
+  const user = decodeURIComponent(url?.username ?? '')
+  const host = new URL(baseUrl ?? 'http://localhost').hostname
+  return { name: 'Sluice', address: url?.searchParams.get('from') ?? (user.includes('@') ? user : `sluice@${host}`) }
+}
+
+/**
+ * The address for links in mails: BASE_URL, else the loopback address the browser used (the door has compared it), else this
+ * process's own. Never a Host header, which whoever asks for a mail can choose.
+ */
+export function linkTo({ baseUrl, port }: Config, path: string, origin: string | null | undefined): string {
+  return `${baseUrl ?? origin ?? `http://localhost:${port}`}${path}`
+}
