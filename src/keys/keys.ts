@@ -1,0 +1,132 @@
+/**
+ * API keys: their names, their state and who sees them. Owns `api_keys`; grants.ts owns `api_key_grants`. Only the SHA-256 of a
+ * secret is kept, so nothing here or anywhere can show it again. Revoking is final. Nothing about a key is cached (decision 30).
+ */
+import { type Kysely, sql } from 'kysely'
+import type { Call } from '../contract/endpoint.ts'
+import { newId, toUuid } from '../contract/ids.ts'
+import { refuse } from '../contract/refusals.ts'
+import type { Tables } from '../db/tables.ts'
+import type { Context, Member } from '../room.ts'
+import type * as api from './api.ts'
+import { firstCharacters, hashSecret, newSecret } from './secret.ts'
+
+type Place = { id: string; name: string }
+export type KeyRow = {
+  id: string
+  user_id: string
+  name: string
+  first_characters: string
+  created_at: string
+  last_used_at: string | null
+  expires_at: string | null
+  state: 'accepted' | 'revoked' | 'disabled' | 'expired'
+  permission_state: 'fresh' | 'granted' | 'emptied'
+  organization: Place | null
+  owner: { user_id: string; name: string; email: string }
+  is_yours: boolean
+}
+
+/**
+ * The keys a person sees (decision 32): their own, and for owners and admins all that act in the active organization, which is the
+ * grant's or, of a fresh key, its owner's earliest membership.
+ */
+async function readKeys(db: Kysely<Tables>, actor: Member, id?: string): Promise<KeyRow[]> {
+  const now = new Date().toISOString()
+  const { rows } = await sql<KeyRow>`
+    select k.id, k.user_id, k.name, k.first_characters, k.created_at, l.last_used_at, k.expires_at,
+      case
+        when k.revoked_at is not null then 'revoked'
+        when not k.enabled then 'disabled'
+        when k.expires_at <= ${now} then 'expired'
+        else 'accepted'
+      end as state,
+      case
+        when g.key_id is null then 'fresh'
+        when cardinality(g.read) + cardinality(g.write) + cardinality(g.delete) = 0 then 'emptied'
+        else 'granted'
+      end as permission_state,
+      case when o.id is not null then json_build_object('id', o.id, 'name', o.name) end as organization,
+      json_build_object('user_id', u.id, 'name', u.name, 'email', u.email) as owner,
+      k.user_id = ${actor.user_id} as is_yours
+    from api_keys k
+    join users u on u.id = k.user_id
+    left join api_key_grants g on g.key_id = k.id
+    left join api_key_uses l on l.key_id = k.id
+    left join lateral (
+      select org_id from members where user_id = k.user_id and g.key_id is null order by joined_at, id limit 1
+    ) earliest on true
+    left join organizations o on o.org_id = coalesce(g.org_id, earliest.org_id)
+    where (k.user_id = ${actor.user_id} or (o.org_id = ${actor.org_id} and ${actor.role !== 'member'}))
+      ${id === undefined ? sql`` : sql`and k.id = ${id}`}
+    order by k.id desc
+    limit 1000`.execute(db)
+  return rows
+}
+
+/** The key a path names, if the caller may see it. */
+export async function requireKey(db: Kysely<Tables>, actor: Member, wire_id: string): Promise<KeyRow> {
+  const id = toUuid(wire_id) ?? refuse('object_not_found')
+  const [key] = await readKeys(db, actor, id)
+  return key ?? refuse('object_not_found')
+}
+
+/** The same, for what only its owner may do while it is not revoked. */
+export async function requireOwnKey(db: Kysely<Tables>, actor: Member, wire_id: string): Promise<KeyRow> {
+  const key = await requireKey(db, actor, wire_id)
+  if (!key.is_yours)
+    refuse('role_forbidden', {
+      error: 'only the owner of a key changes it',
+      hint: 'Owners and admins of the organization may revoke it.',
+    })
+  return key.state === 'revoked' ? refuse('key_revoked') : key
+}
+
+export async function listKeys({ db, actor }: Context<typeof api.listKeys>) {
+  return { data: await readKeys(db, actor), next_cursor: null }
+}
+
+export async function createKey({ db, actor }: Context<typeof api.createKey>, { body }: Call<typeof api.createKey>) {
+  const secret = newSecret()
+  const key = {
+    id: newId(),
+    user_id: actor.user_id,
+    name: body.name,
+    hash: hashSecret(secret),
+    first_characters: firstCharacters(secret),
+    created_at: new Date().toISOString(),
+    enabled: true,
+  }
+  await db.insertInto('api_keys').values(key).execute()
+  const [row] = await readKeys(db, actor, key.id)
+  return { ...(row ?? refuse('object_not_found')), secret }
+}
+
+export async function updateKey(
+  { db, actor }: Context<typeof api.updateKey>,
+  { params, body }: Call<typeof api.updateKey>,
+) {
+  const { id } = await requireOwnKey(db, actor, params.id)
+  const { enabled, expires_at } = body
+  if (enabled !== undefined || expires_at !== undefined) {
+    const { numUpdatedRows } = await db
+      .updateTable('api_keys')
+      .set({ ...(enabled === undefined ? {} : { enabled }), ...(expires_at === undefined ? {} : { expires_at }) })
+      .where('id', '=', id)
+      .where('revoked_at', 'is', null)
+      .executeTakeFirst()
+    if (numUpdatedRows !== 1n) refuse('key_revoked')
+  }
+  return requireKey(db, actor, params.id)
+}
+
+export async function revokeKey({ db, actor }: Context<typeof api.revokeKey>, { params }: Call<typeof api.revokeKey>) {
+  const { id } = await requireKey(db, actor, params.id)
+  await db
+    .updateTable('api_keys')
+    .set({ revoked_at: new Date().toISOString() })
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .execute()
+  return { ok: true as const }
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { pino } from 'pino'
+import { toUuid } from '../contract/ids.ts'
+import { seedKey, startHouse, type TestHouse } from '../../tests/support/house.ts'
+import { seedSignedIn, type SignedIn } from '../../tests/support/people.ts'
+import { openKeyUses } from './uses.ts'
+
+let house: TestHouse
+let owner: SignedIn
+before(async () => {
+  house = await startHouse()
+  owner = await seedSignedIn(house)
+})
+after(() => house.end())
+
+const silent = pino({ level: 'silent' })
+const lastUses = async () =>
+  new Map(
+    (await house.database.kysely.selectFrom('api_key_uses').selectAll().execute()).map(row => [
+      row.key_id,
+      row.last_used_at,
+    ]),
+  )
+
+test('a call with an accepted key is listed as its last use; a refused key is not used', async () => {
+  const used = await seedKey(house.database, owner)
+  const refused = await seedKey(house.database, owner)
+  await house.database.kysely.updateTable('api_keys').set({ enabled: false }).where('id', '=', refused.key_id).execute()
+  const before = Date.now()
+  for (const { secret } of [used, refused]) await house.call('POST', '/api/events', { key: secret, body: {} })
+  // The use is written behind the call; a list that shows it is at most some calls away.
+  const shown = async () => {
+    const reply = await house.call('GET', '/api/api-keys', { cookie: owner.cookie })
+    const { data } = reply.json<{ data: { id: string; last_used_at: string | null }[] }>()
+    return new Map(data.map(({ id, last_used_at }) => [toUuid(id), last_used_at]))
+  }
+  let list = await shown()
+  for (let tries = 0; tries < 200 && list.get(used.key_id) === null; tries += 1) list = await shown()
+  assert.ok(Date.parse(list.get(used.key_id) ?? '') >= before)
+  assert.equal(list.get(refused.key_id), null)
+})
+
+test('a key is written once in its interval, however often it is used, and again afterwards', async () => {
+  const { key_id } = await seedKey(house.database, owner)
+  const others = await Promise.all(Array.from({ length: 5 }, () => seedKey(house.database, owner)))
+  let statements = 0
+  const { worker } = house.database
+  const counted = {
+    query: (...given: [string, unknown[]]) => ((statements += 1), worker.query(...given)),
+  } as typeof worker
+  const uses = openKeyUses(counted, silent)
+  for (let call = 0; call < 1000; call += 1) uses.note(key_id)
+  for (const other of others) uses.note(other.key_id)
+  await uses.close()
+  assert.ok(statements <= 2)
+  const first = await lastUses()
+  assert.ok(others.every(other => first.has(other.key_id)))
+  uses.note(key_id)
+  await uses.close()
+  assert.equal((await lastUses()).get(key_id), first.get(key_id))
+  const impatient = openKeyUses(worker, silent, 0)
+  impatient.note(key_id)
+  await impatient.close()
+  assert.ok(String((await lastUses()).get(key_id)) > String(first.get(key_id)))
+})
+
+test('a database that fails costs the caller nothing', async () => {
+  const broken = { query: () => Promise.reject(new Error('gone')) } as unknown as typeof house.database.worker
+  const uses = openKeyUses(broken, silent)
+  uses.note('01890a5d-ac96-774b-bcce-b302099a8057')
+  await uses.close()
+})
