@@ -1,0 +1,148 @@
+/** Campaigns over HTTP: the addresses traffic is sent to, and where it goes from there. */
+import { z } from 'zod'
+import { Address } from '../contract/address.ts'
+import { endpoint } from '../contract/endpoint.ts'
+import { Done, Id, Instant, Name, Page, isFaithful } from '../contract/fields.ts'
+import { paging, Search } from '../contract/paging.ts'
+
+/** The query parameters a traffic source fills differently: our name, and the name it arrives under. */
+export const SOURCE_FIELDS = ['ref_id', 'sub1', 'sub2', 'sub3', 'sub4', 'sub5', 'sub6', 'sub7', 'sub8', 'sub9'] as const
+export type SourceField = (typeof SOURCE_FIELDS)[number]
+
+const Parameter = z
+  .string()
+  .trim()
+  .regex(/^[^\s&=#]{1,100}$/, { message: 'must be the name of a query parameter' })
+  .refine(isFaithful, { message: 'holds characters that cannot be stored' })
+
+const Source = z
+  .object({
+    ref_id: z.string(),
+    sub1: z.string(),
+    sub2: z.string(),
+    sub3: z.string(),
+    sub4: z.string(),
+    sub5: z.string(),
+    sub6: z.string(),
+    sub7: z.string(),
+    sub8: z.string(),
+    sub9: z.string(),
+  })
+  .partial()
+
+const SourceDraft = z
+  .strictObject({
+    ref_id: Parameter.nullish(),
+    sub1: Parameter.nullish(),
+    sub2: Parameter.nullish(),
+    sub3: Parameter.nullish(),
+    sub4: Parameter.nullish(),
+    sub5: Parameter.nullish(),
+    sub6: Parameter.nullish(),
+    sub7: Parameter.nullish(),
+    sub8: Parameter.nullish(),
+    sub9: Parameter.nullish(),
+  })
+  .meta({
+    description: 'Which incoming query parameter fills which field, where the traffic source uses names of its own',
+  })
+
+export const Destination = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('redirect'), url: z.string() }),
+  z.object({ type: z.literal('funnel'), funnel_id: Id }),
+  z.object({ type: z.literal('click_flow'), click_flow_id: Id }),
+])
+
+const DestinationDraft = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('redirect'), url: Address }),
+  z.object({ type: z.literal('funnel'), funnel_id: Id }),
+  z.object({ type: z.literal('click_flow'), click_flow_id: Id }),
+])
+
+const Key = z
+  .string()
+  .regex(/^[a-z0-9-]{3,64}$/, { message: 'must be 3 to 64 of a-z, 0-9 and -' })
+  .meta({ description: 'The part of the public address that names the campaign; never changes' })
+
+export const Campaign = z.object({
+  id: Id,
+  name: z.string(),
+  key: z.string(),
+  url: z
+    .string()
+    .meta({ description: 'The public address that traffic is sent to; a path alone while BASE_URL is not set' }),
+  destination: Destination,
+  offer_id: Id.nullable(),
+  fallback_url: z.string().nullable(),
+  ad_account_id: Id.nullable(),
+  source: Source,
+  strict_filter: z.boolean(),
+  created_at: Instant,
+  updated_at: Instant,
+})
+export type Campaign = z.output<typeof Campaign>
+
+export const CampaignDraft = z.object({
+  name: Name(),
+  key: Key.nullish(),
+  destination: DestinationDraft,
+  offer_id: Id.nullish().meta({ description: 'The offer whose payout a conversion inherits' }),
+  fallback_url: Address.nullish().meta({ description: 'Where visitors go while the destination cannot take them' }),
+  ad_account_id: Id.nullish(),
+  source: SourceDraft.nullish(),
+  strict_filter: z.boolean().nullish().meta({ description: 'Also keep generic HTTP libraries out of the counts' }),
+})
+export type CampaignDraft = z.output<typeof CampaignDraft>
+
+export const CampaignChanges = CampaignDraft.partial()
+
+export const listCampaigns = endpoint({
+  route: 'GET /api/campaigns',
+  access: { session: 'member' },
+  summary: 'List campaigns, newest first',
+  query: z.object({
+    ...paging,
+    q: Search.meta({ description: 'Part of the name or key' }),
+    offer_id: Id.optional(),
+  }),
+  reply: Page(Campaign),
+})
+
+export const readCampaign = endpoint({
+  route: 'GET /api/campaigns/:id',
+  access: { session: 'member' },
+  summary: 'Read a campaign',
+  reply: Campaign,
+  refuses: ['object_not_found'],
+})
+
+export const createCampaign = endpoint({
+  route: 'POST /api/campaigns',
+  access: { session: 'admin', key: 'campaigns' },
+  summary: 'Create a campaign',
+  description: 'A key restricted to campaigns may create one; its list does not grow by it.',
+  body: CampaignDraft,
+  reply: Campaign,
+  status: 201,
+  refuses: ['already_exists', 'invalid_request'],
+})
+
+export const updateCampaign = endpoint({
+  route: 'PATCH /api/campaigns/:id',
+  access: { session: 'admin', key: 'campaigns:update' },
+  summary: 'Change a campaign',
+  description: 'Fields that are not sent stay as they are; null clears a field that may be empty.',
+  body: CampaignChanges,
+  reply: Campaign,
+  refuses: ['object_not_found', 'campaign_scope_forbidden', 'invalid_request'],
+})
+
+export const deleteCampaign = endpoint({
+  route: 'DELETE /api/campaigns/:id',
+  access: { session: 'admin', key: 'campaigns:delete' },
+  summary: 'Delete a campaign',
+  description:
+    'Its address redirects to the fallback from then on and records nothing; reports and late conversions go on. Its key is never given out again.',
+  reply: Done,
+  refuses: ['object_not_found', 'campaign_scope_forbidden'],
+})

@@ -1,0 +1,106 @@
+// The statements behind the campaigns in memory: all of them once, and what has changed lately.
+import type pg from 'pg'
+import type { Destination } from './api.ts'
+import type { z } from 'zod'
+
+/** A campaign's row as traffic needs it, deleted ones included. */
+export type CampaignRow = {
+  readonly org_id: number
+  readonly id: string
+  readonly key: string
+  readonly destination: z.output<typeof Destination>
+  readonly offer_id: string | null
+  readonly fallback_url: string | null
+  readonly ad_account_id: string | null
+  readonly source: Readonly<Record<string, string>>
+  readonly strict_filter: boolean
+  readonly is_deleted: boolean
+}
+
+/** An offer's row as traffic needs it. */
+export type LiveOffer = {
+  readonly org_id: number
+  readonly id: string
+  readonly url: string
+  readonly payout: string | null
+  readonly status: string
+  readonly is_deleted: boolean
+}
+
+/** Something that is known to have changed. */
+export type Named = { readonly org_id: number; readonly id: string }
+
+const CAMPAIGN = `c.org_id, c.id, c.key, c.destination, c.offer_id, c.fallback_url, c.ad_account_id, c.source, c.strict_filter,
+  c.deleted_at is not null as is_deleted`
+const OFFER = 'o.org_id, o.id, o.url, o.payout, o.status, o.deleted_at is not null as is_deleted'
+
+const PAGE = 5000
+const NIL = '00000000-0000-0000-0000-000000000000'
+
+export function readAllCampaigns(pool: pg.Pool): Promise<CampaignRow[]> {
+  return readPages(
+    pool,
+    `select ${CAMPAIGN} from campaigns c where (c.org_id, c.id) > ($1, $2) order by c.org_id, c.id limit ${PAGE}`,
+  )
+}
+
+export function readAllOffers(pool: pg.Pool): Promise<LiveOffer[]> {
+  return readPages(
+    pool,
+    `select ${OFFER} from offers o where (o.org_id, o.id) > ($1, $2) order by o.org_id, o.id limit ${PAGE}`,
+  )
+}
+
+/** Campaigns changed since then (ISO 8601), and the named ones. */
+export function readChangedCampaigns(pool: pg.Pool, since: string, named: readonly Named[]): Promise<CampaignRow[]> {
+  return readChanged(
+    pool,
+    `select ${CAMPAIGN} from campaigns c where c.updated_at >= $1 or (c.org_id = any($2) and c.id = any($3))`,
+    since,
+    named,
+  )
+}
+
+/** Offers changed since then (ISO 8601), and the named ones. */
+export function readChangedOffers(pool: pg.Pool, since: string, named: readonly Named[]): Promise<LiveOffer[]> {
+  return readChanged(
+    pool,
+    `select ${OFFER} from offers o where o.updated_at >= $1 or (o.org_id = any($2) and o.id = any($3))`,
+    since,
+    named,
+  )
+}
+
+export async function readCampaignsOfKeys(pool: pg.Pool, keys: readonly string[]): Promise<CampaignRow[]> {
+  const { rows } = await pool.query<CampaignRow>(
+    `select ${CAMPAIGN} from campaign_keys k join campaigns c on c.org_id = k.org_id and c.id = k.campaign_id where k.key = any($1)`,
+    [keys],
+  )
+  return rows
+}
+
+export async function readDeletedOrganizations(pool: pg.Pool): Promise<Set<number>> {
+  const { rows } = await pool.query<{ org_id: number }>('select org_id from organizations where deleted_at is not null')
+  return new Set(rows.map(row => row.org_id))
+}
+
+async function readPages<Row extends Named & pg.QueryResultRow>(pool: pg.Pool, text: string): Promise<Row[]> {
+  const all: Row[] = []
+  for (let last: Named = { org_id: 0, id: NIL }; ; ) {
+    const { rows } = await pool.query<Row>(text, [last.org_id, last.id])
+    for (const row of rows) all.push(row)
+    if (rows.length < PAGE) return all
+    last = rows.at(-1) ?? last
+  }
+}
+
+async function readChanged<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  text: string,
+  since: string,
+  named: readonly Named[],
+): Promise<Row[]> {
+  const ids = named.filter(({ id }) => id !== '')
+  const { rows } = await pool.query<Row>(text, [since, ids.map(({ org_id }) => org_id), ids.map(({ id }) => id)])
+  return rows
+}

@@ -1,0 +1,70 @@
+/**
+ * Clicks: what visitors of ads leave behind. Owns `clicks` and its partitions (the columns that rise later are the events room's to
+ * change), `daily_secrets`, and the journal in DATA_DIR/journal. What must stay true: an id that was handed out is stored exactly
+ * once, counted exactly once, and before its redirect leaves (decision 8).
+ */
+import { join } from 'node:path'
+import type { LiveCampaigns } from '../campaigns/live.ts'
+import type { Deed, Ground } from '../room.ts'
+import type * as api from './api.ts'
+import { type Batches, openBatches } from './batch.ts'
+import { openGeo } from './geo.ts'
+import { openIpHashes } from './ip.ts'
+import { openJournal } from './journal.ts'
+import { openOutage } from './outage.ts'
+import { keepPartitions } from './partitions.ts'
+import { redirector } from './redirect.ts'
+
+/** For metrics. `is_down`: the database takes no clicks at the moment; `lost` counts redirects that left with an empty id for it. */
+export type ClicksState = ReturnType<Batches['state']> & {
+  is_down: boolean
+  journal_bytes: number
+  journal_files: number
+}
+
+export type Clicks = {
+  /** The deed of `GET /c/:key`. */
+  readonly visit: Deed<typeof api.visitCampaign>
+  /** Stores a click made elsewhere; resolves with its id once remembered, undefined when it could not be. */
+  readonly store: Batches['store']
+  /**
+   * False while clicks whose ids were handed out are still in this process's journal: conversions are answered 503 until it is true,
+   * because their click may not be known yet (decision 8).
+   */
+  readonly isSettled: () => boolean
+  readonly state: () => ClicksState
+  /** Finishes what has come in. What the database did not take stays in the journal for the next start. */
+  readonly close: () => Promise<void>
+}
+
+/** Makes partitions and secrets, loads the country file, and begins to store what dead processes have left in the journal. */
+export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<Clicks> {
+  const { config, database, db, log, secrets } = ground
+  const pool = database.clicks
+  const countryOf = openGeo(config)
+  const partitions = await keepPartitions(db, log)
+  const ipHashes = await openIpHashes(db, log)
+  const journal = await openJournal(join(config.dataDir, 'journal'), log)
+  const outage = openOutage({ pool, journal, log })
+  const batches = openBatches({ pool, clickKey: secrets.clickKey, outage, log })
+  const isSecure = config.baseUrl?.startsWith('https:') ?? false
+  const receive = redirector({ live, batches, countryOf, ipHashes, secrets, isSecure })
+  return {
+    visit: (_ground, visit) => receive(visit),
+    store: batches.store,
+    isSettled: outage.isSettled,
+    state: () => ({ ...batches.state(), ...journal.state(), is_down: outage.isDown() }),
+    async close() {
+      partitions.close()
+      ipHashes.close()
+      await batches.idle()
+      await outage.close()
+      await journal.close()
+    },
+  }
+}
+
+/** The deeds of the room, for `room(clicksApi, clickDeeds(clicks))`. */
+export function clickDeeds(clicks: Clicks): { visitCampaign: Deed<typeof api.visitCampaign> } {
+  return { visitCampaign: clicks.visit }
+}

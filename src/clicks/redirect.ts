@@ -1,0 +1,148 @@
+// GET /c/{key}: classify, decide, remember, redirect. Whatever a visitor's browser or an ad platform sends, it ends in a redirect, or in a
+// plain 404 where there is nothing to redirect to; and no id leaves that is not remembered (decision 8).
+import { timingSafeEqual } from 'node:crypto'
+import type { LiveCampaign, LiveCampaigns } from '../campaigns/live.ts'
+import { toWireId } from '../contract/ids.ts'
+import type { Secrets } from '../db/secrets.ts'
+import type { Answer, Visit } from '../room.ts'
+import { type Agent, agentOf, isAhead, isTracked } from './agent.ts'
+import type { Batches } from './batch.ts'
+import type { Click } from './click.ts'
+import { mintClickId } from './click-id.ts'
+import { type Course, decide, type Traffic, trafficOf } from './decide.ts'
+import type { CountryOf } from './geo.ts'
+import type { IpHashes } from './ip.ts'
+import type { MacroValues } from './macros.ts'
+import { type Parameters, platformOf } from './parameters.ts'
+import { visitorOf } from './visitor.ts'
+
+export type RedirectParts = {
+  live: LiveCampaigns
+  batches: Pick<Batches, 'store'>
+  countryOf: CountryOf
+  ipHashes: Pick<IpHashes, 'hash'>
+  secrets: Pick<Secrets, 'mac' | 'clickKey'>
+  /** Whether visitors reach the service by https. */
+  isSecure: boolean
+}
+
+/** What a visit brings, read but not yet stored. */
+type Arrival = {
+  traffic: Traffic
+  course: Course
+  parameters: Parameters
+  agent: Agent
+  geo: string | null
+  ms: number
+}
+
+const HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'strict-origin-when-cross-origin' }
+const NOT_FOUND: Answer = {
+  status: 404,
+  headers: { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' },
+  body: 'This link leads nowhere.\n',
+}
+
+/** The deed of `GET /c/:key`. */
+export function redirector(parts: RedirectParts): (visit: Visit) => Answer | Promise<Answer> {
+  return visit => {
+    // Networks that change case must not lose visitors; keys are lower case.
+    const key = (visit.params['key'] ?? '').toLowerCase()
+    const campaign = parts.live.find(key)
+    if (campaign !== undefined) return receive(parts, campaign, visit)
+    return parts.live.search(key).then(found => (found === undefined ? NOT_FOUND : receive(parts, found, visit)))
+  }
+}
+
+function receive(parts: RedirectParts, campaign: LiveCampaign, visit: Visit): Answer | Promise<Answer> {
+  const traffic = trafficOf(campaign)
+  const course = decide(traffic, parts.live)
+  if (course.template === undefined) return NOT_FOUND
+  const arrival: Arrival = {
+    traffic,
+    course,
+    parameters: traffic.read(visit.url),
+    agent: agentOf(visit.headers['user-agent']),
+    geo: parts.countryOf(visit),
+    ms: Date.now(),
+  }
+  if (!course.is_click || visit.method === 'HEAD') return redirect(arrival, undefined, undefined)
+  return record(parts, arrival, visit)
+}
+
+async function record(parts: RedirectParts, arrival: Arrival, visit: Visit): Promise<Answer> {
+  const { agent, traffic, ms } = arrival
+  const { campaign } = traffic
+  const test = isTestVisit(parts.secrets, traffic, visit.url)
+  const tracked = !test && isTracked(agent.kind, isAhead(visit.headers), campaign.strict_filter)
+  const visitor = agent.kind === 'crawler' ? undefined : visitorOf(visit.headers['cookie'], parts.isSecure)
+  const click: Click = {
+    org_id: campaign.org_id,
+    id: mintClickId(parts.secrets.clickKey, campaign.org_id, ms),
+    campaign_id: campaign.id,
+    offer_id: arrival.course.offer_id,
+    landing_id: arrival.course.landing_id,
+    tracked,
+    test,
+    geo: arrival.geo,
+    device: agent.device,
+    os: agent.os,
+    browser: agent.browser,
+    platform: platformOf(arrival.parameters),
+    ...arrival.parameters,
+    visitor_id: visitor?.id ?? null,
+    visitor_is_new: visitor?.is_new ?? null,
+    ip_hash: parts.ipHashes.hash(campaign.org_id, visit.ip, agent.user_agent, ms),
+    ip_encrypted: null,
+    user_agent: agent.user_agent,
+    click_flow_node_path: arrival.course.path,
+    ad_account_id: campaign.ad_account_id,
+    bot_id: arrival.course.bot_id,
+    // Only tests stay out for good: a prefetch may turn out to be a visit, and a conversion proves it (decision 7).
+    suppressed_delivery: test,
+  }
+  return redirect(arrival, await parts.batches.store(click), visitor?.cookie)
+}
+
+/** `click_id` undefined: nothing was remembered, so the id stays empty. */
+function redirect(arrival: Arrival, click_id: string | undefined, cookie: string | undefined): Answer {
+  const { template } = arrival.course
+  const location = template?.fill(valuesOf(arrival, click_id)) ?? ''
+  return {
+    status: 302,
+    headers: cookie === undefined ? { location, ...HEADERS } : { location, ...HEADERS, 'set-cookie': cookie },
+  }
+}
+
+function valuesOf({ traffic, course, parameters, agent, geo, ms }: Arrival, click_id: string | undefined): MacroValues {
+  return {
+    ...parameters,
+    click_id: click_id === undefined ? null : toWireId(click_id),
+    campaign_id: traffic.wire_id,
+    offer_id: course.offer_id === null ? null : toWireId(course.offer_id),
+    landing_id: course.landing_id === null ? null : toWireId(course.landing_id),
+    geo,
+    device: agent.device,
+    os: agent.os,
+    browser: agent.browser,
+    timestamp: String(Math.floor(ms / 1000)),
+  }
+}
+
+const TEST_PARAMETER = 'sluice_test'
+
+/**
+ * What `sluice_test` must hold for a visit to be a test click, which counts nowhere and never will (decision 7). Only the dashboard
+ * hands it out, so that no traffic source can keep its clicks out of the counts.
+ */
+export function testToken(secrets: Pick<Secrets, 'mac'>, campaign_id: string): string {
+  return secrets.mac('test click', campaign_id).toString('hex').slice(0, 24)
+}
+
+function isTestVisit(secrets: Pick<Secrets, 'mac'>, { campaign }: Traffic, url: string): boolean {
+  const at = url.indexOf(`${TEST_PARAMETER}=`)
+  if (at < 0) return false
+  const sent = Buffer.from(url.slice(at + TEST_PARAMETER.length + 1).split(/[&#]/, 1)[0] ?? '')
+  const right = Buffer.from(testToken(secrets, campaign.id))
+  return sent.length === right.length && timingSafeEqual(sent, right)
+}

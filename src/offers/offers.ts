@@ -1,0 +1,112 @@
+/**
+ * Offers: what a conversion pays. An offer belongs to the whole organization, so no campaign list ever narrows who may touch one. Owns
+ * `offers`. Deletion is soft (decision 11): clicks that were made for an offer keep it, and their late conversions earn its payout.
+ */
+import { type Kysely, sql } from 'kysely'
+import { announceOffer } from '../campaigns/live.ts'
+import type { Call } from '../contract/endpoint.ts'
+import { newId, toUuid } from '../contract/ids.ts'
+import { pageOf } from '../contract/paging.ts'
+import { refuse } from '../contract/refusals.ts'
+import type { Tables } from '../db/tables.ts'
+import type { Context } from '../room.ts'
+import type * as api from './api.ts'
+
+const COLUMNS = ['id', 'name', 'url', 'payout', 'payout_types', 'status', 'created_at', 'updated_at'] as const
+
+const idOf = (text: string): string => toUuid(text) ?? refuse('object_not_found')
+
+/** Offers of the organization, newest first, archived ones too unless `status` says otherwise. */
+export async function listOffers(
+  { db, actor }: Context<typeof api.listOffers>,
+  { query }: Call<typeof api.listOffers>,
+) {
+  const { q, status, cursor, limit } = query
+  let rows = live(db, actor.org_id).select(COLUMNS)
+  if (q) rows = rows.where(sql<boolean>`strpos(lower(name), lower(${q})) > 0`)
+  if (status !== undefined) rows = rows.where('status', '=', status)
+  if (cursor !== undefined) rows = rows.where('id', '<', cursor)
+  const found = rows
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .$castTo<api.Offer>()
+  return pageOf(await found.execute(), limit)
+}
+
+/** One offer. Refuses `object_not_found`. */
+export async function readOffer({ db, actor }: Context<typeof api.readOffer>, { params }: Call<typeof api.readOffer>) {
+  const row = live(db, actor.org_id).select(COLUMNS).where('id', '=', idOf(params.id)).$castTo<api.Offer>()
+  return (await row.executeTakeFirst()) ?? refuse('object_not_found')
+}
+
+/** Creates an active offer. */
+export async function createOffer(
+  { db, actor }: Context<typeof api.createOffer>,
+  { body }: Call<typeof api.createOffer>,
+) {
+  const now = new Date().toISOString()
+  const row = { ...columnsOf(body), status: 'active', created_at: now, updated_at: now }
+  const offer = await db
+    .insertInto('offers')
+    .values({ org_id: actor.org_id, id: newId(), ...row })
+    .returning(COLUMNS)
+    .$castTo<api.Offer>()
+    .executeTakeFirstOrThrow()
+  await announceOffer(db, actor.org_id, offer.id)
+  return offer
+}
+
+/** Replaces every field but the status, which is a right of its own; what is not sent is cleared (interface: POST /api/mcp, rule 5). */
+export async function replaceOffer(
+  { db, actor }: Context<typeof api.replaceOffer>,
+  { params, body }: Call<typeof api.replaceOffer>,
+) {
+  return await changeOffer(db, actor.org_id, params.id, columnsOf(body))
+}
+
+/** Archives or unarchives. What names the offer already keeps it; an archived one can be attached to nothing new. */
+export async function setOfferStatus(
+  { db, actor }: Context<typeof api.setOfferStatus>,
+  { params, body }: Call<typeof api.setOfferStatus>,
+) {
+  return await changeOffer(db, actor.org_id, params.id, { status: body.status })
+}
+
+/** Deletes softly; campaigns that name the offer go on without it. */
+export async function deleteOffer(
+  { db, actor }: Context<typeof api.deleteOffer>,
+  { params }: Call<typeof api.deleteOffer>,
+) {
+  await changeOffer(db, actor.org_id, params.id, { deleted_at: new Date().toISOString() })
+  return { ok: true as const }
+}
+
+const live = (db: Kysely<Tables>, org_id: number) =>
+  db.selectFrom('offers').where('org_id', '=', org_id).where('deleted_at', 'is', null)
+
+type Columns = Pick<Tables['offers'], 'name' | 'url' | 'payout' | 'payout_types'>
+
+const columnsOf = ({ name, url, payout, payout_types }: api.OfferDraft): Columns => ({
+  name,
+  url,
+  payout: payout ?? null,
+  payout_types,
+})
+
+type Changes = Columns | Pick<Tables['offers'], 'status'> | { deleted_at: string }
+
+/** Writes the changes to a live offer and answers the row. Refuses `object_not_found`. */
+async function changeOffer(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<api.Offer> {
+  const row = await db
+    .updateTable('offers')
+    .set({ ...changes, updated_at: new Date().toISOString() })
+    .where('org_id', '=', org_id)
+    .where('id', '=', idOf(id))
+    .where('deleted_at', 'is', null)
+    .returning(COLUMNS)
+    .$castTo<api.Offer>()
+    .executeTakeFirst()
+  if (row === undefined) refuse('object_not_found')
+  await announceOffer(db, org_id, row.id)
+  return row
+}
