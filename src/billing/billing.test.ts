@@ -1,0 +1,213 @@
+// The balance through the door, and the audit that judges the books: it must see what is wrong.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Sent, startHouse, seedKey, type TestHouse } from '../../tests/support/house.ts'
+import { seedClick, seedClicks, seedRule, tally } from '../../tests/support/intake.ts'
+import { openQueue } from '../../tests/support/organization-queue.ts'
+import { seedPerson, seedSession, seedSignedIn } from '../../tests/support/people.ts'
+import { RIGHTS, type Right } from '../contract/rights.ts'
+import { auditBooks } from './audit.ts'
+
+let house: TestHouse
+before(async () => {
+  house = await startHouse({ WELCOME_CREDIT: '12.34', PRICE_PER_PERSON: '0.07' })
+})
+after(() => house.end())
+
+const topUp = (sent: Sent, body: unknown = { amount: '5' }) =>
+  house.call('POST', '/api/billing/top-ups', { ...sent, body })
+type Page = {
+  balance: string
+  persons_charged: number
+  hold_when_empty: boolean
+  data: Record<string, unknown>[]
+  next_cursor: string | null
+}
+const read = async (cookie: string, query = '') =>
+  (await house.call('GET', `/api/billing${query}`, { cookie })).data() as unknown as Page
+const assertBooks = async (org_id: number) => assert.deepEqual(await auditBooks(house.database.reads, org_id), [])
+
+test('a new organization opens with the welcome credit in its ledger, at the price of the day', async () => {
+  const cookie = await seedSession(house, await seedPerson(house))
+  const founded = await house.call('POST', '/api/organizations', { cookie, body: { name: 'Fresh' } })
+  assert.ok(founded.statusCode < 300, founded.body)
+  const { data, ...books } = await read(cookie)
+  assert.deepEqual(books, {
+    balance: '12.34',
+    price_per_person: '0.07',
+    persons_charged: 0,
+    hold_when_empty: false,
+    next_cursor: null,
+  })
+  assert.deepEqual(
+    data.map(({ kind, amount, event_id, note }) => ({ kind, amount, event_id, note })),
+    [{ kind: 'adjustment', amount: '12.34', event_id: null, note: 'Welcome credit' }],
+  )
+})
+
+describe('a top-up', () => {
+  test('is added to the balance and stands in the ledger, newest first', async () => {
+    const { cookie, org_id } = await seedSignedIn(house)
+    const answer = await topUp({ cookie }, { amount: 7.5, note: ' Invoice 7 ' })
+    assert.equal(answer.statusCode, 201, answer.body)
+    const { kind, amount, note, balance } = answer.data()
+    assert.deepEqual(
+      { kind, amount, note, balance },
+      { kind: 'top_up', amount: '7.5', note: 'Invoice 7', balance: '17.5' },
+    )
+    const books = await read(cookie)
+    assert.equal(books.balance, '17.5')
+    assert.equal(books.data[0]?.['id'], answer.data()['id'])
+    await assertBooks(org_id)
+  })
+
+  test('is refused 400 for what is no amount above zero, and changes nothing', async () => {
+    const { cookie, org_id } = await seedSignedIn(house)
+    for (const body of [
+      {},
+      { amount: 0 },
+      { amount: '0.0000001' },
+      { amount: -1 },
+      { amount: '1e3' },
+      { amount: 1_000_001 },
+      { amount: 1, note: 'x'.repeat(501) },
+    ])
+      assert.equal((await topUp({ cookie }, body)).statusCode, 400, JSON.stringify(body))
+    assert.equal((await tally(house.database, org_id)).balance, '10')
+  })
+
+  test('is for the owner: admins and members may only look, keys not even that', async () => {
+    const owner = await seedSignedIn(house)
+    for (const role of ['admin', 'member'] as const) {
+      const { cookie } = await seedSignedIn(house, { place: owner, role })
+      assert.deepEqual(
+        [(await topUp({ cookie })).statusCode, (await topUp({ cookie })).data()['code']],
+        [403, 'role_forbidden'],
+      )
+      assert.equal(
+        (await house.call('PUT', '/api/billing/hold-when-empty', { cookie, body: { hold_when_empty: true } }))
+          .statusCode,
+        403,
+      )
+      assert.equal((await read(cookie)).balance, '10')
+    }
+    const { secret: key } = await seedKey(house.database, owner, { rights: Object.keys(RIGHTS) as Right[] })
+    for (const answer of [await topUp({ key }), await house.call('GET', '/api/billing', { key })])
+      assert.deepEqual([answer.statusCode, answer.data()['code']], [403, 'api_key_resource_forbidden'])
+    assert.equal((await tally(house.database, owner.org_id)).balance, '10')
+  })
+
+  test('and charges at the same time leave a balance that is the sum of the ledger', async () => {
+    const { cookie, org_id } = await seedSignedIn(house)
+    const queue = openQueue(house.database)
+    const clicks = await seedClicks(house.database, org_id, 60)
+    const work = clicks.flatMap((click, at) => [
+      queue.send(org_id, click, {}),
+      ...(at % 3 === 0 ? [topUp({ cookie }, { amount: '0.25' })] : []),
+    ])
+    await Promise.all(work)
+    assert.deepEqual(await tally(house.database, org_id), {
+      events: 60,
+      aliases: 0,
+      charges: 60,
+      deliveries: 0,
+      balance: '12',
+    })
+    await assertBooks(org_id)
+    await queue.close()
+  })
+})
+
+test('the ledger pages through every entry once, with the persons charged', async () => {
+  const { cookie, org_id } = await seedSignedIn(house)
+  const queue = openQueue(house.database)
+  for (const click of await seedClicks(house.database, org_id, 7)) await queue.send(org_id, click, {})
+  await queue.close()
+  const seen: unknown[] = []
+  for (let cursor = ''; ; ) {
+    const page = await read(cookie, `?limit=3${cursor}`)
+    assert.equal(page.persons_charged, 7)
+    seen.push(...page.data.map(entry => entry['id']))
+    if (page.next_cursor === null) break
+    cursor = `&cursor=${page.next_cursor}`
+  }
+  assert.deepEqual([seen.length, new Set(seen).size], [8, 8])
+})
+
+test('holding deliveries is switched on and off, for this organization alone', async () => {
+  const [one, other] = [await seedSignedIn(house), await seedSignedIn(house)]
+  for (const hold_when_empty of [true, false, true]) {
+    const answer = await house.call('PUT', '/api/billing/hold-when-empty', {
+      cookie: one.cookie,
+      body: { hold_when_empty },
+    })
+    assert.deepEqual([answer.statusCode, answer.data()], [200, { ok: true }])
+    assert.equal((await read(one.cookie)).hold_when_empty, hold_when_empty)
+  }
+  assert.equal((await read(other.cookie)).hold_when_empty, false)
+})
+
+describe('the audit finds', () => {
+  const harm: [check: string, sql: string][] = [
+    ['the ledger adds up to the balance', 'update balances set balance = balance + 0.000001 where org_id = $1'],
+    ['every person of a billable event was charged', "delete from ledger where org_id = $1 and kind = 'charge'"],
+    ['every charge stands on its event', 'delete from events where org_id = $1'],
+    ['a Telegram user is one person', `update events set telegram_user_id = 'same' where org_id = $1`],
+    ['a key leads to a person', 'delete from persons where org_id = $1'],
+    [
+      'an alias leads to an event',
+      'insert into event_aliases select org_id, gen_random_uuid(), gen_random_uuid(), created_at from events where org_id = $1',
+    ],
+    ['every delivery stands on an event that is no test', 'delete from events where org_id = $1'],
+    [
+      'every rule that was there fires for every event it means, and no other',
+      'delete from deliveries where org_id = $1',
+    ],
+    [
+      'every rule that was there fires for every event it means, and no other',
+      `update events set type = 'deposit' where org_id = $1`,
+    ],
+    ['revenue is the sum of the payouts above zero', 'update clicks set revenue = revenue + 1 where org_id = $1'],
+    [
+      'a click has every stage its events have reached, its status is the highest, and it counts',
+      'update clicks set stages = 1, status = 0 where org_id = $1',
+    ],
+    [
+      'a click has every stage its events have reached, its status is the highest, and it counts',
+      'update clicks set status = 5 where org_id = $1',
+    ],
+    [
+      'a click has every stage its events have reached, its status is the highest, and it counts',
+      'update clicks set tracked = false where org_id = $1',
+    ],
+    [
+      'the report counts what the clicks are',
+      `insert into report_delta select $1::int, gen_random_uuid(), '2026-01-01', gen_random_uuid(), gen_random_uuid(), '', '',
+        0, 0, 0, 0, 1, 0, 0, 0`,
+    ],
+    [
+      'the report counts what the clicks are',
+      "insert into report_day select $1::int, 1, '2026-01-01', gen_random_uuid(), '', 0, 0, 0, 0, 0, 0, 0, 0.01",
+    ],
+  ]
+  for (const [check, sql] of harm) {
+    test(`what breaks "${check}": ${sql.slice(0, 50)}`, async () => {
+      const { org_id } = await seedSignedIn(house)
+      await seedRule(house.database, org_id, { event_type: 'lead' })
+      const queue = openQueue(house.database)
+      for (let at = 0; at < 2; at += 1)
+        await queue.send(org_id, await seedClick(house.database, org_id), {
+          payout: '3',
+          payload: { telegram_user_id: at },
+        })
+      await queue.close()
+      await assertBooks(org_id)
+      await house.database.worker.query(sql, [org_id])
+      const found = await auditBooks(house.database.reads, org_id)
+      assert.ok(
+        found.some(finding => finding.check === check),
+        JSON.stringify(found),
+      )
+    })
+  }
+})

@@ -1,0 +1,187 @@
+/**
+ * Bots: where a click may lead, and whose starts Sluice records itself. Owns `bots` and `bot_hooks`. A bot's token is kept encrypted
+ * and never leaves; of live bots an organization has one of a name, because conversions name bots by it. Deletion is soft.
+ */
+import type { Kysely } from 'kysely'
+import type { Call } from '../contract/endpoint.ts'
+import { newId, toUuid, toWireId } from '../contract/ids.ts'
+import { pageOf } from '../contract/paging.ts'
+import { refuse } from '../contract/refusals.ts'
+import { sqlState } from '../db/faults.ts'
+import type { Tables } from '../db/tables.ts'
+import type { Conversions } from '../events/conversions.ts'
+import type { Context, Ground, Visit } from '../room.ts'
+import type * as api from './api.ts'
+import { hashOf, receiveUpdate } from './hook.ts'
+import { callTelegram, fieldsOf, isReachable } from './telegram.ts'
+
+const COLUMNS = ['id', 'username', 'hook_set_at', 'hook_error', 'created_at'] as const
+type Row = Pick<Tables['bots'], (typeof COLUMNS)[number]>
+
+/** Everything Sluice hears of, now or later: what is left out of the list keeps the setting it had. */
+const UPDATES = [
+  'message',
+  'callback_query',
+  'my_chat_member',
+  'chat_member',
+  'chat_join_request',
+  'pre_checkout_query',
+  'subscription',
+  'purchased_paid_media',
+]
+
+const UNREACHABLE = 'BASE_URL is not a public https address: set it, then set the hook again'
+
+/** The deeds of the room, on the queue that records starts. */
+export function botDeeds(conversions: Pick<Conversions, 'recordStart'>) {
+  return {
+    listBots,
+    createBot,
+    setBotHook,
+    deleteBot,
+    receiveTelegramUpdate: (ground: Ground, visit: Visit) => receiveUpdate(ground, conversions, visit),
+  }
+}
+
+/** Bots of the organization, newest first. */
+async function listBots({ db, actor }: Context<typeof api.listBots>, { query }: Call<typeof api.listBots>) {
+  const { cursor, limit } = query
+  let rows = live(db, actor.org_id).select(COLUMNS)
+  if (cursor !== undefined) rows = rows.where('id', '<', cursor)
+  const found = await rows
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const { data, next_cursor } = pageOf(found, limit)
+  return { data: data.map(shown), next_cursor }
+}
+
+/**
+ * Adds a bot and, where Telegram can reach us, sets its hook. Refuses `already_exists` for a name the organization has, and
+ * `invalid_request` when Telegram knows no bot of this token, or one of another name.
+ */
+async function createBot(context: Context<typeof api.createBot>, { body }: Call<typeof api.createBot>) {
+  const { db, actor, secrets } = context
+  const { org_id } = actor
+  const id = newId()
+  const username = body.username.replace(/^@/, '')
+  const fault = await faultOfBot(context, body.token, username)
+  if (fault !== undefined) refuse('invalid_request', { error: fault })
+  const token = secrets.seal(body.token)
+  const row = {
+    org_id,
+    id,
+    username,
+    username_key: username.toLowerCase(),
+    token,
+    created_at: new Date().toISOString(),
+  }
+  try {
+    await db.transaction().execute(async db => {
+      await db.insertInto('bots').values(row).execute()
+      await db
+        .insertInto('bot_hooks')
+        .values({ bot_id: id, org_id, secret_hash: hashOf(secretOf(context, id)) })
+        .execute()
+    })
+  } catch (error) {
+    if (sqlState(error) === '23505')
+      refuse('already_exists', { error: 'username: the organization has this bot already' })
+    throw error
+  }
+  return shown(await setHook(context, id, body.token))
+}
+
+/** Asks Telegram again to send the bot's updates here; `hook_state` says how that went. Refuses `object_not_found`. */
+async function setBotHook(context: Context<typeof api.setBotHook>, { params }: Call<typeof api.setBotHook>) {
+  const id = toUuid(params.id) ?? refuse('object_not_found')
+  const bot = await live(context.db, context.actor.org_id).select('token').where('id', '=', id).executeTakeFirst()
+  if (bot === undefined) refuse('object_not_found')
+  return shown(await setHook(context, id, context.secrets.open(bot.token)))
+}
+
+/** Deletes softly: its starts stay, its updates are refused, and Telegram is asked to send no more. */
+async function deleteBot(context: Context<typeof api.deleteBot>, { params }: Call<typeof api.deleteBot>) {
+  const { db, actor, config, secrets, log } = context
+  const { org_id } = actor
+  const id = toUuid(params.id) ?? refuse('object_not_found')
+  const gone = await db.transaction().execute(async db => {
+    await db.deleteFrom('bot_hooks').where('org_id', '=', org_id).where('bot_id', '=', id).execute()
+    return await db
+      .updateTable('bots')
+      .set({ deleted_at: new Date().toISOString() })
+      .where('org_id', '=', org_id)
+      .where('id', '=', id)
+      .where('deleted_at', 'is', null)
+      .returning(['token', 'hook_set_at'])
+      .executeTakeFirst()
+  })
+  if (gone === undefined) refuse('object_not_found')
+  if (gone.hook_set_at !== null) {
+    const answer = await callTelegram(config.telegramApiRoot, secrets.open(gone.token), 'deleteWebhook')
+    if (!answer.ok)
+      log.warn({ bot: toWireId(id), reason: answer.description }, 'the hook of a deleted bot could not be removed')
+  }
+  return { ok: true as const }
+}
+
+const live = (db: Kysely<Tables>, org_id: number) =>
+  db.selectFrom('bots').where('org_id', '=', org_id).where('deleted_at', 'is', null)
+
+function shown({ id, username, hook_set_at, hook_error, created_at }: Row): api.Bot {
+  const isSet = hook_set_at !== null && hook_error === null
+  const link = `https://t.me/${username}?start={click_id}`
+  return {
+    id,
+    username,
+    link,
+    hook_state: isSet ? 'set' : 'not_set',
+    hook_error: isSet ? null : (hook_error ?? 'not set yet'),
+    created_at,
+  }
+}
+
+/** What Telegram must send along to be believed. */
+const secretOf = ({ secrets }: Pick<Ground, 'secrets'>, id: string): string =>
+  secrets.mac('telegram hook', id).toString('base64url')
+
+/** What is wrong with a token, where Telegram can be asked: nobody's, or another bot's than the one that was named. */
+async function faultOfBot(
+  { config }: Pick<Ground, 'config'>,
+  token: string,
+  username: string,
+): Promise<string | undefined> {
+  if (!isReachable(config.baseUrl)) return undefined
+  const answer = await callTelegram(config.telegramApiRoot, token, 'getMe')
+  if (!answer.ok) return answer.isTokenUnknown ? 'token: Telegram knows no bot of this token' : undefined
+  const named = fieldsOf(answer.result)['username']
+  const isAnother = typeof named === 'string' && named.toLowerCase() !== username.toLowerCase()
+  return isAnother ? `username: the bot of this token is @${named}` : undefined
+}
+
+type Setting = Pick<Context<typeof api.setBotHook>, 'config' | 'db' | 'secrets' | 'actor'>
+
+async function setHook(context: Setting, id: string, token: string): Promise<Row> {
+  const { db, actor } = context
+  const fault = await faultOfHook(context, id, token)
+  const row = await db
+    .updateTable('bots')
+    .set(fault === undefined ? { hook_set_at: new Date().toISOString(), hook_error: null } : { hook_error: fault })
+    .where('org_id', '=', actor.org_id)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .returning(COLUMNS)
+    .executeTakeFirst()
+  return row ?? refuse('object_not_found')
+}
+
+/** Sets the hook; answers why it could not be. */
+async function faultOfHook({ config, secrets }: Setting, id: string, token: string): Promise<string | undefined> {
+  if (!isReachable(config.baseUrl)) return UNREACHABLE
+  const answer = await callTelegram(config.telegramApiRoot, token, 'setWebhook', {
+    url: `${config.baseUrl}/hooks/telegram/${toWireId(id)}`,
+    secret_token: secretOf({ secrets }, id),
+    allowed_updates: UPDATES,
+  })
+  return answer.ok ? undefined : answer.description
+}

@@ -1,0 +1,163 @@
+/** The way in for all that is recorded about clicks, while the process runs: one queue for intake, Sluice's own events and beacons. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import { LANDED } from '../contract/ladder.ts'
+import { Refusal } from '../contract/refusals.ts'
+import type { Ground } from '../room.ts'
+import type { Recorded } from './decide.ts'
+import { eventId, ownNonce, startId } from './identity.ts'
+import type { Conversion } from './items.ts'
+import { OrganizationQueues } from './queue.ts'
+import { Replays } from './replays.ts'
+import type { StillAllowed } from './transact.ts'
+import type { EventType } from '../contract/event-types.ts'
+
+/** Someone started a bot over a click: Sluice's own report of it. */
+export type OwnStart = {
+  readonly org_id: number
+  readonly click_id: string
+  readonly bot_id: string
+  readonly telegram_user_id: string
+  readonly payload?: Readonly<Record<string, unknown>>
+}
+
+/** Another event that Sluice reports by itself; `nonce` tells two of one type on one click apart. */
+export type OwnEvent = Omit<OwnStart, 'bot_id' | 'telegram_user_id'> & {
+  readonly type: Exclude<EventType, 'bot_start'>
+  readonly nonce: string
+  readonly bot_id?: string
+  readonly telegram_user_id?: string
+  /** Decimal string. */
+  readonly payout?: string
+}
+
+export type Conversions = {
+  /** Records a conversion, or answers the one it repeats. Refuses what depends on the database; resolves after the commit. */
+  record(conversion: Conversion): Promise<Recorded>
+  /** Records a start that Telegram told us of, once per bot and person, and binds the click to its bot. */
+  recordStart(start: OwnStart): Promise<Recorded>
+  recordOwn(event: OwnEvent): Promise<Recorded>
+  /** Raises a click without an event; false when there is no such click. */
+  raise(org_id: number, click_id: string, to: 'landed'): Promise<boolean>
+  /** Resolves when everything taken in has its answer. Call it after the last caller is gone. */
+  close(): Promise<void>
+}
+
+export type ConversionTerms = {
+  stillAllowed?: StillAllowed
+  /** False while clicks wait in the journal: an unknown click may be one of them, and is told to come again. */
+  isDrained?: () => boolean
+  /** How many organizations may share a transaction; unless given, many on one server and one on a sharded database. */
+  mostOrganizations?: number
+}
+
+/** Enough that with many organizations a batch is as large as with one. */
+const MOST_ORGANIZATIONS = 100
+
+/** Gathers the hints of many batches; the worker polls anyway. */
+const HINT_MS = 25
+
+/** The statements here look single rows up by their keys: to be planned for that, and not anew for each size of a batch. */
+const SESSION = `
+  set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off;
+  set enable_material = off;
+  select set_config(name, '4s', false) from pg_settings where name = 'transaction_timeout'`
+
+export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms: ConversionTerms = {}): Conversions {
+  const { database } = ground
+  database.intake.on('connect', client => void client.query(SESSION).catch(() => undefined))
+  const { stillAllowed, isDrained = () => true } = terms
+  let { mostOrganizations = 1 } = terms
+  const hint = hinter(() => database.intake.query('notify deliveries'))
+  const tools = { pool: database.intake, log: ground.log, terms: { stillAllowed, isDrained }, onDeliveries: hint.give }
+  if (terms.mostOrganizations === undefined)
+    void isOneNode(database.intake).then(isOne => {
+      if (isOne) mostOrganizations = MOST_ORGANIZATIONS
+    })
+  const queues = new OrganizationQueues(tools, () => mostOrganizations)
+  const replays = new Replays(database.intake)
+
+  const underWay = new Set<Promise<unknown>>()
+  const tracked = <T>(work: Promise<T>): Promise<T> => {
+    underWay.add(work)
+    const forget = () => void underWay.delete(work)
+    work.then(forget, forget)
+    return work
+  }
+
+  const answer = async (conversion: Conversion): Promise<Recorded> => {
+    const found = replays.find(conversion)
+    const outcome = (found === undefined ? undefined : await found) ?? (await queues.put(conversion))
+    if (outcome instanceof Refusal) throw outcome
+    if (typeof outcome === 'boolean') throw new Error('a conversion was taken for a rise')
+    replays.remember(conversion.id)
+    return outcome
+  }
+  const record = (conversion: Conversion) => tracked(answer(conversion))
+  return {
+    record,
+    recordStart: start =>
+      record(ownConversion(start, 'bot_start', startId(start.org_id, start.bot_id, start.telegram_user_id))),
+    recordOwn: event =>
+      record(ownConversion(event, event.type, eventId(event.click_id, event.type, ownNonce(event.nonce)))),
+    async raise(org_id, click_id) {
+      const rise = { kind: 'rise' as const, org_id, click_id, rung: LANDED, arrived_at: performance.now() }
+      const outcome = await tracked(queues.put(rise))
+      if (outcome instanceof Refusal) throw outcome
+      return outcome !== false
+    },
+    async close() {
+      await Promise.allSettled(underWay)
+      await hint.given()
+    },
+  }
+}
+
+/** A batch of several organizations would span the nodes of a sharded database, where each is to have its transaction. */
+async function isOneNode(pool: pg.Pool): Promise<boolean> {
+  try {
+    const { rows } = await pool.query<{ is_one: boolean }>(
+      "select to_regproc('create_distributed_table') is null as is_one",
+    )
+    return rows[0]?.is_one === true
+  } catch {
+    return false
+  }
+}
+
+function ownConversion(event: Omit<OwnEvent, 'type' | 'nonce'>, type: EventType, id: string): Conversion {
+  const { org_id, click_id, bot_id, telegram_user_id, payout, payload = null } = event
+  return {
+    kind: 'conversion',
+    org_id,
+    id,
+    click_id,
+    type,
+    payout,
+    // U+0000 cannot be stored; the id keeps what the nonce is for.
+    nonce: null,
+    payload,
+    telegram_user_id,
+    bot: bot_id === undefined ? undefined : { id: bot_id },
+    source: 'service',
+    campaigns: null,
+    key: undefined,
+    arrived_at: performance.now(),
+  }
+}
+
+/** Tells the worker that there is something to deliver, once for all batches of a moment. A lost hint costs a second. */
+function hinter(notify: () => Promise<unknown>) {
+  let under_way: Promise<unknown> | undefined
+  return {
+    give: () => {
+      under_way ??= sleep(HINT_MS, undefined, { ref: false })
+        .then(() => {
+          under_way = undefined
+          return notify()
+        })
+        .catch(() => undefined)
+    },
+    given: async () => void (await under_way),
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * Decides a batch in the order it came: what each item is answered, and what it changes. Nothing here waits or reads, so what an item
+ * changes is what the next one finds, and a duplicate within a batch is a replay like any other.
+ */
+import { fromMillionths, toMillionths } from '../billing/money.ts'
+import { rungOfEvent, stageOf } from '../contract/ladder.ts'
+import { newId } from '../contract/ids.ts'
+import { Refusal } from '../contract/refusals.ts'
+import type { Changes } from './changes.ts'
+import type { Conversion, Item, Rise } from './items.ts'
+import { botOf, type Known, type KnownClick, startOf, type StoredEvent } from './known.ts'
+import { People } from './people.ts'
+
+/** What became of a conversion. `replayed`: this very request had been recorded before. */
+export type Recorded = { event: StoredEvent; replayed: boolean }
+
+/** What an item is answered; a rise says whether its click is known. */
+export type Outcome = Recorded | Refusal | boolean
+
+/** Decides for one organization; what it changes is gathered with that of the batch's others. */
+export class Decisions {
+  readonly #org_id: number
+  readonly #changes: Changes
+  readonly #people: People
+  readonly #known: Known
+  readonly #at: string
+  readonly #isDrained: boolean
+  readonly #price: bigint
+  #balance: bigint
+
+  /** `at` is the moment all of it happens; not drained, an unknown click may still be in the journal. */
+  constructor(org_id: number, known: Known, changes: Changes, at: string, isDrained: boolean) {
+    this.#org_id = org_id
+    this.#known = known
+    this.#changes = changes
+    this.#at = at
+    this.#isDrained = isDrained
+    this.#balance = toMillionths(known.balance.balance)
+    this.#price = toMillionths(known.balance.price_per_person)
+    this.#people = new People(known.people)
+    changes.concern(org_id, this.#people)
+  }
+
+  decide(item: Item): Outcome {
+    return item.kind === 'rise' ? this.#rise(item) : this.#record(item)
+  }
+
+  #rise({ click_id, rung }: Rise): Outcome {
+    const click = this.#known.clicks.get(click_id)
+    if (click === undefined) return this.#isDrained ? false : tellLater()
+    this.#changes.touch(this.#org_id, click)
+    click.stages |= stageOf(rung)
+    return true
+  }
+
+  // The event before the click: a resend is answered for ever, also when its click is gone (decision 12).
+  #record(item: Conversion): Outcome {
+    const { events, aliased, clicks } = this.#known
+    const recorded = aliased.get(item.id) ?? events.get(item.id)
+    const click = clicks.get(item.click_id)
+    if (recorded !== undefined) {
+      if (isOutside(item.campaigns, recorded.campaign_id)) return new Refusal('campaign_scope_forbidden')
+      if (click !== undefined && item.source === 'service') this.#meetAgain(item, click)
+      return { event: recorded, replayed: true }
+    }
+    if (click === undefined) return this.#isDrained ? new Refusal('click_not_found') : tellLater()
+    if (botOf(item, this.#known) === 'unknown') return new Refusal('bot_not_found')
+    if (isOutside(item.campaigns, click.campaign_id)) return new Refusal('campaign_scope_forbidden')
+    const start_id = startOf(item, this.#known)
+    const started = start_id === undefined ? undefined : events.get(start_id)
+    if (started !== undefined) return this.#merge(item, click, started)
+    return this.#add(item, click, start_id ?? item.id)
+  }
+
+  /** One start, reported twice: the call is remembered as this event, and its explicit payout may be the first (decision 13). */
+  #merge(item: Conversion, click: KnownClick, started: StoredEvent): Outcome {
+    if (isOutside(item.campaigns, started.campaign_id)) return new Refusal('campaign_scope_forbidden')
+    this.#alias(item, started)
+    this.#people.of(click, item.telegram_user_id)
+    const isFirstPayout = item.payout !== undefined && !started.payout_is_explicit
+    const isFirstPayload = item.payload !== null && started.payload === null
+    if (isFirstPayload) started.payload = item.payload
+    if (isFirstPayout) {
+      this.#earn(this.#known.clicks.get(started.click_id), item.payout, started.payout)
+      started.payout = item.payout
+      started.payout_is_explicit = true
+    }
+    if (isFirstPayout || isFirstPayload) this.#changes.merge(this.#org_id, started)
+    return { event: started, replayed: false }
+  }
+
+  #add(item: Conversion, click: KnownClick, id: string): Recorded {
+    const person = this.#people.of(click, item.telegram_user_id)
+    const bot_id = botOf(item, this.#known) ?? null
+    const event = {
+      org_id: this.#org_id,
+      id,
+      created_at: this.#at,
+      click_id: click.id,
+      campaign_id: click.campaign_id,
+      offer_id: click.offer_id,
+      type: item.type,
+      payout: item.payout ?? inheritedPayout(item, click),
+      payout_is_explicit: item.payout !== undefined,
+      nonce: item.nonce,
+      payload: item.payload,
+      person_id: person.id,
+      bot_id,
+      telegram_user_id: item.telegram_user_id ?? null,
+      source: item.source,
+      test: click.test,
+    }
+    this.#changes.events.push(event)
+    this.#known.events.set(id, event)
+    if (id !== item.id) this.#alias(item, event)
+    this.#proveClick(item, click)
+    this.#earn(click, event.payout, null)
+    if (click.test) return { event, replayed: false }
+    if (!person.is_charged) {
+      person.is_charged = true
+      this.#balance -= this.#price
+      const amount = fromMillionths(-this.#price)
+      this.#changes.charges.push({ org_id: this.#org_id, id: newId(), amount, person_id: person.id, event_id: id })
+    }
+    if (!click.suppressed_delivery) this.#deliver(event, click)
+    return { event, replayed: false }
+  }
+
+  #alias({ id }: Conversion, event: StoredEvent): void {
+    this.#changes.aliases.push({ org_id: this.#org_id, id, event_id: event.id })
+    this.#known.aliased.set(id, event)
+  }
+
+  /** A conversion proves its click: it counts from now on, unless it is a test (decision 7). */
+  #proveClick(item: Conversion, click: KnownClick): void {
+    this.#changes.touch(this.#org_id, click)
+    const rung = rungOfEvent(item.type)
+    if (rung !== undefined) click.stages |= stageOf(rung)
+    if (!click.test) click.tracked = true
+    this.#bind(item, click)
+  }
+
+  /** Someone who had started the bot before came to it over another click: the same person, one event. */
+  #meetAgain(item: Conversion, click: KnownClick): void {
+    this.#people.of(click, item.telegram_user_id)
+    this.#bind(item, click)
+  }
+
+  /** Sluice's own events say which bot is behind the click. */
+  #bind(item: Conversion, click: KnownClick): void {
+    if (item.source !== 'service' || item.bot === undefined || !('id' in item.bot) || click.bot_id !== null) return
+    this.#changes.touch(this.#org_id, click)
+    click.bot_id = item.bot.id
+  }
+
+  /** Revenue is the sum of the payouts above zero, null when there is none (decision 14). */
+  #earn(click: KnownClick | undefined, payout: string | null, instead_of: string | null): void {
+    if (click === undefined) return
+    const more = toMillionths(payout ?? '0') - toMillionths(instead_of ?? '0')
+    if (more === 0n) return
+    this.#changes.touch(this.#org_id, click)
+    const revenue = (click.revenue ?? 0n) + more
+    click.revenue = revenue === 0n ? null : revenue
+  }
+
+  #deliver(event: StoredEvent, click: KnownClick): void {
+    const org_id = this.#org_id
+    const state = this.#known.balance.hold_when_empty && this.#balance < 0n ? 'held' : 'pending'
+    for (const rule of this.#known.rules) {
+      const isMeant = rule.campaign_id === null || rule.campaign_id === event.campaign_id
+      if (rule.event_type === event.type && isMeant)
+        this.#changes.deliveries.push({ org_id, event, kind: 'postback', target_id: rule.id, state })
+    }
+    if (click.ad_account_id !== null)
+      this.#changes.deliveries.push({ org_id, event, kind: 'ad_account', target_id: click.ad_account_id, state })
+  }
+}
+
+/** Not recorded, and worth sending again. */
+export function tellLater(): Refusal {
+  return new Refusal('service_unavailable', { headers: { 'retry-after': '60' } })
+}
+
+export function isOutside(campaigns: readonly string[] | null, campaign_id: string | null): boolean {
+  return campaigns !== null && (campaign_id === null || !campaigns.includes(campaign_id))
+}
+
+/** The offer's payout, for the types that earn it; Sluice's own events earn only where the offer names their type (decision 14). */
+function inheritedPayout({ type, source }: Conversion, { offer_payout, payout_types }: KnownClick): string | null {
+  const types = payout_types ?? []
+  const isEarned = types.includes(type) || (types.length === 0 && source !== 'service')
+  return isEarned && offer_payout !== null ? fromMillionths(toMillionths(offer_payout)) : null
+}

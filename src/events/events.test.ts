@@ -1,0 +1,589 @@
+// Intake through the door: what is recorded, what is answered, and every refusal of the interface's table that lies in the deed.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import {
+  readClick,
+  seedBot,
+  seedCampaign,
+  seedClick,
+  seedOffer,
+  seedRule,
+  type SeededClick,
+  tally,
+} from '../../tests/support/intake.ts'
+import {
+  seedKey,
+  seedOrganization,
+  type Sent,
+  startHouse,
+  type TestHouse,
+  toWireId,
+} from '../../tests/support/house.ts'
+import { seedSignedIn } from '../../tests/support/people.ts'
+import { auditBooks } from '../billing/audit.ts'
+import { newId, toUuid } from '../contract/ids.ts'
+import { EVENT_TYPES } from '../contract/event-types.ts'
+
+let house: TestHouse
+before(async () => {
+  house = await startHouse()
+})
+after(() => house.end())
+
+type Place = { org_id: number; organization_id: string; user_id: string; key: string }
+
+/** A new organization with a key that holds `events`, restricted to `campaigns` where given. */
+async function settle({ campaigns, ...of }: { campaigns?: string[]; balance?: string } = {}): Promise<Place> {
+  const organization = await seedOrganization(house.database, of)
+  const restriction = campaigns === undefined ? {} : { campaigns }
+  const { secret } = await seedKey(house.database, organization, { rights: ['events'], ...restriction })
+  return { ...organization, key: secret }
+}
+
+async function settleWithClick(click: SeededClick = {}) {
+  const place = await settle()
+  const click_id = await seedClick(house.database, place.org_id, click)
+  return { ...place, click_id, clickId: toWireId(click_id) }
+}
+
+const send = ({ key }: { key: string }, body: unknown, sent: Sent = {}) =>
+  house.call('POST', '/api/events', { key, body, ...sent })
+const tallyOf = ({ org_id }: { org_id: number }) => tally(house.database, org_id)
+const clickOf = ({ org_id }: { org_id: number }, id: string) => readClick(house.database, org_id, id)
+const assertBooks = async ({ org_id }: { org_id: number }) =>
+  assert.deepEqual(await auditBooks(house.database.reads, org_id), [])
+
+describe('a conversion', () => {
+  test('is answered with its row, exactly nine fields, and stored with its click, charge and delivery', async () => {
+    const place = await settle()
+    const offer_id = await seedOffer(house.database, place.org_id, { payout: '12.50' })
+    const campaign_id = await seedCampaign(house.database, place.org_id, { offer_id })
+    const click_id = await seedClick(house.database, place.org_id, { campaign_id, offer_id })
+    const rule = await seedRule(house.database, place.org_id, { event_type: 'lead' })
+    const payload = { telegram_user_id: 77, note: 'Ж😀', deep: [{ a: null }] }
+    const answer = await send(place, {
+      clickId: toWireId(click_id),
+      type: 'lead',
+      nonce: 'order-1',
+      payload,
+      unknown: 1,
+    })
+    assert.equal(answer.statusCode, 201)
+    assert.equal(answer.headers['idempotent-replayed'], undefined)
+    const { id, created_at, ...row } = answer.data()
+    assert.match(String(id), /^[0-7][0-9a-hjkmnp-tv-z]{25}$/)
+    assert.match(String(created_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    assert.deepEqual(row, {
+      click_id: toWireId(click_id),
+      campaign_id: toWireId(campaign_id),
+      offer_id: toWireId(offer_id),
+      type: 'lead',
+      payout: '12.5',
+      nonce: 'order-1',
+      payload,
+    })
+    assert.deepEqual(await tallyOf(place), { events: 1, aliases: 0, charges: 1, deliveries: 1, balance: '9.95' })
+    assert.deepEqual(await clickOf(place, click_id), {
+      status: 4,
+      stages: 17,
+      tracked: true,
+      revenue: '12.5',
+      bot_id: null,
+    })
+    const { rows } = await house.database.reads.query(
+      'select target_id, kind, event_id from deliveries where org_id = $1',
+      [place.org_id],
+    )
+    assert.deepEqual(rows, [{ target_id: rule, kind: 'postback', event_id: toUuid(String(id)) }])
+    await assertBooks(place)
+  })
+
+  test('of every type is taken, and raises its click only where the ladder says so', async () => {
+    const raised: Record<string, number> = { land: 1, bot_start: 2, registration: 3, lead: 4, deposit: 5, ftd: 6 }
+    const place = await settle()
+    for (const type of EVENT_TYPES) {
+      const click_id = await seedClick(house.database, place.org_id)
+      const answer = await send(place, {
+        clickId: toWireId(click_id),
+        type,
+        payload: { telegram_user_id: `of ${type}` },
+      })
+      assert.equal(answer.statusCode, 201, type)
+      assert.equal((await clickOf(place, click_id))?.status, raised[type] ?? 0, type)
+    }
+    assert.equal((await tallyOf(place)).charges, EVENT_TYPES.length)
+    await assertBooks(place)
+  })
+
+  test('never lets a status fall, and keeps every stage', async () => {
+    const place = await settleWithClick()
+    for (const type of ['deposit', 'land', 'lead']) await send(place, { clickId: place.clickId, type })
+    assert.deepEqual(await clickOf(place, place.click_id), {
+      status: 5,
+      stages: 1 + 2 + 16 + 32,
+      tracked: true,
+      revenue: null,
+      bot_id: null,
+    })
+    await assertBooks(place)
+  })
+
+  test('is the same in whatever spelling its click id comes', async () => {
+    const { clickId, click_id, ...place } = await settleWithClick()
+    const spellings = [clickId, clickId.toUpperCase(), click_id, click_id.toUpperCase(), click_id.replaceAll('-', '')]
+    const ids = []
+    for (const spelling of spellings) ids.push((await send(place, { clickId: spelling, type: 'lead' })).data()['id'])
+    assert.equal(new Set(ids).size, 1)
+    assert.equal((await tallyOf(place)).events, 1)
+  })
+
+  test('proves an untracked click: it counts, is billed and delivered', async () => {
+    const place = await settleWithClick({ tracked: false })
+    await seedRule(house.database, place.org_id, { event_type: 'deposit' })
+    await send(place, { clickId: place.clickId, type: 'deposit', payout: 5 })
+    assert.equal((await clickOf(place, place.click_id))?.tracked, true)
+    assert.deepEqual(await tallyOf(place), { events: 1, aliases: 0, charges: 1, deliveries: 1, balance: '9.95' })
+    await assertBooks(place)
+  })
+
+  test('on a test click is kept, but neither billed nor delivered nor counted', async () => {
+    const place = await settleWithClick({ test: true })
+    await seedRule(house.database, place.org_id, { event_type: 'lead' })
+    const answer = await send(place, {
+      clickId: place.clickId,
+      type: 'lead',
+      payout: 5,
+      payload: { telegram_user_id: 9 },
+    })
+    assert.equal(answer.statusCode, 201)
+    assert.deepEqual(await tallyOf(place), { events: 1, aliases: 0, charges: 0, deliveries: 0, balance: '10' })
+    assert.deepEqual(await clickOf(place, place.click_id), {
+      status: 4,
+      stages: 17,
+      tracked: false,
+      revenue: '5',
+      bot_id: null,
+    })
+    await assertBooks(place)
+  })
+
+  test('goes to the ad account of its campaign, and only where there is one', async () => {
+    const place = await settle()
+    const ad_account_id = newId()
+    const bound = await seedCampaign(house.database, place.org_id, { ad_account_id })
+    const unbound = await seedCampaign(house.database, place.org_id)
+    for (const campaign_id of [bound, unbound])
+      await send(place, {
+        clickId: toWireId(await seedClick(house.database, place.org_id, { campaign_id })),
+        type: 'lead',
+      })
+    const { rows } = await house.database.reads.query(
+      'select kind, target_id, campaign_id from deliveries where org_id = $1',
+      [place.org_id],
+    )
+    assert.deepEqual(rows, [{ kind: 'ad_account', target_id: ad_account_id, campaign_id: bound }])
+  })
+
+  test('fires the rules of its type: of all campaigns and of its own, the active ones', async () => {
+    const place = await settle()
+    const [mine, other] = [
+      await seedCampaign(house.database, place.org_id),
+      await seedCampaign(house.database, place.org_id),
+    ]
+    const meant = [
+      await seedRule(house.database, place.org_id, { event_type: 'lead' }),
+      await seedRule(house.database, place.org_id, { event_type: 'lead', campaign_id: mine }),
+    ]
+    await seedRule(house.database, place.org_id, { event_type: 'lead', campaign_id: other })
+    await seedRule(house.database, place.org_id, { event_type: 'deposit' })
+    await seedRule(house.database, place.org_id, { event_type: 'lead', active: false })
+    await seedRule(house.database, (await settle()).org_id, { event_type: 'lead' })
+    await send(place, {
+      clickId: toWireId(await seedClick(house.database, place.org_id, { campaign_id: mine })),
+      type: 'lead',
+    })
+    const { rows } = await house.database.reads.query<{ target_id: string }>(
+      'select target_id from deliveries where org_id = $1',
+      [place.org_id],
+    )
+    assert.deepEqual(rows.map(row => row.target_id).sort(), meant.sort())
+    await assertBooks(place)
+  })
+})
+
+describe('the payout', () => {
+  const recorded = async (offer: { payout: string | null; payout_types?: string[] }, body: object) => {
+    const place = await settle()
+    const offer_id = await seedOffer(house.database, place.org_id, offer)
+    const click_id = await seedClick(house.database, place.org_id, { offer_id })
+    const answer = await send(place, { clickId: toWireId(click_id), type: 'lead', ...body })
+    assert.equal(answer.statusCode, 201, answer.body)
+    await assertBooks(place)
+    return [answer.data()['payout'], (await clickOf(place, click_id))?.revenue]
+  }
+
+  test('is taken as a number or a plain decimal string, exactly, with six decimals', async () => {
+    const offer = { payout: '9' }
+    assert.deepEqual(await recorded(offer, { payout: 12.5 }), ['12.5', '12.5'])
+    assert.deepEqual(await recorded(offer, { payout: '12.50' }), ['12.5', '12.5'])
+    assert.deepEqual(await recorded(offer, { payout: 0.1 }), ['0.1', '0.1'])
+    assert.deepEqual(await recorded(offer, { payout: '0.0000005' }), ['0.000001', '0.000001'])
+    assert.deepEqual(await recorded(offer, { payout: 1e-7 }), ['0', null])
+    assert.deepEqual(await recorded(offer, { payout: 1_000_000 }), ['1000000', '1000000'])
+    assert.deepEqual(await recorded(offer, { payout: '1000000.00' }), ['1000000', '1000000'])
+  })
+
+  test('is the offer’s where none was sent or null, and explicit zero stays zero', async () => {
+    assert.deepEqual(await recorded({ payout: '9.990' }, {}), ['9.99', '9.99'])
+    assert.deepEqual(await recorded({ payout: '9.99' }, { payout: null }), ['9.99', '9.99'])
+    assert.deepEqual(await recorded({ payout: '9.99' }, { payout: 0 }), ['0', null])
+    assert.deepEqual(await recorded({ payout: null }, {}), [null, null])
+  })
+
+  test('is the offer’s for the types it names, or for all when it names none', async () => {
+    assert.deepEqual(await recorded({ payout: '9', payout_types: ['lead', 'ftd'] }, {}), ['9', '9'])
+    assert.deepEqual(await recorded({ payout: '9', payout_types: ['deposit'] }, {}), [null, null])
+    assert.deepEqual(await recorded({ payout: '9', payout_types: ['deposit'] }, { payout: '3' }), ['3', '3'])
+    assert.deepEqual(await recorded({ payout: '9' }, { type: 'custom_8' }), ['9', '9'])
+  })
+
+  test('is null on a click without an offer', async () => {
+    const place = await settleWithClick()
+    assert.equal((await send(place, { clickId: place.clickId, type: 'lead' })).data()['payout'], null)
+  })
+
+  test('adds up over the events of a click, exactly', async () => {
+    const place = await settleWithClick()
+    for (const [at, payout] of ['0.1', '0.2', 0, '999999.999999'].entries())
+      await send(place, { clickId: place.clickId, type: 'deposit', nonce: String(at), payout })
+    assert.equal((await clickOf(place, place.click_id))?.revenue, '1000000.299999')
+    await assertBooks(place)
+  })
+})
+
+describe('a resend', () => {
+  test('is answered with the stored row and the header, and does nothing else, whatever it says', async () => {
+    const place = await settleWithClick()
+    await seedRule(house.database, place.org_id, { event_type: 'lead' })
+    const body = { clickId: place.clickId, type: 'lead', nonce: 'n', payout: 5, payload: { b: 1, a: [2, { z: 1e21 }] } }
+    const first = await send(place, body)
+    const before = await tallyOf(place)
+    for (const other of [body, { ...body, payout: 6 }, { ...body, payload: { telegram_user_id: 5 } }]) {
+      const again = await send(place, other)
+      assert.equal(again.statusCode, 201)
+      assert.equal(again.headers['idempotent-replayed'], 'true')
+      assert.equal(again.body, first.body)
+    }
+    assert.deepEqual(await tallyOf(place), before)
+    assert.equal((await clickOf(place, place.click_id))?.revenue, '5')
+  })
+
+  test('still answers when its click row is gone', async () => {
+    const place = await settleWithClick()
+    const first = await send(place, { clickId: place.clickId, type: 'lead', nonce: 'n' })
+    await house.database.reads.query('delete from clicks where org_id = $1 and id = $2', [place.org_id, place.click_id])
+    const again = await send(place, { clickId: place.clickId, type: 'lead', nonce: 'n' })
+    assert.deepEqual([again.statusCode, again.body], [201, first.body])
+    assert.equal((await send(place, { clickId: place.clickId, type: 'lead', nonce: 'other' })).statusCode, 403)
+  })
+
+  test('may carry its nonce in the body or in the header, where the body counts', async () => {
+    const place = await settleWithClick()
+    const body = { clickId: place.clickId, type: 'lead' }
+    const headers = { 'idempotency-key': 'n' }
+    const first = (await send(place, { ...body, nonce: 'n' })).data()
+    const byHeader = await send(place, body, { headers })
+    assert.deepEqual([byHeader.data()['id'], byHeader.headers['idempotent-replayed']], [first['id'], 'true'])
+    const both = (await send(place, { ...body, nonce: 'm' }, { headers })).data()
+    assert.notEqual(both['id'], first['id'])
+    assert.equal(both['nonce'], 'm')
+    const nulled = await send(place, { ...body, nonce: null }, { headers })
+    assert.equal(nulled.data()['id'], first['id'])
+    assert.equal((await tallyOf(place)).events, 2)
+  })
+
+  test('with another nonce is another conversion of the same person, charged once', async () => {
+    const place = await settleWithClick()
+    for (const nonce of ['a', 'A', 'a ', 'é', 'e\u0301', '😀'.repeat(128), undefined])
+      assert.equal((await send(place, { clickId: place.clickId, type: 'deposit', nonce, payout: 1 })).statusCode, 201)
+    assert.deepEqual(await tallyOf(place), { events: 7, aliases: 0, charges: 1, deliveries: 0, balance: '9.95' })
+    assert.equal((await clickOf(place, place.click_id))?.revenue, '7')
+    await assertBooks(place)
+  })
+})
+
+describe('a body that does not fit is refused 400, names the field and what is allowed, and records nothing', () => {
+  const wrong: [string, (good: Record<string, unknown>) => unknown, RegExp][] = [
+    ['no object', () => [], /./],
+    ['no body', () => undefined, /./],
+    ['clickId missing', ({ clickId: _, ...rest }) => rest, /clickId.*click id/],
+    ['clickId null', good => ({ ...good, clickId: null }), /clickId/],
+    ['clickId a number', good => ({ ...good, clickId: 5 }), /clickId/],
+    ['clickId empty', good => ({ ...good, clickId: '' }), /clickId/],
+    ['type missing', ({ type: _, ...rest }) => rest, /type.*click, land, bot_start/],
+    ['type unknown', good => ({ ...good, type: 'Lead' }), /type.*custom_8/],
+    ...[
+      -0.01,
+      1_000_000.01,
+      '1000000.000001',
+      'NaN',
+      'Infinity',
+      '0x10',
+      ' ',
+      '',
+      ' 5',
+      '5 ',
+      '1_000',
+      '1e3',
+      '+5',
+      '-1',
+      '.5',
+      '5.',
+      true,
+      [],
+      {},
+    ].map((payout): (typeof wrong)[number] => [
+      `payout ${JSON.stringify(payout)}`,
+      good => ({ ...good, payout }),
+      /payout.*0 to 1,000,000/,
+    ]),
+    ...['', 'x'.repeat(129), '😀'.repeat(129), 5, {}, false].map((nonce): (typeof wrong)[number] => [
+      `nonce ${JSON.stringify(nonce).slice(0, 12)}`,
+      good => ({ ...good, nonce }),
+      /nonce/,
+    ]),
+    ...['text', 5, [], true].map((payload): (typeof wrong)[number] => [
+      `payload ${JSON.stringify(payload)}`,
+      good => ({ ...good, payload }),
+      /payload.*object/,
+    ]),
+    ...[1.5, true, {}, [5], 'x'.repeat(129)].map((telegram_user_id): (typeof wrong)[number] => [
+      `telegram_user_id ${JSON.stringify(telegram_user_id).slice(0, 12)}`,
+      good => ({ ...good, payload: { telegram_user_id } }),
+      /payload\.telegram_user_id/,
+    ]),
+  ]
+
+  for (const [name, change, words] of wrong) {
+    test(name, async () => {
+      const place = await settleWithClick()
+      const answer = await send(place, change({ clickId: place.clickId, type: 'lead' }))
+      assert.equal(answer.statusCode, 400, answer.body)
+      assert.deepEqual(Object.keys(answer.data()), ['error'])
+      assert.match(String(answer.data()['error']), words)
+      assert.equal((await tallyOf(place)).events, 0)
+    })
+  }
+
+  const hostile: [string, string][] = [
+    ['1e400', '{"clickId":"ID","type":"lead","payout":1e400}'],
+    ['unsafe integer', '{"clickId":"ID","type":"lead","payload":{"telegram_user_id":9007199254740993}}'],
+    ['U+0000 in the nonce', '{"clickId":"ID","type":"lead","nonce":"a\\u0000"}'],
+    ['a half surrogate pair in the nonce', '{"clickId":"ID","type":"lead","nonce":"\\ud800"}'],
+    ['U+0000 in the payload', '{"clickId":"ID","type":"lead","payload":{"a":["\\u0000"]}}'],
+    ['a half surrogate pair in a key of the payload', '{"clickId":"ID","type":"lead","payload":{"a":{"\\udfff":1}}}'],
+    ['__proto__', '{"clickId":"ID","type":"lead","payload":{"__proto__":{"x":1}}}'],
+    ['escaped __proto__', '{"clickId":"ID","type":"lead","payload":{"\\u005f_proto__":{"x":1}}}'],
+    ['constructor.prototype', '{"clickId":"ID","type":"lead","payload":{"constructor":{"prototype":{}}}}'],
+    ['nesting of 33 levels', `{"clickId":"ID","type":"lead","payload":{"a":${'['.repeat(31)}${']'.repeat(31)}}}`],
+    ['half a million levels', `{"clickId":"ID","type":"lead","payload":${'['.repeat(500_000)}`],
+  ]
+  for (const [name, text] of hostile) {
+    test(name, async () => {
+      const place = await settleWithClick()
+      const payload = text.replace('ID', place.clickId)
+      const answer = await house.call('POST', '/api/events', {
+        key: place.key,
+        payload,
+        headers: { 'content-type': 'application/json' },
+      })
+      assert.equal(answer.statusCode, 400, answer.body)
+      assert.equal((await tallyOf(place)).events, 0)
+    })
+  }
+
+  test('and what is just allowed passes', async () => {
+    const place = await settleWithClick()
+    const deepest = { a: JSON.parse(`${'['.repeat(30)}${']'.repeat(30)}`) as unknown }
+    const passing = [
+      { payload: deepest },
+      { payload: {} },
+      { payout: '0' },
+      { payload: null, payout: null },
+      { payload: { bot_id: 5, bot_username: {} } },
+    ]
+    for (const [at, more] of passing.entries())
+      assert.equal(
+        (await send(place, { clickId: place.clickId, type: 'lead', nonce: String(at), ...more })).statusCode,
+        201,
+      )
+    assert.equal((await tallyOf(place)).events, passing.length)
+  })
+})
+
+describe('the ad platform’s own block', () => {
+  test('is removed from the payload, and only at its top', async () => {
+    const place = await settleWithClick()
+    const answer = await send(place, {
+      clickId: place.clickId,
+      type: 'lead',
+      payload: { custom_data: { value: 1 }, a: { custom_data: 2 } },
+    })
+    assert.deepEqual(answer.data()['payload'], { a: { custom_data: 2 } })
+    const { rows } = await house.database.reads.query<{ payload: string }>(
+      'select payload::text from events where org_id = $1',
+      [place.org_id],
+    )
+    assert.equal(rows[0]?.payload, '{"a":{"custom_data":2}}')
+  })
+})
+
+describe('a click that cannot be used', () => {
+  test('is refused 403 with only an error, the same whether unknown, no id, or someone else’s', async () => {
+    const place = await settle()
+    const stranger = await settleWithClick()
+    const answers = []
+    for (const clickId of [toWireId(newId()), '{click_id}', ' ', stranger.clickId, 'x'.repeat(100_000)]) {
+      const answer = await send(place, { clickId, type: 'lead' })
+      assert.equal(answer.statusCode, 403)
+      answers.push(answer.body)
+    }
+    assert.deepEqual([...new Set(answers)], ['{"error":"click not found"}'])
+    assert.equal((await tallyOf(place)).events, 0)
+    assert.equal((await tallyOf(stranger)).events, 0)
+  })
+})
+
+describe('a key restricted to campaigns', () => {
+  test('is refused outside of them with a code and no hint, also for a click without a campaign, and on a replay', async () => {
+    const place = await settle()
+    const [inside, outside] = [
+      await seedCampaign(house.database, place.org_id),
+      await seedCampaign(house.database, place.org_id),
+    ]
+    const { secret } = await seedKey(house.database, place, { rights: ['events'], campaigns: [inside] })
+    const clicks = []
+    for (const campaign_id of [inside, outside, null])
+      clicks.push(toWireId(await seedClick(house.database, place.org_id, { campaign_id })))
+    const [good, foreign, bare] = clicks
+    assert.equal((await send({ key: secret }, { clickId: good, type: 'lead' })).statusCode, 201)
+    await send(place, { clickId: foreign, type: 'deposit' })
+    const before = await tallyOf(place)
+    for (const body of [
+      { clickId: foreign, type: 'lead' },
+      { clickId: bare, type: 'lead' },
+      { clickId: foreign, type: 'deposit' },
+    ]) {
+      const answer = await send({ key: secret }, body)
+      assert.equal(answer.statusCode, 403)
+      assert.equal(answer.data()['code'], 'campaign_scope_forbidden')
+      assert.equal(answer.data()['hint'], undefined)
+    }
+    assert.deepEqual(await tallyOf(place), before)
+  })
+
+  test('gets a replay by the event’s own campaign, also when the click is gone', async () => {
+    const place = await settle()
+    const campaign = await seedCampaign(house.database, place.org_id)
+    const { secret } = await seedKey(house.database, place, { rights: ['events'], campaigns: [campaign] })
+    const click_id = await seedClick(house.database, place.org_id, { campaign_id: campaign })
+    const body = { clickId: toWireId(click_id), type: 'lead' }
+    await send({ key: secret }, body)
+    await house.database.reads.query('delete from clicks where org_id = $1', [place.org_id])
+    assert.equal((await send({ key: secret }, body)).statusCode, 201)
+  })
+})
+
+describe('the order of refusals', () => {
+  test('validation comes before the click, the click before the bot, the bot before the scope', async () => {
+    const place = await settle()
+    const campaign = await seedCampaign(house.database, place.org_id)
+    const { secret: key } = await seedKey(house.database, place, { rights: ['events'], campaigns: [campaign] })
+    const outside = toWireId(await seedClick(house.database, place.org_id))
+    const start = { type: 'bot_start', payload: { telegram_user_id: 1, bot_username: 'nobody' } }
+    const answers = [
+      await send({ key }, { clickId: '{click_id}', type: 'nonsense' }),
+      await send({ key }, { clickId: '{click_id}', type: 'bot_start' }),
+      await send({ key }, { clickId: '{click_id}', ...start }),
+      await send({ key }, { clickId: outside, ...start }),
+      await send({ key }, { clickId: outside, type: 'lead' }),
+    ]
+    assert.deepEqual(
+      answers.map(answer => [answer.statusCode, answer.data()['code'] ?? answer.data()['error']]),
+      [
+        [400, answers[0]?.data()['error']],
+        [422, 'bot_start_missing_telegram_user_id'],
+        [403, 'click not found'],
+        [403, 'bot not found'],
+        [403, 'campaign_scope_forbidden'],
+      ],
+    )
+  })
+})
+
+describe('the dashboard', () => {
+  test('records for the active organization with a session, and lists what was recorded, newest first', async () => {
+    const { cookie, ...place } = await seedSignedIn(house)
+    const campaign_id = await seedCampaign(house.database, place.org_id)
+    const clicks = [
+      await seedClick(house.database, place.org_id, { campaign_id }),
+      await seedClick(house.database, place.org_id, { test: true }),
+    ]
+    for (const click_id of clicks)
+      for (const type of ['lead', 'deposit'])
+        assert.equal(
+          (await house.call('POST', '/api/events', { cookie, body: { clickId: toWireId(click_id), type } })).statusCode,
+          201,
+        )
+    const stranger = await settleWithClick()
+    await send(stranger, { clickId: stranger.clickId, type: 'lead' })
+    const list = async (query: string) => {
+      const answer = await house.call('GET', `/api/events${query}`, { cookie })
+      assert.equal(answer.statusCode, 200, answer.body)
+      return answer.data() as { data: Record<string, unknown>[]; next_cursor: string | null }
+    }
+    const all = await list('')
+    assert.deepEqual(
+      all.data.map(row => [row['type'], row['test'], row['source']]),
+      [
+        ['deposit', true, 'dashboard'],
+        ['lead', true, 'dashboard'],
+        ['deposit', false, 'dashboard'],
+        ['lead', false, 'dashboard'],
+      ],
+    )
+    assert.equal(all.next_cursor, null)
+    const paged = []
+    for (let cursor = ''; ; ) {
+      const { data, next_cursor } = await list(`?limit=1${cursor}`)
+      paged.push(...data)
+      if (next_cursor === null) break
+      cursor = `&cursor=${next_cursor}`
+    }
+    assert.deepEqual(paged, all.data)
+    assert.equal((await list('?type=lead')).data.length, 2)
+    assert.equal((await list(`?campaign_id=${toWireId(campaign_id)}`)).data.length, 2)
+    assert.equal((await list(`?click_id=${toWireId(clicks[0] ?? '')}&type=deposit`)).data.length, 1)
+    assert.equal((await list(`?click_id=${stranger.clickId}`)).data.length, 0)
+  })
+
+  test('keeps the log from keys', async () => {
+    const { key } = await settle()
+    const answer = await house.call('GET', '/api/events', { key })
+    assert.deepEqual([answer.statusCode, answer.data()['code']], [403, 'api_key_resource_forbidden'])
+  })
+})
+
+test('a bot of another organization names none of ours', async () => {
+  const [place, stranger] = [await settleWithClick(), await settle()]
+  const foreign = await seedBot(house.database, stranger.org_id, 'their_bot')
+  for (const payload of [{ bot_id: toWireId(foreign) }, { bot_username: 'their_bot' }]) {
+    const answer = await send(place, {
+      clickId: place.clickId,
+      type: 'bot_start',
+      payload: { telegram_user_id: 1, ...payload },
+    })
+    assert.deepEqual([answer.statusCode, answer.body], [403, '{"error":"bot not found"}'])
+  }
+  assert.equal((await tallyOf(place)).events, 0)
+})

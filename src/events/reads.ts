@@ -1,0 +1,108 @@
+/**
+ * The statements a batch reads with, each in two forms: for one organization with its number as a constant, which a sharded database
+ * sends to that organization's node; and for many at once, with the number beside each key.
+ *
+ * Rows are looked up one by one by their whole primary key, in a lateral subquery with a limit: the planner then cannot begin with the
+ * table, however small it thinks it is. The bounds on the clicks' ids let it leave out the other months' partitions before it opens
+ * them, which it cannot see from a list.
+ */
+
+/** `$1` is the organization in `one`, and in `many` a list of organizations, one beside each key in `$2`. */
+export type Forms = { readonly one: string; readonly many: string }
+
+type Org = { org: string; asked: (type: string) => string }
+
+function forms(text: (org: Org) => string): Forms {
+  return {
+    one: text({ org: '$1::int', asked: type => `unnest($2::${type}[]) as asked (key)` }),
+    many: text({ org: 'asked.org_id', asked: type => `unnest($1::int[], $2::${type}[]) as asked (org_id, key)` }),
+  }
+}
+
+export const EVENT_COLUMNS =
+  'e.id, e.created_at, e.click_id, e.campaign_id, e.offer_id, e.type, e.payout, e.payout_is_explicit, e.nonce, e.payload'
+
+/** The one lock order: nothing of an organization is read or written before this. Of many, those that are free are taken. */
+export const LOCK_BALANCES: Forms = {
+  one: `
+  select org_id, balance, price_per_person, hold_when_empty
+  from balances
+  where org_id = $1
+  for update`,
+  many: `
+  select org_id, balance, price_per_person, hold_when_empty
+  from balances
+  where org_id = any($1)
+  order by org_id
+  for update skip locked`,
+}
+
+export const READ_EVENTS = forms(
+  ({ org, asked }) => `
+  select e.org_id, ${EVENT_COLUMNS}
+  from ${asked('uuid')}
+  cross join lateral (select * from events where org_id = ${org} and id = asked.key limit 1) e`,
+)
+
+export const READ_ALIASED = forms(
+  ({ org, asked }) => `
+  select e.org_id, a.id as asked, ${EVENT_COLUMNS}
+  from ${asked('uuid')}
+  cross join lateral (select id, event_id from event_aliases where org_id = ${org} and id = asked.key limit 1) a
+  cross join lateral (select * from events where org_id = ${org} and id = a.event_id limit 1) e`,
+)
+
+const PERSON = (org: string) => `
+  left join lateral (select telegram_user_id from persons where org_id = ${org} and id = k.person_id limit 1) n on true
+  left join lateral (
+    select true as is_charged from ledger where org_id = ${org} and person_id = k.person_id and kind = 'charge' limit 1
+  ) l on true`
+
+/** A click with its offer, its campaign's ad account, and the person known for its visitor (decision 15). */
+export const READ_CLICKS = forms(
+  ({ org, asked }) => `
+  select c.org_id, c.id, c.campaign_id, c.offer_id, c.stages, c.tracked, c.test, c.revenue, c.geo, c.sub1, c.visitor_id,
+    c.bot_id, c.suppressed_delivery, o.payout as offer_payout, o.payout_types, p.ad_account_id,
+    k.key, k.person_id, n.telegram_user_id, l.is_charged
+  from ${asked('uuid')}
+  cross join lateral (
+    select * from clicks where org_id = ${org} and id = asked.key and id between $3 and $4 limit 1
+  ) c
+  left join lateral (select payout, payout_types from offers where org_id = ${org} and id = c.offer_id limit 1) o on true
+  left join lateral (select ad_account_id from campaigns where org_id = ${org} and id = c.campaign_id limit 1) p on true
+  left join lateral (
+    select key, person_id
+    from person_keys
+    where org_id = ${org}
+      and key = case when c.test or c.visitor_id is null then 'c:' || c.id else 'v:' || c.visitor_id end
+    limit 1
+  ) k on true
+  ${PERSON(org)}`,
+)
+
+export const READ_PEOPLE = forms(
+  ({ org, asked }) => `
+  select k.org_id, k.key, k.person_id, n.telegram_user_id, l.is_charged
+  from ${asked('text')}
+  cross join lateral (
+    select org_id, key, person_id from person_keys where org_id = ${org} and key = asked.key limit 1
+  ) k
+  ${PERSON(org)}`,
+)
+
+/** `$2` are the event types. */
+export const READ_RULES: Forms = {
+  one: `
+  select org_id, id, event_type, campaign_id
+  from postback_rules
+  where org_id = $1 and active and deleted_at is null and event_type = any($2)`,
+  many: `
+  select org_id, id, event_type, campaign_id
+  from postback_rules
+  where org_id = any($1) and active and deleted_at is null and event_type = any($2)`,
+}
+
+export const READ_BOTS: Forms = {
+  one: 'select org_id, id, username_key from bots where org_id = $1 and deleted_at is null',
+  many: 'select org_id, id, username_key from bots where org_id = any($1) and deleted_at is null',
+}

@@ -1,0 +1,96 @@
+/** A batch as one transaction (decision 18: it lives four seconds at most), in two flights: begin, lock, read; write, commit. */
+import type pg from 'pg'
+import { Refusal, type RefusalName } from '../contract/refusals.ts'
+import { ask, flight, type Question } from '../db/flight.ts'
+import { Changes } from './changes.ts'
+import { Decisions, type Outcome } from './decide.ts'
+import type { Item } from './items.ts'
+import { type Asked, readKnown, readStarts } from './known.ts'
+
+/** What a key may do at this moment: its campaigns, or why it may nothing. */
+export type KeyStanding = { readonly campaigns: readonly string[] | null } | RefusalName
+
+/** Reads keys anew on the given connection, for work of this organization that waited over a second (decision 30). */
+export type StillAllowed = (
+  client: pg.PoolClient,
+  org_id: number,
+  key_ids: readonly string[],
+) => Promise<ReadonlyMap<string, KeyStanding>>
+
+export type Terms = { stillAllowed: StillAllowed | undefined; isDrained: () => boolean }
+
+/** What becomes of each item, if the writes are committed; nothing of an organization whose lock someone else holds. */
+export type Decided = { outcomes: Map<Item, Outcome>; writes: Question[]; hasDeliveries: boolean }
+
+const KEY_IS_STALE_MS = 1000
+/** So much for the reading, that with the writing it stays below the four seconds. */
+const READING_MS = 2500
+
+/** The transaction took too long to be finished in time; nothing of it stays. */
+export class TooSlow extends Error {}
+
+/** Begins the transaction, reads and decides. @throws what the database throws; the connection is then not to be used again. */
+export async function decideBatch(
+  client: pg.PoolClient,
+  asked: Asked,
+  { stillAllowed, isDrained }: Terms,
+): Promise<Decided> {
+  const begun = performance.now()
+  // Asked before the clicks are read: one that came out of the journal in between must not be taken for unknown.
+  const drained = isDrained()
+  const stale = stillAllowed === undefined ? new Map<number, string[]>() : staleKeys(asked, begun)
+  const reread = () =>
+    stillAllowed === undefined || stale.size === 0 ? undefined : rereadKeys(client, stale, stillAllowed)
+  const { known, also: standings } = await readKnown(client, asked, reread)
+  await readStarts(client, asked, known)
+  if (performance.now() - begun > READING_MS) throw new TooSlow('reading took too long')
+  const at = new Date().toISOString()
+  const changes = new Changes()
+  const outcomes = new Map<Item, Outcome>()
+  for (const [org_id, of] of known) {
+    const decisions = new Decisions(org_id, of, changes, at, drained)
+    for (const item of asked.get(org_id) ?? []) {
+      const allowed = asAllowed(item, standings)
+      outcomes.set(item, allowed instanceof Refusal ? allowed : decisions.decide(allowed))
+    }
+  }
+  return { outcomes, writes: changes.statements([...asked.keys()], at), hasDeliveries: changes.deliveries.length > 0 }
+}
+
+/** Writes and commits. @throws what the database throws: then nothing was stored, or, for a lost connection, it is unknown. */
+export async function commitBatch(client: pg.PoolClient, writes: readonly Question[]): Promise<void> {
+  // With nothing to write there is nothing to make durable either.
+  const end = ask(writes.length === 0 ? 'rollback' : 'commit')
+  // Behind a statement that fails the commit is skipped, so nothing can be half written.
+  const questions = [...writes, end].map((question, position) => [`write_${position}`, question] as const)
+  await flight(client, Object.fromEntries(questions))
+}
+
+function staleKeys(asked: Asked, now: number): Map<number, string[]> {
+  const stale = new Map<number, string[]>()
+  for (const [org_id, items] of asked) {
+    const used = items.flatMap(item => (item.kind === 'conversion' && item.key !== undefined ? [item.key] : []))
+    const old = new Set(used.filter(key => now - key.read_at > KEY_IS_STALE_MS).map(key => key.key_id))
+    if (old.size > 0) stale.set(org_id, [...old])
+  }
+  return stale
+}
+
+/** The standing of each key that was asked for; one that is gone may nothing. */
+async function rereadKeys(client: pg.PoolClient, stale: Map<number, string[]>, stillAllowed: StillAllowed) {
+  const standings = new Map<string, KeyStanding>()
+  const reading = [...stale].map(async ([org_id, key_ids]) => {
+    const found = await stillAllowed(client, org_id, key_ids)
+    for (const key_id of key_ids) standings.set(`${org_id} ${key_id}`, found.get(key_id) ?? 'key_not_accepted')
+  })
+  await Promise.all(reading)
+  return standings
+}
+
+/** The item with the campaigns its key has now, or the refusal of a key that may no longer do this. */
+function asAllowed(item: Item, standings: ReadonlyMap<string, KeyStanding> | undefined): Item | Refusal {
+  if (item.kind !== 'conversion' || item.key === undefined) return item
+  const standing = standings?.get(`${item.org_id} ${item.key.key_id}`)
+  if (standing === undefined) return item
+  return typeof standing === 'string' ? new Refusal(standing) : { ...item, campaigns: standing.campaigns }
+}

@@ -1,0 +1,113 @@
+/**
+ * The statements a batch writes with, each for any number of rows out of one JSON parameter: one text to prepare whatever the batch's
+ * size, and less work for small batches than an array per column (measured). Each has two forms, as the reads have. Plain inserts
+ * without `on conflict`: under the lock nothing can be there already, and if it were, the transaction must fail as a whole and be
+ * decided anew.
+ */
+import type { Forms } from './reads.ts'
+
+/** How a form names the organization: behind a row's columns in a list, as a column of the rows, in a comparison. */
+type Org = { listed: string; column: string; org: string }
+
+/** `$1` are the rows, then come what is the same for all of them, and last, in `one` only, the organization. */
+function forms(last: number, text: (org: Org) => string): Forms {
+  return {
+    one: text({ listed: `, $${last}::int`, column: '', org: `$${last}::int` }),
+    many: text({ listed: '', column: ', org_id int', org: 't.org_id' }),
+  }
+}
+
+export const INSERT_EVENTS = forms(
+  3,
+  ({ listed, column }) => `
+  insert into events (created_at, id, click_id, campaign_id, offer_id, type, payout, payout_is_explicit, nonce, payload,
+    person_id, bot_id, telegram_user_id, source, test, org_id)
+  select $2::timestamptz, t.*${listed}
+  from json_to_recordset($1) as t(id uuid, click_id uuid, campaign_id uuid, offer_id uuid, type text, payout numeric,
+    payout_is_explicit boolean, nonce text, payload json, person_id uuid, bot_id uuid, telegram_user_id text, source text,
+    test boolean${column})`,
+)
+
+export const INSERT_ALIASES = forms(
+  3,
+  ({ listed, column }) => `
+  insert into event_aliases (created_at, id, event_id, org_id)
+  select $2::timestamptz, t.*${listed}
+  from json_to_recordset($1) as t(id uuid, event_id uuid${column})`,
+)
+
+export const UPDATE_EVENTS = forms(
+  2,
+  ({ org, column }) => `
+  update events e
+  set payout = t.payout, payout_is_explicit = t.payout_is_explicit, payload = t.payload
+  from json_to_recordset($1) as t(id uuid, payout numeric, payout_is_explicit boolean, payload json${column})
+  where e.org_id = ${org} and e.id = t.id`,
+)
+
+/**
+ * Always an update: the clicks were read in this transaction. As an upsert it goes by the primary key straight to each row's partition,
+ * where an update would open every month's.
+ */
+export const UPDATE_CLICKS = forms(
+  2,
+  ({ listed, column }) => `
+  insert into clicks as c (id, status, stages, tracked, test, revenue, bot_id, suppressed_delivery, org_id)
+  select t.*${listed}
+  from json_to_recordset($1) as t(id uuid, status smallint, stages smallint, tracked boolean, test boolean, revenue numeric,
+    bot_id uuid, suppressed_delivery boolean${column})
+  on conflict (org_id, id) do update
+  set status = excluded.status, stages = excluded.stages, tracked = excluded.tracked, revenue = excluded.revenue,
+    bot_id = excluded.bot_id`,
+)
+
+export const INSERT_PERSONS = forms(
+  3,
+  ({ listed, column }) => `
+  insert into persons (created_at, id, telegram_user_id, org_id)
+  select $2::timestamptz, t.*${listed}
+  from json_to_recordset($1) as t(id uuid, telegram_user_id text${column})`,
+)
+
+export const UPDATE_PERSONS = forms(
+  2,
+  ({ org, column }) => `
+  update persons p
+  set telegram_user_id = t.telegram_user_id
+  from json_to_recordset($1) as t(id uuid, telegram_user_id text${column})
+  where p.org_id = ${org} and p.id = t.id`,
+)
+
+export const INSERT_PERSON_KEYS = forms(
+  2,
+  ({ listed, column }) => `
+  insert into person_keys (key, person_id, org_id)
+  select t.*${listed}
+  from json_to_recordset($1) as t(key text, person_id uuid${column})`,
+)
+
+export const INSERT_CHARGES = forms(
+  3,
+  ({ listed, column }) => `
+  insert into ledger (kind, created_at, id, amount, person_id, event_id, org_id)
+  select 'charge', $2::timestamptz, t.*${listed}
+  from json_to_recordset($1) as t(id uuid, amount numeric, person_id uuid, event_id uuid${column})`,
+)
+
+export const MOVE_BALANCES = forms(
+  2,
+  ({ org, column }) => `
+  update balances b
+  set balance = b.balance + t.amount
+  from json_to_recordset($1) as t(amount numeric${column})
+  where b.org_id = ${org}`,
+)
+
+export const INSERT_DELIVERIES = forms(
+  3,
+  ({ listed, column }) => `
+  insert into deliveries (attempts, created_at, run_at, id, event_id, kind, target_id, state, click_id, campaign_id, org_id)
+  select 0, $2::timestamptz, $2::timestamptz, t.*${listed}
+  from json_to_recordset($1) as t(id uuid, event_id uuid, kind text, target_id uuid, state text, click_id uuid,
+    campaign_id uuid${column})`,
+)
