@@ -1,0 +1,70 @@
+/** The click feed over HTTP: one row per click, newest first. */
+import { z } from 'zod'
+import { LADDER } from '../contract/ladder.ts'
+import { endpoint } from '../contract/endpoint.ts'
+import { Id, Instant, Page } from '../contract/fields.ts'
+import { campaign_id, date_from, date_to, sent } from '../reports/api.ts'
+
+const Text = z.string().nullable()
+
+/** The 21 fields of a click, no more: everything else about it is withheld by design (interface: Click). */
+export const Click = z.object({
+  id: Id,
+  created_at: Instant,
+  campaign_id: Id.nullable(),
+  status: z.enum(LADDER).meta({ description: 'The highest rung reached' }),
+  tracked: z
+    .boolean()
+    .meta({ description: 'False for crawlers, previews, prefetches and test clicks, which reports leave out' }),
+  geo: Text.meta({ description: 'ISO country code' }),
+  device: Text,
+  os: Text,
+  browser: Text,
+  ref_id: Text.meta({ description: 'The click id of the traffic source' }),
+  offer_id: Id.nullable(),
+  sub1: Text,
+  sub2: Text,
+  sub3: Text,
+  sub4: Text,
+  sub5: Text,
+  sub6: Text,
+  sub7: Text,
+  sub8: Text,
+  sub9: Text,
+  revenue: Text.meta({ description: 'US dollars as a decimal string, as summed; null without a paying conversion' }),
+})
+export type Click = z.output<typeof Click>
+
+export const TRACKED = ['true', 'false', 'all'] as const
+
+const declared = {
+  summary: 'List clicks, newest first',
+  description:
+    'Without a window: the last 30 days. With one bound, the other lies 30 days away. Pass `next_cursor` back, with the same filters, ' +
+    'until it is null.',
+  query: z.object({
+    date_from,
+    date_to,
+    campaign_id,
+    status: sent({ description: 'Only clicks whose highest rung this is', enum: LADDER }),
+    tracked: sent({ description: 'true unless given', enum: TRACKED }),
+    cursor: sent({ description: 'next_cursor of the page before, unchanged' }),
+    limit: sent({ description: 'Rows of a page, 1 to 1000, 100 unless given' }),
+  }),
+  reply: Page(Click),
+  replyIsShaped: true,
+  refuses: ['invalid_window', 'window_too_wide', 'invalid_status', 'invalid_tracked', 'invalid_cursor'],
+} as const
+
+export const listClicks = endpoint({
+  ...declared,
+  route: 'GET /api/v1/clicks',
+  access: { key: 'clicks' },
+  quota: 'clicks',
+})
+
+export const listClicksAsMember = endpoint({
+  ...declared,
+  route: 'GET /api/clicks',
+  access: { session: 'member' },
+})

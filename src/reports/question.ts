@@ -1,0 +1,53 @@
+/** Reads what a caller asks of a report or a feed, refusing in the order of decision 27. */
+import { isInScope } from '../campaigns/scope.ts'
+import { toUuid } from '../contract/ids.ts'
+import { refuse, type RefusalName } from '../contract/refusals.ts'
+import type { Key, Member } from '../room.ts'
+import { DIMENSIONS, type Dimension } from './api.ts'
+import { NO_ID } from './deltas.ts'
+import { type Moment, parseMoment, type Window, windowBetween } from './window.ts'
+
+/** A query parameter as it came. */
+export type Sent = string | readonly string[] | undefined
+export type Query = {
+  readonly dimension?: Sent
+  readonly date_from?: Sent
+  readonly date_to?: Sent
+  readonly campaign_id?: Sent
+}
+
+/** `campaigns` is null for all of the organization's clicks, and empty where nothing can be seen. */
+export type Question = {
+  readonly dimension: Dimension
+  readonly window: Window
+  readonly campaigns: readonly string[] | null
+}
+
+/** What a report is asked. Refuses `invalid_dimension`, `window_required`, `invalid_window`, `window_too_wide`. */
+export function questionOf(actor: Member | Key, query: Query): Question {
+  const dimension = DIMENSIONS.find(known => known === once(query.dimension, 'dimension', 'invalid_dimension'))
+  if (dimension === undefined) refuse('invalid_dimension')
+  if (!query.date_from || !query.date_to) refuse('window_required')
+  const from = momentOf(query.date_from, 'date_from')
+  const to = momentOf(query.date_to, 'date_to')
+  return { dimension, window: windowBetween(from, to), campaigns: campaignsOf(actor, query.campaign_id) }
+}
+
+/** The one value of a parameter; the refusal when it was sent several times. */
+export function once(sent: Sent, name: string, refusal: RefusalName): string | undefined {
+  if (typeof sent === 'object') refuse(refusal, { error: `${name} was sent more than once` })
+  return sent
+}
+
+/** Refuses `invalid_window` for what is no date. */
+export function momentOf(sent: Exclude<Sent, undefined>, name: 'date_from' | 'date_to'): Moment {
+  const moment = parseMoment(once(sent, name, 'invalid_window') ?? '')
+  return moment ?? refuse('invalid_window', { error: `invalid window: ${name} is not a date in ISO 8601` })
+}
+
+/** The campaigns the caller means and may see: what is no id, sent twice, unknown or outside the scope yields nothing, and no refusal. */
+export function campaignsOf(actor: Member | Key, sent: Sent): readonly string[] | null {
+  if (sent === undefined) return actor.kind === 'key' ? actor.campaigns : null
+  const id = typeof sent === 'string' ? toUuid(sent) : undefined
+  return id !== undefined && id !== NO_ID && isInScope(actor, id) ? [id] : []
+}
