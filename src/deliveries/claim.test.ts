@@ -1,0 +1,136 @@
+// Leases, the fence and the end of a worker, against a real receiver on loopback.
+import assert from 'node:assert/strict'
+import test, { after, afterEach } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'
+import { attemptsOf, deliveryOf, ORG, seedDelivery, seedRule, until } from '../../tests/support/outbox.ts'
+import { type Receiver, startReceiver } from '../../tests/support/receiver.ts'
+import { readConfig } from '../config.ts'
+import { postbackLane } from '../postbacks/lane.ts'
+import { claimDue, finish } from './claim.ts'
+import { openWorker, type Worker, type WorkerOptions } from './worker.ts'
+
+const fresh: FreshDatabase = await freshDatabase()
+const { kysely: db, worker: pool } = fresh.database
+after(() => fresh.drop())
+
+const ground = {
+  config: readConfig({ ALLOW_PRIVATE_TARGETS: 'true', LOG_LEVEL: 'silent' }),
+  database: fresh.database,
+  log: pino({ level: 'silent' }),
+}
+const open: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close()
+  await pool.query('truncate deliveries, delivery_attempts, events, clicks, postback_rules')
+})
+
+async function receiver(...options: Parameters<typeof startReceiver>): Promise<Receiver> {
+  const started = await startReceiver(...options)
+  open.push(started)
+  return started
+}
+
+function work(options: WorkerOptions = {}): Worker {
+  const worker = openWorker(ground, [postbackLane], options)
+  open.push(worker)
+  return worker
+}
+
+test('what a dead worker had claimed is taken over when its lease ends, and the lost attempt stays visible', async () => {
+  const there = await receiver()
+  const target_id = await seedRule(db, { url: there.origin })
+  const { id } = await seedDelivery(db, { target_id })
+  const { claimed } = await claimDue(pool, postbackLane, ORG, [{ target_id, most: 4 }])
+  assert.equal(claimed.length, 1)
+  work()
+  await sleep(300)
+  assert.equal(there.arrivals.length, 0, 'a living lease was broken')
+  await pool.query(`update deliveries set run_at = now(), lease_until = now() where org_id = $1 and id = $2`, [ORG, id])
+  await until(db, id, 'delivered')
+  assert.deepEqual(
+    (await attemptsOf(db, id)).map(({ number, finished_at }) => [number, finished_at !== null]),
+    [
+      [1, false],
+      [2, true],
+    ],
+  )
+})
+
+test('a worker that slept past its lease changes nothing: the fence holds', async () => {
+  const there = await receiver()
+  const target_id = await seedRule(db, { url: there.origin })
+  const { id } = await seedDelivery(db, { target_id })
+  const {
+    claimed: [stale],
+  } = await claimDue(pool, postbackLane, ORG, [{ target_id, most: 1 }], 0)
+  assert.ok(stale)
+  const {
+    claimed: [current],
+  } = await claimDue(pool, postbackLane, ORG, [{ target_id, most: 1 }])
+  assert.ok(current)
+  const { token, number } = stale
+  const late = {
+    org_id: ORG,
+    id,
+    number,
+    token,
+    finished_at: new Date().toISOString(),
+    status: 500,
+    error: null,
+    answer: 'late',
+    state: 'failed',
+    reason: 'late',
+    delay_ms: 0,
+  } as const
+  assert.equal(await finish(pool, ORG, [late]), 0)
+  assert.equal((await deliveryOf(db, id)).state, 'pending')
+  assert.equal(
+    await finish(pool, ORG, [
+      { ...late, number: current.number, token: current.token, status: 200, state: 'delivered', reason: null },
+    ]),
+    1,
+  )
+  assert.equal(await finish(pool, ORG, [late]), 0)
+  const row = await deliveryOf(db, id)
+  assert.deepEqual([row.state, row.reason, row.attempts], ['delivered', null, 2])
+  assert.deepEqual(
+    (await attemptsOf(db, id)).map(({ answer }) => answer),
+    ['late', 'late'],
+  )
+})
+
+test('a claim whose lease has run out before the call is not called', async () => {
+  const there = await receiver()
+  const { id } = await seedDelivery(db, { target_id: await seedRule(db, { url: there.origin }) })
+  const worker = work({ lease_ms: 50, deadlines: { headers_ms: 1000, total_ms: 1000 } })
+  await until(db, id, 'pending', 0).catch(() => {})
+  const deadline = performance.now() + 5000
+  while ((await deliveryOf(db, id)).attempts < 2) {
+    assert.ok(performance.now() < deadline)
+    await sleep(10)
+  }
+  await worker.close()
+  assert.equal(there.arrivals.length, 0)
+})
+
+test('closing ends what is in hand, writes it down and claims nothing new', async () => {
+  const let_go = Promise.withResolvers<void>()
+  const there = await receiver(async (_, response) => {
+    await let_go.promise
+    response.end('done')
+  })
+  const target_id = await seedRule(db, { url: there.origin })
+  const seeded = []
+  for (let i = 0; i < 6; i += 1) seeded.push(await seedDelivery(db, { target_id }))
+  const worker = work()
+  await there.arrived(4)
+  const closing = worker.close()
+  let_go.resolve()
+  await closing
+  const rows = await Promise.all(seeded.map(({ id }) => deliveryOf(db, id)))
+  assert.equal(rows.filter(({ state }) => state === 'delivered').length, 4)
+  assert.equal(rows.filter(({ state, attempts }) => state === 'pending' && attempts === 0).length, 2)
+  assert.equal(there.arrivals.length, 4)
+})

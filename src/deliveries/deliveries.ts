@@ -1,0 +1,58 @@
+/**
+ * Deliveries: what conversions have put out, and how each attempt went. Owns `deliveries` and `delivery_attempts`. Rows are made in the
+ * conversion's own transaction, once per event and target; claim.ts and release.ts alone change them afterwards. Here they are only read.
+ */
+import { type Kysely, sql } from 'kysely'
+import type { Call } from '../contract/endpoint.ts'
+import { toUuid } from '../contract/ids.ts'
+import { pageOf } from '../contract/paging.ts'
+import { refuse } from '../contract/refusals.ts'
+import type { Tables } from '../db/tables.ts'
+import type { Context } from '../room.ts'
+import type * as api from './api.ts'
+
+/** Deliveries of the organization, newest first. */
+export async function listDeliveries(
+  { db, actor }: Context<typeof api.listDeliveries>,
+  { query }: Call<typeof api.listDeliveries>,
+) {
+  const { cursor, limit, state, kind, target_id, event_id, click_id, campaign_id } = query
+  let rows = withEvents(db, actor.org_id)
+  // By way of its events, which are found by their click.
+  if (click_id !== undefined) rows = rows.where('e.click_id', '=', click_id)
+  if (state !== undefined) rows = rows.where('d.state', '=', state)
+  if (kind !== undefined) rows = rows.where('d.kind', '=', kind)
+  if (target_id !== undefined) rows = rows.where('d.target_id', '=', target_id)
+  if (event_id !== undefined) rows = rows.where('d.event_id', '=', event_id)
+  if (campaign_id !== undefined) rows = rows.where('d.campaign_id', '=', campaign_id)
+  if (cursor !== undefined) rows = rows.where('d.id', '<', cursor)
+  const found = rows.orderBy('d.id', 'desc').limit(limit + 1)
+  return pageOf(await found.$castTo<api.Delivery>().execute(), limit)
+}
+
+/** One delivery with its attempts, the first one first. Refuses `object_not_found`. */
+export async function readDelivery(
+  { db, actor }: Context<typeof api.readDelivery>,
+  { params }: Call<typeof api.readDelivery>,
+) {
+  const id = toUuid(params.id) ?? refuse('object_not_found')
+  const delivery = await withEvents(db, actor.org_id).where('d.id', '=', id).$castTo<api.Delivery>().executeTakeFirst()
+  if (delivery === undefined) refuse('object_not_found')
+  const history = await db
+    .selectFrom('delivery_attempts')
+    .select(['number', 'started_at', 'finished_at', 'method', 'url', 'status', 'error', 'answer'])
+    .where('org_id', '=', actor.org_id)
+    .where('delivery_id', '=', id)
+    .orderBy('number')
+    .execute()
+  return { ...delivery, history }
+}
+
+const withEvents = (db: Kysely<Tables>, org_id: number) =>
+  db
+    .selectFrom('deliveries as d')
+    .innerJoin('events as e', join => join.onRef('e.org_id', '=', 'd.org_id').onRef('e.id', '=', 'd.event_id'))
+    .where('d.org_id', '=', org_id)
+    .select(['d.id', 'd.kind', 'd.target_id', 'd.event_id', 'e.type as event_type', 'd.click_id', 'd.campaign_id'])
+    .select(['d.state', 'd.reason', 'd.attempts', 'd.created_at', 'd.finished_at'])
+    .select(sql<string | null>`case when d.state = 'pending' then d.run_at end`.as('next_attempt_at'))

@@ -1,0 +1,139 @@
+/** The loop of one lane: who has something due, whose turn it is, claim, call. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { Agent } from 'undici'
+import { type Claimed, claimDue } from './claim.ts'
+import { deliver, type Terms } from './deliver.ts'
+import type { Lane, Target } from './lane.ts'
+import type { Outcomes } from './outcomes.ts'
+import { type Places, shareOut } from './share.ts'
+
+const POLL_MS = 1000
+/** Under a stream of notifications the targets are looked for at most this often. */
+const SEARCH_MS = 100
+/** Claims of several organizations at once; the pool is shared with other housekeeping. */
+const CLAIMS_AT_ONCE = 2
+/** How long calls in hand may go on when the process is asked to end, which is given ten seconds itself. */
+const CLOSING_MS = 7000
+
+type Setup = { pool: pg.Pool; log: Logger; agent: Agent; outcomes: Outcomes; places: Places; terms: Terms }
+
+export class Dispatch {
+  readonly #lane: Lane
+  readonly #setup: Setup
+  readonly #calls = new Set<Promise<void>>()
+  readonly #hurry = new AbortController()
+  readonly #ran: Promise<void>
+  /** Targets with something due, the one served longest ago first. */
+  #waiting = new Map<string, Target>()
+  #isClosing = false
+  #shallSearch = true
+  #isSearchedAt = Number.NEGATIVE_INFINITY
+  #stir = Promise.withResolvers<void>()
+
+  constructor(lane: Lane, setup: Setup) {
+    this.#lane = lane
+    this.#setup = setup
+    this.#ran = this.#run()
+  }
+
+  /** There may be something new. */
+  wake(): void {
+    this.#shallSearch = true
+    this.#stir.resolve()
+  }
+
+  /** Claims nothing new and ends what is in hand. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    this.#stir.resolve()
+    const timer = setTimeout(() => this.#hurry.abort(), CLOSING_MS)
+    await this.#ran
+    await Promise.all(this.#calls)
+    clearTimeout(timer)
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosing) {
+      this.#stir = Promise.withResolvers()
+      const hasClaimed = await this.#turn().catch(async (error: unknown) => {
+        this.#setup.log.error({ err: error }, 'deliveries could not be claimed')
+        await sleep(POLL_MS)
+        return false
+      })
+      if (!hasClaimed && !this.#isClosing) await this.#rest()
+    }
+  }
+
+  async #rest(): Promise<void> {
+    const pause = (this.#shallSearch ? SEARCH_MS : POLL_MS) - (performance.now() - this.#isSearchedAt)
+    const timer = setTimeout(() => this.wake(), Math.max(1, pause))
+    await this.#stir.promise
+    clearTimeout(timer)
+  }
+
+  async #turn(): Promise<boolean> {
+    if (performance.now() - this.#isSearchedAt >= (this.#shallSearch ? SEARCH_MS : POLL_MS)) await this.#search()
+    const shares = shareOut(this.#waiting.values(), this.#setup.places)
+    const claims = [...Map.groupBy(shares, ([{ org_id }]) => org_id)]
+    await atOnce(CLAIMS_AT_ONCE, claims, ([org_id, list]) => this.#claim(org_id, list))
+    return shares.size > 0
+  }
+
+  async #search(): Promise<void> {
+    this.#shallSearch = false
+    this.#isSearchedAt = performance.now()
+    const found = new Map((await this.#lane.findTargets(this.#setup.pool)).map(target => [target.target_id, target]))
+    const inLine = new Map<string, Target>()
+    // Those already in line keep their place in it.
+    for (const id of [...this.#waiting.keys(), ...found.keys()]) {
+      const target = found.get(id)
+      if (target !== undefined) inLine.set(id, target)
+    }
+    this.#waiting = inLine
+  }
+
+  async #claim(org_id: number, shares: readonly [Target, number][]): Promise<void> {
+    const { pool, terms, places } = this.#setup
+    const kept = new Map(shares.map(([target, most]) => [target.target_id, { target, most }]))
+    try {
+      const claimed_at = performance.now()
+      const wanted = shares.map(([{ target_id }, most]) => ({ target_id, most }))
+      const { claimed, taken } = await claimDue(pool, this.#lane, org_id, wanted, terms.lease_ms)
+      // Who gave less than was asked has nothing more for now; the others go to the end of the line.
+      for (const [target, most] of shares) {
+        this.#waiting.delete(target.target_id)
+        if ((taken.get(target.target_id) ?? 0) >= most) this.#waiting.set(target.target_id, target)
+      }
+      for (const one of claimed) {
+        const share = kept.get(one.target_id)
+        if (share === undefined) continue
+        share.most -= 1
+        this.#call(one, share.target, claimed_at)
+      }
+    } finally {
+      for (const { target, most } of kept.values()) for (let i = 0; i < most; i += 1) places.free(target)
+    }
+  }
+
+  #call(one: Claimed, target: Target, claimed_at: number): void {
+    const { agent, outcomes, places, terms } = this.#setup
+    const call = deliver(agent, one, claimed_at, this.#hurry.signal, terms)
+      .then(done => done && outcomes.add(done))
+      .finally(() => {
+        places.free(target)
+        this.#calls.delete(call)
+        this.#stir.resolve()
+      })
+    this.#calls.add(call)
+  }
+}
+
+async function atOnce<T>(most: number, list: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+  const rest = list.values()
+  const lines = Array.from({ length: most }, async () => {
+    for (const one of rest) await work(one)
+  })
+  await Promise.all(lines)
+}

@@ -1,0 +1,130 @@
+// The worker while processes die, sleep, or lose their database.
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import test, { after, afterEach } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'
+import { attemptsOf, seedDelivery, seedRule, until } from '../../tests/support/outbox.ts'
+import { startProxy } from '../../tests/support/proxy.ts'
+import { startReceiver } from '../../tests/support/receiver.ts'
+import { readConfig } from '../config.ts'
+import { connect } from '../db/connect.ts'
+import { postbackLane } from '../postbacks/lane.ts'
+import { openWorker, type WorkerOptions } from './worker.ts'
+
+const fresh: FreshDatabase = await freshDatabase()
+const { kysely: db, worker: pool } = fresh.database
+const config = readConfig({ ALLOW_PRIVATE_TARGETS: 'true' })
+const log = pino({ level: 'silent' })
+const children = new Set<ChildProcess>()
+afterEach(async () => {
+  for (const child of children) child.kill('SIGKILL')
+  await pool.query('truncate deliveries, delivery_attempts, events, clicks, postback_rules')
+})
+after(() => fresh.drop())
+
+/** Short, so that what a dead process held is due again soon. */
+const TERMS: WorkerOptions = {
+  lease_ms: 1500,
+  deadlines: { headers_ms: 1000, total_ms: 1000 },
+  delays: [1, 1, 1, 1, 1, 1, 1, 1],
+}
+
+function startChild(): ChildProcess {
+  const script = join(import.meta.dirname, '../../tests/support/deliver.ts')
+  const child = spawn(process.execPath, [script, JSON.stringify(fresh.connection), JSON.stringify(TERMS)], {
+    stdio: 'inherit',
+  })
+  children.add(child)
+  child.once('close', () => children.delete(child))
+  return child
+}
+
+test('workers killed in the middle of their calls lose nothing, and repeat only what was under way', async () => {
+  const receiver = await startReceiver(async (_, response) => {
+    await sleep(15)
+    response.end('ok')
+  })
+  const rules = await Promise.all([1, 2, 3, 4].map(n => seedRule(db, { url: `${receiver.origin}/${n}?e={event_id}` })))
+  const seeded = []
+  for (let i = 0; i < 240; i += 1) seeded.push(await seedDelivery(db, { target_id: rules[i % 4] ?? '' }))
+  for (let kill = 1; kill <= 6; kill += 1) {
+    const child = startChild()
+    await receiver.arrived(Math.min(kill * 30, 200))
+    child.kill('SIGKILL')
+    await once(child, 'close')
+  }
+  startChild()
+  for (const { id } of seeded) await until(db, id, 'delivered')
+  const { rows } = await pool.query<{ lost: number; made: number }>(
+    'select count(*)::int as made, (count(*) filter (where status is null))::int as lost from delivery_attempts',
+  )
+  const [{ lost, made } = { lost: 0, made: 0 }] = rows
+  const urls = new Set(receiver.arrivals.map(({ url }) => url))
+  assert.equal(urls.size, 240)
+  assert.ok(
+    receiver.arrivals.length - urls.size <= lost,
+    `${receiver.arrivals.length - urls.size} repeated, ${lost} attempts got no answer`,
+  )
+  assert.ok(receiver.arrivals.length <= made)
+  await receiver.close()
+})
+
+test('a process that sleeps past its lease does not undo what another one has done meanwhile', async () => {
+  const answer = Promise.withResolvers<void>()
+  const receiver = await startReceiver(async (_, response) => {
+    if (receiver.arrivals.length > 1) return void response.end('second')
+    await answer.promise
+    response.writeHead(500).end('first')
+  })
+  const { id } = await seedDelivery(db, { target_id: await seedRule(db, { url: receiver.origin }) })
+  const sleeper = startChild()
+  await receiver.arrived(1)
+  sleeper.kill('SIGSTOP')
+  const worker = openWorker({ config, database: fresh.database, log }, [postbackLane], TERMS)
+  await until(db, id, 'delivered')
+  answer.resolve()
+  sleeper.kill('SIGCONT')
+  const deadline = performance.now() + 10_000
+  while ((await attemptsOf(db, id))[0]?.finished_at === null) {
+    assert.ok(performance.now() < deadline, 'the sleeper never woke')
+    await sleep(10)
+  }
+  assert.equal((await until(db, id, 'delivered')).attempts, 2)
+  assert.equal(receiver.arrivals.length, 2)
+  await worker.close()
+  await receiver.close()
+})
+
+test('an outcome outlives an outage of the database: the call is not made again', async () => {
+  const proxy = await startProxy(fresh.connection)
+  const database = connect([proxy.connection], { log })
+  const answer = Promise.withResolvers<void>()
+  const receiver = await startReceiver(async (_, response) => {
+    await answer.promise
+    response.end('ok')
+  })
+  const { id } = await seedDelivery(db, { target_id: await seedRule(db, { url: receiver.origin }) })
+  const worker = openWorker({ config, database, log }, [postbackLane])
+  await receiver.arrived(1)
+  proxy.set('cut')
+  answer.resolve()
+  await sleep(1500)
+  assert.equal(
+    (await db.selectFrom('deliveries').select('state').where('id', '=', id).executeTakeFirstOrThrow()).state,
+    'pending',
+  )
+  proxy.set('flow')
+  const row = await until(db, id, 'delivered')
+  assert.equal(row.attempts, 1)
+  const next = await seedDelivery(db, { target_id: row.target_id })
+  await until(db, next.id, 'delivered')
+  assert.equal(receiver.arrivals.length, 2)
+  await worker.close()
+  await database.close()
+  await proxy.close()
+  await receiver.close()
+})

@@ -1,0 +1,52 @@
+/** Writes down how deliveries went, in batches: while one is being written the next gathers. Outcomes outlive an outage in memory. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { type Finished, finish } from './claim.ts'
+
+const RETRY_MS = 500
+/** How long closing waits for a database that does not answer; what is lost then is sent again after its lease. */
+const GIVE_UP_MS = 5000
+
+export type Outcomes = { add(one: Finished): void; close(): Promise<void> }
+
+export function openOutcomes(pool: pg.Pool, log: Logger): Outcomes {
+  let gathered: Finished[] = []
+  let writing: Promise<void> | undefined
+  let closed_at: number | undefined
+
+  const write = async (): Promise<void> => {
+    while (gathered.length > 0) {
+      const batch = gathered
+      gathered = []
+      for (const [org_id, done] of Map.groupBy(batch, one => one.org_id)) await writeOne(org_id, done)
+    }
+    writing = undefined
+  }
+
+  const writeOne = async (org_id: number, done: Finished[]): Promise<void> => {
+    for (;;) {
+      try {
+        const kept = await finish(pool, org_id, done)
+        if (kept < done.length)
+          log.warn({ late: done.length - kept }, 'deliveries were finished after their lease: another worker has them')
+        return
+      } catch (error) {
+        log.error({ err: error, deliveries: done.length }, 'the outcome of deliveries could not be stored')
+        if (closed_at !== undefined && performance.now() - closed_at > GIVE_UP_MS) return
+        await sleep(RETRY_MS)
+      }
+    }
+  }
+
+  return {
+    add(one) {
+      gathered.push(one)
+      writing ??= write()
+    },
+    async close() {
+      closed_at = performance.now()
+      await writing
+    },
+  }
+}

@@ -1,0 +1,44 @@
+/** When a failed delivery is tried again (decision 37). */
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+/** The waits after the first, second … failed attempt, in ms; after the attempt that follows the last one it has failed. */
+export const RETRY_DELAYS_MS: readonly number[] = [
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  10 * HOUR,
+]
+
+const JITTER = 0.2
+
+/**
+ * The wait in ms after failed attempt `number` (the first is 1), or undefined when that was the last one. ±20 % by `random` (0 to 1);
+ * a `Retry-After` counts instead, within once and twice the wait.
+ */
+export function delayAfter(
+  number: number,
+  {
+    delays = RETRY_DELAYS_MS,
+    retry_after_ms,
+    random = Math.random(),
+  }: { delays?: readonly number[]; retry_after_ms?: number | undefined; random?: number } = {},
+): number | undefined {
+  const delay = delays[number - 1]
+  if (delay === undefined) return undefined
+  if (retry_after_ms !== undefined) return Math.min(Math.max(retry_after_ms, delay), 2 * delay)
+  return Math.round(delay * (1 + JITTER * (2 * random - 1)))
+}
+
+/** The ms a Retry-After header asks to wait, given in seconds or as a date; undefined when it says neither. */
+export function retryAfterMs(header: string | undefined, now = Date.now()): number | undefined {
+  if (header === undefined) return undefined
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * SECOND
+  const time = Date.parse(header)
+  return Number.isNaN(time) ? undefined : Math.max(0, time - now)
+}

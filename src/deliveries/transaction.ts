@@ -1,0 +1,19 @@
+/** A transaction whose statements depend on each other; the connection is closed where it failed, because its state is then unknown. */
+import type pg from 'pg'
+
+export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  let fault: unknown
+  try {
+    await client.query('begin')
+    const result = await work(client)
+    await client.query('commit')
+    return result
+  } catch (error) {
+    fault = error
+    await client.query('rollback').catch(() => {})
+    throw error
+  } finally {
+    client.release(fault !== undefined)
+  }
+}

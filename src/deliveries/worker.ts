@@ -1,0 +1,51 @@
+/**
+ * Works the outbox off: finds targets with deliveries due, claims as many as there are places, calls, writes down. Any number of
+ * processes may do so at once. Notifications wake it, a poll each second is the truth (decision 35).
+ */
+import type { Agent } from 'undici'
+import { listen } from '../db/listen.ts'
+import type { Ground } from '../room.ts'
+import type { Terms } from './deliver.ts'
+import { Dispatch } from './dispatch.ts'
+import { guardedAgent } from './guard.ts'
+import type { Lane } from './lane.ts'
+import { openOutcomes } from './outcomes.ts'
+import { openRelease } from './release.ts'
+import { LIMITS, type Limits, Places } from './share.ts'
+
+/** What tests set differently. */
+export type WorkerOptions = Terms & { readonly limits?: Limits; readonly agent?: Agent }
+
+export type Worker = {
+  /** Claims nothing new, ends what is in hand and writes it down. */
+  close(): Promise<void>
+}
+
+/** Starts working off the deliveries of these lanes; those of other kinds stay as they are. */
+export function openWorker(
+  { config, database, log }: Pick<Ground, 'config' | 'database' | 'log'>,
+  lanes: readonly Lane[],
+  { limits = LIMITS, agent: given, ...terms }: WorkerOptions = {},
+): Worker {
+  const agent = given ?? guardedAgent({ allowPrivate: config.allowPrivateTargets, connections: limits.origin })
+  const outcomes = openOutcomes(database.worker, log)
+  const setup = { pool: database.worker, log, agent, outcomes, terms }
+  // Each kind has places of its own, so that dead postbacks never hold up an ad account.
+  const running = lanes.map(lane => new Dispatch(lane, { ...setup, places: new Places(limits) }))
+  const wakeAll = () => running.forEach(one => one.wake())
+  const ear = listen(database, 'deliveries', { told: wakeAll, again: wakeAll })
+  const release = openRelease(database.worker, wakeAll, log)
+  const end = async () => {
+    const listening = ear.then(one => one.close())
+    await Promise.all([release.close(), ...running.map(one => one.close())])
+    await outcomes.close()
+    await Promise.all([listening, agent.close()])
+  }
+  let ending: Promise<void> | undefined
+  return {
+    close() {
+      ending ??= end()
+      return ending
+    },
+  }
+}

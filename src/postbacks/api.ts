@@ -1,0 +1,121 @@
+/** Postback rules over HTTP: which address is called for which conversion (interface: Outbound postbacks). */
+import { z } from 'zod'
+import { Address } from '../contract/address.ts'
+import { endpoint } from '../contract/endpoint.ts'
+import { Done, Id, Instant, Page } from '../contract/fields.ts'
+import { paging } from '../contract/paging.ts'
+import { EventType } from '../contract/event-types.ts'
+
+/** The macros a rule's address may hold, in the order they are offered (decision 39). */
+export const POSTBACK_MACROS = [
+  'click_id',
+  'event_type',
+  'sub1',
+  'sub2',
+  'sub3',
+  'sub4',
+  'sub5',
+  'sub6',
+  'sub7',
+  'sub8',
+  'sub9',
+  'ref_id',
+  'event_id',
+  'campaign_id',
+  'offer_id',
+  'geo',
+  'timestamp',
+] as const
+export type PostbackMacro = (typeof POSTBACK_MACROS)[number]
+
+/** What a new rule's address may begin from; `{ref_id}` is the click id of the tracker that sent the visitor. */
+export const PRESETS = {
+  keitaro: {
+    name: 'Keitaro',
+    url: 'https://your-tracker.example/your-key/postback?subid={ref_id}&status={event_type}&tid={event_id}',
+  },
+  binom: { name: 'Binom', url: 'https://your-tracker.example/click.php?cnv_id={ref_id}&cnv_status={event_type}' },
+  custom: { name: 'Custom', url: '' },
+} as const
+export const Preset = z.enum(['keitaro', 'binom', 'custom'] satisfies (keyof typeof PRESETS)[])
+
+export const PostbackMethod = z.enum(['GET', 'POST'])
+
+export const PostbackRule = z.object({
+  id: Id,
+  event_type: EventType,
+  url: z.string(),
+  method: PostbackMethod,
+  campaign_id: Id.nullable().meta({ description: 'null: every campaign of the organization, future ones too' }),
+  preset: z.string().nullable(),
+  active: z.boolean(),
+  created_at: Instant,
+  updated_at: Instant,
+})
+export type PostbackRule = z.output<typeof PostbackRule>
+
+export const PostbackRuleDraft = z.object({
+  event_type: EventType,
+  url: Address,
+  method: PostbackMethod.nullish().meta({
+    description: 'GET unless given; a key creates GET rules only. Never changes afterwards.',
+  }),
+  campaign_id: Id.nullish(),
+  preset: Preset.nullish(),
+  active: z.boolean().nullish().meta({ description: 'true unless given' }),
+})
+export type PostbackRuleDraft = z.output<typeof PostbackRuleDraft>
+
+export const PostbackRuleChanges = PostbackRuleDraft.partial()
+
+export const listPostbackRules = endpoint({
+  route: 'GET /api/postbacks',
+  access: { session: 'member' },
+  summary: 'List postback rules, newest first',
+  query: z.object({
+    ...paging,
+    campaign_id: Id.optional(),
+    event_type: EventType.optional(),
+    active: z.enum(['true', 'false']).optional(),
+  }),
+  reply: Page(PostbackRule),
+})
+
+export const readPostbackRule = endpoint({
+  route: 'GET /api/postbacks/:id',
+  access: { session: 'member' },
+  summary: 'Read a postback rule',
+  reply: PostbackRule,
+  refuses: ['object_not_found'],
+})
+
+export const createPostbackRule = endpoint({
+  route: 'POST /api/postbacks',
+  access: { session: 'admin', key: 'postbacks' },
+  summary: 'Create a postback rule',
+  description:
+    'From then on the address is called once for each matching conversion. Macros: {click_id}, {event_type}, {sub1} to {sub9}, {ref_id}, {event_id}, {campaign_id}, {offer_id}, {geo}, {timestamp}. A key creates GET rules only.',
+  body: PostbackRuleDraft,
+  reply: PostbackRule,
+  status: 201,
+  refuses: ['invalid_request', 'postback_method_forbidden', 'campaign_scope_forbidden'],
+})
+
+export const updatePostbackRule = endpoint({
+  route: 'PATCH /api/postbacks/:id',
+  access: { session: 'admin', key: 'postbacks:update' },
+  summary: 'Change a postback rule',
+  description: 'Fields that are not sent stay as they are. The method never changes: make a new rule for another one.',
+  body: PostbackRuleChanges,
+  reply: PostbackRule,
+  refuses: ['object_not_found', 'invalid_request', 'campaign_scope_forbidden'],
+})
+
+export const deletePostbackRule = endpoint({
+  route: 'DELETE /api/postbacks/:id',
+  access: { session: 'admin', key: 'postbacks:delete' },
+  summary: 'Delete a postback rule',
+  description: 'Deliveries of it that are still waiting are skipped.',
+  reply: Done,
+  refuses: ['object_not_found', 'campaign_scope_forbidden'],
+})

@@ -1,0 +1,86 @@
+/** The lane of postbacks: finds rules that deliveries wait for, and fills their addresses. Reads rules, events and clicks; owns nothing. */
+import type pg from 'pg'
+import { toWireId } from '../contract/ids.ts'
+import type { Composed, Lane, Outgoing } from '../deliveries/lane.ts'
+import { fillMacros, type MacroValues } from './macros.ts'
+
+// One look into the index of due deliveries per rule, however long any rule's queue is; the limit keeps the planner from anything else.
+const FIND_TARGETS = `
+  select r.org_id, r.id as target_id, r.url
+  from postback_rules r
+  cross join lateral (
+    select 1 from deliveries d
+    where d.org_id = r.org_id and d.kind = 'postback' and d.target_id = r.id and d.state = 'pending' and d.run_at <= now()
+    limit 1
+  ) due`
+
+const READ = `
+  select d.id, d.event_id, d.click_id, r.url, r.method, r.active, r.deleted_at is not null as is_deleted, e.type, e.campaign_id, e.offer_id,
+    extract(epoch from e.created_at)::bigint as timestamp, c.ref_id, c.geo, c.sub1, c.sub2, c.sub3, c.sub4, c.sub5, c.sub6, c.sub7, c.sub8, c.sub9
+  from deliveries d
+  join postback_rules r on r.org_id = d.org_id and r.id = d.target_id
+  join events e on e.org_id = d.org_id and e.id = d.event_id
+  left join clicks c on c.org_id = d.org_id and c.id = d.click_id
+  where d.org_id = $1 and d.id = any($2::uuid[])`
+
+type Subs = Pick<MacroValues, 'sub1' | 'sub2' | 'sub3' | 'sub4' | 'sub5' | 'sub6' | 'sub7' | 'sub8' | 'sub9'>
+type Row = Subs & {
+  id: string
+  event_id: string
+  click_id: string
+  url: string
+  method: 'GET' | 'POST'
+  active: boolean
+  is_deleted: boolean
+  type: string
+  campaign_id: string | null
+  offer_id: string | null
+  timestamp: string
+  ref_id: string | null
+  geo: string | null
+}
+
+export const postbackLane: Lane = {
+  kind: 'postback',
+  async findTargets(pool) {
+    const { rows } = await pool.query<{ org_id: number; target_id: string; url: string }>(FIND_TARGETS)
+    return rows.map(({ org_id, target_id, url }) => ({ org_id, target_id, origin: URL.parse(url)?.origin ?? url }))
+  },
+  async compose(client: pg.ClientBase, org_id, ids) {
+    const { rows } = await client.query<Row>(READ, [org_id, ids])
+    return rows.map(compose)
+  },
+}
+
+function compose(row: Row): Composed {
+  const { id } = row
+  if (row.is_deleted) return { id, skip: 'the rule was deleted' }
+  if (!row.active) return { id, skip: 'the rule is switched off' }
+  const url = fillMacros(row.url, valuesOf(row))
+  return url === undefined
+    ? { id, skip: 'the address of the rule cannot be called' }
+    : { id, call: callOf(row.method, url) }
+}
+
+function valuesOf(row: Row): MacroValues {
+  const { event_id, click_id, campaign_id, offer_id, type, ...rest } = row
+  return {
+    ...rest,
+    event_type: type,
+    event_id: toWireId(event_id),
+    click_id: toWireId(click_id),
+    campaign_id: campaign_id && toWireId(campaign_id),
+    offer_id: offer_id && toWireId(offer_id),
+  }
+}
+
+/** A POST sends the parameters of its address as a form as well: receivers of POST look for them in the body. */
+function callOf(method: 'GET' | 'POST', url: string): Outgoing {
+  if (method === 'GET') return { method, url }
+  return {
+    method,
+    url,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URL(url).search.slice(1),
+  }
+}

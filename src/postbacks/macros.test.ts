@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { POSTBACK_MACROS } from './api.ts'
+import { fillMacros, type MacroValues } from './macros.ts'
+
+/** Every macro stands for this. */
+const values = (value: string | null) =>
+  Object.fromEntries(POSTBACK_MACROS.map(name => [name, value])) as Record<
+    (typeof POSTBACK_MACROS)[number],
+    string | null
+  > satisfies MacroValues
+
+test('every macro is filled in percent-encoded, missing and unknown ones leave nothing', () => {
+  const all = POSTBACK_MACROS.map(name => `{${name}}`).join('')
+  assert.equal(fillMacros(`https://example.com/?${all}`, values('1')), `https://example.com/?${'1'.repeat(17)}`)
+  assert.equal(fillMacros(`https://example.com/?a={sub1}&b={geo}`, values(null)), 'https://example.com/?a=&b=')
+  assert.equal(
+    fillMacros('https://example.com/?a={payout}&b={}&c={toString}', values('1')),
+    'https://example.com/?a=&b=&c=',
+  )
+  assert.equal(
+    fillMacros('https://example.com/?a={sub1}', values("x y&z'é+%")),
+    'https://example.com/?a=x%20y%26z%27%C3%A9%2B%25',
+  )
+})
+
+test('a value that looks like a macro is a value', () => {
+  assert.equal(
+    fillMacros('https://example.com/?a={sub1}', values('{click_id}')),
+    'https://example.com/?a=%7Bclick_id%7D',
+  )
+})
+
+test('what a visitor puts into a macro never changes where the call goes', () => {
+  const hostile = [
+    '@127.0.0.1/',
+    '//127.0.0.1',
+    '\\\\127.0.0.1',
+    '#',
+    '?',
+    '/../..',
+    '..',
+    '%00',
+    '\r\nHost: x',
+    '://',
+    'ａ',
+    '💥',
+    "'(!*)",
+  ]
+  const templates = ['https://example.com/{sub1}', 'https://example.com?{sub1}', 'https://example.com#{sub1}']
+  for (const template of templates)
+    for (const value of hostile)
+      assert.equal(new URL(fillMacros(template, values(value)) ?? '').origin, 'https://example.com', value)
+})
+
+test('an address that its macros could lead elsewhere is not called', () => {
+  const templates = [
+    'https://{sub1}/',
+    'https://{sub1}.example.com/',
+    'https://example.com:{sub1}/',
+    'https://{sub1}@example.com/',
+    'https://example.com{sub1}/',
+  ]
+  for (const template of templates) assert.equal(fillMacros(template, values('8080')), undefined, template)
+})

@@ -1,0 +1,163 @@
+/**
+ * Postback rules: which address is called for which conversion (interface: Outbound postbacks). Owns `postback_rules`. A conversion puts
+ * out one delivery for each matching rule; the worker of deliveries calls it. A rule's method never changes, and deletion is soft,
+ * because deliveries go on naming their rule.
+ */
+import type { Kysely } from 'kysely'
+import { requireCampaign } from '../campaigns/campaigns.ts'
+import { requireScope } from '../campaigns/scope.ts'
+import type { Config } from '../config.ts'
+import type { Call } from '../contract/endpoint.ts'
+import { newId, toUuid } from '../contract/ids.ts'
+import { pageOf } from '../contract/paging.ts'
+import { refuse } from '../contract/refusals.ts'
+import type { Tables } from '../db/tables.ts'
+import { isPrivateHost } from '../deliveries/guard.ts'
+import type { Context } from '../room.ts'
+import type * as api from './api.ts'
+
+const COLUMNS = [
+  'id',
+  'event_type',
+  'url',
+  'method',
+  'campaign_id',
+  'preset',
+  'active',
+  'created_at',
+  'updated_at',
+] as const
+
+const idOf = (text: string): string => toUuid(text) ?? refuse('object_not_found')
+
+/** Rules of the organization, newest first. */
+export async function listPostbackRules(
+  { db, actor }: Context<typeof api.listPostbackRules>,
+  { query }: Call<typeof api.listPostbackRules>,
+) {
+  const { campaign_id, event_type, active, cursor, limit } = query
+  let rows = live(db, actor.org_id).select(COLUMNS)
+  if (campaign_id !== undefined) rows = rows.where('campaign_id', '=', campaign_id)
+  if (event_type !== undefined) rows = rows.where('event_type', '=', event_type)
+  if (active !== undefined) rows = rows.where('active', '=', active === 'true')
+  if (cursor !== undefined) rows = rows.where('id', '<', cursor)
+  const found = rows.orderBy('id', 'desc').limit(limit + 1)
+  return pageOf(await found.$castTo<api.PostbackRule>().execute(), limit)
+}
+
+/** One rule. Refuses `object_not_found`. */
+export async function readPostbackRule(
+  { db, actor }: Context<typeof api.readPostbackRule>,
+  { params }: Call<typeof api.readPostbackRule>,
+) {
+  return await ruleOf(db, actor.org_id, params.id)
+}
+
+/**
+ * Creates a rule. A key creates GET rules only (decision 33), a restricted one only for campaigns on its list (decision 31). Refuses
+ * `invalid_request` for an address that leads inside.
+ */
+export async function createPostbackRule(
+  { db, actor, config }: Context<typeof api.createPostbackRule>,
+  { body }: Call<typeof api.createPostbackRule>,
+) {
+  const method = body.method ?? 'GET'
+  if (actor.kind === 'key' && method !== 'GET') refuse('postback_method_forbidden')
+  requirePublic(config, body.url)
+  if (body.campaign_id == null) requireScope(actor, null)
+  else await requireCampaign({ db, actor }, body.campaign_id)
+  const now = new Date().toISOString()
+  return await db
+    .insertInto('postback_rules')
+    .values({
+      org_id: actor.org_id,
+      id: newId(),
+      event_type: body.event_type,
+      url: body.url,
+      method,
+      campaign_id: body.campaign_id ?? null,
+      preset: body.preset ?? null,
+      active: body.active ?? true,
+      created_at: now,
+      updated_at: now,
+    })
+    .returning(COLUMNS)
+    .$castTo<api.PostbackRule>()
+    .executeTakeFirstOrThrow()
+}
+
+/**
+ * Changes the fields that are sent; `campaign_id: null` makes the rule one for all campaigns. For a restricted key the campaign before
+ * and after must both be on its list. Refuses `invalid_request` for another method.
+ */
+export async function updatePostbackRule(
+  { db, actor, config }: Context<typeof api.updatePostbackRule>,
+  { params, body }: Call<typeof api.updatePostbackRule>,
+) {
+  const now = await ruleOf(db, actor.org_id, params.id)
+  requireScope(actor, now.campaign_id)
+  if (body.method != null && body.method !== now.method)
+    refuse('invalid_request', {
+      error: 'method: a rule keeps its method',
+      hint: 'Create another rule for another method.',
+    })
+  if (body.url !== undefined) requirePublic(config, body.url)
+  if (body.campaign_id === null) requireScope(actor, null)
+  else if (body.campaign_id !== undefined && body.campaign_id !== now.campaign_id)
+    await requireCampaign({ db, actor }, body.campaign_id)
+  const row = await db
+    .updateTable('postback_rules')
+    .set({
+      updated_at: new Date().toISOString(),
+      ...(body.event_type === undefined ? {} : { event_type: body.event_type }),
+      ...(body.url === undefined ? {} : { url: body.url }),
+      ...(body.campaign_id === undefined ? {} : { campaign_id: body.campaign_id }),
+      ...(body.preset === undefined ? {} : { preset: body.preset }),
+      ...(body.active == null ? {} : { active: body.active }),
+    })
+    .where('org_id', '=', actor.org_id)
+    .where('id', '=', now.id)
+    .where('deleted_at', 'is', null)
+    // A rule that was moved to another campaign since may no longer be this key's to change.
+    .where('campaign_id', 'is not distinct from', now.campaign_id)
+    .returning(COLUMNS)
+    .$castTo<api.PostbackRule>()
+    .executeTakeFirst()
+  return row ?? refuse('object_not_found')
+}
+
+/** Deletes softly; deliveries of it that are still waiting are skipped when their turn comes. */
+export async function deletePostbackRule(
+  { db, actor }: Context<typeof api.deletePostbackRule>,
+  { params }: Call<typeof api.deletePostbackRule>,
+) {
+  const { id, campaign_id } = await ruleOf(db, actor.org_id, params.id)
+  requireScope(actor, campaign_id)
+  const now = new Date().toISOString()
+  const { numUpdatedRows } = await db
+    .updateTable('postback_rules')
+    .set({ deleted_at: now, updated_at: now })
+    .where('org_id', '=', actor.org_id)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) refuse('object_not_found')
+  return { ok: true as const }
+}
+
+const live = (db: Kysely<Tables>, org_id: number) =>
+  db.selectFrom('postback_rules').where('org_id', '=', org_id).where('deleted_at', 'is', null)
+
+async function ruleOf(db: Kysely<Tables>, org_id: number, id: string): Promise<api.PostbackRule> {
+  const row = live(db, org_id).select(COLUMNS).where('id', '=', idOf(id)).$castTo<api.PostbackRule>()
+  return (await row.executeTakeFirst()) ?? refuse('object_not_found')
+}
+
+/** What a name resolves to is checked when the worker connects; an address that shows where it leads is refused here already. */
+function requirePublic({ allowPrivateTargets }: Config, url: string): void {
+  if (allowPrivateTargets || !isPrivateHost(new URL(url).hostname)) return
+  refuse('invalid_request', {
+    error: 'url: must lead to a public address',
+    hint: 'Addresses inside a network cannot be called.',
+  })
+}
