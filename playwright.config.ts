@@ -1,0 +1,31 @@
+/** The dashboard's tests in the machine's own Chromium; every worker starts a Sluice of its own (tests/browser/dashboard.ts). */
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { defineConfig } from '@playwright/test'
+import { findProgram } from './tests/support/programs.ts'
+
+const chromium = process.env['CHROMIUM'] ?? findProgram('chromium')
+
+export default defineConfig({
+  testDir: 'tests/browser',
+  outputDir: join(tmpdir(), 'sluice-browser-results'),
+  timeout: 20_000,
+  expect: { timeout: 5_000 },
+  workers: 1,
+  use: {
+    viewport: { width: 1280, height: 800 },
+    reducedMotion: 'reduce',
+    launchOptions: {
+      ...(chromium === undefined ? {} : { executablePath: chromium }),
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-dev-shm-usage',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+        '--no-first-run',
+      ],
+    },
+  },
+})

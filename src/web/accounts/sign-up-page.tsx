@@ -1,0 +1,86 @@
+/** Signing up: freely where the installation allows it, else by the link of an invitation. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import type { z } from 'zod'
+import { PASSWORD_MIN, SignUp } from '../../accounts/api.ts'
+import { Button } from '../ui/button.tsx'
+import { submits, useDraft } from '../ui/draft.ts'
+import { TextField } from '../ui/field.tsx'
+import { RefusalNote } from '../ui/refusal.tsx'
+import { Door, FormStack } from './door.tsx'
+import { postAuth } from './session.ts'
+
+export function SignUpPage() {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const enter = () => {
+    queries.clear()
+    return navigate({ to: '/' })
+  }
+  return (
+    <Door
+      title="Create an account"
+      words={
+        <>
+          You have one?{' '}
+          <Link to="/sign-in" className="text-accent underline-offset-2 hover:underline">
+            Sign in
+          </Link>
+        </>
+      }
+    >
+      <SignUpForm action="Create account" onDone={enter} />
+    </Door>
+  )
+}
+
+/** `email` and `invitation` are set by an invitation; the address cannot be another one then. */
+export function SignUpForm({
+  email,
+  invitation,
+  action,
+  onDone,
+}: {
+  email?: string
+  invitation?: string
+  action: string
+  onDone: () => unknown
+}) {
+  const form = useDraft(SignUp, {
+    name: '',
+    email: email ?? '',
+    password: '',
+    ...(invitation === undefined ? {} : { invitation }),
+  })
+  const errors = form.formState.errors
+  const signUp = useMutation({
+    mutationFn: (draft: z.input<typeof SignUp>) => postAuth('/sign-up/email', draft),
+    onSuccess: onDone,
+  })
+  return (
+    <FormStack onSubmit={submits(form, draft => signUp.mutate(draft))}>
+      <TextField label="Your name" autoComplete="name" error={errors.name?.message} {...form.register('name')} />
+      <TextField
+        label="E-mail"
+        type="email"
+        autoComplete="email"
+        readOnly={email !== undefined}
+        hint={email === undefined ? undefined : 'The invitation is for this address.'}
+        error={errors.email?.message}
+        {...form.register('email')}
+      />
+      <TextField
+        label="Password"
+        type="password"
+        autoComplete="new-password"
+        hint={`At least ${PASSWORD_MIN} characters.`}
+        error={errors.password?.message}
+        {...form.register('password')}
+      />
+      <RefusalNote refused={signUp.error} />
+      <Button type="submit" look="primary" pending={signUp.isPending}>
+        {action}
+      </Button>
+    </FormStack>
+  )
+}

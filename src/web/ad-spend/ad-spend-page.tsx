@@ -1,0 +1,198 @@
+/** Ad spend: what traffic cost, by campaign and day, so that the report knows profit and ROI. */
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { Plus, Receipt } from 'lucide-react'
+import { useState } from 'react'
+import type { z } from 'zod'
+import { type AdSpend, AdSpendDraft, listAdSpend, recordAdSpend } from '../../ad-spend/api.ts'
+import { ask, call } from '../call.ts'
+import { CampaignChoice, useCampaignNames, useCampaigns } from '../campaigns/campaign-choice.tsx'
+import { ago, day, exactMoney, moment, NONE } from '../figures.ts'
+import type { AdSpendSearch } from '../lists.ts'
+import { reasonAgainst, useActive } from '../organizations/active.ts'
+import { useNow } from '../reports/now.ts'
+import { boundsOf, daysOf } from '../reports/window.ts'
+import { DaysChoice } from '../reports/window-controls.tsx'
+import { Button } from '../ui/button.tsx'
+import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
+import { submits, useDraft } from '../ui/draft.ts'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
+import { Pager } from '../ui/pager.tsx'
+import { RefusalNote } from '../ui/refusal.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { notify } from '../ui/toast.tsx'
+
+type SpendRow = z.input<typeof AdSpend>
+type Draft = z.input<typeof AdSpendDraft>
+
+const route = getRouteApi('/inside/ad-spend')
+
+export function AdSpendPage() {
+  const search = route.useSearch()
+  const navigate = useNavigate({ from: '/ad-spend' })
+  const { role } = useActive()
+  const today = new Date(useNow()).toISOString().slice(0, 10)
+  const days = daysOf(search, today)
+  const [draft, setDraft] = useState<Draft>()
+  const set = (changes: AdSpendSearch) =>
+    void navigate({ search: before => ({ ...before, cursor: undefined, ...changes }) })
+  const spend = useQuery({
+    ...ask(listAdSpend, { query: { ...boundsOf(days), campaign_id: search.campaign, cursor: search.cursor } }),
+    placeholderData: keepPreviousData,
+  })
+  const reason = reasonAgainst(recordAdSpend, role)
+  const blank: Draft = { campaign_id: search.campaign ?? '', day: today, sub1: '', amount: '' }
+  return (
+    <>
+      <PageHeader
+        title="Ad spend"
+        words="In US dollars, by campaign and UTC day, and by sub1 where it is known. A later amount takes the place of an earlier one."
+      >
+        <CampaignChoice campaign={search.campaign} onChange={campaign => set({ campaign })} />
+        <DaysChoice search={search} days={days} today={today} onChange={set} />
+        <Button look="primary" icon={Plus} reason={reason} onClick={() => setDraft(blank)}>
+          Record spend
+        </Button>
+      </PageHeader>
+      <Asked query={spend}>
+        {({ data, next_cursor }) => (
+          <>
+            {data.length === 0 ? (
+              <EmptyState
+                icon={Receipt}
+                title="No spend in these days"
+                words="Record it here or with a key; the report then shows cost, profit and ROI."
+              />
+            ) : (
+              <SpendTable
+                rows={data}
+                reason={reason}
+                onEdit={({ campaign_id, day: on, sub1, amount }) => setDraft({ campaign_id, day: on, sub1, amount })}
+              />
+            )}
+            <Pager cursor={search.cursor} next={next_cursor} onGo={cursor => set({ cursor })} />
+          </>
+        )}
+      </Asked>
+      <Dialog
+        open={draft !== undefined}
+        onClose={() => setDraft(undefined)}
+        title="Record spend"
+        description="An empty amount deletes what was recorded."
+      >
+        {draft !== undefined && <SpendForm draft={draft} onClose={() => setDraft(undefined)} />}
+      </Dialog>
+    </>
+  )
+}
+
+type SpendTableProps = { rows: readonly SpendRow[]; reason: string | undefined; onEdit: (row: SpendRow) => void }
+
+function SpendTable({ rows, reason, onEdit }: SpendTableProps) {
+  const nameOf = useCampaignNames()
+  return (
+    <Table caption="Ad spend">
+      <thead>
+        <tr>
+          <Head stay>Day</Head>
+          <Head>Campaign</Head>
+          <Head>sub1</Head>
+          <Head numeric>Amount, $</Head>
+          <Head>From</Head>
+          <Head>Changed</Head>
+          <Head>
+            <span className="sr-only">Actions</span>
+          </Head>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(row => (
+          <Row key={`${row.day} ${row.campaign_id} ${row.sub1}`}>
+            <RowHead stay>{day(row.day)}</RowHead>
+            <Cell className="max-w-60 truncate">{nameOf(row.campaign_id)}</Cell>
+            <Cell faint={row.sub1 === ''} className="max-w-44 truncate">
+              {row.sub1 === '' ? NONE : row.sub1}
+            </Cell>
+            <Cell numeric>{exactMoney(row.amount)}</Cell>
+            <Cell>{row.source === 'api' ? 'API key' : 'Dashboard'}</Cell>
+            <Cell title={moment(row.updated_at)}>{ago(row.updated_at)}</Cell>
+            <Cell className="pr-1! text-right">
+              <Button
+                size="sm"
+                look="quiet"
+                reason={reason}
+                aria-label={`Change the spend of ${nameOf(row.campaign_id)} on ${day(row.day)}`}
+                onClick={() => onEdit(row)}
+              >
+                Change
+              </Button>
+            </Cell>
+          </Row>
+        ))}
+      </tbody>
+    </Table>
+  )
+}
+
+function SpendForm({ draft, onClose }: { draft: Draft; onClose: () => void }) {
+  const queries = useQueryClient()
+  const campaigns = useCampaigns()
+  const form = useDraft<Draft>(AdSpendDraft, draft)
+  const errors = form.formState.errors
+  const save = useMutation({
+    mutationFn: (body: Draft) => call(recordAdSpend, { body }),
+    onSuccess: async saved => {
+      await queries.invalidateQueries({ queryKey: [listAdSpend.route] })
+      onClose()
+      notify(saved.deleted ? 'The spend is deleted' : 'The spend is recorded')
+    },
+  })
+  const known = campaigns.some(campaign => campaign.id === draft.campaign_id)
+  return (
+    <DialogForm onSubmit={submits(form, typed => save.mutate(typed))}>
+      <DialogBody>
+        <SelectField
+          label="Campaign"
+          error={errors.campaign_id?.message === undefined ? undefined : 'Choose a campaign.'}
+          {...form.register('campaign_id')}
+        >
+          <option value="" disabled>
+            Choose a campaign
+          </option>
+          {draft.campaign_id !== '' && !known && <option value={draft.campaign_id}>{draft.campaign_id}</option>}
+          {campaigns.map(campaign => (
+            <option key={campaign.id} value={campaign.id}>
+              {campaign.name}
+            </option>
+          ))}
+        </SelectField>
+        <div className="grid grid-cols-2 gap-4">
+          <TextField type="date" label="Day (UTC)" error={errors.day?.message} {...form.register('day')} />
+          <TextField
+            label="Amount, $"
+            inputMode="decimal"
+            autoComplete="off"
+            error={errors.amount?.message}
+            {...form.register('amount')}
+          />
+        </div>
+        <TextField
+          label="sub1"
+          optional
+          hint="As the clicks carry it. Empty: the campaign’s spend that no sub1 is known for."
+          autoComplete="off"
+          error={errors.sub1?.message}
+          {...form.register('sub1')}
+        />
+        <RefusalNote refused={save.error} />
+      </DialogBody>
+      <DialogFoot>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" look="primary" pending={save.isPending}>
+          Save spend
+        </Button>
+      </DialogFoot>
+    </DialogForm>
+  )
+}

@@ -1,0 +1,191 @@
+/** Telegram bots: their link for campaigns, and whether Telegram tells Sluice of their starts. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Bot as BotIcon, Plus, RefreshCw, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import type { z } from 'zod'
+import { type Bot, BotDraft, createBot, deleteBot, listBots, setBotHook } from '../../bots/api.ts'
+import { ask, call } from '../call.ts'
+import { day } from '../figures.ts'
+import { reasonAgainst, useActive } from '../organizations/active.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Button } from '../ui/button.tsx'
+import { useConfirm } from '../ui/confirm.tsx'
+import { CopyButton } from '../ui/copy.tsx'
+import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
+import { submits, useDraft } from '../ui/draft.ts'
+import { TextField } from '../ui/field.tsx'
+import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
+import { RefusalNote } from '../ui/refusal.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { notify } from '../ui/toast.tsx'
+
+type BotRow = z.input<typeof Bot>
+type Draft = z.input<typeof BotDraft>
+
+export function BotsPage() {
+  const { role } = useActive()
+  const bots = useQuery(ask(listBots, { query: { limit: 200 } }))
+  const [adding, setAdding] = useState(false)
+  const add = (
+    <Button look="primary" icon={Plus} reason={reasonAgainst(createBot, role)} onClick={() => setAdding(true)}>
+      Add bot
+    </Button>
+  )
+  return (
+    <>
+      <PageHeader
+        title="Bots"
+        words="A start through a bot’s link is recorded by itself and belongs to the click it came from."
+      >
+        {add}
+      </PageHeader>
+      <Asked query={bots}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <EmptyState
+              icon={BotIcon}
+              title="No bots yet"
+              words="Add one with the token BotFather gave, and send a campaign to its link."
+            >
+              {add}
+            </EmptyState>
+          ) : (
+            <Table caption="Bots">
+              <thead>
+                <tr>
+                  <Head stay>Bot</Head>
+                  <Head>Starts</Head>
+                  <Head>Link for campaigns</Head>
+                  <Head>Added</Head>
+                  <Head>
+                    <span className="sr-only">Actions</span>
+                  </Head>
+                </tr>
+              </thead>
+              <tbody>
+                {data.map(bot => (
+                  <BotLine key={bot.id} bot={bot} />
+                ))}
+              </tbody>
+            </Table>
+          )
+        }
+      </Asked>
+      <Dialog open={adding} onClose={() => setAdding(false)} title="Add bot">
+        <BotForm onClose={() => setAdding(false)} />
+      </Dialog>
+    </>
+  )
+}
+
+function BotLine({ bot }: { bot: BotRow }) {
+  const queries = useQueryClient()
+  const confirm = useConfirm()
+  const { role } = useActive()
+  const again = () => queries.invalidateQueries({ queryKey: [listBots.route] })
+  const hook = useMutation({
+    mutationFn: () => call(setBotHook, { params: { id: bot.id } }),
+    onSuccess: async asked => {
+      await again()
+      notify(
+        asked.hook_state === 'set' ? 'Telegram sends the starts here' : 'Telegram does not send the starts here',
+        asked.hook_error ?? undefined,
+      )
+    },
+    onError: refused => notify('Telegram was not asked', refused.message),
+  })
+  const remove = () =>
+    confirm({
+      title: `Delete @${bot.username}?`,
+      words: 'Its clicks and starts stay. A click whose bot was deleted names no bot.',
+      action: 'Delete bot',
+      deed: async () => {
+        await call(deleteBot, { params: { id: bot.id } })
+        await again()
+        notify(`@${bot.username} is deleted`)
+      },
+    })
+  return (
+    <Row>
+      <RowHead stay>@{bot.username}</RowHead>
+      <Cell className="max-w-80 truncate" title={bot.hook_error ?? undefined}>
+        {bot.hook_state === 'set' ? <Badge tone="good">Recorded</Badge> : <Badge tone="warn">Not recorded</Badge>}
+        {bot.hook_error !== null && <span className="ml-2 text-ink-faint">{bot.hook_error}</span>}
+      </Cell>
+      <Cell>
+        <span className="flex items-center gap-1">
+          <span className="font-mono text-sm text-ink-soft">{bot.link}</span>
+          <CopyButton text={bot.link} look="quiet" about={`the link of ${bot.username}`} />
+        </span>
+      </Cell>
+      <Cell>{day(bot.created_at)}</Cell>
+      <Cell>
+        <span className="flex justify-end gap-1">
+          <Button
+            size="sm"
+            look="quiet"
+            icon={RefreshCw}
+            pending={hook.isPending}
+            reason={reasonAgainst(setBotHook, role)}
+            onClick={() => hook.mutate()}
+          >
+            Ask Telegram again
+          </Button>
+          <Button
+            size="sm"
+            look="danger-quiet"
+            icon={Trash2}
+            aria-label={`Delete ${bot.username}`}
+            reason={reasonAgainst(deleteBot, role)}
+            onClick={remove}
+          >
+            Delete
+          </Button>
+        </span>
+      </Cell>
+    </Row>
+  )
+}
+
+function BotForm({ onClose }: { onClose: () => void }) {
+  const queries = useQueryClient()
+  const form = useDraft<Draft>(BotDraft, { token: '', username: '' })
+  const errors = form.formState.errors
+  const add = useMutation({
+    mutationFn: (body: Draft) => call(createBot, { body }),
+    gcTime: 0,
+    onSuccess: async bot => {
+      await queries.invalidateQueries({ queryKey: [listBots.route] })
+      onClose()
+      notify(`@${bot.username} is added`, bot.hook_error ?? undefined)
+    },
+  })
+  return (
+    <DialogForm onSubmit={submits(form, draft => add.mutate(draft))}>
+      <DialogBody>
+        <TextField
+          label="Name"
+          placeholder="@example_bot"
+          autoComplete="off"
+          error={errors.username?.message}
+          {...form.register('username')}
+        />
+        <TextField
+          label="Token"
+          type="password"
+          hint="From BotFather. It is kept encrypted and never shown again."
+          autoComplete="off"
+          error={errors.token?.message}
+          {...form.register('token')}
+        />
+        <RefusalNote refused={add.error} />
+      </DialogBody>
+      <DialogFoot>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" look="primary" pending={add.isPending}>
+          Add bot
+        </Button>
+      </DialogFoot>
+    </DialogForm>
+  )
+}

@@ -1,0 +1,142 @@
+/** The form of a campaign, for a new one and for a change. */
+import { useQuery } from '@tanstack/react-query'
+import type { UseFormReturn } from 'react-hook-form'
+import type { z } from 'zod'
+import { type Campaign, type CampaignDraft, SOURCE_FIELDS } from '../../campaigns/api.ts'
+import { listOffers } from '../../offers/api.ts'
+import { ask } from '../call.ts'
+import { noneIfBlank } from '../ui/draft.ts'
+import { SelectField, TextField } from '../ui/field.tsx'
+
+export type Draft = z.input<typeof CampaignDraft>
+type CampaignRow = z.input<typeof Campaign>
+
+/** What the form starts from. A destination other than a redirect is kept as it is. */
+export function draftOf(campaign: CampaignRow | undefined): Draft {
+  if (campaign === undefined)
+    return {
+      name: '',
+      key: null,
+      destination: { type: 'redirect', url: '' },
+      offer_id: null,
+      fallback_url: null,
+      source: {},
+      strict_filter: false,
+    }
+  const { name, destination, offer_id, fallback_url, source, strict_filter } = campaign
+  return { name, destination, offer_id, fallback_url, source, strict_filter }
+}
+
+export function CampaignFields({
+  form,
+  isNew,
+  disabled,
+}: {
+  form: UseFormReturn<Draft, unknown, Draft>
+  isNew: boolean
+  disabled: boolean
+}) {
+  const errors = form.formState.errors
+  const destination = form.watch('destination')
+  // Reading the errors first subscribes to them.
+  const urlError = errors.destination === undefined ? undefined : form.getFieldState('destination.url').error?.message
+  return (
+    <fieldset disabled={disabled} className="flex flex-col gap-4">
+      <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
+      {isNew && (
+        <TextField
+          label="Key"
+          optional
+          hint="The end of its address, 3 to 64 of a-z, 0-9 and -. Left empty, one is made. It never changes."
+          autoComplete="off"
+          className="max-w-xs"
+          error={errors.key?.message}
+          {...form.register('key', noneIfBlank)}
+        />
+      )}
+      {destination.type === 'redirect' ? (
+        <TextField
+          label="Redirect to"
+          placeholder="https://example.com/offer?subid={click_id}"
+          hint="Macros: {click_id}, {campaign_id}, {offer_id}, {sub1} to {sub9}, {ref_id}, {geo}, {device}, {os}, {browser}, {timestamp}."
+          error={urlError}
+          {...form.register('destination.url')}
+        />
+      ) : (
+        <p className="text-ink-soft">
+          Visitors go through a {destination.type === 'funnel' ? 'funnel' : 'click flow'}; that stays as it is.
+        </p>
+      )}
+      <OfferField form={form} />
+      <TextField
+        label="Fallback"
+        optional
+        placeholder="https://"
+        hint="Where visitors go when the campaign is deleted, or its destination cannot take them."
+        error={errors.fallback_url?.message}
+        {...form.register('fallback_url', noneIfBlank)}
+      />
+      <SourceFields form={form} />
+      <label className="flex items-start gap-2.5">
+        <input type="checkbox" className="mt-0.5 size-4 accent-accent" {...form.register('strict_filter')} />
+        <span>
+          Strict filter
+          <span className="block text-sm text-ink-faint">
+            Keeps generic HTTP libraries out of the counts too. Their clicks are stored and shown as not counted.
+          </span>
+        </span>
+      </label>
+    </fieldset>
+  )
+}
+
+function OfferField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
+  const offers = useQuery(ask(listOffers, { query: { limit: 200 } }))
+  const chosen = form.watch('offer_id')
+  const known = offers.data?.data ?? []
+  return (
+    <SelectField
+      label="Offer"
+      optional
+      hint="A conversion without a payout of its own earns the payout of this offer."
+      error={form.formState.errors.offer_id?.message}
+      {...form.register('offer_id', noneIfBlank)}
+      value={chosen ?? ''}
+    >
+      <option value="">None</option>
+      {chosen != null && known.every(offer => offer.id !== chosen) && <option value={chosen}>{chosen}</option>}
+      {known
+        .filter(offer => offer.status === 'active' || offer.id === chosen)
+        .map(offer => (
+          <option key={offer.id} value={offer.id}>
+            {offer.payout === null ? offer.name : `${offer.name} ($${offer.payout})`}
+          </option>
+        ))}
+    </SelectField>
+  )
+}
+
+/** Folded away, because most sources use our names or can be told to. */
+function SourceFields({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
+  const errors = form.formState.errors.source
+  return (
+    <details className="rounded-md border border-line px-4 py-3" open={errors !== undefined || undefined}>
+      <summary className="font-medium">Names of incoming parameters</summary>
+      <p className="mt-1 mb-3 text-ink-soft">
+        Where the traffic source uses names of its own: under which one each field arrives.
+      </p>
+      <div className="grid gap-3 sm:grid-cols-2">
+        {SOURCE_FIELDS.map(field => (
+          <TextField
+            key={field}
+            label={field}
+            placeholder={field}
+            autoComplete="off"
+            error={errors?.[field]?.message}
+            {...form.register(`source.${field}`, noneIfBlank)}
+          />
+        ))}
+      </div>
+    </details>
+  )
+}

@@ -1,0 +1,188 @@
+/** Campaigns: their address to copy, where they lead, and how the last week went. */
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { Ellipsis, Megaphone, Pencil, Plus, Trash2 } from 'lucide-react'
+import type { z } from 'zod'
+import { type Campaign, createCampaign, deleteCampaign, listCampaigns } from '../../campaigns/api.ts'
+import { readReportAsMember } from '../../reports/api.ts'
+import { ask, call } from '../call.ts'
+import { count, day, money, NONE, percent } from '../figures.ts'
+import { reasonAgainst, useActive } from '../organizations/active.ts'
+import { measure, type Row as ReportRow } from '../reports/measures.ts'
+import { useNow } from '../reports/now.ts'
+import { boundsOf, daysOf } from '../reports/window.ts'
+import { Button, buttonLook, IconButton } from '../ui/button.tsx'
+import { useConfirm } from '../ui/confirm.tsx'
+import { CopyButton } from '../ui/copy.tsx'
+import { Menu, MenuItem } from '../ui/menu.tsx'
+import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
+import { Pager } from '../ui/pager.tsx'
+import { SearchField } from '../ui/search-field.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { notify } from '../ui/toast.tsx'
+import { addressOf } from './address.tsx'
+
+type CampaignRow = z.input<typeof Campaign>
+
+const route = getRouteApi('/inside/campaigns')
+
+export function CampaignsPage() {
+  const { q, cursor } = route.useSearch()
+  const navigate = useNavigate({ from: '/campaigns' })
+  const { role } = useActive()
+  const query = { ...(q === undefined ? {} : { q }), ...(cursor === undefined ? {} : { cursor }) }
+  const campaigns = useQuery({ ...ask(listCampaigns, { query }), placeholderData: keepPreviousData })
+  const reason = reasonAgainst(createCampaign, role)
+  const create =
+    reason === undefined ? (
+      <Link to="/campaigns/new" className={buttonLook('primary')}>
+        <Plus aria-hidden className="size-3.5" />
+        New campaign
+      </Link>
+    ) : (
+      <Button icon={Plus} reason={reason}>
+        New campaign
+      </Button>
+    )
+  return (
+    <>
+      <PageHeader title="Campaigns" words="Each has an address to send traffic to. Figures are of the last 7 days.">
+        <SearchField value={q} onSeek={sought => void navigate({ search: { q: sought } })} />
+        {create}
+      </PageHeader>
+      <Asked query={campaigns}>
+        {({ data, next_cursor }) =>
+          data.length === 0 && q === undefined && cursor === undefined ? (
+            <EmptyState
+              icon={Megaphone}
+              title="No campaigns yet"
+              words="A campaign gives you the address that ads point to, and counts who comes through it."
+            >
+              {create}
+            </EmptyState>
+          ) : (
+            <>
+              <CampaignTable campaigns={data} />
+              <Pager cursor={cursor} next={next_cursor} onGo={to => void navigate({ search: { q, cursor: to } })} />
+            </>
+          )
+        }
+      </Asked>
+    </>
+  )
+}
+
+function CampaignTable({ campaigns }: { campaigns: readonly CampaignRow[] }) {
+  const today = new Date(useNow()).toISOString().slice(0, 10)
+  const report = useQuery(
+    ask(readReportAsMember, { query: { dimension: 'campaign', ...boundsOf(daysOf({ range: '7d' }, today)) } }),
+  )
+  const rows = new Map(report.data?.rows.map(row => [row.key, row]))
+  return (
+    <Table caption="Campaigns">
+      <thead>
+        <tr>
+          <Head stay>Name</Head>
+          <Head>Address</Head>
+          <Head>Leads to</Head>
+          <Head numeric>Clicks</Head>
+          <Head numeric>Lead</Head>
+          <Head numeric>FTD</Head>
+          <Head numeric>Revenue</Head>
+          <Head numeric>ROI</Head>
+          <Head>Created</Head>
+          <Head>
+            <span className="sr-only">Actions</span>
+          </Head>
+        </tr>
+      </thead>
+      <tbody>
+        {campaigns.map(campaign => (
+          <CampaignLine key={campaign.id} campaign={campaign} row={rows.get(campaign.id)} />
+        ))}
+        {campaigns.length === 0 && (
+          <Row>
+            <Cell colSpan={10} faint>
+              No campaign is found.
+            </Cell>
+          </Row>
+        )}
+      </tbody>
+    </Table>
+  )
+}
+
+function CampaignLine({ campaign, row }: { campaign: CampaignRow; row: ReportRow | undefined }) {
+  const roi = row === undefined ? undefined : measure(row, 'lead').roi
+  return (
+    <Row>
+      <RowHead stay className="max-w-36 truncate sm:max-w-60">
+        <Link to="/campaigns/$id" params={{ id: campaign.id }} className="underline-offset-2 hover:underline">
+          {campaign.name}
+        </Link>
+      </RowHead>
+      <Cell>
+        <span className="flex items-center gap-1">
+          <span className="font-mono text-sm text-ink-soft">/c/{campaign.key}</span>
+          <CopyButton text={addressOf(campaign)} label="Copy" look="quiet" about={campaign.name} />
+        </span>
+      </Cell>
+      <Cell className="max-w-56 truncate" title={destinationOf(campaign)}>
+        {destinationOf(campaign)}
+      </Cell>
+      <Cell numeric>{row === undefined ? '0' : count(row.clicks)}</Cell>
+      <Cell numeric>{row === undefined ? '0' : count(row.lead)}</Cell>
+      <Cell numeric>{row === undefined ? '0' : count(row.ftd)}</Cell>
+      <Cell numeric>{money(row?.revenue ?? '0')}</Cell>
+      <Cell
+        numeric
+        faint={roi === undefined}
+        className={roi === undefined || roi === 0 ? undefined : roi > 0 ? 'text-good' : 'text-bad'}
+      >
+        {roi === undefined ? NONE : percent(roi, true)}
+      </Cell>
+      <Cell>{day(campaign.created_at)}</Cell>
+      <Cell className="pr-1! text-right">
+        <CampaignMenu campaign={campaign} />
+      </Cell>
+    </Row>
+  )
+}
+
+function destinationOf({ destination }: CampaignRow): string {
+  return destination.type === 'redirect' ? destination.url : destination.type === 'funnel' ? 'A funnel' : 'A click flow'
+}
+
+function CampaignMenu({ campaign }: { campaign: CampaignRow }) {
+  const navigate = useNavigate()
+  const queries = useQueryClient()
+  const confirm = useConfirm()
+  const { role } = useActive()
+  return (
+    <Menu trigger={<IconButton icon={Ellipsis} label={`Actions for ${campaign.name}`} size="sm" />}>
+      <MenuItem icon={Pencil} onSelect={() => void navigate({ to: '/campaigns/$id', params: { id: campaign.id } })}>
+        Open
+      </MenuItem>
+      <MenuItem
+        icon={Trash2}
+        danger
+        reason={reasonAgainst(deleteCampaign, role)}
+        onSelect={() =>
+          confirm({
+            title: `Delete ${campaign.name}?`,
+            words:
+              'Its address redirects to the fallback from then on and records nothing. Reports stay, and late conversions still count. It cannot be brought back.',
+            action: 'Delete campaign',
+            deed: async () => {
+              await call(deleteCampaign, { params: { id: campaign.id } })
+              await queries.invalidateQueries({ queryKey: [listCampaigns.route] })
+              notify(`${campaign.name} is deleted`)
+            },
+          })
+        }
+      >
+        Delete
+      </MenuItem>
+    </Menu>
+  )
+}

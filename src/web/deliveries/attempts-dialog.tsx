@@ -1,0 +1,74 @@
+/** Every attempt of a delivery: the address as called, and what came back. */
+import { useQuery } from '@tanstack/react-query'
+import type { z } from 'zod'
+import { type DeliveryAttempt, readDelivery } from '../../deliveries/api.ts'
+import { ask } from '../call.ts'
+import { exactMoment } from '../figures.ts'
+import { Badge } from '../ui/badge.tsx'
+import { CopyButton } from '../ui/copy.tsx'
+import { Dialog, DialogBody } from '../ui/dialog.tsx'
+import { Asked } from '../ui/page.tsx'
+
+export function AttemptsDialog({ id, onClose }: { id: string | undefined; onClose: () => void }) {
+  return (
+    <Dialog open={id !== undefined} onClose={onClose} title="Attempts" width="wide">
+      <DialogBody>{id !== undefined && <Attempts id={id} />}</DialogBody>
+    </Dialog>
+  )
+}
+
+function Attempts({ id }: { id: string }) {
+  const delivery = useQuery(ask(readDelivery, { params: { id } }))
+  return (
+    <Asked query={delivery}>
+      {({ history }) =>
+        history.length === 0 ? (
+          <p className="text-ink-soft">None yet.</p>
+        ) : (
+          <ol className="flex flex-col gap-3">
+            {history.map(attempt => (
+              <Attempt key={attempt.number} attempt={attempt} />
+            ))}
+          </ol>
+        )
+      }
+    </Asked>
+  )
+}
+
+function Attempt({ attempt }: { attempt: z.input<typeof DeliveryAttempt> }) {
+  const { number, started_at, finished_at, method, url, status, error, answer } = attempt
+  return (
+    <li className="rounded-md border border-line px-3 py-2.5">
+      <div className="flex flex-wrap items-center gap-2">
+        <span className="font-semibold">{number}.</span>
+        <span className="text-ink-soft">{exactMoment(started_at)}</span>
+        {status !== null ? (
+          <Badge tone={status >= 200 && status < 300 ? 'good' : 'bad'}>{`HTTP ${status}`}</Badge>
+        ) : (
+          <Badge tone={finished_at === null ? 'accent' : 'bad'}>
+            {finished_at === null ? 'Under way' : 'No answer'}
+          </Badge>
+        )}
+        <span className="ml-auto">
+          <CopyButton text={url} label="Copy address" look="quiet" />
+        </span>
+      </div>
+      <p className="mt-1 font-mono text-sm break-all">
+        {method} {url}
+      </p>
+      {error !== null && <p className="mt-1 text-bad">{error}</p>}
+      {answer !== null && answer !== '' && (
+        <pre
+          // A scrolling region must be reachable by keyboard.
+          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+          tabIndex={0}
+          aria-label={`Answer to attempt ${number}`}
+          className="mt-2 max-h-40 overflow-auto rounded-sm bg-sunken px-2 py-1.5 font-mono text-sm whitespace-pre-wrap break-all"
+        >
+          {answer}
+        </pre>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,160 @@
+/** Deliveries: what was put out for each conversion, whether it arrived, and every attempt. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { Send } from 'lucide-react'
+import { useState } from 'react'
+import type { z } from 'zod'
+import { type Delivery, DeliveryState, listDeliveries } from '../../deliveries/api.ts'
+import { ask } from '../call.ts'
+import { CampaignChoice, useCampaignNames } from '../campaigns/campaign-choice.tsx'
+import { inWords } from '../feed/rungs.ts'
+import { ago, exactMoment, moment, NONE } from '../figures.ts'
+import type { DeliveriesSearch } from '../lists.ts'
+import { Badge, type Tone } from '../ui/badge.tsx'
+import { Button } from '../ui/button.tsx'
+import { SelectField } from '../ui/field.tsx'
+import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
+import { Pager } from '../ui/pager.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { AttemptsDialog } from './attempts-dialog.tsx'
+
+type DeliveryRow = z.input<typeof Delivery>
+
+const TONES: Record<DeliveryRow['state'], Tone> = {
+  pending: 'accent',
+  held: 'warn',
+  delivered: 'good',
+  failed: 'bad',
+  skipped: 'plain',
+}
+const KINDS: Record<DeliveryRow['kind'], string> = { postback: 'Postback', ad_account: 'Ad account' }
+
+const route = getRouteApi('/inside/deliveries')
+
+export function DeliveriesPage() {
+  const search = route.useSearch()
+  const navigate = useNavigate({ from: '/deliveries' })
+  const set = (changes: DeliveriesSearch) =>
+    void navigate({ search: before => ({ ...before, cursor: undefined, ...changes }) })
+  const deliveries = useQuery({
+    ...ask(listDeliveries, {
+      query: {
+        campaign_id: search.campaign,
+        state: search.state,
+        target_id: search.target,
+        event_id: search.event,
+        cursor: search.cursor,
+      },
+    }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 15_000,
+  })
+  return (
+    <>
+      <PageHeader
+        title="Deliveries"
+        words="Each is sent at least once and tried again for about a day. What the other side answered stands with the attempt."
+      >
+        {search.target !== undefined && (
+          <Button look="quiet" onClick={() => set({ target: undefined })}>
+            Of one rule: show all
+          </Button>
+        )}
+        <CampaignChoice campaign={search.campaign} onChange={campaign => set({ campaign })} />
+        <SelectField
+          label="State"
+          hideLabel
+          toolbar
+          className="min-w-36 flex-1 sm:flex-none"
+          value={search.state ?? ''}
+          onChange={event => set({ state: DeliveryState.options.find(state => state === event.target.value) })}
+        >
+          <option value="">Any state</option>
+          {DeliveryState.options.map(state => (
+            <option key={state} value={state}>
+              {inWords(state)}
+            </option>
+          ))}
+        </SelectField>
+      </PageHeader>
+      <Asked query={deliveries}>
+        {({ data, next_cursor }) => (
+          <>
+            {data.length === 0 ? (
+              <EmptyState
+                icon={Send}
+                title="No deliveries here"
+                words="A conversion that matches a postback rule appears here with its attempts."
+              />
+            ) : (
+              <DeliveryTable deliveries={data} />
+            )}
+            <Pager cursor={search.cursor} next={next_cursor} onGo={cursor => set({ cursor })} />
+          </>
+        )}
+      </Asked>
+    </>
+  )
+}
+
+function DeliveryTable({ deliveries }: { deliveries: readonly DeliveryRow[] }) {
+  const nameOf = useCampaignNames()
+  const [opened, setOpened] = useState<string>()
+  return (
+    <>
+      <Table caption="Deliveries">
+        <thead>
+          <tr>
+            <Head stay>Time (UTC)</Head>
+            <Head>State</Head>
+            <Head>Kind</Head>
+            <Head>Conversion</Head>
+            <Head>Campaign</Head>
+            <Head numeric>Attempts</Head>
+            <Head>Next attempt</Head>
+            <Head>Why</Head>
+            <Head>
+              <span className="sr-only">Attempts</span>
+            </Head>
+          </tr>
+        </thead>
+        <tbody>
+          {deliveries.map(delivery => (
+            <Row key={delivery.id}>
+              <RowHead stay className="font-normal!">
+                {exactMoment(delivery.created_at)}
+              </RowHead>
+              <Cell>
+                <Badge tone={TONES[delivery.state]}>{inWords(delivery.state)}</Badge>
+              </Cell>
+              <Cell>{KINDS[delivery.kind]}</Cell>
+              <Cell>{inWords(delivery.event_type)}</Cell>
+              <Cell className="max-w-52 truncate">{nameOf(delivery.campaign_id) ?? NONE}</Cell>
+              <Cell numeric>{delivery.attempts}</Cell>
+              <Cell
+                faint={delivery.next_attempt_at === null}
+                title={delivery.next_attempt_at === null ? undefined : moment(delivery.next_attempt_at)}
+              >
+                {delivery.next_attempt_at === null ? NONE : ago(delivery.next_attempt_at)}
+              </Cell>
+              <Cell className="max-w-72 truncate" faint={delivery.reason === null} title={delivery.reason ?? undefined}>
+                {delivery.reason ?? NONE}
+              </Cell>
+              <Cell className="pr-1! text-right">
+                <Button
+                  size="sm"
+                  look="quiet"
+                  aria-label={`Attempts of the delivery at ${exactMoment(delivery.created_at)}`}
+                  onClick={() => setOpened(delivery.id)}
+                >
+                  Attempts
+                </Button>
+              </Cell>
+            </Row>
+          ))}
+        </tbody>
+      </Table>
+      <AttemptsDialog id={opened} onClose={() => setOpened(undefined)} />
+    </>
+  )
+}

@@ -1,0 +1,97 @@
+/** Numbers, money and times as people read them. Everything is UTC, money stays exact, and a ratio without a base is a dash. */
+
+export const NONE = '—'
+
+const counts = new Intl.NumberFormat('en-US')
+const dollars = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+const fine = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 6 })
+const small = new Intl.NumberFormat('en-US', { minimumFractionDigits: 3, maximumFractionDigits: 3 })
+const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
+
+export const count = (value: number) => counts.format(value)
+
+/** A decimal string with two decimals and grouping, formatted as text so that no digit is lost. */
+export const money = (text: string) => dollars.format(text as Intl.StringNumericLiteral)
+
+/** The same with all the decimals it was stored with. */
+export const exactMoney = (text: string) => fine.format(text as Intl.StringNumericLiteral)
+
+export const compact = (value: number) => short.format(value)
+
+/** Whole cents of a two-decimal string: sums and differences of money are made with these. */
+export function cents(text: string): bigint {
+  const [whole = '0', fraction = ''] = text.split('.')
+  const value = BigInt(whole.replace('-', '') + fraction.slice(0, 2).padEnd(2, '0'))
+  return whole.startsWith('-') ? -value : value
+}
+
+export function fromCents(value: bigint): string {
+  const digits = (value < 0n ? -value : value).toString().padStart(3, '0')
+  return `${value < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
+}
+
+/** part / base, or undefined where there is no base. */
+export function ratio(part: number, base: number): number | undefined {
+  return base === 0 ? undefined : part / base
+}
+
+export function percent(value: number | undefined, signed = false): string {
+  if (value === undefined) return NONE
+  const shown =
+    Math.abs(value) >= 10
+      ? counts.format(Math.round(value * 100))
+      : (value * 100).toFixed(Math.abs(value) < 0.1 ? 2 : 1)
+  return `${signed && value > 0 ? '+' : ''}${shown.replace('-', '−')}%`
+}
+
+/** Dollars of a ratio, such as EPC: three decimals below one dollar, two above. */
+export function perUnit(value: number | undefined): string {
+  if (value === undefined) return NONE
+  return value !== 0 && Math.abs(value) < 1 ? small.format(value) : dollars.format(value)
+}
+
+const days = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short', year: 'numeric' })
+const shortDays = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short' })
+const moments = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'UTC',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+})
+const clock = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'UTC',
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+})
+
+export const day = (iso: string) => days.format(new Date(iso))
+export const shortDay = (iso: string) => shortDays.format(new Date(iso))
+export const moment = (iso: string) => `${moments.format(new Date(iso))} UTC`
+export const exactMoment = (iso: string) => clock.format(new Date(iso))
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const STEPS = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const
+
+/** "3 hours ago"; the exact time belongs into a title beside it. */
+export function ago(iso: string, now = Date.now()): string {
+  const seconds = (Date.parse(iso) - now) / 1000
+  for (const [unit, length] of STEPS)
+    if (Math.abs(seconds) >= length) return relative.format(Math.round(seconds / length), unit)
+  return 'just now'
+}
+
+const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' })
+
+/** A country's name beside its code. */
+export function country(code: string): string {
+  return /^[A-Z]{2}$/.test(code) ? (regions.of(code) ?? code) : code
+}

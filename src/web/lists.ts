@@ -1,0 +1,27 @@
+/** What the addresses of lists hold: what is looked for, and where one is in it. */
+import { z } from 'zod'
+import { DeliveryState } from '../deliveries/api.ts'
+import { ConversionDraft } from '../events/api.ts'
+import { OfferStatus } from '../offers/api.ts'
+import { WindowSearch } from './reports/search.ts'
+
+const text = z.string().optional().catch(undefined)
+
+export const EVENT_TYPES = ConversionDraft.shape.type.options
+const eventType = z.enum(EVENT_TYPES).optional().catch(undefined)
+
+export const ListSearch = z.object({ q: text, cursor: text })
+export const OffersSearch = ListSearch.extend({ status: OfferStatus.optional().catch(undefined) })
+export const ConversionsSearch = z.object({ campaign: text, type: eventType, click: text, cursor: text })
+export const PostbacksSearch = z.object({ campaign: text, type: eventType, cursor: text })
+export const DeliveriesSearch = z.object({
+  campaign: text,
+  state: DeliveryState.optional().catch(undefined),
+  target: text,
+  event: text,
+  cursor: text,
+})
+export const AdSpendSearch = WindowSearch.extend({ campaign: text, cursor: text })
+export type ConversionsSearch = z.output<typeof ConversionsSearch>
+export type DeliveriesSearch = z.output<typeof DeliveriesSearch>
+export type AdSpendSearch = z.output<typeof AdSpendSearch>

@@ -1,0 +1,57 @@
+/** Starts the dashboard: queries, router, and the few things every page may use. */
+import './styles.css'
+import { CSPProvider } from '@base-ui/react/csp-provider'
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { whoIsSignedIn } from './accounts/session.ts'
+import { Refused } from './call.ts'
+import { openRouter } from './routes.tsx'
+import { paintTheme } from './theme.ts'
+import { Confirmations } from './ui/confirm.tsx'
+import { speakPlainly } from './ui/plain-words.ts'
+import { Toasts } from './ui/toast.tsx'
+import { TooltipProvider } from './ui/tooltip.tsx'
+
+paintTheme()
+speakPlainly()
+
+/** A session that ended elsewhere: the next look at who is signed in says nobody, and the router leads to the sign-in page. */
+function notice(refused: unknown) {
+  if (!(refused instanceof Refused) || refused.code !== 'sign_in_required') return
+  queries.setQueryData(whoIsSignedIn.queryKey, null)
+  void router.invalidate()
+}
+
+const queries = new QueryClient({
+  queryCache: new QueryCache({ onError: notice }),
+  mutationCache: new MutationCache({ onError: notice }),
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      // A refusal is an answer; only what may pass by itself is asked again.
+      retry: (times, refused) =>
+        times < 2 && refused instanceof Refused && (refused.status === 0 || refused.status === 503),
+    },
+  },
+})
+const router = openRouter(queries)
+
+const place = document.getElementById('root')
+if (place !== null)
+  createRoot(place).render(
+    <StrictMode>
+      <CSPProvider disableStyleElements>
+        <QueryClientProvider client={queries}>
+          <TooltipProvider delay={350}>
+            <Toasts>
+              <Confirmations>
+                <RouterProvider router={router} />
+              </Confirmations>
+            </Toasts>
+          </TooltipProvider>
+        </QueryClientProvider>
+      </CSPProvider>
+    </StrictMode>,
+  )

@@ -1,0 +1,110 @@
+/** An offer, new or changed. Saving replaces it whole, as the API does. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import type { z } from 'zod'
+import { createOffer, listOffers, type Offer, OfferDraft, replaceOffer } from '../../offers/api.ts'
+import { call } from '../call.ts'
+import { inWords } from '../feed/rungs.ts'
+import { EVENT_TYPES } from '../lists.ts'
+import { reasonAgainst, useActive } from '../organizations/active.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
+import { noneIfBlank, submits, useDraft } from '../ui/draft.ts'
+import { Checkbox, TextField } from '../ui/field.tsx'
+import { RefusalNote } from '../ui/refusal.tsx'
+import { notify } from '../ui/toast.tsx'
+
+type OfferRow = z.input<typeof Offer>
+type Draft = z.input<typeof OfferDraft>
+
+type OfferDialogProps = { offer: OfferRow | undefined; open: boolean; onClose: () => void }
+
+export function OfferDialog({ offer, open, onClose }: OfferDialogProps) {
+  return (
+    <Dialog open={open} onClose={onClose} title={offer === undefined ? 'New offer' : `Edit ${offer.name}`} width="wide">
+      <OfferForm offer={offer} onClose={onClose} />
+    </Dialog>
+  )
+}
+
+/** A new offer pays for money, not for every step on the way to it. */
+const MONEY_TYPES = ['lead', 'registration', 'deposit', 'ftd', 'purchase', 'subscription_renewed'] as const
+
+function OfferForm({ offer, onClose }: { offer: OfferRow | undefined; onClose: () => void }) {
+  const queries = useQueryClient()
+  const { role } = useActive()
+  const form = useDraft<Draft>(
+    OfferDraft,
+    offer === undefined
+      ? { name: '', url: '', payout: '', payout_types: [...MONEY_TYPES] }
+      : { name: offer.name, url: offer.url, payout: offer.payout ?? '', payout_types: offer.payout_types },
+  )
+  const errors = form.formState.errors
+  const save = useMutation({
+    mutationFn: (body: Draft) =>
+      offer === undefined ? call(createOffer, { body }) : call(replaceOffer, { params: { id: offer.id }, body }),
+    onSuccess: async saved => {
+      await queries.invalidateQueries({ queryKey: [listOffers.route] })
+      onClose()
+      notify(offer === undefined ? `${saved.name} is added` : `${saved.name} is saved`)
+    },
+  })
+  const types = form.watch('payout_types') ?? []
+  return (
+    <DialogForm onSubmit={submits(form, draft => save.mutate(draft))}>
+      <DialogBody>
+        <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_9rem]">
+          <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
+          <TextField
+            label="Payout, $"
+            optional
+            inputMode="decimal"
+            autoComplete="off"
+            error={errors.payout?.message}
+            {...form.register('payout', noneIfBlank)}
+          />
+        </div>
+        <TextField
+          label="Address"
+          placeholder="https://example.com/offer?subid={click_id}"
+          hint="The network must send {click_id} back with the conversion. Further macros: {sub1} to {sub9}, {ref_id}, {campaign_id}, {geo}."
+          error={errors.url?.message}
+          {...form.register('url')}
+        />
+        <fieldset>
+          <legend className="mb-2 font-medium">Earned by</legend>
+          <p className="mb-3 text-sm text-ink-faint">
+            Which conversions take the payout when they bring none of their own. None ticked: every type.
+          </p>
+          <div className="grid grid-cols-2 gap-2 sm:grid-cols-3">
+            {EVENT_TYPES.map(type => (
+              <Checkbox
+                key={type}
+                label={inWords(type)}
+                checked={types.includes(type)}
+                onChange={event =>
+                  form.setValue(
+                    'payout_types',
+                    event.target.checked ? [...types, type] : types.filter(one => one !== type),
+                    { shouldDirty: true },
+                  )
+                }
+              />
+            ))}
+          </div>
+        </fieldset>
+        <RefusalNote refused={save.error} />
+      </DialogBody>
+      <DialogFoot>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button
+          type="submit"
+          look="primary"
+          pending={save.isPending}
+          reason={reasonAgainst(offer === undefined ? createOffer : replaceOffer, role)}
+        >
+          {offer === undefined ? 'Add offer' : 'Save offer'}
+        </Button>
+      </DialogFoot>
+    </DialogForm>
+  )
+}

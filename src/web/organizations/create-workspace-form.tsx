@@ -1,0 +1,44 @@
+/** The form of a further workspace; loaded when the dialog opens, because the shell needs no forms. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useRouter } from '@tanstack/react-router'
+import type { z } from 'zod'
+import { createOrganization, OrganizationDraft } from '../../organizations/api.ts'
+import { call } from '../call.ts'
+import { Button } from '../ui/button.tsx'
+import { DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
+import { submits, useDraft } from '../ui/draft.ts'
+import { TextField } from '../ui/field.tsx'
+import { RefusalNote } from '../ui/refusal.tsx'
+
+export function CreateWorkspaceForm({ onClose }: { onClose: () => void }) {
+  const queries = useQueryClient()
+  const router = useRouter()
+  const form = useDraft(OrganizationDraft, { name: '' })
+  const create = useMutation({
+    mutationFn: (body: z.input<typeof OrganizationDraft>) => call(createOrganization, { body }),
+    onSuccess: async () => {
+      onClose()
+      await router.navigate({ to: '/' })
+      await queries.resetQueries()
+    },
+  })
+  return (
+    <DialogForm onSubmit={submits(form, draft => create.mutate(draft))}>
+      <DialogBody>
+        <TextField
+          label="Name"
+          autoComplete="off"
+          error={form.formState.errors.name?.message}
+          {...form.register('name')}
+        />
+        <RefusalNote refused={create.error} />
+      </DialogBody>
+      <DialogFoot>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" look="primary" pending={create.isPending}>
+          Create workspace
+        </Button>
+      </DialogFoot>
+    </DialogForm>
+  )
+}

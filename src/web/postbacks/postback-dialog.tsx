@@ -1,0 +1,218 @@
+/** A postback rule, new or changed: presets, macros to insert, and the address as it will be called. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useRef } from 'react'
+import type { z } from 'zod'
+import {
+  createPostbackRule,
+  listPostbackRules,
+  POSTBACK_MACROS,
+  type PostbackMacro,
+  type PostbackRule,
+  PostbackRuleDraft,
+  PRESETS,
+  updatePostbackRule,
+} from '../../postbacks/api.ts'
+import { call } from '../call.ts'
+import { useCampaigns } from '../campaigns/campaign-choice.tsx'
+import { inWords } from '../feed/rungs.ts'
+import { EVENT_TYPES } from '../lists.ts'
+import { reasonAgainst, useActive } from '../organizations/active.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
+import { noneIfBlank, submits, useDraft } from '../ui/draft.ts'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { RefusalNote } from '../ui/refusal.tsx'
+import { notify } from '../ui/toast.tsx'
+
+type Rule = z.input<typeof PostbackRule>
+type Draft = z.input<typeof PostbackRuleDraft>
+
+export function PostbackDialog({
+  rule,
+  open,
+  onClose,
+}: {
+  rule: Rule | undefined
+  open: boolean
+  onClose: () => void
+}) {
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title={rule === undefined ? 'New postback rule' : 'Edit postback rule'}
+      width="wide"
+    >
+      <PostbackForm rule={rule} onClose={onClose} />
+    </Dialog>
+  )
+}
+
+function PostbackForm({ rule, onClose }: { rule: Rule | undefined; onClose: () => void }) {
+  const queries = useQueryClient()
+  const { role } = useActive()
+  const campaigns = useCampaigns()
+  const form = useDraft<Draft>(
+    PostbackRuleDraft,
+    rule === undefined
+      ? { event_type: 'lead', url: '', method: 'GET', campaign_id: null, preset: 'custom' }
+      : { event_type: rule.event_type, url: rule.url, campaign_id: rule.campaign_id },
+  )
+  const errors = form.formState.errors
+  const save = useMutation({
+    mutationFn: (body: Draft) =>
+      rule === undefined
+        ? call(createPostbackRule, { body })
+        : call(updatePostbackRule, { params: { id: rule.id }, body }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: [listPostbackRules.route] })
+      onClose()
+      notify(rule === undefined ? 'The rule is added' : 'The rule is saved', 'It holds for conversions from now on.')
+    },
+  })
+  const url = form.watch('url')
+  return (
+    <DialogForm onSubmit={submits(form, draft => save.mutate(draft))}>
+      <DialogBody>
+        <div className="grid gap-4 sm:grid-cols-2">
+          <SelectField label="When this happens" error={errors.event_type?.message} {...form.register('event_type')}>
+            {EVENT_TYPES.map(type => (
+              <option key={type} value={type}>
+                {inWords(type)}
+              </option>
+            ))}
+          </SelectField>
+          <SelectField label="On" error={errors.campaign_id?.message} {...form.register('campaign_id', noneIfBlank)}>
+            <option value="">Every campaign, those made later included</option>
+            {campaigns.map(campaign => (
+              <option key={campaign.id} value={campaign.id}>
+                {campaign.name}
+              </option>
+            ))}
+          </SelectField>
+          {rule === undefined && (
+            <>
+              <SelectField
+                label="Start from"
+                {...form.register('preset', {
+                  onChange: event => form.setValue('url', PRESETS[event.target.value as keyof typeof PRESETS].url),
+                })}
+              >
+                {Object.entries(PRESETS).map(([id, { name }]) => (
+                  <option key={id} value={id}>
+                    {name}
+                  </option>
+                ))}
+              </SelectField>
+              <SelectField
+                label="Method"
+                hint="It never changes afterwards."
+                error={errors.method?.message}
+                {...form.register('method')}
+              >
+                <option value="GET">GET</option>
+                <option value="POST">POST</option>
+              </SelectField>
+            </>
+          )}
+        </div>
+        <Address
+          error={errors.url?.message}
+          url={url}
+          onChange={next =>
+            form.setValue('url', next, { shouldValidate: form.formState.isSubmitted, shouldDirty: true })
+          }
+        />
+        <RefusalNote refused={save.error} />
+      </DialogBody>
+      <DialogFoot>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button
+          type="submit"
+          look="primary"
+          pending={save.isPending}
+          reason={reasonAgainst(rule === undefined ? createPostbackRule : updatePostbackRule, role)}
+        >
+          {rule === undefined ? 'Add rule' : 'Save rule'}
+        </Button>
+      </DialogFoot>
+    </DialogForm>
+  )
+}
+
+/** What each macro may look like when it is filled in. */
+const EXAMPLE: Record<PostbackMacro, string> = {
+  click_id: '01h455vb4pex5vsknk084sn02q',
+  event_type: 'lead',
+  sub1: 'video-3',
+  sub2: 'broad',
+  sub3: 'de',
+  sub4: '',
+  sub5: '',
+  sub6: '',
+  sub7: '',
+  sub8: '',
+  sub9: '',
+  ref_id: 'IwAR2x0',
+  event_id: '01h455vb4pex5vsknk084sn02r',
+  campaign_id: '01h455vb4pex5vsknk084sn02s',
+  offer_id: '01h455vb4pex5vsknk084sn02t',
+  geo: 'DE',
+  timestamp: '1795180000',
+}
+
+function exampleOf(url: string): string {
+  return url.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(POSTBACK_MACROS.some(macro => macro === name) ? EXAMPLE[name as PostbackMacro] : ''),
+  )
+}
+
+function Address({
+  url,
+  error,
+  onChange,
+}: {
+  url: string
+  error: string | undefined
+  onChange: (url: string) => void
+}) {
+  const input = useRef<HTMLInputElement>(null)
+  const insert = (macro: PostbackMacro) => {
+    const field = input.current
+    const [from, to] = [field?.selectionStart ?? url.length, field?.selectionEnd ?? url.length]
+    const text = `{${macro}}`
+    onChange(url.slice(0, from) + text + url.slice(to))
+    field?.focus()
+    requestAnimationFrame(() => field?.setSelectionRange(from + text.length, from + text.length))
+  }
+  return (
+    <div className="flex flex-col gap-2.5">
+      <TextField
+        ref={input}
+        label="Address"
+        placeholder="https://tracker.example/postback?subid={ref_id}"
+        value={url}
+        error={error}
+        onChange={event => onChange(event.target.value)}
+        className="[&_input]:font-mono"
+        spellCheck={false}
+        autoComplete="off"
+      />
+      <fieldset aria-label="Macros to insert" className="flex flex-wrap gap-1">
+        {POSTBACK_MACROS.map(macro => (
+          <button
+            key={macro}
+            type="button"
+            onClick={() => insert(macro)}
+            className="rounded-sm border border-line bg-sunken px-1.5 py-0.5 font-mono text-sm text-ink-soft hover:border-line-strong hover:text-ink pointer-coarse:py-1.5"
+          >{`{${macro}}`}</button>
+        ))}
+      </fieldset>
+      {url !== '' && (
+        <p className="text-sm break-all text-ink-faint">
+          Called as <span className="font-mono text-ink-soft">{exampleOf(url)}</span>
+        </p>
+      )}
+    </div>
+  )
+}

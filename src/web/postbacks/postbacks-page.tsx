@@ -1,0 +1,184 @@
+/** Postback rules: which address is called for which conversion. */
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { CirclePause, CirclePlay, Ellipsis, Pencil, Plus, Send, Trash2, Webhook } from 'lucide-react'
+import { useState } from 'react'
+import type { z } from 'zod'
+import {
+  createPostbackRule,
+  deletePostbackRule,
+  listPostbackRules,
+  type PostbackRule,
+  updatePostbackRule,
+} from '../../postbacks/api.ts'
+import { ask, call } from '../call.ts'
+import { CampaignChoice, useCampaignNames } from '../campaigns/campaign-choice.tsx'
+import { inWords } from '../feed/rungs.ts'
+import { day } from '../figures.ts'
+import { reasonAgainst, useActive } from '../organizations/active.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Button, IconButton } from '../ui/button.tsx'
+import { useConfirm } from '../ui/confirm.tsx'
+import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
+import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
+import { Pager } from '../ui/pager.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { notify } from '../ui/toast.tsx'
+import { PostbackDialog } from './postback-dialog.tsx'
+
+type Rule = z.input<typeof PostbackRule>
+
+const route = getRouteApi('/inside/postbacks')
+
+export function PostbacksPage() {
+  const { campaign, type, cursor } = route.useSearch()
+  const navigate = useNavigate({ from: '/postbacks' })
+  const { role } = useActive()
+  const [creating, setCreating] = useState(false)
+  const rules = useQuery({
+    ...ask(listPostbackRules, { query: { campaign_id: campaign, event_type: type, cursor } }),
+    placeholderData: keepPreviousData,
+  })
+  const create = (
+    <Button
+      look="primary"
+      icon={Plus}
+      reason={reasonAgainst(createPostbackRule, role)}
+      onClick={() => setCreating(true)}
+    >
+      New rule
+    </Button>
+  )
+  return (
+    <>
+      <PageHeader
+        title="Postbacks"
+        words="Each rule calls its address once for every conversion that matches, and tries again when the other side fails."
+      >
+        <CampaignChoice
+          campaign={campaign}
+          onChange={chosen => void navigate({ search: { type, campaign: chosen } })}
+        />
+        {create}
+      </PageHeader>
+      <Asked query={rules}>
+        {({ data, next_cursor }) => (
+          <>
+            {data.length === 0 ? (
+              <EmptyState
+                icon={Webhook}
+                title="No rules here"
+                words="Tell the traffic source, or another tracker, about conversions as they come."
+              >
+                {create}
+              </EmptyState>
+            ) : (
+              <RuleTable rules={data} />
+            )}
+            <Pager
+              cursor={cursor}
+              next={next_cursor}
+              onGo={to => void navigate({ search: { campaign, type, cursor: to } })}
+            />
+          </>
+        )}
+      </Asked>
+      <PostbackDialog rule={undefined} open={creating} onClose={() => setCreating(false)} />
+    </>
+  )
+}
+
+function RuleTable({ rules }: { rules: readonly Rule[] }) {
+  const nameOf = useCampaignNames()
+  return (
+    <Table caption="Postback rules">
+      <thead>
+        <tr>
+          <Head stay>Conversion</Head>
+          <Head>State</Head>
+          <Head>Campaign</Head>
+          <Head>Method</Head>
+          <Head>Address</Head>
+          <Head>Created</Head>
+          <Head>
+            <span className="sr-only">Actions</span>
+          </Head>
+        </tr>
+      </thead>
+      <tbody>
+        {rules.map(rule => (
+          <Row key={rule.id}>
+            <RowHead stay>{inWords(rule.event_type)}</RowHead>
+            <Cell>{rule.active ? <Badge tone="good">Active</Badge> : <Badge tone="warn">Off</Badge>}</Cell>
+            <Cell className="max-w-52 truncate">{nameOf(rule.campaign_id) ?? 'Every campaign'}</Cell>
+            <Cell>{rule.method}</Cell>
+            <Cell className="max-w-96 truncate font-mono text-sm" title={rule.url}>
+              {rule.url}
+            </Cell>
+            <Cell>{day(rule.created_at)}</Cell>
+            <Cell className="pr-1! text-right">
+              <RuleMenu rule={rule} />
+            </Cell>
+          </Row>
+        ))}
+      </tbody>
+    </Table>
+  )
+}
+
+function RuleMenu({ rule }: { rule: Rule }) {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const confirm = useConfirm()
+  const { role } = useActive()
+  const [editing, setEditing] = useState(false)
+  const name = `the rule for ${inWords(rule.event_type)}`
+  const reason = reasonAgainst(updatePostbackRule, role)
+  const told = async (news: string) => {
+    await queries.invalidateQueries({ queryKey: [listPostbackRules.route] })
+    notify(news)
+  }
+  const turn = () =>
+    confirm({
+      title: rule.active ? `Switch ${name} off?` : `Switch ${name} on?`,
+      words: rule.active
+        ? 'Conversions from now on do not call its address.'
+        : 'Conversions from now on call its address.',
+      action: rule.active ? 'Switch off' : 'Switch on',
+      look: 'primary',
+      deed: async () => {
+        await call(updatePostbackRule, { params: { id: rule.id }, body: { active: !rule.active } })
+        await told(rule.active ? 'The rule is off' : 'The rule is on')
+      },
+    })
+  const remove = () =>
+    confirm({
+      title: `Delete ${name}?`,
+      words: 'Deliveries of it that still wait are skipped.',
+      action: 'Delete rule',
+      deed: async () => {
+        await call(deletePostbackRule, { params: { id: rule.id } })
+        await told('The rule is deleted')
+      },
+    })
+  return (
+    <>
+      <Menu trigger={<IconButton icon={Ellipsis} label={`Actions for ${name}`} size="sm" />}>
+        <MenuItem icon={Pencil} onSelect={() => setEditing(true)}>
+          Edit
+        </MenuItem>
+        <MenuItem icon={rule.active ? CirclePause : CirclePlay} reason={reason} onSelect={turn}>
+          {rule.active ? 'Switch off' : 'Switch on'}
+        </MenuItem>
+        <MenuItem icon={Send} onSelect={() => void navigate({ to: '/deliveries', search: { target: rule.id } })}>
+          Deliveries
+        </MenuItem>
+        <MenuLine />
+        <MenuItem icon={Trash2} danger reason={reasonAgainst(deletePostbackRule, role)} onSelect={remove}>
+          Delete
+        </MenuItem>
+      </Menu>
+      <PostbackDialog rule={rule} open={editing} onClose={() => setEditing(false)} />
+    </>
+  )
+}

@@ -1,0 +1,46 @@
+/** What to do in a workspace that has no campaign yet, in place of empty figures. */
+import { Link } from '@tanstack/react-router'
+import { KeyRound, type LucideIcon, Megaphone, Tag } from 'lucide-react'
+import type { ReactNode } from 'react'
+
+export function FirstSteps() {
+  return (
+    <ol className="grid gap-px overflow-hidden rounded-lg border border-line bg-line lg:grid-cols-3">
+      <Step number={1} icon={Tag} title="Add an offer" words="What you promote, and what a conversion of it pays.">
+        <Link to="/offers">Offers</Link>
+      </Step>
+      <Step
+        number={2}
+        icon={Megaphone}
+        title="Create a campaign"
+        words="It has the address your ads point to. Clicks count from the first visitor on."
+      >
+        <Link to="/campaigns/new">New campaign</Link>
+      </Step>
+      <Step
+        number={3}
+        icon={KeyRound}
+        title="Report conversions"
+        words="Give the network or your server an API key; conversions appear here as they come."
+      >
+        <Link to="/settings/api-keys">API keys</Link>
+      </Step>
+    </ol>
+  )
+}
+
+type StepProps = { number: number; icon: LucideIcon; title: string; words: string; children: ReactNode }
+
+function Step({ number, icon: Icon, title, words, children }: StepProps) {
+  return (
+    <li className="flex flex-col items-start gap-1 bg-surface px-5 py-5">
+      <span className="mb-1 flex items-center gap-2 text-accent">
+        <Icon aria-hidden className="size-5" strokeWidth={1.5} />
+        <span className="text-sm font-medium">Step {number}</span>
+      </span>
+      <h2 className="text-lg">{title}</h2>
+      <p className="flex-1 text-ink-soft">{words}</p>
+      <span className="mt-2 font-medium text-accent [&>a]:underline-offset-2 [&>a]:hover:underline">{children}</span>
+    </li>
+  )
+}

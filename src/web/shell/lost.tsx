@@ -1,0 +1,36 @@
+/** No such page, and a page that failed. */
+import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router'
+import { Door } from '../accounts/door.tsx'
+import { Button, buttonLook } from '../ui/button.tsx'
+import { RefusalNote } from '../ui/refusal.tsx'
+
+export function NotFound() {
+  return (
+    <Door title="There is no such page" words="The address may be mistyped, or what it named was removed.">
+      <Link to="/" className={buttonLook('plain')}>
+        To the overview
+      </Link>
+    </Door>
+  )
+}
+
+export function Stumbled({ error, reset }: ErrorComponentProps) {
+  const router = useRouter()
+  return (
+    <div className="mx-auto flex max-w-lg flex-col items-start gap-4 px-4 py-16">
+      <h1 className="text-2xl">This page did not open</h1>
+      <RefusalNote
+        refused={error instanceof Error ? error : new Error('The page failed without a reason')}
+        className="w-full"
+      />
+      <Button
+        onClick={() => {
+          reset()
+          void router.invalidate()
+        }}
+      >
+        Try again
+      </Button>
+    </div>
+  )
+}

@@ -1,0 +1,58 @@
+/** Where one can go, in the order the sidebar shows it. Only screens that exist. */
+import { linkOptions } from '@tanstack/react-router'
+import {
+  Bot,
+  ChartNoAxesCombined,
+  CircleDollarSign,
+  KeyRound,
+  type LucideIcon,
+  Megaphone,
+  MousePointerClick,
+  Receipt,
+  Send,
+  Settings2,
+  Tag,
+  Trophy,
+  UserRound,
+  UsersRound,
+  Webhook,
+} from 'lucide-react'
+
+type Place = { link: { to: string }; label: string; icon: LucideIcon }
+
+export const NAVIGATION: readonly { title: string; places: readonly Place[] }[] = [
+  {
+    title: 'Results',
+    places: [
+      { link: linkOptions({ to: '/' }), label: 'Overview', icon: ChartNoAxesCombined },
+      { link: linkOptions({ to: '/clicks' }), label: 'Clicks', icon: MousePointerClick },
+      { link: linkOptions({ to: '/conversions' }), label: 'Conversions', icon: Trophy },
+    ],
+  },
+  {
+    title: 'Traffic',
+    places: [
+      { link: linkOptions({ to: '/campaigns' }), label: 'Campaigns', icon: Megaphone },
+      { link: linkOptions({ to: '/offers' }), label: 'Offers', icon: Tag },
+      { link: linkOptions({ to: '/ad-spend' }), label: 'Ad spend', icon: Receipt },
+      { link: linkOptions({ to: '/bots' }), label: 'Bots', icon: Bot },
+    ],
+  },
+  {
+    title: 'Outgoing',
+    places: [
+      { link: linkOptions({ to: '/postbacks' }), label: 'Postbacks', icon: Webhook },
+      { link: linkOptions({ to: '/deliveries' }), label: 'Deliveries', icon: Send },
+    ],
+  },
+  {
+    title: 'Settings',
+    places: [
+      { link: linkOptions({ to: '/settings/api-keys' }), label: 'API keys', icon: KeyRound },
+      { link: linkOptions({ to: '/billing' }), label: 'Billing', icon: CircleDollarSign },
+      { link: linkOptions({ to: '/settings/team' }), label: 'Team', icon: UsersRound },
+      { link: linkOptions({ to: '/settings/workspace' }), label: 'Workspace', icon: Settings2 },
+      { link: linkOptions({ to: '/settings/profile' }), label: 'Profile', icon: UserRound },
+    ],
+  },
+]

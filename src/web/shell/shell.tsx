@@ -1,0 +1,80 @@
+/** The frame of every page behind the sign-in: navigation, workspace, person; and what stands in its place without a workspace. */
+import { Outlet, useRouterState } from '@tanstack/react-router'
+import { Menu as MenuIcon } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { useOrganizations } from '../organizations/active.ts'
+import { DeletedWorkspace, NoWorkspace } from '../organizations/restore-page.tsx'
+import { IconButton } from '../ui/button.tsx'
+import { Drawer } from '../ui/drawer.tsx'
+import { Wordmark } from '../ui/mark.tsx'
+import { PersonMenu } from './person-menu.tsx'
+import { Places } from './places.tsx'
+import { WorkspaceMenu } from './workspace-menu.tsx'
+
+export function Shell() {
+  const organizations = useOrganizations()
+  const active = organizations.find(one => one.active)
+  const [open, setOpen] = useState(false)
+  const main = useFocusAfterMoving()
+  if (active === undefined) return <NoWorkspace />
+  const sides = (
+    <>
+      <WorkspaceMenu />
+      <Places onGo={() => setOpen(false)} />
+      <div className="border-t border-line pt-2">
+        <PersonMenu />
+      </div>
+    </>
+  )
+  return (
+    <div className="lg:grid lg:grid-cols-[13.5rem_minmax(0,1fr)]">
+      <a
+        href="#main"
+        className="sr-only z-50 rounded-md bg-accent px-3 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
+      >
+        Skip to the page
+      </a>
+      <aside className="sticky top-0 hidden h-dvh flex-col gap-4 border-r border-line bg-sunken/60 px-3 pt-4 pb-2 lg:flex">
+        <div className="px-2">
+          <Wordmark />
+        </div>
+        {sides}
+      </aside>
+      <header className="sticky top-0 z-30 flex h-12 items-center justify-between border-b border-line bg-canvas px-4 lg:hidden">
+        <Wordmark />
+        <IconButton icon={MenuIcon} label="Menu" onClick={() => setOpen(true)} />
+      </header>
+      <Drawer open={open} onClose={() => setOpen(false)} title="Menu">
+        {sides}
+      </Drawer>
+      <div className="flex min-h-[calc(100dvh-3rem)] min-w-0 flex-col lg:min-h-dvh">
+        <main
+          id="main"
+          ref={main}
+          tabIndex={-1}
+          className="w-full max-w-[96rem] flex-1 px-4 pt-5 pb-12 outline-none sm:px-6 lg:px-8 lg:pt-6"
+        >
+          {active.deleted_at === null ? <Outlet /> : <DeletedWorkspace workspace={active} />}
+        </main>
+        <footer className="flex flex-wrap gap-x-4 px-4 pb-4 text-sm text-ink-faint sm:px-6 lg:px-8">
+          <span>All times are UTC.</span>
+          <a href="https://db-ip.com" rel="noreferrer" target="_blank" className="underline-offset-2 hover:underline">
+            IP Geolocation by DB-IP
+          </a>
+        </footer>
+      </div>
+    </div>
+  )
+}
+
+/** After going to another page, reading starts at its content, not at the link that was pressed. */
+function useFocusAfterMoving() {
+  const main = useRef<HTMLElement>(null)
+  const path = useRouterState({ select: state => state.resolvedLocation?.pathname })
+  const before = useRef(path)
+  useEffect(() => {
+    if (before.current !== undefined && path !== before.current) main.current?.focus({ preventScroll: true })
+    before.current = path
+  }, [path])
+  return main
+}

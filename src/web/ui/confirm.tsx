@@ -1,0 +1,82 @@
+/**
+ * Asks before what cannot be taken back: `const confirm = useConfirm()`, then `confirm({ …, deed })`. The deed runs while the dialog is
+ * open, so that a refusal is read where it was asked for.
+ */
+import { useMutation } from '@tanstack/react-query'
+import { createContext, type ReactNode, useCallback, useContext, useState } from 'react'
+import { Button } from './button.tsx'
+import { Dialog, DialogBody, DialogFoot, DialogForm } from './dialog.tsx'
+import { TextField } from './field.tsx'
+import { RefusalNote } from './refusal.tsx'
+
+export type Question = {
+  title: string
+  words: ReactNode
+  /** What the button says. */
+  action: string
+  look?: 'danger' | 'primary'
+  /** A word that must be typed first. */
+  typed?: string
+  deed: () => Promise<unknown>
+}
+
+const Asking = createContext<(question: Question) => void>(() => undefined)
+
+export const useConfirm = () => useContext(Asking)
+
+export function Confirmations({ children }: { children: ReactNode }) {
+  const [question, setQuestion] = useState<Question>()
+  const [open, setOpen] = useState(false)
+  const confirm = useCallback((asked: Question) => {
+    setQuestion(asked)
+    setOpen(true)
+  }, [])
+  return (
+    <Asking value={confirm}>
+      {children}
+      {question !== undefined && (
+        <Dialog open={open} onClose={() => setOpen(false)} title={question.title}>
+          <Ask key={question.title} question={question} onClose={() => setOpen(false)} />
+        </Dialog>
+      )}
+    </Asking>
+  )
+}
+
+function Ask({ question, onClose }: { question: Question; onClose: () => void }) {
+  const [typed, setTyped] = useState('')
+  const deed = useMutation({ mutationFn: question.deed, onSuccess: onClose })
+  const missing = question.typed !== undefined && typed.trim() !== question.typed
+  return (
+    <DialogForm
+      onSubmit={() => {
+        if (!missing && !deed.isPending) deed.mutate()
+      }}
+    >
+      <DialogBody>
+        <div className="text-ink-soft [&_strong]:font-semibold [&_strong]:text-ink">{question.words}</div>
+        {question.typed !== undefined && (
+          <TextField
+            label={`Type ${question.typed} to go on`}
+            value={typed}
+            onChange={event => setTyped(event.target.value)}
+            autoComplete="off"
+            spellCheck={false}
+          />
+        )}
+        <RefusalNote refused={deed.error} />
+      </DialogBody>
+      <DialogFoot>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button
+          type="submit"
+          look={question.look ?? 'danger'}
+          pending={deed.isPending}
+          reason={missing ? `Type ${question.typed} first.` : undefined}
+        >
+          {question.action}
+        </Button>
+      </DialogFoot>
+    </DialogForm>
+  )
+}

@@ -1,0 +1,84 @@
+/** A dialog: titled, with its actions at the foot; focus goes in, stays in and returns to where it came from. */
+import { Dialog as Base } from '@base-ui/react/dialog'
+import { clsx } from 'clsx'
+import { X } from 'lucide-react'
+import type { ReactNode, SyntheticEvent } from 'react'
+
+type DialogProps = {
+  open: boolean
+  onClose: () => void
+  title: string
+  description?: ReactNode
+  width?: 'narrow' | 'wide'
+  /** True: only the dialog's own buttons close it, because closing would lose something. */
+  firm?: boolean
+  children: ReactNode
+}
+
+export function Dialog({ open, onClose, title, description, width = 'narrow', firm = false, children }: DialogProps) {
+  return (
+    <Base.Root
+      open={open}
+      disablePointerDismissal={firm}
+      onOpenChange={(next, details) => {
+        if (next) return
+        if (firm && details.reason === 'escape-key') details.cancel()
+        else onClose()
+      }}
+    >
+      <Base.Portal>
+        <Base.Backdrop className="fixed inset-0 z-40 bg-scrim transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0" />
+        <Base.Viewport className="fixed inset-0 z-40 grid place-items-end overflow-hidden sm:place-items-center sm:p-6">
+          <Base.Popup
+            className={clsx(
+              'popup flex max-h-[calc(100dvh-1.5rem)] w-full flex-col overflow-hidden max-sm:rounded-b-none sm:max-h-[calc(100dvh-3rem)]',
+              width === 'wide' ? 'sm:max-w-3xl' : 'sm:max-w-md',
+            )}
+          >
+            <header className="flex items-start gap-4 border-b border-line px-5 py-3.5">
+              <div className="min-w-0 flex-1">
+                <Base.Title className="text-lg">{title}</Base.Title>
+                {description !== undefined && (
+                  <Base.Description className="mt-0.5 text-ink-soft">{description}</Base.Description>
+                )}
+              </div>
+              {!firm && (
+                <Base.Close
+                  aria-label="Close"
+                  className="grid size-7 shrink-0 place-items-center rounded-md text-ink-faint hover:bg-sunken hover:text-ink"
+                >
+                  <X aria-hidden className="size-4" />
+                </Base.Close>
+              )}
+            </header>
+            {children}
+          </Base.Popup>
+        </Base.Viewport>
+      </Base.Portal>
+    </Base.Root>
+  )
+}
+
+/** The form of a dialog: its body scrolls, its foot stays. */
+export function DialogForm({ onSubmit, children }: { onSubmit: (event: SyntheticEvent) => void; children: ReactNode }) {
+  return (
+    <form
+      noValidate
+      className="flex min-h-0 flex-col"
+      onSubmit={event => {
+        event.preventDefault()
+        onSubmit(event)
+      }}
+    >
+      {children}
+    </form>
+  )
+}
+
+export function DialogBody({ children, className }: { children: ReactNode; className?: string }) {
+  return <div className={clsx('flex min-h-0 flex-col gap-4 overflow-y-auto px-5 py-4', className)}>{children}</div>
+}
+
+export function DialogFoot({ children }: { children: ReactNode }) {
+  return <footer className="flex flex-wrap justify-end gap-2 border-t border-line px-5 py-3">{children}</footer>
+}

@@ -1,0 +1,90 @@
+/** A menu of deeds behind a button. */
+import { Menu as Base } from '@base-ui/react/menu'
+import { clsx } from 'clsx'
+import { Check, type LucideIcon } from 'lucide-react'
+import type { ReactElement, ReactNode } from 'react'
+
+const ITEM =
+  'flex min-h-8 w-full items-center gap-2 rounded-md px-2 py-1 outline-none select-none data-highlighted:bg-sunken pointer-coarse:min-h-10'
+
+export function Menu({
+  trigger,
+  children,
+  align = 'end',
+}: {
+  trigger: ReactElement<Record<string, unknown>>
+  children: ReactNode
+  align?: 'start' | 'end'
+}) {
+  return (
+    <Base.Root>
+      <Base.Trigger render={trigger} />
+      <Base.Portal>
+        <Base.Positioner sideOffset={4} align={align} className="z-50">
+          <Base.Popup className="popup max-h-(--available-height) min-w-48 max-w-80 overflow-y-auto p-1">
+            {children}
+          </Base.Popup>
+        </Base.Positioner>
+      </Base.Portal>
+    </Base.Root>
+  )
+}
+
+type MenuItemProps = {
+  icon?: LucideIcon
+  onSelect: () => void
+  danger?: boolean
+  reason?: string | undefined
+  children: ReactNode
+}
+
+export function MenuItem({ icon: Icon, onSelect, danger, reason, children }: MenuItemProps) {
+  const off = reason !== undefined
+  return (
+    <Base.Item
+      onClick={onSelect}
+      disabled={off}
+      className={clsx(ITEM, off ? 'text-ink-faint' : danger && 'text-bad data-highlighted:bg-bad-soft')}
+    >
+      {Icon && <Icon aria-hidden className="size-3.5 shrink-0" />}
+      <span className="min-w-0">
+        {children}
+        {off && <span className="block text-sm">{reason}</span>}
+      </span>
+    </Base.Item>
+  )
+}
+
+export function MenuChoice({
+  value,
+  onChange,
+  label,
+  options,
+}: {
+  value: string
+  onChange: (value: string) => void
+  label: string
+  options: readonly { value: string; label: ReactNode }[]
+}) {
+  return (
+    <Base.RadioGroup value={value} onValueChange={onChange}>
+      <Base.Group>
+        <Base.GroupLabel className="px-2 pt-1.5 pb-1 text-sm text-ink-faint">{label}</Base.GroupLabel>
+        {options.map(option => (
+          <Base.RadioItem key={option.value} value={option.value} closeOnClick className={ITEM}>
+            <span className="grid size-3.5 shrink-0 place-items-center">
+              <Base.RadioItemIndicator>
+                <Check aria-hidden className="size-3.5 text-accent" />
+              </Base.RadioItemIndicator>
+            </span>
+            <span className="min-w-0 truncate">{option.label}</span>
+          </Base.RadioItem>
+        ))}
+      </Base.Group>
+    </Base.RadioGroup>
+  )
+}
+
+export function MenuLine() {
+  return <Base.Separator className="my-1 h-px bg-line" />
+}

@@ -1,0 +1,127 @@
+/** The parts a page is set from: its header, its sections, its waiting and its emptiness. */
+import { clsx } from 'clsx'
+import type { LucideIcon } from 'lucide-react'
+import { type ReactNode, useEffect, useId } from 'react'
+import { RefusalNote } from './refusal.tsx'
+
+export function PageHeader({ title, words, children }: { title: string; words?: ReactNode; children?: ReactNode }) {
+  useEffect(() => {
+    document.title = `${title} · Sluice`
+  }, [title])
+  return (
+    <header className="mb-5 flex flex-wrap items-end gap-x-6 gap-y-3">
+      <div className="min-w-0 flex-1 basis-64">
+        <h1 className="text-2xl tracking-tight">{title}</h1>
+        {words !== undefined && <p className="mt-0.5 max-w-prose text-ink-soft">{words}</p>}
+      </div>
+      {children !== undefined && <div className="flex flex-wrap items-end gap-2 max-sm:w-full">{children}</div>}
+    </header>
+  )
+}
+
+/** A titled part of a page. */
+export function Section({
+  title,
+  words,
+  aside,
+  children,
+  className,
+}: {
+  title: string
+  words?: ReactNode
+  aside?: ReactNode
+  children: ReactNode
+  className?: string
+}) {
+  const id = useId()
+  return (
+    <section aria-labelledby={id} className={clsx('mb-8', className)}>
+      <div className="mb-2.5 flex flex-wrap items-end gap-x-4 gap-y-2">
+        <div className="min-w-0 flex-1 basis-56">
+          <h2 id={id} className="text-lg">
+            {title}
+          </h2>
+          {words !== undefined && <p className="max-w-prose text-ink-soft">{words}</p>}
+        </div>
+        {aside}
+      </div>
+      {children}
+    </section>
+  )
+}
+
+/** A section of settings: words on the left, the form in a card on the right. */
+export function Setting({
+  title,
+  words,
+  children,
+  danger,
+}: {
+  title: string
+  words?: ReactNode
+  children: ReactNode
+  danger?: boolean
+}) {
+  const id = useId()
+  return (
+    <section
+      aria-labelledby={id}
+      className="grid gap-x-10 gap-y-3 border-t border-line py-6 lg:grid-cols-[16rem_minmax(0,1fr)]"
+    >
+      <div>
+        <h2 id={id} className={clsx('text-lg', danger && 'text-bad')}>
+          {title}
+        </h2>
+        {words !== undefined && <p className="mt-1 text-ink-soft">{words}</p>}
+      </div>
+      <div className="min-w-0 max-w-2xl">{children}</div>
+    </section>
+  )
+}
+
+export function EmptyState({
+  icon: Icon,
+  title,
+  words,
+  children,
+}: {
+  icon: LucideIcon
+  title: string
+  words?: ReactNode
+  children?: ReactNode
+}) {
+  return (
+    <div className="flex flex-col items-center rounded-lg border border-dashed border-line-strong/50 px-6 py-10 text-center">
+      <Icon aria-hidden className="mb-3 size-6 text-accent" strokeWidth={1.5} />
+      <p className="font-semibold">{title}</p>
+      {words !== undefined && <p className="mt-1 max-w-md text-ink-soft">{words}</p>}
+      {children !== undefined && <div className="mt-4 flex gap-2">{children}</div>}
+    </div>
+  )
+}
+
+/** A grey place where something will appear. */
+export function Waiting({ className = 'h-40' }: { className?: string }) {
+  return (
+    <output
+      aria-label="Loading"
+      className={clsx('block rounded-lg bg-sunken', className)}
+      style={{ animation: 'sheen 1.4s ease-in-out infinite' }}
+    />
+  )
+}
+
+/** What a query is: waiting, refused, or its data handed to `children`. */
+export function Asked<T>({
+  query,
+  waiting,
+  children,
+}: {
+  query: { data: T | undefined; error: Error | null }
+  waiting?: ReactNode
+  children: (data: T) => ReactNode
+}) {
+  if (query.data !== undefined) return children(query.data)
+  if (query.error !== null) return <RefusalNote refused={query.error} />
+  return waiting ?? <Waiting />
+}

@@ -1,0 +1,34 @@
+/** A refusal in the server's own words, at the place where it happened. */
+import { TriangleAlert } from 'lucide-react'
+import { Refused } from '../call.ts'
+
+export function RefusalNote({ refused, className = '' }: { refused: Error | null | undefined; className?: string }) {
+  if (refused === null || refused === undefined) return null
+  const hint = refused instanceof Refused ? refused.hint : undefined
+  return (
+    <div role="alert" className={`flex gap-2 rounded-md bg-bad-soft px-3 py-2 text-ink ${className}`}>
+      <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-bad" />
+      <p className="min-w-0">
+        <strong className="font-medium first-letter:uppercase">{sentence(refused.message)}</strong>
+        {hint !== undefined && <span className="text-ink-soft"> {hint}</span>}
+      </p>
+    </div>
+  )
+}
+
+function sentence(words: string): string {
+  const first = words.charAt(0).toUpperCase() + words.slice(1)
+  return /[.!?]$/.test(first) ? first : `${first}.`
+}
+
+/** A standing remark: something to know, or to beware of. */
+export function Note({ kind = 'plain', children }: { kind?: 'plain' | 'warning'; children: React.ReactNode }) {
+  const look = kind === 'warning' ? 'bg-warn-soft border-l-warn' : 'bg-sunken border-l-line-strong'
+  return (
+    <div
+      className={`rounded-md border-l-3 px-3 py-2 text-ink-soft [&_strong]:font-semibold [&_strong]:text-ink ${look}`}
+    >
+      {children}
+    </div>
+  )
+}

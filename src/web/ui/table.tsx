@@ -1,0 +1,105 @@
+/** Tables of numbers and names: a caption for readers, a head that stays, sideways scrolling inside its own frame. */
+import { clsx } from 'clsx'
+import { ArrowDown, ArrowUp } from 'lucide-react'
+import type { ComponentProps, ReactNode } from 'react'
+
+export function Table({ caption, children, className }: { caption: string; children: ReactNode; className?: string }) {
+  return (
+    // A scrolling region must be reachable by keyboard.
+    <section
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+      tabIndex={0}
+      aria-label={caption}
+      className={clsx('relative overflow-auto rounded-lg border border-line bg-surface', className)}
+    >
+      <table className="w-full border-separate border-spacing-0">
+        <caption className="sr-only">{caption}</caption>
+        {children}
+      </table>
+    </section>
+  )
+}
+
+type HeadProps = ComponentProps<'th'> & {
+  numeric?: boolean
+  sort?: { now: 'asc' | 'desc' | undefined; onSort: () => void }
+  stay?: boolean
+}
+
+export function Head({ numeric, sort, stay, children, className, ...rest }: HeadProps) {
+  const Arrow = sort?.now === 'asc' ? ArrowUp : ArrowDown
+  return (
+    <th
+      scope="col"
+      {...rest}
+      aria-sort={sort?.now === undefined ? undefined : sort.now === 'asc' ? 'ascending' : 'descending'}
+      className={clsx(
+        'sticky top-0 z-10 h-8 border-b border-line bg-surface px-2.5 text-sm first:pl-3.5 last:pr-3.5 font-medium whitespace-nowrap text-ink-faint',
+        numeric ? 'text-right' : 'text-left',
+        stay && 'left-0 z-20!',
+        className,
+      )}
+    >
+      {sort === undefined ? (
+        children
+      ) : (
+        <button
+          type="button"
+          onClick={sort.onSort}
+          className={clsx(
+            'inline-flex items-center gap-1 rounded-sm align-middle hover:text-ink',
+            sort.now !== undefined && 'text-ink',
+          )}
+        >
+          {numeric && <Arrow aria-hidden className={clsx('size-3', sort.now === undefined && 'invisible')} />}
+          {children}
+          {!numeric && <Arrow aria-hidden className={clsx('size-3', sort.now === undefined && 'invisible')} />}
+        </button>
+      )}
+    </th>
+  )
+}
+
+export function Row({ children, className }: { children: ReactNode; className?: string }) {
+  return (
+    <tr className={clsx('group/row [&:last-child>*]:border-b-0 [&>*]:border-b [&>*]:border-line', className)}>
+      {children}
+    </tr>
+  )
+}
+
+export function Cell({
+  numeric,
+  faint,
+  className,
+  ...rest
+}: ComponentProps<'td'> & { numeric?: boolean; faint?: boolean }) {
+  return (
+    <td
+      {...rest}
+      className={clsx(
+        'h-8.5 px-2.5 whitespace-nowrap group-hover/row:bg-sunken/60 last:pr-3.5',
+        numeric && 'text-right',
+        faint && 'text-ink-faint',
+        className,
+      )}
+    />
+  )
+}
+
+/** The cell that names its row. */
+export function RowHead({ className, stay, ...rest }: ComponentProps<'th'> & { stay?: boolean }) {
+  return (
+    <th
+      scope="row"
+      {...rest}
+      className={clsx(
+        'h-8.5 px-2.5 text-left first:pl-3.5 font-medium whitespace-nowrap',
+        stay
+          ? 'sticky left-0 z-[5] bg-surface group-hover/row:bg-[color-mix(in_oklab,var(--sunken)_60%,var(--surface))]'
+          : 'group-hover/row:bg-sunken/60',
+        className,
+      )}
+    />
+  )
+}

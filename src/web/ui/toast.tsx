@@ -1,0 +1,47 @@
+/** Short news at the edge of the screen, read out politely. For what has happened; refusals are shown where they happened. */
+import { Toast } from '@base-ui/react/toast'
+import { X } from 'lucide-react'
+
+const toasts = Toast.createToastManager()
+
+/** Tells the person something; callable from anywhere. */
+export function notify(title: string, description?: string) {
+  toasts.add({ title, ...(description === undefined ? {} : { description }) })
+}
+
+export function Toasts({ children }: { children: React.ReactNode }) {
+  return (
+    <Toast.Provider toastManager={toasts} timeout={6000}>
+      {children}
+      <Toast.Portal>
+        <Toast.Viewport className="fixed right-4 bottom-4 z-50 flex w-80 max-w-[calc(100vw-2rem)] flex-col gap-2">
+          <List />
+        </Toast.Viewport>
+      </Toast.Portal>
+    </Toast.Provider>
+  )
+}
+
+function List() {
+  return Toast.useToastManager().toasts.map(toast => (
+    <Toast.Root
+      key={toast.id}
+      toast={toast}
+      swipeDirection="right"
+      className="popup border-l-3 border-l-accent! data-limited:hidden"
+    >
+      <Toast.Content className="flex items-start gap-3 py-2.5 pr-1.5 pl-3">
+        <div className="min-w-0 flex-1">
+          <Toast.Title className="font-medium" />
+          <Toast.Description className="text-sm text-ink-soft" />
+        </div>
+        <Toast.Close
+          aria-label="Dismiss"
+          className="grid size-6 shrink-0 place-items-center rounded-md text-ink-faint hover:bg-sunken hover:text-ink"
+        >
+          <X aria-hidden className="size-3.5" />
+        </Toast.Close>
+      </Toast.Content>
+    </Toast.Root>
+  ))
+}

@@ -1,0 +1,157 @@
+import { expect, send, test } from './dashboard.ts'
+
+test('a key is created, shown once, granted, used, emptied and revoked', async ({ page, context, sluice, owner }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const campaign = await send(owner, 'POST', '/api/campaigns', {
+    name: 'Broad DE',
+    destination: { type: 'redirect', url: 'https://example.com/' },
+  })
+  await page.goto('/settings/api-keys')
+
+  // Created by its name only; the secret is there once.
+  await page.getByRole('button', { name: 'Create key' }).first().click()
+  await page.getByRole('dialog').getByLabel('Name').fill('CRM')
+  await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+  await expect(page.getByRole('dialog')).toContainText('never shown again')
+  await page.getByRole('button', { name: 'Copy secret' }).click()
+  const secret = await page.evaluate(() => navigator.clipboard.readText())
+  expect(secret).toMatch(/^sluice_[0-9A-Za-z]{49}$/)
+  await page.keyboard.press('Escape')
+  await expect(page.getByRole('dialog'), 'Escape must not lose the secret').toBeVisible()
+  await page.getByRole('button', { name: 'Grant permissions' }).click()
+
+  // A first grant without events is warned of; a delete right asks for the word.
+  const dialog = page.getByRole('dialog', { name: 'Permissions of CRM', exact: true })
+  await dialog.getByRole('checkbox', { name: 'report' }).check()
+  await expect(dialog.getByText('This integration will stop reporting conversions')).toBeVisible()
+  await dialog.getByRole('checkbox', { name: 'campaigns:update' }).check()
+  const save = dialog.getByRole('button', { name: 'Save permissions' })
+  await expect(save).toBeDisabled()
+  await expect(save).toHaveAccessibleDescription('Type DELETE to add rights of the delete tier.')
+  await dialog.getByLabel('Type DELETE to add').fill('DELETE')
+  await save.click()
+  await expect(dialog).toBeHidden()
+  await expect(page.getByText('campaigns:update', { exact: true })).toBeVisible()
+
+  const use = (method: string, path: string, data?: unknown) =>
+    fetch(`${sluice.address}${path}`, {
+      method,
+      headers: { 'x-api-key': secret, ...(data === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(data === undefined ? {} : { body: JSON.stringify(data) }),
+    })
+  const renamed = await use('PATCH', `/api/campaigns/${campaign.id}`, { name: 'Broad DE 2' })
+  expect(renamed.status).toBe(200)
+
+  // Emptied: nothing is held, from the next call on.
+  await page.getByRole('button', { name: 'Revoke all permissions' }).click()
+  await page
+    .getByRole('dialog', { name: 'Revoke all permissions of CRM?' })
+    .getByRole('button', { name: 'Revoke all permissions' })
+    .click()
+  await expect(page.getByText('All permissions were revoked', { exact: false })).toBeVisible()
+  expect((await use('PATCH', `/api/campaigns/${campaign.id}`, { name: 'Broad DE 3' })).status).toBe(403)
+
+  // Revoked: not let in at all.
+  await page.getByRole('button', { name: 'Revoke key' }).click()
+  const question = page.getByRole('dialog', { name: 'Revoke CRM?' })
+  await expect(question).toContainText('there is no undo')
+  await question.getByRole('button', { name: 'Revoke key' }).click()
+  await expect(page.getByText('Revoked', { exact: true })).toBeVisible()
+  expect((await use('GET', '/api/v1/clicks')).status).toBe(401)
+
+  await page.getByRole('link', { name: 'API keys' }).first().click()
+  await expect(page.getByRole('row', { name: /CRM/ })).toContainText('Revoked')
+  expect(await page.content(), 'no screen shows a secret again').not.toContain(secret)
+})
+
+test('rights over the whole workspace cannot be ticked beside a list of campaigns', async ({ page, owner }) => {
+  await send(owner, 'POST', '/api/campaigns', {
+    name: 'Push ES',
+    destination: { type: 'redirect', url: 'https://example.com/' },
+  })
+  const key = await send(owner, 'POST', '/api/api-keys', { name: 'Buyer' })
+  await page.goto(`/settings/api-keys/${key.id}?grant=true`)
+  const dialog = page.getByRole('dialog', { name: 'Permissions of Buyer', exact: true })
+  await dialog.getByRole('checkbox', { name: 'offers', exact: true }).check()
+  await dialog.getByRole('checkbox', { name: 'events' }).check()
+  await dialog.getByRole('radio', { name: /Only some campaigns/ }).check()
+  const save = dialog.getByRole('button', { name: 'Save permissions' })
+  await expect(save).toHaveAccessibleDescription('Choose at least one campaign, or allow every campaign.')
+  await dialog.getByRole('checkbox', { name: 'Push ES' }).check()
+
+  const offers = dialog.getByRole('checkbox', { name: 'offers', exact: true })
+  await expect(offers).not.toBeChecked()
+  await expect(offers).toHaveAccessibleDescription(/not with a list of campaigns/)
+  await expect(dialog.getByText('Left out, because campaigns are listed')).toContainText('offers')
+  await save.click()
+  await expect(page.getByText('Only Push ES.')).toBeVisible()
+  const grant = await send(owner, 'GET', `/api/api-keys/${key.id}/grant`)
+  expect(grant).toMatchObject({ read: [], write: ['events'], delete: [], campaigns: [{ name: 'Push ES' }] })
+})
+
+test('the grant dialog is worked by keyboard alone, and gives the focus back', async ({ page, owner }) => {
+  const key = await send(owner, 'POST', '/api/api-keys', { name: 'Script' })
+  await page.goto(`/settings/api-keys/${key.id}`)
+  const edit = page.getByRole('button', { name: 'Edit permissions' })
+  await edit.focus()
+  await page.keyboard.press('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Permissions of Script', exact: true })
+  await expect(dialog).toBeVisible()
+
+  const tabTo = async (name: string) => {
+    for (let presses = 0; presses < 60; presses++) {
+      const now = await page.evaluate(() => {
+        const at = document.activeElement
+        return {
+          inside: at?.closest('[role=dialog]') !== null,
+          label: at instanceof HTMLInputElement ? at.labels?.[0]?.textContent : at?.textContent,
+        }
+      })
+      expect(now.inside, 'the focus stays in the dialog').toBe(true)
+      if (now.label === name) return
+      await page.keyboard.press('Tab')
+    }
+    throw new Error(`${name} cannot be reached by Tab`)
+  }
+  await tabTo('clicks')
+  await page.keyboard.press('Space')
+  await tabTo('ad-spend')
+  await page.keyboard.press('Space')
+  await tabTo('Type DELETE to add')
+  await page.keyboard.type('DELETE')
+  await page.keyboard.press('Enter')
+  await expect(dialog).toBeHidden()
+  await expect(edit).toBeFocused()
+  const grant = await send(owner, 'GET', `/api/api-keys/${key.id}/grant`)
+  expect(grant).toMatchObject({ state: 'granted', read: ['clicks'], write: [], delete: ['ad-spend'] })
+
+  await page.keyboard.press('Enter')
+  await expect(dialog).toBeVisible()
+  await page.keyboard.press('Escape')
+  await expect(dialog).toBeHidden()
+  await expect(edit).toBeFocused()
+})
+
+test('a key is disabled, enabled, and made to expire', async ({ page, owner }) => {
+  await send(owner, 'POST', '/api/api-keys', { name: 'Nightly' })
+  await page.goto('/settings/api-keys')
+  const row = page.getByRole('row', { name: /Nightly/ })
+  const choose = async (item: string) => {
+    await row.getByRole('button', { name: 'Actions for Nightly' }).click()
+    await page.getByRole('menuitem', { name: item }).click()
+  }
+  await choose('Disable')
+  await page.getByRole('dialog', { name: 'Disable Nightly?' }).getByRole('button', { name: 'Disable key' }).click()
+  await expect(row).toContainText('Disabled')
+  await choose('Enable')
+  await page.getByRole('dialog', { name: 'Enable Nightly?' }).getByRole('button', { name: 'Enable key' }).click()
+  await expect(row).toContainText('Accepted')
+  await choose('Set expiry')
+  await page.keyboard.press('Escape')
+  await expect(row.getByRole('button', { name: 'Actions for Nightly' })).toBeFocused()
+  await choose('Set expiry')
+  const expiry = page.getByRole('dialog', { name: 'Expiry of Nightly' })
+  await expiry.getByLabel('Accepted until (UTC)').fill('2020-01-01T00:00')
+  await expiry.getByRole('button', { name: 'Save expiry' }).click()
+  await expect(row).toContainText('Expired')
+})

@@ -1,0 +1,170 @@
+import type { Page } from '@playwright/test'
+import { expect, OWNER, send, test } from './dashboard.ts'
+
+const PAGES = [
+  '/',
+  '/clicks',
+  '/conversions',
+  '/campaigns',
+  '/campaigns/new',
+  '/offers',
+  '/ad-spend',
+  '/bots',
+  '/postbacks',
+  '/deliveries',
+  '/billing',
+  '/settings/api-keys',
+  '/settings/team',
+  '/settings/workspace',
+  '/settings/profile',
+]
+
+/** What a screen reader needs and no package is asked for: one main heading, no level left out, a name on everything that acts. */
+function soundness() {
+  const seen = (node: Element) => node.getClientRects().length > 0
+  const nameOf = (node: Element) =>
+    node.getAttribute('aria-label') ??
+    (node instanceof HTMLInputElement || node instanceof HTMLSelectElement || node instanceof HTMLTextAreaElement
+      ? [...(node.labels ?? [])].map(label => label.textContent).join('')
+      : node.textContent)
+  const levels = [...document.querySelectorAll('h1,h2,h3,h4')].map(heading => Number(heading.tagName.slice(1)))
+  const ids = [...document.querySelectorAll('[id]')].map(node => node.id)
+  return {
+    mainHeadings: levels.filter(level => level === 1).length,
+    skippedLevels: levels.filter((level, at) => at > 0 && level > (levels[at - 1] ?? 0) + 1).length,
+    nameless: [...document.querySelectorAll('button,a[href],input,select,textarea')]
+      .filter(node => seen(node) && nameOf(node).trim() === '')
+      .map(node => node.outerHTML),
+    tablesWithoutCaption: document.querySelectorAll('table:not(:has(caption))').length,
+    headsWithoutScope: document.querySelectorAll('th:not([scope])').length,
+    imagesWithoutText: document.querySelectorAll('img:not([alt])').length,
+    twiceUsedIds: ids.filter((id, at) => ids.indexOf(id) !== at),
+    mains: document.querySelectorAll('main').length,
+    language: document.documentElement.lang,
+    title: document.title,
+  }
+}
+
+async function settle(page: Page) {
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+  await expect(page.getByLabel('Loading')).toHaveCount(0)
+}
+
+for (const path of PAGES)
+  test(`${path} opens without a complaint of the browser and is sound for screen readers`, async ({ page }) => {
+    await page.goto(path)
+    await settle(page)
+    const { title, ...found } = await page.evaluate(soundness)
+    expect(found).toEqual({
+      mainHeadings: 1,
+      skippedLevels: 0,
+      nameless: [],
+      tablesWithoutCaption: 0,
+      headsWithoutScope: 0,
+      imagesWithoutText: 0,
+      twiceUsedIds: [],
+      mains: 1,
+      language: 'en',
+    })
+    expect(title).toMatch(/ · Sluice$/)
+    // Nothing runs out of a phone's screen; tables scroll inside their own frame.
+    await page.setViewportSize({ width: 360, height: 740 })
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360)
+  })
+
+test('the first press of Tab offers to skip the navigation', async ({ page }) => {
+  await page.goto('/settings/team')
+  await settle(page)
+  await page.keyboard.press('Tab')
+  const skip = page.getByRole('link', { name: 'Skip to the page' })
+  await expect(skip).toBeFocused()
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('main')).toBeFocused()
+})
+
+test('light and dark follow the system, and a choice is remembered', async ({ page }) => {
+  const lightness = () =>
+    page.evaluate(() => {
+      const pen = document.createElement('canvas').getContext('2d')
+      if (pen === null) return Number.NaN
+      pen.fillStyle = getComputedStyle(document.documentElement).backgroundColor
+      pen.fillRect(0, 0, 1, 1)
+      return (pen.getImageData(0, 0, 1, 1).data[1] ?? 0) / 255
+    })
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await page.goto('/settings/profile')
+  await settle(page)
+  expect(await lightness()).toBeLessThan(0.3)
+  await page.getByRole('button', { name: OWNER.email }).click()
+  await page.getByRole('menuitemradio', { name: 'Light' }).click()
+  expect(await lightness()).toBeGreaterThan(0.9)
+  await page.reload()
+  await settle(page)
+  expect(await lightness()).toBeGreaterThan(0.9)
+})
+
+test('a deleted workspace shows how to restore it, and restoring brings everything back', async ({ page, owner }) => {
+  const second = await send(owner, 'POST', '/api/organizations', { name: 'Second' })
+  await page.goto('/settings/workspace')
+  await expect(page.getByRole('button', { name: 'Workspace: Second' })).toBeVisible()
+  await page.getByRole('button', { name: 'Delete workspace' }).click()
+  const dialog = page.getByRole('dialog')
+  await expect(dialog.getByRole('button', { name: 'Delete workspace' })).toBeDisabled()
+  await dialog.getByLabel('Type DELETE to go on').fill('DELETE')
+  await dialog.getByRole('button', { name: 'Delete workspace' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Second is deleted' })).toBeVisible()
+  await page.getByRole('button', { name: 'Restore the workspace' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Workspace' })).toBeVisible()
+
+  await page.getByRole('button', { name: 'Workspace: Second' }).click()
+  await page.getByRole('menuitemradio', { name: OWNER.organization }).click()
+  await expect(page.getByRole('button', { name: `Workspace: ${OWNER.organization}` })).toBeVisible()
+
+  // From another workspace it is restored by choosing it.
+  await send(owner, 'DELETE', `/api/organizations/${second.id}`)
+  await page.reload()
+  const choose = async (from: string, to: string) => {
+    await page.getByRole('button', { name: `Workspace: ${from}` }).click()
+    await page.getByRole('menuitemradio', { name: to }).click()
+  }
+  await choose(OWNER.organization, 'Second (deleted)')
+  await page
+    .getByRole('dialog', { name: 'Restore Second?' })
+    .getByRole('button', { name: 'Restore and switch' })
+    .click()
+  await expect(page.getByRole('button', { name: 'Workspace: Second' })).toBeVisible()
+  await choose('Second', OWNER.organization)
+  await expect(page.getByRole('button', { name: `Workspace: ${OWNER.organization}` })).toBeVisible()
+  const mine = await send(owner, 'GET', '/api/organizations')
+  expect(mine['data']).toContainEqual(expect.objectContaining({ id: second.id, active: false, deleted_at: null }))
+})
+
+test('an invited person signs up by the link and sees what a member may not do', async ({
+  page,
+  owner,
+  browser,
+  sluice,
+}) => {
+  await page.goto('/settings/team')
+  await page.getByRole('button', { name: 'Invite' }).click()
+  await page.getByRole('dialog').getByLabel('E-mail').fill('jon@example.com')
+  await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
+  const link = await page.getByRole('dialog').getByLabel('Link').inputValue()
+
+  const context = await browser.newContext({ baseURL: sluice.address, storageState: { cookies: [], origins: [] } })
+  const theirs = await context.newPage()
+  await theirs.goto(link)
+  await expect(theirs.getByRole('heading', { level: 1, name: `Join ${OWNER.organization}` })).toBeVisible()
+  await theirs.getByLabel('Your name').fill('Jon')
+  await theirs.getByLabel('Password').fill('another long password')
+  await theirs.getByRole('button', { name: 'Create account and join' }).click()
+  await expect(theirs.getByRole('button', { name: `Workspace: ${OWNER.organization}` })).toBeVisible()
+
+  await theirs.getByRole('link', { name: 'Workspace' }).click()
+  await expect(theirs.getByRole('button', { name: 'Delete workspace' })).toHaveAccessibleDescription(
+    'Only owners of the workspace can do this; you are a member.',
+  )
+  await context.close()
+  const members = await send(owner, 'GET', '/api/members')
+  expect(members['data']).toContainEqual(expect.objectContaining({ email: 'jon@example.com', role: 'member' }))
+})

@@ -1,0 +1,91 @@
+import { expect, test } from './dashboard.ts'
+
+const BROWSER =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1'
+
+test('an offer and a campaign are made, a click comes through, a conversion is recorded and a rule answers it', async ({
+  page,
+  sluice,
+}) => {
+  await page.goto('/offers')
+  await page.getByRole('button', { name: 'New offer' }).first().click()
+  const offer = page.getByRole('dialog', { name: 'New offer' })
+  await offer.getByLabel('Name').fill('Sportsbook')
+  await offer.getByLabel('Payout, $').fill('0x10')
+  await offer.getByLabel('Address').fill('https://example.com/?subid={click_id}')
+  await offer.getByRole('button', { name: 'Add offer' }).click()
+  await expect(offer.getByLabel('Payout, $')).toHaveAccessibleDescription(/must be a number or a decimal string/)
+  await offer.getByLabel('Payout, $').fill('12.5')
+  await offer.getByRole('button', { name: 'Add offer' }).click()
+  await expect(page.getByRole('row', { name: /Sportsbook/ })).toContainText('12.50')
+
+  await page.getByRole('link', { name: 'Campaigns' }).click()
+  await page.getByRole('link', { name: 'New campaign' }).first().click()
+  await page.getByLabel('Name', { exact: true }).fill('Spark FR')
+  await page.getByLabel('Key').fill('spark-fr')
+  await page.getByLabel('Redirect to').fill('example.com')
+  await page.getByRole('button', { name: 'Create campaign' }).click()
+  await expect(page.getByLabel('Redirect to')).toHaveAccessibleDescription(/must begin with http/)
+  await page.getByLabel('Redirect to').fill('https://example.com/?subid={click_id}')
+  await page.getByLabel('Offer').selectOption({ label: 'Sportsbook ($12.5)' })
+  await page.getByRole('button', { name: 'Create campaign' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Spark FR' })).toBeVisible()
+  await page.getByLabel('Parameters for').selectOption('meta')
+  await expect(page.getByText(`${sluice.address}/c/spark-fr?sub1={{ad.name}}`)).toBeVisible()
+
+  await page.getByRole('link', { name: 'Postbacks' }).click()
+  await page.getByRole('button', { name: 'New rule' }).first().click()
+  const rule = page.getByRole('dialog', { name: 'New postback rule' })
+  await rule.getByLabel('Address').fill('https://example.com/pb?id=')
+  await rule.getByRole('button', { name: '{ref_id}' }).click()
+  await expect(rule.getByLabel('Address')).toHaveValue('https://example.com/pb?id={ref_id}')
+  await rule.getByRole('button', { name: 'Add rule' }).click()
+  await expect(page.getByRole('row', { name: /^Lead/ })).toContainText('{ref_id}')
+
+  const click = await fetch(`${sluice.address}/c/spark-fr?ref_id=r-1`, {
+    redirect: 'manual',
+    headers: { 'user-agent': BROWSER },
+  })
+  const id = /subid=(\w+)/.exec(click.headers.get('location') ?? '')?.[1] ?? ''
+  await page.getByRole('link', { name: 'Clicks' }).click()
+  await expect(page.getByRole('row', { name: new RegExp(id) })).toContainText('Spark FR')
+
+  await page.getByRole('link', { name: 'Conversions' }).click()
+  await page.getByRole('button', { name: 'Record' }).click()
+  const record = page.getByRole('dialog', { name: 'Record a conversion' })
+  await record.getByLabel('Click id').fill('{click_id}')
+  await record.getByRole('button', { name: 'Record conversion' }).click()
+  await expect(record.getByRole('alert')).toContainText('Click not found')
+  await record.getByLabel('Click id').fill(id)
+  await record.getByRole('button', { name: 'Record conversion' }).click()
+  await expect(page.getByRole('row', { name: new RegExp(id) })).toContainText('12.50')
+
+  await page.getByRole('link', { name: 'Deliveries' }).click()
+  await expect(page.getByRole('row', { name: /Spark FR/ })).toContainText('Lead')
+})
+
+test('spend is recorded and deleted, and the balance is topped up', async ({ page, owner }) => {
+  await owner.post('/api/campaigns', {
+    data: { name: 'Spent', destination: { type: 'redirect', url: 'https://example.com/' } },
+  })
+  await page.goto('/ad-spend')
+  await page.getByRole('button', { name: 'Record spend' }).first().click()
+  const dialog = page.getByRole('dialog', { name: 'Record spend' })
+  await dialog.getByLabel('Campaign').selectOption({ label: 'Spent' })
+  await dialog.getByLabel('Amount, $').fill('34.5')
+  await dialog.getByRole('button', { name: 'Save spend' }).click()
+  const row = page.getByRole('row', { name: /Spent/ })
+  await expect(row).toContainText('34.50')
+  await row.getByRole('button').click()
+  await dialog.getByLabel('Amount, $').fill('')
+  await dialog.getByRole('button', { name: 'Save spend' }).click()
+  await expect(row).toHaveCount(0)
+
+  await page.goto('/billing')
+  await page.getByRole('button', { name: 'Top up' }).click()
+  const topUp = page.getByRole('dialog', { name: 'Top up' })
+  await topUp.getByLabel('Amount, $').fill('25')
+  await topUp.getByLabel('Note').fill('First month')
+  await topUp.getByRole('button', { name: 'Top up' }).click()
+  await expect(page.getByRole('row', { name: /First month/ })).toContainText('$25.00')
+})
