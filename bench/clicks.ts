@@ -1,0 +1,65 @@
+// The redirect: durable clicks against the same Fastify that answers a bare 302, and their latency at half of that load.
+import type pg from 'pg'
+import type { Child, startLoad } from './children.ts'
+import type { Measured } from './load.ts'
+import type { Plan } from './plan.ts'
+import { type Finding, finding, median } from './rows.ts'
+import type { Organization } from './organizations.ts'
+
+const CONNECTIONS = 32
+
+type Loaded = { load: Awaited<ReturnType<typeof startLoad>>; bare: Child; pool: pg.Pool }
+
+export async function measureClicks(
+  { load, bare, pool }: Loaded,
+  server: Child,
+  { org_id, campaignKeys }: Organization,
+  { rounds, seconds, warmSeconds }: Plan,
+): Promise<Finding[]> {
+  const recipe = { kind: 'redirects', campaignKeys } as const
+  const redirects = async (port: number, seconds: number, rate?: number): Promise<Measured> => {
+    const measured = await load.ask({
+      port,
+      connections: CONNECTIONS,
+      seconds,
+      recipe,
+      ...(rate === undefined ? {} : { rate }),
+    })
+    if (measured.statuses[302] !== measured.answered)
+      throw new Error(`not every click was redirected: ${JSON.stringify(measured.statuses)}`)
+    return measured
+  }
+  const before = await countClicks(pool, org_id)
+  const clicks = [await redirects(server.port, warmSeconds)]
+  await redirects(bare.port, warmSeconds)
+  const yardstick: number[] = []
+  for (let round = 0; round < rounds; round += 1) {
+    yardstick.push((await redirects(bare.port, seconds)).per_second)
+    clicks.push(await redirects(server.port, seconds))
+  }
+  const measured = clicks.slice(1)
+  const rate = median(measured.map(({ per_second }) => per_second))
+  const half = await redirects(server.port, seconds * 2, rate / 2)
+  const answered = [...clicks, half].reduce((sum, { answered }) => sum + answered, 0)
+  const stored = (await countClicks(pool, org_id)) - before
+  if (stored !== answered) throw new Error(`${answered} clicks were redirected, ${stored} are stored`)
+  return [
+    finding('click_redirect_ratio', median(measured.map(({ per_second }, at) => per_second / (yardstick[at] ?? NaN))), [
+      `${perSecond(rate)} durable redirects beside ${perSecond(median(yardstick))} bare 302 of the same Fastify, ${CONNECTIONS} connections`,
+      `p50 ${ms(median(measured.map(({ p50 }) => p50)))}, p99 ${ms(median(measured.map(({ p99 }) => p99)))} at full load; all ${answered} clicks are in the database`,
+    ]),
+    finding('click_p99_ms', half.p99, [
+      `at ${perSecond(rate / 2)}, evenly due; p50 ${ms(half.p50)}, p95 ${ms(half.p95)}`,
+    ]),
+  ]
+}
+
+async function countClicks(pool: pg.Pool, org_id: number): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>('select count(*)::int as count from clicks where org_id = $1', [
+    org_id,
+  ])
+  return rows[0]?.count ?? 0
+}
+
+export const perSecond = (value: number): string => `${Math.round(value).toLocaleString('en-US')}/s`
+export const ms = (value: number): string => `${value.toFixed(value < 10 ? 2 : 1)} ms`

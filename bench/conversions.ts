@@ -1,0 +1,115 @@
+// The conversion through the door: a key that is read from the database, a new event, a charge and one rule, against plain inserts.
+import type pg from 'pg'
+import type { Child, startLoad, startPlain } from './children.ts'
+import { perSecond, ms } from './clicks.ts'
+import type { Measured } from './load.ts'
+import type { Plan } from './plan.ts'
+import type { Conversion } from './requests.ts'
+import { type Finding, finding, median } from './rows.ts'
+
+const CONNECTIONS = 64
+const PLAIN_CONNECTIONS = 16
+
+type Tools = {
+  load: Awaited<ReturnType<typeof startLoad>>
+  plain: Awaited<ReturnType<typeof startPlain>>
+  connection: pg.ClientConfig
+  pool: pg.Pool
+}
+/** Fresh clicks, each good for one conversion that charges. */
+export type Fresh = { many: Conversion[]; few: Conversion[] }
+
+const NONCE = 'bench'
+
+type Rounds = { found: Record<keyof Fresh | 'replayed', Measured[]>; yardstick: number[] }
+
+/**
+ * Measures the server as it is started, which delivers and folds besides, and then one that only takes in (`ROLE=serve`, another
+ * process delivers): the first is the row, the second tells how much of the machine the deliveries take.
+ */
+export async function measureConversions(
+  tools: Tools,
+  { server, serveOnly }: { server: Child; serveOnly: () => Promise<Child> },
+  fresh: Fresh,
+  plan: Plan,
+): Promise<Finding[]> {
+  const portion = (part: number) => ({
+    many: fresh.many.splice(0, Math.floor(fresh.many.length * part)),
+    few: fresh.few.splice(0, Math.floor(fresh.few.length * part)),
+  })
+  const whole = await runRounds(tools, server, portion(0.7), plan)
+  await server.stop()
+  const intake = await serveOnly()
+  try {
+    const alone = await runRounds(tools, intake, portion(1), { ...plan, rounds: Math.ceil(plan.rounds / 3) })
+    return judge(whole, alone, plan)
+  } finally {
+    await intake.stop()
+  }
+}
+
+async function runRounds(
+  { load, plain, connection, pool }: Tools,
+  server: Child,
+  fresh: Fresh,
+  { rounds, seconds, warmSeconds }: Plan,
+): Promise<Rounds> {
+  const post = async (list: Conversion[], seconds: number): Promise<Measured> => {
+    const recipe = { kind: 'conversions', list, nonce: NONCE } as const
+    const measured = await load.ask({ port: server.port, connections: CONNECTIONS, seconds, recipe })
+    if (measured.statuses[201] !== measured.answered)
+      throw new Error(`not every conversion was recorded: ${JSON.stringify(measured.statuses)} ${measured.sample}`)
+    return measured
+  }
+  const take = (kind: keyof Fresh, part: number) => fresh[kind].splice(0, Math.floor(fresh[kind].length * part))
+  const found: Rounds['found'] = { many: [], few: [], replayed: [] }
+  const yardstick: number[] = []
+  let recorded = 0
+  const first = await countEvents(pool)
+  for (const kind of ['many', 'few'] as const) recorded += (await post(take(kind, 0.1), warmSeconds)).answered
+  for (let round = 0; round < rounds; round += 1) {
+    // Stopped, so that what the server still delivers and folds does not slow its own yardstick down.
+    server.signal('SIGSTOP')
+    yardstick.push((await plain.ask({ connection, connections: PLAIN_CONNECTIONS, seconds })).per_second)
+    server.signal('SIGCONT')
+    for (const kind of ['many', 'few'] as const) {
+      const list = take(kind, 1 / (rounds - round))
+      const measured = await post(list, seconds)
+      found[kind].push(measured)
+      recorded += measured.answered
+      if (kind === 'many') found.replayed.push(await post(list.slice(0, measured.answered), seconds))
+    }
+  }
+  const stored = (await countEvents(pool)) - first
+  if (stored !== recorded) throw new Error(`${recorded} new conversions were answered, ${stored} are stored`)
+  return { found, yardstick }
+}
+
+const rateOf = (measured: readonly Measured[]): number => median(measured.map(({ per_second }) => per_second))
+
+const ratioOf = ({ found, yardstick }: Rounds, kind: keyof Fresh): number =>
+  median(found[kind].map(({ per_second }, at) => per_second / (yardstick[at] ?? Number.NaN)))
+
+function judge(whole: Rounds, alone: Rounds, { many, few }: Plan): Finding[] {
+  const { found, yardstick } = whole
+  const line = (measured: readonly Measured[]) =>
+    `${perSecond(rateOf(measured))}, p50 ${ms(median(measured.map(({ p50 }) => p50)))}, p99 ${ms(median(measured.map(({ p99 }) => p99)))}`
+  const ratio = { many: ratioOf(whole, 'many'), few: ratioOf(whole, 'few') }
+  const replay = median(
+    found.replayed.map(({ per_second }, at) => per_second / (found.many[at]?.per_second ?? Number.NaN)),
+  )
+  return [
+    finding('conversion_ratio', Math.min(ratio.many, ratio.few), [
+      `the worse of two, beside ${perSecond(median(yardstick))} plain inserts of 24 columns, each its own commit, ${PLAIN_CONNECTIONS} connections`,
+      `${ratio.many.toFixed(3)} x for ${many} organizations: ${line(found.many)}, ${CONNECTIONS} connections`,
+      `${ratio.few.toFixed(3)} x for ${few}: ${line(found.few)}`,
+      `while another process delivers: ${ratioOf(alone, 'many').toFixed(3)} x, ${perSecond(rateOf(alone.found.many))}, and ${ratioOf(alone, 'few').toFixed(3)} x, ${perSecond(rateOf(alone.found.few))}`,
+    ]),
+    finding('replay_ratio', replay, [`replayed ${line(found.replayed)}, beside the new ones of the ${many}`]),
+  ]
+}
+
+async function countEvents(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>('select count(*)::int as count from events')
+  return rows[0]?.count ?? 0
+}

@@ -1,0 +1,75 @@
+// What the bench stands on: a data folder of its own with the embedded PostgreSQL as `npm start` runs it, and a server on top of it.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { pino } from 'pino'
+import { type Config, readConfig } from '../src/config.ts'
+import { connect, type Database } from '../src/db/connect.ts'
+import { migrateNodes, openNodes } from '../src/db/nodes.ts'
+import { openSecrets, type Secrets } from '../src/db/secrets.ts'
+import { type Child, startServer } from './children.ts'
+
+export type BenchGround = {
+  dataDir: string
+  connection: pg.ClientConfig
+  config: Config
+  database: Database
+  secrets: Secrets
+  /** Starts the server; `ALLOW_PRIVATE_TARGETS` lets its postbacks reach the bench, quotas are out of reach. */
+  serve(role?: 'all' | 'serve'): Promise<Child>
+  /** Stops PostgreSQL and leaves the folder, for a start on it. */
+  rest(): Promise<void>
+  /** Ends everything and removes the folder. */
+  close(): Promise<void>
+}
+
+const log = pino({ level: 'warn', base: {} }, pino.destination(2))
+
+/** What `npm start` gives Node: how soon it collects what is no longer needed, which decides the memory of a busy server. */
+export function startFlags(): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as {
+    scripts: { start: string }
+  }
+  return scripts.start.split(' ').filter(word => word.startsWith('--'))
+}
+
+/** Opens a new data folder. With `profileDir` each server writes a CPU profile there when it ends. */
+export async function openGround(profileDir?: string): Promise<BenchGround> {
+  const dataDir = mkdtempSync(join(tmpdir(), `sluice-bench-${process.pid}-`))
+  const config = readConfig({ DATA_DIR: dataDir })
+  const nodes = await openNodes(config, log)
+  const connection = nodes.addresses[0] as pg.ClientConfig
+  await migrateNodes(nodes)
+  const database = connect(nodes.addresses, { log, name: 'bench' })
+  const secrets = await openSecrets(config, database.kysely)
+  let isResting = false
+  const rest = async () => {
+    if (isResting) return
+    isResting = true
+    await database.close()
+    await nodes.close()
+  }
+  const env = {
+    DATA_DIR: dataDir,
+    DATABASE_URL: `postgres://sluice@localhost/postgres?host=${encodeURIComponent(connection.host ?? '')}`,
+    PORT: '0',
+    LOG_LEVEL: 'warn',
+    TRUST_PROXY: '127.0.0.1',
+    ALLOW_PRIVATE_TARGETS: 'true',
+  }
+  const execArgv = [...startFlags(), ...(profileDir === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profileDir])]
+  return {
+    dataDir,
+    connection,
+    config,
+    database,
+    secrets,
+    serve: (role = 'all') => startServer('server.ts', { env: { ...env, ROLE: role }, execArgv }),
+    rest,
+    async close() {
+      await rest()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,183 @@
+// The load: a process of its own that sends requests over connections that are kept, one in flight on each. It is no finished tool,
+// because those at hand either send one fixed request or, asked for a rate, send a second's worth at once and then wait: no latency
+// can be measured so. On the yardstick it is as fast as wrk.
+import { connect, type Socket } from 'node:net'
+import { requestsOf, type Recipe } from './requests.ts'
+
+/**
+ * For `seconds` over `connections`. Without `rate` each connection sends as soon as it was answered. With it (requests a second)
+ * they are due evenly, and time is counted from when a request was due: a server that falls behind is not spared.
+ */
+export type Job = { port: number; connections: number; seconds: number; rate?: number; recipe: Recipe }
+
+/** Times are in milliseconds. `exhausted`: the recipe ended before the time did. `sample` is the first answer, to be looked at. */
+export type Measured = {
+  answered: number
+  per_second: number
+  statuses: Record<number, number>
+  p50: number
+  p95: number
+  p99: number
+  exhausted: boolean
+  sample: string
+}
+
+const HEAD_END = '\r\n\r\n'
+const EMPTY = Buffer.from('\r\ncontent-length: 0\r\n')
+const LINE_END = 10
+/** How long the last answers are waited for. */
+const PATIENCE_MS = 15_000
+
+class Connection {
+  readonly socket: Socket
+  readonly #answered: (connection: Connection, answer: Buffer) => void
+  #pending: Buffer | undefined
+  /** When the request under way was due. */
+  since = 0
+
+  constructor(port: number, answered: (connection: Connection, answer: Buffer) => void) {
+    this.#answered = answered
+    this.socket = connect(port, '127.0.0.1')
+    this.socket.setNoDelay(true)
+    this.socket.on('data', (bytes: Buffer) => this.#read(bytes))
+  }
+
+  send(request: Buffer, since: number): void {
+    this.since = since
+    this.socket.write(request)
+  }
+
+  #read(bytes: Buffer): void {
+    const answer = this.#pending === undefined ? bytes : Buffer.concat([this.#pending, bytes])
+    this.#pending = isWhole(answer) ? undefined : answer
+    if (this.#pending === undefined) this.#answered(this, answer)
+  }
+}
+
+/** Whether the answer has come to its end. */
+function isWhole(answer: Buffer): boolean {
+  // A redirect's answer is its head: to take it apart would cost the load as much as it costs the server to make it.
+  if (answer[answer.length - 1] === LINE_END && answer.includes(EMPTY)) return true
+  const end = answer.indexOf(HEAD_END)
+  if (end < 0) return false
+  const head = answer.toString('latin1', 0, end)
+  const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
+  if (length === undefined) throw new Error(`an answer without a length: ${head}`)
+  return answer.length >= end + HEAD_END.length + Number(length)
+}
+
+/** One job under way. */
+class Load {
+  readonly #job: Job
+  readonly #next: () => Buffer | undefined
+  readonly #over = Promise.withResolvers<void>()
+  readonly #latencies: number[] = []
+  readonly #statuses: Record<number, number> = {}
+  /** With a rate: connections without a request, requests without a connection. */
+  readonly #free: Connection[] = []
+  readonly #due: number[] = []
+  #sample = ''
+  #isOpen = true
+  #exhausted = false
+  #underWay = 0
+  #scheduled = 0
+  #started = 0
+
+  constructor(job: Job) {
+    this.#job = job
+    this.#next = requestsOf(job.recipe)
+  }
+
+  /** Rejects when a connection breaks or answers are missing: then nothing was measured. */
+  async run(): Promise<Measured> {
+    const connections = await Promise.all(Array.from({ length: this.#job.connections }, () => this.#dial()))
+    this.#started = performance.now()
+    if (this.#job.rate === undefined) for (const connection of connections) this.#send(connection, this.#started)
+    else this.#free.push(...connections)
+    const ticking = setInterval(() => this.#tick(), 1)
+    try {
+      await this.#over.promise
+    } finally {
+      clearInterval(ticking)
+      for (const { socket } of connections) socket.removeAllListeners('close').destroy()
+    }
+    return this.#summed((performance.now() - this.#started) / 1000)
+  }
+
+  async #dial(): Promise<Connection> {
+    const connection = new Connection(this.#job.port, this.#answered)
+    const { socket } = connection
+    await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+    socket.on('error', this.#over.reject)
+    socket.on('close', () => this.#over.reject(new Error('the server closed a connection')))
+    return connection
+  }
+
+  #send(connection: Connection, since: number): void {
+    const request = this.#next()
+    if (request === undefined) {
+      this.#exhausted = true
+      this.#end()
+    } else {
+      this.#underWay += 1
+      connection.send(request, since)
+    }
+  }
+
+  #end(): void {
+    this.#isOpen = false
+    if (this.#underWay === 0) this.#over.resolve()
+  }
+
+  readonly #answered = (connection: Connection, answer: Buffer): void => {
+    const now = performance.now()
+    this.#underWay -= 1
+    this.#latencies.push(now - connection.since)
+    // Three digits behind "HTTP/1.1 ".
+    const status = (answer[9] ?? 0) * 100 + (answer[10] ?? 0) * 10 + (answer[11] ?? 0) - 48 * 111
+    this.#statuses[status] = (this.#statuses[status] ?? 0) + 1
+    if (this.#sample === '') this.#sample = answer.toString()
+    if (!this.#isOpen) this.#end()
+    else if (this.#job.rate === undefined) this.#send(connection, now)
+    else if (this.#due.length > 0) this.#send(connection, this.#due.shift() ?? now)
+    else this.#free.push(connection)
+  }
+
+  #tick(): void {
+    const { rate, seconds } = this.#job
+    const passed = performance.now() - this.#started
+    if (rate !== undefined && this.#isOpen)
+      for (; this.#scheduled < (passed * rate) / 1000; this.#scheduled += 1) {
+        const at = this.#started + (this.#scheduled * 1000) / rate
+        const connection = this.#free.pop()
+        if (connection === undefined) this.#due.push(at)
+        else this.#send(connection, at)
+      }
+    if (passed > seconds * 1000) this.#end()
+    if (passed > seconds * 1000 + PATIENCE_MS) this.#over.reject(new Error('answers are missing'))
+  }
+
+  #summed(seconds: number): Measured {
+    const sorted = Float64Array.from(this.#latencies).sort()
+    const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
+    return {
+      answered: sorted.length,
+      per_second: sorted.length / seconds,
+      statuses: this.#statuses,
+      p50: at(0.5),
+      p95: at(0.95),
+      p99: at(0.99),
+      exhausted: this.#exhausted,
+      sample: this.#sample,
+    }
+  }
+}
+
+process.on('message', (job: Job) => {
+  new Load(job).run().then(
+    measured => process.send?.({ measured }),
+    (error: unknown) => process.send?.({ failed: error instanceof Error ? error.message : String(error) }),
+  )
+})
+process.on('disconnect', () => process.exit())
+console.log('open at its parent')

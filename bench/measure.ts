@@ -1,0 +1,109 @@
+// The whole bench: lays in the stock, measures part after part, and leaves nothing behind.
+import { type Child, startLoad, startPlain, startServer } from './children.ts'
+import { measureClicks } from './clicks.ts'
+import { type Fresh, measureConversions } from './conversions.ts'
+import { type BenchGround, openGround } from './ground.ts'
+import { measureMemory } from './memory.ts'
+import { remarkOnNeighbours } from './neighbours.ts'
+import type { Part, Plan } from './plan.ts'
+import { measureFeed, measureReport } from './readings.ts'
+import { checkReports } from './recounting.ts'
+import type { Finding } from './rows.ts'
+import { measureStarts } from './starts.ts'
+import { CAMPAIGNS, createOrganization, createOwner, OFFERS, type Organization } from './organizations.ts'
+import { DAYS, fillClicks, mintClicks, settleStock } from './stock.ts'
+
+type Stock = { large: Organization; small: Organization; fresh: Fresh; now: number }
+type Tell = (line: string) => void
+
+/**
+ * Measures what the plan names; `tell` hears how far it has come. Everything happens in a data folder of its own, which is removed.
+ * @throws when something could not be measured; a budget that is missed is a result.
+ */
+export async function runBench(plan: Plan, tell: Tell): Promise<Finding[]> {
+  await using open = new AsyncDisposableStack()
+  const ground = await openGround(plan.profileDir)
+  open.defer(() => ground.close())
+  const findings = await measureServed(ground, plan, tell)
+  if (!plan.parts.has('start')) return findings
+  await ground.rest()
+  tell(`measuring start${await remarkOnNeighbours()}`)
+  return [...findings, ...(await measureStarts(ground.dataDir, plan))]
+}
+
+/** What is written in one part, or left undelivered, is not to weigh on the next: only those that read share a server. */
+const GROUPS = [['report', 'feed'], ['click'], ['conversion'], ['memory']] as const
+
+/** Everything that a running server is measured by. */
+async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promise<Finding[]> {
+  await using open = new AsyncDisposableStack()
+  const bare = await startServer('bare.ts')
+  open.defer(() => bare.stop())
+  const load = await startLoad()
+  open.defer(() => load.stop())
+  const plain = await startPlain()
+  open.defer(() => plain.stop())
+  const stock = await layIn(ground, bare, plan, tell)
+  const pool = ground.database.worker
+  const measures: Record<Exclude<Part, 'start'>, (server: Child) => Promise<Finding[]>> = {
+    report: async server => {
+      const findings = await measureReport(server, stock, plan)
+      await checkReports(ground, server, stock.large, stock.now)
+      return findings
+    },
+    feed: server => measureFeed(server, stock, plan),
+    click: server => measureClicks({ load, bare, pool }, server, stock.large, plan),
+    conversion: server => {
+      const tools = { load, plain, connection: ground.connection, pool }
+      return measureConversions(tools, { server, serveOnly: () => ground.serve('serve') }, stock.fresh, plan)
+    },
+    memory: server => measureMemory(load, server, stock.large, plan),
+  }
+  const findings: Finding[] = []
+  for (const group of GROUPS) {
+    const parts = group.filter(part => plan.parts.has(part))
+    if (parts.length === 0) continue
+    const remark = await remarkOnNeighbours()
+    const server = await ground.serve()
+    try {
+      for (const part of parts) {
+        tell(`measuring ${part}${remark}`)
+        findings.push(...(await measures[part](server)))
+      }
+    } finally {
+      await server.stop()
+    }
+  }
+  return findings
+}
+
+/** The stock, as far as the parts need it. */
+async function layIn(ground: BenchGround, bare: Child, { parts, ...plan }: Plan, tell: Tell): Promise<Stock> {
+  const started = performance.now()
+  const owner = await createOwner(ground)
+  const postback = `http://127.0.0.1:${bare.port}/postback`
+  const wide = { campaigns: CAMPAIGNS, offers: OFFERS, postback }
+  const large = await createOrganization(ground, owner, wide)
+  const small = await createOrganization(ground, owner, wide)
+  const now = Date.now()
+  if (parts.has('report') || parts.has('feed') || parts.has('start')) {
+    tell(`laying in ${plan.clicks.toLocaleString('en-US')} clicks of ${DAYS} days, and a tenth of them`)
+    await fillClicks(ground, large, Math.round(plan.clicks / DAYS), now)
+    await fillClicks(ground, small, Math.round(plan.clicks / DAYS / 10), now)
+  }
+  const fresh: Fresh = { many: [], few: [] }
+  if (parts.has('conversion')) {
+    for (const kind of ['many', 'few'] as const) {
+      const count = plan[kind]
+      const organizations: Organization[] = []
+      while (organizations.length < count) organizations.push(await createOrganization(ground, owner, { postback }))
+      fresh[kind] = await mintClicks(ground, organizations, plan.conversions, now)
+    }
+  }
+  tell(`folding the counters, after ${seconds(started)}`)
+  await settleStock(ground)
+  tell(`the stock is laid in, after ${seconds(started)}`)
+  return { large, small, fresh, now }
+}
+
+const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`

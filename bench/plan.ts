@@ -1,0 +1,66 @@
+// How much is measured, and with what.
+
+export const PARTS = ['click', 'conversion', 'report', 'feed', 'memory', 'start'] as const
+export type Part = (typeof PARTS)[number]
+
+/** `seconds` is the length of one round of load; rounds of the measured and of its yardstick take turns. */
+export type Plan = {
+  parts: ReadonlySet<Part>
+  /** Clicks of the large organization; the small one has a tenth. */
+  clicks: number
+  rounds: number
+  seconds: number
+  warmSeconds: number
+  /** Organizations that conversions come for: many, and few. */
+  many: number
+  few: number
+  /** Fresh clicks for each of the two: the most conversions that can be measured. */
+  conversions: number
+  /** How many clicks before the end of the feed the deep page lies. */
+  deepAfter: number
+  /** Requests of one kind in a round of readings. */
+  readings: number
+  memorySeconds: number
+  memoryRate: number
+  starts: number
+  profileDir?: string
+}
+
+const DEFAULT: Omit<Plan, 'parts'> = {
+  clicks: 1_000_000,
+  rounds: 5,
+  seconds: 4,
+  warmSeconds: 3,
+  many: 200,
+  few: 3,
+  conversions: 200_000,
+  deepAfter: 900_000,
+  readings: 20,
+  memorySeconds: 60,
+  memoryRate: 1000,
+  starts: 3,
+}
+
+const LARGE = { ...DEFAULT, clicks: 10_000_000, deepAfter: 1_000_000, memorySeconds: 300 }
+
+/** The plan for a million clicks and five minutes, or for ten million. */
+export function planFor({ large = false, only }: { large?: boolean; only?: readonly Part[] }): Plan {
+  return { ...(large ? LARGE : DEFAULT), parts: new Set(only ?? PARTS) }
+}
+
+/** For tests: everything is measured once, and nothing well. */
+export const TINY: Plan = {
+  parts: new Set(PARTS),
+  clicks: 2000,
+  rounds: 1,
+  seconds: 0.2,
+  warmSeconds: 0.05,
+  many: 4,
+  few: 1,
+  conversions: 3000,
+  deepAfter: 1000,
+  readings: 2,
+  memorySeconds: 1,
+  memoryRate: 100,
+  starts: 1,
+}

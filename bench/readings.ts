@@ -1,0 +1,132 @@
+// Report and feed through HTTP with a key: two organizations, one with ten times the clicks of the other, asked in turn.
+import { Client } from 'undici'
+import { DIMENSIONS } from '../src/reports/api.ts'
+import type { Child } from './children.ts'
+import { ms } from './clicks.ts'
+import type { Plan } from './plan.ts'
+import { type Finding, finding, median, percentile } from './rows.ts'
+import type { Organization } from './organizations.ts'
+import { DAY_MS, DAYS } from './stock.ts'
+
+const PAGE = 100
+const LARGEST_PAGE = 1000
+
+/** One connection, asked one thing at a time; times are those of the whole answer. */
+export class Asking {
+  readonly #client: Client
+
+  constructor({ port }: Child) {
+    this.#client = new Client(`http://127.0.0.1:${port}`)
+  }
+
+  async ask(key: string, path: string): Promise<{ took: number; body: unknown }> {
+    const started = performance.now()
+    const answer = await this.#client.request({ method: 'GET', path, headers: { 'x-api-key': key } })
+    const text = await answer.body.text()
+    const took = performance.now() - started
+    if (answer.statusCode !== 200) throw new Error(`${path} answered ${answer.statusCode}: ${text.slice(0, 300)}`)
+    return { took, body: JSON.parse(text) }
+  }
+
+  close = (): Promise<void> => this.#client.close()
+}
+
+type Stocked = { large: Organization; small: Organization; now: number }
+
+/** 92 whole days, today the last of them. */
+export const windowOf = (now: number): string => {
+  const midnight = now - (now % DAY_MS)
+  const from = new Date(midnight - (DAYS - 1) * DAY_MS).toISOString()
+  return `date_from=${from}&date_to=${new Date(midnight + DAY_MS - 1).toISOString()}`
+}
+
+/** The report of 92 days by every dimension, and how it grows with the clicks. */
+export async function measureReport(server: Child, { large, small, now }: Stocked, { rounds, readings }: Plan) {
+  const asking = new Asking(server)
+  const took = { large: timesByDimension(), small: timesByDimension(), ragged: timesByDimension() }
+  const ragged = `date_from=${new Date(now - (DAYS - 0.5) * DAY_MS).toISOString()}&date_to=${new Date(now - DAY_MS / 2).toISOString()}`
+  const paths = { large: windowOf(now), small: windowOf(now), ragged }
+  const keys = { large: large.key, small: small.key, ragged: large.key }
+  try {
+    for (let round = 0; round <= rounds; round += 1)
+      for (const dimension of DIMENSIONS)
+        for (let reading = 0; reading < readings; reading += 1)
+          for (const kind of ['large', 'small', 'ragged'] as const) {
+            const path = `/api/v1/report?dimension=${dimension}&${paths[kind]}`
+            const answer = await asking.ask(keys[kind], path)
+            // The first round warms up.
+            if (round > 0) took[kind][dimension].push(answer.took)
+          }
+  } finally {
+    await asking.close()
+  }
+  return judgeReport(took)
+}
+
+type Times = Record<(typeof DIMENSIONS)[number], number[]>
+const timesByDimension = (): Times => ({ campaign: [], geo: [], sub1: [], offer: [], day: [] })
+
+function judgeReport(took: Record<'large' | 'small' | 'ragged', Times>): Finding[] {
+  const p95s = (kind: keyof typeof took) => DIMENSIONS.map(dimension => percentile(took[kind][dimension], 0.95))
+  const [large, small, ragged] = [p95s('large'), p95s('small'), p95s('ragged')]
+  const worst = large.indexOf(Math.max(...large))
+  const each = (values: number[]) =>
+    DIMENSIONS.map((dimension, at) => `${dimension} ${ms(values[at] ?? Number.NaN)}`).join(', ')
+  return [
+    finding('report_p95_ms', large[worst] ?? Number.NaN, [
+      `the slowest dimension of 92 whole days; p95: ${each(large)}`,
+      `the same with both ends in the middle of a day: ${each(ragged)}`,
+    ]),
+    finding('report_growth', (large[worst] ?? Number.NaN) / (small[worst] ?? Number.NaN), [
+      `${DIMENSIONS[worst]} beside the same with a tenth of the clicks: ${each(small)}`,
+    ]),
+  ]
+}
+
+/** A page of the feed: the first, and one so deep that paging there takes thousands of pages. */
+export async function measureFeed(server: Child, { large, now }: Stocked, { rounds, readings, deepAfter }: Plan) {
+  const asking = new Asking(server)
+  const path = `/api/v1/clicks?${windowOf(now)}&tracked=all&limit=`
+  const took = { first: [] as number[], deep: [] as number[] }
+  const ratios: number[] = []
+  try {
+    const cursor = await pageTo(asking, large.key, path, deepAfter)
+    const pages = { first: `${path}${PAGE}`, deep: `${path}${PAGE}&cursor=${encodeURIComponent(cursor)}` }
+    for (let round = 0; round <= rounds; round += 1) {
+      const times = { first: [] as number[], deep: [] as number[] }
+      for (let reading = 0; reading < readings * 2; reading += 1)
+        for (const kind of ['first', 'deep'] as const) times[kind].push((await asking.ask(large.key, pages[kind])).took)
+      if (round === 0) continue
+      took.first.push(...times.first)
+      took.deep.push(...times.deep)
+      ratios.push(median(times.deep) / median(times.first))
+    }
+  } finally {
+    await asking.close()
+  }
+  const [first, deep] = [percentile(took.first, 0.95), percentile(took.deep, 0.95)]
+  return [
+    finding('feed_p95_ms', Math.max(first, deep), [
+      `pages of ${PAGE}: the first p95 ${ms(first)}, the one after ${deepAfter.toLocaleString('en-US')} clicks ${ms(deep)}`,
+    ]),
+    finding('feed_depth_ratio', median(ratios), [
+      `page ${Math.floor(deepAfter / PAGE + 1).toLocaleString('en-US')}, p50 ${ms(median(took.deep))}, beside the first, p50 ${ms(median(took.first))}`,
+    ]),
+  ]
+}
+
+/** Pages on as a client would, to the cursor behind so many clicks. */
+async function pageTo(asking: Asking, key: string, path: string, clicks: number): Promise<string> {
+  let cursor: string | undefined
+  for (let seen = 0; seen < clicks; ) {
+    const limit = Math.min(LARGEST_PAGE, clicks - seen)
+    const after = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`
+    const { body } = await asking.ask(key, `${path}${limit}${after}`)
+    const page = body as { data: unknown[]; next_cursor: string | null }
+    if (page.next_cursor === null || page.data.length !== limit)
+      throw new Error(`the feed ended after ${seen + page.data.length} clicks`)
+    seen += limit
+    cursor = page.next_cursor
+  }
+  return cursor ?? ''
+}

@@ -1,0 +1,90 @@
+// What the load sends, as ready bytes: composing a request is not to cost more than answering it.
+
+/** Redirects of visitors nobody has seen: no cookie, another address, another creative each time. */
+export type Redirects = { kind: 'redirects'; campaignKeys: string[] }
+
+/** A conversion to report: the key it comes with, and the click it stands on. */
+export type Conversion = { key: string; click: string }
+
+/** Conversions in their order, one by one; the load ends early when none is left. */
+export type Conversions = { kind: 'conversions'; list: Conversion[]; nonce: string }
+
+export type Recipe = Redirects | Conversions
+
+/** Enough different visitors that nothing about them is answered from a memory that real traffic would not have. */
+const VISITORS = 20_000
+
+/** The devices that browsers of today still name, and how many of their versions are about: a thousand agents in all. */
+const DEVICES = [
+  'SM-S911B',
+  'SM-A145F',
+  'SM-A536B',
+  'Redmi Note 11',
+  'Redmi 12C',
+  'CPH2591',
+  'moto g54',
+  'Pixel 8',
+  'K',
+  'K',
+]
+const VERSIONS = 30
+
+function agentOf(mix: number): string {
+  const version = `${112 + (mix % VERSIONS)}.0.0.0`
+  const chrome = `AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${version}`
+  const kind = (mix >>> 5) % 10
+  if (kind < 6)
+    return `Mozilla/5.0 (Linux; Android ${10 + (mix % 5)}; ${DEVICES[(mix >>> 9) % DEVICES.length]}) ${chrome} Mobile Safari/537.36`
+  if (kind < 8)
+    return `Mozilla/5.0 (iPhone; CPU iPhone OS 1${6 + (mix % 3)}_${mix % 7} like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/1${6 + (mix % 3)}.${mix % 7} Mobile/15E148 Safari/604.1`
+  return `Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${chrome} Safari/537.36`
+}
+
+/** Gives the next request to send, or undefined when there is none left. */
+export function requestsOf(recipe: Recipe): () => Buffer | undefined {
+  if (recipe.kind === 'conversions') {
+    let at = 0
+    return () => {
+      const next = recipe.list[at]
+      at += 1
+      return next === undefined ? undefined : conversion(next, recipe.nonce)
+    }
+  }
+  const requests = Array.from({ length: VISITORS }, (_, visitor) => redirect(recipe.campaignKeys, visitor))
+  let at = 0
+  return () => {
+    at = (at + 1) % VISITORS
+    return requests[at]
+  }
+}
+
+function redirect(campaignKeys: readonly string[], visitor: number): Buffer {
+  const mix = Math.imul(visitor + 1, 0x9e3779b1) >>> 0
+  const query = `sub1=creative-${mix % 16}&sub2=adset-${mix % 7}&sub3=mobile_feed&ref_id=${mix.toString(36)}-${visitor}`
+  return Buffer.from(
+    [
+      `GET /c/${campaignKeys[visitor % campaignKeys.length]}?${query} HTTP/1.1`,
+      'host: localhost',
+      `user-agent: ${agentOf(mix)}`,
+      'accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+      'accept-language: en-US,en;q=0.9',
+      `x-forwarded-for: ${11 + (mix % 180)}.${(mix >>> 8) % 256}.${(mix >>> 16) % 256}.${mix >>> 24}`,
+      '\r\n',
+    ].join('\r\n'),
+  )
+}
+
+function conversion({ key, click }: Conversion, nonce: string): Buffer {
+  const body = JSON.stringify({ clickId: click, type: 'lead', nonce, payload: { order: nonce } })
+  return Buffer.from(
+    [
+      'POST /api/events HTTP/1.1',
+      'host: localhost',
+      `x-api-key: ${key}`,
+      'content-type: application/json',
+      `content-length: ${body.length}`,
+      '',
+      body,
+    ].join('\r\n'),
+  )
+}

@@ -1,0 +1,22 @@
+// Sluice as `npm start` runs it, on the database and with the settings of the bench, and with quotas that no bench reaches.
+import { pino } from 'pino'
+import { readConfig } from '../src/config.ts'
+import { connect } from '../src/db/connect.ts'
+import { openHouse } from '../src/house.ts'
+
+const UNREACHED = 1_000_000_000
+
+const config = readConfig(process.env)
+const log = pino({ level: config.logLevel, base: {} }, pino.destination(2))
+const database = connect(config.databaseUrl, { log })
+const house = await openHouse(config, database, log, {
+  quotas: { events: UNREACHED, clicks: UNREACHED, report: UNREACHED, writes: UNREACHED },
+})
+console.log(`open at ${await house.listen()}`)
+
+const end = async () => {
+  await house.close()
+  await database.close()
+  process.exit()
+}
+process.once('SIGTERM', () => void end()).once('disconnect', () => void end())

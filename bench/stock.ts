@@ -1,0 +1,135 @@
+// The clicks that the bench measures on: by the million, put in by whole days, their counters folded by the server's own folder.
+import type pg from 'pg'
+import { pino } from 'pino'
+import { mintClickId } from '../src/clicks/click-id.ts'
+import { ensurePartitions } from '../src/clicks/partitions.ts'
+import { toWireId } from '../src/contract/ids.ts'
+import { openFolder } from '../src/reports/fold.ts'
+import type { BenchGround } from './ground.ts'
+import { CAMPAIGNS, OFFERS, type Organization } from './organizations.ts'
+import type { Conversion } from './requests.ts'
+
+export const DAYS = 92
+export const DAY_MS = 86_400_000
+/** Two statements at a time fill two cores. */
+const LANES = 2
+
+// One day's clicks, drawn in the database: a few campaigns carry most of the traffic, each with its own countries and creatives.
+const INSERT_DAY = `
+  insert into clicks (org_id, id, campaign_id, offer_id, status, stages, tracked, test, revenue, geo, device, os, browser, ref_id,
+    sub1, sub2, sub3, visitor_id, visitor_is_new, ip_hash, user_agent, suppressed_delivery)
+  select $1::int, id, ($4::uuid[])[campaign + 1], ($5::uuid[])[(campaign + case when pick < 0.7 then 0 else 5 end) % ${OFFERS} + 1],
+    case when stages & 64 > 0 then 6 when stages & 32 > 0 then 5 when stages & 16 > 0 then 4 when stages & 8 > 0 then 3
+      when stages & 4 > 0 then 2 when stages & 2 > 0 then 1 else 0 end,
+    stages, pick > 0.03, false,
+    nullif((stages >> 4 & 1) * 12.5 + (stages >> 5 & 1) * 40.25 + (stages >> 6 & 1) * 85, 0),
+    (array['US','GB','DE','BR','MX','IN','ID','PH','VN','TH','PL','IT','ES','FR','CA','AU','ZA','NG','KE','TR'])
+      [(campaign * 5 + floor(8 * draw * draw)::int) % 20 + 1],
+    case when pick < 0.8 then 'mobile' else 'desktop' end, case when pick < 0.6 then 'Android' when pick < 0.8 then 'iOS' else 'Windows' end,
+    case when pick < 0.6 then 'Mobile Chrome' when pick < 0.8 then 'Mobile Safari' else 'Chrome' end, hex,
+    case when draw > 0.04 then 'creative-' || campaign * 16 + floor(16 * other)::int end, 'adset-' || campaign % 7, 'mobile_feed',
+    hex::uuid, pick > 0.1, decode(hex || hex, 'hex'),
+    'Mozilla/5.0 (Linux; Android 14; SM-S911B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Mobile Safari/537.36', false
+  from (
+    select hex, floor(${CAMPAIGNS} * power(random(), 1.6))::int as campaign, random() as pick, random() as draw, random() as other,
+      (lpad(to_hex(floor($2::bigint + (n - random()) * ($3::bigint - $2::bigint) / $6)::bigint), 12, '0') || '7' || substr(hex, 1, 3) || 'a'
+        || substr(hex, 4, 15))::uuid as id,
+      1 | case when random() < 0.55 then 2 else 0 end | case when reach < 0.12 then 4 else 0 end
+        | case when reach < 0.08 then 8 else 0 end | case when reach < 0.04 then 16 else 0 end
+        | case when reach < 0.015 then 32 else 0 end | case when reach < 0.01 then 64 else 0 end as stages
+    from (select n, random() as reach, md5(random()::text || n) as hex from generate_series(1, $6::int) n) drawn
+  ) click`
+
+const rung = (bit: number) => `count(*) filter (where stages & ${bit} > 0)`
+const INSERT_DELTAS = `
+  insert into report_delta (org_id, id, day, campaign_id, offer_id, geo, sub1, clicks, landed, started, registered, lead, deposit, ftd,
+    revenue)
+  select org_id, gen_random_uuid(), $4::date, campaign_id, offer_id, coalesce(geo, ''), coalesce(sub1, ''), count(*),
+    ${[2, 4, 8, 16, 32, 64].map(rung).join(', ')}, coalesce(sum(revenue), 0)
+  from clicks where org_id = any($1::int[]) and id >= $2 and id < $3 and tracked
+  group by org_id, campaign_id, offer_id, geo, sub1`
+
+const dayStart = (ms: number) => ms - (ms % DAY_MS)
+const idAt = (ms: number) =>
+  `${ms
+    .toString(16)
+    .padStart(12, '0')
+    .replace(/^(.{8})/, '$1-')}-0000-0000-000000000000`
+
+/** Spreads `perDay` clicks over each of the last 92 days, the present one up to now, and counts them. */
+export async function fillClicks(
+  { database }: BenchGround,
+  { org_id, campaigns, offers }: Organization,
+  perDay: number,
+  now: number,
+): Promise<void> {
+  const today = dayStart(now)
+  const first = today - (DAYS - 1) * DAY_MS
+  await ensurePartitions(database.kysely, first, now)
+  const days = Array.from({ length: DAYS }, (_, day) => first + day * DAY_MS)
+  const fillNext = async (): Promise<void> => {
+    for (let day = days.shift(); day !== undefined; day = days.shift()) {
+      const end = Math.min(day + DAY_MS, now)
+      await database.worker.query(INSERT_DAY, [org_id, day, end, campaigns, offers, perDay])
+      await countDay(database.worker, [org_id], day)
+    }
+  }
+  await Promise.all(Array.from({ length: LANES }, fillNext))
+}
+
+async function countDay(pool: pg.Pool, orgs: number[], day: number): Promise<void> {
+  const name = new Date(day).toISOString().slice(0, 10)
+  await pool.query(INSERT_DELTAS, [orgs, idAt(day), idAt(day + DAY_MS), name])
+}
+
+const INSERT_MINTED = `
+  insert into clicks (org_id, id, campaign_id, offer_id, status, stages, tracked, test, geo, device, os, browser, sub1, visitor_id,
+    visitor_is_new, user_agent, suppressed_delivery)
+  select t.org_id, t.id, t.campaign_id, t.offer_id, 0, 1, true, false, 'US', 'mobile', 'Android', 'Mobile Chrome', 'creative-1',
+    t.visitor_id, true, 'Mozilla/5.0 (Linux; Android 14; SM-S911B)', false
+  from unnest($1::int[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[]) as t(org_id, id, campaign_id, offer_id, visitor_id)`
+
+/**
+ * Gives the organizations fresh clicks of new visitors, made within the last day: each is good for one conversion that charges. The
+ * organizations take turns in the list, so any stretch of it concerns all of them.
+ */
+export async function mintClicks(
+  { database, secrets }: BenchGround,
+  organizations: readonly Organization[],
+  count: number,
+  now: number,
+): Promise<Conversion[]> {
+  const day = dayStart(now)
+  await ensurePartitions(database.kysely, day, now)
+  const list: Conversion[] = []
+  for (let done = 0; done < count; done += 5000) {
+    const rows = Array.from({ length: Math.min(5000, count - done) }, (_, at) => {
+      const { org_id, key, campaigns, offers } = organizations[(done + at) % organizations.length] as Organization
+      const id = mintClickId(secrets.clickKey, org_id, day + Math.floor(((now - day) * (done + at)) / count))
+      list.push({ key, click: toWireId(id) })
+      return [org_id, id, campaigns[0], offers[0], crypto.randomUUID()] as const
+    })
+    await database.worker.query(
+      INSERT_MINTED,
+      [0, 1, 2, 3, 4].map(column => rows.map(row => row[column])),
+    )
+  }
+  await countDay(
+    database.worker,
+    organizations.map(({ org_id }) => org_id),
+    day,
+  )
+  return list
+}
+
+/** Folds all counters by the server's own folder, and leaves the tables as a server finds them after some quiet hours. */
+export async function settleStock({ database }: BenchGround): Promise<void> {
+  const folder = openFolder({ database, log: pino({ level: 'silent' }) })
+  await folder.foldAll()
+  await folder.close()
+  const client = database.dedicated()
+  await client.connect()
+  await client.query('vacuum analyze')
+  await client.query('checkpoint')
+  await client.end()
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { ORIGIN, seedKey, seedOrganization, startHouse, type TestHouse } from '../tests/support/house.ts'
+import { auditDemo } from './audit.ts'
+import { linesOf } from './lines.ts'
+import { type Demo, prepareDemo } from './prepare.ts'
+import { EMAIL } from './workspace.ts'
+
+const SCALE = 0.02
+const now = Date.now()
+
+/** Everything of an organization that does not hang on ids, in a few numbers. */
+async function sumsOf({ database }: TestHouse, org_id: number): Promise<unknown> {
+  const { rows } = await database.reads.query(
+    `select
+       (select jsonb_agg(to_jsonb(c) order by c.name) from (
+          select k.name, count(*), sum(c.stages), sum(c.revenue), count(distinct c.visitor_id), min(c.user_agent), max(c.sub1)
+          from clicks c join campaigns k on k.org_id = $1 and k.id = c.campaign_id where c.org_id = $1 group by k.name) c) as clicks,
+       (select jsonb_agg(to_jsonb(e) order by e.type) from (
+          select type, count(*), sum(payout), min(nonce), max(created_at) from events where org_id = $1 group by type) e) as events,
+       (select jsonb_agg(to_jsonb(l) order by l.kind) from (
+          select kind, count(*), sum(amount) from ledger where org_id = $1 group by kind) l) as ledger,
+       (select jsonb_build_array(count(*), sum(attempts)) from deliveries where org_id = $1) as deliveries,
+       (select jsonb_build_array(count(*), sum(amount)) from ad_spend where org_id = $1) as spend,
+       (select count(*) from report_delta where org_id = $1) as unfolded`,
+    [org_id],
+  )
+  return rows[0]
+}
+
+/** The words of a line as a shell would read them, for lines with plain single quotes. */
+function wordsOf(line: string): string[] {
+  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+}
+
+/** Sends what the curl line would send. */
+async function send(line: string): Promise<Response> {
+  const words = wordsOf(line)
+  const headers = new Headers()
+  let body: string | undefined
+  let url = ''
+  for (let at = 1; at < words.length; at += 1) {
+    const word = words[at] ?? ''
+    if (word === '-H') {
+      const [name = '', value = ''] = (words[(at += 1)] ?? '').split(/: (.*)/s)
+      headers.set(name, value)
+    } else if (word === '-d') body = words[(at += 1)]
+    else if (!word.startsWith('-')) url = word
+  }
+  return fetch(url, { headers, redirect: 'manual', ...(body === undefined ? {} : { method: 'POST', body }) })
+}
+
+type Read = { body: unknown; location: string | null }
+
+async function read(answer: Response): Promise<Read> {
+  const text = await answer.text()
+  return { body: text === '' ? null : JSON.parse(text), location: answer.headers.get('location') }
+}
+
+describe('the demo', () => {
+  let house: TestHouse
+  let demo: Demo
+
+  before(async () => {
+    house = await startHouse()
+    demo = await prepareDemo(house.ground, { seed: 'test', now, scale: SCALE })
+  })
+  after(() => house.end())
+
+  test('is the same whenever it is made with the same seed on the same day', async () => {
+    const other = await startHouse()
+    const again = await prepareDemo(other.ground, { seed: 'test', now, scale: SCALE })
+    const [sums, othersSums] = [await sumsOf(house, demo.org_id), await sumsOf(other, again.org_id)]
+    await other.end()
+    assert.deepEqual(othersSums, sums)
+    assert.ok(demo.clicks > 1000 && demo.conversions > 50, `${demo.clicks} clicks, ${demo.conversions} conversions`)
+  })
+
+  test('is checked: revenue, money or counters that are off by one do not pass', async () => {
+    const { worker } = house.database
+    await auditDemo(worker, demo.org_id, now)
+    const tampering = [
+      'update clicks set revenue = revenue + $2 where org_id = $1 and revenue is not null',
+      "update ledger set amount = amount + $2 where org_id = $1 and kind = 'adjustment'",
+      'update report_day set clicks = clicks + $2 where org_id = $1 and dimension % 10 = 2',
+    ]
+    for (const change of tampering) {
+      await worker.query(change, [demo.org_id, 1])
+      await assert.rejects(auditDemo(worker, demo.org_id, now), /the demo is wrong/, change)
+      await worker.query(change, [demo.org_id, -1])
+    }
+    await auditDemo(worker, demo.org_id, now)
+  })
+
+  test('prints lines that work as they are printed', async () => {
+    const address = (await house.listen()).replace('127.0.0.1', 'localhost')
+    const lines = linesOf({ ...demo, address, isRunning: true, start: 'npm start', now })
+    const curls = lines.split('\n').filter(line => line.startsWith('curl '))
+    const answers = await Promise.all(curls.map(send))
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200, 201, 302],
+    )
+    const [feed, report, event, click] = (await Promise.all(answers.map(read))) as [Read, Read, Read, Read]
+    assert.equal((feed.body as { data: unknown[] }).data.length, 3)
+    assert.ok((report.body as { rows: unknown[] }).rows.length > 5)
+    assert.equal((event.body as { type: string }).type, 'lead')
+    assert.match(click.location ?? '', /click=[0-9a-z]{26}&creative=curl$/)
+    assert.doesNotMatch(lines, /not running/)
+  })
+
+  test('prints a sign-in that signs in, to the organization it has filled', async () => {
+    const body = { email: EMAIL, password: demo.password }
+    const signedIn = await house.call('POST', '/api/auth/sign-in/email', { body, headers: { origin: ORIGIN } })
+    assert.equal(signedIn.statusCode, 200)
+    const cookie = String(signedIn.headers['set-cookie']).split(';', 1)[0] ?? ''
+    const { data } = (await house.call('GET', '/api/campaigns', { cookie })).json<{ data: { name: string }[] }>()
+    assert.equal(data.length, 10)
+  })
+
+  test('run again fills nothing, replaces password and key, and touches no other organization', async () => {
+    const stranger = await seedOrganization(house.database)
+    const strangersKey = await seedKey(house.database, stranger, { rights: ['clicks'] })
+    const before = await sumsOf(house, demo.org_id)
+    const again = await prepareDemo(house.ground, { seed: 'another', now, scale: SCALE })
+    assert.equal(again.org_id, demo.org_id)
+    assert.ok(again.wasThere)
+    assert.deepEqual(await sumsOf(house, demo.org_id), before)
+    const feed = (key: string) => house.call('GET', '/api/v1/clicks?limit=1', { key })
+    assert.equal((await feed(demo.key.secret)).statusCode, 401)
+    assert.equal((await feed(again.key.secret)).statusCode, 200)
+    assert.deepEqual((await feed(strangersKey.secret)).data(), { data: [], next_cursor: null })
+    const signIn = (password: string) =>
+      house.call('POST', '/api/auth/sign-in/email', { body: { email: EMAIL, password }, headers: { origin: ORIGIN } })
+    assert.equal((await signIn(demo.password)).statusCode, 401)
+    assert.equal((await signIn(again.password)).statusCode, 200)
+  })
+})

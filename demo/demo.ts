@@ -1,0 +1,69 @@
+// `npm run demo`: fills an organization with 90 days of believable traffic and prints how to look at it. Nothing of any other
+// organization is touched; a second run fills nothing and prints the lines again, with a new password and a new key.
+import { pino } from 'pino'
+import { type Config, readConfig } from '../src/config.ts'
+import { connect, type Database } from '../src/db/connect.ts'
+import { startPostgres } from '../src/db/embedded.ts'
+import { migrateNodes, type Nodes, openNodes } from '../src/db/nodes.ts'
+import { openSecrets } from '../src/db/secrets.ts'
+import { StartError } from '../src/start-error.ts'
+import { linesOf } from './lines.ts'
+import { prepareDemo } from './prepare.ts'
+
+const SEED = 'sluice'
+const PROBE_MS = 1500
+
+const log = pino({ level: 'warn', base: {} }, pino.destination(2))
+
+/** The database of a service that may be running: its server is shared, and stopped afterwards only if it was started here. */
+async function shareNodes(config: Config): Promise<Nodes> {
+  if (config.databaseUrl.length > 0) return openNodes(config, log)
+  const embedded = await startPostgres({ dataDir: config.dataDir, log, alone: false })
+  return { addresses: [embedded.connection], close: () => embedded.stop() }
+}
+
+const addressOf = ({ baseUrl, host, port }: Config): string => {
+  if (baseUrl !== undefined) return baseUrl
+  const name = ['127.0.0.1', '0.0.0.0', '::', '::1', 'localhost'].includes(host) ? 'localhost' : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+}
+
+async function isRunning(address: string): Promise<boolean> {
+  try {
+    return (await fetch(`${address}/readyz`, { signal: AbortSignal.timeout(PROBE_MS) })).ok
+  } catch {
+    return false
+  }
+}
+
+/** What has to stand before `npm start` for it to open the same data at the same address. */
+function startOf(env: NodeJS.ProcessEnv): string {
+  const set = ['DATA_DIR', 'DATABASE_URL', 'PORT', 'HOST', 'BASE_URL'].filter(name => env[name])
+  return [...set.map(name => (name === 'DATABASE_URL' ? 'DATABASE_URL=…' : `${name}=${env[name]}`)), 'npm start'].join(
+    ' ',
+  )
+}
+
+async function run(): Promise<void> {
+  await using open = new AsyncDisposableStack()
+  const config = readConfig(process.env)
+  const nodes = await shareNodes(config)
+  open.defer(() => nodes.close())
+  await migrateNodes(nodes)
+  const database: Database = connect(nodes.addresses, { log, name: 'sluice demo' })
+  open.defer(() => database.close())
+  const db = database.kysely
+  const secrets = await openSecrets(config, db)
+  const now = Date.now()
+  const demo = await prepareDemo({ config, database, db, log, secrets }, { seed: SEED, now })
+  const address = addressOf(config)
+  console.log(linesOf({ ...demo, address, isRunning: await isRunning(address), start: startOf(process.env), now }))
+}
+
+try {
+  await run()
+} catch (error) {
+  console.error(error instanceof StartError ? `The demo cannot start: ${error.message}` : error)
+  process.exitCode = 1
+}
+process.exit()

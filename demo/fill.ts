@@ -1,0 +1,162 @@
+// Puts traffic and books into the real tables, all in the transaction of the caller: the demo is there whole or not at all.
+import { CompiledQuery, sql, type Transaction } from 'kysely'
+import { fromMillionths } from '../src/billing/money.ts'
+import { CLICK_COLUMNS, clicksLiteral } from '../src/clicks/click.ts'
+import { newId } from '../src/contract/ids.ts'
+import { highestRung, rungsGained } from '../src/contract/ladder.ts'
+import type { Tables } from '../src/db/tables.ts'
+import { type Change, DeltaSheet, NO_ID } from '../src/reports/deltas.ts'
+import type { Books } from './books.ts'
+import { chanceOf } from './chance.ts'
+import { DAY_MS, type DemoClick, type Placed } from './traffic.ts'
+
+type Trx = Transaction<Tables>
+
+/** Rows of one statement: enough to be quick, few enough to stay within a statement's time. */
+const PORTION = 4000
+
+async function inPortions<T>(rows: readonly T[], write: (portion: readonly T[]) => Promise<unknown>): Promise<void> {
+  for (let from = 0; from < rows.length; from += PORTION) await write(rows.slice(from, from + PORTION))
+}
+
+const columns = sql.raw(CLICK_COLUMNS.join(', '))
+
+/** Clicks as they have become, and the counters they make. */
+export async function insertClicks(trx: Trx, clicks: readonly DemoClick[]): Promise<void> {
+  await inPortions(clicks, portion =>
+    sql`
+      insert into clicks (${columns}, status, stages, revenue)
+      select * from unnest(${clicksLiteral(portion)}::new_click[], ${portion.map(({ stages }) => highestRung(stages))}::smallint[],
+        ${portion.map(({ stages }) => stages)}::smallint[], ${portion.map(revenueOf)}::numeric[])`.execute(trx),
+  )
+  const sheet = new DeltaSheet()
+  for (const click of clicks) {
+    if (!click.tracked) continue
+    const { org_id, campaign_id, offer_id, geo, sub1, ms } = click
+    const day = dayOf(ms)
+    const cell = {
+      day,
+      campaign_id: campaign_id ?? NO_ID,
+      offer_id: offer_id ?? NO_ID,
+      geo: geo ?? '',
+      sub1: sub1 ?? '',
+    }
+    sheet.add(org_id, cell, changeOf(click))
+  }
+  const deltas = sheet.statement()
+  if (deltas !== undefined) await trx.executeQuery(CompiledQuery.raw(deltas.text, [...(deltas.values ?? [])]))
+}
+
+const revenueOf = ({ revenue }: DemoClick): string | null => (revenue === 0n ? null : fromMillionths(revenue))
+
+function changeOf({ stages, revenue }: DemoClick): Partial<Change> {
+  const counts = rungsGained(0, stages).map(rung => [rung === 'clicked' ? 'clicks' : rung, 1] as const)
+  return { ...Object.fromEntries(counts), revenue: fromMillionths(revenue) }
+}
+
+/** Events with the persons behind them and the money they cost. */
+export async function insertBooks(trx: Trx, org_id: number, books: Books): Promise<void> {
+  await inPortions(books.persons, rows =>
+    trx
+      .insertInto('persons')
+      .values(rows.map(({ ms, ...person }) => ({ org_id, ...person, created_at: iso(ms) })))
+      .execute(),
+  )
+  await inPortions(books.personKeys, rows =>
+    trx
+      .insertInto('person_keys')
+      .values(rows.map(row => ({ org_id, ...row })))
+      .execute(),
+  )
+  await inPortions(books.events, rows =>
+    trx
+      .insertInto('events')
+      .values(
+        rows.map(({ ms, payload, ...event }) => ({
+          org_id,
+          ...event,
+          payload: JSON.stringify(payload),
+          source: 'api',
+          created_at: iso(ms),
+        })),
+      )
+      .execute(),
+  )
+  await inPortions(books.ledger, rows =>
+    trx
+      .insertInto('ledger')
+      .values(rows.map(({ ms, ...entry }) => ({ org_id, id: newId(ms), ...entry, created_at: iso(ms) })))
+      .execute(),
+  )
+  await trx.updateTable('balances').set({ balance: books.balance }).where('org_id', '=', org_id).execute()
+}
+
+/** The calls that went out, and how each try went. */
+export async function insertDeliveries(trx: Trx, org_id: number, books: Books): Promise<void> {
+  await inPortions(books.deliveries, rows =>
+    trx
+      .insertInto('deliveries')
+      .values(
+        rows.map(({ ms, finished, ...delivery }) => ({
+          org_id,
+          ...delivery,
+          kind: 'postback',
+          state: 'delivered',
+          run_at: iso(ms),
+          created_at: iso(ms),
+          finished_at: iso(finished),
+        })),
+      )
+      .execute(),
+  )
+  await inPortions(books.attempts, rows =>
+    trx
+      .insertInto('delivery_attempts')
+      .values(
+        rows.map(({ ms, ...attempt }) => ({
+          org_id,
+          ...attempt,
+          method: 'GET',
+          started_at: iso(ms),
+          finished_at: iso(ms + 140),
+        })),
+      )
+      .execute(),
+  )
+}
+
+/** What the clicks have cost, per campaign and day, and where the source tells it, per sub1. */
+export async function insertSpend(
+  trx: Trx,
+  org_id: number,
+  seed: string,
+  placed: readonly Placed[],
+  clicks: readonly DemoClick[],
+): Promise<void> {
+  const campaigns = new Map(placed.map(({ campaign, campaign_id }) => [campaign_id, campaign]))
+  const spent = new Map<string, { campaign_id: string; day: string; sub1: string; clicks: number }>()
+  for (const { campaign_id, ms, sub1 } of clicks) {
+    const campaign = campaigns.get(campaign_id ?? '')
+    if (campaign === undefined || campaign_id === null) continue
+    const part = campaign.splitSpend ? (sub1 ?? '') : ''
+    const key = `${campaign_id} ${dayOf(ms)} ${part}`
+    const known = spent.get(key) ?? { campaign_id, day: dayOf(ms), sub1: part, clicks: 0 }
+    known.clicks += 1
+    spent.set(key, known)
+  }
+  const rows = [...spent.values()].map(({ clicks, ...row }) => {
+    const campaign = campaigns.get(row.campaign_id)
+    const chance = chanceOf(seed, 'spend', campaign?.key ?? '', row.day, row.sub1)
+    const amount = (clicks * (campaign?.cost_per_click ?? 0) * (0.9 + chance() * 0.2)).toFixed(2)
+    return { org_id, ...row, amount, source: 'manual', updated_at: iso(Date.parse(row.day) + DAY_MS) }
+  })
+  await inPortions(rows, portion =>
+    trx
+      .insertInto('ad_spend')
+      .values([...portion])
+      .execute(),
+  )
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString()
+const dayOf = (ms: number): string => iso(ms).slice(0, 10)

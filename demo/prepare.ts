@@ -1,0 +1,71 @@
+// Makes the demo, or finds the one that is there.
+import { ensurePartitions } from '../src/clicks/partitions.ts'
+import { openFolder } from '../src/reports/fold.ts'
+import type { Ground } from '../src/room.ts'
+import { auditDemo } from './audit.ts'
+import { keepBooks } from './books.ts'
+import { insertBooks, insertClicks, insertDeliveries, insertSpend } from './fill.ts'
+import type { Told } from './lines.ts'
+import { DAY_MS, drawTraffic } from './traffic.ts'
+import { admitPerson, findWorkspace, foundWorkspace, makeKey } from './workspace.ts'
+import { CAMPAIGNS } from './world.ts'
+
+export type Wanted = { seed: string; now: number; scale?: number }
+export type Demo = Omit<Told, 'address' | 'isRunning' | 'start' | 'now'> & { org_id: number }
+
+/** Days between the founding of the organization and its first click. */
+const FOUNDED_BEFORE = 4
+
+/** Fills the demo's organization unless an earlier run has, checks it, and gives its person a new password and a new key. */
+export async function prepareDemo(ground: Ground, wanted: Wanted): Promise<Demo> {
+  const { db, database } = ground
+  const { user_id, password } = await admitPerson(ground)
+  const there = await findWorkspace(db, user_id)
+  const org_id = there?.org_id ?? (await fillWorkspace(ground, user_id, wanted))
+  if (there === undefined) {
+    const folder = openFolder(ground)
+    await folder.foldAll()
+    await folder.close()
+    await auditDemo(database.worker, org_id, wanted.now)
+  }
+  const key = await db.transaction().execute(trx => makeKey(trx, { org_id, user_id }))
+  return { org_id, password, key, wasThere: there !== undefined, ...(await lookAround(ground, org_id)) }
+}
+
+async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale = 1 }: Wanted): Promise<number> {
+  const { config, db, secrets } = ground
+  const today = now - (now % DAY_MS)
+  const first = today - Math.max(...CAMPAIGNS.map(({ from }) => from)) * DAY_MS
+  await ensurePartitions(db, first, now)
+  return db.transaction().execute(async trx => {
+    const founded = first - FOUNDED_BEFORE * DAY_MS
+    const workspace = await foundWorkspace(trx, ground, { user_id, founded })
+    const { org_id, placed, offers, rules } = workspace
+    const { clicks, events } = drawTraffic({ seed, now, scale, org_id, clickKey: secrets.clickKey }, placed)
+    const terms = { seed, offers, rules, price: config.pricePerPerson, credit: config.welcomeCredit, founded }
+    // The books come first: they tell what the clicks have earned.
+    const books = keepBooks(events, terms)
+    await insertClicks(trx, clicks)
+    await insertBooks(trx, org_id, books)
+    await insertDeliveries(trx, org_id, books)
+    await insertSpend(trx, org_id, seed, placed, clicks)
+    return org_id
+  })
+}
+
+/** What the lines name: how much there is, a click without a conversion, and a campaign. */
+async function lookAround({ database }: Ground, org_id: number) {
+  const { rows } = await database.reads.query<{ clicks: number; conversions: number; click_id: string; key: string }>(
+    `select (select count(*)::int from clicks where org_id = $1) as clicks,
+       (select count(*)::int from events where org_id = $1) as conversions, c.id as click_id, k.key
+     from clicks c join campaigns k on k.org_id = $1 and k.id = c.campaign_id
+     join offers o on o.org_id = $1 and o.id = c.offer_id
+     where c.org_id = $1 and c.tracked and c.status <= 1 and o.payout_types @> '{lead}' and k.deleted_at is null
+     order by c.id desc limit 1`,
+    [org_id],
+  )
+  const [seen] = rows
+  if (seen === undefined) throw new Error('the demo has no clicks')
+  const { key, ...rest } = seen
+  return { ...rest, campaignKey: key }
+}

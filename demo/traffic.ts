@@ -1,0 +1,231 @@
+// Ninety days of clicks: who came, when, from where, and what became of them. Drawn in memory; nothing here knows the database.
+import type { Click } from '../src/clicks/click.ts'
+import { CLICKED, LANDED, rungOfEvent, stageOf } from '../src/contract/ladder.ts'
+import { mintClickId } from '../src/clicks/click-id.ts'
+import { platformOf } from '../src/clicks/parameters.ts'
+import type { EventType } from '../src/contract/event-types.ts'
+import { drawAgent } from './agents.ts'
+import { type Chance, chanceOf, countAround, drawnUuid, later, letters, pick } from './chance.ts'
+import type { DemoCampaign, Origin, Step } from './world.ts'
+
+/** A conversion as its sender would have reported it; `payout` is a decimal string where the sender named one. */
+export type DemoEvent = {
+  click: DemoClick
+  type: EventType
+  ms: number
+  nonce: string
+  payout: string | undefined
+  telegram_user_id: string | undefined
+}
+
+/** A click with what it has come to; `revenue` is filled in as its events are paid, in millionths. */
+export type DemoClick = Click & { ms: number; stages: number; revenue: bigint }
+
+export type Traffic = { clicks: DemoClick[]; events: DemoEvent[] }
+
+/** A campaign as it stands in the organization. */
+export type Placed = { campaign: DemoCampaign; campaign_id: string; offer_id: string }
+
+export type Drawing = { seed: string; now: number; scale: number; org_id: number; clickKey: Uint8Array }
+
+export const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+
+/** How the hours of a day share the clicks, in the visitors' own time: quiet before dawn, most in the evening. */
+const HOURS = [22, 14, 9, 6, 5, 7, 13, 24, 33, 38, 41, 44, 50, 49, 47, 46, 49, 54, 61, 70, 79, 82, 69, 43].map(
+  (weight, hour) => [hour, weight] as const,
+)
+/** Sunday first. */
+const WEEK: Record<Origin, readonly number[]> = {
+  meta: [1.14, 0.94, 0.95, 0.97, 0.98, 1.01, 1.12],
+  tiktok: [1.22, 0.9, 0.91, 0.93, 0.96, 1.05, 1.2],
+  google: [0.95, 0.97, 0.98, 1, 1.02, 1.08, 1.21],
+  push: [1.05, 0.98, 0.99, 1, 1, 0.98, 1.03],
+  telegram: [0.92, 1.04, 1.05, 1.05, 1.03, 1, 0.91],
+}
+/** Hours ahead of UTC where most of the visitors live. */
+const AHEAD: Readonly<Record<string, number>> = { US: -6, CA: -6, BR: -3, GB: 0, DE: 1, PL: 1, UA: 2, IN: 5.5, ID: 7 }
+
+const CRAWLERS = 0.024
+const RETURNING = 0.06
+/** How many of the visitors before are remembered for coming back. */
+const REMEMBERED = 400
+const UNKNOWN_COUNTRY = 0.012
+
+/** Draws all traffic up to `now`, clicks and events in the order they happened. `scale` thins it out, for tests. */
+export function drawTraffic(drawing: Drawing, placed: readonly Placed[]): Traffic {
+  const traffic: Traffic = { clicks: [], events: [] }
+  for (const place of placed) drawCampaign(drawing, place, traffic)
+  traffic.clicks.sort((one, other) => one.ms - other.ms)
+  traffic.events.sort((one, other) => one.ms - other.ms)
+  return traffic
+}
+
+function drawCampaign(drawing: Drawing, place: Placed, traffic: Traffic): void {
+  const { campaign } = place
+  const { seed, now, scale } = drawing
+  const today = now - (now % DAY_MS)
+  const visitors: string[] = []
+  for (let ago = campaign.from; ago >= campaign.to; ago -= 1) {
+    // A stream for each day, so that the hour the demo is run at changes nothing but how much of today there is.
+    const chance = chanceOf(seed, campaign.key, ago)
+    const day = today - ago * DAY_MS
+    const count = countAround(chance, campaign.clicks * scale * spendOf(chance, campaign, ago, day))
+    const before = visitors.length
+    for (let at = 0; at < count; at += 1) {
+      const click = drawClick(chance, drawing, place, day, visitors, before)
+      const events = drawOutcome(chance, click, campaign, now)
+      if (click.ms > now) continue
+      traffic.clicks.push(click)
+      traffic.events.push(...events)
+    }
+    if (visitors.length > REMEMBERED) visitors.splice(0, visitors.length - REMEMBERED)
+  }
+}
+
+/** How much of its ordinary traffic a campaign gets on a day: it ramps up, grows, has weekends, and now and then hits its cap. */
+function spendOf(chance: Chance, { origin, from }: DemoCampaign, ago: number, day: number): number {
+  const age = from - ago
+  const ramp = Math.min(1, 0.3 + age * 0.15)
+  const growth = 1 + age * 0.0028
+  const week = WEEK[origin][new Date(day).getUTCDay()] ?? 1
+  const mood = 0.87 + chance() * 0.26
+  const capped = chance() < 0.03 ? 0.35 : 1
+  return ramp * growth * week * mood * capped
+}
+
+function drawClick(
+  chance: Chance,
+  { org_id, clickKey }: Drawing,
+  { campaign, campaign_id, offer_id }: Placed,
+  day: number,
+  visitors: string[],
+  before: number,
+): DemoClick {
+  const { origin } = campaign
+  const country = pick(chance, campaign.countries)
+  const ms = day + momentIn(chance, country)
+  const isCrawler = chance() < CRAWLERS
+  const agent = drawAgent(chance, origin, isCrawler)
+  const returning =
+    !isCrawler && before > 0 && chance() < RETURNING ? visitors[Math.floor(chance() * before)] : undefined
+  const visitor_id = isCrawler ? null : (returning ?? drawnUuid(chance))
+  if (visitor_id !== null && returning === undefined) visitors.push(visitor_id)
+  const parameters = drawParameters(chance, campaign)
+  return {
+    org_id,
+    id: mintClickId(clickKey, org_id, ms),
+    campaign_id,
+    offer_id,
+    landing_id: null,
+    tracked: !isCrawler,
+    test: false,
+    geo: chance() < UNKNOWN_COUNTRY ? null : country,
+    device: agent.device,
+    os: agent.os,
+    browser: agent.browser,
+    ...parameters,
+    platform: platformOf(parameters),
+    visitor_id,
+    visitor_is_new: visitor_id === null ? null : returning === undefined,
+    ip_hash: letters(chance, 32, '0123456789abcdef'),
+    ip_encrypted: null,
+    user_agent: agent.user_agent,
+    click_flow_node_path: null,
+    ad_account_id: null,
+    bot_id: null,
+    suppressed_delivery: false,
+    ms,
+    stages: CLICKED,
+    revenue: 0n,
+  }
+}
+
+/** A moment of the UTC day, by the hours of the visitors' own. */
+function momentIn(chance: Chance, country: string): number {
+  const local = pick(chance, HOURS) + chance()
+  const utc = (local - (AHEAD[country] ?? 0) + 48) % 24
+  return Math.floor(utc * HOUR_MS)
+}
+
+function drawParameters(chance: Chance, { origin, subs, key }: DemoCampaign) {
+  const sub1 = pick(chance, subs)
+  const nothing = { sub4: null, sub5: null, sub6: null, sub7: null, sub8: null, sub9: null, gbraid: null, wbraid: null }
+  const unset = { ref_id: null, sub2: null, sub3: null, fbclid: null, gclid: null, ttclid: null }
+  const placed = (places: readonly string[]) => places[Math.floor(chance() * chance() * places.length)] ?? null
+  switch (origin) {
+    case 'meta':
+      return {
+        ...nothing,
+        ...unset,
+        sub1,
+        sub2: placed(['feed', 'reels', 'stories', 'audience_network']),
+        sub3: `adset-${1 + Math.floor(chance() * 4)}`,
+        fbclid: `IwZXh0bgNhZW0${letters(chance, 60)}`,
+      }
+    case 'tiktok':
+      return {
+        ...nothing,
+        ...unset,
+        sub1,
+        sub2: placed(['feed', 'search', 'pangle']),
+        ttclid: `E.C.P.${letters(chance, 70)}`,
+      }
+    case 'google':
+      return {
+        ...nothing,
+        ...unset,
+        sub1,
+        sub2: placed(['search', 'youtube', 'display']),
+        gclid: `Cj0KCQ${letters(chance, 80)}`,
+      }
+    case 'push':
+      return {
+        ...nothing,
+        ...unset,
+        sub1,
+        sub2: placed(['high', 'medium', 'low']),
+        ref_id: letters(chance, 24, '0123456789abcdef'),
+      }
+    case 'telegram':
+      return { ...nothing, ...unset, sub1, sub2: key }
+  }
+}
+
+/** Raises the click as far as it came, and answers the conversions on the way there that have happened by now. */
+function drawOutcome(chance: Chance, click: DemoClick, campaign: DemoCampaign, now: number): DemoEvent[] {
+  const events: DemoEvent[] = []
+  if (!click.tracked || chance() >= campaign.landed) return events
+  click.stages |= stageOf(LANDED)
+  let ms = click.ms
+  for (const step of campaign.steps) {
+    if (chance() >= step.chance) break
+    ms += later(chance, step.hours * HOUR_MS)
+    for (let more = true; more && ms <= now; ) {
+      events.push(drawEvent(chance, click, step, ms))
+      more = step.again !== undefined && chance() < step.again / (1 + step.again)
+      if (more) ms += later(chance, step.hours * HOUR_MS)
+    }
+    if (ms > now) break
+  }
+  return events
+}
+
+function drawEvent(chance: Chance, click: DemoClick, { type, payout, telegram }: Step, ms: number): DemoEvent {
+  const rung = rungOfEvent(type)
+  if (rung !== undefined) click.stages |= stageOf(rung)
+  const [least, most] = payout ?? [0, 0]
+  return {
+    click,
+    type,
+    ms,
+    nonce: letters(chance, 12, '0123456789'),
+    payout: payout === undefined ? undefined : (least + chance() * (most - least)).toFixed(2),
+    telegram_user_id: telegram ? telegramIdOf(click) : undefined,
+  }
+}
+
+/** One person, one Telegram id, on whatever click they come. */
+function telegramIdOf({ visitor_id }: DemoClick): string {
+  return String(500_000_000 + (Number.parseInt((visitor_id ?? '').slice(0, 8), 16) % 7_000_000_000))
+}
