@@ -196,10 +196,18 @@ export interface DailySecrets {
 
 export interface Deliveries {
   attempts: number
+  /**
+   * attempts that do not count towards giving up: before a resend, broken off by a worker that closed, made over a dead connection
+   */
+  attempts_uncounted: Generated<number>
   campaign_id: string | null
   click_id: string
   created_at: string
   event_id: string
+  /**
+   * the class of the last attempt's failure, null after a success
+   */
+  failure: string | null
   finished_at: string | null
   id: string
   kind: string
@@ -217,6 +225,10 @@ export interface Deliveries {
 
 export interface DeliveryAttempts {
   answer: string | null
+  /**
+   * what the lane shows of the body that was sent; secrets are struck out of it
+   */
+  body: string | null
   delivery_id: string
   error: string | null
   finished_at: string | null
@@ -258,6 +270,25 @@ export interface Events {
    */
   test: Generated<boolean>
   type: string
+}
+
+export interface FailingTargets {
+  failing_since: string
+  /**
+   * failed attempts since the last success
+   */
+  failures: number
+  kind: string
+  org_id: number
+  /**
+   * while its breaker is open: when one delivery may try again
+   */
+  paused_until: string | null
+  /**
+   * how often its breaker has opened since the last success
+   */
+  pauses: Generated<number>
+  target_id: string
 }
 
 export interface Installation {
@@ -446,6 +477,7 @@ export interface Tables {
   delivery_attempts: DeliveryAttempts
   event_aliases: EventAliases
   events: Events
+  failing_targets: FailingTargets
   installation: Installation
   invitations: Invitations
   ledger: Ledger

@@ -8,6 +8,22 @@ import { EventType } from '../contract/event-types.ts'
 export const DeliveryState = z.enum(['pending', 'held', 'delivered', 'failed', 'skipped'])
 export const DeliveryKind = z.enum(['postback', 'ad_account'])
 
+/**
+ * How an attempt failed: no answer in time, no connection, an address the guard refuses, a redirect, a refusal or a fault of the other side,
+ * refused for good by an ad platform, its connection dead.
+ */
+export const DeliveryFailure = z.enum([
+  'timeout',
+  'connection',
+  'blocked',
+  'redirect',
+  'http_4xx',
+  'http_5xx',
+  'rejected',
+  'disconnected',
+])
+export type DeliveryFailure = z.output<typeof DeliveryFailure>
+
 export const Delivery = z.object({
   id: Id,
   kind: DeliveryKind,
@@ -18,6 +34,7 @@ export const Delivery = z.object({
   campaign_id: Id.nullable(),
   state: DeliveryState,
   reason: z.string().nullable().meta({ description: 'Why it was skipped, held or given up' }),
+  failure: DeliveryFailure.nullable().meta({ description: 'The kind of failure of the last attempt' }),
   attempts: z.number().int(),
   next_attempt_at: Instant.nullable().meta({ description: 'While pending: when it is tried next' }),
   created_at: Instant,
@@ -32,6 +49,7 @@ export const DeliveryAttempt = z.object({
   finished_at: Instant.nullable(),
   method: z.string(),
   url: z.string(),
+  body: z.string().nullable().meta({ description: 'What was sent to an ad platform, without its secrets' }),
   status: z.number().int().nullable().meta({ description: 'HTTP status of the answer, null when there was none' }),
   error: z.string().nullable(),
   answer: z.string().nullable().meta({ description: 'The first 16 KiB of the answer' }),

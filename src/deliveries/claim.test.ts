@@ -8,7 +8,8 @@ import { attemptsOf, deliveryOf, ORG, seedDelivery, seedRule, until } from '../.
 import { type Receiver, startReceiver } from '../../tests/support/receiver.ts'
 import { readConfig } from '../config.ts'
 import { postbackLane } from '../postbacks/lane.ts'
-import { claimDue, finish } from './claim.ts'
+import { claimDue } from './claim.ts'
+import { finish } from './finish.ts'
 import { openWorker, type Worker, type WorkerOptions } from './worker.ts'
 
 const fresh: FreshDatabase = await freshDatabase()
@@ -72,8 +73,7 @@ test('a worker that slept past its lease changes nothing: the fence holds', asyn
   assert.ok(current)
   const { token, number } = stale
   const late = {
-    org_id: ORG,
-    id,
+    ...stale,
     number,
     token,
     finished_at: new Date().toISOString(),
@@ -82,17 +82,20 @@ test('a worker that slept past its lease changes nothing: the fence holds', asyn
     answer: 'late',
     state: 'failed',
     reason: 'late',
+    failure: 'http_5xx',
     delay_ms: 0,
+    isCounted: true,
+    isBroken: false,
   } as const
-  assert.equal(await finish(pool, ORG, [late]), 0)
+  assert.equal(await finish(pool, [postbackLane], ORG, [late]), 0)
   assert.equal((await deliveryOf(db, id)).state, 'pending')
   assert.equal(
-    await finish(pool, ORG, [
+    await finish(pool, [postbackLane], ORG, [
       { ...late, number: current.number, token: current.token, status: 200, state: 'delivered', reason: null },
     ]),
     1,
   )
-  assert.equal(await finish(pool, ORG, [late]), 0)
+  assert.equal(await finish(pool, [postbackLane], ORG, [late]), 0)
   const row = await deliveryOf(db, id)
   assert.deepEqual([row.state, row.reason, row.attempts], ['delivered', null, 2])
   assert.deepEqual(

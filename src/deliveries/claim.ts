@@ -1,34 +1,41 @@
 /**
- * Takes deliveries from the outbox and writes down how they went. Owns the columns of `deliveries` that change and all of
- * `delivery_attempts`. A claim is a lease by the database's clock with a token: whoever finishes must still hold the token, so a worker
+ * Takes deliveries from the outbox. With finish.ts it owns the columns of `deliveries` that change and all of `delivery_attempts`. A claim is a lease by the database's clock with a token: whoever finishes must still hold the token, so a worker
  * that slept past its lease changes nothing (the fence). The attempt is written before it is made, so that a crash leaves it visible.
  */
 import type pg from 'pg'
 import { newId } from '../contract/ids.ts'
 import type { Lane, Outgoing } from './lane.ts'
+import { shownOf } from './redact.ts'
 import { inTransaction } from './transaction.ts'
 
 /** Longer than any call may take, with time to write it down. */
 export const LEASE_MS = 60_000
 
-/** A delivery that is this worker's to send, its attempt already written. `number` is that attempt's. */
+/**
+ * A delivery that is this worker's to send, its attempt already written. `number` is that attempt's, `tries` counts those that count
+ * towards giving up, this one included.
+ */
 export type Claimed = {
   readonly org_id: number
   readonly id: string
+  readonly kind: Lane['kind']
   readonly target_id: string
   readonly number: number
+  readonly tries: number
+  /** Whether it tries on behalf of a target whose breaker is open. */
+  readonly isProbe: boolean
   readonly token: string
   readonly call: Outgoing
 }
 
 type Wanted = { readonly target_id: string; readonly most: number }
-type Locked = { id: string; target_id: string; attempts: number; lease_until: string }
+type Locked = { id: string; target_id: string; attempts: number; uncounted: number; lease_until: string }
 
 const LOCK_DUE = `
-  select due.id, due.target_id, due.attempts, now() + $5::int * interval '1 millisecond' as lease_until
+  select due.id, due.target_id, due.attempts, due.uncounted, now() + $5::int * interval '1 millisecond' as lease_until
   from unnest($3::uuid[], $4::int[]) as wanted (target_id, most)
   cross join lateral (
-    select id, target_id, attempts
+    select id, target_id, attempts, attempts_uncounted as uncounted
     from deliveries
     where org_id = $1 and kind = $2 and target_id = wanted.target_id and state = 'pending' and run_at <= now()
     order by run_at
@@ -42,9 +49,9 @@ const LEASE = `
   where org_id = $1 and id = any($2::uuid[])`
 
 const WRITE_ATTEMPTS = `
-  insert into delivery_attempts (org_id, delivery_id, number, started_at, method, url)
-  select $1, id, number, $2, method, url
-  from unnest($3::uuid[], $4::int[], $5::text[], $6::text[]) as attempt (id, number, method, url)`
+  insert into delivery_attempts (org_id, delivery_id, number, started_at, method, url, body)
+  select $1, id, number, $2, method, url, body
+  from unnest($3::uuid[], $4::int[], $5::text[], $6::text[], $7::text[]) as attempt (id, number, method, url, body)`
 
 const SKIP = `
   update deliveries as d
@@ -80,10 +87,11 @@ export async function claimDue(
     const token = newId()
     const claimed: Claimed[] = []
     const skipped: { id: string; reason: string }[] = []
-    for (const { id, target_id, attempts } of locked) {
+    for (const { id, target_id, attempts, uncounted } of locked) {
       const plan = plans.get(id)
-      if (plan !== undefined && 'call' in plan)
-        claimed.push({ org_id, id, target_id, number: attempts + 1, token, call: plan.call })
+      const number = attempts + 1
+      const same = { org_id, id, kind: lane.kind, target_id, number, tries: number - uncounted, token }
+      if (plan !== undefined && 'call' in plan) claimed.push({ ...same, isProbe: false, call: plan.call })
       else skipped.push({ id, reason: plan?.skip ?? 'nothing is known of it any more' })
     }
     const now = new Date().toISOString()
@@ -92,64 +100,15 @@ export async function claimDue(
     if (claimed.length > 0) {
       const ids = claimed.map(({ id }) => id)
       await client.query(LEASE, [org_id, ids, token, first.lease_until])
+      const shown = claimed.map(({ call }) => shownOf(call))
       const columns = [
         claimed.map(({ number }) => number),
         claimed.map(({ call }) => call.method),
-        claimed.map(({ call }) => call.url),
+        shown.map(({ url }) => url),
+        shown.map(({ body }) => body),
       ]
       await client.query(WRITE_ATTEMPTS, [org_id, now, ids, ...columns])
     }
     return { claimed, taken }
-  })
-}
-
-/** How a claimed delivery went, and what becomes of it: `delay_ms` is the wait to the next attempt where the state is pending. */
-export type Finished = Pick<Claimed, 'org_id' | 'id' | 'number' | 'token'> & {
-  readonly finished_at: string
-  readonly status: number | null
-  readonly error: string | null
-  readonly answer: string | null
-  readonly state: 'delivered' | 'failed' | 'pending'
-  readonly reason: string | null
-  readonly delay_ms: number
-}
-
-const FINISH_ATTEMPTS = `
-  update delivery_attempts as a
-  set finished_at = done.finished_at, status = done.status, error = done.error, answer = done.answer
-  from unnest($2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::text[], $7::text[])
-    as done (id, number, finished_at, status, error, answer)
-  where a.org_id = $1 and a.delivery_id = done.id and a.number = done.number`
-
-const FINISH = `
-  update deliveries as d
-  set state = done.state, reason = done.reason, run_at = done.run_at, finished_at = done.finished_at, lease_token = null,
-    lease_until = null
-  from unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::timestamptz[], $7::timestamptz[])
-    as done (id, token, state, reason, run_at, finished_at)
-  where d.org_id = $1 and d.id = done.id and d.lease_token = done.token and d.state = 'pending'`
-
-/**
- * Writes down how deliveries of one organization went, and answers how many of them were still this worker's. The log of an attempt is
- * kept in any case, because the call was made.
- */
-export async function finish(pool: pg.Pool, org_id: number, done: readonly Finished[]): Promise<number> {
-  return await inTransaction(pool, async client => {
-    const { rows } = await client.query<{ now: string }>('select now()')
-    const clock = Date.parse((rows[0]?.now ?? '').replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
-    const column = <Key extends keyof Finished>(key: Key) => done.map(one => one[key])
-    const ids = column('id')
-    const log = [column('number'), column('finished_at'), column('status'), column('error'), column('answer')]
-    await client.query(FINISH_ATTEMPTS, [org_id, ids, ...log])
-    const { rowCount } = await client.query(FINISH, [
-      org_id,
-      ids,
-      column('token'),
-      column('state'),
-      column('reason'),
-      done.map(({ delay_ms }) => new Date(clock + delay_ms).toISOString()),
-      done.map(({ state, finished_at }) => (state === 'pending' ? null : finished_at)),
-    ])
-    return rowCount ?? 0
   })
 }

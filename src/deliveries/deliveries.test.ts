@@ -74,7 +74,7 @@ test('a delivery is shown with its attempts; only one that waits says when it is
     ])
     .execute()
   const { history, ...delivery } = (await get(`/api/deliveries/${id}`)).data()
-  const wire = { method: 'GET', url: attempt.url, started_at: '2026-03-01T00:00:01.500Z' }
+  const wire = { method: 'GET', url: attempt.url, body: null, started_at: '2026-03-01T00:00:01.500Z' }
   assert.deepEqual(history, [
     { ...wire, number: 1, finished_at: '2026-03-01T00:00:02.000Z', status: 500, error: null, answer: 'broken' },
     { ...wire, number: 2, finished_at: null, status: null, error: null, answer: null },
@@ -89,6 +89,7 @@ test('a delivery is shown with its attempts; only one that waits says when it is
     campaign_id: null,
     state: 'pending',
     reason: null,
+    failure: null,
     attempts: 0,
     next_attempt_at: '2026-03-01T00:00:00.000Z',
     created_at: '2026-03-01T00:00:00.000Z',

@@ -40,7 +40,7 @@ export async function readDelivery(
   if (delivery === undefined) refuse('object_not_found')
   const history = await db
     .selectFrom('delivery_attempts')
-    .select(['number', 'started_at', 'finished_at', 'method', 'url', 'status', 'error', 'answer'])
+    .select(['number', 'started_at', 'finished_at', 'method', 'url', 'body', 'status', 'error', 'answer'])
     .where('org_id', '=', actor.org_id)
     .where('delivery_id', '=', id)
     .orderBy('number')
@@ -54,5 +54,5 @@ const withEvents = (db: Kysely<Tables>, org_id: number) =>
     .innerJoin('events as e', join => join.onRef('e.org_id', '=', 'd.org_id').onRef('e.id', '=', 'd.event_id'))
     .where('d.org_id', '=', org_id)
     .select(['d.id', 'd.kind', 'd.target_id', 'd.event_id', 'e.type as event_type', 'd.click_id', 'd.campaign_id'])
-    .select(['d.state', 'd.reason', 'd.attempts', 'd.created_at', 'd.finished_at'])
+    .select(['d.state', 'd.reason', 'd.failure', 'd.attempts', 'd.created_at', 'd.finished_at'])
     .select(sql<string | null>`case when d.state = 'pending' then d.run_at end`.as('next_attempt_at'))

@@ -2,9 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import type { Agent } from 'undici'
 import { type Claimed, claimDue } from './claim.ts'
-import { deliver, type Terms } from './deliver.ts'
+import { type Agents, deliver, type Terms } from './deliver.ts'
 import type { Lane, Target } from './lane.ts'
 import type { Outcomes } from './outcomes.ts'
 import { type Places, shareOut } from './share.ts'
@@ -17,7 +16,7 @@ const CLAIMS_AT_ONCE = 2
 /** How long calls in hand may go on when the process is asked to end, which is given ten seconds itself. */
 const CLOSING_MS = 7000
 
-type Setup = { pool: pg.Pool; log: Logger; agent: Agent; outcomes: Outcomes; places: Places; terms: Terms }
+type Setup = { pool: pg.Pool; log: Logger; agents: Agents; outcomes: Outcomes; places: Places; terms: Terms }
 
 export class Dispatch {
   readonly #lane: Lane
@@ -118,8 +117,8 @@ export class Dispatch {
   }
 
   #call(one: Claimed, target: Target, claimed_at: number): void {
-    const { agent, outcomes, places, terms } = this.#setup
-    const call = deliver(agent, one, claimed_at, this.#hurry.signal, terms)
+    const { agents, outcomes, places, terms } = this.#setup
+    const call = deliver(agents, one, claimed_at, this.#hurry.signal, terms)
       .then(done => done && outcomes.add(done))
       .finally(() => {
         places.free(target)

@@ -65,6 +65,13 @@ function publicLookup(resolve: Resolve): LookupFunction {
   }
 }
 
+const POOL = { pipelining: 1, keepAliveTimeout: 10_000 }
+
+/** A client without the guard, for addresses the operator set. It follows no redirects either. */
+export function plainAgent({ connections }: { connections: number }): Agent {
+  return new Agent({ ...POOL, connections, connect: { timeout: CONNECT_TIMEOUT_MS } })
+}
+
 /**
  * An HTTP client that follows no redirects and connects to public addresses only, unless `allowPrivate` (for tests). `connections` is
  * the most it opens to one origin. `resolve` stands in for the system's resolver in tests.
@@ -78,8 +85,7 @@ export function guardedAgent({
   connections: number
   resolve?: Resolve
 }): Agent {
-  const options = { connections, pipelining: 1, keepAliveTimeout: 10_000 }
-  if (allowPrivate) return new Agent({ ...options, connect: { timeout: CONNECT_TIMEOUT_MS } })
+  if (allowPrivate) return plainAgent({ connections })
   const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, lookup: publicLookup(resolve) })
   const guarded: buildConnector.connector = (target, callback) => {
     // A literal never reaches the lookup.
@@ -93,5 +99,5 @@ export function guardedAgent({
       return callback(new PrivateTargetError(reached), null)
     })
   }
-  return new Agent({ ...options, connect: guarded })
+  return new Agent({ ...POOL, connections, connect: guarded })
 }

@@ -1,18 +1,62 @@
 /**
  * What the worker must know about one kind of delivery. The worker claims, sends, retries and gives up; a lane knows who is called and
- * with what. Lanes are handed to the worker by whoever opens it.
+ * with what, and may know better what an answer means. Lanes are handed to the worker by whoever opens it.
  */
 import type pg from 'pg'
 
-/** Something deliveries wait for. `origin` is the place that is called: no place gets more than a few calls at a time. */
+/**
+ * Something deliveries wait for. `origin` is the place that is called: no place gets more than a few calls at a time. Where one platform
+ * serves everyone, the lane names the account instead, so that one organization's calls do not wait for another's.
+ */
 export type Target = { readonly org_id: number; readonly target_id: string; readonly origin: string }
 
-/** A call to the outside, complete. */
+/** What came back. `status` is null when no answer came, and `error` says why; `body` are its first 16 KiB, "" without one. */
+export type Answer = {
+  readonly status: number | null
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly error: string | null
+}
+
+/**
+ * What becomes of a delivery:
+ * - `delivered`
+ * - `retry`: tried again on the schedule, after `retry_after_ms` where that lies between once and twice the wait.
+ * - `failed`: given up at once, because it would be refused every time.
+ * - `broken`: the connection itself is dead (a revoked token). The target is switched off through the lane; the delivery stays pending,
+ *   its attempt does not count, and it goes on once the lane finds the target again.
+ */
+export type Judgement = {
+  readonly outcome: 'delivered' | 'retry' | 'failed' | 'broken'
+  readonly reason?: string
+  readonly retry_after_ms?: number
+}
+
+/** Makes one more call within the same deadlines and under the same guard; never throws, and leaves nothing in the log. */
+export type Fetch = (call: Outgoing) => Promise<Answer>
+
+/** A call to the outside. */
 export type Outgoing = {
   readonly method: 'GET' | 'POST'
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
+  /**
+   * True only where the operator has set the address (META_GRAPH_BASE …): it is called without the guard against private addresses.
+   * What a user typed never is.
+   */
+  readonly isTrusted?: boolean
+  /** What the log shows: another address than the one called, and the body. Without it the address as it is, and no body. */
+  readonly shown?: { readonly url?: string; readonly body?: string }
+  /** Tokens and the like. Struck out of whatever the log keeps: address, body, answer, error, reason. */
+  readonly secrets?: readonly string[]
+  /**
+   * Fetches what is still missing, such as an access token; called when the claim is committed, before the call. Answers the complete
+   * call (its own `shown` comes too late for the log and is not looked at), or what becomes of the delivery without one. A throw is a retry.
+   */
+  complete?(fetch: Fetch): Promise<Outgoing | Judgement>
+  /** What the answer means; undefined for the worker's own rule: 2xx is delivered, anything else or no answer is a retry. */
+  judge?(answer: Answer): Judgement | undefined
 }
 
 /** What shall happen to a claimed delivery: a call, or nothing for a reason. */
@@ -20,8 +64,13 @@ export type Composed = { readonly id: string } & ({ readonly call: Outgoing } | 
 
 export type Lane = {
   readonly kind: 'postback' | 'ad_account'
-  /** Every target that has a delivery due now, over all organizations. */
+  /** Every target that has a delivery due now, over all organizations. Deliveries of a target that is left out wait. */
   findTargets(pool: pg.Pool): Promise<Target[]>
-  /** What shall happen to these deliveries of one organization; reads in the claim's own transaction. One left out is skipped. */
+  /** What shall happen to these deliveries of one organization; only reads, in the claim's own transaction. One left out is skipped. */
   compose(client: pg.ClientBase, org_id: number, ids: readonly string[]): Promise<Composed[]>
+  /**
+   * Switches a target off, in the transaction that records why: its connection is dead, or it has only failed for days. Writes the notice
+   * the dashboard shows. Called again for one that is off, it changes nothing.
+   */
+  switchOff(client: pg.ClientBase, org_id: number, target_id: string, reason: string): Promise<void>
 }

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { type Finished, finish } from './claim.ts'
+import { type Finished, finish } from './finish.ts'
+import type { Lane } from './lane.ts'
 
 const RETRY_MS = 500
 /** How long closing waits for a database that does not answer; what is lost then is sent again after its lease. */
@@ -10,7 +11,7 @@ const GIVE_UP_MS = 5000
 
 export type Outcomes = { add(one: Finished): void; close(): Promise<void> }
 
-export function openOutcomes(pool: pg.Pool, log: Logger): Outcomes {
+export function openOutcomes(pool: pg.Pool, lanes: readonly Lane[], log: Logger): Outcomes {
   let gathered: Finished[] = []
   let writing: Promise<void> | undefined
   let closed_at: number | undefined
@@ -27,7 +28,7 @@ export function openOutcomes(pool: pg.Pool, log: Logger): Outcomes {
   const writeOne = async (org_id: number, done: Finished[]): Promise<void> => {
     for (;;) {
       try {
-        const kept = await finish(pool, org_id, done)
+        const kept = await finish(pool, lanes, org_id, done)
         if (kept < done.length)
           log.warn({ late: done.length - kept }, 'deliveries were finished after their lease: another worker has them')
         return

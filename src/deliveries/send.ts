@@ -1,8 +1,9 @@
 /** One call to the outside with its deadlines: it ends within the total whatever the other side does. */
 import type { Readable } from 'node:stream'
 import { type Dispatcher, errors, request } from 'undici'
+import type { DeliveryFailure } from './api.ts'
+import { PrivateTargetError } from './guard.ts'
 import type { Outgoing } from './lane.ts'
-import { retryAfterMs } from './schedule.ts'
 
 export const DEADLINES = { headers_ms: 10_000, total_ms: 15_000 }
 export type Deadlines = typeof DEADLINES
@@ -15,11 +16,13 @@ export type Outcome = {
   readonly status: number | null
   readonly error: string | null
   readonly answer: string | null
-  readonly retry_after_ms: number | undefined
+  readonly headers: Readonly<Record<string, string>>
+  /** What kind of failure no answer is; a closing worker's own breaking off is none of the other side's. */
+  readonly fault: DeliveryFailure | 'broken_off' | null
 }
 
 /** 2xx is success, whatever became of the body: the other side has said that it has the conversion. */
-export function isSuccess({ status }: Outcome): boolean {
+export function isSuccess({ status }: Pick<Outcome, 'status'>): boolean {
   return status !== null && status >= 200 && status < 300
 }
 
@@ -42,16 +45,30 @@ export async function send(
       signal: signal === undefined ? total : AbortSignal.any([total, signal]),
     })
     const { text, error } = await readSome(response.body)
-    const retryAfter = response.headers['retry-after']
     return {
       status: response.statusCode,
       error: error === undefined ? null : reasonOf(error, deadlines),
       answer: text,
-      retry_after_ms: retryAfterMs(Array.isArray(retryAfter) ? retryAfter[0] : retryAfter),
+      headers: Object.fromEntries(
+        Object.entries(response.headers).map(([name, value]) => [name, [value].flat()[0] ?? '']),
+      ),
+      fault: null,
     }
   } catch (error) {
-    return { status: null, error: reasonOf(error, deadlines), answer: null, retry_after_ms: undefined }
+    return {
+      status: null,
+      error: reasonOf(error, deadlines),
+      answer: null,
+      headers: {},
+      fault: signal?.aborted ? 'broken_off' : faultOf(error),
+    }
   }
+}
+
+function faultOf(error: unknown): DeliveryFailure {
+  if (error instanceof PrivateTargetError) return 'blocked'
+  const isLate = error instanceof errors.ConnectTimeoutError || error instanceof errors.HeadersTimeoutError
+  return isLate || (error instanceof Error && error.name === 'TimeoutError') ? 'timeout' : 'connection'
 }
 
 async function readSome(body: Readable): Promise<{ text: string; error?: unknown }> {

@@ -2,19 +2,18 @@
  * Works the outbox off: finds targets with deliveries due, claims as many as there are places, calls, writes down. Any number of
  * processes may do so at once. Notifications wake it, a poll each second is the truth (decision 35).
  */
-import type { Agent } from 'undici'
 import { listen } from '../db/listen.ts'
 import type { Ground } from '../room.ts'
-import type { Terms } from './deliver.ts'
+import type { Agents, Terms } from './deliver.ts'
 import { Dispatch } from './dispatch.ts'
-import { guardedAgent } from './guard.ts'
+import { guardedAgent, plainAgent } from './guard.ts'
 import type { Lane } from './lane.ts'
 import { openOutcomes } from './outcomes.ts'
 import { openRelease } from './release.ts'
 import { LIMITS, type Limits, Places } from './share.ts'
 
 /** What tests set differently. */
-export type WorkerOptions = Terms & { readonly limits?: Limits; readonly agent?: Agent }
+export type WorkerOptions = Terms & { readonly limits?: Limits }
 
 export type Worker = {
   /** Claims nothing new, ends what is in hand and writes it down. */
@@ -25,11 +24,15 @@ export type Worker = {
 export function openWorker(
   { config, database, log }: Pick<Ground, 'config' | 'database' | 'log'>,
   lanes: readonly Lane[],
-  { limits = LIMITS, agent: given, ...terms }: WorkerOptions = {},
+  { limits = LIMITS, ...terms }: WorkerOptions = {},
 ): Worker {
-  const agent = given ?? guardedAgent({ allowPrivate: config.allowPrivateTargets, connections: limits.origin })
-  const outcomes = openOutcomes(database.worker, log)
-  const setup = { pool: database.worker, log, agent, outcomes, terms }
+  const agents: Agents = {
+    guarded: guardedAgent({ allowPrivate: config.allowPrivateTargets, connections: limits.origin }),
+    // One platform serves everyone, so its origin is not what limits it.
+    trusting: plainAgent({ connections: limits.all }),
+  }
+  const outcomes = openOutcomes(database.worker, lanes, log)
+  const setup = { pool: database.worker, log, agents, outcomes, terms }
   // Each kind has places of its own, so that dead postbacks never hold up an ad account.
   const running = lanes.map(lane => new Dispatch(lane, { ...setup, places: new Places(limits) }))
   const wakeAll = () => running.forEach(one => one.wake())
@@ -39,7 +42,7 @@ export function openWorker(
     const listening = ear.then(one => one.close())
     await Promise.all([release.close(), ...running.map(one => one.close())])
     await outcomes.close()
-    await Promise.all([listening, agent.close()])
+    await Promise.all([listening, agents.guarded.close(), agents.trusting.close()])
   }
   let ending: Promise<void> | undefined
   return {

@@ -23,6 +23,9 @@ const READ = `
   left join clicks c on c.org_id = d.org_id and c.id = d.click_id
   where d.org_id = $1 and d.id = any($2::uuid[])`
 
+const SWITCH_OFF = `
+  update postback_rules set active = false, updated_at = $3 where org_id = $1 and id = $2 and active and deleted_at is null`
+
 type Subs = Pick<MacroValues, 'sub1' | 'sub2' | 'sub3' | 'sub4' | 'sub5' | 'sub6' | 'sub7' | 'sub8' | 'sub9'>
 type Row = Subs & {
   id: string
@@ -49,6 +52,9 @@ export const postbackLane: Lane = {
   async compose(client: pg.ClientBase, org_id, ids) {
     const { rows } = await client.query<Row>(READ, [org_id, ids])
     return rows.map(compose)
+  },
+  async switchOff(client, org_id, target_id) {
+    await client.query(SWITCH_OFF, [org_id, target_id, new Date().toISOString()])
   },
 }
 

@@ -1,0 +1,93 @@
+/**
+ * Writes down how deliveries went, in one transaction for an organization's batch: the attempt, what becomes of the delivery where this
+ * worker still holds it, and what that says about its target.
+ */
+import type pg from 'pg'
+import type { Claimed } from './claim.ts'
+import type { DeliveryFailure } from './api.ts'
+import type { Lane } from './lane.ts'
+import { inTransaction } from './transaction.ts'
+
+/** How a claimed delivery went, and what becomes of it: `delay_ms` is the wait to the next attempt where the state is pending. */
+export type Finished = Pick<Claimed, 'org_id' | 'id' | 'kind' | 'target_id' | 'number' | 'token' | 'isProbe'> & {
+  readonly finished_at: string
+  readonly status: number | null
+  readonly error: string | null
+  readonly answer: string | null
+  readonly state: 'delivered' | 'failed' | 'pending'
+  readonly reason: string | null
+  readonly failure: DeliveryFailure | null
+  readonly delay_ms: number
+  /** Whether the attempt counts towards giving up. */
+  readonly isCounted: boolean
+  /** Whether the target's connection is dead. */
+  readonly isBroken: boolean
+}
+
+const FINISH_ATTEMPTS = `
+  update delivery_attempts as a
+  set finished_at = done.finished_at, status = done.status, error = done.error, answer = done.answer
+  from unnest($2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::text[], $7::text[])
+    as done (id, number, finished_at, status, error, answer)
+  where a.org_id = $1 and a.delivery_id = done.id and a.number = done.number`
+
+const FINISH = `
+  update deliveries as d
+  set state = done.state, reason = done.reason, failure = done.failure, run_at = done.run_at, finished_at = done.finished_at,
+    attempts_uncounted = d.attempts_uncounted + done.uncounted, lease_token = null, lease_until = null
+  from unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::int[])
+    as done (id, token, state, reason, failure, run_at, finished_at, uncounted)
+  where d.org_id = $1 and d.id = done.id and d.lease_token = done.token and d.state = 'pending'
+  returning d.id`
+
+/**
+ * Writes down how deliveries of one organization went, and answers how many of them were still this worker's. The log of an attempt is
+ * kept in any case, because the call was made. A target whose connection is dead is switched off by its lane.
+ */
+export async function finish(
+  pool: pg.Pool,
+  lanes: readonly Lane[],
+  org_id: number,
+  done: readonly Finished[],
+): Promise<number> {
+  return await inTransaction(pool, async client => {
+    const clock = await clockOf(client)
+    const column = <Key extends keyof Finished>(key: Key) => done.map(one => one[key])
+    const ids = column('id')
+    const log = [column('number'), column('finished_at'), column('status'), column('error'), column('answer')]
+    await client.query(FINISH_ATTEMPTS, [org_id, ids, ...log])
+    const { rows } = await client.query<{ id: string }>(FINISH, [
+      org_id,
+      ids,
+      column('token'),
+      column('state'),
+      column('reason'),
+      column('failure'),
+      done.map(({ delay_ms }) => new Date(clock + delay_ms).toISOString()),
+      done.map(({ state, finished_at }) => (state === 'pending' ? null : finished_at)),
+      done.map(({ isCounted }) => (isCounted ? 0 : 1)),
+    ])
+    const kept = new Set(rows.map(({ id }) => id))
+    await switchOffBroken(
+      client,
+      lanes,
+      org_id,
+      done.filter(({ id, isBroken }) => isBroken && kept.has(id)),
+    )
+    return kept.size
+  })
+}
+
+/** Waits are counted by the database's clock, as the leases are. */
+async function clockOf(client: pg.ClientBase): Promise<number> {
+  const { rows } = await client.query<{ now: string }>('select now()')
+  return Date.parse((rows[0]?.now ?? '').replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
+}
+
+async function switchOffBroken(client: pg.ClientBase, lanes: readonly Lane[], org_id: number, broken: Finished[]) {
+  const reasons = new Map(broken.map(({ kind, target_id, reason }) => [target_id, { kind, reason }]))
+  for (const [target_id, { kind, reason }] of reasons) {
+    const lane = lanes.find(one => one.kind === kind)
+    await lane?.switchOff(client, org_id, target_id, reason ?? 'its connection is dead')
+  }
+}
