@@ -182,10 +182,7 @@ test('admins change members, only owners make, change and remove owners', async 
   assert.equal((await setRole(owner, admin, 'owner')).data()['role'], 'owner')
   assert.equal((await setRole(admin, owner, 'member')).data()['role'], 'member')
   assert.equal((await remove(admin, owner)).statusCode, 200)
-  assert.deepEqual(
-    (await membersOf(admin)).map(({ role }) => role).toSorted(),
-    ['admin', 'owner'],
-  )
+  assert.deepEqual((await membersOf(admin)).map(({ role }) => role).toSorted(), ['admin', 'owner'])
 })
 
 test('a member may leave, and is out at once', async () => {
@@ -234,10 +231,7 @@ test('the members of one organization never meet another', async () => {
   const id = toWireId(there.organization_id)
   assert.equal((await membersOf(here)).length, 1)
   await house.call('POST', `/api/organizations/${id}/activate`, { cookie: here.cookie })
-  assert.deepEqual(
-    (await membersOf(here)).map(({ role }) => role).toSorted(),
-    ['member', 'owner'],
-  )
+  assert.deepEqual((await membersOf(here)).map(({ role }) => role).toSorted(), ['member', 'owner'])
   assert.deepEqual(refusalOf(await house.call('GET', '/api/invitations', { cookie: here.cookie })), [
     403,
     'role_forbidden',
