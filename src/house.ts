@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openAccounts } from './accounts/accounts.ts'
 import * as accountsApi from './accounts/api.ts'
+import { openLowBalanceWatch } from './billing/low-balance.ts'
 import * as botsApi from './bots/api.ts'
 import { botDeeds } from './bots/bots.ts'
 import { openLiveCampaigns } from './campaigns/live.ts'
@@ -77,13 +78,15 @@ export async function openHouse(
 /** Said in place of an address by a process that only delivers. */
 const NOWHERE = 'no address: this process only delivers'
 
-/** What goes on behind the house: folding counters, and deliveries unless another process does them. */
+/** What goes on behind the house: folding counters; deliveries and notices unless another process does them. */
 function openCourier(ground: Ground, running: AsyncDisposableStack): void {
   const folder = openFolder(ground)
   running.defer(() => folder.close())
   if (ground.config.role === 'serve') return
   const worker = openWorker(ground, [postbackLane])
   running.defer(() => worker.close())
+  const watch = openLowBalanceWatch(ground)
+  running.defer(() => watch.close())
 }
 
 /** What is open to the outside. Each part is closed before those it stands on, the door first. */

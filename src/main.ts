@@ -1,4 +1,4 @@
-// `node src/main.ts` serves; `node src/main.ts migrate` brings the database up to date and ends.
+// `node src/main.ts` serves; `… migrate` brings the database up to date and ends; `… reconcile` counts the books again and ends.
 const [major = 0] = process.versions.node.split('.').map(Number)
 if (major < 24) {
   console.error(`Sluice needs Node 24 or newer, this is ${process.versions.node}: use "npm start" after "npm ci"`)

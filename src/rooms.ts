@@ -3,6 +3,8 @@ import * as adSpendApi from './ad-spend/api.ts'
 import * as adSpend from './ad-spend/ad-spend.ts'
 import * as billingApi from './billing/api.ts'
 import * as billing from './billing/billing.ts'
+import * as lowBalance from './billing/low-balance.ts'
+import * as reconcile from './billing/reconcile.ts'
 import * as campaignsApi from './campaigns/api.ts'
 import * as campaigns from './campaigns/campaigns.ts'
 import * as deliveriesApi from './deliveries/api.ts'
@@ -33,7 +35,7 @@ export const plainRooms = [
   room(offersApi, offers),
   room(postbacksApi, postbacks),
   room(deliveriesApi, deliveries),
-  room(billingApi, billing),
+  room(billingApi, { ...billing, ...lowBalance, ...reconcile }),
   room(feedApi, feed),
   room(reportsApi, reports),
   room(adSpendApi, adSpend),

@@ -2,10 +2,12 @@
 // closed in reverse, whatever ends it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { reconcileAll } from './billing/reconcile.ts'
 import { type Config, readConfig } from './config.ts'
 import { buildDashboard } from './dashboard.ts'
 import { connect } from './db/connect.ts'
-import { migrateNodes, openNodes } from './db/nodes.ts'
+import { sqlState } from './db/faults.ts'
+import { migrateNodes, openNodes, openPatientPool } from './db/nodes.ts'
 import { openHouse } from './house.ts'
 import { openLog } from './log.ts'
 import { StartError } from './start-error.ts'
@@ -15,17 +17,23 @@ const DRAIN = 10_000
 /** npm passes on what the terminal has already sent to the whole group, so two signals at once are one wish. */
 const SAME_WISH = 1000
 
-/** Runs the whole process, serving unless `command` is `migrate`, until it is asked to end. Sets the exit code. */
+const COMMANDS: readonly (string | undefined)[] = [undefined, 'migrate', 'reconcile']
+
+/** Runs the whole process, serving unless `command` says otherwise, until it is asked to end. Sets the exit code. */
 export async function run(command: string | undefined): Promise<void> {
   await using open = new AsyncDisposableStack()
   try {
-    if (command !== undefined && command !== 'migrate') {
-      throw new StartError(`there is no command ${JSON.stringify(command)}: it is migrate, or nothing to serve`)
+    if (!COMMANDS.includes(command)) {
+      throw new StartError(
+        `there is no command ${JSON.stringify(command)}: it is migrate, reconcile, or nothing to serve`,
+      )
     }
     const config = readConfig(process.env)
     const log = openLog(config.logLevel)
     const asked = listenForTheEnd(log)
-    await (command === 'migrate' ? migrateOnly(config, log, open) : serve(config, log, open, asked))
+    if (command === 'migrate') await migrateOnly(config, log, open)
+    else if (command === 'reconcile') await reconcileOnly(config, log, open)
+    else await serve(config, log, open, asked)
   } catch (error) {
     process.exitCode = 1
     const oneLine =
@@ -39,6 +47,20 @@ async function migrateOnly(config: Config, log: Logger, open: AsyncDisposableSta
   open.defer(() => nodes.close())
   const applied = await migrateNodes(nodes)
   console.log(applied.length === 0 ? 'The database is up to date.' : `Applied ${applied.join(', ')}.`)
+}
+
+const UNKNOWN_TABLE = '42P01'
+
+/** Beside a running Sluice or without one. The exit code is 1 when anything differs. */
+async function reconcileOnly(config: Config, log: Logger, open: AsyncDisposableStack): Promise<void> {
+  const nodes = await openNodes(config, log, { alone: false })
+  open.defer(() => nodes.close())
+  const pool = openPatientPool(nodes)
+  open.defer(() => pool.end())
+  const wrong = await reconcileAll(pool, line => console.log(line)).catch((error: unknown) => {
+    throw sqlState(error) === UNKNOWN_TABLE ? new StartError('the database is empty: start Sluice on it first') : error
+  })
+  if (wrong > 0) process.exitCode = 1
 }
 
 async function serve(config: Config, log: Logger, open: AsyncDisposableStack, asked: Promise<void>): Promise<void> {

@@ -6,11 +6,20 @@ import type pg from 'pg'
 import { rungOfEvent, stageOf } from '../contract/ladder.ts'
 
 export type Finding = { check: string; wrong: string }
+/** A figure that is kept as things happen, and the same counted anew from the rows it stands for. */
+export type Figure = { name: string; kept: string; counted: string }
+export type Audit = { figures: Figure[]; findings: Finding[] }
 
 /** The bit of each type that raises a click, as a table for SQL. */
 const STAGES = ['land', 'bot_start', 'registration', 'lead', 'deposit', 'ftd']
   .map(type => `('${type}', ${stageOf(rungOfEvent(type) ?? 0)})`)
   .join(', ')
+
+/** The id's first 48 bits are its milliseconds. */
+const DAY_OF_CLICK = `date '1970-01-01' + (('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int`
+const RUNGS = [2, 4, 8, 16, 32, 64].map(bit => `count(*) filter (where stages & ${bit} > 0)`).join(', ')
+/** A day of which nothing is left counts as one that was never there. */
+const NOTHING = '(0,0,0,0,0,0,0,0)'
 
 /** Each takes the organization as $1 and answers one `wrong` per thing that is wrong. */
 const CHECKS: Readonly<Record<string, string>> = {
@@ -96,45 +105,111 @@ const CHECKS: Readonly<Record<string, string>> = {
     where e.org_id = $1 and (
       c.stages & reached.stage = 0 or c.stages >= 2 << c.status or c.stages < 1 << c.status or c.tracked = e.test)`,
 
-  'the report counts what the clicks are': `
-    select format('reported %s, clicks %s', told, counted) as wrong
+  'every level of the report counts the same': `
+    select format('level %s comes to %s, level 1 to %s', dimension, told, first) as wrong
     from (
-      select row(coalesce(sum(clicks), 0), coalesce(sum(landed), 0), coalesce(sum(started), 0), coalesce(sum(registered), 0),
-        coalesce(sum(lead), 0), coalesce(sum(deposit), 0), coalesce(sum(ftd), 0), trim_scale(coalesce(sum(revenue), 0)))::text as told
+      select dimension, told, first_value(told) over (order by dimension) as first
       from (
-        select clicks, landed, started, registered, lead, deposit, ftd, revenue from report_delta where org_id = $1
+        select dimension, row(sum(clicks), sum(landed), sum(started), sum(registered), sum(lead), sum(deposit), sum(ftd),
+          trim_scale(sum(revenue)))::text as told
+        from report_day
+        where org_id = $1
+        group by dimension
+      ) levels
+    ) compared
+    where told <> first`,
+
+  'the report counts what the clicks are': `
+    select format('%s: reported %s, clicks %s', day, told, counted) as wrong
+    from (
+      select day, row(sum(clicks), sum(landed), sum(started), sum(registered), sum(lead), sum(deposit), sum(ftd),
+        trim_scale(sum(revenue)))::text as told
+      from (
+        select day, clicks, landed, started, registered, lead, deposit, ftd, revenue from report_delta where org_id = $1
         union all
-        select clicks, landed, started, registered, lead, deposit, ftd, revenue
+        select day, clicks, landed, started, registered, lead, deposit, ftd, revenue
         from report_day
         where org_id = $1 and dimension = 1
       ) parts
+      group by day
     ) report
-    cross join (
-      select row(count(*), count(*) filter (where stages & 2 > 0), count(*) filter (where stages & 4 > 0),
-        count(*) filter (where stages & 8 > 0), count(*) filter (where stages & 16 > 0),
-        count(*) filter (where stages & 32 > 0), count(*) filter (where stages & 64 > 0), trim_scale(coalesce(sum(revenue), 0)))::text
-        as counted
+    full join (
+      select ${DAY_OF_CLICK} as day, row(count(*), ${RUNGS}, trim_scale(coalesce(sum(revenue), 0)))::text as counted
       from clicks
       where org_id = $1 and tracked
-    ) clicks
-    where told <> counted`,
+      group by 1
+    ) clicks using (day)
+    where coalesce(told, '${NOTHING}') <> coalesce(counted, '${NOTHING}')`,
 }
+
+/** What an owner wants to see side by side; both columns are text, as PostgreSQL says them. */
+const FIGURES = `
+  select 'Persons charged' as name, kept, counted from
+    (select count(*)::text as kept from ledger where org_id = $1 and kind = 'charge') k,
+    (select count(distinct person_id)::text as counted from events where org_id = $1 and not test) c
+  union all
+  select 'Balance', trim_scale(b.balance)::text, trim_scale(l.sum)::text
+  from balances b, (select coalesce(sum(amount), 0) as sum from ledger where org_id = $1) l
+  where b.org_id = $1
+  union all
+  select reported.name, reported.kept, recounted.counted from (
+    select name, kept, place from (
+      select sum(clicks)::text as clicks, sum(lead)::text as lead, sum(deposit)::text as deposit, sum(ftd)::text as ftd,
+        trim_scale(sum(revenue))::text as revenue
+      from (
+        select 0::bigint as clicks, 0::bigint as lead, 0::bigint as deposit, 0::bigint as ftd, 0::numeric as revenue
+        union all
+        select clicks, lead, deposit, ftd, revenue from report_delta where org_id = $1
+        union all
+        select clicks, lead, deposit, ftd, revenue from report_day where org_id = $1 and dimension = 1
+      ) parts
+    ) sums
+    cross join lateral (values ('Clicks', clicks, 1), ('Leads', lead, 2), ('Deposits', deposit, 3), ('First deposits', ftd, 4),
+      ('Revenue', revenue, 5)) as told (name, kept, place)
+  ) reported
+  join (
+    select counted, place from (
+      select count(*)::text as clicks, (count(*) filter (where stages & 16 > 0))::text as lead,
+        (count(*) filter (where stages & 32 > 0))::text as deposit, (count(*) filter (where stages & 64 > 0))::text as ftd,
+        trim_scale(coalesce(sum(revenue), 0))::text as revenue
+      from clicks
+      where org_id = $1 and tracked
+    ) sums
+    cross join lateral (values (clicks, 1), (lead, 2), (deposit, 3), (ftd, 4), (revenue, 5)) as told (counted, place)
+  ) recounted using (place)`
 
 const MOST_SHOWN = 5
 
 /** Everything that is wrong with an organization's books; empty when nothing is. Reads one moment, so it may run under load. */
 export async function auditBooks(pool: pg.Pool, org_id: number): Promise<Finding[]> {
+  return inOneMoment(pool, client => findWrong(client, org_id))
+}
+
+/** The same, and beside it the running figures as they are kept and as they count up anew. */
+export async function reconcile(pool: pg.Pool, org_id: number): Promise<Audit> {
+  return inOneMoment(pool, async client => {
+    const { rows: figures } = await client.query<Figure>(FIGURES, [org_id])
+    return { figures, findings: await findWrong(client, org_id) }
+  })
+}
+
+async function findWrong(client: pg.PoolClient, org_id: number): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const [check, question] of Object.entries(CHECKS)) {
+    const { rows } = await client.query<{ wrong: string }>(`${question} limit ${MOST_SHOWN}`, [org_id])
+    findings.push(...rows.map(({ wrong }) => ({ check, wrong })))
+  }
+  return findings
+}
+
+async function inOneMoment<T>(pool: pg.Pool, read: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   try {
     await client.query('begin isolation level repeatable read read only')
-    const findings: Finding[] = []
-    for (const [check, question] of Object.entries(CHECKS)) {
-      const { rows } = await client.query<{ wrong: string }>(`${question} limit ${MOST_SHOWN}`, [org_id])
-      findings.push(...rows.map(({ wrong }) => ({ check, wrong })))
-    }
+    const found = await read(client)
     await client.query('commit')
     client.release()
-    return findings
+    return found
   } catch (error) {
     client.release(true)
     throw error

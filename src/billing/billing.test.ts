@@ -37,6 +37,8 @@ test('a new organization opens with the welcome credit in its ledger, at the pri
     price_per_person: '0.07',
     persons_charged: 0,
     hold_when_empty: false,
+    deliveries_held: 0,
+    low_balance_threshold: '1',
     next_cursor: null,
   })
   assert.deepEqual(
@@ -97,6 +99,24 @@ describe('a top-up', () => {
     assert.equal((await tally(house.database, owner.org_id)).balance, '10')
   })
 
+  test('of one nonce is entered once, however often and at once it is sent', async () => {
+    const { cookie, org_id } = await seedSignedIn(house)
+    const nonce = 'invoice 7'
+    const answers = await Promise.all(Array.from({ length: 6 }, () => topUp({ cookie }, { amount: '5', nonce })))
+    assert.deepEqual(
+      answers.map(({ statusCode }) => statusCode),
+      answers.map(() => 201),
+    )
+    assert.equal(new Set(answers.map(answer => answer.data()['id'])).size, 1)
+    assert.equal(answers.filter(answer => answer.headers['idempotent-replayed'] === undefined).length, 1)
+    // Another amount under the same name is still the first entry.
+    assert.equal((await topUp({ cookie }, { amount: '900', nonce })).data()['amount'], '5')
+    const other = await seedSignedIn(house)
+    assert.equal((await topUp({ cookie: other.cookie }, { amount: '5', nonce })).data()['balance'], '15')
+    assert.equal((await tally(house.database, org_id)).balance, '15')
+    await assertBooks(org_id)
+  })
+
   test('and charges at the same time leave a balance that is the sum of the ledger', async () => {
     const { cookie, org_id } = await seedSignedIn(house)
     const queue = openQueue(house.database)
@@ -116,6 +136,71 @@ describe('a top-up', () => {
     await assertBooks(org_id)
     await queue.close()
   })
+})
+
+describe('an adjustment', () => {
+  const adjust = (cookie: string, body: unknown) => house.call('POST', '/api/billing/adjustments', { cookie, body })
+
+  test('adds or takes, with its reason in the ledger, also below zero', async () => {
+    const { cookie, org_id } = await seedSignedIn(house)
+    const answers = []
+    for (const amount of ['-12.5', 1, '-0.000001']) answers.push(await adjust(cookie, { amount, note: 'Typed twice' }))
+    assert.deepEqual(
+      answers.map(answer => [answer.statusCode, answer.data()['amount'], answer.data()['balance']]),
+      [
+        [201, '-12.5', '-2.5'],
+        [201, '1', '-1.5'],
+        [201, '-0.000001', '-1.500001'],
+      ],
+    )
+    const { data } = await read(cookie, '?kind=adjustment')
+    assert.deepEqual(
+      data.map(({ kind, note }) => [kind, note]),
+      data.map(() => ['adjustment', 'Typed twice']),
+    )
+    assert.equal(data.length, 3)
+    await assertBooks(org_id)
+  })
+
+  test('is refused without a reason, of nothing, of no number, and to all but the owner', async () => {
+    const owner = await seedSignedIn(house)
+    const { cookie } = owner
+    for (const body of [
+      { amount: '5' },
+      { amount: '5', note: ' ' },
+      { amount: '0', note: 'x' },
+      { amount: '-0.0000001', note: 'x' },
+      { amount: '--5', note: 'x' },
+      { amount: '+5', note: 'x' },
+      { amount: '-1000001', note: 'x' },
+      { amount: null, note: 'x' },
+      { amount: '5', note: 'x', nonce: '' },
+    ])
+      assert.equal((await adjust(cookie, body)).statusCode, 400, JSON.stringify(body))
+    const admin = await seedSignedIn(house, { place: owner, role: 'admin' })
+    assert.equal((await adjust(admin.cookie, { amount: '5', note: 'x' })).data()['code'], 'role_forbidden')
+    assert.equal((await tally(house.database, owner.org_id)).balance, '10')
+  })
+})
+
+test('the price is the owner’s to set, and holds for persons met from then on', async () => {
+  const owner = await seedSignedIn(house)
+  const setPrice = (cookie: string, price_per_person: unknown) =>
+    house.call('PUT', '/api/billing/price-per-person', { cookie, body: { price_per_person } })
+  const queue = openQueue(house.database)
+  const [first = '', second = ''] = await seedClicks(house.database, owner.org_id, 2)
+  await queue.send(owner.org_id, first, {})
+  assert.equal((await setPrice(owner.cookie, '0.5')).statusCode, 200)
+  await queue.send(owner.org_id, first, { nonce: 'again' })
+  await queue.send(owner.org_id, second, {})
+  await queue.close()
+  const { balance, price_per_person } = (await read(owner.cookie)) as unknown as Record<string, string>
+  assert.deepEqual([balance, price_per_person], ['9.45', '0.5'])
+  for (const price of ['-1', 'x', null, '1000.01'])
+    assert.equal((await setPrice(owner.cookie, price)).statusCode, 400, String(price))
+  const admin = await seedSignedIn(house, { place: owner, role: 'admin' })
+  assert.equal((await setPrice(admin.cookie, '0')).data()['code'], 'role_forbidden')
+  await assertBooks(owner.org_id)
 })
 
 test('the ledger pages through every entry once, with the persons charged', async () => {
@@ -188,6 +273,11 @@ describe('the audit finds', () => {
     [
       'the report counts what the clicks are',
       "insert into report_day select $1::int, 1, '2026-01-01', gen_random_uuid(), '', 0, 0, 0, 0, 0, 0, 0, 0.01",
+    ],
+    [
+      'every level of the report counts the same',
+      `insert into report_day select $1::int, level, '2026-01-01', gen_random_uuid(), '', level, 0, 0, 0, 0, 0, 0, 0
+        from unnest(array[1, 33]) level`,
     ],
   ]
   for (const [check, sql] of harm) {

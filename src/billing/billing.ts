@@ -2,26 +2,35 @@
  * Billing: what an organization has left and what it was spent on. Owns `balances` and `ledger`. The ledger only grows, and its sum
  * is the balance (decision 16); whatever moves money locks the balance row first.
  */
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Context } from '../room.ts'
 import type * as api from './api.ts'
+import { endNotices } from './low-balance.ts'
 
-type Balance = { balance: string; price_per_person: string; hold_when_empty: boolean; persons_charged: number }
+type Balance = {
+  balance: string
+  price_per_person: string
+  hold_when_empty: boolean
+  low_balance_threshold: string | null
+  persons_charged: number
+  deliveries_held: number
+}
 
 const READ_BALANCE = `
-  select b.balance, b.price_per_person, b.hold_when_empty,
-    (select count(*)::int from ledger where org_id = $1 and kind = 'charge') as persons_charged
+  select b.balance, b.price_per_person, b.hold_when_empty, b.low_balance_threshold,
+    (select count(*)::int from ledger where org_id = $1 and kind = 'charge') as persons_charged,
+    (select count(*)::int from deliveries where org_id = $1 and state = 'held') as deliveries_held
   from balances b
   where b.org_id = $1`
 
 const LIST_ENTRIES = `
   select id, kind, amount, event_id, note, created_at
   from ledger
-  where org_id = $1 and ($2::uuid is null or id < $2)
+  where org_id = $1 and ($2::uuid is null or id < $2) and ($4::text is null or kind = $4)
   order by id desc
   limit $3`
 
@@ -29,9 +38,10 @@ export async function readBilling(
   { database, actor }: Context<typeof api.readBilling>,
   { query }: Call<typeof api.readBilling>,
 ) {
+  const asked = [actor.org_id, query.cursor ?? null, query.limit + 1, query.kind ?? null]
   const [balances, entries] = await Promise.all([
     database.reads.query<Balance>(READ_BALANCE, [actor.org_id]),
-    database.reads.query<Omit<Entry, 'balance'>>(LIST_ENTRIES, [actor.org_id, query.cursor ?? null, query.limit + 1]),
+    database.reads.query<Omit<Entry, 'balance'>>(LIST_ENTRIES, asked),
   ])
   const [balance] = balances.rows
   if (balance === undefined) throw new Error('the organization has no balance')
@@ -48,36 +58,89 @@ type Entry = {
   balance: string
 }
 
-/** What is added, or taken with a negative amount, by a person. */
-export type Movement = { kind: 'top_up' | 'adjustment'; amount: string; note: string | null; created_by: string | null }
+/** What is added, or taken with a negative amount, by a person. The same nonce again is the same entry. */
+export type Movement = {
+  kind: 'top_up' | 'adjustment'
+  amount: string
+  note: string | null
+  created_by: string | null
+  nonce: string | null
+}
 
-/** Moves the balance and writes the ledger in one transaction; the update is the row's lock, so it comes first. */
+/** Moves the balance and writes the ledger in one transaction, under the balance row's lock; answers the entry that is there then. */
 export async function moveBalance(
   db: Kysely<Tables>,
   org_id: number,
-  { kind, amount, note, created_by }: Movement,
-): Promise<Entry> {
-  const entry = { id: newId(), kind, amount, event_id: null, note, created_at: new Date().toISOString() }
+  movement: Movement,
+): Promise<{ entry: Entry; replayed: boolean }> {
   return db.transaction().execute(async trx => {
     const { rows } = await sql<{ balance: string }>`
-      update balances set balance = balance + ${amount}::numeric where org_id = ${org_id} returning balance`.execute(
-      trx,
-    )
-    const [moved] = rows
-    if (moved === undefined) throw new Error('the organization has no balance')
-    await sql`
-      insert into ledger (org_id, id, kind, amount, note, created_by, created_at)
-      values (${org_id}, ${entry.id}, ${kind}, ${amount}, ${note}, ${created_by}, ${entry.created_at})`.execute(trx)
-    return { ...entry, balance: moved.balance }
+      select balance from balances where org_id = ${org_id} for update`.execute(trx)
+    const [now] = rows
+    if (now === undefined) throw new Error('the organization has no balance')
+    const before = movement.nonce === null ? undefined : await entryOf(trx, org_id, movement.nonce)
+    if (before !== undefined) return { entry: { ...before, ...now }, replayed: true }
+    return { entry: await enter(trx, org_id, movement), replayed: false }
   })
 }
 
-export async function topUpBalance(
-  { db, actor }: Context<typeof api.topUpBalance>,
+async function enter(trx: Transaction<Tables>, org_id: number, movement: Movement): Promise<Entry> {
+  const { kind, amount, note, created_by, nonce } = movement
+  const entry = { id: newId(), kind, amount, event_id: null, note, created_at: new Date().toISOString() }
+  const { rows } = await sql<{ balance: string }>`
+    update balances set balance = balance + ${amount}::numeric where org_id = ${org_id} returning balance`.execute(trx)
+  await sql`
+    insert into ledger (org_id, id, kind, amount, note, created_by, nonce, created_at)
+    values (${org_id}, ${entry.id}, ${kind}, ${amount}, ${note}, ${created_by}, ${nonce}, ${entry.created_at})`.execute(
+    trx,
+  )
+  await endNotices(trx, org_id, entry.created_at)
+  return { ...entry, balance: rows[0]?.balance ?? '' }
+}
+
+async function entryOf(
+  trx: Transaction<Tables>,
+  org_id: number,
+  nonce: string,
+): Promise<Omit<Entry, 'balance'> | undefined> {
+  const { rows } = await sql<Omit<Entry, 'balance'>>`
+    select id, kind, amount, event_id, note, created_at from ledger where org_id = ${org_id} and nonce = ${nonce}`.execute(
+    trx,
+  )
+  return rows[0]
+}
+
+export const topUpBalance = (
+  context: Context<typeof api.topUpBalance>,
   { body }: Call<typeof api.topUpBalance>,
-) {
-  const { amount, note = null } = body
-  return moveBalance(db, actor.org_id, { kind: 'top_up', amount, note, created_by: actor.user_id })
+): Promise<Entry> => moveByHand(context, 'top_up', body)
+
+export const adjustBalance = (
+  context: Context<typeof api.adjustBalance>,
+  { body }: Call<typeof api.adjustBalance>,
+): Promise<Entry> => moveByHand(context, 'adjustment', body)
+
+async function moveByHand(
+  context: Context<typeof api.topUpBalance | typeof api.adjustBalance>,
+  kind: Movement['kind'],
+  { amount, note, nonce }: { amount: string; note?: string | null | undefined; nonce?: string | null | undefined },
+): Promise<Entry> {
+  const { db, actor } = context
+  const { entry, replayed } = await moveBalance(db, actor.org_id, {
+    kind,
+    amount,
+    note: note ?? null,
+    created_by: actor.user_id,
+    nonce: nonce ?? null,
+  })
+  if (replayed) context.header('Idempotent-Replayed', 'true')
+  return entry
+}
+
+export async function setPrice({ db, actor }: Context<typeof api.setPrice>, { body }: Call<typeof api.setPrice>) {
+  await sql`
+    update balances set price_per_person = ${body.price_per_person} where org_id = ${actor.org_id}`.execute(db)
+  return { ok: true as const }
 }
 
 export async function setHolding({ db, actor }: Context<typeof api.setHolding>, { body }: Call<typeof api.setHolding>) {

@@ -16,10 +16,17 @@ export type Nodes = { addresses: readonly Node[]; close(): Promise<void> }
 const PATIENCE = 15_000
 const OLDEST = 15
 
-/** Starts or finds the database. @throws StartError with the reason in one line, without the password. */
-export async function openNodes(config: Pick<Config, 'databaseUrl' | 'dataDir'>, log: Logger): Promise<Nodes> {
+/**
+ * Starts or finds the database. `alone: false` looks in beside the Sluice that may be running on an embedded one.
+ * @throws StartError with the reason in one line, without the password.
+ */
+export async function openNodes(
+  config: Pick<Config, 'databaseUrl' | 'dataDir'>,
+  log: Logger,
+  { alone = true }: { alone?: boolean } = {},
+): Promise<Nodes> {
   if (config.databaseUrl.length > 0) return { addresses: config.databaseUrl, close: async () => {} }
-  const embedded = await startPostgres({ dataDir: config.dataDir, log })
+  const embedded = await startPostgres({ dataDir: config.dataDir, log, alone })
   return { addresses: [embedded.connection], close: () => embedded.stop() }
 }
 
@@ -36,6 +43,12 @@ export async function migrateNodes({ addresses: [first = ''] }: Nodes): Promise<
   } finally {
     await client.end()
   }
+}
+
+/** One connection whose statements may take as long as they take: for commands that read everything. */
+export function openPatientPool({ addresses: [first = ''] }: Nodes): pg.Pool {
+  const own = { application_name: 'sluice reconcile', max: 1 }
+  return new pg.Pool(typeof first === 'string' ? { ...own, connectionString: first } : { ...own, ...first })
 }
 
 async function reach(node: Node): Promise<pg.Client> {

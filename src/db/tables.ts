@@ -85,6 +85,10 @@ export interface ApiKeyUses {
 export interface Balances {
   balance: string
   hold_when_empty: boolean
+  /**
+   * members are warned while the balance is below it; null: never
+   */
+  low_balance_threshold: Generated<string | null>
   org_id: number
   price_per_person: string
 }
@@ -315,9 +319,27 @@ export interface Ledger {
   event_id: string | null
   id: string
   kind: string
+  /**
+   * the sender's own name of a top-up or an adjustment, so that a resend is the same entry
+   */
+  nonce: string | null
   note: string | null
   org_id: number
   person_id: string | null
+}
+
+export interface LowBalanceNotices {
+  balance: string
+  began_at: string
+  /**
+   * some process is sending the mails until then
+   */
+  claimed_until: string | null
+  ended_at: string | null
+  id: string
+  mailed_at: string | null
+  org_id: number
+  threshold: string
 }
 
 export interface Members {
@@ -481,6 +503,7 @@ export interface Tables {
   installation: Installation
   invitations: Invitations
   ledger: Ledger
+  low_balance_notices: LowBalanceNotices
   members: Members
   migrations: Migrations
   offers: Offers

@@ -16,6 +16,10 @@ const FIND = `
   where (b.balance >= 0 or not b.hold_when_empty)
     and exists (select 1 from deliveries d where d.org_id = b.org_id and d.state = 'held')`
 
+// Held on to, so that no conversion takes the balance below zero again between this look and the release.
+const STILL_MAY = `
+  select 1 from balances where org_id = $1 and (balance >= 0 or not hold_when_empty) for update`
+
 // Ids are made in order.
 const LOCK = `
   select id from deliveries where org_id = $1 and state = 'held' order by id limit ${PORTION} for update skip locked`
@@ -29,6 +33,7 @@ export async function releaseHeld(pool: pg.Pool): Promise<number> {
   let released = 0
   for (const { org_id } of rows) {
     released += await inTransaction(pool, async client => {
+      if ((await client.query(STILL_MAY, [org_id])).rowCount === 0) return 0
       const { rows: held } = await client.query<{ id: string }>(LOCK, [org_id])
       if (held.length === 0) return 0
       await client.query(RELEASE, [org_id, held.map(({ id }) => id)])
