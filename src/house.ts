@@ -23,6 +23,10 @@ import { stillAllowed } from './gate/permit.ts'
 import { openQuotas, openRedis, type QuotaName } from './gate/quota.ts'
 import { openKeyUses } from './keys/uses.ts'
 import { openKeyReader } from './keys/verify.ts'
+import * as landingsApi from './landings/api.ts'
+import { openLanded } from './landings/landed.ts'
+import * as landings from './landings/landings.ts'
+import { onwardDeeds } from './landings/onward.ts'
 import { standingOf } from './organizations/standing.ts'
 import { postbackLane } from './postbacks/lane.ts'
 import { openFolder } from './reports/fold.ts'
@@ -100,6 +104,8 @@ async function openFront(ground: Ground, options: HouseOptions, running: AsyncDi
   running.defer(() => clicks.close())
   const conversions = openConversions(ground, { stillAllowed, isDrained: clicks.isSettled })
   running.defer(() => conversions.close())
+  const landed = openLanded({ conversions, clicks, log })
+  running.defer(() => landed.close())
   const accounts = openAccounts(ground)
   running.defer(() => accounts.close())
   const uses = openKeyUses(database.worker, log)
@@ -109,6 +115,7 @@ async function openFront(ground: Ground, options: HouseOptions, running: AsyncDi
     ...room(clicksApi, clickDeeds(clicks)),
     ...room(eventsApi, eventDeeds(conversions)),
     ...room(botsApi, botDeeds(conversions)),
+    ...room(landingsApi, { ...landings, ...onwardDeeds({ live, clicks, landed }) }),
     ...plainRooms,
   ]
   const reader = openKeyReader(database.keys)

@@ -11,6 +11,8 @@ import * as deliveriesApi from './deliveries/api.ts'
 import * as deliveries from './deliveries/deliveries.ts'
 import * as feedApi from './feed/api.ts'
 import * as feed from './feed/feed.ts'
+import * as funnelsApi from './funnels/api.ts'
+import * as funnels from './funnels/funnels.ts'
 import * as keysApi from './keys/api.ts'
 import * as grants from './keys/grants.ts'
 import * as keys from './keys/keys.ts'
@@ -33,6 +35,7 @@ export const plainRooms = [
   room(keysApi, { ...keys, ...grants }),
   room(campaignsApi, campaigns),
   room(offersApi, offers),
+  room(funnelsApi, funnels),
   room(postbacksApi, postbacks),
   room(deliveriesApi, deliveries),
   room(billingApi, { ...billing, ...lowBalance, ...reconcile }),

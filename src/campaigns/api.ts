@@ -104,6 +104,7 @@ export const listCampaigns = endpoint({
     ...paging,
     q: Search.meta({ description: 'Part of the name or key' }),
     offer_id: Id.optional(),
+    funnel_id: Id.optional(),
   }),
   reply: Page(Campaign),
 })

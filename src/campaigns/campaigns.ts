@@ -43,10 +43,11 @@ export async function listCampaigns(
   context: Context<typeof api.listCampaigns>,
   { query }: Call<typeof api.listCampaigns>,
 ) {
-  const { q, offer_id, cursor, limit } = query
+  const { q, offer_id, funnel_id, cursor, limit } = query
   let rows = live(context.db, context.actor.org_id).select(COLUMNS)
   if (q) rows = rows.where(sql<boolean>`strpos(lower(name), lower(${q})) > 0 or strpos(key, lower(${q})) > 0`)
   if (offer_id !== undefined) rows = rows.where('offer_id', '=', offer_id)
+  if (funnel_id !== undefined) rows = rows.where(leadsTo('funnel', funnel_id))
   if (cursor !== undefined) rows = rows.where('id', '<', cursor)
   const found = await rows
     .orderBy('id', 'desc')
@@ -74,7 +75,7 @@ export async function createCampaign(
   { body }: Call<typeof api.createCampaign>,
 ) {
   const { db, actor } = context
-  requireDestination(body.destination)
+  await requireDestination(db, actor.org_id, body.destination)
   await requireOffer(db, actor.org_id, body.offer_id)
   requireAdAccount(body.ad_account_id)
   const now = new Date().toISOString()
@@ -118,7 +119,7 @@ export async function updateCampaign(
       error: 'key: a campaign keeps its key',
       hint: 'Running ads hold it. Create another campaign for another key.',
     })
-  if (body.destination !== undefined) requireDestination(body.destination)
+  if (body.destination !== undefined) await requireDestination(db, actor.org_id, body.destination)
   if (body.offer_id !== now.offer_id) await requireOffer(db, actor.org_id, body.offer_id)
   if (body.ad_account_id !== now.ad_account_id) requireAdAccount(body.ad_account_id)
   const row = await db
@@ -178,6 +179,22 @@ export async function requireCampaign(
   requireScope(actor, id)
 }
 
+/**
+ * Refuses `campaign_scope_forbidden` unless the actor may act on every campaign that leads to the object (decision 31). One that no campaign
+ * leads to is anybody's who has the right: nothing outside the list changes with it.
+ */
+export async function requireScopeOfAll(
+  { db, actor }: Pick<Context<typeof api.createCampaign>, 'db' | 'actor'>,
+  type: 'funnel' | 'click_flow',
+  id: string,
+): Promise<void> {
+  const campaigns = await live(db, actor.org_id).select('id').where(leadsTo(type, id)).execute()
+  for (const campaign of campaigns) requireScope(actor, campaign.id)
+}
+
+const leadsTo = (type: 'funnel' | 'click_flow', id: string) =>
+  sql<boolean>`destination->>'type' = ${type} and destination->>${`${type}_id`} = ${id}`
+
 const live = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('campaigns').where('org_id', '=', org_id).where('deleted_at', 'is', null)
 
@@ -209,11 +226,23 @@ function sourceText(source: api.CampaignDraft['source']): string {
   return JSON.stringify(Object.fromEntries(Object.entries(source ?? {}).filter(([, parameter]) => parameter != null)))
 }
 
-/** What a campaign leads to must be there. Funnels and click flows are none so far, so every name of one is unknown. */
-function requireDestination(destination: api.CampaignDraft['destination']): void {
-  if (destination.type === 'funnel') refuse('invalid_request', { error: 'destination.funnel_id: no such funnel' })
+/** What a campaign leads to must be there. Click flows are none so far, so every name of one is unknown. */
+async function requireDestination(
+  db: Kysely<Tables>,
+  org_id: number,
+  destination: api.CampaignDraft['destination'],
+): Promise<void> {
   if (destination.type === 'click_flow')
     refuse('invalid_request', { error: 'destination.click_flow_id: no such click flow' })
+  if (destination.type !== 'funnel') return
+  const funnel = await db
+    .selectFrom('funnels')
+    .select('id')
+    .where('org_id', '=', org_id)
+    .where('id', '=', destination.funnel_id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (funnel === undefined) refuse('invalid_request', { error: 'destination.funnel_id: no such funnel' })
 }
 
 /** Ad accounts are none so far. */

@@ -17,25 +17,42 @@ export type CampaignRow = {
   readonly is_deleted: boolean
 }
 
+/** What every live object but a campaign has. Replaced as a whole when it changes, so what is compiled for it can be kept by the object. */
+type LiveRow = { readonly org_id: number; readonly id: string; readonly is_deleted: boolean }
+
 /** An offer's row as traffic needs it. */
-export type LiveOffer = {
-  readonly org_id: number
-  readonly id: string
-  readonly url: string
-  readonly payout: string | null
-  readonly status: string
-  readonly is_deleted: boolean
+export type LiveOffer = LiveRow & { readonly url: string; readonly payout: string | null; readonly status: string }
+
+/** A landing's row as traffic needs it. */
+export type LiveLanding = LiveRow & { readonly url: string; readonly status: string }
+
+/** A funnel's row as traffic needs it. */
+export type LiveFunnel = LiveRow & {
+  readonly landings: readonly { readonly landing_id: string; readonly weight: number }[]
+  readonly offers: readonly { readonly offer_id: string; readonly weight: number }[]
 }
+
+/** What campaigns lead to, by kind; kept in memory like the campaigns themselves. */
+export type LiveObjects = { offer: LiveOffer; landing: LiveLanding; funnel: LiveFunnel }
+export type LiveKind = keyof LiveObjects
 
 /** Something that is known to have changed. */
 export type Named = { readonly org_id: number; readonly id: string }
 
 const CAMPAIGN = `c.org_id, c.id, c.key, c.destination, c.offer_id, c.fallback_url, c.ad_account_id, c.source, c.strict_filter,
   c.deleted_at is not null as is_deleted`
-const OFFER = 'o.org_id, o.id, o.url, o.payout, o.status, o.deleted_at is not null as is_deleted'
 
 const PAGE = 5000
 const NIL = '00000000-0000-0000-0000-000000000000'
+
+/** By kind: what is read of the rows, up to the condition that says which. */
+const SELECTS = {
+  offer: `select o.org_id, o.id, o.url, o.payout, o.status, o.deleted_at is not null as is_deleted from offers o`,
+  landing: `select o.org_id, o.id, o.url, o.status, o.deleted_at is not null as is_deleted from landings o`,
+  funnel: `select o.org_id, o.id, o.landings, o.offers, o.deleted_at is not null as is_deleted from funnels o`,
+} satisfies Record<LiveKind, string>
+
+export const LIVE_KINDS = Object.keys(SELECTS) as LiveKind[]
 
 export function readAllCampaigns(pool: pg.Pool): Promise<CampaignRow[]> {
   return readPages(
@@ -44,10 +61,23 @@ export function readAllCampaigns(pool: pg.Pool): Promise<CampaignRow[]> {
   )
 }
 
-export function readAllOffers(pool: pg.Pool): Promise<LiveOffer[]> {
-  return readPages(
+/** Every object of a kind. */
+export function readAll<K extends LiveKind>(pool: pg.Pool, kind: K): Promise<LiveObjects[K][]> {
+  return readPages(pool, `${SELECTS[kind]} where (o.org_id, o.id) > ($1, $2) order by o.org_id, o.id limit ${PAGE}`)
+}
+
+/** Objects of a kind that changed since then (ISO 8601), and the named ones. */
+export function readChangedOf<K extends LiveKind>(
+  pool: pg.Pool,
+  kind: K,
+  since: string,
+  named: readonly Named[],
+): Promise<LiveObjects[K][]> {
+  return readChanged(
     pool,
-    `select ${OFFER} from offers o where (o.org_id, o.id) > ($1, $2) order by o.org_id, o.id limit ${PAGE}`,
+    `${SELECTS[kind]} where o.updated_at >= $1 or (o.org_id = any($2) and o.id = any($3))`,
+    since,
+    named,
   )
 }
 
@@ -56,16 +86,6 @@ export function readChangedCampaigns(pool: pg.Pool, since: string, named: readon
   return readChanged(
     pool,
     `select ${CAMPAIGN} from campaigns c where c.updated_at >= $1 or (c.org_id = any($2) and c.id = any($3))`,
-    since,
-    named,
-  )
-}
-
-/** Offers changed since then (ISO 8601), and the named ones. */
-export function readChangedOffers(pool: pg.Pool, since: string, named: readonly Named[]): Promise<LiveOffer[]> {
-  return readChanged(
-    pool,
-    `select ${OFFER} from offers o where o.updated_at >= $1 or (o.org_id = any($2) and o.id = any($3))`,
     since,
     named,
   )

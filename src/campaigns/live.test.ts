@@ -190,7 +190,7 @@ test('offers are known, archived and deleted ones too', async () => {
     .values({ ...offer, status: 'archived', updated_at: now })
     .execute()
   await announceOffer(database.kysely, org_id, id)
-  assert.deepEqual(live.offer(id), {
+  assert.deepEqual(live.object('offer', id), {
     org_id,
     id,
     url: 'https://o.example/',
@@ -205,7 +205,7 @@ test('offers are known, archived and deleted ones too', async () => {
     .where('id', '=', id)
     .execute()
   await announceOffer(database.kysely, org_id, id)
-  assert.equal(live.offer(id)?.is_deleted, true)
+  assert.equal(live.object('offer', id)?.is_deleted, true)
 })
 
 test('deleting and restoring an organization is seen', async () => {

@@ -1,6 +1,6 @@
 // Every campaign in memory, as the redirect needs it. NOTIFY brings changes at once, a look at what has changed lately is the truth
-// behind it, and while the database is away what is here goes on being served. Owns no table; reads campaigns, their keys, offers and
-// which organizations are deleted.
+// behind it, and while the database is away what is here goes on being served. Owns no table; reads campaigns, their keys, what they lead
+// to, and which organizations are deleted.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
@@ -10,13 +10,15 @@ import type { Ground } from '../room.ts'
 import { listen } from '../db/listen.ts'
 import {
   type CampaignRow,
-  type LiveOffer,
+  LIVE_KINDS,
+  type LiveKind,
+  type LiveObjects,
   type Named,
+  readAll,
   readAllCampaigns,
-  readAllOffers,
   readCampaignsOfKeys,
   readChangedCampaigns,
-  readChangedOffers,
+  readChangedOf,
   readDeletedOrganizations,
 } from './lately.ts'
 
@@ -26,15 +28,17 @@ export type LiveCampaign = CampaignRow & {
   readonly organization: { is_deleted: boolean }
 }
 
-export type { LiveOffer } from './lately.ts'
+export type { LiveFunnel, LiveKind, LiveLanding, LiveObjects, LiveOffer } from './lately.ts'
 
 export type LiveCampaigns = {
   /** The campaign of a key, from memory. */
   find: (key: string) => LiveCampaign | undefined
   /** The same for a key that `find` does not know: looks into the database, unless that was done a moment ago. Never rejects. */
   search: (key: string) => Promise<LiveCampaign | undefined>
-  /** An offer, archived and deleted ones included. */
-  offer: (id: string) => LiveOffer | undefined
+  /** A campaign by its id, deleted ones included. */
+  campaign: (id: string) => LiveCampaign | undefined
+  /** What a campaign leads to: an offer, landing … of that id, archived and deleted ones included. */
+  object: <K extends LiveKind>(kind: K, id: string) => LiveObjects[K] | undefined
   /** Reads what has changed, and `named` in any case; resolves when this process serves it. */
   refresh: (named?: Named) => Promise<void>
   /** How many campaigns are in memory, and how old the newest look at the database is (ms). */
@@ -82,8 +86,14 @@ export async function openLiveCampaigns({ database, db, log }: Ground): Promise<
   poll.unref()
   const live: LiveCampaigns = {
     find: memory.find,
-    search: searcher(keys => readCampaignsOfKeys(pool, keys), memory.remember),
-    offer: memory.offer,
+    search: searcher(async keys => {
+      const rows = await readCampaignsOfKeys(pool, keys)
+      // What a campaign made a moment ago leads to is as new as the campaign.
+      if (rows.length > 0) await refresh()
+      return rows
+    }, memory.remember),
+    campaign: memory.campaign,
+    object: memory.object,
     async refresh(named) {
       if (named !== undefined) memory.want(named)
       await refresh()
@@ -100,7 +110,7 @@ export async function openLiveCampaigns({ database, db, log }: Ground): Promise<
   return live
 }
 
-type Memory = Pick<LiveCampaigns, 'find' | 'offer' | 'state'> & {
+type Memory = Pick<LiveCampaigns, 'find' | 'campaign' | 'object' | 'state'> & {
   /** Has the next read bring something that is known to have changed, or everything anew. */
   want: (what: Named | 'all') => void
   read: () => Promise<void>
@@ -109,7 +119,8 @@ type Memory = Pick<LiveCampaigns, 'find' | 'offer' | 'state'> & {
 
 function openMemory(pool: pg.Pool): Memory {
   let campaigns = new Map<string, LiveCampaign>()
-  let offers = new Map<string, LiveOffer>()
+  let campaignsById = new Map<string, LiveCampaign>()
+  let objects = openObjects()
   const organizations = new Map<number, { is_deleted: boolean }>()
   let read_at = 0
   let wanted: { named: Named[]; all: boolean } = { named: [], all: true }
@@ -119,26 +130,30 @@ function openMemory(pool: pg.Pool): Memory {
     organizations.set(row.org_id, organization)
     const campaign = { ...row, organization }
     campaigns.set(row.key, campaign)
+    campaignsById.set(row.id, campaign)
     return campaign
   }
 
   const apply = async ({ named, all }: typeof wanted) => {
     const since = new Date(read_at - OVERLAP_MS).toISOString()
     const gone = await readDeletedOrganizations(pool)
-    const changedOffers = all ? await readAllOffers(pool) : await readChangedOffers(pool, since, named)
+    const fresh = all ? openObjects() : objects
+    // Before the campaigns, so that what a new campaign leads to is known; one by one, to leave the clicks their connections.
+    for (const kind of LIVE_KINDS) await readKind(pool, fresh, kind, all ? 'all' : { since, named })
     const changed = all ? await readAllCampaigns(pool) : await readChangedCampaigns(pool, since, named)
     if (all) {
       campaigns = new Map()
-      offers = new Map()
+      campaignsById = new Map()
     }
-    for (const offer of changedOffers) offers.set(offer.id, offer)
+    objects = fresh
     for (const row of changed) remember(row)
     for (const [org_id, organization] of organizations) organization.is_deleted = gone.has(org_id)
   }
 
   return {
     find: key => campaigns.get(key),
-    offer: id => offers.get(id),
+    campaign: id => campaignsById.get(id),
+    object: (kind, id) => objects[kind].get(id),
     state: () => ({ campaigns: campaigns.size, age_ms: Date.now() - read_at }),
     remember,
     want(what) {
@@ -160,8 +175,23 @@ function openMemory(pool: pg.Pool): Memory {
   }
 }
 
+/** The objects in memory, by kind and id. */
+type Objects = { readonly [K in LiveKind]: Map<string, LiveObjects[K]> }
+
+const openObjects = (): Objects => ({ offer: new Map(), landing: new Map(), funnel: new Map() })
+
+async function readKind<K extends LiveKind>(
+  pool: pg.Pool,
+  objects: Objects,
+  kind: K,
+  which: 'all' | { since: string; named: readonly Named[] },
+): Promise<void> {
+  const rows = which === 'all' ? await readAll(pool, kind) : await readChangedOf(pool, kind, which.since, which.named)
+  for (const row of rows) objects[kind].set(row.id, row)
+}
+
 /**
- * Tells every process that a campaign or an offer has changed. To be called after the commit and awaited before the answer: then this
+ * Tells every process that a campaign, or what one leads to, has changed. To be called after the commit and awaited before the answer: then this
  * process serves the change before its author is told that it was made, and the others within a second. Never rejects.
  */
 export async function announceChange(db: Kysely<Tables>, org_id: number, id: string): Promise<void> {
@@ -175,6 +205,10 @@ export async function announceChange(db: Kysely<Tables>, org_id: number, id: str
 export const announceCampaign = announceChange
 /** `announceChange` for an offer. */
 export const announceOffer = announceChange
+/** `announceChange` for a landing. */
+export const announceLanding = announceChange
+/** `announceChange` for a funnel. */
+export const announceFunnel = announceChange
 /** `announceChange` for the deletion or restoring of an organization. */
 export const announceOrganization = (db: Kysely<Tables>, org_id: number): Promise<void> =>
   announceChange(db, org_id, '')

@@ -8,6 +8,7 @@ import type { LiveCampaigns } from '../campaigns/live.ts'
 import type { Deed, Ground } from '../room.ts'
 import type * as api from './api.ts'
 import { type Batches, openBatches } from './batch.ts'
+import { type FoundClicks, openFoundClicks } from './found.ts'
 import { openGeo } from './geo.ts'
 import { openIpHashes } from './ip.ts'
 import { openJournal } from './journal.ts'
@@ -25,6 +26,8 @@ export type ClicksState = ReturnType<Batches['state']> & {
 export type Clicks = {
   /** The deed of `GET /c/:key`. */
   readonly visit: Deed<typeof api.visitCampaign>
+  /** A click by its id, as a canonical uuid; undefined where there is none. @throws while the database cannot say. */
+  readonly find: FoundClicks['find']
   /** Stores a click made elsewhere; resolves with its id once remembered, undefined when it could not be. */
   readonly store: Batches['store']
   /**
@@ -48,9 +51,11 @@ export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<C
   const outage = openOutage({ pool, journal, log })
   const batches = openBatches({ pool, clickKey: secrets.clickKey, outage, log })
   const isSecure = config.baseUrl?.startsWith('https:') ?? false
-  const receive = redirector({ live, batches, countryOf, ipHashes, secrets, isSecure })
+  const found = openFoundClicks(pool, secrets.clickKey)
+  const receive = redirector({ live, batches, found, countryOf, ipHashes, secrets, isSecure })
   return {
     visit: (_ground, visit) => receive(visit),
+    find: found.find,
     store: batches.store,
     isSettled: outage.isSettled,
     state: () => ({ ...batches.state(), ...journal.state(), is_down: outage.isDown() }),

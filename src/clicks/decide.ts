@@ -1,6 +1,7 @@
-// Where a visit goes. Everything a campaign leads to is compiled once per version of the campaign, at its first visit.
-import type { LiveCampaign, LiveCampaigns } from '../campaigns/live.ts'
+// Where a visit goes. Everything a campaign leads to is compiled once per version, at its first visit.
+import type { LiveCampaign, LiveCampaigns, LiveFunnel, LiveLanding, LiveOffer } from '../campaigns/live.ts'
 import { toWireId } from '../contract/ids.ts'
+import { choose, type CompiledFunnel, compileFunnel, hashOf, isOpen } from '../funnels/choose.ts'
 import { compileTemplate, type Template } from './macros.ts'
 import { type ParameterReader, parameterReader } from './parameters.ts'
 
@@ -11,6 +12,12 @@ export type Traffic = {
   readonly read: ParameterReader
   readonly redirect: Template | undefined
   readonly fallback: Template | undefined
+}
+
+/** Who visits, as far as a decision depends on it. */
+export type Guest = {
+  /** The same for all visits of a visitor: what his landing and offer are chosen by. */
+  readonly visitor_key: string
 }
 
 /** What a visit comes to. Without a template there is nowhere to go. */
@@ -25,7 +32,13 @@ export type Course = {
   readonly path: string | null
 }
 
+type Live = Pick<LiveCampaigns, 'object'>
+
+const NOWHERE = { offer_id: null, landing_id: null, bot_id: null, path: null }
+
 const compiled = new WeakMap<LiveCampaign, Traffic>()
+const funnels = new WeakMap<LiveFunnel, CompiledFunnel>()
+const templates = new WeakMap<LiveOffer | LiveLanding, Template | undefined>()
 
 export function trafficOf(campaign: LiveCampaign): Traffic {
   const known = compiled.get(campaign)
@@ -42,14 +55,62 @@ export function trafficOf(campaign: LiveCampaign): Traffic {
   return traffic
 }
 
+/** The address of an offer or a landing, compiled. */
+export function templateOf(object: LiveOffer | LiveLanding): Template | undefined {
+  if (!templates.has(object)) templates.set(object, compileTemplate(object.url))
+  return templates.get(object)
+}
+
 /** Decides for one visit. What cannot take visitors sends them to the campaign's fallback. */
-export function decide({ campaign, redirect, fallback }: Traffic, live: Pick<LiveCampaigns, 'offer'>): Course {
-  const nowhere = { offer_id: null, landing_id: null, bot_id: null, path: null }
+export function decide(traffic: Traffic, live: Live, guest: Guest): Course {
+  const { campaign, fallback } = traffic
   if (campaign.is_deleted || campaign.organization.is_deleted)
-    return { ...nowhere, template: fallback, is_click: false }
-  if (redirect === undefined) return { ...nowhere, template: fallback, is_click: true }
-  const { offer_id } = campaign
-  // Campaigns that named a deleted offer go on without it.
-  const isEarning = offer_id !== null && live.offer(offer_id)?.is_deleted !== true
-  return { ...nowhere, template: redirect, is_click: true, offer_id: isEarning ? offer_id : null }
+    return { ...NOWHERE, template: fallback, is_click: false }
+  const { destination } = campaign
+  if (destination.type === 'redirect') return redirected(traffic, live)
+  const course =
+    destination.type === 'funnel'
+      ? throughFunnel(traffic, live.object('funnel', destination.funnel_id), live, guest)
+      : undefined
+  return course ?? { ...NOWHERE, template: fallback, is_click: true }
+}
+
+/**
+ * An offer that is archived or deleted gets no new clicks: its visitors go to the fallback, and only where there is none they go on,
+ * without the offer, because someone has paid for them.
+ */
+function redirected({ campaign: { offer_id }, redirect, fallback }: Traffic, live: Live): Course {
+  const offer = offer_id === null ? undefined : live.object('offer', offer_id)
+  const isWithoutOffer = offer !== undefined && !isOpen(offer)
+  const template = isWithoutOffer ? (fallback ?? redirect) : (redirect ?? fallback)
+  return { ...NOWHERE, template, is_click: true, offer_id: isWithoutOffer ? null : offer_id }
+}
+
+/** Landing and offer of a funnel, both chosen at the click; straight to the offer where no landing is open. */
+function throughFunnel(
+  { fallback }: Traffic,
+  funnel: LiveFunnel | undefined,
+  live: Live,
+  guest: Guest,
+): Course | undefined {
+  if (funnel === undefined || funnel.is_deleted) return undefined
+  const { landings, offers } = funnelOf(funnel)
+  const visitor = hashOf(guest.visitor_key)
+  const offer = choose(offers, visitor, 'offer', live)
+  // A landing whose offers are all closed leads nowhere; with nothing else to show it is better than no page.
+  if (offer === undefined && offers.length > 0 && fallback !== undefined) return undefined
+  const landing = choose(landings, visitor, 'landing', live)
+  const shown = landing ?? offer
+  if (shown === undefined) return undefined
+  const [offer_id, landing_id] = [offer?.id ?? null, landing?.id ?? null]
+  return { ...NOWHERE, template: templateOf(shown), is_click: true, offer_id, landing_id }
+}
+
+function funnelOf(funnel: LiveFunnel): CompiledFunnel {
+  let known = funnels.get(funnel)
+  if (known === undefined) {
+    known = compileFunnel(funnel)
+    funnels.set(funnel, known)
+  }
+  return known
 }

@@ -30,8 +30,12 @@ export type Macro = (typeof MACROS)[number]
 /** What macros stand for: ids as on the wire, `timestamp` in Unix seconds. Missing ones are empty. */
 export type MacroValues = { readonly [M in Macro]?: string | null }
 
-/** A compiled address. `fill` answers an address fit for a Location header. */
-export type Template = { readonly macros: readonly Macro[]; fill(values: MacroValues): string }
+/** A compiled address. `fill` answers an address fit for a Location header; `unknown` are the macros it leaves out. */
+export type Template = {
+  readonly macros: readonly Macro[]
+  readonly unknown: readonly string[]
+  fill(values: MacroValues): string
+}
 
 const known: ReadonlySet<string> = new Set(MACROS)
 const isMacro = (name: string): name is Macro => known.has(name)
@@ -48,17 +52,21 @@ export function compileTemplate(address: string): Template | undefined {
   if (host === undefined) return undefined
   const literals: string[] = [scheme.toLowerCase() + host]
   const macros: Macro[] = []
+  const unknown: string[] = []
   let from = 0
   for (const match of rest.matchAll(MACRO)) {
     const name = (match[1] ?? '').toLowerCase()
     literals[macros.length] += safe(rest.slice(from, match.index))
     from = match.index + match[0].length
-    if (!isMacro(name)) continue
+    if (!isMacro(name)) {
+      unknown.push(name)
+      continue
+    }
     macros.push(name)
     literals.push('')
   }
   literals[macros.length] += safe(rest.slice(from))
-  return { macros, fill: values => fill(literals, macros, values) }
+  return { macros, unknown, fill: values => fill(literals, macros, values) }
 }
 
 function fill(literals: readonly string[], macros: readonly Macro[], values: MacroValues): string {

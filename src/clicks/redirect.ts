@@ -9,16 +9,18 @@ import { type Agent, agentOf, isAhead, isTracked } from './agent.ts'
 import type { Batches } from './batch.ts'
 import type { Click } from './click.ts'
 import { mintClickId } from './click-id.ts'
-import { type Course, decide, type Traffic, trafficOf } from './decide.ts'
+import { type Course, decide, type Guest, type Traffic, trafficOf } from './decide.ts'
+import type { FoundClicks } from './found.ts'
 import type { CountryOf } from './geo.ts'
 import type { IpHashes } from './ip.ts'
 import type { MacroValues } from './macros.ts'
 import { type Parameters, platformOf } from './parameters.ts'
-import { visitorOf } from './visitor.ts'
+import { onwardCookie, type Visitor, visitorOf } from './visitor.ts'
 
 export type RedirectParts = {
   live: LiveCampaigns
   batches: Pick<Batches, 'store'>
+  found: Pick<FoundClicks, 'note'>
   countryOf: CountryOf
   ipHashes: Pick<IpHashes, 'hash'>
   secrets: Pick<Secrets, 'mac' | 'clickKey'>
@@ -27,16 +29,17 @@ export type RedirectParts = {
 }
 
 /** What a visit brings, read but not yet stored. */
-type Arrival = {
+type Arrival = Guest & {
   traffic: Traffic
-  course: Course
+  visitor: Visitor | undefined
   parameters: Parameters
   agent: Agent
   geo: string | null
   ms: number
 }
 
-const HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'strict-origin-when-cross-origin' }
+/** Sent with every redirect of a visitor. */
+export const HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'strict-origin-when-cross-origin' }
 const NOT_FOUND: Answer = {
   status: 404,
   headers: { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' },
@@ -56,32 +59,34 @@ export function redirector(parts: RedirectParts): (visit: Visit) => Answer | Pro
 
 function receive(parts: RedirectParts, campaign: LiveCampaign, visit: Visit): Answer | Promise<Answer> {
   const traffic = trafficOf(campaign)
-  const course = decide(traffic, parts.live)
-  if (course.template === undefined) return NOT_FOUND
+  const agent = agentOf(visit.headers['user-agent'])
+  const visitor = agent.kind === 'crawler' ? undefined : visitorOf(visit.headers['cookie'], parts.isSecure)
   const arrival: Arrival = {
     traffic,
-    course,
+    visitor,
+    visitor_key: visitor?.id ?? visit.ip,
     parameters: traffic.read(visit.url),
-    agent: agentOf(visit.headers['user-agent']),
+    agent,
     geo: parts.countryOf(visit),
     ms: Date.now(),
   }
-  if (!course.is_click || visit.method === 'HEAD') return redirect(arrival, undefined, undefined)
-  return record(parts, arrival, visit)
+  const course = decide(traffic, parts.live, arrival)
+  if (course.template === undefined) return NOT_FOUND
+  if (!course.is_click || visit.method === 'HEAD') return redirect(arrival, course, undefined)
+  return record(parts, arrival, course, visit)
 }
 
-async function record(parts: RedirectParts, arrival: Arrival, visit: Visit): Promise<Answer> {
-  const { agent, traffic, ms } = arrival
+async function record(parts: RedirectParts, arrival: Arrival, course: Course, visit: Visit): Promise<Answer> {
+  const { agent, traffic, visitor, ms } = arrival
   const { campaign } = traffic
   const test = isTestVisit(parts.secrets, traffic, visit.url)
   const tracked = !test && isTracked(agent.kind, isAhead(visit.headers), campaign.strict_filter)
-  const visitor = agent.kind === 'crawler' ? undefined : visitorOf(visit.headers['cookie'], parts.isSecure)
   const click: Click = {
     org_id: campaign.org_id,
     id: mintClickId(parts.secrets.clickKey, campaign.org_id, ms),
     campaign_id: campaign.id,
-    offer_id: arrival.course.offer_id,
-    landing_id: arrival.course.landing_id,
+    offer_id: course.offer_id,
+    landing_id: course.landing_id,
     tracked,
     test,
     geo: arrival.geo,
@@ -95,26 +100,33 @@ async function record(parts: RedirectParts, arrival: Arrival, visit: Visit): Pro
     ip_hash: parts.ipHashes.hash(campaign.org_id, visit.ip, agent.user_agent, ms),
     ip_encrypted: null,
     user_agent: agent.user_agent,
-    click_flow_node_path: arrival.course.path,
+    click_flow_node_path: course.path,
     ad_account_id: campaign.ad_account_id,
-    bot_id: arrival.course.bot_id,
+    bot_id: course.bot_id,
     // Only tests stay out for good: a prefetch may turn out to be a visit, and a conversion proves it (decision 7).
     suppressed_delivery: test,
   }
-  return redirect(arrival, await parts.batches.store(click), visitor?.cookie)
+  const click_id = await parts.batches.store(click)
+  const answer = redirect(arrival, course, click_id)
+  const cookies = visitor?.cookie === undefined ? [] : [visitor.cookie]
+  if (click_id !== undefined && course.landing_id !== null) {
+    parts.found.note({ ...click, id: click_id })
+    if (visitor !== undefined) cookies.push(onwardCookie(click_id, parts.isSecure))
+  }
+  return cookies.length === 0 ? answer : { ...answer, headers: { ...answer.headers, 'set-cookie': cookies } }
 }
 
 /** `click_id` undefined: nothing was remembered, so the id stays empty. */
-function redirect(arrival: Arrival, click_id: string | undefined, cookie: string | undefined): Answer {
-  const { template } = arrival.course
-  const location = template?.fill(valuesOf(arrival, click_id)) ?? ''
-  return {
-    status: 302,
-    headers: cookie === undefined ? { location, ...HEADERS } : { location, ...HEADERS, 'set-cookie': cookie },
-  }
+function redirect(arrival: Arrival, course: Course, click_id: string | undefined): Answer {
+  const location = course.template?.fill(valuesOf(arrival, course, click_id)) ?? ''
+  return { status: 302, headers: { location, ...HEADERS } }
 }
 
-function valuesOf({ traffic, course, parameters, agent, geo, ms }: Arrival, click_id: string | undefined): MacroValues {
+function valuesOf(
+  { traffic, parameters, agent, geo, ms }: Arrival,
+  course: Course,
+  click_id: string | undefined,
+): MacroValues {
   return {
     ...parameters,
     click_id: click_id === undefined ? null : toWireId(click_id),

@@ -36,3 +36,11 @@ export const Address = z
     description: 'http or https address; macros such as {click_id} behind the host',
     examples: ['https://example.com/?c={click_id}'],
   })
+
+/** An address with its macros filled in by example. */
+export const Preview = z.object({
+  url: z.string(),
+  unknown_macros: z
+    .array(z.string())
+    .meta({ description: 'Macros that do not exist and are removed from the address' }),
+})

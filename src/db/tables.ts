@@ -295,6 +295,23 @@ export interface FailingTargets {
   target_id: string
 }
 
+export interface Funnels {
+  created_at: string
+  deleted_at: string | null
+  id: string
+  /**
+   * an array of {landing_id, weight}; empty: visitors go straight to an offer
+   */
+  landings: Json
+  name: string
+  /**
+   * an array of {offer_id, weight}
+   */
+  offers: Json
+  org_id: number
+  updated_at: string
+}
+
 export interface Installation {
   name: string
   value: string
@@ -310,6 +327,17 @@ export interface Invitations {
   org_id: number
   role: string
   withdrawn_at: string | null
+}
+
+export interface Landings {
+  created_at: string
+  deleted_at: string | null
+  id: string
+  name: string
+  org_id: number
+  status: string
+  updated_at: string
+  url: string
 }
 
 export interface Ledger {
@@ -500,8 +528,10 @@ export interface Tables {
   event_aliases: EventAliases
   events: Events
   failing_targets: FailingTargets
+  funnels: Funnels
   installation: Installation
   invitations: Invitations
+  landings: Landings
   ledger: Ledger
   low_balance_notices: LowBalanceNotices
   members: Members

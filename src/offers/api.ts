@@ -1,6 +1,6 @@
 /** Offers over HTTP: what a conversion pays. */
 import { z } from 'zod'
-import { Address } from '../contract/address.ts'
+import { Address, Preview } from '../contract/address.ts'
 import { endpoint } from '../contract/endpoint.ts'
 import { Amount, Done, Id, Instant, Money, Name, Page } from '../contract/fields.ts'
 import { paging, Search } from '../contract/paging.ts'
@@ -65,6 +65,15 @@ export const createOffer = endpoint({
   status: 201,
 })
 
+export const previewOffer = endpoint({
+  route: 'POST /api/offers/preview',
+  access: { session: 'member' },
+  summary: "Fill in an address's macros by example",
+  body: z.object({ url: Address }),
+  reply: Preview,
+  refuses: ['invalid_request'],
+})
+
 export const replaceOffer = endpoint({
   route: 'PUT /api/offers/:id',
   access: { session: 'admin', key: 'offers:update' },
@@ -80,7 +89,7 @@ export const setOfferStatus = endpoint({
   access: { session: 'admin', key: 'offers:status' },
   summary: 'Archive or unarchive an offer',
   description:
-    'An archived offer can be attached to nothing new; campaigns that name it already go on earning its payout.',
+    'An archived offer gets no new clicks: campaigns that name it send their visitors to the fallback, funnels to the other offers. Clicks made before keep it: their late conversions still earn its payout.',
   body: z.object({ status: OfferStatus }),
   reply: Offer,
   refuses: ['object_not_found'],
@@ -91,7 +100,7 @@ export const deleteOffer = endpoint({
   access: { session: 'admin', key: 'offers:delete' },
   summary: 'Delete an offer',
   description:
-    'Campaigns that named it go on without it. Clicks made before keep it: their late conversions still earn its payout.',
+    'Gets no new clicks, like an archived one. Clicks made before keep it: their late conversions still earn its payout.',
   reply: Done,
   refuses: ['object_not_found'],
 })

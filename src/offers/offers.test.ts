@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
+import { toUuid } from '../contract/ids.ts'
 import type { Right } from '../contract/rights.ts'
 
 type As = { cookie?: string; key?: string }
@@ -152,16 +153,20 @@ test('an offer is archived and unarchived, and found by its status', async () =>
   )
 })
 
+async function aCampaign(fields: object): Promise<{ id: string; visit: () => Promise<unknown> }> {
+  const destination = { type: 'redirect', url: 'https://shop.example/?o={offer_id}' }
+  const { id, key } = (
+    await house.call('POST', '/api/campaigns', { ...owner, body: { name: 'C', destination, ...fields } })
+  ).data()
+  return { id: String(id), visit: async () => (await house.call('GET', `/c/${String(key)}`)).headers.location }
+}
+
 test('a deleted offer is gone for every route, its campaigns go on without it, and its row stays', async () => {
   const id = await made()
-  const destination = { type: 'redirect', url: 'https://shop.example/?o={offer_id}' }
-  const campaign = (
-    await house.call('POST', '/api/campaigns', { ...owner, body: { name: 'C', destination, offer_id: id } })
-  ).data()
-  const target = async () => (await house.call('GET', `/c/${String(campaign['key'])}`)).headers.location
-  assert.equal(await target(), `https://shop.example/?o=${id}`)
+  const campaign = await aCampaign({ offer_id: id })
+  assert.equal(await campaign.visit(), `https://shop.example/?o=${id}`)
   assert.deepEqual((await remove(id)).data(), { ok: true })
-  assert.equal(await target(), 'https://shop.example/?o=')
+  assert.equal(await campaign.visit(), 'https://shop.example/?o=')
   for (const reply of [
     await read(id),
     await put(id, FULL),
@@ -170,10 +175,51 @@ test('a deleted offer is gone for every route, its campaigns go on without it, a
   ])
     assert.deepEqual([reply.statusCode, reply.data()['code']], [404, 'not_found'])
   assert.equal(
-    (await house.call('PATCH', `/api/campaigns/${String(campaign['id'])}`, { ...owner, body: { name: 'Still there' } }))
+    (await house.call('PATCH', `/api/campaigns/${campaign.id}`, { ...owner, body: { name: 'Still there' } }))
       .statusCode,
     200,
   )
+})
+
+test('an archived offer gets no new clicks: visitors go to the fallback, and only where there is none they go on without it', async () => {
+  const id = await made()
+  const guarded = await aCampaign({ offer_id: id, fallback_url: 'https://fallback.example/' })
+  const plain = await aCampaign({ offer_id: id })
+  assert.equal(await guarded.visit(), `https://shop.example/?o=${id}`)
+  await setStatus(id, { status: 'archived' })
+  assert.equal(await guarded.visit(), 'https://fallback.example/')
+  assert.equal(await plain.visit(), 'https://shop.example/?o=')
+  const refused = await house.call('POST', '/api/campaigns', {
+    ...owner,
+    body: { name: 'C', destination: { type: 'redirect', url: 'https://shop.example/' }, offer_id: id },
+  })
+  assert.deepEqual([refused.statusCode, refused.data()['error']], [400, 'offer_id: the offer is archived'])
+  const { rows } = await house.database.reads.query<{ offer_id: string | null }>(
+    'select offer_id from clicks where org_id = $1 and campaign_id = any($2) order by id',
+    [owner.org_id, [guarded.id, plain.id].map(toUuid)],
+  )
+  assert.deepEqual(
+    rows.map(row => row.offer_id === null),
+    [false, true, true],
+  )
+  await setStatus(id, { status: 'active' })
+  assert.equal(await guarded.visit(), `https://shop.example/?o=${id}`)
+})
+
+test('an address is shown as visitors will see it, with the macros that are none', async () => {
+  const before = await rows()
+  const preview = (url: unknown, as: As = owner) => house.call('POST', '/api/offers/preview', { ...as, body: { url } })
+  const member = await seedSignedIn(house, { place: owner, role: 'member' })
+  const { url, unknown_macros } = (
+    await preview('https://o.example/?c={click_id}&s={sub1}&x={payout}&y={clickid}&z={payout}', member)
+  ).data()
+  assert.match(String(url), /^https:\/\/o\.example\/\?c=[0-9a-z]{26}&s=sub1&x=&y=&z=$/)
+  assert.deepEqual(unknown_macros, ['payout', 'clickid'])
+  for (const wrong of [undefined, '', 'o.example', 'javascript:alert(1)', 'https://{geo}.example/'])
+    assert.equal((await preview(wrong)).statusCode, 400, String(wrong))
+  const byKey = await preview('https://o.example/', await keyWith('offers'))
+  assert.deepEqual([byKey.statusCode, byKey.data()['code']], [403, 'api_key_resource_forbidden'])
+  assert.equal(await rows(), before)
 })
 
 test("another organization's offer is as if it were not there", async () => {

@@ -4,6 +4,7 @@
  */
 import { type Kysely, sql } from 'kysely'
 import { announceOffer } from '../campaigns/live.ts'
+import { previewOf } from '../clicks/preview.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId, toUuid } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
@@ -56,6 +57,11 @@ export async function createOffer(
   return offer
 }
 
+/** The address as a visitor would see it. */
+export function previewOffer(_context: Context<typeof api.previewOffer>, { body }: Call<typeof api.previewOffer>) {
+  return previewOf(body.url)
+}
+
 /** Replaces every field but the status, which is a right of its own; what is not sent is cleared (interface: POST /api/mcp, rule 5). */
 export async function replaceOffer(
   { db, actor }: Context<typeof api.replaceOffer>,
@@ -64,7 +70,7 @@ export async function replaceOffer(
   return await changeOffer(db, actor.org_id, params.id, columnsOf(body))
 }
 
-/** Archives or unarchives. What names the offer already keeps it; an archived one can be attached to nothing new. */
+/** Archives or unarchives. An archived offer gets no new clicks and can be attached to nothing new. */
 export async function setOfferStatus(
   { db, actor }: Context<typeof api.setOfferStatus>,
   { params, body }: Call<typeof api.setOfferStatus>,
@@ -72,7 +78,7 @@ export async function setOfferStatus(
   return await changeOffer(db, actor.org_id, params.id, { status: body.status })
 }
 
-/** Deletes softly; campaigns that name the offer go on without it. */
+/** Deletes softly; what names the offer sends its visitors elsewhere, as for an archived one. */
 export async function deleteOffer(
   { db, actor }: Context<typeof api.deleteOffer>,
   { params }: Call<typeof api.deleteOffer>,

@@ -1,0 +1,115 @@
+/**
+ * Landings: the pages visitors see before an offer. They stand on servers of their own; Sluice knows their addresses. A landing belongs to
+ * the whole organization. Owns `landings`. Deletion is soft: clicks that went over a landing keep it.
+ */
+import { type Kysely, sql } from 'kysely'
+import { announceLanding } from '../campaigns/live.ts'
+import { previewOf } from '../clicks/preview.ts'
+import type { Call } from '../contract/endpoint.ts'
+import { newId, toUuid } from '../contract/ids.ts'
+import { pageOf } from '../contract/paging.ts'
+import { refuse } from '../contract/refusals.ts'
+import type { Tables } from '../db/tables.ts'
+import type { Context } from '../room.ts'
+import type * as api from './api.ts'
+
+const COLUMNS = ['id', 'name', 'url', 'status', 'created_at', 'updated_at'] as const
+
+const idOf = (text: string): string => toUuid(text) ?? refuse('object_not_found')
+
+/** Landings of the organization, newest first, archived ones too unless `status` says otherwise. */
+export async function listLandings(
+  { db, actor }: Context<typeof api.listLandings>,
+  { query }: Call<typeof api.listLandings>,
+) {
+  const { q, status, cursor, limit } = query
+  let rows = live(db, actor.org_id).select(COLUMNS)
+  if (q) rows = rows.where(sql<boolean>`strpos(lower(name), lower(${q})) > 0`)
+  if (status !== undefined) rows = rows.where('status', '=', status)
+  if (cursor !== undefined) rows = rows.where('id', '<', cursor)
+  const found = rows
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .$castTo<api.Landing>()
+  return pageOf(await found.execute(), limit)
+}
+
+/** One landing. Refuses `object_not_found`. */
+export async function readLanding(
+  { db, actor }: Context<typeof api.readLanding>,
+  { params }: Call<typeof api.readLanding>,
+) {
+  const row = live(db, actor.org_id).select(COLUMNS).where('id', '=', idOf(params.id)).$castTo<api.Landing>()
+  return (await row.executeTakeFirst()) ?? refuse('object_not_found')
+}
+
+/** Creates an active landing. */
+export async function createLanding(
+  { db, actor }: Context<typeof api.createLanding>,
+  { body }: Call<typeof api.createLanding>,
+) {
+  const now = new Date().toISOString()
+  const row = { name: body.name, url: body.url, status: 'active', created_at: now, updated_at: now }
+  const landing = await db
+    .insertInto('landings')
+    .values({ org_id: actor.org_id, id: newId(), ...row })
+    .returning(COLUMNS)
+    .$castTo<api.Landing>()
+    .executeTakeFirstOrThrow()
+  await announceLanding(db, actor.org_id, landing.id)
+  return landing
+}
+
+/** The address as a visitor would see it. */
+export function previewLanding(
+  _context: Context<typeof api.previewLanding>,
+  { body }: Call<typeof api.previewLanding>,
+) {
+  return previewOf(body.url)
+}
+
+/** Replaces every field but the status, which is a right of its own (interface: POST /api/mcp, rule 5). */
+export async function replaceLanding(
+  { db, actor }: Context<typeof api.replaceLanding>,
+  { params, body }: Call<typeof api.replaceLanding>,
+) {
+  return await changeLanding(db, actor.org_id, params.id, { name: body.name, url: body.url })
+}
+
+/** Archives or unarchives. An archived landing gets no new visitors and can be put into no funnel. */
+export async function setLandingStatus(
+  { db, actor }: Context<typeof api.setLandingStatus>,
+  { params, body }: Call<typeof api.setLandingStatus>,
+) {
+  return await changeLanding(db, actor.org_id, params.id, { status: body.status })
+}
+
+/** Deletes softly; funnels that name the landing go on without it. */
+export async function deleteLanding(
+  { db, actor }: Context<typeof api.deleteLanding>,
+  { params }: Call<typeof api.deleteLanding>,
+) {
+  await changeLanding(db, actor.org_id, params.id, { deleted_at: new Date().toISOString() })
+  return { ok: true as const }
+}
+
+const live = (db: Kysely<Tables>, org_id: number) =>
+  db.selectFrom('landings').where('org_id', '=', org_id).where('deleted_at', 'is', null)
+
+type Changes = Pick<Tables['landings'], 'name' | 'url'> | Pick<Tables['landings'], 'status'> | { deleted_at: string }
+
+/** Writes the changes to a live landing and answers the row. Refuses `object_not_found`. */
+async function changeLanding(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<api.Landing> {
+  const row = await db
+    .updateTable('landings')
+    .set({ ...changes, updated_at: new Date().toISOString() })
+    .where('org_id', '=', org_id)
+    .where('id', '=', idOf(id))
+    .where('deleted_at', 'is', null)
+    .returning(COLUMNS)
+    .$castTo<api.Landing>()
+    .executeTakeFirst()
+  if (row === undefined) refuse('object_not_found')
+  await announceLanding(db, org_id, row.id)
+  return row
+}

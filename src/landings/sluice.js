@@ -1,0 +1,58 @@
+/* Sluice: <script src="https://your-tracker/sluice.js" data-click="click_id" defer></script>
+   Knows the click from the address, marks it as landed, and leads links to /o, or with data-sluice-offer, to its offer. */
+;(() => {
+  const script = document.currentScript
+  if (!script || !script.src) return
+  const base = new URL('.', script.src).href
+  const name = script.dataset.click || 'click_id'
+  const KEY = 'sluice_click'
+  const ID = /^([0-9a-hjkmnp-tv-z]{26}|[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12})$/i
+
+  const attempt = deed => {
+    try {
+      return deed()
+    } catch {
+      // Storage may be blocked; the address alone will do.
+    }
+  }
+  const session = key => attempt(() => sessionStorage.getItem(key))
+  const cookie = () => attempt(() => (document.cookie.match(`(?:^|; )${KEY}=([^;]*)`) || [])[1])
+
+  const sent = new URLSearchParams(location.search).get(name)
+  const id = [sent, session(KEY), cookie()].find(text => text && ID.test(text))
+  if (!id) return
+  attempt(() => sessionStorage.setItem(KEY, id))
+  // For pages of this site that open in another tab.
+  attempt(() => (document.cookie = `${KEY}=${id}; path=/; samesite=lax`))
+  window.sluice = { click_id: id }
+
+  const land = () => {
+    const url = `${base}l/${id}`
+    if (session(`${KEY}_landed`) === id) return
+    const isQueued = attempt(() => navigator.sendBeacon(url))
+    if (!isQueued) attempt(() => fetch(url, { method: 'POST', mode: 'no-cors', keepalive: true }).catch(() => {}))
+    attempt(() => sessionStorage.setItem(`${KEY}_landed`, id))
+  }
+  if (document.prerendering) document.addEventListener('prerenderingchange', land, { once: true })
+  else land()
+
+  const offer = `${base}o/${id}`
+  const isOnward = link => {
+    const place = String(link.href).split(/[?#]/)[0]
+    return link.hasAttribute('data-sluice-offer') || place === `${base}o` || place.startsWith(`${base}o/`)
+  }
+  const lead = link => {
+    if (isOnward(link)) link.href = offer
+  }
+  const leadAll = () => document.querySelectorAll('a,area').forEach(lead)
+  leadAll()
+  document.addEventListener('DOMContentLoaded', leadAll)
+  const press = event => {
+    const on = event.target.closest && event.target.closest('a,area,[data-sluice-offer]')
+    if (!on) return
+    // Links that were added later.
+    if (on.matches('a,area')) lead(on)
+    else if (event.type === 'click') location.assign(offer)
+  }
+  for (const type of ['click', 'auxclick', 'contextmenu']) document.addEventListener(type, press, true)
+})()
