@@ -28,15 +28,17 @@ import { openLanded } from './landings/landed.ts'
 import * as landings from './landings/landings.ts'
 import { onwardDeeds } from './landings/onward.ts'
 import { standingOf } from './organizations/standing.ts'
+import { serveTools } from './mcp/mcp.ts'
 import { postbackLane } from './postbacks/lane.ts'
 import { openFolder } from './reports/fold.ts'
-import { type Furnished, type Ground, type Person, room } from './room.ts'
+import { type Declared, type Ground, type Person, room } from './room.ts'
 import { plainRooms } from './rooms.ts'
 
 export type House = {
   /** The server, for calls without a socket. */
   readonly app: FastifyInstance
-  readonly furnished: readonly Furnished[]
+  /** Every endpoint there is. */
+  readonly furnished: readonly Declared[]
   readonly ground: Ground
   /** Opens the socket and answers with the address people open. */
   listen(): Promise<string>
@@ -129,6 +131,7 @@ async function openFront(ground: Ground, options: HouseOptions, running: AsyncDi
   const quotas = openQuotas(redis, options.quotas)
   const once = openOnce(redis, options.budget_ms)
   const app = openGate({ ground, identities, standings, quotas, once }, furnished)
-  await servePages(app, furnished, identities, VERSION)
-  return { app, furnished }
+  const declared = [...furnished, serveTools(app, { ground, identities }, VERSION)]
+  await servePages(app, declared, identities, VERSION)
+  return { app, furnished: declared }
 }

@@ -44,6 +44,8 @@ export type Key = {
   readonly org_id: number
   readonly organization_id: string
   readonly campaigns: readonly string[] | null
+  /** How the call came: as a request of its own, or made by a tool, where no exemption holds (Authentication 4 and 6). */
+  readonly through: 'http' | 'tool'
   /** When the gate read the grant (performance clock, ms): work that waited over a second reads it again (decision 30). */
   readonly read_at: number
 }
@@ -100,9 +102,13 @@ type Deeds<Api> = {
   readonly [K in keyof Api as Api[K] extends Endpoint ? K : never]: Api[K] extends Endpoint ? Deed<Api[K]> : never
 }
 
-export type Furnished = {
+/** An endpoint with the name it is exported under. */
+export type Declared = {
   readonly name: string
   readonly endpoint: Endpoint
+}
+
+export type Furnished = Declared & {
   readonly deed: (...given: never[]) => unknown
 }
 

@@ -16,7 +16,7 @@ after(() => house.end())
 
 function inWords(access: Access): string {
   if (access === 'anyone') return 'anyone'
-  const right = rightOf(access)
+  const right = access.session === undefined ? access.key : rightOf(access)
   return [access.session && `session:${access.session}`, right && `key:${right}`].filter(Boolean).join('  ')
 }
 

@@ -15,13 +15,13 @@ export type Role = 'owner' | 'admin' | 'member'
  * - `{ session: 'person' }`: anyone signed in, with or without an organization; a key is refused `api_key_resource_forbidden`.
  * - `{ session: role }`: that role or higher in the active organization; a key is refused likewise.
  * - `{ session, key }`: the same, and keys that hold the right.
- * - `{ key }`: keys that hold the right, never a cookie.
+ * - `{ key }`: keys that hold the right, never a cookie; `'any'` for every key that is accepted, whatever it holds.
  */
 export type Access =
   | 'anyone'
   | { readonly session: 'person' }
   | { readonly session: Role; readonly key?: Right }
-  | { readonly key: Right; readonly session?: never }
+  | { readonly key: Right | 'any'; readonly session?: never }
 
 /** Which counter a call spends; declared where it differs from "key writes share 600 a minute" (decision 22). */
 export type QuotaName = 'events' | 'clicks' | 'report'
@@ -87,5 +87,5 @@ export function routeOf(one: Endpoint): { method: Method; path: string } {
 
 /** The right a key needs for the endpoint, if a key may call it at all. */
 export function rightOf(access: Access): Right | undefined {
-  return access === 'anyone' || !('key' in access) ? undefined : access.key
+  return access === 'anyone' || !('key' in access) || access.key === 'any' ? undefined : access.key
 }

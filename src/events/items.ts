@@ -1,8 +1,9 @@
 /** What waits in an organization's queue. */
 import type { EventType } from '../contract/event-types.ts'
+import type { Key } from '../room.ts'
 
 /** The key a conversion came with, for the second look at it (decision 30). */
-export type UsedKey = { readonly key_id: string; readonly read_at: number }
+export type UsedKey = Pick<Key, 'key_id' | 'through' | 'read_at'>
 
 /** The bot a bot_start names, by name (lower case, without @) or by id. */
 export type NamedBot = { readonly username: string } | { readonly id: string }

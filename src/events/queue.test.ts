@@ -11,6 +11,7 @@ import { auditBooks } from '../billing/audit.ts'
 import { newId } from '../contract/ids.ts'
 import { connect } from '../db/connect.ts'
 import type { Conversion } from './items.ts'
+import type { UsedKey } from './items.ts'
 import type { KeyStanding } from './transact.ts'
 
 let fresh: FreshDatabase
@@ -166,18 +167,24 @@ describe('a key that waited over a second', () => {
     const click = await seedClick(fresh.database, org_id, { campaign_id: newId() })
     const asked: string[][] = []
     const terms = {
-      stillAllowed: async (_client: unknown, _org: number, ids: readonly string[]) => {
-        asked.push([...ids])
-        return new Map<string, KeyStanding>([
-          ['good', { campaigns: null }],
-          ['narrowed', { campaigns: [newId()] }],
-          ['demoted', 'role_forbidden'],
-        ])
+      stillAllowed: async (_client: unknown, _org: number, keys: readonly UsedKey[]) => {
+        asked.push(keys.map(key => key.key_id))
+        const standings: Record<string, KeyStanding> = {
+          good: { campaigns: null },
+          narrowed: { campaigns: [newId()] },
+          demoted: 'role_forbidden',
+        }
+        return new Map(keys.flatMap(key => (key.key_id in standings ? [[key, standings[key.key_id] ?? 'in_use']] : [])))
       },
     }
     const careful = openQueue(fresh.database, terms)
     const by = (key_id: string, age: number) =>
-      careful.send(org_id, click, { nonce: `${key_id} ${age}` }, { key: { key_id, read_at: performance.now() - age } })
+      careful.send(
+        org_id,
+        click,
+        { nonce: `${key_id} ${age}` },
+        { key: { key_id, through: 'http', read_at: performance.now() - age } },
+      )
     const answers = await Promise.allSettled([
       by('good', 1500),
       by('narrowed', 1500),

@@ -4,7 +4,7 @@ import { Refusal, type RefusalName } from '../contract/refusals.ts'
 import { ask, flight, type Question } from '../db/flight.ts'
 import { Changes } from './changes.ts'
 import { Decisions, type Outcome } from './decide.ts'
-import type { Item } from './items.ts'
+import type { Item, UsedKey } from './items.ts'
 import { type Asked, readKnown, readStarts } from './known.ts'
 
 /** What a key may do at this moment: its campaigns, or why it may nothing. */
@@ -14,8 +14,8 @@ export type KeyStanding = { readonly campaigns: readonly string[] | null } | Ref
 export type StillAllowed = (
   client: pg.PoolClient,
   org_id: number,
-  key_ids: readonly string[],
-) => Promise<ReadonlyMap<string, KeyStanding>>
+  keys: readonly UsedKey[],
+) => Promise<ReadonlyMap<UsedKey, KeyStanding>>
 
 export type Terms = { stillAllowed: StillAllowed | undefined; isDrained: () => boolean }
 
@@ -38,7 +38,7 @@ export async function decideBatch(
   const begun = performance.now()
   // Asked before the clicks are read: one that came out of the journal in between must not be taken for unknown.
   const drained = isDrained()
-  const stale = stillAllowed === undefined ? new Map<number, string[]>() : staleKeys(asked, begun)
+  const stale = stillAllowed === undefined ? new Map<number, UsedKey[]>() : staleKeys(asked, begun)
   const reread = () =>
     stillAllowed === undefined || stale.size === 0 ? undefined : rereadKeys(client, stale, stillAllowed)
   const { known, also: standings } = await readKnown(client, asked, reread)
@@ -66,31 +66,31 @@ export async function commitBatch(client: pg.PoolClient, writes: readonly Questi
   await flight(client, Object.fromEntries(questions))
 }
 
-function staleKeys(asked: Asked, now: number): Map<number, string[]> {
-  const stale = new Map<number, string[]>()
+function staleKeys(asked: Asked, now: number): Map<number, UsedKey[]> {
+  const stale = new Map<number, UsedKey[]>()
   for (const [org_id, items] of asked) {
     const used = items.flatMap(item => (item.kind === 'conversion' && item.key !== undefined ? [item.key] : []))
-    const old = new Set(used.filter(key => now - key.read_at > KEY_IS_STALE_MS).map(key => key.key_id))
-    if (old.size > 0) stale.set(org_id, [...old])
+    const old = used.filter(key => now - key.read_at > KEY_IS_STALE_MS)
+    if (old.length > 0) stale.set(org_id, old)
   }
   return stale
 }
 
 /** The standing of each key that was asked for; one that is gone may nothing. */
-async function rereadKeys(client: pg.PoolClient, stale: Map<number, string[]>, stillAllowed: StillAllowed) {
-  const standings = new Map<string, KeyStanding>()
-  const reading = [...stale].map(async ([org_id, key_ids]) => {
-    const found = await stillAllowed(client, org_id, key_ids)
-    for (const key_id of key_ids) standings.set(`${org_id} ${key_id}`, found.get(key_id) ?? 'key_not_accepted')
+async function rereadKeys(client: pg.PoolClient, stale: Map<number, UsedKey[]>, stillAllowed: StillAllowed) {
+  const standings = new Map<UsedKey, KeyStanding>()
+  const reading = [...stale].map(async ([org_id, keys]) => {
+    const found = await stillAllowed(client, org_id, keys)
+    for (const key of keys) standings.set(key, found.get(key) ?? 'key_not_accepted')
   })
   await Promise.all(reading)
   return standings
 }
 
 /** The item with the campaigns its key has now, or the refusal of a key that may no longer do this. */
-function asAllowed(item: Item, standings: ReadonlyMap<string, KeyStanding> | undefined): Item | Refusal {
+function asAllowed(item: Item, standings: ReadonlyMap<UsedKey, KeyStanding> | undefined): Item | Refusal {
   if (item.kind !== 'conversion' || item.key === undefined) return item
-  const standing = standings?.get(`${item.org_id} ${item.key.key_id}`)
+  const standing = standings?.get(item.key)
   if (standing === undefined) return item
   return typeof standing === 'string' ? new Refusal(standing) : { ...item, campaigns: standing.campaigns }
 }

@@ -23,12 +23,15 @@ import { dashboardOrigin } from './origin.ts'
 import { type Actor, permit, type Standings } from './permit.ts'
 import type { Quotas } from './quota.ts'
 import { BODY_LIMIT, readJson } from './read.ts'
+import { toolCall, type ToolCall } from './tool-call.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller
     actor: Actor
     arrived_at: number
+    /** The tool this request was made by, if one did. */
+    tool: ToolCall | undefined
   }
   interface FastifyContextConfig {
     /** The declaration behind a route, or 'page' for files of the dashboard. Without one the server does not start. */
@@ -58,6 +61,7 @@ export function openGate(door: Door, furnished: readonly Furnished[]): FastifyIn
   app.decorateRequest('caller')
   app.decorateRequest('actor')
   app.decorateRequest('arrived_at', 0)
+  app.decorateRequest('tool')
   readBodies(app)
   app.setErrorHandler((error, request, reply) => answerRefusal(error, request, reply, log))
   app.addHook('onRoute', ({ config: declared, url }) => {
@@ -84,7 +88,8 @@ function readBodies(app: FastifyInstance): void {
   })
 }
 
-function prepareBody(request: FastifyRequest): void {
+/** Before a body is read: its size by the header, its encoding. */
+export function prepareBody(request: FastifyRequest): void {
   // The Content-Type is not looked at (decision 20): a cookie request has to pass the Origin rule instead.
   request.raw.headers['content-type'] = 'application/json'
   if (Number(request.headers['content-length'] ?? 0) > BODY_LIMIT) refuse('payload_too_large')
@@ -102,11 +107,12 @@ function receiveCalls(app: FastifyInstance, door: Door, { endpoint, deed }: Furn
     config: { endpoint },
     onRequest: async request => {
       request.arrived_at = performance.now()
+      request.tool = toolCall.getStore()
       prepareBody(request)
       request.caller = await identify(endpoint, request, identities, ground.config.baseUrl)
     },
     preHandler: async (request, reply) => {
-      request.actor = await permit(endpoint, request.caller, standings)
+      request.actor = await permit(endpoint, request.caller, standings, request.tool === undefined ? 'http' : 'tool')
       const quota = endpoint.quota ?? (request.caller.kind === 'key' ? 'writes' : undefined)
       const org_id =
         quota !== undefined && request.actor !== undefined && 'org_id' in request.actor
@@ -132,6 +138,8 @@ function deedRunner({ ground, once }: Door, endpoint: Endpoint, deed: Furnished[
   const { query, body, reply, replyIsShaped } = endpoint
   const encoded = (out: unknown) => (reply === undefined || replyIsShaped ? out : z.encode(reply, out))
   return async (request: FastifyRequest, header: SetHeader): Promise<unknown> => {
+    const objection = request.tool?.objection
+    if (objection !== undefined) refuse('invalid_request', objection)
     const call = {
       params: request.params,
       query: query === undefined ? undefined : query.parse(request.query),

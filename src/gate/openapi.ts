@@ -3,13 +3,13 @@ import { z } from 'zod'
 import { type Endpoint, rightOf, routeOf } from '../contract/endpoint.ts'
 import { type RefusalName, REFUSALS } from '../contract/refusals.ts'
 import { RIGHTS } from '../contract/rights.ts'
-import type { Furnished } from '../room.ts'
+import type { Declared } from '../room.ts'
 import { isKeyOnly } from './identify.ts'
 
 type Json = { [key: string]: unknown }
 
 /** The whole document for these endpoints; `version` is the project's. */
-export function openApi(furnished: readonly Furnished[], version: string): Json {
+export function openApi(furnished: readonly Declared[], version: string): Json {
   const schemas: Json = {}
   const paths: Record<string, Json> = {}
   for (const { name, endpoint } of furnished) {
@@ -72,6 +72,8 @@ function security({ access }: Endpoint): Json[] {
 function accessInWords({ access }: Endpoint): string {
   if (access === 'anyone') return 'Open to anyone.'
   const right = rightOf(access)
+  if (access.session === undefined && right === undefined)
+    return 'Needs any key that is accepted; cookies are not accepted.'
   if (right === undefined)
     return `Dashboard session only (${access.session}). A key is refused 403 \`api_key_resource_forbidden\`.`
   const key = `a key with the ${RIGHTS[right].tier} right \`${right}\``

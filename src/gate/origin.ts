@@ -17,7 +17,11 @@ export function dashboardOrigin(baseUrl: string | undefined, host: string | unde
 export function requireOrigin(headers: IncomingHttpHeaders, baseUrl: string | undefined): void {
   const { origin, host } = headers
   if (origin === undefined || origin === '' || origin === 'null') refuse('origin_required')
+  if (!isOwnOrigin(origin, host, baseUrl)) refuse('origin_mismatch')
+}
+
+/** Whether the Origin is the dashboard's own. */
+export function isOwnOrigin(origin: string, host: string | undefined, baseUrl: string | undefined): boolean {
   // Behind BASE_URL the loopback address stays good for whoever sits at the machine itself.
-  const own = [baseUrl, dashboardOrigin(undefined, host)]
-  if (!own.includes(origin.toLowerCase())) refuse('origin_mismatch')
+  return [baseUrl, dashboardOrigin(undefined, host)].includes(origin.toLowerCase())
 }

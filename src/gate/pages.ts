@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import helmet from '@fastify/helmet'
 import files from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Furnished } from '../room.ts'
+import type { Declared } from '../room.ts'
 import { refuseUnknownRoute } from './gate.ts'
 import type { Identities } from './identify.ts'
 import { openApi } from './openapi.ts'
@@ -22,7 +22,7 @@ const page = { config: { endpoint: 'page' as const } }
 
 export async function servePages(
   app: FastifyInstance,
-  furnished: readonly Furnished[],
+  furnished: readonly Declared[],
   identities: Identities,
   version: string,
 ): Promise<void> {

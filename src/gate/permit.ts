@@ -22,9 +22,14 @@ const RANK: Record<Role, number> = { member: 0, admin: 1, owner: 2 }
 /** Keys issued before this day skip the role check on intake over HTTP (Authentication 6). */
 const ROLE_CHECKED_SINCE = Date.UTC(2026, 8, 2)
 
-export async function permit(endpoint: Endpoint, caller: Caller, standings: Standings): Promise<Actor> {
+export async function permit(
+  endpoint: Endpoint,
+  caller: Caller,
+  standings: Standings,
+  through: Key['through'],
+): Promise<Actor> {
   if (caller.kind === 'anyone') return undefined
-  if (caller.kind === 'key') return permitKey(endpoint, caller.record)
+  if (caller.kind === 'key') return permitKey(endpoint, caller.record, through)
   const needed = neededRole(endpoint.access)
   return needed === 'person' ? caller.person : permitPerson(caller.person, needed, standings)
 }
@@ -45,17 +50,18 @@ async function permitPerson(person: Person, needed: Role, standings: Standings):
   return standing.member
 }
 
-function permitKey(endpoint: Endpoint, record: KeyRecord): Key {
+function permitKey(endpoint: Endpoint, record: KeyRecord, through: Key['through']): Key {
   if (record.grant !== null && !isReadable(record.grant)) refuse('api_key_grant_unverifiable')
   const { org_id, organization_id, role } = record
   if (org_id === null || organization_id === null || role === null) refuse('api_key_org_not_member')
   if (record.organization_deleted) refuse('org_deleted')
-  if (role === 'member' && !skipsRole(endpoint, record)) refuse('role_forbidden')
+  if (role === 'member' && !(endpoint.quota === 'events' && skipsRole(record, through))) refuse('role_forbidden')
   const right = rightOf(endpoint.access)
   if (right === undefined) refuse('api_key_resource_forbidden')
-  if (!holds(record, right)) refuseUngranted(right)
+  if (!holds(record, right, through)) refuseUngranted(right, through)
   const { key_id, user_id, read_at } = record
-  return { kind: 'key', key_id, user_id, org_id, organization_id, campaigns: record.grant?.campaigns ?? null, read_at }
+  const campaigns = record.grant?.campaigns ?? null
+  return { kind: 'key', key_id, user_id, org_id, organization_id, campaigns, through, read_at }
 }
 
 function isReadable(grant: NonNullable<KeyRecord['grant']>): boolean {
@@ -63,17 +69,14 @@ function isReadable(grant: NonNullable<KeyRecord['grant']>): boolean {
   return grant.org_id !== null && TIERS.every(inPlace)
 }
 
-function skipsRole(endpoint: Endpoint, record: KeyRecord): boolean {
-  return endpoint.quota === 'events' && isOlderThanRoles(record)
+/** Whether intake looks away from the role of the key's owner; never for a tool. */
+function skipsRole({ issued_at }: KeyRecord, through: Key['through']): boolean {
+  return through === 'http' && Date.parse(issued_at) < ROLE_CHECKED_SINCE
 }
 
-function isOlderThanRoles({ issued_at }: KeyRecord): boolean {
-  return Date.parse(issued_at) < ROLE_CHECKED_SINCE
-}
-
-/** Whether the key holds the right; one whose permissions were never saved holds `events` alone (Authentication 4). */
-export function holds({ grant }: Pick<KeyRecord, 'grant'>, right: Right): boolean {
-  return grant === null ? right === 'events' : grant[RIGHTS[right].tier].includes(right)
+/** Whether the key holds the right; one whose permissions were never saved holds `events` alone, over HTTP (Authentication 4). */
+function holds({ grant }: KeyRecord, right: Right, through: Key['through']): boolean {
+  return grant === null ? right === 'events' && through === 'http' : grant[RIGHTS[right].tier].includes(right)
 }
 
 const NOT_GRANTED: Record<Tier, RefusalName> = {
@@ -82,35 +85,39 @@ const NOT_GRANTED: Record<Tier, RefusalName> = {
   delete: 'api_key_delete_not_granted',
 }
 
-function refuseUngranted(right: Right): never {
+const HTTP_ONLY =
+  ' The exemption for keys whose permissions were never saved covers POST /api/events over HTTP only, not MCP.'
+
+function refuseUngranted(right: Right, through: Key['through']): never {
   const { tier } = RIGHTS[right]
+  const advice = `Ask a workspace owner or admin to grant "${right}" (${tier}) to this key in Settings, API keys.`
   refuse(NOT_GRANTED[tier], {
     error: `this key does not hold the ${tier} right "${right}"`,
-    hint: `Ask an owner or admin of the workspace to grant "${right}" (${tier}) to this key in Settings, API keys.`,
+    hint: right === 'events' && through === 'tool' ? advice + HTTP_ONLY : advice,
   })
 }
 
+type UsedKey = Pick<Key, 'key_id' | 'through'>
+type StandingNow = { campaigns: readonly string[] | null } | RefusalName
+
 /**
- * What keys may still do for an organization, read again inside the transaction of work that waited (decision 30): their campaigns, or
- * the refusal that now stands.
+ * What keys may still do for an organization, read again inside the transaction of work that waited (decision 30): for each, its
+ * campaigns, or the refusal that now stands.
  */
-export async function stillAllowed(
+export async function stillAllowed<K extends UsedKey>(
   client: pg.ClientBase,
   org_id: number,
-  key_ids: readonly string[],
-): Promise<ReadonlyMap<string, { campaigns: readonly string[] | null } | RefusalName>> {
-  const records = await rereadKeys(client, key_ids)
-  return new Map(key_ids.map(key_id => [key_id, standingNow(records.get(key_id), org_id)]))
+  keys: readonly K[],
+): Promise<ReadonlyMap<K, StandingNow>> {
+  const records = await rereadKeys(client, [...new Set(keys.map(key => key.key_id))])
+  return new Map(keys.map(key => [key, standingNow(records.get(key.key_id), org_id, key.through)]))
 }
 
-function standingNow(
-  record: KeyRecord | undefined,
-  org_id: number,
-): { campaigns: readonly string[] | null } | RefusalName {
+function standingNow(record: KeyRecord | undefined, org_id: number, through: Key['through']): StandingNow {
   if (record === undefined || !record.accepted) return 'key_not_accepted'
   if (record.grant !== null && !isReadable(record.grant)) return 'api_key_grant_unverifiable'
   if (record.org_id !== org_id || record.role === null) return 'api_key_org_not_member'
   if (record.organization_deleted) return 'org_deleted'
-  if (record.role === 'member' && !isOlderThanRoles(record)) return 'role_forbidden'
-  return holds(record, 'events') ? { campaigns: record.grant?.campaigns ?? null } : 'api_key_write_not_granted'
+  if (record.role === 'member' && !skipsRole(record, through)) return 'role_forbidden'
+  return holds(record, 'events', through) ? { campaigns: record.grant?.campaigns ?? null } : 'api_key_write_not_granted'
 }

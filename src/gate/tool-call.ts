@@ -1,0 +1,14 @@
+/**
+ * The mark of a request that a tool has made inside this process. It travels beside the request, never in it, so nothing sent from
+ * outside can put it on or take it off.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { RefusalDetail } from '../contract/refusals.ts'
+
+export type ToolCall = {
+  readonly tool: string
+  /** Why its arguments make no request. Refused where a body that does not fit is, so rights and quota come first as ever. */
+  readonly objection?: RefusalDetail
+}
+
+export const toolCall = new AsyncLocalStorage<ToolCall>()

@@ -1,0 +1,29 @@
+/** The tool endpoint over HTTP: JSON-RPC in, JSON-RPC out (interface: POST /api/mcp). */
+import { z } from 'zod'
+import { endpoint } from '../contract/endpoint.ts'
+
+const Message = z.object({
+  jsonrpc: z.literal('2.0'),
+  id: z.union([z.string(), z.number()]).optional().meta({ description: 'Absent in a notification' }),
+  method: z.string().meta({ examples: ['tools/list', 'tools/call'] }),
+  params: z.record(z.string(), z.unknown()).optional(),
+})
+
+const Response = z.object({
+  jsonrpc: z.literal('2.0'),
+  id: z.union([z.string(), z.number(), z.null()]).optional(),
+  result: z.record(z.string(), z.unknown()).optional(),
+  error: z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() }).optional(),
+})
+
+export const callTools = endpoint({
+  route: 'POST /api/mcp',
+  access: { key: 'any' },
+  summary: 'Model Context Protocol for AI hosts: 25 tools',
+  description:
+    'Streamable HTTP without sessions and without event streams; revisions 2026-07-28 and those with `initialize` down to 2025-03-26. Each ' +
+    'tool call is a request to the route it stands for, with all that route checks; what the route refuses is a result with `isError`, ' +
+    'status 200. Refusals of the transport are JSON-RPC errors: 401 -32001, 503 -32002, 405 -32000. A notification is answered 202.',
+  body: Message,
+  reply: Response,
+})

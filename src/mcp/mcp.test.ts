@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { pino } from 'pino'
+import { freshDatabase } from '../../tests/support/database.ts'
+import {
+  openTestHouse,
+  seedKey,
+  seedOrganization,
+  type SeededOrganization,
+  startHouse,
+  type TestHouse,
+} from '../../tests/support/house.ts'
+import { startProxy } from '../../tests/support/proxy.ts'
+import { callTool, type Message, messageFor, MODERN, PATH, send } from '../../tests/support/tools.ts'
+import { connect } from '../db/connect.ts'
+
+let house: TestHouse
+let acme: SeededOrganization
+let key: string
+before(async () => {
+  house = await startHouse()
+  acme = await seedOrganization(house.database)
+  key = (await seedKey(house.database, acme, { rights: ['clicks', 'offers', 'events'] })).secret
+})
+after(() => house.end())
+
+const ERAS = ['modern', 'legacy'] as const
+const list = (secret: string) => send(house, secret, 'tools/list')
+
+describe('what the transport refuses', () => {
+  test('every method but POST, before it asks for a key', async () => {
+    for (const method of ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS', 'HEAD'] as const)
+      for (const sent of [{}, { key }, { key: 'nonsense', headers: { origin: 'http://evil.example' } }]) {
+        const reply = await house.call(method, PATH, sent)
+        assert.equal(reply.statusCode, 405, method)
+        assert.equal(reply.headers['allow'], 'POST')
+        if (method !== 'HEAD') assert.equal(reply.json<Message>().error?.code, -32000)
+      }
+  })
+
+  test('a missing, unknown, revoked, disabled or expired key, with the very next call', async () => {
+    const db = house.database.kysely
+    const past = new Date(Date.now() - 1000).toISOString()
+    const secrets: (string | undefined)[] = [undefined, '', 'nonsense', `sluice_${'a'.repeat(49)}`]
+    for (const change of [{ revoked_at: past }, { enabled: false }, { expires_at: past }]) {
+      const { secret, key_id } = await seedKey(house.database, acme, { rights: ['offers'] })
+      assert.equal((await list(secret)).statusCode, 200)
+      await db.updateTable('api_keys').set(change).where('id', '=', key_id).execute()
+      secrets.push(secret)
+    }
+    for (const secret of secrets)
+      for (const method of ['tools/list', 'tools/call', 'initialize', 'nonsense']) {
+        const { body, headers } = messageFor(method, {}, method === 'initialize' ? 'legacy' : 'modern')
+        const reply = await house.call('POST', PATH, {
+          body,
+          headers: { ...headers, ...(secret === undefined ? {} : { 'x-api-key': secret }) },
+        })
+        assert.equal(reply.statusCode, 401, `${secret} ${method}`)
+        const { error, id } = reply.json<Message>()
+        assert.deepEqual([error?.code, id], [-32001, null])
+        assert.match(String(error?.message), /key/)
+      }
+  })
+
+  test('a cookie is no key', async () => {
+    const reply = await house.call('POST', PATH, { cookie: 'sluice.session_token=x', body: {} })
+    assert.equal(reply.statusCode, 401)
+  })
+
+  test('an Origin that is not the own, with the key or without', async () => {
+    for (const origin of ['http://evil.example', 'null', 'http://localhost.evil.example', 'http://localhost:8081'])
+      for (const sent of [{}, { key }]) {
+        const { body, headers } = messageFor('tools/list')
+        const reply = await house.call('POST', PATH, { ...sent, body, headers: { ...headers, origin } })
+        assert.equal(reply.statusCode, 403, origin)
+        assert.equal(reply.json<Message>().error?.code, -32000)
+      }
+    const { body, headers } = messageFor('tools/list')
+    const own = { ...headers, origin: 'http://localhost:8080' }
+    assert.equal((await house.call('POST', PATH, { key, body, headers: own })).statusCode, 200)
+  })
+
+  test('what is no message: bad JSON, batches, bare values, bodies too large or packed', async () => {
+    const message = JSON.stringify(messageFor('tools/list').body)
+    const refused: [string | undefined, number, number, Record<string, string>?][] = [
+      [undefined, 400, -32700],
+      ['', 400, -32700],
+      ['{', 400, -32700],
+      ['{"__proto__":{}}', 400, -32700],
+      ['"\\u0000"', 400, -32700],
+      ['['.repeat(10_000), 400, -32700],
+      [`[${message}]`, 400, -32600],
+      ['[]', 400, -32600],
+      ['null', 400, -32600],
+      ['7', 400, -32600],
+      ['{}', 400, -32600],
+      ['{"jsonrpc":"1.0","id":1,"method":"tools/list"}', 400, -32600],
+      [message, 413, -32000, { 'content-length': '1048577' }],
+      [JSON.stringify('x'.repeat(1_048_576)), 413, -32000],
+      [message, 415, -32000, { 'content-encoding': 'gzip' }],
+    ]
+    for (const [payload, status, code, headers = {}] of refused) {
+      const sent = { key, headers: { 'mcp-protocol-version': '2025-06-18', ...headers } }
+      const reply = await house.call('POST', PATH, payload === undefined ? sent : { ...sent, payload })
+      assert.equal(reply.statusCode, status, `${payload?.slice(0, 40)} ${reply.body}`)
+      const { error, jsonrpc } = reply.json<Message>()
+      assert.ok(error !== undefined && jsonrpc === '2.0')
+      // Of a message that is no JSON-RPC the SDK says either, by era.
+      assert.ok(
+        error.code === code || (status === 400 && error.code === -32700),
+        `${payload?.slice(0, 40)} ${error.code}`,
+      )
+    }
+  })
+
+  test('unknown methods as each era wants it, and streams in neither', async () => {
+    for (const method of ['nonsense', 'resources/list', 'prompts/list', 'logging/setLevel']) {
+      const modern = await send(house, key, method)
+      assert.deepEqual([modern.statusCode, modern.json<Message>().error?.code], [404, -32601], method)
+      const legacy = await send(house, key, method, {}, 'legacy')
+      assert.deepEqual([legacy.statusCode, legacy.json<Message>().error?.code], [200, -32601], method)
+    }
+    for (const era of ERAS) {
+      const reply = await send(house, key, 'subscriptions/listen', {}, era)
+      assert.deepEqual([reply.statusCode, reply.json<Message>().error?.code], [404, -32601])
+      assert.match(String(reply.headers['content-type']), /^application\/json/)
+    }
+    assert.equal((await send(house, key, 'ping')).statusCode, 404)
+    assert.deepEqual((await send(house, key, 'ping', {}, 'legacy')).json<Message>().result, {})
+  })
+
+  test('unknown tools, and cursors, because the list is one page', async () => {
+    for (const era of ERAS)
+      for (const [method, params] of [
+        ['tools/call', { name: 'service_top_up', arguments: {} }],
+        ['tools/list', { cursor: 'x' }],
+      ] as const)
+        assert.equal((await send(house, key, method, params, era)).json<Message>().error?.code, -32602, method)
+  })
+
+  test('headers that do not say what the body says, in the era that has them', async () => {
+    const { body, headers } = messageFor('tools/call', { name: 'service_list_clicks', arguments: {} })
+    const wrong: [Record<string, string>, number][] = [
+      [{ 'mcp-method': 'tools/list' }, -32020],
+      [{ 'mcp-name': 'service_get_report' }, -32020],
+      [{ 'mcp-protocol-version': '2025-06-18' }, -32020],
+    ]
+    for (const [change, code] of wrong) {
+      const reply = await house.call('POST', PATH, { key, body, headers: { ...headers, ...change } })
+      assert.deepEqual([reply.statusCode, reply.json<Message>().error?.code], [400, code], reply.body)
+    }
+    const { 'mcp-method': _, ...without } = headers as Record<string, string>
+    assert.equal((await house.call('POST', PATH, { key, body, headers: without })).statusCode, 400)
+    const future = JSON.parse(JSON.stringify(body).replaceAll(MODERN, '2099-01-01')) as unknown
+    const reply = await house.call('POST', PATH, {
+      key,
+      body: future,
+      headers: { ...headers, 'mcp-protocol-version': '2099-01-01' },
+    })
+    assert.deepEqual([reply.statusCode, reply.json<Message>().error?.code], [400, -32022])
+  })
+})
+
+describe('what the transport answers', () => {
+  test('the handshake of every older revision, and the discovery of the new one', async () => {
+    for (const protocolVersion of ['2025-03-26', '2025-06-18', '2025-11-25']) {
+      const clientInfo = { name: 'test', version: '1' }
+      const params = { protocolVersion, capabilities: {}, clientInfo }
+      const body = { jsonrpc: '2.0', id: 1, method: 'initialize', params }
+      const reply = await house.call('POST', PATH, { key, body })
+      const result = reply.json<Message>().result
+      assert.equal(result?.['protocolVersion'], protocolVersion)
+      assert.deepEqual(result?.['capabilities'], { tools: {} })
+      assert.equal(String(result?.['instructions']).split('\n').length, 5)
+      const heard = await house.call('POST', PATH, {
+        key,
+        body: { jsonrpc: '2.0', method: 'notifications/initialized' },
+      })
+      assert.deepEqual([heard.statusCode, heard.body], [202, ''])
+    }
+    const found = (await send(house, key, 'server/discover')).json<Message>().result
+    assert.deepEqual(found?.['supportedVersions'], [MODERN])
+    assert.deepEqual(found?.['capabilities'], { tools: {} })
+  })
+
+  test('plain JSON without sessions, streams and headers for other origins, whatever the client says it accepts', async () => {
+    for (const era of ERAS)
+      for (const accept of ['text/event-stream', 'application/json', '*/*', 'text/html']) {
+        const { body, headers } = messageFor('tools/list', {}, era)
+        const sent = { ...headers, accept, 'mcp-session-id': 'made-up', 'content-type': 'text/plain' }
+        const reply = await house.call('POST', PATH, { key, body, headers: sent })
+        assert.equal(reply.statusCode, 200)
+        assert.match(String(reply.headers['content-type']), /^application\/json/)
+        assert.equal(reply.headers['cache-control'], 'no-store')
+        const odd = Object.keys(reply.headers).filter(name => /^(access-control|mcp-session|set-cookie)/.test(name))
+        assert.deepEqual(odd, [])
+      }
+  })
+
+  test('the same list for every live key, kept from shared caches', async () => {
+    const deleted = await seedOrganization(house.database)
+    const orphan = await seedKey(house.database, deleted, { rights: ['offers'] })
+    await house.database.kysely
+      .updateTable('organizations')
+      .set({ deleted_at: new Date().toISOString() })
+      .where('org_id', '=', deleted.org_id)
+      .execute()
+    const keys = [key, (await seedKey(house.database, acme)).secret, orphan.secret]
+    const lists = await Promise.all(keys.map(async secret => (await list(secret)).body))
+    assert.equal(new Set(lists).size, 1)
+    const { ttlMs, cacheScope } = (JSON.parse(lists[0] ?? '') as Message).result ?? {}
+    assert.deepEqual([ttlMs, cacheScope], [300_000, 'private'])
+  })
+
+  test('a path that OAuth clients ask for is not there, in JSON', async () => {
+    for (const path of ['oauth-protected-resource/api/mcp', 'oauth-authorization-server', 'openid-configuration']) {
+      const reply = await house.call('GET', `/.well-known/${path}`)
+      assert.equal(reply.statusCode, 404)
+      assert.match(String(reply.headers['content-type']), /^application\/json/)
+    }
+    assert.equal((await house.call('POST', '/register', { body: {} })).statusCode, 404)
+  })
+})
+
+describe('while the database cannot be read', () => {
+  test('a key is not called wrong: 503 and -32002, and the same key works afterwards', async () => {
+    const fresh = await freshDatabase()
+    const proxy = await startProxy(fresh.connection)
+    const dataDir = mkdtempSync(join(tmpdir(), 'sluice-mcp-'))
+    const database = connect([proxy.connection], { log: pino({ level: 'silent' }) })
+    const cut = await openTestHouse(database, { DATA_DIR: dataDir })
+    try {
+      const org = await seedOrganization(fresh.database)
+      const { secret } = await seedKey(fresh.database, org, { rights: ['offers'] })
+      const offer = { name: 'A', url: 'https://a.example/' }
+      assert.equal((await callTool(cut, secret, 'service_create_offer', offer)).isError, undefined)
+      proxy.set('cut')
+      for (const method of ['tools/list', 'tools/call']) {
+        const reply = await send(cut, secret, method, { name: 'service_create_offer', arguments: offer })
+        assert.deepEqual([reply.statusCode, reply.json<Message>().error?.code], [503, -32002])
+        assert.equal(reply.headers['retry-after'], '60')
+      }
+      proxy.set('flow')
+      for (const deadline = Date.now() + 30_000; ; ) {
+        const reply = await send(cut, secret, 'tools/list')
+        if (reply.statusCode === 200) break
+        assert.equal(reply.statusCode, 503)
+        assert.ok(Date.now() < deadline, 'it never came back')
+      }
+    } finally {
+      await cut.end()
+      await database.close()
+      await proxy.close()
+      await fresh.drop()
+      rmSync(dataDir, { recursive: true, force: true })
+    }
+  })
+})

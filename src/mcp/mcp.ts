@@ -1,0 +1,171 @@
+/**
+ * `POST /api/mcp`. What the transport itself refuses is said here, before any tool: method, Origin, size, key, and what is no message.
+ * A caller shows a key with every request; there are no sessions, no cookies, and no headers for other origins.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { routeOf } from '../contract/endpoint.ts'
+import { Refusal, refusalBody } from '../contract/refusals.ts'
+import { refusalFor } from '../gate/answer.ts'
+import { prepareBody } from '../gate/gate.ts'
+import { type Identities, keyOf, verified } from '../gate/identify.ts'
+import { isOwnOrigin } from '../gate/origin.ts'
+import type { Declared, Ground } from '../room.ts'
+import * as api from './api.ts'
+import { openProtocol, type Protocol } from './protocol.ts'
+
+/** -32000 to -32002 are the interface's; the rest is JSON-RPC's own. */
+const CODES = {
+  transport: -32_000,
+  keyNotAccepted: -32_001,
+  keyNotRead: -32_002,
+  parse: -32_700,
+  invalidRequest: -32_600,
+  unknownMethod: -32_601,
+  internal: -32_603,
+} as const
+
+const { path } = routeOf(api.callTools)
+
+/** Registers the route, and answers with its declaration. */
+export function serveTools(
+  app: FastifyInstance,
+  door: { ground: Ground; identities: Identities },
+  version: string,
+): Declared {
+  const protocol = openProtocol(app, { name: 'sluice', title: 'Sluice', version })
+  const config = { endpoint: api.callTools }
+  app.addHook('onClose', () => protocol.close())
+  void app.register(async scope => {
+    scope.setErrorHandler((error, _request, reply) => answerError(error, reply, door.ground))
+    scope.route({
+      method: 'POST',
+      url: path,
+      config,
+      onRequest: request => admit(request, door),
+      handler: (request, reply) => receive(protocol, request, reply),
+    })
+    scope.route({
+      method: app.supportedMethods.filter(method => method !== 'POST'),
+      url: path,
+      config,
+      onRequest: async (_request, reply) => refuseMethod(reply),
+      handler: (_request, reply) => refuseMethod(reply),
+    })
+  })
+  return { name: 'callTools', endpoint: api.callTools }
+}
+
+/** A refusal of the transport: which JSON-RPC error, and what the body says beside it. */
+class TransportRefusal extends Error {
+  readonly status: number
+  readonly code: number
+  readonly detail: { code: string; hint: string } | undefined
+  constructor(status: number, code: number, message: string, detail?: { code: string; hint: string }) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.detail = detail
+  }
+}
+
+async function admit(request: FastifyRequest, { ground, identities }: { ground: Ground; identities: Identities }) {
+  const { origin, host } = request.headers
+  if (origin !== undefined && !isOwnOrigin(origin, host, ground.config.baseUrl))
+    throw new TransportRefusal(
+      403,
+      CODES.transport,
+      'Origin not allowed: AI hosts send no Origin, web pages must be our own.',
+    )
+  prepareBody(request)
+  const secret = keyOf(request.headers)
+  if (secret === undefined) throw keyRefusal('api_key_required')
+  try {
+    await verified(api.callTools, secret, identities)
+  } catch (error) {
+    throw error instanceof Refusal && error.refusal === 'key_not_accepted'
+      ? keyRefusal('key_not_accepted')
+      : new TransportRefusal(503, CODES.keyNotRead, 'The key could not be verified at this moment.', {
+          code: 'key_unverifiable',
+          hint: 'The key itself is not refused: keep it and try again.',
+        })
+  }
+}
+
+function keyRefusal(name: 'api_key_required' | 'key_not_accepted'): TransportRefusal {
+  const { error, code = '', hint = '' } = refusalBody(new Refusal(name), 'reads')
+  return new TransportRefusal(401, CODES.keyNotAccepted, `${error}: ${hint}`, { code, hint })
+}
+
+async function receive(protocol: Protocol, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { body } = request
+  if (body === undefined) throw new TransportRefusal(400, CODES.parse, 'Parse error: the body is empty.')
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new TransportRefusal(
+      400,
+      CODES.invalidRequest,
+      'The body must be one JSON-RPC message; batches are not supported.',
+    )
+  const { method, id } = body as { method?: unknown; id?: unknown }
+  // The SDK would answer with an event stream that never says anything: no list here ever changes.
+  if (method === 'subscriptions/listen')
+    return send(reply, 404, CODES.unknownMethod, 'Method not found', undefined, typeof id === 'object' ? null : id)
+  const response = await protocol.answer(asWebRequest(request), body, {
+    key: keyOf(request.headers) ?? '',
+    host: request.headers.host,
+    ip: request.ip,
+    header: (name, value) => void reply.header(name, value),
+  })
+  const type = response.headers.get('content-type')
+  reply.code(response.status).header('cache-control', 'no-store')
+  if (type !== null) reply.header('content-type', type)
+  return reply.send(response.body === null ? undefined : await response.text())
+}
+
+/** The request as the SDK reads it: only headers matter. What it asks of Accept and Content-Type is not asked here. */
+function asWebRequest({ headers }: FastifyRequest): Request {
+  const sent = new Headers({ accept: 'application/json, text/event-stream', 'content-type': 'application/json' })
+  for (const [name, value] of Object.entries(headers))
+    if (name.startsWith('mcp-') && value !== undefined) sent.set(name, String(value))
+  return new Request(`http://sluice.invalid${path}`, { method: 'POST', headers: sent })
+}
+
+function refuseMethod(reply: FastifyReply): FastifyReply {
+  return send(
+    reply.header('allow', 'POST'),
+    405,
+    CODES.transport,
+    'Method not allowed: this endpoint answers POST only.',
+  )
+}
+
+function answerError(error: unknown, reply: FastifyReply, { log }: Ground): FastifyReply {
+  if (error instanceof TransportRefusal) {
+    if (error.status === 503) reply.header('retry-after', '60')
+    return send(reply, error.status, error.code, error.message, error.detail)
+  }
+  const refusal = refusalFor(error, 'other')
+  const { error: words, hint } = refusalBody(refusal, 'other')
+  if (refusal.status >= 500) {
+    log.error({ err: error, route: api.callTools.route }, 'request failed')
+    return send(reply, 500, CODES.internal, 'Internal error')
+  }
+  const code =
+    refusal.refusal === 'invalid_json' ? CODES.parse : refusal.status === 400 ? CODES.invalidRequest : CODES.transport
+  return send(reply, refusal.status, code, hint === undefined ? words : `${words}: ${hint}`)
+}
+
+function send(
+  reply: FastifyReply,
+  status: number,
+  code: number,
+  message: string,
+  detail?: object,
+  id: unknown = null,
+): FastifyReply {
+  const error = { code, message, ...(detail === undefined ? {} : { data: detail }) }
+  return reply
+    .code(status)
+    .header('cache-control', 'no-store')
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify({ jsonrpc: '2.0', id, error }))
+}

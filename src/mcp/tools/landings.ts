@@ -1,0 +1,51 @@
+/** Landings: the pages visitors see before an offer. */
+import * as landings from '../../landings/api.ts'
+import { tool } from '../tool.ts'
+import { CREATES, FINAL, SWITCHES } from './hints.ts'
+import { LANDING_ID } from './words.ts'
+
+const fields = {
+  name: 'Name shown in the dashboard.',
+  url: 'Address of the page, https or http, with macros, such as https://page.example/?clickid={click_id}.',
+}
+
+export const landingTools = [
+  tool({
+    name: 'service_create_landing',
+    title: 'Create a landing',
+    endpoint: landings.createLanding,
+    hints: CREATES,
+    description:
+      'Registers a landing: a page of yours that visitors see before the offer. Returns it with its id; a funnel or click flow sends visitors to it. Links on the page to {base_url}/o/{click_id} lead on to the offer.',
+    fields,
+  }),
+  tool({
+    name: 'service_set_landing_status',
+    title: 'Archive or unarchive a landing',
+    endpoint: landings.setLandingStatus,
+    hints: SWITCHES,
+    description: 'Archives a landing, so that it gets no new visitors, or makes it active again.',
+    id: { name: 'landing_id', text: LANDING_ID },
+    fields: { status: 'archived takes it out of use, active brings it back.' },
+  }),
+  tool({
+    name: 'service_update_landing',
+    title: 'Replace a landing',
+    endpoint: landings.replaceLanding,
+    hints: FINAL,
+    description:
+      'REPLACES THE WHOLE LANDING for live traffic: fields you leave out are cleared, and no tool shows the values it has now. The status stays.',
+    id: { name: 'landing_id', text: LANDING_ID },
+    fields,
+  }),
+  tool({
+    name: 'service_delete_landing',
+    title: 'Delete a landing',
+    endpoint: landings.deleteLanding,
+    hints: FINAL,
+    description:
+      'CANNOT BE UNDONE: deletes a landing; funnels go on without it. To pause one, use service_set_landing_status.',
+    id: { name: 'landing_id', text: LANDING_ID },
+    fields: {},
+  }),
+]
