@@ -10,6 +10,7 @@ import { openLiveCampaigns } from './campaigns/live.ts'
 import * as clicksApi from './clicks/api.ts'
 import { clickDeeds, openClicks } from './clicks/clicks.ts'
 import type { Config } from './config.ts'
+import { Refusal } from './contract/refusals.ts'
 import type { Database } from './db/connect.ts'
 import { openSecrets } from './db/secrets.ts'
 import { openWorker } from './deliveries/worker.ts'
@@ -20,7 +21,14 @@ import { openGate } from './gate/gate.ts'
 import { openOnce } from './gate/once.ts'
 import { servePages } from './gate/pages.ts'
 import { stillAllowed } from './gate/permit.ts'
-import { openQuotas, openRedis, type QuotaName } from './gate/quota.ts'
+import { openQuotas, openRedis, type QuotaName, type Quotas } from './gate/quota.ts'
+import type { RefusedIntake } from './gate/refused-intake.ts'
+import * as networksApi from './networks/api.ts'
+import { openNetworks } from './networks/open.ts'
+import * as refusedEventsApi from './refused-events/api.ts'
+import { openKeeper } from './refused-events/keep.ts'
+import { refusedEventDeeds } from './refused-events/refused-events.ts'
+import { openRetention } from './refused-events/retention.ts'
 import { openKeyUses } from './keys/uses.ts'
 import { openKeyReader } from './keys/verify.ts'
 import * as landingsApi from './landings/api.ts'
@@ -88,6 +96,8 @@ const NOWHERE = 'no address: this process only delivers'
 function openCourier(ground: Ground, running: AsyncDisposableStack): void {
   const folder = openFolder(ground)
   running.defer(() => folder.close())
+  const retention = openRetention(ground)
+  running.defer(() => retention.close())
   if (ground.config.role === 'serve') return
   const worker = openWorker(ground, [postbackLane])
   running.defer(() => worker.close())
@@ -108,6 +118,12 @@ async function openFront(ground: Ground, options: HouseOptions, running: AsyncDi
   running.defer(() => conversions.close())
   const landed = openLanded({ conversions, clicks, log })
   running.defer(() => landed.close())
+  const quotas = openQuotas(redis, options.quotas)
+  const keeper = openKeeper(ground)
+  running.defer(() => keeper.close())
+  const mayRecord = (org_id: number) => isWithin(quotas, org_id)
+  const networks = openNetworks(ground, { conversions, keeper, mayRecord })
+  running.defer(() => networks.close())
   const accounts = openAccounts(ground)
   running.defer(() => accounts.close())
   const uses = openKeyUses(database.worker, log)
@@ -118,6 +134,8 @@ async function openFront(ground: Ground, options: HouseOptions, running: AsyncDi
     ...room(eventsApi, eventDeeds(conversions)),
     ...room(botsApi, botDeeds(conversions)),
     ...room(landingsApi, { ...landings, ...onwardDeeds({ live, clicks, landed }) }),
+    ...room(networksApi, networks.deeds),
+    ...room(refusedEventsApi, refusedEventDeeds({ conversions, readCallAgain: networks.readCallAgain })),
     ...plainRooms,
   ]
   const reader = openKeyReader(database.keys)
@@ -128,10 +146,21 @@ async function openFront(ground: Ground, options: HouseOptions, running: AsyncDi
   }
   const identities = { verifyKey, whoIs: accounts.whoIs }
   const standings = { standingOf: (person: Person) => standingOf(db, person) }
-  const quotas = openQuotas(redis, options.quotas)
   const once = openOnce(redis, options.budget_ms)
-  const app = openGate({ ground, identities, standings, quotas, once }, furnished)
+  const onRefusedIntake = (refused: RefusedIntake) => void keeper.keep(refused)
+  const app = openGate({ ground, identities, standings, quotas, once, onRefusedIntake }, furnished)
   const declared = [...furnished, serveTools(app, { ground, identities }, VERSION)]
   await servePages(app, declared, identities, VERSION)
   return { app, furnished: declared }
+}
+
+/** Spends one of the events quota for a network, whose call is stored where it is used up or cannot be counted. */
+async function isWithin(quotas: Quotas, org_id: number): Promise<boolean> {
+  try {
+    await quotas.spend('events', org_id, { header: () => undefined })
+    return true
+  } catch (error) {
+    if (error instanceof Refusal) return false
+    throw error
+  }
 }

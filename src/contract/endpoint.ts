@@ -39,6 +39,8 @@ export type Endpoint = {
   readonly once?: boolean
   /** True: the deed reads the request and writes the answer itself (redirects, beacons, sign-in). */
   readonly visit?: boolean
+  /** True, of a visit: its body may be anything, and is handed on as bytes instead of being read as JSON. */
+  readonly takesRaw?: boolean
   /**
    * True: the deed answers with the wire's own shape (ids and times as they are sent, exactly the declared fields) and the gate sends it as it
    * is. Only for pages of many rows: encoding 1,000 clicks takes longer than reading them. A test of the room must hold the exact fields.

@@ -233,6 +233,12 @@ const entries = {
     code: 'postback_method_forbidden',
     hint: 'Leave the method out, or make the rule in the dashboard.',
   },
+  cannot_run_again: {
+    status: 409,
+    error: 'this request cannot be run again',
+    code: 'cannot_run_again',
+    hint: 'Not all of it was kept, or it was no JSON. Have it sent again.',
+  },
   hook_secret_wrong: { status: 401, error: 'unauthorized' },
   last_owner: {
     status: 409,

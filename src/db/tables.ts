@@ -385,6 +385,61 @@ export interface Migrations {
   number: number
 }
 
+export interface NetworkCalls {
+  attempts: number
+  fields: Json
+  id: string
+  ip: string
+  network_id: string
+  org_id: number
+  received_at: string
+  /**
+   * when it is due; while it is being run, the end of its lease
+   */
+  run_at: string
+}
+
+export interface Networks {
+  active: boolean
+  created_at: string
+  /**
+   * what a call without a status stands for; null: nothing
+   */
+  default_type: string | null
+  deleted_at: string | null
+  id: string
+  ips: string[]
+  last_received_at: string | null
+  name: string
+  org_id: number
+  /**
+   * for each field the parameter names it is read from, the first one that is sent counts
+   */
+  parameters: Json
+  /**
+   * from the network's word to the event type it stands for, null for recorded as nothing
+   */
+  statuses: Json
+  template: string
+  /**
+   * encrypted, so that the address can be shown again
+   */
+  token: Buffer
+  /**
+   * types this network reports before they are paid: recorded with a payout of 0
+   */
+  unpaid_types: string[]
+  updated_at: string
+}
+
+export interface NetworkTokens {
+  created_at: string
+  expires_at: string | null
+  hash: Buffer
+  network_id: string
+  org_id: number
+}
+
 export interface Offers {
   created_at: string
   deleted_at: string | null
@@ -431,6 +486,35 @@ export interface PostbackRules {
   preset: string | null
   updated_at: string
   url: string
+}
+
+export interface RefusedEvents {
+  /**
+   * what was sent, as JSON, at most 8 KiB and without what looks like a secret; is_whole says whether that is all of it
+   */
+  body: string | null
+  click_id: string | null
+  /**
+   * the click id as it was sent; click_id is the id it can be read as
+   */
+  click_text: string | null
+  diagnosis: string
+  error: string
+  event_id: string | null
+  id: string
+  idempotency_key: string | null
+  is_whole: boolean
+  key_id: string | null
+  network_id: string | null
+  org_id: number
+  received_at: string
+  run_at: string | null
+  run_by: string | null
+  runs: number
+  state: string
+  status: number
+  surface: string
+  type: string | null
 }
 
 export interface ReportDay {
@@ -536,11 +620,15 @@ export interface Tables {
   low_balance_notices: LowBalanceNotices
   members: Members
   migrations: Migrations
+  network_calls: NetworkCalls
+  network_tokens: NetworkTokens
+  networks: Networks
   offers: Offers
   organizations: Organizations
   person_keys: PersonKeys
   persons: Persons
   postback_rules: PostbackRules
+  refused_events: RefusedEvents
   report_day: ReportDay
   report_delta: ReportDelta
   sessions: Sessions

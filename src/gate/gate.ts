@@ -24,6 +24,7 @@ import { type Actor, permit, type Standings } from './permit.ts'
 import type { Quotas } from './quota.ts'
 import { BODY_LIMIT, readJson } from './read.ts'
 import { toolCall, type ToolCall } from './tool-call.ts'
+import { refusedIntake, type RefusedIntake } from './refused-intake.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -32,6 +33,8 @@ declare module 'fastify' {
     arrived_at: number
     /** The tool this request was made by, if one did. */
     tool: ToolCall | undefined
+    /** The body of intake that could not be read. */
+    unread: Buffer | undefined
   }
   interface FastifyContextConfig {
     /** The declaration behind a route, or 'page' for files of the dashboard. Without one the server does not start. */
@@ -39,7 +42,15 @@ declare module 'fastify' {
   }
 }
 
-export type Door = { ground: Ground; identities: Identities; standings: Standings; quotas: Quotas; once: Once }
+export type Door = {
+  ground: Ground
+  identities: Identities
+  standings: Standings
+  quotas: Quotas
+  once: Once
+  /** Is told of intake that was refused, once it is known whose it is (decision 42). Must neither wait nor throw. */
+  onRefusedIntake?: (refused: RefusedIntake) => void
+}
 
 /** All that may be asked of a route; CONNECT never reaches one. */
 const METHODS = HTTP_METHODS.filter(method => method !== 'CONNECT')
@@ -62,8 +73,13 @@ export function openGate(door: Door, furnished: readonly Furnished[]): FastifyIn
   app.decorateRequest('actor')
   app.decorateRequest('arrived_at', 0)
   app.decorateRequest('tool')
+  app.decorateRequest('unread')
   readBodies(app)
-  app.setErrorHandler((error, request, reply) => answerRefusal(error, request, reply, log))
+  app.setErrorHandler((error, request, reply) => {
+    const refused = door.onRefusedIntake === undefined ? undefined : refusedIntake(error, request)
+    if (refused !== undefined) door.onRefusedIntake?.(refused)
+    return answerRefusal(error, request, reply, log)
+  })
   app.addHook('onRoute', ({ config: declared, url }) => {
     if (declared?.endpoint === undefined) throw new Error(`${url} has no endpoint: declare it in an api.ts`)
   })
@@ -79,10 +95,13 @@ function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     const { endpoint } = request.routeOptions.config
-    const isAwaited = typeof endpoint === 'object' && endpoint.body !== undefined
+    const declared = typeof endpoint === 'object' ? endpoint : undefined
+    const isAwaited = declared?.body !== undefined
+    if (declared?.takesRaw) return done(null, bytes)
     try {
       done(null, bytes.length === 0 && !isAwaited ? undefined : readJson(bytes as Buffer))
     } catch (error) {
+      if (declared?.quota === 'events') request.unread = bytes as Buffer
       done(error as Error)
     }
   })

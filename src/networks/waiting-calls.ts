@@ -1,0 +1,119 @@
+/**
+ * Calls that were acknowledged and are run later, because networks do not send again: over the quota, or while the books were held up.
+ * Owns `network_calls`. Run with the identity the call would have had at once, so one that a dead process has run half is run again and
+ * does nothing twice. Taken under a lease by the database's clock; a row goes when its event, or its refusal, is stored.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import { newId } from '../contract/ids.ts'
+import type { Ground } from '../room.ts'
+import type { Fields } from './read-call.ts'
+
+/** A call of a known network. */
+export type NetworkCall = {
+  readonly org_id: number
+  readonly network_id: string
+  readonly fields: Fields
+  readonly ip: string
+  /** Unix ms. */
+  readonly received_at: number
+}
+
+/** A call that waits, with how often it was taken. */
+export type WaitingCall = NetworkCall & { readonly id: string; readonly attempts: number }
+
+/** What became of one: `done` and its row goes, `over_quota` and its organization waits, `later` and it is taken again after its lease. */
+export type Ran = 'done' | 'over_quota' | 'later'
+
+export type WaitingCalls = {
+  /** True once it is stored. False when it is not: too many wait already. Throws what the database throws. */
+  put(call: NetworkCall): Promise<boolean>
+  /** Finishes what is being run. */
+  close(): Promise<void>
+}
+
+const POLL_MS = 1000
+const PORTION = 100
+/** Longer than a conversion may take. */
+const LEASE_SECONDS = 90
+/** A day's worth of a busy network; beyond it somebody floods, and is told to come again. */
+const MOST_WAITING = 100_000
+
+const INSERT = `
+  insert into network_calls (org_id, id, network_id, fields, ip, received_at, run_at, attempts)
+  select $1::int, $2::uuid, $3::uuid, $4::json, $5::text, $6::timestamptz, $6::timestamptz, 0
+  where (select count(*) from network_calls where org_id = $1) < $7`
+const NEXT = 'select org_id from network_calls where org_id > $1 and run_at <= now() order by org_id limit 1'
+// Ids are made in the order calls came.
+const TAKE = `
+  update network_calls set run_at = now() + interval '${LEASE_SECONDS} seconds', attempts = attempts + 1
+  where org_id = $1 and id in (
+    select id from network_calls where org_id = $1 and run_at <= now() order by id limit ${PORTION} for update skip locked
+  )
+  returning org_id, id, network_id, fields, ip, received_at, attempts`
+const GIVE_BACK =
+  'update network_calls set run_at = now(), attempts = attempts - 1 where org_id = $1 and id = any($2::uuid[])'
+const DROP = 'delete from network_calls where org_id = $1 and id = $2'
+
+/** Opens the store and the loop that empties it; any number of processes may have one. */
+export function openWaitingCalls(
+  { database, log }: Pick<Ground, 'database' | 'log'>,
+  run: (call: WaitingCall) => Promise<Ran>,
+  poll_ms = POLL_MS,
+): WaitingCalls {
+  const pool = database.worker
+  const closing = new AbortController()
+  const loop = async () => {
+    while (!closing.signal.aborted) {
+      await drain(pool, run, closing.signal).catch((error: unknown) =>
+        log.warn({ err: error }, 'calls of networks wait longer; it is tried again'),
+      )
+      await sleep(poll_ms * (0.5 + Math.random()), undefined, { signal: closing.signal }).catch(() => {})
+    }
+  }
+  const running = loop()
+  return {
+    async put({ org_id, network_id, fields, ip, received_at }) {
+      const at = new Date(received_at).toISOString()
+      const values = [org_id, newId(received_at), network_id, JSON.stringify(fields), ip, at, MOST_WAITING]
+      const { rowCount } = await pool.query(INSERT, values)
+      return rowCount === 1
+    },
+    async close() {
+      closing.abort()
+      await running
+    },
+  }
+}
+
+/** Runs what is due, organization by organization. */
+async function drain(pool: pg.Pool, run: (call: WaitingCall) => Promise<Ran>, signal: AbortSignal): Promise<void> {
+  for (let org_id = 0; !signal.aborted; ) {
+    const { rows } = await pool.query<{ org_id: number }>(NEXT, [org_id])
+    if (rows[0] === undefined) return
+    org_id = rows[0].org_id
+    while (!signal.aborted && (await runPortion(pool, org_id, run, signal)));
+  }
+}
+
+/** True when there may be more that can be run now. */
+async function runPortion(
+  pool: pg.Pool,
+  org_id: number,
+  run: (call: WaitingCall) => Promise<Ran>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { rows } = await pool.query<Omit<WaitingCall, 'received_at'> & { received_at: string }>(TAKE, [org_id])
+  const calls = rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  for (const [at, row] of calls.entries()) {
+    const ran = signal.aborted ? 'over_quota' : await run({ ...row, received_at: timeOf(row.received_at) })
+    if (ran === 'done') await pool.query(DROP, [org_id, row.id])
+    if (ran !== 'over_quota') continue
+    await pool.query(GIVE_BACK, [org_id, calls.slice(at).map(({ id }) => id)])
+    return false
+  }
+  return calls.length === PORTION
+}
+
+// The database writes +00 where JavaScript wants +00:00.
+const timeOf = (text: string): number => Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
