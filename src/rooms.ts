@@ -27,6 +27,8 @@ import * as postbacks from './postbacks/postbacks.ts'
 import * as reportsApi from './reports/api.ts'
 import * as reports from './reports/report.ts'
 import { room } from './room.ts'
+import * as tracesApi from './traces/api.ts'
+import * as traces from './traces/traces.ts'
 import * as vitalsApi from './vitals/api.ts'
 import * as vitals from './vitals/vitals.ts'
 
@@ -40,6 +42,7 @@ export const plainRooms = [
   room(deliveriesApi, deliveries),
   room(billingApi, { ...billing, ...lowBalance, ...reconcile }),
   room(feedApi, feed),
+  room(tracesApi, traces),
   room(reportsApi, reports),
   room(adSpendApi, adSpend),
   room(vitalsApi, vitals),

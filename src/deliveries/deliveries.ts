@@ -40,7 +40,7 @@ export async function readDelivery(
   if (delivery === undefined) refuse('object_not_found')
   const history = await db
     .selectFrom('delivery_attempts')
-    .select(['number', 'started_at', 'finished_at', 'method', 'url', 'body', 'status', 'error', 'answer'])
+    .select(ATTEMPT_COLUMNS)
     .where('org_id', '=', actor.org_id)
     .where('delivery_id', '=', id)
     .orderBy('number')
@@ -48,7 +48,21 @@ export async function readDelivery(
   return { ...delivery, history }
 }
 
-const withEvents = (db: Kysely<Tables>, org_id: number) =>
+/** What is shown of an attempt. */
+export const ATTEMPT_COLUMNS = [
+  'number',
+  'started_at',
+  'finished_at',
+  'method',
+  'url',
+  'body',
+  'status',
+  'error',
+  'answer',
+] as const
+
+/** Deliveries (`d`) of the organization with their events (`e`), as they are shown. */
+export const withEvents = (db: Kysely<Tables>, org_id: number) =>
   db
     .selectFrom('deliveries as d')
     .innerJoin('events as e', join => join.onRef('e.org_id', '=', 'd.org_id').onRef('e.id', '=', 'd.event_id'))
