@@ -218,6 +218,10 @@ export interface Deliveries {
   lease_token: string | null
   lease_until: string | null
   org_id: number
+  /**
+   * set where the rule calls once per person, which the unique index keeps
+   */
+  person_id: string | null
   reason: string | null
   /**
    * when it is due; while it is being sent, the end of its lease, so that a dead worker's work is due again
@@ -242,6 +246,29 @@ export interface DeliveryAttempts {
   started_at: string
   status: number | null
   url: string
+}
+
+export interface DeliveryRuns {
+  after_at: string | null
+  /**
+   * the last one that was looked at; for conversions together with after_at
+   */
+  after_id: string | null
+  campaign_id: string | null
+  created_at: string
+  created_by: string
+  date_from: string | null
+  date_to: string | null
+  done: number
+  finished_at: string | null
+  id: string
+  kind: string
+  only_failure: string | null
+  only_state: string | null
+  org_id: number
+  outcome: string | null
+  target_id: string | null
+  total: number
 }
 
 export interface EventAliases {
@@ -482,8 +509,14 @@ export interface PostbackRules {
   event_type: string
   id: string
   method: string
+  once_per_person: Generated<boolean>
   org_id: number
   preset: string | null
+  /**
+   * when the worker switched it off because it had only failed; null once it is switched on again
+   */
+  switched_off_at: string | null
+  switched_off_reason: string | null
   updated_at: string
   url: string
 }
@@ -609,6 +642,7 @@ export interface Tables {
   daily_secrets: DailySecrets
   deliveries: Deliveries
   delivery_attempts: DeliveryAttempts
+  delivery_runs: DeliveryRuns
   event_aliases: EventAliases
   events: Events
   failing_targets: FailingTargets

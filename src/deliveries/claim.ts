@@ -4,7 +4,8 @@
  */
 import type pg from 'pg'
 import { newId } from '../contract/ids.ts'
-import type { Lane, Outgoing } from './lane.ts'
+import { holdForProbes, lockOpen } from './breaker.ts'
+import type { Composed, Lane, Outgoing } from './lane.ts'
 import { shownOf } from './redact.ts'
 import { inTransaction } from './transaction.ts'
 
@@ -60,8 +61,8 @@ const SKIP = `
   where d.org_id = $1 and d.id = skipped.id`
 
 /**
- * Claims up to `most` due deliveries of each target of one organization. Answers those to send, and per target how many were taken:
- * the ones whose lane says so are skipped for good and only counted.
+ * Claims up to `most` due deliveries of each target of one organization; of a target whose breaker is open none, or one as a probe. Answers
+ * those to send, and per target how many were taken: the ones whose lane says so are skipped for good and only counted.
  */
 export async function claimDue(
   pool: pg.Pool,
@@ -72,43 +73,76 @@ export async function claimDue(
 ): Promise<{ claimed: Claimed[]; taken: Map<string, number> }> {
   return await inTransaction(pool, async client => {
     const targets = wanted.map(({ target_id }) => target_id)
-    const mosts = wanted.map(({ most }) => most)
-    const { rows: locked } = await client.query<Locked>(LOCK_DUE, [org_id, lane.kind, targets, mosts, lease_ms])
-    const [first] = locked
+    const open = await lockOpen(client, org_id, lane.kind, targets)
+    const most = new Map(wanted.map(one => [one.target_id, mayTake(one, open)]))
+    const lock = [org_id, lane.kind, [...most.keys()], [...most.values()], lease_ms]
+    const { rows: locked } = await client.query<Locked>(LOCK_DUE, lock)
     const taken = new Map<string, number>()
-    if (first === undefined) return { claimed: [], taken }
     for (const { target_id } of locked) taken.set(target_id, (taken.get(target_id) ?? 0) + 1)
-    const composed = await lane.compose(
-      client,
-      org_id,
-      locked.map(({ id }) => id),
-    )
-    const plans = new Map(composed.map(plan => [plan.id, plan]))
-    const token = newId()
-    const claimed: Claimed[] = []
-    const skipped: { id: string; reason: string }[] = []
-    for (const { id, target_id, attempts, uncounted } of locked) {
-      const plan = plans.get(id)
-      const number = attempts + 1
-      const same = { org_id, id, kind: lane.kind, target_id, number, tries: number - uncounted, token }
-      if (plan !== undefined && 'call' in plan) claimed.push({ ...same, isProbe: false, call: plan.call })
-      else skipped.push({ id, reason: plan?.skip ?? 'nothing is known of it any more' })
-    }
+    const [first] = locked
+    if (first === undefined) return { claimed: [], taken }
+    const ids = locked.map(({ id }) => id)
+    const plans = new Map((await lane.compose(client, org_id, ids)).map(plan => [plan.id, plan]))
+    const { claimed, skipped } = split(lane, org_id, locked, plans, open)
     const now = new Date().toISOString()
     if (skipped.length > 0)
       await client.query(SKIP, [org_id, now, skipped.map(({ id }) => id), skipped.map(({ reason }) => reason)])
-    if (claimed.length > 0) {
-      const ids = claimed.map(({ id }) => id)
-      await client.query(LEASE, [org_id, ids, token, first.lease_until])
-      const shown = claimed.map(({ call }) => shownOf(call))
-      const columns = [
-        claimed.map(({ number }) => number),
-        claimed.map(({ call }) => call.method),
-        shown.map(({ url }) => url),
-        shown.map(({ body }) => body),
-      ]
-      await client.query(WRITE_ATTEMPTS, [org_id, now, ids, ...columns])
-    }
+    if (claimed.length > 0) await writeClaims(client, org_id, claimed, first.lease_until, now)
+    const probed = claimed.filter(({ isProbe }) => isProbe).map(({ target_id }) => target_id)
+    await holdForProbes(client, org_id, lane.kind, probed, lease_ms)
     return { claimed, taken }
   })
+}
+
+type Open = ReadonlyMap<string, 'paused' | 'probe'>
+
+function mayTake({ target_id, most }: Wanted, open: Open): number {
+  const state = open.get(target_id)
+  return state === undefined ? most : state === 'probe' ? Math.min(1, most) : 0
+}
+
+type Skipped = { id: string; reason: string }
+
+function split(
+  { kind }: Lane,
+  org_id: number,
+  locked: readonly Locked[],
+  plans: ReadonlyMap<string, Composed>,
+  open: Open,
+): { claimed: Claimed[]; skipped: Skipped[] } {
+  const token = newId()
+  const claimed: Claimed[] = []
+  const skipped: Skipped[] = []
+  for (const { id, target_id, attempts, uncounted } of locked) {
+    const plan = plans.get(id)
+    if (plan === undefined || 'skip' in plan) {
+      skipped.push({ id, reason: plan?.skip ?? 'nothing is known of it any more' })
+      continue
+    }
+    const number = attempts + 1
+    const counts = { number, tries: number - uncounted, isProbe: open.has(target_id) }
+    claimed.push({ org_id, id, kind, target_id, token, ...counts, call: plan.call })
+  }
+  return { claimed, skipped }
+}
+
+async function writeClaims(
+  client: pg.ClientBase,
+  org_id: number,
+  claimed: readonly Claimed[],
+  lease_until: string,
+  now: string,
+): Promise<void> {
+  const ids = claimed.map(({ id }) => id)
+  await client.query(LEASE, [org_id, ids, claimed[0]?.token, lease_until])
+  const shown = claimed.map(({ call }) => shownOf(call))
+  await client.query(WRITE_ATTEMPTS, [
+    org_id,
+    now,
+    ids,
+    claimed.map(({ number }) => number),
+    claimed.map(({ call }) => call.method),
+    shown.map(({ url }) => url),
+    shown.map(({ body }) => body),
+  ])
 }

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import { findPaused } from './breaker.ts'
 import { type Claimed, claimDue } from './claim.ts'
 import { type Agents, deliver, type Terms } from './deliver.ts'
 import type { Lane, Target } from './lane.ts'
@@ -83,7 +84,10 @@ export class Dispatch {
   async #search(): Promise<void> {
     this.#shallSearch = false
     this.#isSearchedAt = performance.now()
-    const found = new Map((await this.#lane.findTargets(this.#setup.pool)).map(target => [target.target_id, target]))
+    const { pool } = this.#setup
+    const [targets, paused] = await Promise.all([this.#lane.findTargets(pool), findPaused(pool, this.#lane.kind)])
+    const due = targets.filter(({ target_id }) => !paused.has(target_id))
+    const found = new Map(due.map(target => [target.target_id, target]))
     const inLine = new Map<string, Target>()
     // Those already in line keep their place in it.
     for (const id of [...this.#waiting.keys(), ...found.keys()]) {
@@ -119,7 +123,11 @@ export class Dispatch {
   #call(one: Claimed, target: Target, claimed_at: number): void {
     const { agents, outcomes, places, terms } = this.#setup
     const call = deliver(agents, one, claimed_at, this.#hurry.signal, terms)
-      .then(done => done && outcomes.add(done))
+      .then(done => {
+        if (done === undefined) return
+        outcomes.add(done)
+        if (done.isCounted) places.note(target, done.state === 'delivered' || done.failure === 'rejected')
+      })
       .finally(() => {
         places.free(target)
         this.#calls.delete(call)

@@ -22,7 +22,7 @@ const log = pino({ level: 'silent' })
 const children = new Set<ChildProcess>()
 afterEach(async () => {
   for (const child of children) child.kill('SIGKILL')
-  await pool.query('truncate deliveries, delivery_attempts, events, clicks, postback_rules')
+  await pool.query('truncate deliveries, delivery_attempts, events, clicks, postback_rules, failing_targets')
 })
 after(() => fresh.drop())
 

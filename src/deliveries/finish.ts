@@ -3,9 +3,11 @@
  * worker still holds it, and what that says about its target.
  */
 import type pg from 'pg'
+import { type BreakerTerms, learn, type SwitchOff } from './breaker.ts'
 import type { Claimed } from './claim.ts'
 import type { DeliveryFailure } from './api.ts'
 import type { Lane } from './lane.ts'
+import type { Notice } from './notice.ts'
 import { inTransaction } from './transaction.ts'
 
 /** How a claimed delivery went, and what becomes of it: `delay_ms` is the wait to the next attempt where the state is pending. */
@@ -42,14 +44,16 @@ const FINISH = `
 
 /**
  * Writes down how deliveries of one organization went, and answers how many of them were still this worker's. The log of an attempt is
- * kept in any case, because the call was made. A target whose connection is dead is switched off by its lane.
+ * kept in any case, because the call was made. A target whose connection is dead, or that has only failed for days, is switched off by its
+ * lane.
  */
 export async function finish(
   pool: pg.Pool,
   lanes: readonly Lane[],
   org_id: number,
   done: readonly Finished[],
-): Promise<number> {
+  breaker?: BreakerTerms,
+): Promise<{ kept: number; notices: Notice[] }> {
   return await inTransaction(pool, async client => {
     const clock = await clockOf(client)
     const column = <Key extends keyof Finished>(key: Key) => done.map(one => one[key])
@@ -68,13 +72,13 @@ export async function finish(
       done.map(({ isCounted }) => (isCounted ? 0 : 1)),
     ])
     const kept = new Set(rows.map(({ id }) => id))
-    await switchOffBroken(
+    const off = await learn(
       client,
-      lanes,
       org_id,
-      done.filter(({ id, isBroken }) => isBroken && kept.has(id)),
+      done.filter(({ id }) => kept.has(id)),
+      breaker,
     )
-    return kept.size
+    return { kept: kept.size, notices: await switchOff(client, lanes, org_id, off) }
   })
 }
 
@@ -84,10 +88,19 @@ async function clockOf(client: pg.ClientBase): Promise<number> {
   return Date.parse((rows[0]?.now ?? '').replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
 }
 
-async function switchOffBroken(client: pg.ClientBase, lanes: readonly Lane[], org_id: number, broken: Finished[]) {
-  const reasons = new Map(broken.map(({ kind, target_id, reason }) => [target_id, { kind, reason }]))
-  for (const [target_id, { kind, reason }] of reasons) {
+/** Tells the lanes, and answers what their owners must be told. */
+async function switchOff(
+  client: pg.ClientBase,
+  lanes: readonly Lane[],
+  org_id: number,
+  off: readonly SwitchOff[],
+): Promise<Notice[]> {
+  const notices: Notice[] = []
+  for (const { kind, target_id, reason } of off) {
     const lane = lanes.find(one => one.kind === kind)
-    await lane?.switchOff(client, org_id, target_id, reason ?? 'its connection is dead')
+    const what = await lane?.nameTarget?.(client, org_id, target_id)
+    await lane?.switchOff(client, org_id, target_id, reason)
+    if (what !== undefined) notices.push({ org_id, what, reason })
   }
+  return notices
 }

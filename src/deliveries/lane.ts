@@ -73,4 +73,9 @@ export type Lane = {
    * the dashboard shows. Called again for one that is off, it changes nothing.
    */
   switchOff(client: pg.ClientBase, org_id: number, target_id: string, reason: string): Promise<void>
+  /**
+   * What the mail to the owners calls a target that is about to be switched off ("the postback to tracker.example"); undefined for one that
+   * is off already or gone, of which nobody is told again.
+   */
+  nameTarget?(client: pg.ClientBase, org_id: number, target_id: string): Promise<string | undefined>
 }

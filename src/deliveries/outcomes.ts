@@ -2,8 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import type { BreakerTerms } from './breaker.ts'
 import { type Finished, finish } from './finish.ts'
 import type { Lane } from './lane.ts'
+import type { Notice } from './notice.ts'
 
 const RETRY_MS = 500
 /** How long closing waits for a database that does not answer; what is lost then is sent again after its lease. */
@@ -11,7 +13,16 @@ const GIVE_UP_MS = 5000
 
 export type Outcomes = { add(one: Finished): void; close(): Promise<void> }
 
-export function openOutcomes(pool: pg.Pool, lanes: readonly Lane[], log: Logger): Outcomes {
+type Setup = {
+  readonly pool: pg.Pool
+  readonly lanes: readonly Lane[]
+  readonly log: Logger
+  readonly breaker?: BreakerTerms | undefined
+  /** Told what was switched off, once it is stored. */
+  readonly tell: (notice: Notice) => void
+}
+
+export function openOutcomes({ pool, lanes, log, breaker, tell }: Setup): Outcomes {
   let gathered: Finished[] = []
   let writing: Promise<void> | undefined
   let closed_at: number | undefined
@@ -28,7 +39,8 @@ export function openOutcomes(pool: pg.Pool, lanes: readonly Lane[], log: Logger)
   const writeOne = async (org_id: number, done: Finished[]): Promise<void> => {
     for (;;) {
       try {
-        const kept = await finish(pool, lanes, org_id, done)
+        const { kept, notices } = await finish(pool, lanes, org_id, done, breaker)
+        notices.forEach(tell)
         if (kept < done.length)
           log.warn({ late: done.length - kept }, 'deliveries were finished after their lease: another worker has them')
         return

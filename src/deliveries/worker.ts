@@ -4,16 +4,18 @@
  */
 import { listen } from '../db/listen.ts'
 import type { Ground } from '../room.ts'
+import type { BreakerTerms } from './breaker.ts'
 import type { Agents, Terms } from './deliver.ts'
 import { Dispatch } from './dispatch.ts'
 import { guardedAgent, plainAgent } from './guard.ts'
 import type { Lane } from './lane.ts'
+import { type Notice, sendNotice } from './notice.ts'
 import { openOutcomes } from './outcomes.ts'
 import { openRelease } from './release.ts'
 import { LIMITS, type Limits, Places } from './share.ts'
 
 /** What tests set differently. */
-export type WorkerOptions = Terms & { readonly limits?: Limits }
+export type WorkerOptions = Terms & { readonly limits?: Limits; readonly breaker?: BreakerTerms }
 
 export type Worker = {
   /** Claims nothing new, ends what is in hand and writes it down. */
@@ -24,14 +26,19 @@ export type Worker = {
 export function openWorker(
   { config, database, log }: Pick<Ground, 'config' | 'database' | 'log'>,
   lanes: readonly Lane[],
-  { limits = LIMITS, ...terms }: WorkerOptions = {},
+  { limits = LIMITS, breaker, ...terms }: WorkerOptions = {},
 ): Worker {
   const agents: Agents = {
     guarded: guardedAgent({ allowPrivate: config.allowPrivateTargets, connections: limits.origin }),
     // One platform serves everyone, so its origin is not what limits it.
     trusting: plainAgent({ connections: limits.all }),
   }
-  const outcomes = openOutcomes(database.worker, lanes, log)
+  const telling = new Set<Promise<void>>()
+  const tell = (notice: Notice) => {
+    const told = sendNotice({ config, log }, database.worker, notice).finally(() => telling.delete(told))
+    telling.add(told)
+  }
+  const outcomes = openOutcomes({ pool: database.worker, lanes, log, breaker, tell })
   const setup = { pool: database.worker, log, agents, outcomes, terms }
   // Each kind has places of its own, so that dead postbacks never hold up an ad account.
   const running = lanes.map(lane => new Dispatch(lane, { ...setup, places: new Places(limits) }))
@@ -42,6 +49,7 @@ export function openWorker(
     const listening = ear.then(one => one.close())
     await Promise.all([release.close(), ...running.map(one => one.close())])
     await outcomes.close()
+    await Promise.all(telling)
     await Promise.all([listening, agents.guarded.close(), agents.trusting.close()])
   }
   let ending: Promise<void> | undefined

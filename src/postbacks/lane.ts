@@ -24,7 +24,11 @@ const READ = `
   where d.org_id = $1 and d.id = any($2::uuid[])`
 
 const SWITCH_OFF = `
-  update postback_rules set active = false, updated_at = $3 where org_id = $1 and id = $2 and active and deleted_at is null`
+  update postback_rules
+  set active = false, switched_off_at = $3, switched_off_reason = $4, updated_at = $3
+  where org_id = $1 and id = $2 and active and deleted_at is null`
+
+const READ_ACTIVE = `select url from postback_rules where org_id = $1 and id = $2 and active and deleted_at is null`
 
 type Subs = Pick<MacroValues, 'sub1' | 'sub2' | 'sub3' | 'sub4' | 'sub5' | 'sub6' | 'sub7' | 'sub8' | 'sub9'>
 type Row = Subs & {
@@ -53,8 +57,12 @@ export const postbackLane: Lane = {
     const { rows } = await client.query<Row>(READ, [org_id, ids])
     return rows.map(compose)
   },
-  async switchOff(client, org_id, target_id) {
-    await client.query(SWITCH_OFF, [org_id, target_id, new Date().toISOString()])
+  async switchOff(client, org_id, target_id, reason) {
+    await client.query(SWITCH_OFF, [org_id, target_id, new Date().toISOString(), reason])
+  },
+  async nameTarget(client, org_id, target_id) {
+    const { rows } = await client.query<{ url: string }>(READ_ACTIVE, [org_id, target_id])
+    return rows[0] && `the postback to ${URL.parse(rows[0].url)?.host ?? 'an address that cannot be called'}`
   },
 }
 

@@ -1,0 +1,164 @@
+// Breakers of targets, and what becomes of one that only fails. Pauses and days are parameters.
+import assert from 'node:assert/strict'
+import test, { after, afterEach } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'
+import { deliveryOf, ORG, seedDelivery, seedRule, until } from '../../tests/support/outbox.ts'
+import { type Receiver, startReceiver } from '../../tests/support/receiver.ts'
+import { readConfig } from '../config.ts'
+import { postbackLane } from '../postbacks/lane.ts'
+import { BREAKER } from './breaker.ts'
+import { claimDue } from './claim.ts'
+import { Places, shareOut } from './share.ts'
+import { openWorker, type WorkerOptions } from './worker.ts'
+
+const fresh: FreshDatabase = await freshDatabase()
+const { kysely: db, worker: pool } = fresh.database
+after(() => fresh.drop())
+
+const open: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close()
+  await pool.query('truncate deliveries, delivery_attempts, events, clicks, postback_rules, failing_targets')
+})
+
+async function receiver(...options: Parameters<typeof startReceiver>): Promise<Receiver> {
+  const started = await startReceiver(...options)
+  open.push(started)
+  return started
+}
+
+const HOUR_MS = 3_600_000
+
+function work(options: WorkerOptions = {}) {
+  const config = readConfig({ ALLOW_PRIVATE_TARGETS: 'true', LOG_LEVEL: 'silent' })
+  const ground = { config, database: fresh.database, log: pino({ level: 'silent' }) }
+  // Each delivery fails once within the test.
+  const worker = openWorker(ground, [postbackLane], { delays: [HOUR_MS, HOUR_MS], ...options })
+  open.push(worker)
+  return worker
+}
+
+const failing = async () => (await db.selectFrom('failing_targets').selectAll().execute())[0]
+
+async function eventually(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 20_000
+  while (!(await isSo())) {
+    assert.ok(performance.now() < deadline, what)
+    await sleep(10)
+  }
+}
+
+async function seedMany(count: number, url: string) {
+  const target_id = await seedRule(db, { url })
+  const seeded = []
+  for (let i = 0; i < count; i += 1) seeded.push(await seedDelivery(db, { target_id }))
+  return { target_id, ids: seeded.map(({ id }) => id) }
+}
+
+const untouched = async (ids: string[]) =>
+  (await Promise.all(ids.map(id => deliveryOf(db, id)))).filter(({ attempts }) => attempts === 0).length
+
+test('after failures in a row a target gets nothing, its deliveries keep their attempts, and others go on', async () => {
+  const dead = await receiver((_, response) => void response.writeHead(500).end())
+  const well = await receiver()
+  const sick = await seedMany(14, dead.origin)
+  work({ breaker: { ...BREAKER, failures: 3, first_pause_ms: HOUR_MS, longest_pause_ms: HOUR_MS } })
+  await eventually('the breaker never opened', async () => (await failing())?.paused_until != null)
+  const healthy = await seedMany(5, well.origin)
+  for (const id of healthy.ids) await until(db, id, 'delivered')
+  // What was under way when it opened may still have been sent; nothing new is.
+  assert.ok((await untouched(sick.ids)) >= 10)
+  assert.equal((await failing())?.pauses, 1)
+  assert.ok(dead.arrivals.length <= 4)
+})
+
+test('after its pause one delivery probes: a failure opens again for longer, a success closes and the rest goes out', async () => {
+  let isWell = false
+  const there = await receiver((_, response) => void response.writeHead(isWell ? 200 : 500).end())
+  const { ids } = await seedMany(12, there.origin)
+  work({ breaker: { ...BREAKER, failures: 3, first_pause_ms: 50, longest_pause_ms: 400 } })
+  await eventually('no probe failed', async () => ((await failing())?.pauses ?? 0) >= 3)
+  isWell = true
+  await eventually('the rest never went out', async () => (await untouched(ids)) === 0)
+  await eventually('the breaker never closed', async () => (await failing()) === undefined)
+})
+
+test('two workers do not probe at once', async () => {
+  const { target_id } = await seedMany(6, 'http://127.0.0.1:9/')
+  await db
+    .insertInto('failing_targets')
+    .values({
+      org_id: ORG,
+      kind: 'postback',
+      target_id,
+      failures: 10,
+      pauses: 1,
+      failing_since: '2026-03-01T00:00:00Z',
+      paused_until: '2026-03-01T00:01:00Z',
+    })
+    .execute()
+  const claims = await Promise.all(
+    Array.from({ length: 5 }, () => claimDue(pool, postbackLane, ORG, [{ target_id, most: 4 }])),
+  )
+  const claimed = claims.flatMap(one => one.claimed)
+  assert.deepEqual(
+    claimed.map(({ isProbe }) => isProbe),
+    [true],
+  )
+})
+
+test('a rule that has only failed for days is switched off with a notice, and its waiting deliveries are skipped', async () => {
+  const dead = await receiver((_, response) => void response.writeHead(404).end())
+  const { target_id, ids } = await seedMany(8, dead.origin)
+  const rule = () => db.selectFrom('postback_rules').selectAll().where('id', '=', target_id).executeTakeFirstOrThrow()
+  const breaker = { ...BREAKER, failures: 1000, off_failures: 4 }
+  await db
+    .insertInto('failing_targets')
+    .values({ org_id: ORG, kind: 'postback', target_id, failures: 2, failing_since: new Date().toISOString() })
+    .execute()
+  const worker = work({ breaker })
+  await eventually('nothing failed', async () => (await failing())?.failures === 10)
+  assert.equal((await rule()).active, true, 'five days are not over')
+  await worker.close()
+  await pool.query(`update failing_targets set failing_since = now() - interval '5 days 1 minute'`)
+  const last = await seedDelivery(db, { target_id })
+  work({ breaker })
+  await until(db, last.id, 'pending', 1)
+  const { active, switched_off_at, switched_off_reason } = await rule()
+  assert.deepEqual([active, typeof switched_off_at], [false, 'string'])
+  assert.match(String(switched_off_reason), /only failed for 5 days, 11 times, last with: HTTP 404/)
+  assert.equal(await failing(), undefined)
+  const [first = ''] = ids
+  await pool.query('update deliveries set run_at = now() where id = $1', [first])
+  assert.equal((await until(db, first, 'skipped')).reason, 'the rule is switched off')
+})
+
+test('a success among failures ends what was counted', async () => {
+  let times = 0
+  const there = await receiver((_, response) => {
+    times += 1
+    response.writeHead(times === 3 ? 200 : 500).end()
+  })
+  await seedMany(5, there.origin)
+  work({ breaker: { ...BREAKER, failures: 1000 } })
+  await eventually('not all were sent', async () => there.arrivals.length === 5 && (await failing())?.failures === 2)
+})
+
+test('sick targets together get half of the places, a new one gets one until it succeeds', () => {
+  const places = new Places({ all: 100, origin: 4, organization: 8 })
+  const target = (n: number) => ({ org_id: 1, target_id: String(n), origin: `o${n % 3}` })
+  const sick = Array.from({ length: 12 }, (_, n) => target(n))
+  for (const one of sick) places.note(one, false)
+  const shares = shareOut(sick, places)
+  assert.equal(shares.size, 4)
+  const fresh = target(100)
+  assert.equal(shareOut([fresh], places).get(fresh), 1)
+  places.note(fresh, true)
+  assert.equal(shareOut([fresh], places).get(fresh), 1)
+  places.note(fresh, true)
+  for (const one of shares.keys()) places.free(one)
+  assert.equal(shareOut([fresh], places).get(fresh), 2)
+  assert.equal(places.take(fresh), false, 'four at an origin')
+})
