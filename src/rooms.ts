@@ -1,6 +1,7 @@
 /** Every room that needs nothing but the ground, in reading order. Rooms with something running are furnished in house.ts. */
 import * as adSpendApi from './ad-spend/api.ts'
 import * as adSpend from './ad-spend/ad-spend.ts'
+import * as spendImport from './ad-spend/import.ts'
 import * as billingApi from './billing/api.ts'
 import * as billing from './billing/billing.ts'
 import * as lowBalance from './billing/low-balance.ts'
@@ -44,6 +45,6 @@ export const plainRooms = [
   room(feedApi, feed),
   room(tracesApi, traces),
   room(reportsApi, reports),
-  room(adSpendApi, adSpend),
+  room(adSpendApi, { ...adSpend, ...spendImport }),
   room(vitalsApi, vitals),
 ].flat()

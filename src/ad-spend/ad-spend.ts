@@ -15,7 +15,7 @@ import type { Context } from '../room.ts'
 import type * as api from './api.ts'
 
 /** Clicks keep as much of sub1, and spend has to meet them. */
-const SUB1_BYTES = 500
+export const SUB1_BYTES = 500
 const USUAL_DAYS = 30
 
 const COLUMNS = ['campaign_id', 'day', 'sub1', 'amount', 'source', 'updated_at'] as const

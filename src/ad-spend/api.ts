@@ -80,3 +80,71 @@ export const listAdSpend = endpoint({
   reply: Page(AdSpend),
   refuses: ['invalid_window', 'window_too_wide', 'invalid_cursor', 'invalid_request'],
 })
+
+/** Which column of a file is which, by its title; one that is left out is found by the usual names. */
+const Columns = z.object({
+  day: z.string().nullish(),
+  campaign: z.string().nullish(),
+  sub1: z.string().nullish(),
+  amount: z.string().nullish(),
+})
+export type Columns = z.output<typeof Columns>
+
+export const SpendFile = z.object({
+  csv: z.string().min(1).meta({ description: 'The text of the file: comma, semicolon or tab between the columns' }),
+  columns: Columns.nullish(),
+  campaign_id: Id.nullish().meta({ description: 'The campaign of lines that name none' }),
+  date_order: z
+    .enum(['month_first', 'day_first'])
+    .nullish()
+    .meta({ description: 'How days with slashes are meant; without it they are refused' }),
+  dry_run: z.boolean().meta({ description: 'True: only tells what would become of each line' }),
+})
+export type SpendFile = z.output<typeof SpendFile>
+
+/** A line of the file and what becomes of it. Lines of the same campaign, day and sub1 are added up. */
+export const SpendLine = z.object({
+  line: z.number().int().meta({ description: 'The line of the file it ends on, the first is 1' }),
+  fate: z.enum(['new', 'replaces', 'same', 'added', 'deletes', 'nothing', 'wrong']).meta({
+    description:
+      'new: there was no spend; replaces: there was another; same: it was there; added: adds to the line in added_to; deletes: an empty amount ' +
+      'deletes a row; nothing: an empty amount where no row is; wrong: see error',
+  }),
+  campaign_id: Id.nullable(),
+  campaign_name: z.string().nullable(),
+  day: Day.nullable(),
+  sub1: z.string().nullable(),
+  amount: Money.nullable(),
+  before: Money.nullable().meta({ description: 'What was recorded before' }),
+  becomes: Money.nullable().meta({ description: 'What is recorded afterwards, all lines added up' }),
+  added_to: z.number().int().nullable(),
+  error: z.string().nullable(),
+})
+export type SpendLine = z.output<typeof SpendLine>
+
+export const importAdSpend = endpoint({
+  route: 'POST /api/ad-spend/import',
+  access: { session: 'admin' },
+  summary: 'Import ad spend from a CSV file',
+  description:
+    'Takes the exports of ad platforms and spreadsheets: titles such as day or date, campaign (its name, key or id), sub1, amount, cost or spend. All ' +
+    'lines go in, or none. Look at a dry run first.',
+  body: SpendFile,
+  reply: z.object({
+    dry_run: z.boolean(),
+    titles: z.array(z.string()).meta({ description: 'All columns of the file' }),
+    columns: z
+      .object({
+        day: z.string().nullable(),
+        campaign: z.string().nullable(),
+        sub1: z.string().nullable(),
+        amount: z.string().nullable(),
+      })
+      .meta({ description: 'The ones that were read' }),
+    lines: z.array(SpendLine),
+    wrong: z.number().int().meta({ description: 'Lines that keep the file from going in' }),
+    changed: z.number().int().meta({ description: 'Rows that are, or would be, new, replaced or deleted' }),
+    total: Money.meta({ description: 'All amounts of the file' }),
+  }),
+  refuses: ['spend_file_unreadable', 'spend_lines_wrong', 'object_not_found'],
+})

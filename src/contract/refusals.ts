@@ -239,6 +239,18 @@ const entries = {
     code: 'cannot_run_again',
     hint: 'Not all of it was kept, or it was no JSON. Have it sent again.',
   },
+  spend_file_unreadable: {
+    status: 400,
+    error: 'the file cannot be read',
+    code: 'spend_file_unreadable',
+    hint: 'Send CSV with a line of titles such as day,campaign,sub1,amount, or name its columns.',
+  },
+  spend_lines_wrong: {
+    status: 400,
+    error: 'some lines are wrong',
+    code: 'spend_lines_wrong',
+    hint: 'Nothing was imported. Put the lines right, or take them out; a dry run shows all of them.',
+  },
   hook_secret_wrong: { status: 401, error: 'unauthorized' },
   last_owner: {
     status: 409,

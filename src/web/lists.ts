@@ -1,5 +1,6 @@
 /** What the addresses of lists hold: what is looked for, and where one is in it. */
 import { z } from 'zod'
+import { LedgerEntry } from '../billing/api.ts'
 import { DeliveryState } from '../deliveries/api.ts'
 import { ConversionDraft } from '../events/api.ts'
 import { OfferStatus } from '../offers/api.ts'
@@ -11,6 +12,7 @@ export const EVENT_TYPES = ConversionDraft.shape.type.options
 const eventType = z.enum(EVENT_TYPES).optional().catch(undefined)
 
 export const ListSearch = z.object({ q: text, cursor: text })
+export const BillingSearch = z.object({ kind: LedgerEntry.shape.kind.optional().catch(undefined), cursor: text })
 export const OffersSearch = ListSearch.extend({ status: OfferStatus.optional().catch(undefined) })
 export const ConversionsSearch = z.object({ campaign: text, type: eventType, click: text, cursor: text })
 export const PostbacksSearch = z.object({ campaign: text, type: eventType, cursor: text })

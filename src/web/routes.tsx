@@ -15,6 +15,7 @@ import { ask } from './call.ts'
 import { ClicksSearch } from './feed/search.ts'
 import {
   AdSpendSearch,
+  BillingSearch,
   ConversionsSearch,
   DeliveriesSearch,
   ListSearch,
@@ -142,6 +143,11 @@ const adSpend = createRoute({
   validateSearch: AdSpendSearch,
   component: lazyRouteComponent(() => import('./ad-spend/ad-spend-page.tsx'), 'AdSpendPage'),
 })
+const adSpendImport = createRoute({
+  getParentRoute: () => inside,
+  path: '/ad-spend/import',
+  component: lazyRouteComponent(() => import('./ad-spend/import-page.tsx'), 'ImportPage'),
+})
 const bots = createRoute({
   getParentRoute: () => inside,
   path: '/bots',
@@ -150,7 +156,7 @@ const bots = createRoute({
 const billing = createRoute({
   getParentRoute: () => inside,
   path: '/billing',
-  validateSearch: ListSearch,
+  validateSearch: BillingSearch,
   component: lazyRouteComponent(() => import('./billing/billing-page.tsx'), 'BillingPage'),
 })
 const keys = createRoute({
@@ -196,6 +202,7 @@ const map = root.addChildren([
     campaign,
     offers,
     adSpend,
+    adSpendImport,
     postbacks,
     deliveries,
     bots,

@@ -1,7 +1,7 @@
 /** Ad spend: what traffic cost, by campaign and day, so that the report knows profit and ROI. */
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { Plus, Receipt } from 'lucide-react'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { FileUp, Plus, Receipt } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import { type AdSpend, AdSpendDraft, listAdSpend, recordAdSpend } from '../../ad-spend/api.ts'
@@ -13,7 +13,7 @@ import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { useNow } from '../reports/now.ts'
 import { boundsOf, daysOf } from '../reports/window.ts'
 import { DaysChoice } from '../reports/window-controls.tsx'
-import { Button } from '../ui/button.tsx'
+import { Button, buttonLook } from '../ui/button.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
 import { submits, useDraft } from '../ui/draft.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
@@ -51,6 +51,10 @@ export function AdSpendPage() {
       >
         <CampaignChoice campaign={search.campaign} onChange={campaign => set({ campaign })} />
         <DaysChoice search={search} days={days} today={today} onChange={set} />
+        <Link to="/ad-spend/import" className={buttonLook('plain')}>
+          <FileUp aria-hidden className="size-4" />
+          Import
+        </Link>
         <Button look="primary" icon={Plus} reason={reason} onClick={() => setDraft(blank)}>
           Record spend
         </Button>
@@ -62,7 +66,7 @@ export function AdSpendPage() {
               <EmptyState
                 icon={Receipt}
                 title="No spend in these days"
-                words="Record it here or with a key; the report then shows cost, profit and ROI."
+                words="Record it here, with a key or from a file; the report then shows cost, profit and ROI."
               />
             ) : (
               <SpendTable

@@ -1,65 +1,99 @@
 /** Billing: the balance, what a person costs, and every entry that made the balance what it is. */
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
+import { PencilLine, Plus } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
-import { type LedgerEntry, readBilling, setHolding, topUpBalance } from '../../billing/api.ts'
-import { ask, call } from '../call.ts'
+import { adjustBalance, LedgerEntry, readBilling, topUpBalance } from '../../billing/api.ts'
+import { ask } from '../call.ts'
 import { count, exactMoment, exactMoney, money, NONE } from '../figures.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
-import { Checkbox } from '../ui/field.tsx'
+import { SelectField } from '../ui/field.tsx'
 import { Asked, PageHeader, Section } from '../ui/page.tsx'
 import { Pager } from '../ui/pager.tsx'
-import { Note, RefusalNote } from '../ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
-import { TopUpDialog } from './top-up-dialog.tsx'
+import { BillingSettings } from './billing-settings.tsx'
+import { Books } from './books.tsx'
+import { AdjustDialog, TopUpDialog } from './entry-dialogs.tsx'
 
 const route = getRouteApi('/inside/billing')
 
 export function BillingPage() {
-  const { cursor } = route.useSearch()
+  const { cursor, kind } = route.useSearch()
   const navigate = useNavigate({ from: '/billing' })
   const { role } = useActive()
-  const [adding, setAdding] = useState(false)
-  const billing = useQuery({ ...ask(readBilling, { query: { cursor } }), placeholderData: keepPreviousData })
+  const [entering, setEntering] = useState<'top-up' | 'adjustment'>()
+  const billing = useQuery({ ...ask(readBilling, { query: { cursor, kind } }), placeholderData: keepPreviousData })
   return (
     <>
       <PageHeader title="Billing" words="One charge per person, for ever, whichever system reports them first.">
-        <Button look="primary" icon={Plus} reason={reasonAgainst(topUpBalance, role)} onClick={() => setAdding(true)}>
+        <Button icon={PencilLine} reason={reasonAgainst(adjustBalance, role)} onClick={() => setEntering('adjustment')}>
+          Adjust
+        </Button>
+        <Button
+          look="primary"
+          icon={Plus}
+          reason={reasonAgainst(topUpBalance, role)}
+          onClick={() => setEntering('top-up')}
+        >
           Top up
         </Button>
       </PageHeader>
       <Asked query={billing}>
-        {({ balance, price_per_person, persons_charged, hold_when_empty, data, next_cursor }) => (
+        {found => (
           <>
-            {balance.startsWith('-') && (
-              <div className="mb-4">
-                <Note kind="warning">
-                  <strong>The balance is below zero.</strong> Nothing is refused or lost
-                  {hold_when_empty
-                    ? ', but deliveries wait until a top-up brings it back.'
-                    : '; conversions and deliveries go on.'}
-                </Note>
-              </div>
-            )}
             <dl className="mb-6 grid gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-3">
-              <Figure name="Balance" value={signed(money(balance))} bad={balance.startsWith('-')} />
-              <Figure name="Price per person" value={`$${exactMoney(price_per_person)}`} />
-              <Figure name="Persons charged" value={count(persons_charged)} />
+              <Figure name="Balance" value={signed(money(found.balance))} bad={found.balance.startsWith('-')} />
+              <Figure name="Price per person" value={`$${exactMoney(found.price_per_person)}`} />
+              <Figure name="Persons charged" value={count(found.persons_charged)} />
             </dl>
-            <Holding holds={hold_when_empty} />
-            <Section title="Ledger" words="Entries are only ever added; their sum is the balance.">
-              {data.length === 0 ? <p className="text-ink-faint">There is no entry yet.</p> : <Ledger entries={data} />}
-              <Pager cursor={cursor} next={next_cursor} onGo={to => void navigate({ search: { cursor: to } })} />
+            <Section
+              title="Ledger"
+              words="Entries are only ever added; their sum is the balance."
+              aside={<KindChoice kind={kind} onChange={to => void navigate({ search: { kind: to } })} />}
+            >
+              {found.data.length === 0 ? (
+                <p className="text-ink-faint">There is no {kind === undefined ? 'entry' : 'such entry'} yet.</p>
+              ) : (
+                <Ledger entries={found.data} />
+              )}
+              <Pager
+                cursor={cursor}
+                next={found.next_cursor}
+                onGo={to => void navigate({ search: { kind, cursor: to } })}
+              />
             </Section>
+            <Books />
+            <BillingSettings billing={found} />
           </>
         )}
       </Asked>
-      <TopUpDialog open={adding} onClose={() => setAdding(false)} />
+      <TopUpDialog open={entering === 'top-up'} onClose={() => setEntering(undefined)} />
+      <AdjustDialog open={entering === 'adjustment'} onClose={() => setEntering(undefined)} />
     </>
+  )
+}
+
+type Kind = z.input<typeof LedgerEntry>['kind']
+
+function KindChoice({ kind, onChange }: { kind: Kind | undefined; onChange: (kind: Kind | undefined) => void }) {
+  return (
+    <SelectField
+      label="Kind of entry"
+      hideLabel
+      toolbar
+      value={kind ?? ''}
+      onChange={({ target }) => onChange(target.value === '' ? undefined : (target.value as Kind))}
+    >
+      <option value="">All entries</option>
+      {LedgerEntry.shape.kind.options.map(option => (
+        <option key={option} value={option}>
+          {KINDS[option]}s
+        </option>
+      ))}
+    </SelectField>
   )
 }
 
@@ -70,27 +104,6 @@ function Figure({ name, value, bad }: { name: string; value: string; bad?: boole
     <div className="bg-surface px-4 py-3">
       <dt className="text-sm text-ink-soft">{name}</dt>
       <dd className={bad ? 'text-xl font-semibold text-bad' : 'text-xl font-semibold'}>{value}</dd>
-    </div>
-  )
-}
-
-function Holding({ holds }: { holds: boolean }) {
-  const queries = useQueryClient()
-  const { role } = useActive()
-  const set = useMutation({
-    mutationFn: (hold_when_empty: boolean) => call(setHolding, { body: { hold_when_empty } }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: [readBilling.route] }),
-  })
-  return (
-    <div className="mb-8 flex flex-col gap-2">
-      <Checkbox
-        label="Hold deliveries while the balance is below zero"
-        words="Postbacks and ad-account events wait, and leave in order after a top-up. Conversions are recorded in any case."
-        checked={set.isPending ? set.variables : holds}
-        reason={reasonAgainst(setHolding, role)}
-        onChange={event => set.mutate(event.target.checked)}
-      />
-      <RefusalNote refused={set.error} />
     </div>
   )
 }

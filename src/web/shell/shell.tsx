@@ -7,6 +7,7 @@ import { DeletedWorkspace, NoWorkspace } from '../organizations/restore-page.tsx
 import { IconButton } from '../ui/button.tsx'
 import { Drawer } from '../ui/drawer.tsx'
 import { Wordmark } from '../ui/mark.tsx'
+import { BalanceBanner } from './balance-banner.tsx'
 import { PersonMenu } from './person-menu.tsx'
 import { Places } from './places.tsx'
 import { WorkspaceMenu } from './workspace-menu.tsx'
@@ -54,7 +55,14 @@ export function Shell() {
           tabIndex={-1}
           className="w-full max-w-[96rem] flex-1 px-4 pt-5 pb-12 outline-none sm:px-6 lg:px-8 lg:pt-6"
         >
-          {active.deleted_at === null ? <Outlet /> : <DeletedWorkspace workspace={active} />}
+          {active.deleted_at === null ? (
+            <>
+              <BalanceBanner />
+              <Outlet />
+            </>
+          ) : (
+            <DeletedWorkspace workspace={active} />
+          )}
         </main>
         <footer className="flex flex-wrap gap-x-4 px-4 pb-4 text-sm text-ink-faint sm:px-6 lg:px-8">
           <span>All times are UTC.</span>
