@@ -9,10 +9,11 @@ export const MOST_WEIGHT = 10_000
 /** Each visit draws a lot per member. */
 export const MOST_MEMBERS = 50
 
+const error = `must be a whole number from 1 to ${MOST_WEIGHT.toLocaleString('en-US')}`
 const Weight = z
-  .int()
-  .min(1)
-  .max(MOST_WEIGHT)
+  .int({ error })
+  .min(1, { error })
+  .max(MOST_WEIGHT, { error })
   .meta({ description: `A member's part of the visitors, beside the weights of the others: 1 to ${MOST_WEIGHT}` })
 
 const MemberState = {

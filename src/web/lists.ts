@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { LedgerEntry } from '../billing/api.ts'
 import { DeliveryState } from '../deliveries/api.ts'
 import { ConversionDraft } from '../events/api.ts'
+import { LandingStatus } from '../landings/api.ts'
 import { OfferStatus } from '../offers/api.ts'
 import { WindowSearch } from './reports/search.ts'
 
@@ -14,6 +15,7 @@ const eventType = z.enum(EVENT_TYPES).optional().catch(undefined)
 export const ListSearch = z.object({ q: text, cursor: text })
 export const BillingSearch = z.object({ kind: LedgerEntry.shape.kind.optional().catch(undefined), cursor: text })
 export const OffersSearch = ListSearch.extend({ status: OfferStatus.optional().catch(undefined) })
+export const LandingsSearch = ListSearch.extend({ status: LandingStatus.optional().catch(undefined) })
 export const ConversionsSearch = z.object({ campaign: text, type: eventType, click: text, cursor: text })
 export const PostbacksSearch = z.object({ campaign: text, type: eventType, cursor: text })
 export const DeliveriesSearch = z.object({

@@ -18,6 +18,7 @@ import {
   BillingSearch,
   ConversionsSearch,
   DeliveriesSearch,
+  LandingsSearch,
   ListSearch,
   OffersSearch,
   PostbacksSearch,
@@ -125,6 +126,18 @@ const offers = createRoute({
   validateSearch: OffersSearch,
   component: lazyRouteComponent(() => import('./offers/offers-page.tsx'), 'OffersPage'),
 })
+const landings = createRoute({
+  getParentRoute: () => inside,
+  path: '/landings',
+  validateSearch: LandingsSearch,
+  component: lazyRouteComponent(() => import('./landings/landings-page.tsx'), 'LandingsPage'),
+})
+const funnels = createRoute({
+  getParentRoute: () => inside,
+  path: '/funnels',
+  validateSearch: ListSearch,
+  component: lazyRouteComponent(() => import('./funnels/funnels-page.tsx'), 'FunnelsPage'),
+})
 const postbacks = createRoute({
   getParentRoute: () => inside,
   path: '/postbacks',
@@ -201,6 +214,8 @@ const map = root.addChildren([
     newCampaign,
     campaign,
     offers,
+    landings,
+    funnels,
     adSpend,
     adSpendImport,
     postbacks,

@@ -8,6 +8,8 @@ const PAGES = [
   '/campaigns',
   '/campaigns/new',
   '/offers',
+  '/landings',
+  '/funnels',
   '/ad-spend',
   '/bots',
   '/postbacks',

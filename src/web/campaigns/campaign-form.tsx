@@ -7,11 +7,12 @@ import { listOffers } from '../../offers/api.ts'
 import { ask } from '../call.ts'
 import { noneIfBlank } from '../ui/draft.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
+import { DestinationFields } from './destination-fields.tsx'
 
 export type Draft = z.input<typeof CampaignDraft>
 type CampaignRow = z.input<typeof Campaign>
 
-/** What the form starts from. A destination other than a redirect is kept as it is. */
+/** What the form starts from. */
 export function draftOf(campaign: CampaignRow | undefined): Draft {
   if (campaign === undefined)
     return {
@@ -37,9 +38,7 @@ export function CampaignFields({
   disabled: boolean
 }) {
   const errors = form.formState.errors
-  const destination = form.watch('destination')
-  // Reading the errors first subscribes to them.
-  const urlError = errors.destination === undefined ? undefined : form.getFieldState('destination.url').error?.message
+  const { type } = form.watch('destination')
   return (
     <fieldset disabled={disabled} className="flex flex-col gap-4">
       <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
@@ -54,20 +53,8 @@ export function CampaignFields({
           {...form.register('key', noneIfBlank)}
         />
       )}
-      {destination.type === 'redirect' ? (
-        <TextField
-          label="Redirect to"
-          placeholder="https://example.com/offer?subid={click_id}"
-          hint="Macros: {click_id}, {campaign_id}, {offer_id}, {sub1} to {sub9}, {ref_id}, {geo}, {device}, {os}, {browser}, {timestamp}."
-          error={urlError}
-          {...form.register('destination.url')}
-        />
-      ) : (
-        <p className="text-ink-soft">
-          Visitors go through a {destination.type === 'funnel' ? 'funnel' : 'click flow'}; that stays as it is.
-        </p>
-      )}
-      <OfferField form={form} />
+      <DestinationFields form={form} />
+      {type === 'redirect' && <OfferField form={form} />}
       <TextField
         label="Fallback"
         optional

@@ -4,6 +4,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Ellipsis, Megaphone, Pencil, Plus, Trash2 } from 'lucide-react'
 import type { z } from 'zod'
 import { type Campaign, createCampaign, deleteCampaign, listCampaigns } from '../../campaigns/api.ts'
+import { listFunnels } from '../../funnels/api.ts'
 import { readReportAsMember } from '../../reports/api.ts'
 import { ask, call } from '../call.ts'
 import { count, day, money, NONE, percent } from '../figures.ts'
@@ -113,6 +114,7 @@ function CampaignTable({ campaigns }: { campaigns: readonly CampaignRow[] }) {
 }
 
 function CampaignLine({ campaign, row }: { campaign: CampaignRow; row: ReportRow | undefined }) {
+  const destinationOf = useDestinations()
   const roi = row === undefined ? undefined : measure(row, 'lead').roi
   return (
     <Row>
@@ -149,8 +151,14 @@ function CampaignLine({ campaign, row }: { campaign: CampaignRow; row: ReportRow
   )
 }
 
-function destinationOf({ destination }: CampaignRow): string {
-  return destination.type === 'redirect' ? destination.url : destination.type === 'funnel' ? 'A funnel' : 'A click flow'
+function useDestinations(): (campaign: CampaignRow) => string {
+  const funnels = useQuery(ask(listFunnels, { query: { limit: 200 } })).data?.data ?? []
+  return ({ destination }) => {
+    if (destination.type === 'redirect') return destination.url
+    if (destination.type === 'click_flow') return 'A click flow'
+    const name = funnels.find(({ id }) => id === destination.funnel_id)?.name
+    return name === undefined ? 'A funnel' : `Funnel ${name}`
+  }
 }
 
 function CampaignMenu({ campaign }: { campaign: CampaignRow }) {

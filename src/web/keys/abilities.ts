@@ -5,11 +5,23 @@ import { type Endpoint, rightOf, routeOf, type WireCall } from '../../contract/e
 import type { Right } from '../../contract/rights.ts'
 import * as eventsApi from '../../events/api.ts'
 import * as feedApi from '../../feed/api.ts'
+import * as funnelsApi from '../../funnels/api.ts'
+import * as landingsApi from '../../landings/api.ts'
 import * as offersApi from '../../offers/api.ts'
 import * as postbacksApi from '../../postbacks/api.ts'
 import * as reportsApi from '../../reports/api.ts'
 
-const ENDPOINTS = [reportsApi, feedApi, eventsApi, campaignsApi, offersApi, postbacksApi, adSpendApi].flatMap(api =>
+const ENDPOINTS = [
+  reportsApi,
+  feedApi,
+  eventsApi,
+  campaignsApi,
+  offersApi,
+  landingsApi,
+  funnelsApi,
+  postbacksApi,
+  adSpendApi,
+].flatMap(api =>
   Object.values(api).filter(
     (one): one is Endpoint => typeof one === 'object' && one !== null && 'route' in one && 'access' in one,
   ),
@@ -34,6 +46,15 @@ const BODIES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
     payout: '15',
   }),
   example(offersApi.setOfferStatus, { status: 'archived' }),
+  example(landingsApi.createLanding, { name: 'New landing', url: 'https://example.com/?click_id={click_id}' }),
+  example(landingsApi.replaceLanding, { name: 'The landing, whole', url: 'https://example.com/?click_id={click_id}' }),
+  example(landingsApi.setLandingStatus, { status: 'archived' }),
+  example(funnelsApi.createFunnel, {
+    name: 'New funnel',
+    landings: [{ landing_id: '<landing id>', weight: 1 }],
+    offers: [{ offer_id: '<offer id>', weight: 1 }],
+  }),
+  example(funnelsApi.updateFunnel, { offers: [{ offer_id: '<offer id>', weight: 1 }] }),
   example(postbacksApi.createPostbackRule, {
     event_type: 'lead',
     url: 'https://example.com/postback?id={click_id}&event={event_type}',

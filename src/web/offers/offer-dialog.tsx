@@ -1,7 +1,7 @@
 /** An offer, new or changed. Saving replaces it whole, as the API does. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { z } from 'zod'
-import { createOffer, listOffers, type Offer, OfferDraft, replaceOffer } from '../../offers/api.ts'
+import { createOffer, listOffers, type Offer, OfferDraft, previewOffer, replaceOffer } from '../../offers/api.ts'
 import { call } from '../call.ts'
 import { inWords } from '../feed/rungs.ts'
 import { EVENT_TYPES } from '../lists.ts'
@@ -12,6 +12,7 @@ import { noneIfBlank, submits, useDraft } from '../ui/draft.ts'
 import { Checkbox, TextField } from '../ui/field.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
 import { notify } from '../ui/toast.tsx'
+import { AddressPreview } from './address-preview.tsx'
 
 type OfferRow = z.input<typeof Offer>
 type Draft = z.input<typeof OfferDraft>
@@ -69,6 +70,11 @@ function OfferForm({ offer, onClose }: { offer: OfferRow | undefined; onClose: (
           hint="The network must send {click_id} back with the conversion. Further macros: {sub1} to {sub9}, {ref_id}, {campaign_id}, {geo}."
           error={errors.url?.message}
           {...form.register('url')}
+        />
+        <AddressPreview
+          address={form.watch('url')}
+          preview={url => call(previewOffer, { body: { url } })}
+          withoutClick="Without {click_id} in it the network cannot say which click a conversion belongs to."
         />
         <fieldset>
           <legend className="mb-2 font-medium">Earned by</legend>

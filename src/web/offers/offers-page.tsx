@@ -155,8 +155,8 @@ function OfferMenu({ offer }: { offer: OfferRow }) {
     confirm({
       title: isActive ? `Archive ${offer.name}?` : `Unarchive ${offer.name}?`,
       words: isActive
-        ? 'It can be attached to nothing new. Clicks it already has keep earning its payout.'
-        : 'It can be attached to campaigns again.',
+        ? 'It gets no new clicks: campaigns that name it send visitors to their fallback, funnels to their other offers. Clicks it already has keep earning its payout.'
+        : 'Campaigns and funnels that name it send visitors to it again.',
       action: isActive ? 'Archive' : 'Unarchive',
       look: 'primary',
       deed: async () => {
@@ -168,7 +168,7 @@ function OfferMenu({ offer }: { offer: OfferRow }) {
     confirm({
       title: `Delete ${offer.name}?`,
       words:
-        'Campaigns that name it go on without it. Clicks made before keep it, so their late conversions still earn.',
+        'Campaigns that name it send visitors to their fallback, funnels to their other offers. Clicks made before keep it, so their late conversions still earn.',
       action: 'Delete offer',
       deed: async () => {
         await call(deleteOffer, { params: { id: offer.id } })

@@ -1,9 +1,11 @@
 /** Where one can go, in the order the sidebar shows it. Only screens that exist. */
 import { linkOptions } from '@tanstack/react-router'
 import {
+  AppWindow,
   Bot,
   ChartNoAxesCombined,
   CircleDollarSign,
+  Funnel,
   KeyRound,
   type LucideIcon,
   Megaphone,
@@ -33,6 +35,8 @@ export const NAVIGATION: readonly { title: string; places: readonly Place[] }[] 
     title: 'Traffic',
     places: [
       { link: linkOptions({ to: '/campaigns' }), label: 'Campaigns', icon: Megaphone },
+      { link: linkOptions({ to: '/funnels' }), label: 'Funnels', icon: Funnel },
+      { link: linkOptions({ to: '/landings' }), label: 'Landings', icon: AppWindow },
       { link: linkOptions({ to: '/offers' }), label: 'Offers', icon: Tag },
       { link: linkOptions({ to: '/ad-spend' }), label: 'Ad spend', icon: Receipt },
       { link: linkOptions({ to: '/bots' }), label: 'Bots', icon: Bot },

@@ -1,0 +1,91 @@
+/** Where a campaign leads: which kind of destination, and the fields of that kind. A further kind is one more entry here. */
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import type { UseFormReturn } from 'react-hook-form'
+import { listFunnels } from '../../funnels/api.ts'
+import { ask } from '../call.ts'
+import { SelectField, TextField } from '../ui/field.tsx'
+import type { Draft } from './campaign-form.tsx'
+
+type Form = UseFormReturn<Draft, unknown, Draft>
+type Destination = Draft['destination']
+type Kind = {
+  label: string
+  /** What the form holds when the kind is chosen. */
+  start: Destination
+  Fields: (props: { form: Form }) => ReactNode
+}
+
+const KINDS: Partial<Record<Destination['type'], Kind>> = {
+  redirect: { label: 'One address', start: { type: 'redirect', url: '' }, Fields: RedirectFields },
+  funnel: { label: 'A funnel', start: { type: 'funnel', funnel_id: '' }, Fields: FunnelFields },
+}
+
+export function DestinationFields({ form }: { form: Form }) {
+  const { type } = form.watch('destination')
+  const kind = KINDS[type]
+  return (
+    <>
+      <SelectField
+        label="Visitors go to"
+        className="max-w-xs"
+        value={type}
+        onChange={event => {
+          const start = KINDS[event.target.value as Destination['type']]?.start
+          if (start === undefined) return
+          form.clearErrors('destination')
+          form.setValue('destination', start, { shouldDirty: true })
+        }}
+      >
+        {kind === undefined && <option value={type}>As it is</option>}
+        {Object.entries(KINDS).map(([value, { label }]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </SelectField>
+      {kind !== undefined && <kind.Fields key={type} form={form} />}
+    </>
+  )
+}
+
+/** What is wrong with a field of the destination. Reading the errors first subscribes to them. */
+function faultOf(form: Form, name: 'destination.url' | 'destination.funnel_id'): string | undefined {
+  return form.formState.errors.destination === undefined ? undefined : form.getFieldState(name).error?.message
+}
+
+function RedirectFields({ form }: { form: Form }) {
+  return (
+    <TextField
+      label="Redirect to"
+      placeholder="https://example.com/offer?subid={click_id}"
+      hint="Macros: {click_id}, {campaign_id}, {offer_id}, {sub1} to {sub9}, {ref_id}, {geo}, {device}, {os}, {browser}, {timestamp}."
+      error={faultOf(form, 'destination.url')}
+      {...form.register('destination.url')}
+    />
+  )
+}
+
+function FunnelFields({ form }: { form: Form }) {
+  const known = useQuery(ask(listFunnels, { query: { limit: 200 } })).data?.data ?? []
+  const destination = form.watch('destination')
+  const chosen = destination.type === 'funnel' ? destination.funnel_id : ''
+  const fault = faultOf(form, 'destination.funnel_id')
+  return (
+    <SelectField
+      label="Funnel"
+      hint="It chooses a landing and an offer for each visitor."
+      error={fault !== undefined && chosen === '' ? 'Choose a funnel.' : fault}
+      {...form.register('destination.funnel_id')}
+      value={chosen}
+    >
+      <option value="">Choose a funnel</option>
+      {chosen !== '' && known.every(({ id }) => id !== chosen) && <option value={chosen}>{chosen}</option>}
+      {known.map(({ id, name }) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </SelectField>
+  )
+}

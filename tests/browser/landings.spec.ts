@@ -1,0 +1,192 @@
+// The whole way of a visitor: an ad's address, a landing page on a server of its own, the offer. Landing and offer stand on another site than
+// Sluice, as they do in life.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Browser, BrowserContextOptions, Page } from '@playwright/test'
+import { expect, send, test } from './dashboard.ts'
+
+type Site = { address: string; asked: string[]; close(): Promise<void> }
+
+/** A site with a landing page at `/landing`, one more page of it, and an offer; it writes down which pages were asked for. */
+async function startSite(tracker: string): Promise<Site> {
+  const asked: string[] = []
+  const pages: Record<string, string> = {
+    '/landing': `<h1>Landing</h1><a href="${tracker}/o">Continue</a> <a href="/more">More</a>`,
+    '/more': `<h1>More</h1><button data-sluice-offer>Play</button><a href="#" data-sluice-offer>Play now</a>`,
+    '/offer': '<h1>Offer</h1>',
+  }
+  const server = createServer(({ url = '' }, response) => {
+    asked.push(url)
+    const body = pages[url.split('?', 1)[0] ?? '']
+    response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'text/html' })
+    response.end(`<!doctype html><script src="${tracker}/sluice.js" defer></script>${body ?? 'Nothing'}`)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const host = new URL(tracker).hostname === 'localhost' ? '127.0.0.1' : 'localhost'
+  return {
+    address: `http://${host}:${port}`,
+    asked,
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** Chromium without a screen says so in its name, and counts as a crawler. */
+const userAgent =
+  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/148.0.0.0 Safari/537.36'
+
+/** Somebody who is not signed in. */
+async function visitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext({ userAgent, storageState: { cookies: [], origins: [] }, ...options })
+  return context.newPage()
+}
+
+const clickOf = (page: Page): string => new URL(page.url()).searchParams.get('click_id') ?? ''
+
+test('landing, offer, funnel and campaign are made, a visitor walks from click to landing to offer, and the click has landed', async ({
+  page,
+  browser,
+  owner,
+  sluice,
+}) => {
+  test.setTimeout(120_000)
+  const site = await startSite(sluice.address)
+  await page.goto('/landings')
+  await page.getByRole('button', { name: 'New landing' }).first().click()
+  const landing = page.getByRole('dialog', { name: 'New landing' })
+  await landing.getByLabel('Name').fill('Prelander')
+  await landing.getByLabel('Address').fill(`${site.address}/landing?x={clickid}`)
+  await expect(landing.getByText('{clickid} is no macro of Sluice')).toBeVisible()
+  await expect(landing.getByText('the script on the page does not know the click')).toBeVisible()
+  await landing.getByLabel('Address').fill(`${site.address}/landing?click_id={click_id}`)
+  await expect(landing.getByText(/A visitor is sent to .*\/landing\?click_id=[0-9a-z]{26}/)).toBeVisible()
+  await landing.getByRole('button', { name: 'Add landing' }).click()
+  await expect(page.getByRole('row', { name: /Prelander/ })).toContainText('Active')
+  await expect(page.getByText(`<script src="${sluice.address}/sluice.js" defer></script>`)).toBeVisible()
+  await expect(page.getByText(`<a href="${sluice.address}/o">Continue</a>`)).toBeVisible()
+
+  await page.getByRole('link', { name: 'Offers' }).click()
+  for (const name of ['Casino', 'Betting']) {
+    await page.getByRole('button', { name: 'New offer' }).first().click()
+    const offer = page.getByRole('dialog', { name: 'New offer' })
+    await offer.getByLabel('Name').fill(name)
+    await offer.getByLabel('Address').fill(`${site.address}/offer?click_id={click_id}&of=${name}`)
+    await offer.getByRole('button', { name: 'Add offer' }).click()
+    await expect(page.getByRole('row', { name: new RegExp(name) })).toBeVisible()
+  }
+
+  await page.getByRole('link', { name: 'Funnels' }).click()
+  await page.getByRole('button', { name: 'New funnel' }).first().click()
+  const funnel = page.getByRole('dialog', { name: 'New funnel' })
+  await funnel.getByLabel('Name').fill('Sports')
+  await funnel.getByRole('button', { name: 'Create funnel' }).click()
+  await expect(funnel.getByRole('alert')).toContainText('a funnel needs a landing or an offer')
+  await funnel.getByLabel('Another landing').selectOption({ label: 'Prelander' })
+  await funnel.getByRole('button', { name: 'Add landing' }).click()
+  for (const name of ['Casino', 'Betting']) {
+    await funnel.getByLabel('Another offer').selectOption({ label: name })
+    await funnel.getByRole('button', { name: 'Add offer' }).click()
+  }
+  await expect(funnel.getByLabel('Share of Casino')).toHaveText('50.0%')
+  await funnel.getByLabel('Weight of Casino').fill('')
+  await funnel.getByRole('button', { name: 'Create funnel' }).click()
+  await expect(funnel.getByLabel('Weight of Casino')).toHaveAccessibleDescription(/whole number from 1/)
+  await funnel.getByLabel('Weight of Casino').fill('3')
+  await expect(funnel.getByLabel('Share of Casino')).toHaveText('75.0%')
+  await funnel.getByRole('button', { name: 'Take Betting out' }).click()
+  await funnel.getByRole('button', { name: 'Create funnel' }).click()
+  await expect(page.getByRole('row', { name: /Sports/ })).toContainText('Casino')
+
+  await page.getByRole('link', { name: 'Campaigns' }).click()
+  await page.getByRole('link', { name: 'New campaign' }).first().click()
+  await page.getByLabel('Name', { exact: true }).fill('Walk')
+  await page.getByLabel('Key').fill('walk')
+  await page.getByLabel('Visitors go to').selectOption({ label: 'A funnel' })
+  await page.getByRole('button', { name: 'Create campaign' }).click()
+  await expect(page.getByLabel('Funnel', { exact: true })).toHaveAccessibleDescription(/Choose a funnel/)
+  await page.getByLabel('Funnel', { exact: true }).selectOption({ label: 'Sports' })
+  await page.getByRole('button', { name: 'Create campaign' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Walk' })).toBeVisible()
+
+  const guest = await visitor(browser)
+  await guest.goto(`${sluice.address}/c/walk`)
+  await expect(guest.getByRole('heading', { name: 'Landing' })).toBeVisible()
+  const id = clickOf(guest)
+  expect(id).toMatch(/^[0-9a-z]{26}$/)
+  // The beacon alone: nobody has gone on yet.
+  await expect.poll(() => statusOf(owner, id), { timeout: 30_000 }).toBe('landed')
+  await page.goto('/clicks')
+  await expect(page.getByRole('row', { name: new RegExp(id) })).toContainText('landed', { timeout: 15_000 })
+  await expect(guest.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o/${id}`)
+  await guest.getByRole('link', { name: 'Continue' }).click()
+  await guest.waitForURL(/\/offer\?/)
+  expect(clickOf(guest)).toBe(id)
+  await guest.context().close()
+  await site.close()
+})
+
+/** A campaign that leads over the site's landing page to its offer. */
+async function aWay(owner: Parameters<typeof send>[0], site: Site, key: string, query: string) {
+  const landing = await send(owner, 'POST', '/api/landings', { name: key, url: `${site.address}/landing${query}` })
+  const offer = await send(owner, 'POST', '/api/offers', {
+    name: key,
+    url: `${site.address}/offer?click_id={click_id}`,
+  })
+  const funnel = await send(owner, 'POST', '/api/funnels', {
+    name: key,
+    landings: [{ landing_id: landing.id, weight: 1 }],
+    offers: [{ offer_id: offer.id, weight: 1 }],
+  })
+  await send(owner, 'POST', '/api/campaigns', { name: key, key, destination: { type: 'funnel', funnel_id: funnel.id } })
+}
+
+async function statusOf(owner: Parameters<typeof send>[0], id: string): Promise<unknown> {
+  const { data } = await send(owner, 'GET', '/api/clicks')
+  return (data as { id: string; status: string }[]).find(click => click.id === id)?.status
+}
+
+test('the script keeps the click on further pages of the site, and leads buttons and links to the offer', async ({
+  browser,
+  owner,
+  sluice,
+}) => {
+  const site = await startSite(sluice.address)
+  await aWay(owner, site, 'pages', '?click_id={click_id}')
+  for (const next of ['button', 'link'] as const) {
+    const guest = await visitor(browser)
+    await guest.goto(`${sluice.address}/c/pages`)
+    const id = clickOf(guest)
+    await guest.getByRole('link', { name: 'More' }).click()
+    await expect(guest.getByRole('heading', { name: 'More' })).toBeVisible()
+    await guest.getByRole(next, { name: next === 'button' ? 'Play' : 'Play now' }).click()
+    await guest.waitForURL(/\/offer\?/)
+    expect(clickOf(guest)).toBe(id)
+    await guest.context().close()
+  }
+  await site.close()
+})
+
+test('without JavaScript, and without the id in any address, a visitor still comes to the offer of his click', async ({
+  browser,
+  owner,
+  sluice,
+}) => {
+  const site = await startSite(sluice.address)
+  await aWay(owner, site, 'plain', '')
+  const guest = await visitor(browser, { javaScriptEnabled: false })
+  await guest.goto(`${sluice.address}/c/plain`)
+  await expect(guest.getByRole('heading', { name: 'Landing' })).toBeVisible()
+  expect(site.asked).toContain('/landing')
+  await expect(guest.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o`)
+  await guest.getByRole('link', { name: 'Continue' }).click()
+  await guest.waitForURL(/\/offer\?/)
+  expect(await statusOf(owner, clickOf(guest))).toBe('landed')
+  await guest.context().close()
+  await site.close()
+})
