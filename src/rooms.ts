@@ -8,6 +8,10 @@ import * as lowBalance from './billing/low-balance.ts'
 import * as reconcile from './billing/reconcile.ts'
 import * as campaignsApi from './campaigns/api.ts'
 import * as campaigns from './campaigns/campaigns.ts'
+import * as clickFlowsApi from './click-flows/api.ts'
+import * as clickFlows from './click-flows/click-flows.ts'
+import * as flowTrial from './click-flows/try.ts'
+import * as flowVersions from './click-flows/versions.ts'
 import * as deliveriesApi from './deliveries/api.ts'
 import * as deliveries from './deliveries/deliveries.ts'
 import * as feedApi from './feed/api.ts'
@@ -39,6 +43,7 @@ export const plainRooms = [
   room(campaignsApi, campaigns),
   room(offersApi, offers),
   room(funnelsApi, funnels),
+  room(clickFlowsApi, { ...clickFlows, ...flowVersions, ...flowTrial }),
   room(postbacksApi, postbacks),
   room(deliveriesApi, deliveries),
   room(billingApi, { ...billing, ...lowBalance, ...reconcile }),

@@ -3,6 +3,7 @@
  * and never leaves; of live bots an organization has one of a name, because conversions name bots by it. Deletion is soft.
  */
 import type { Kysely } from 'kysely'
+import { announceChange } from '../campaigns/live.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId, toUuid, toWireId } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
@@ -89,6 +90,7 @@ async function createBot(context: Context<typeof api.createBot>, { body }: Call<
       refuse('already_exists', { error: 'username: the organization has this bot already' })
     throw error
   }
+  await announceChange(db, org_id, id)
   return shown(await setHook(context, id, body.token))
 }
 
@@ -117,6 +119,7 @@ async function deleteBot(context: Context<typeof api.deleteBot>, { params }: Cal
       .executeTakeFirst()
   })
   if (gone === undefined) refuse('object_not_found')
+  await announceChange(db, org_id, id)
   if (gone.hook_set_at !== null) {
     const answer = await callTelegram(config.telegramApiRoot, secrets.open(gone.token), 'deleteWebhook')
     if (!answer.ok)

@@ -119,7 +119,7 @@ export async function updateCampaign(
       error: 'key: a campaign keeps its key',
       hint: 'Running ads hold it. Create another campaign for another key.',
     })
-  if (body.destination !== undefined) await requireDestination(db, actor.org_id, body.destination)
+  if (body.destination !== undefined) await requireDestination(db, actor.org_id, body.destination, now.destination)
   if (body.offer_id !== now.offer_id) await requireOffer(db, actor.org_id, body.offer_id)
   if (body.ad_account_id !== now.ad_account_id) requireAdAccount(body.ad_account_id)
   const row = await db
@@ -226,14 +226,17 @@ function sourceText(source: api.CampaignDraft['source']): string {
   return JSON.stringify(Object.fromEntries(Object.entries(source ?? {}).filter(([, parameter]) => parameter != null)))
 }
 
-/** What a campaign leads to must be there. Click flows are none so far, so every name of one is unknown. */
+/** What a campaign leads to must be there; of click flows also those that are not published yet; one that is archived may only stay. */
 async function requireDestination(
   db: Kysely<Tables>,
   org_id: number,
   destination: api.CampaignDraft['destination'],
+  before?: Row['destination'],
 ): Promise<void> {
-  if (destination.type === 'click_flow')
-    refuse('invalid_request', { error: 'destination.click_flow_id: no such click flow' })
+  if (destination.type === 'click_flow') {
+    const isKept = before?.type === 'click_flow' && before.click_flow_id === destination.click_flow_id
+    return await requireFlow(db, org_id, destination.click_flow_id, isKept)
+  }
   if (destination.type !== 'funnel') return
   const funnel = await db
     .selectFrom('funnels')
@@ -243,6 +246,22 @@ async function requireDestination(
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
   if (funnel === undefined) refuse('invalid_request', { error: 'destination.funnel_id: no such funnel' })
+}
+
+async function requireFlow(db: Kysely<Tables>, org_id: number, id: string, isKept: boolean): Promise<void> {
+  const flow = await db
+    .selectFrom('click_flows')
+    .select('status')
+    .where('org_id', '=', org_id)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (flow === undefined) refuse('invalid_request', { error: 'destination.click_flow_id: no such click flow' })
+  if (flow.status === 'archived' && !isKept)
+    refuse('invalid_request', {
+      error: 'destination.click_flow_id: the click flow is archived',
+      hint: 'Pause or publish it first.',
+    })
 }
 
 /** Ad accounts are none so far. */

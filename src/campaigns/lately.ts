@@ -1,6 +1,7 @@
 // The statements behind the campaigns in memory: all of them once, and what has changed lately.
 import type pg from 'pg'
 import type { Destination } from './api.ts'
+import type { Graph } from '../click-flows/api.ts'
 import type { z } from 'zod'
 
 /** A campaign's row as traffic needs it, deleted ones included. */
@@ -32,8 +33,24 @@ export type LiveFunnel = LiveRow & {
   readonly offers: readonly { readonly offer_id: string; readonly weight: number }[]
 }
 
+/** A click flow as traffic needs it: the graph of its published version while it is active, else null. */
+export type LiveFlow = LiveRow & {
+  readonly status: string
+  readonly version: number | null
+  readonly graph: Graph | null
+}
+
+/** A bot as traffic needs it. */
+export type LiveBot = LiveRow & { readonly username: string }
+
 /** What campaigns lead to, by kind; kept in memory like the campaigns themselves. */
-export type LiveObjects = { offer: LiveOffer; landing: LiveLanding; funnel: LiveFunnel }
+export type LiveObjects = {
+  offer: LiveOffer
+  landing: LiveLanding
+  funnel: LiveFunnel
+  click_flow: LiveFlow
+  bot: LiveBot
+}
 export type LiveKind = keyof LiveObjects
 
 /** Something that is known to have changed. */
@@ -50,6 +67,12 @@ const SELECTS = {
   offer: `select o.org_id, o.id, o.url, o.payout, o.status, o.deleted_at is not null as is_deleted from offers o`,
   landing: `select o.org_id, o.id, o.url, o.status, o.deleted_at is not null as is_deleted from landings o`,
   funnel: `select o.org_id, o.id, o.landings, o.offers, o.deleted_at is not null as is_deleted from funnels o`,
+  click_flow: `select o.org_id, o.id, o.status, v.version, v.graph, o.deleted_at is not null as is_deleted from click_flows o
+    left join click_flow_versions v on v.org_id = o.org_id and v.click_flow_id = o.id
+      and v.version = o.published_version and o.status = 'active'`,
+  bot: `select o.org_id, o.id, o.username, o.is_deleted from (
+      select org_id, id, username, deleted_at is not null as is_deleted, greatest(created_at, deleted_at) as updated_at from bots
+    ) o`,
 } satisfies Record<LiveKind, string>
 
 export const LIVE_KINDS = Object.keys(SELECTS) as LiveKind[]

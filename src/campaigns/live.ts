@@ -28,7 +28,7 @@ export type LiveCampaign = CampaignRow & {
   readonly organization: { is_deleted: boolean }
 }
 
-export type { LiveFunnel, LiveKind, LiveLanding, LiveObjects, LiveOffer } from './lately.ts'
+export type { LiveBot, LiveFlow, LiveFunnel, LiveKind, LiveLanding, LiveObjects, LiveOffer } from './lately.ts'
 
 export type LiveCampaigns = {
   /** The campaign of a key, from memory. */
@@ -178,7 +178,13 @@ function openMemory(pool: pg.Pool): Memory {
 /** The objects in memory, by kind and id. */
 type Objects = { readonly [K in LiveKind]: Map<string, LiveObjects[K]> }
 
-const openObjects = (): Objects => ({ offer: new Map(), landing: new Map(), funnel: new Map() })
+const openObjects = (): Objects => ({
+  offer: new Map(),
+  landing: new Map(),
+  funnel: new Map(),
+  click_flow: new Map(),
+  bot: new Map(),
+})
 
 async function readKind<K extends LiveKind>(
   pool: pg.Pool,

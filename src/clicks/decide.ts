@@ -1,9 +1,14 @@
 // Where a visit goes. Everything a campaign leads to is compiled once per version, at its first visit.
-import type { LiveCampaign, LiveCampaigns, LiveFunnel, LiveLanding, LiveOffer } from '../campaigns/live.ts'
+import type { LiveCampaign, LiveCampaigns, LiveFunnel } from '../campaigns/live.ts'
 import { toWireId } from '../contract/ids.ts'
+import type { Visit } from '../room.ts'
 import { choose, type CompiledFunnel, compileFunnel, hashOf, isOpen } from '../funnels/choose.ts'
+import type { Agent } from './agent.ts'
 import { compileTemplate, type Template } from './macros.ts'
-import { type ParameterReader, parameterReader } from './parameters.ts'
+import { type ParameterReader, type Parameters, parameterReader } from './parameters.ts'
+import { templateOf } from './templates.ts'
+import { throughFlow } from './through-flow.ts'
+import type { Visitor } from './visitor.ts'
 
 /** What is compiled of a campaign. */
 export type Traffic = {
@@ -18,6 +23,14 @@ export type Traffic = {
 export type Guest = {
   /** The same for all visits of a visitor: what his landing and offer are chosen by. */
   readonly visitor_key: string
+  /** Undefined for crawlers, which are given no cookie. */
+  readonly visitor: Visitor | undefined
+  readonly agent: Agent
+  readonly geo: string | null
+  readonly parameters: Parameters
+  readonly headers: Visit['headers']
+  /** When they come, Unix. */
+  readonly ms: number
 }
 
 /** What a visit comes to. Without a template there is nowhere to go. */
@@ -38,7 +51,6 @@ const NOWHERE = { offer_id: null, landing_id: null, bot_id: null, path: null }
 
 const compiled = new WeakMap<LiveCampaign, Traffic>()
 const funnels = new WeakMap<LiveFunnel, CompiledFunnel>()
-const templates = new WeakMap<LiveOffer | LiveLanding, Template | undefined>()
 
 export function trafficOf(campaign: LiveCampaign): Traffic {
   const known = compiled.get(campaign)
@@ -55,12 +67,6 @@ export function trafficOf(campaign: LiveCampaign): Traffic {
   return traffic
 }
 
-/** The address of an offer or a landing, compiled. */
-export function templateOf(object: LiveOffer | LiveLanding): Template | undefined {
-  if (!templates.has(object)) templates.set(object, compileTemplate(object.url))
-  return templates.get(object)
-}
-
 /** Decides for one visit. What cannot take visitors sends them to the campaign's fallback. */
 export function decide(traffic: Traffic, live: Live, guest: Guest): Course {
   const { campaign, fallback } = traffic
@@ -71,7 +77,7 @@ export function decide(traffic: Traffic, live: Live, guest: Guest): Course {
   const course =
     destination.type === 'funnel'
       ? throughFunnel(traffic, live.object('funnel', destination.funnel_id), live, guest)
-      : undefined
+      : throughFlow(traffic, live.object('click_flow', destination.click_flow_id), live, guest)
   return course ?? { ...NOWHERE, template: fallback, is_click: true }
 }
 

@@ -14,6 +14,7 @@ const COLUMNS = [
   'campaign_id',
   'offer_id',
   'landing_id',
+  'bot_id',
   'ref_id',
   'sub1',
   'sub2',

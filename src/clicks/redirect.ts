@@ -5,7 +5,7 @@ import type { LiveCampaign, LiveCampaigns } from '../campaigns/live.ts'
 import { toWireId } from '../contract/ids.ts'
 import type { Secrets } from '../db/secrets.ts'
 import type { Answer, Visit } from '../room.ts'
-import { type Agent, agentOf, isAhead, isTracked } from './agent.ts'
+import { agentOf, isAhead, isTracked } from './agent.ts'
 import type { Batches } from './batch.ts'
 import type { Click } from './click.ts'
 import { mintClickId } from './click-id.ts'
@@ -14,8 +14,8 @@ import type { FoundClicks } from './found.ts'
 import type { CountryOf } from './geo.ts'
 import type { IpHashes } from './ip.ts'
 import type { MacroValues } from './macros.ts'
-import { type Parameters, platformOf } from './parameters.ts'
-import { onwardCookie, type Visitor, visitorOf } from './visitor.ts'
+import { platformOf } from './parameters.ts'
+import { onwardCookie, visitorOf } from './visitor.ts'
 
 export type RedirectParts = {
   live: LiveCampaigns
@@ -31,11 +31,6 @@ export type RedirectParts = {
 /** What a visit brings, read but not yet stored. */
 type Arrival = Guest & {
   traffic: Traffic
-  visitor: Visitor | undefined
-  parameters: Parameters
-  agent: Agent
-  geo: string | null
-  ms: number
 }
 
 /** Sent with every redirect of a visitor. */
@@ -68,6 +63,7 @@ function receive(parts: RedirectParts, campaign: LiveCampaign, visit: Visit): An
     parameters: traffic.read(visit.url),
     agent,
     geo: parts.countryOf(visit),
+    headers: visit.headers,
     ms: Date.now(),
   }
   const course = decide(traffic, parts.live, arrival)

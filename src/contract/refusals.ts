@@ -251,6 +251,19 @@ const entries = {
     code: 'spend_lines_wrong',
     hint: 'Nothing was imported. Put the lines right, or take them out; a dry run shows all of them.',
   },
+  click_flow_incomplete: { status: 422, error: 'the click flow cannot be published', code: 'click_flow_incomplete' },
+  click_flow_not_published: {
+    status: 409,
+    error: 'the click flow has no published version',
+    code: 'click_flow_not_published',
+    hint: 'Publish it: that makes it active.',
+  },
+  click_flow_active_forbidden: {
+    status: 403,
+    error: 'a key cannot set a click flow active',
+    code: 'click_flow_active_forbidden',
+    hint: 'Publish it (right click-flows:publish), or set it active in the dashboard.',
+  },
   hook_secret_wrong: { status: 401, error: 'unauthorized' },
   last_owner: {
     status: 409,

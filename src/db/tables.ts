@@ -139,6 +139,32 @@ export interface Campaigns {
   updated_at: string
 }
 
+export interface ClickFlows {
+  created_at: string
+  deleted_at: string | null
+  /**
+   * the draft; traffic goes by click_flow_versions
+   */
+  graph: Json
+  id: string
+  name: string
+  org_id: number
+  /**
+   * the newest version; in traffic while the status is active
+   */
+  published_version: number | null
+  status: string
+  updated_at: string
+}
+
+export interface ClickFlowVersions {
+  click_flow_id: string
+  graph: Json
+  org_id: number
+  published_at: string
+  version: number
+}
+
 export interface Clicks {
   ad_account_id: string | null
   bot_id: string | null
@@ -638,6 +664,8 @@ export interface Tables {
   bots: Bots
   campaign_keys: CampaignKeys
   campaigns: Campaigns
+  click_flow_versions: ClickFlowVersions
+  click_flows: ClickFlows
   clicks: Clicks
   daily_secrets: DailySecrets
   deliveries: Deliveries

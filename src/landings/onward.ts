@@ -8,9 +8,10 @@ import type { LiveCampaigns } from '../campaigns/live.ts'
 import { agentOf, isAhead } from '../clicks/agent.ts'
 import { organizationOfClick } from '../clicks/click-id.ts'
 import type { Clicks } from '../clicks/clicks.ts'
-import { templateOf, trafficOf } from '../clicks/decide.ts'
+import { trafficOf } from '../clicks/decide.ts'
 import { type FoundClick, valuesOfClick } from '../clicks/found.ts'
 import { HEADERS } from '../clicks/redirect.ts'
+import { templateOf } from '../clicks/templates.ts'
 import { clickOfCookie } from '../clicks/visitor.ts'
 import { toUuid } from '../contract/ids.ts'
 import { isOpen } from '../funnels/choose.ts'
@@ -93,13 +94,14 @@ async function goOn(parts: OnwardParts, _ground: Ground, visit: Visit): Promise<
   return { status: 302, headers: { location, ...HEADERS } }
 }
 
-/** The offer that was chosen at the click, with this click's values; else the campaign's fallback. */
+/** The offer, or the bot, that was chosen at the click, with this click's values; else the campaign's fallback. */
 function addressFor({ live }: OnwardParts, click: FoundClick): string | undefined {
   const campaign = click.campaign_id === null ? undefined : live.campaign(click.campaign_id)
   const offer = click.offer_id === null ? undefined : live.object('offer', click.offer_id)
+  const bot = offer !== undefined || click.bot_id === null ? undefined : live.object('bot', click.bot_id)
   const isGone = campaign?.organization.is_deleted === true
-  const template =
-    offer !== undefined && isOpen(offer) && !isGone ? templateOf(offer) : campaign && trafficOf(campaign).fallback
+  const chosen = isOpen(offer) ? offer : bot?.is_deleted === false ? bot : undefined
+  const template = chosen !== undefined && !isGone ? templateOf(chosen) : campaign && trafficOf(campaign).fallback
   return template?.fill(valuesOfClick(click))
 }
 
