@@ -1,6 +1,7 @@
 /** What the addresses of lists hold: what is looked for, and where one is in it. */
 import { z } from 'zod'
 import { LedgerEntry } from '../billing/api.ts'
+import { FlowStatus } from '../click-flows/api.ts'
 import { DeliveryState } from '../deliveries/api.ts'
 import { ConversionDraft } from '../events/api.ts'
 import { LandingStatus } from '../landings/api.ts'
@@ -16,6 +17,7 @@ export const ListSearch = z.object({ q: text, cursor: text })
 export const BillingSearch = z.object({ kind: LedgerEntry.shape.kind.optional().catch(undefined), cursor: text })
 export const OffersSearch = ListSearch.extend({ status: OfferStatus.optional().catch(undefined) })
 export const LandingsSearch = ListSearch.extend({ status: LandingStatus.optional().catch(undefined) })
+export const ClickFlowsSearch = ListSearch.extend({ status: FlowStatus.optional().catch(undefined) })
 export const ConversionsSearch = z.object({ campaign: text, type: eventType, click: text, cursor: text })
 export const PostbacksSearch = z.object({ campaign: text, type: eventType, cursor: text })
 export const DeliveriesSearch = z.object({

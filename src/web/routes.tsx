@@ -16,6 +16,7 @@ import { ClicksSearch } from './feed/search.ts'
 import {
   AdSpendSearch,
   BillingSearch,
+  ClickFlowsSearch,
   ConversionsSearch,
   DeliveriesSearch,
   LandingsSearch,
@@ -120,6 +121,17 @@ const campaign = createRoute({
   path: '/campaigns/$id',
   component: lazyRouteComponent(() => import('./campaigns/campaign-page.tsx'), 'CampaignPage'),
 })
+const clickFlows = createRoute({
+  getParentRoute: () => inside,
+  path: '/click-flows',
+  validateSearch: ClickFlowsSearch,
+  component: lazyRouteComponent(() => import('./click-flows/flows-page.tsx'), 'FlowsPage'),
+})
+const clickFlow = createRoute({
+  getParentRoute: () => inside,
+  path: '/click-flows/$id',
+  component: lazyRouteComponent(() => import('./click-flows/flow-page.tsx'), 'FlowPage'),
+})
 const offers = createRoute({
   getParentRoute: () => inside,
   path: '/offers',
@@ -213,6 +225,8 @@ const map = root.addChildren([
     campaigns,
     newCampaign,
     campaign,
+    clickFlows,
+    clickFlow,
     offers,
     landings,
     funnels,

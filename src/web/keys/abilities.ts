@@ -1,6 +1,7 @@
 /** Which calls a right opens, as command lines that work once the placeholders in angle brackets are filled in. */
 import * as adSpendApi from '../../ad-spend/api.ts'
 import * as campaignsApi from '../../campaigns/api.ts'
+import * as clickFlowsApi from '../../click-flows/api.ts'
 import { type Endpoint, rightOf, routeOf, type WireCall } from '../../contract/endpoint.ts'
 import type { Right } from '../../contract/rights.ts'
 import * as eventsApi from '../../events/api.ts'
@@ -19,6 +20,7 @@ const ENDPOINTS = [
   offersApi,
   landingsApi,
   funnelsApi,
+  clickFlowsApi,
   postbacksApi,
   adSpendApi,
 ].flatMap(api =>
@@ -29,6 +31,14 @@ const ENDPOINTS = [
 
 /** Typed by the endpoint, so that an example cannot fall behind it. */
 const example = <E extends Endpoint>(endpoint: E, body: WireCall<E>['body']) => [endpoint.route, body] as const
+
+const FLOW = {
+  nodes: [
+    { id: 'entry', type: 'entry' as const },
+    { id: 'end', type: 'redirect' as const, url: 'https://example.com/?subid={click_id}' },
+  ],
+  edges: [{ from: 'entry', to: 'end' }],
+}
 
 const today = new Date().toISOString().slice(0, 10)
 
@@ -55,6 +65,9 @@ const BODIES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
     offers: [{ offer_id: '<offer id>', weight: 1 }],
   }),
   example(funnelsApi.updateFunnel, { offers: [{ offer_id: '<offer id>', weight: 1 }] }),
+  example(clickFlowsApi.createClickFlow, { name: 'New flow', graph: FLOW }),
+  example(clickFlowsApi.replaceClickFlow, { name: 'The draft, whole', graph: FLOW }),
+  example(clickFlowsApi.setClickFlowStatus, { status: 'paused' }),
   example(postbacksApi.createPostbackRule, {
     event_type: 'lead',
     url: 'https://example.com/postback?id={click_id}&event={event_type}',

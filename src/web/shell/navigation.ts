@@ -17,6 +17,7 @@ import {
   Trophy,
   UserRound,
   UsersRound,
+  Waypoints,
   Webhook,
 } from 'lucide-react'
 
@@ -37,6 +38,7 @@ export const NAVIGATION: readonly { title: string; places: readonly Place[] }[] 
       { link: linkOptions({ to: '/campaigns' }), label: 'Campaigns', icon: Megaphone },
       { link: linkOptions({ to: '/funnels' }), label: 'Funnels', icon: Funnel },
       { link: linkOptions({ to: '/landings' }), label: 'Landings', icon: AppWindow },
+      { link: linkOptions({ to: '/click-flows' }), label: 'Click flows', icon: Waypoints },
       { link: linkOptions({ to: '/offers' }), label: 'Offers', icon: Tag },
       { link: linkOptions({ to: '/ad-spend' }), label: 'Ad spend', icon: Receipt },
       { link: linkOptions({ to: '/bots' }), label: 'Bots', icon: Bot },
