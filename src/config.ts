@@ -129,6 +129,13 @@ const settings = {
   WELCOME_CREDIT: setting(money.default('10.00'), anAmount),
   ALLOW_PRIVATE_TARGETS: setting(z.stringbool({ truthy: ['true'], falsy: ['false'] }).default(false), 'true or false'),
   META_GRAPH_BASE: setting(http.default('https://graph.facebook.com'), aHttpAddress),
+  META_GRAPH_VERSION: setting(
+    z
+      .string()
+      .regex(/^v\d{1,3}\.\d{1,2}$/)
+      .default('v25.0'),
+    'a version of the Graph API, such as v25.0',
+  ),
   TIKTOK_API_BASE: setting(http.default('https://business-api.tiktok.com'), aHttpAddress),
   GOOGLE_DM_BASE: setting(http.default('https://datamanager.googleapis.com'), aHttpAddress),
   GOOGLE_TOKEN_URL: setting(http.default('https://oauth2.googleapis.com/token'), aHttpAddress),

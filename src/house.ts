@@ -1,6 +1,7 @@
 /** Puts the house together: what runs, the rooms that use it, the door in front. The only place that knows all of them. */
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { adAccountLane } from './ad-accounts/lane.ts'
 import { openAccounts } from './accounts/accounts.ts'
 import * as accountsApi from './accounts/api.ts'
 import { openLowBalanceWatch } from './billing/low-balance.ts'
@@ -9,6 +10,7 @@ import { botDeeds } from './bots/bots.ts'
 import { openLiveCampaigns } from './campaigns/live.ts'
 import * as clicksApi from './clicks/api.ts'
 import { clickDeeds, openClicks } from './clicks/clicks.ts'
+import { openIpErasure } from './clicks/ip-erasure.ts'
 import type { Config } from './config.ts'
 import { Refusal } from './contract/refusals.ts'
 import type { Database } from './db/connect.ts'
@@ -92,15 +94,17 @@ export async function openHouse(
 /** Said in place of an address by a process that only delivers. */
 const NOWHERE = 'no address: this process only delivers'
 
-/** What goes on behind the house: folding counters; deliveries and notices unless another process does them. */
+/** What goes on behind the house: folding counters; deliveries, notices and erasing, unless another process does them. */
 function openCourier(ground: Ground, running: AsyncDisposableStack): void {
   const folder = openFolder(ground)
   running.defer(() => folder.close())
   const retention = openRetention(ground)
   running.defer(() => retention.close())
   if (ground.config.role === 'serve') return
-  const worker = openWorker(ground, [postbackLane])
+  const worker = openWorker(ground, [postbackLane, adAccountLane(ground)])
   running.defer(() => worker.close())
+  const erasure = openIpErasure(ground)
+  running.defer(() => erasure.close())
   const watch = openLowBalanceWatch(ground)
   running.defer(() => watch.close())
 }

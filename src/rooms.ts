@@ -1,4 +1,6 @@
 /** Every room that needs nothing but the ground, in reading order. Rooms with something running are furnished in house.ts. */
+import * as adAccountsApi from './ad-accounts/api.ts'
+import * as adAccounts from './ad-accounts/ad-accounts.ts'
 import * as adSpendApi from './ad-spend/api.ts'
 import * as adSpend from './ad-spend/ad-spend.ts'
 import * as spendImport from './ad-spend/import.ts'
@@ -51,5 +53,6 @@ export const plainRooms = [
   room(tracesApi, traces),
   room(reportsApi, reports),
   room(adSpendApi, { ...adSpend, ...spendImport }),
+  room(adAccountsApi, adAccounts),
   room(vitalsApi, vitals),
 ].flat()

@@ -88,7 +88,9 @@ export const CampaignDraft = z.object({
   destination: DestinationDraft,
   offer_id: Id.nullish().meta({ description: 'The offer whose payout a conversion inherits' }),
   fallback_url: Address.nullish().meta({ description: 'Where visitors go while the destination cannot take them' }),
-  ad_account_id: Id.nullish(),
+  ad_account_id: Id.nullish().meta({
+    description: 'The ad account its conversions are reported to; without one the click id of the visitor decides',
+  }),
   source: SourceDraft.nullish(),
   strict_filter: z.boolean().nullish().meta({ description: 'Also keep generic HTTP libraries out of the counts' }),
 })

@@ -77,7 +77,7 @@ export async function createCampaign(
   const { db, actor } = context
   await requireDestination(db, actor.org_id, body.destination)
   await requireOffer(db, actor.org_id, body.offer_id)
-  requireAdAccount(body.ad_account_id)
+  await requireAdAccount(db, actor.org_id, body.ad_account_id)
   const now = new Date().toISOString()
   const id = newId()
   const row = await db.transaction().execute(async db => {
@@ -121,7 +121,7 @@ export async function updateCampaign(
     })
   if (body.destination !== undefined) await requireDestination(db, actor.org_id, body.destination, now.destination)
   if (body.offer_id !== now.offer_id) await requireOffer(db, actor.org_id, body.offer_id)
-  if (body.ad_account_id !== now.ad_account_id) requireAdAccount(body.ad_account_id)
+  if (body.ad_account_id !== now.ad_account_id) await requireAdAccount(db, actor.org_id, body.ad_account_id)
   const row = await db
     .updateTable('campaigns')
     .set({
@@ -264,9 +264,16 @@ async function requireFlow(db: Kysely<Tables>, org_id: number, id: string, isKep
     })
 }
 
-/** Ad accounts are none so far. */
-function requireAdAccount(id: string | null | undefined): void {
-  if (id != null) refuse('invalid_request', { error: 'ad_account_id: no such ad account' })
+async function requireAdAccount(db: Kysely<Tables>, org_id: number, id: string | null | undefined): Promise<void> {
+  if (id == null) return
+  const account = await db
+    .selectFrom('ad_accounts')
+    .select('id')
+    .where('org_id', '=', org_id)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (account === undefined) refuse('invalid_request', { error: 'ad_account_id: no such ad account' })
 }
 
 async function requireOffer(db: Kysely<Tables>, org_id: number, id: string | null | undefined): Promise<void> {

@@ -43,13 +43,17 @@ export type LiveFlow = LiveRow & {
 /** A bot as traffic needs it. */
 export type LiveBot = LiveRow & { readonly username: string }
 
-/** What campaigns lead to, by kind; kept in memory like the campaigns themselves. */
+/** An ad account as traffic needs it. `wants_ip`: it is in use, and matches by the visitor's address. */
+export type LiveAdAccount = LiveRow & { readonly wants_ip: boolean }
+
+/** What campaigns lead to or report to, by kind; kept in memory like the campaigns themselves. */
 export type LiveObjects = {
   offer: LiveOffer
   landing: LiveLanding
   funnel: LiveFunnel
   click_flow: LiveFlow
   bot: LiveBot
+  ad_account: LiveAdAccount
 }
 export type LiveKind = keyof LiveObjects
 
@@ -73,6 +77,8 @@ const SELECTS = {
   bot: `select o.org_id, o.id, o.username, o.is_deleted from (
       select org_id, id, username, deleted_at is not null as is_deleted, greatest(created_at, deleted_at) as updated_at from bots
     ) o`,
+  ad_account: `select o.org_id, o.id, o.deleted_at is not null as is_deleted,
+    coalesce((o.settings ->> 'keeps_ip')::boolean, false) and o.state <> 'off' and o.deleted_at is null as wants_ip from ad_accounts o`,
 } satisfies Record<LiveKind, string>
 
 export const LIVE_KINDS = Object.keys(SELECTS) as LiveKind[]

@@ -1,6 +1,6 @@
 // Every campaign in memory, as the redirect needs it. NOTIFY brings changes at once, a look at what has changed lately is the truth
 // behind it, and while the database is away what is here goes on being served. Owns no table; reads campaigns, their keys, what they lead
-// to, and which organizations are deleted.
+// and report to, and which organizations are deleted.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
@@ -184,6 +184,7 @@ const openObjects = (): Objects => ({
   funnel: new Map(),
   click_flow: new Map(),
   bot: new Map(),
+  ad_account: new Map(),
 })
 
 async function readKind<K extends LiveKind>(

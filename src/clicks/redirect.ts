@@ -12,7 +12,7 @@ import { mintClickId } from './click-id.ts'
 import { type Course, decide, type Guest, type Traffic, trafficOf } from './decide.ts'
 import type { FoundClicks } from './found.ts'
 import type { CountryOf } from './geo.ts'
-import type { IpHashes } from './ip.ts'
+import { type IpHashes, plainAddress } from './ip.ts'
 import type { MacroValues } from './macros.ts'
 import { platformOf } from './parameters.ts'
 import { onwardCookie, visitorOf } from './visitor.ts'
@@ -23,7 +23,7 @@ export type RedirectParts = {
   found: Pick<FoundClicks, 'note'>
   countryOf: CountryOf
   ipHashes: Pick<IpHashes, 'hash'>
-  secrets: Pick<Secrets, 'mac' | 'clickKey'>
+  secrets: Pick<Secrets, 'mac' | 'clickKey' | 'seal'>
   /** Whether visitors reach the service by https. */
   isSecure: boolean
 }
@@ -94,7 +94,7 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
     visitor_id: visitor?.id ?? null,
     visitor_is_new: visitor?.is_new ?? null,
     ip_hash: parts.ipHashes.hash(campaign.org_id, visit.ip, agent.user_agent, ms),
-    ip_encrypted: null,
+    ip_encrypted: sealedAddress(parts, campaign, visit.ip),
     user_agent: agent.user_agent,
     click_flow_node_path: course.path,
     ad_account_id: campaign.ad_account_id,
@@ -110,6 +110,13 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
     if (visitor !== undefined) cookies.push(onwardCookie(click_id, parts.isSecure))
   }
   return cookies.length === 0 ? answer : { ...answer, headers: { ...answer.headers, 'set-cookie': cookies } }
+}
+
+/** The address, where the campaign's ad account matches by it: encrypted, and erased after seven days (decision 10). */
+function sealedAddress({ live, secrets }: RedirectParts, campaign: LiveCampaign, ip: string): string | null {
+  const { ad_account_id } = campaign
+  const isWanted = ad_account_id !== null && live.object('ad_account', ad_account_id)?.wants_ip === true
+  return isWanted ? secrets.seal(plainAddress(ip)).toString('hex') : null
 }
 
 /** `click_id` undefined: nothing was remembered, so the id stays empty. */

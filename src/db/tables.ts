@@ -41,6 +41,35 @@ export interface ActiveOrganizations {
   session_id: string
 }
 
+export interface AdAccounts {
+  created_at: string
+  /**
+   * the access token or service account key, encrypted; empty once the account is deleted
+   */
+  credential: Buffer
+  credential_hint: string
+  deleted_at: string | null
+  /**
+   * by our event type: the platform's event, and for Meta its custom data; a type that is missing is not sent
+   */
+  event_map: Json
+  id: string
+  name: string
+  org_id: number
+  platform: string
+  /**
+   * what names the account at its platform and how conversions are told to it; nothing secret
+   */
+  settings: Json
+  /**
+   * broken: the platform refused the credential, so what waits goes on waiting; off: someone switched it off
+   */
+  state: string
+  state_changed_at: string
+  state_reason: string | null
+  updated_at: string
+}
+
 export interface AdSpend {
   amount: string
   campaign_id: string
@@ -655,6 +684,7 @@ export interface Verifications {
 export interface Tables {
   accounts: Accounts
   active_organizations: ActiveOrganizations
+  ad_accounts: AdAccounts
   ad_spend: AdSpend
   api_key_grants: ApiKeyGrants
   api_key_uses: ApiKeyUses

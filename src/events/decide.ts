@@ -8,7 +8,7 @@ import { newId } from '../contract/ids.ts'
 import { Refusal } from '../contract/refusals.ts'
 import type { Changes } from './changes.ts'
 import type { Conversion, Item, Rise } from './items.ts'
-import { botOf, type Known, type KnownClick, startOf, type StoredEvent } from './known.ts'
+import { type Account, botOf, type Known, type KnownClick, startOf, type StoredEvent } from './known.ts'
 import { People } from './people.ts'
 
 /** What became of a conversion. `replayed`: this very request had been recorded before. */
@@ -171,9 +171,21 @@ export class Decisions {
       if (rule.event_type === event.type && isMeant)
         this.#changes.deliveries.push({ org_id, event, kind: 'postback', target_id: rule.id, state })
     }
-    if (click.ad_account_id !== null)
-      this.#changes.deliveries.push({ org_id, event, kind: 'ad_account', target_id: click.ad_account_id, state })
+    const account = accountOf(click, this.#known.accounts)
+    if (account?.sends.includes(event.type))
+      this.#changes.deliveries.push({ org_id, event, kind: 'ad_account', target_id: account.id, state })
   }
+}
+
+/**
+ * The account a click's conversions are told to: its campaign's, else the one of the platform whose click id it carries. Of several none:
+ * what was told to the wrong advertiser cannot be taken back, and the campaign can name the right one.
+ */
+function accountOf(click: KnownClick, accounts: readonly Account[]): Account | undefined {
+  if (click.ad_account_id !== null) return accounts.find(({ id }) => id === click.ad_account_id)
+  if (click.platform === null) return undefined
+  const [only, ...others] = accounts.filter(({ platform }) => platform === click.platform)
+  return others.length === 0 ? only : undefined
 }
 
 /** Not recorded, and worth sending again. */

@@ -1,6 +1,7 @@
 // Intake through the door: what is recorded, what is answered, and every refusal of the interface's table that lies in the deed.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { seedAdAccount } from '../../tests/support/ad-accounts.ts'
 import {
   readClick,
   seedBot,
@@ -167,21 +168,45 @@ describe('a conversion', () => {
     await assertBooks(place)
   })
 
-  test('goes to the ad account of its campaign, and only where there is one', async () => {
+  test('goes to the ad account of its campaign, else to the only one of the platform its click came from', async () => {
     const place = await settle()
-    const ad_account_id = newId()
-    const bound = await seedCampaign(house.database, place.org_id, { ad_account_id })
-    const unbound = await seedCampaign(house.database, place.org_id)
-    for (const campaign_id of [bound, unbound])
-      await send(place, {
-        clickId: toWireId(await seedClick(house.database, place.org_id, { campaign_id })),
-        type: 'lead',
-      })
-    const { rows } = await house.database.reads.query(
-      'select kind, target_id, campaign_id from deliveries where org_id = $1',
-      [place.org_id],
-    )
-    assert.deepEqual(rows, [{ kind: 'ad_account', target_id: ad_account_id, campaign_id: bound }])
+    const { database } = house
+    const { org_id } = place
+    const account = (seeded: Parameters<typeof seedAdAccount>[2]) => seedAdAccount(database, org_id, seeded)
+    const [meta, tiktok, off, gone] = [
+      await account({ platform: 'meta' }),
+      await account({ platform: 'tiktok', sends: ['ftd'] }),
+      await account({ platform: 'google', state: 'off' }),
+      await account({ platform: 'google', deleted_at: new Date().toISOString() }),
+    ]
+    const broken = await account({ platform: 'google', state: 'broken' })
+    await seedAdAccount(database, (await settle()).org_id, { platform: 'meta' })
+    const told = async (click: SeededClick & { bound?: string }, type = 'lead') => {
+      const { bound, ...rest } = click
+      const campaign_id = await seedCampaign(database, org_id, { ad_account_id: bound ?? null })
+      const clickId = toWireId(await seedClick(database, org_id, { campaign_id, ...rest }))
+      await send(place, { clickId, type })
+      const { rows } = await database.reads.query<{ kind: string; target_id: string }>(
+        'select kind, target_id from deliveries where org_id = $1 and campaign_id = $2',
+        [org_id, campaign_id],
+      )
+      assert.ok(rows.length <= 1 && rows.every(({ kind }) => kind === 'ad_account'))
+      return rows[0]?.target_id
+    }
+    assert.equal(await told({ bound: meta }), meta)
+    assert.equal(await told({ bound: meta, platform: 'google' }), meta)
+    assert.equal(await told({ platform: 'meta' }), meta)
+    assert.equal(await told({}), undefined)
+    assert.equal(await told({ platform: 'tiktok' }), undefined, 'the account sends no leads')
+    assert.equal(await told({ platform: 'tiktok' }, 'ftd'), tiktok)
+    assert.equal(await told({ bound: off, platform: 'meta' }), undefined)
+    assert.equal(await told({ bound: gone, platform: 'meta' }), undefined)
+    assert.equal(await told({ platform: 'google' }), broken, 'it waits for the account to be connected again')
+    assert.equal(await told({ bound: meta, test: true }), undefined)
+    const second = await account({ platform: 'meta', sends: [] })
+    assert.equal(await told({ platform: 'meta' }), undefined, 'of two accounts none is guessed')
+    assert.equal(await told({ bound: second }), undefined)
+    assert.equal(await told({ bound: meta }), meta)
   })
 
   test('fires the rules of its type: of all campaigns and of its own, the active ones', async () => {

@@ -40,6 +40,8 @@ export type KnownClick = {
   sub1: string | null
   visitor_id: string | null
   bot_id: string | null
+  /** The ad platform whose click id it carries. */
+  platform: string | null
   suppressed_delivery: boolean
   offer_payout: string | null
   payout_types: string[] | null
@@ -48,6 +50,8 @@ export type KnownClick = {
 
 export type Person = { id: string; telegram_user_id: string | null; is_charged: boolean }
 export type Rule = { id: string; event_type: string; campaign_id: string | null }
+/** An ad account that is not switched off; `sends` are the event types it takes. */
+export type Account = { id: string; platform: string; sends: string[] }
 export type Balance = { balance: string; price_per_person: string; hold_when_empty: boolean }
 
 export type Known = {
@@ -60,6 +64,7 @@ export type Known = {
   people: Map<string, Person>
   peopleById: Map<string, Person>
   rules: Rule[]
+  accounts: Account[]
   /** Ids of live bots, by id and by name. */
   bots: Map<string, string>
 }
@@ -74,6 +79,10 @@ type ClickRow = Omit<KnownClick, 'revenue'> & { revenue: string | null } & (
     | Record<keyof PersonColumns, null>
   )
 type AliasedRow = StoredEvent & { asked: string }
+type TargetRow = { id: string } & (
+  | (Omit<Rule, 'id'> & { platform: null; sends: null })
+  | (Omit<Account, 'id'> & { event_type: null; campaign_id: null })
+)
 type BotRow = { id: string; username_key: string }
 
 /**
@@ -98,7 +107,7 @@ export async function readKnown<T>(
   const known = new Map(read.balances.map(({ org_id, ...balance }) => [org_id, unread(balance)]))
   for (const { org_id, ...event } of read.events) known.get(org_id)?.events.set(event.id, event)
   for (const { org_id, asked: id, ...event } of read.aliased) knowAliased(known.get(org_id), id, event)
-  for (const { org_id, ...rule } of read.rules) known.get(org_id)?.rules.push(rule)
+  for (const { org_id, ...target } of read.targets) knowTarget(known.get(org_id), target)
   for (const { org_id, id, username_key } of read.bots) known.get(org_id)?.bots.set(id, id).set(username_key, id)
   for (const row of read.clicks) knowClick(known.get(row.org_id), row)
   for (const row of read.people) knowPerson(known.get(row.org_id), row)
@@ -114,6 +123,7 @@ function unread(balance: Balance): Known {
     people: new Map(),
     peopleById: new Map(),
     rules: [],
+    accounts: [],
     bots: new Map(),
   }
 }
@@ -136,7 +146,7 @@ function questionsOf(asked: Asked) {
   const [has, hasPeople, hasStarts] = [events, people, starts].map(({ keys }) => keys.length > 0)
   return {
     events: has ? ofKeys<Of<StoredEvent>>(asked, reads.READ_EVENTS, events) : undefined,
-    rules: has ? ofOrganizations<Of<Rule>>(asked, reads.READ_RULES, [[...types]]) : undefined,
+    targets: has ? ofOrganizations<Of<TargetRow>>(asked, reads.READ_TARGETS, [[...types]]) : undefined,
     people: hasPeople ? ofKeys<Of<PersonColumns>>(asked, reads.READ_PEOPLE, people) : undefined,
     aliased: hasStarts ? ofKeys<Of<AliasedRow>>(asked, reads.READ_ALIASED, starts) : undefined,
     bots: hasStarts ? ofOrganizations<Of<BotRow>>(asked, reads.READ_BOTS) : undefined,
@@ -214,6 +224,11 @@ export function botOf(item: Conversion, { bots, clicks }: Pick<Known, 'bots' | '
   if (item.bot !== undefined) return bots.get('id' in item.bot ? item.bot.id : item.bot.username) ?? 'unknown'
   const behind = clicks.get(item.click_id)?.bot_id
   return behind === undefined || behind === null ? undefined : bots.get(behind)
+}
+
+function knowTarget(known: Known | undefined, { id, event_type, campaign_id, platform, sends }: TargetRow): void {
+  if (platform === null) known?.rules.push({ id, event_type, campaign_id })
+  else known?.accounts.push({ id, platform, sends })
 }
 
 function knowClick(known: Known | undefined, row: Of<ClickRow>): void {

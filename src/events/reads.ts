@@ -62,7 +62,7 @@ const PERSON = (org: string) => `
 export const READ_CLICKS = forms(
   ({ org, asked }) => `
   select c.org_id, c.id, c.campaign_id, c.offer_id, c.stages, c.tracked, c.test, c.revenue, c.geo, c.sub1, c.visitor_id,
-    c.bot_id, c.suppressed_delivery, o.payout as offer_payout, o.payout_types, p.ad_account_id,
+    c.bot_id, c.platform, c.suppressed_delivery, o.payout as offer_payout, o.payout_types, p.ad_account_id,
     k.key, k.person_id, n.telegram_user_id, l.is_charged
   from ${asked('uuid')}
   cross join lateral (
@@ -90,16 +90,24 @@ export const READ_PEOPLE = forms(
   ${PERSON(org)}`,
 )
 
-/** `$2` are the event types. */
-export const READ_RULES: Forms = {
-  one: `
-  select org_id, id, event_type, campaign_id
+/**
+ * Where conversions may be told: postback rules of the event types `$2`, and every ad account that is not switched off, with the types it
+ * sends. One statement, because most organizations have no account and must not pay for asking.
+ */
+export const READ_TARGETS: Forms = {
+  one: targetsOf('org_id = $1'),
+  many: targetsOf('org_id = any($1)'),
+}
+
+function targetsOf(organizations: string): string {
+  return `
+  select org_id, id, event_type, campaign_id, null as platform, null::text[] as sends
   from postback_rules
-  where org_id = $1 and active and deleted_at is null and event_type = any($2)`,
-  many: `
-  select org_id, id, event_type, campaign_id
-  from postback_rules
-  where org_id = any($1) and active and deleted_at is null and event_type = any($2)`,
+  where ${organizations} and active and deleted_at is null and event_type = any($2)
+  union all
+  select org_id, id, null, null, platform, array(select jsonb_object_keys(event_map))
+  from ad_accounts
+  where ${organizations} and state <> 'off' and deleted_at is null`
 }
 
 export const READ_BOTS: Forms = {

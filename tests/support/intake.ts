@@ -82,6 +82,8 @@ export type SeededClick = {
   test?: boolean
   geo?: string | null
   sub1?: string | null
+  /** The ad platform it came from. */
+  platform?: string | null
   /** When it was made, Unix ms. */
   at?: number
 }
@@ -104,6 +106,7 @@ export async function seedClicks(
       tracked = !test,
       geo = 'DE',
       sub1 = null,
+      platform = null,
       at: ms,
     } = typeof click === 'function' ? click(at) : click
     const id = newId(ms)
@@ -116,7 +119,7 @@ export async function seedClicks(
       sub1: sub1 ?? '',
     }
     if (tracked) sheet.add(org_id, cell, { clicks: 1 })
-    return { org_id, id, campaign_id, offer_id, visitor_id, bot_id, tracked, test, geo, sub1 }
+    return { org_id, id, campaign_id, offer_id, visitor_id, bot_id, tracked, test, geo, sub1, platform }
   })
   const plain = { status: 0, stages: 1, suppressed_delivery: false }
   for (let from = 0; from < rows.length; from += 1000) {
