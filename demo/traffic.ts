@@ -6,6 +6,7 @@ import { platformOf } from '../src/clicks/parameters.ts'
 import type { EventType } from '../src/contract/event-types.ts'
 import { drawAgent } from './agents.ts'
 import { type Chance, chanceOf, countAround, drawnUuid, later, letters, pick } from './chance.ts'
+import type { PlacedFunnel } from './landings.ts'
 import type { DemoCampaign, Origin, Step } from './world.ts'
 
 /** A conversion as its sender would have reported it; `payout` is a decimal string where the sender named one. */
@@ -24,7 +25,7 @@ export type DemoClick = Click & { ms: number; stages: number; revenue: bigint }
 export type Traffic = { clicks: DemoClick[]; events: DemoEvent[] }
 
 /** A campaign as it stands in the organization. */
-export type Placed = { campaign: DemoCampaign; campaign_id: string; offer_id: string }
+export type Placed = { campaign: DemoCampaign; campaign_id: string; offer_id: string; funnel: PlacedFunnel | undefined }
 
 export type Drawing = { seed: string; now: number; scale: number; org_id: number; clickKey: Uint8Array }
 
@@ -97,7 +98,7 @@ function spendOf(chance: Chance, { origin, from }: DemoCampaign, ago: number, da
 function drawClick(
   chance: Chance,
   { org_id, clickKey }: Drawing,
-  { campaign, campaign_id, offer_id }: Placed,
+  { campaign, campaign_id, offer_id, funnel }: Placed,
   day: number,
   visitors: string[],
   before: number,
@@ -117,7 +118,7 @@ function drawClick(
     id: mintClickId(clickKey, org_id, ms),
     campaign_id,
     offer_id,
-    landing_id: null,
+    landing_id: funnel?.landingOf(visitor_id ?? '') ?? null,
     tracked: !isCrawler,
     test: false,
     geo: chance() < UNKNOWN_COUNTRY ? null : country,

@@ -10,6 +10,7 @@ import { foundOrganization } from '../src/organizations/organizations.ts'
 import type { Ground } from '../src/room.ts'
 import type { PlacedRule } from './books.ts'
 import { letters } from './chance.ts'
+import { placeFunnel } from './landings.ts'
 import type { Placed } from './traffic.ts'
 import { CAMPAIGNS, type DemoOffer, OFFERS, RULES } from './world.ts'
 
@@ -134,12 +135,14 @@ async function placeCampaigns(
   offers: ReadonlyMap<string, string>,
   times: { created_at: string; updated_at: string },
 ): Promise<Placed[]> {
-  const placed = CAMPAIGNS.map(campaign => ({
-    campaign,
-    campaign_id: newId(Date.parse(times.created_at)),
-    offer_id: offers.get(campaign.offer) ?? '',
-    key: campaign.key,
-  }))
+  const placed = []
+  for (const campaign of CAMPAIGNS) {
+    const { name, key, landings } = campaign
+    const offer_id = offers.get(campaign.offer) ?? ''
+    const funnel =
+      landings === undefined ? undefined : await placeFunnel(trx, org_id, { name, landings, offer_id }, times)
+    placed.push({ campaign, campaign_id: newId(Date.parse(times.created_at)), offer_id, funnel, key })
+  }
   // Keys are unique over all organizations, and the one in the catalogue may be taken.
   const rows = await trx
     .selectFrom('campaign_keys')
@@ -155,16 +158,20 @@ async function placeCampaigns(
   await trx
     .insertInto('campaigns')
     .values(
-      placed.map(({ campaign, campaign_id, offer_id, key }) => ({
+      placed.map(({ campaign, campaign_id, offer_id, funnel, key }) => ({
         org_id,
         id: campaign_id,
         name: campaign.name,
         key,
-        destination: JSON.stringify({
-          type: 'redirect',
-          url: `https://offers.example/${OFFERS[campaign.offer].path}?click={click_id}&creative={sub1}`,
-        }),
-        offer_id,
+        destination: JSON.stringify(
+          funnel === undefined
+            ? {
+                type: 'redirect',
+                url: `https://offers.example/${OFFERS[campaign.offer].path}?click={click_id}&creative={sub1}`,
+              }
+            : { type: 'funnel', funnel_id: funnel.funnel_id },
+        ),
+        offer_id: funnel === undefined ? offer_id : null,
         fallback_url: 'https://offers.example/closed',
         source: JSON.stringify(campaign.origin === 'push' ? { ref_id: 'clickid', sub1: 'zoneid' } : {}),
         strict_filter: false,

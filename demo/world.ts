@@ -22,11 +22,16 @@ export type Step = {
   telegram?: true
 }
 
+/** A page before the offer, and its part of the visitors. */
+export type DemoLanding = { name: string; path: string; weight: number }
+
 export type DemoCampaign = {
   name: string
   key: string
   origin: Origin
   offer: keyof typeof OFFERS
+  /** Pages before the offer; without any the campaign redirects to it. */
+  landings?: readonly DemoLanding[]
   /** Clicks on an ordinary day at full spend. */
   clicks: number
   /** First and last day it ran, counted back from today. */
@@ -140,6 +145,10 @@ export const CAMPAIGNS: readonly DemoCampaign[] = [
     key: 'nearme-sea-tt',
     origin: 'tiktok',
     offer: 'dating',
+    landings: [
+      { name: 'NearMe · quiz', path: 'nearme-quiz', weight: 70 },
+      { name: 'NearMe · chat story', path: 'nearme-chat', weight: 30 },
+    ],
     clicks: 130,
     from: 52,
     to: 0,
