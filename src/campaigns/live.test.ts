@@ -10,7 +10,15 @@ import { newId } from '../contract/ids.ts'
 import { connect, type Database } from '../db/connect.ts'
 import { openSecrets } from '../db/secrets.ts'
 import type { Ground } from '../room.ts'
-import { announceCampaign, announceOffer, announceOrganization, type LiveCampaigns, openLiveCampaigns } from './live.ts'
+import {
+  announceCampaign,
+  announceFunnel,
+  announceLanding,
+  announceOffer,
+  announceOrganization,
+  type LiveCampaigns,
+  openLiveCampaigns,
+} from './live.ts'
 
 const fresh = await useDatabase()
 const { database } = fresh
@@ -206,6 +214,37 @@ test('offers are known, archived and deleted ones too', async () => {
     .execute()
   await announceOffer(database.kysely, org_id, id)
   assert.equal(live.object('offer', id)?.is_deleted, true)
+})
+
+test('landings and funnels are known, and their changes are seen by other processes, announced or not', async () => {
+  const org_id = await anOrganization()
+  const live = await open()
+  const other = await open(anotherProcess())
+  const now = new Date().toISOString()
+  const [landing_id, funnel_id] = [newId(), newId()]
+  const times = { created_at: now, updated_at: now }
+  const landings = [{ landing_id, weight: 3 }]
+  await database.kysely
+    .insertInto('landings')
+    .values({ org_id, id: landing_id, name: 'L', url: 'https://l.example/', status: 'active', ...times })
+    .execute()
+  await announceLanding(database.kysely, org_id, landing_id)
+  await database.kysely
+    .insertInto('funnels')
+    .values({ org_id, id: funnel_id, name: 'F', landings: JSON.stringify(landings), offers: '[]', ...times })
+    .execute()
+  await announceFunnel(database.kysely, org_id, funnel_id)
+  const landing = { org_id, id: landing_id, url: 'https://l.example/', status: 'active', is_deleted: false }
+  assert.deepEqual(live.object('landing', landing_id), landing)
+  assert.deepEqual(live.object('funnel', funnel_id), { org_id, id: funnel_id, landings, offers: [], is_deleted: false })
+  assert.equal(live.object('offer', landing_id), undefined)
+  await until(() => other.object('funnel', funnel_id) !== undefined, 10_000, 'the funnel')
+  await database.kysely
+    .updateTable('landings')
+    .set({ status: 'archived', updated_at: new Date().toISOString() })
+    .where('org_id', '=', org_id)
+    .execute()
+  await until(() => other.object('landing', landing_id)?.status === 'archived', 10_000, 'the change')
 })
 
 test('deleting and restoring an organization is seen', async () => {

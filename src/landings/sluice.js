@@ -20,15 +20,16 @@
 
   const sent = new URLSearchParams(location.search).get(name)
   const id = [sent, session(KEY), cookie()].find(text => text && ID.test(text))
-  if (!id) return
-  attempt(() => sessionStorage.setItem(KEY, id))
-  // For pages of this site that open in another tab.
-  attempt(() => (document.cookie = `${KEY}=${id}; path=/; samesite=lax`))
-  window.sluice = { click_id: id }
+  if (id) {
+    attempt(() => sessionStorage.setItem(KEY, id))
+    // For pages of this site that open in another tab.
+    attempt(() => (document.cookie = `${KEY}=${id}; path=/; samesite=lax`))
+    window.sluice = { click_id: id }
+  }
 
   const land = () => {
     const url = `${base}l/${id}`
-    if (session(`${KEY}_landed`) === id) return
+    if (!id || session(`${KEY}_landed`) === id) return
     const isQueued = attempt(() => navigator.sendBeacon(url))
     if (!isQueued) attempt(() => fetch(url, { method: 'POST', mode: 'no-cors', keepalive: true }).catch(() => {}))
     attempt(() => sessionStorage.setItem(`${KEY}_landed`, id))
@@ -36,10 +37,11 @@
   if (document.prerendering) document.addEventListener('prerenderingchange', land, { once: true })
   else land()
 
-  const offer = `${base}o/${id}`
+  // Without an id the tracker knows the visitor by its own cookie.
+  const offer = id ? `${base}o/${id}` : `${base}o`
   const isOnward = link => {
     const place = String(link.href).split(/[?#]/)[0]
-    return link.hasAttribute('data-sluice-offer') || place === `${base}o` || place.startsWith(`${base}o/`)
+    return link.hasAttribute('data-sluice-offer') || place === `${base}o` || (id && place.startsWith(`${base}o/`))
   }
   const lead = link => {
     if (isOnward(link)) link.href = offer

@@ -4,7 +4,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContextOptions, Page } from '@playwright/test'
-import { expect, send, test } from './dashboard.ts'
+import { send, test, expect as usual } from './dashboard.ts'
+
+// Several pages and servers take their time on a busy machine.
+const expect = usual.configure({ timeout: 15_000 })
+test.describe.configure({ timeout: 120_000 })
 
 type Site = { address: string; asked: string[]; close(): Promise<void> }
 
@@ -14,13 +18,16 @@ async function startSite(tracker: string): Promise<Site> {
   const pages: Record<string, string> = {
     '/landing': `<h1>Landing</h1><a href="${tracker}/o">Continue</a> <a href="/more">More</a>`,
     '/more': `<h1>More</h1><button data-sluice-offer>Play</button><a href="#" data-sluice-offer>Play now</a>`,
+    '/named': `<h1>Named</h1><a href="${tracker}/o">Continue</a>`,
     '/offer': '<h1>Offer</h1>',
   }
   const server = createServer(({ url = '' }, response) => {
     asked.push(url)
-    const body = pages[url.split('?', 1)[0] ?? '']
+    const path = url.split('?', 1)[0] ?? ''
+    const body = pages[path]
+    const name = path === '/named' ? ' data-click="subid"' : ''
     response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'text/html' })
-    response.end(`<!doctype html><script src="${tracker}/sluice.js" defer></script>${body ?? 'Nothing'}`)
+    response.end(`<!doctype html><script src="${tracker}/sluice.js"${name} defer></script>${body ?? 'Nothing'}`)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -55,7 +62,6 @@ test('landing, offer, funnel and campaign are made, a visitor walks from click t
   owner,
   sluice,
 }) => {
-  test.setTimeout(120_000)
   const site = await startSite(sluice.address)
   await page.goto('/landings')
   await page.getByRole('button', { name: 'New landing' }).first().click()
@@ -122,7 +128,7 @@ test('landing, offer, funnel and campaign are made, a visitor walks from click t
   // The beacon alone: nobody has gone on yet.
   await expect.poll(() => statusOf(owner, id), { timeout: 30_000 }).toBe('landed')
   await page.goto('/clicks')
-  await expect(page.getByRole('row', { name: new RegExp(id) })).toContainText('landed', { timeout: 15_000 })
+  await expect(page.getByRole('row', { name: new RegExp(id) })).toContainText('landed')
   await expect(guest.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o/${id}`)
   await guest.getByRole('link', { name: 'Continue' }).click()
   await guest.waitForURL(/\/offer\?/)
@@ -132,8 +138,8 @@ test('landing, offer, funnel and campaign are made, a visitor walks from click t
 })
 
 /** A campaign that leads over the site's landing page to its offer. */
-async function aWay(owner: Parameters<typeof send>[0], site: Site, key: string, query: string) {
-  const landing = await send(owner, 'POST', '/api/landings', { name: key, url: `${site.address}/landing${query}` })
+async function aWay(owner: Parameters<typeof send>[0], site: Site, key: string, page: string) {
+  const landing = await send(owner, 'POST', '/api/landings', { name: key, url: `${site.address}${page}` })
   const offer = await send(owner, 'POST', '/api/offers', {
     name: key,
     url: `${site.address}/offer?click_id={click_id}`,
@@ -157,7 +163,7 @@ test('the script keeps the click on further pages of the site, and leads buttons
   sluice,
 }) => {
   const site = await startSite(sluice.address)
-  await aWay(owner, site, 'pages', '?click_id={click_id}')
+  await aWay(owner, site, 'pages', '/landing?click_id={click_id}')
   for (const next of ['button', 'link'] as const) {
     const guest = await visitor(browser)
     await guest.goto(`${sluice.address}/c/pages`)
@@ -172,13 +178,36 @@ test('the script keeps the click on further pages of the site, and leads buttons
   await site.close()
 })
 
+test('the script takes the id under the name the page says, and without any id leads to the visitor’s own click', async ({
+  browser,
+  owner,
+  sluice,
+}) => {
+  const site = await startSite(sluice.address)
+  await aWay(owner, site, 'named', '/named?subid={click_id}')
+  const named = await visitor(browser)
+  await named.goto(`${sluice.address}/c/named`)
+  const id = new URL(named.url()).searchParams.get('subid') ?? ''
+  await expect(named.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o/${id}`)
+  await expect.poll(() => statusOf(owner, id), { timeout: 15_000 }).toBe('landed')
+  await named.context().close()
+  await aWay(owner, site, 'nameless', '/more')
+  const nameless = await visitor(browser)
+  await nameless.goto(`${sluice.address}/c/nameless`)
+  await nameless.getByRole('button', { name: 'Play' }).click()
+  await nameless.waitForURL(/\/offer\?/)
+  expect(await statusOf(owner, clickOf(nameless))).toBe('landed')
+  await nameless.context().close()
+  await site.close()
+})
+
 test('without JavaScript, and without the id in any address, a visitor still comes to the offer of his click', async ({
   browser,
   owner,
   sluice,
 }) => {
   const site = await startSite(sluice.address)
-  await aWay(owner, site, 'plain', '')
+  await aWay(owner, site, 'plain', '/landing')
   const guest = await visitor(browser, { javaScriptEnabled: false })
   await guest.goto(`${sluice.address}/c/plain`)
   await expect(guest.getByRole('heading', { name: 'Landing' })).toBeVisible()
