@@ -172,13 +172,16 @@ function plain(schema: Json): Json {
   const kept = Object.entries(rest).filter(([keyword]) => !NOT_SHOWN.has(keyword))
   const inner = Object.entries(properties ?? {}).map(([name, field]) => [name, plain(field)] as const)
   return {
-    ...(type === undefined
-      ? {}
-      : { type: Array.isArray(type) ? (type.find(kind => kind !== 'null') ?? 'null') : type }),
+    ...(type === undefined ? {} : { type: theOneThatSaysAll(type) }),
     ...Object.fromEntries(kept),
     ...(properties && { properties: Object.fromEntries(inner) }),
     ...(items && { items: plain(items) }),
   }
+}
+
+function theOneThatSaysAll(type: Json[string]): Json[string] {
+  if (!Array.isArray(type)) return type
+  return type.includes('string') ? 'string' : (type.find(kind => kind !== 'null') ?? 'null')
 }
 
 function objectionTo({ name, id, choice }: Draft<Endpoint>, properties: Json, given: Json): RefusalDetail | undefined {

@@ -2,6 +2,7 @@
 import type { Tool } from '../tool.ts'
 import { adSpendTools } from './ad-spend.ts'
 import { campaignTools } from './campaigns.ts'
+import { clickFlowTools } from './click-flows.ts'
 import { conversionTools } from './conversions.ts'
 import { funnelTools } from './funnels.ts'
 import { landingTools } from './landings.ts'
@@ -17,6 +18,7 @@ const made = new Map(
     ...offerTools,
     ...landingTools,
     ...funnelTools,
+    ...clickFlowTools,
     ...postbackTools,
     ...adSpendTools,
   ].map(tool => [tool.shown.name, tool]),

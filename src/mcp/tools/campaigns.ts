@@ -2,7 +2,7 @@
 import * as campaigns from '../../campaigns/api.ts'
 import { isGiven, type Json, leftOut, tool } from '../tool.ts'
 import { CREATES, FINAL } from './hints.ts'
-import { CAMPAIGN_ID, CLICK_FLOW_ID, FUNNEL_ID, OFFER_ID } from './words.ts'
+import { asCreated, CAMPAIGN_ID, CLICK_FLOW_ID, FUNNEL_ID, OFFER_ID } from './words.ts'
 
 const fields = {
   name: 'Name shown in reports.',
@@ -58,8 +58,13 @@ export const campaignTools = [
     description:
       'OVERWRITES for live traffic, and no tool shows the values it has now. Fields you leave out stay; an empty text clears an optional one. At most one destination.',
     id: { name: 'campaign_id', text: CAMPAIGN_ID },
-    fields: { ...fields, key: leftOut('never changes') },
-    flat,
+    fields: {
+      ...asCreated(fields),
+      key: leftOut('never changes'),
+      destination: fields.destination,
+      source: { ...fields.source, description: 'As when created.' },
+    },
+    flat: { ...flat, arguments: asCreated(flat.arguments) },
     choice: { of: DESTINATIONS, isRequired: false },
   }),
   tool({

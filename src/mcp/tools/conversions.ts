@@ -14,18 +14,18 @@ export const conversionTools = [
       'Records one conversion on a click and returns the event. The same clickId, type and nonce again records and charges nothing.',
     fields: {
       clickId: 'Click id: the value of {click_id}, or id from service_list_clicks.',
-      type: 'What happened. bot_start, channel_join, join_request, miniapp_launch, purchase and subscription_* are also recorded by the service itself: sending them adds a second event.',
+      type: 'What happened. The service itself records bot_start, channel_join, join_request, miniapp_launch, purchase and subscription_*: sent too, they count twice.',
       payout: 'US dollars, 0 to 1000000, as "12.50". Left out: the payout of the offer on the click.',
       nonce:
         'Your id of this conversion, such as the order number. Needed to report a second conversion of one type on one click, and makes repeats safe.',
       payload: {
         type: 'object',
         description:
-          'Free fields stored with the event. telegram_user_id names the person for billing and is required for bot_start; bot_username or bot_id name the bot.',
+          'Free fields stored with the event. telegram_user_id names the person for billing; bot_start requires it, and bot_username (or bot_id) where there are several bots.',
         properties: {
-          telegram_user_id: { type: 'string', description: 'Telegram user id' },
-          bot_username: { type: 'string', description: 'Bot name, with or without @' },
-          bot_id: { type: 'string', description: 'Bot id of the service' },
+          telegram_user_id: { type: 'string' },
+          bot_username: { type: 'string' },
+          bot_id: { type: 'string' },
         },
       },
     },

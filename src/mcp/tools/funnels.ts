@@ -2,13 +2,15 @@
 import * as funnels from '../../funnels/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL } from './hints.ts'
-import { FUNNEL_ID } from './words.ts'
+import { asCreated, FUNNEL_ID } from './words.ts'
 
 const fields = {
   name: 'Name shown in the dashboard.',
   landings: 'Landings visitors come to first, as [{"landing_id": "…", "weight": 70}]. None: straight to an offer.',
   offers: 'Offers they go on to, as [{"offer_id": "…", "weight": 1}]. None: the landings stand alone.',
 }
+
+const LIST_AS_BEFORE = { type: 'array', items: { type: 'object' }, description: 'As when created.' }
 
 export const funnelTools = [
   tool({
@@ -28,7 +30,7 @@ export const funnelTools = [
     description:
       'OVERWRITES for live traffic at once, and no tool shows the values it has now. Fields you leave out stay; landings and offers are replaced as whole lists.',
     id: { name: 'funnel_id', text: FUNNEL_ID },
-    fields,
+    fields: { ...asCreated(fields), landings: LIST_AS_BEFORE, offers: LIST_AS_BEFORE },
   }),
   tool({
     name: 'service_delete_funnel',

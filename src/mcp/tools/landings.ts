@@ -2,7 +2,7 @@
 import * as landings from '../../landings/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL, SWITCHES } from './hints.ts'
-import { LANDING_ID } from './words.ts'
+import { asCreated, LANDING_ID } from './words.ts'
 
 const fields = {
   name: 'Name shown in the dashboard.',
@@ -36,7 +36,7 @@ export const landingTools = [
     description:
       'REPLACES THE WHOLE LANDING for live traffic: fields you leave out are cleared, and no tool shows the values it has now. The status stays.',
     id: { name: 'landing_id', text: LANDING_ID },
-    fields,
+    fields: asCreated(fields),
   }),
   tool({
     name: 'service_delete_landing',

@@ -2,13 +2,17 @@
 import * as offers from '../../offers/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL, SWITCHES } from './hints.ts'
-import { OFFER_ID, PAYOUT, PAYOUT_TYPES } from './words.ts'
+import { asCreated, EVENT_TYPES_ELSEWHERE, OFFER_ID } from './words.ts'
 
 const fields = {
   name: 'Name shown in reports.',
-  url: 'Where visitors go, https or http, with macros filled per click, such as https://shop.example/?aff={click_id}.',
-  payout: PAYOUT,
-  payout_types: PAYOUT_TYPES,
+  url: 'Where visitors go, http or https, with macros, as https://shop.example/?aff={click_id}.',
+  payout: 'US dollars a conversion without a payout of its own earns, 0 to 1000000, as "12.50". None: nothing.',
+  payout_types: {
+    type: 'array',
+    items: { type: 'string' },
+    description: `Event types that earn it, ${EVENT_TYPES_ELSEWHERE}. None: all.`,
+  },
 }
 
 export const offerTools = [
@@ -39,7 +43,10 @@ export const offerTools = [
     description:
       'REPLACES THE WHOLE OFFER: fields you leave out are cleared, and no tool shows the values it has now. Ask for all of them first. The status stays.',
     id: { name: 'offer_id', text: OFFER_ID },
-    fields,
+    fields: {
+      ...asCreated(fields),
+      payout_types: { ...fields.payout_types, description: 'As when created.' },
+    },
   }),
   tool({
     name: 'service_delete_offer',

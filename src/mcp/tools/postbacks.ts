@@ -2,12 +2,13 @@
 import * as postbacks from '../../postbacks/api.ts'
 import { leftOut, tool } from '../tool.ts'
 import { FINAL, FINAL_OUTSIDE } from './hints.ts'
+import { asCreated, EVENT_TYPES_ELSEWHERE } from './words.ts'
 
 const RULE = { name: 'postback_id', text: 'Rule id: from service_create_postback.' }
 
 const fields = {
-  event_type: 'The conversion that fires the rule.',
-  url: 'Address to call, https or http, with macros in path or query: {click_id} {event_type} {sub1} to {sub9} {ref_id} {event_id} {campaign_id} {offer_id} {geo} {timestamp}.',
+  event_type: { type: 'string', description: `What fires the rule, ${EVENT_TYPES_ELSEWHERE}.` },
+  url: 'Address to call, https or http, with macros in path or query: {click_id} {event_type} {sub1}…{sub9} {ref_id} {event_id} {campaign_id} {offer_id} {geo} {timestamp}.',
   method: leftOut('keys create GET rules only, and it never changes'),
   campaign_id: 'Only conversions of this campaign. None: all campaigns of the workspace, future ones too.',
   preset: leftOut('tells the form of the dashboard what to show'),
@@ -30,9 +31,14 @@ export const postbackTools = [
     endpoint: postbacks.updatePostbackRule,
     hints: FINAL_OUTSIDE,
     description:
-      'OVERWRITES a rule, and no tool shows the values it has now; takes effect with the next conversion. Fields you leave out stay; campaign_id "" makes it fire for all campaigns. The method cannot be changed.',
+      'OVERWRITES a rule, and no tool shows the values it has now; takes effect with the next conversion. Fields you leave out stay. The method cannot be changed.',
     id: RULE,
-    fields,
+    fields: {
+      ...fields,
+      ...asCreated({ url: true, active: true }),
+      event_type: { type: 'string', description: 'As when created.' },
+      campaign_id: 'As when created. "": all campaigns.',
+    },
   }),
   tool({
     name: 'service_delete_postback',

@@ -4,7 +4,9 @@ import { readReport } from '../../reports/api.ts'
 import { tool } from '../tool.ts'
 import { READS } from './hints.ts'
 
-const ONLY_CAMPAIGN = 'Only this campaign. One that is unknown, or outside what the key may see, yields no rows.'
+const START = 'ISO 8601 UTC, inclusive; at most 92 days before date_to.'
+const END = 'Inclusive. A date alone is its midnight: for a whole day write 2026-03-31T23:59:59.999Z.'
+const ONLY_CAMPAIGN = 'Only this campaign. Unknown, or not of this key: no rows.'
 
 export const readingTools = [
   tool({
@@ -13,13 +15,11 @@ export const readingTools = [
     endpoint: listClicks,
     hints: READS,
     description:
-      'Lists clicks, newest first, 50 unless limit is given: id, campaign, status, geo, device, subs, revenue. While next_cursor is not null there are more: call again ' +
-      'with cursor set to it and the same filters. For sums use service_get_report. Without dates: the last 30 days.',
+      'Lists clicks, newest first, 50 a page, of the last 30 days unless dates are given. While next_cursor is not null there are more: call again with cursor set to it and the same filters. For sums use service_get_report.',
     unlessGiven: { limit: 50 },
     fields: {
-      date_from:
-        'Start, inclusive, ISO 8601 UTC, as 2026-03-01 (its midnight) or 2026-03-01T12:00:00Z. At most 92 days before date_to.',
-      date_to: 'End, inclusive. A date alone is its midnight: for a whole day write 2026-03-31T23:59:59.999Z.',
+      date_from: START,
+      date_to: END,
       campaign_id: ONLY_CAMPAIGN,
       status: 'Only clicks whose highest step this is.',
       tracked: 'true: real visitors, the default. false: bots, previews and test clicks. all: both.',
@@ -33,12 +33,11 @@ export const readingTools = [
     endpoint: readReport,
     hints: READS,
     description:
-      'Sums tracked clicks of a window by one dimension: clicks, landed, started, registered, lead, deposit, ftd, revenue; by campaign, sub1 and day also cost. ' +
-      'Each counts clicks that reached the step, on the day of the click. totals cover the whole slice. truncated true: rows were cut at 500; narrow the window or add campaign_id.',
+      'Counts tracked clicks of a window by one dimension, and those that landed, started, registered, had a lead, deposit or ftd, with revenue; by campaign, sub1 and day also cost. All count on the day of the click. truncated: rows were cut at 500 (totals are not), so narrow the window or add campaign_id.',
     fields: {
       dimension: 'What each row is.',
-      date_from: 'Start, inclusive, ISO 8601 UTC, as 2026-03-01. At most 92 days before date_to.',
-      date_to: 'End, inclusive. A date alone is its midnight: for a whole day write 2026-03-31T23:59:59.999Z.',
+      date_from: START,
+      date_to: END,
       campaign_id: ONLY_CAMPAIGN,
     },
   }),

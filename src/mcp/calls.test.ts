@@ -1,0 +1,484 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import {
+  newId,
+  openTestHouse,
+  seedKey,
+  seedOrganization,
+  startHouse,
+  type TestHouse,
+  toWireId,
+} from '../../tests/support/house.ts'
+import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
+import { startRedis } from '../../tests/support/redis.ts'
+import { callTool, type Result, send } from '../../tests/support/tools.ts'
+import { BROWSER } from '../../tests/support/visits.ts'
+import { toUuid } from '../contract/ids.ts'
+import { ALL_RIGHTS, type Right, RIGHTS } from '../contract/rights.ts'
+import { stillAllowed } from '../gate/permit.ts'
+import { TOOLS } from './tools/all.ts'
+import { EXAMPLE } from './tools/click-flows.ts'
+
+let house: TestHouse
+let owner: SignedIn
+let key: string
+before(async () => {
+  // Many calls of one organization within a minute are what is tested here, not how many there may be.
+  house = await startHouse({}, { quotas: { writes: 100_000, report: 100_000, clicks: 100_000 } })
+  owner = await seedSignedIn(house)
+  key = (await seedKey(house.database, owner, { rights: ALL_RIGHTS })).secret
+})
+after(() => house.end())
+
+type Args = Record<string, unknown>
+
+/** What a tool answered that was to work. */
+async function did(name: string, args: Args, secret = key): Promise<Record<string, unknown> & { id: string }> {
+  const result = await callTool(house, secret, `service_${name}`, args)
+  assert.equal(result.isError, undefined, `${name}: ${result.content[0]?.text}`)
+  assert.deepEqual(JSON.parse(result.content[0]?.text ?? ''), result.structuredContent)
+  return result.structuredContent as Record<string, unknown> & { id: string }
+}
+
+/** What a tool said that was to refuse. */
+async function refused(name: string, args: Args, secret = key, at = house): Promise<Record<string, unknown>> {
+  const result = await callTool(at, secret, `service_${name}`, args)
+  assert.equal(result.isError, true, `${name}: ${result.content[0]?.text}`)
+  assert.deepEqual(JSON.parse(result.content[0]?.text ?? ''), result.structuredContent)
+  return result.structuredContent
+}
+
+/** What a signed-in person sees. */
+const seen = async (path: string) => (await house.call('GET', path, owner)).data()
+const isThere = async (path: string) => (await house.call('GET', path, owner)).statusCode === 200
+
+const OFFER = { name: 'Slots', url: 'https://offer.example/?c={click_id}' }
+const LANDING = { name: 'Story', url: 'https://page.example/?c={click_id}' }
+const POSTBACK = { event_type: 'lead', url: 'https://tracker.example/?c={click_id}' }
+const newOffer = async () => (await did('create_offer', OFFER)).id
+const newLanding = async () => (await did('create_landing', LANDING)).id
+const newCampaign = async (args: Args = {}) =>
+  did('create_campaign', { name: 'Summer', redirect_url: OFFER.url, ...args })
+
+async function newFlow(landing_id: string, offer_id: string, secret = key) {
+  const fill = (node: { type: string }) =>
+    node.type === 'landing' ? { ...node, landing_id } : node.type === 'offer' ? { ...node, offer_id } : node
+  return did('create_click_flow', { name: 'By country', graph: { ...EXAMPLE, nodes: EXAMPLE.nodes.map(fill) } }, secret)
+}
+
+/** A visitor of the campaign; the click id out of the address they are sent to. */
+async function click(campaign: Record<string, unknown>, query = ''): Promise<string> {
+  const answer = await house.call('GET', `${new URL(String(campaign['url']), 'http://x').pathname}${query}`, {
+    headers: BROWSER,
+  })
+  return /c=([0-9a-z]{26})/.exec(String(answer.headers['location']))?.[1] ?? assert.fail(`${answer.statusCode}`)
+}
+
+describe('each tool does what its route does', () => {
+  test('offers are created, archived, replaced whole and deleted', async () => {
+    const made = await did('create_offer', { ...OFFER, payout: '12.50', payout_types: ['ftd'] })
+    assert.deepEqual(await seen(`/api/offers/${made.id}`), made)
+    assert.deepEqual([made['payout'], made['payout_types']], ['12.5', ['ftd']])
+    await did('set_offer_status', { offer_id: made.id, status: 'archived' })
+    assert.equal((await seen(`/api/offers/${made.id}`))['status'], 'archived')
+    await did('update_offer', { offer_id: made.id, name: 'New', url: 'https://new.example/' })
+    const { name, payout, payout_types, status } = await seen(`/api/offers/${made.id}`)
+    assert.deepEqual([name, payout, payout_types, status], ['New', null, [], 'archived'])
+    assert.deepEqual(await did('delete_offer', { offer_id: made.id }), { ok: true })
+    assert.ok(!(await isThere(`/api/offers/${made.id}`)))
+  })
+
+  test('landings are created, archived, replaced whole and deleted', async () => {
+    const made = await did('create_landing', LANDING)
+    assert.deepEqual(await seen(`/api/landings/${made.id}`), made)
+    await did('set_landing_status', { landing_id: made.id, status: 'archived' })
+    assert.equal((await seen(`/api/landings/${made.id}`))['status'], 'archived')
+    await did('update_landing', { landing_id: made.id, ...LANDING, name: 'New' })
+    assert.equal((await seen(`/api/landings/${made.id}`))['name'], 'New')
+    await did('delete_landing', { landing_id: made.id })
+    assert.ok(!(await isThere(`/api/landings/${made.id}`)))
+  })
+
+  test('funnels are created, changed and deleted', async () => {
+    const [landing_id, offer_id] = [await newLanding(), await newOffer()]
+    const shares = { landings: [{ landing_id, weight: 3 }], offers: [{ offer_id, weight: 1 }] }
+    const made = await did('create_funnel', { name: 'Two steps', ...shares })
+    assert.deepEqual(await seen(`/api/funnels/${made.id}`), made)
+    await did('update_funnel', { funnel_id: made.id, landings: [] })
+    const changed = await seen(`/api/funnels/${made.id}`)
+    assert.deepEqual([changed['name'], changed['landings'], changed['offers']], ['Two steps', [], made['offers']])
+    await did('delete_funnel', { funnel_id: made.id })
+    assert.ok(!(await isThere(`/api/funnels/${made.id}`)))
+  })
+
+  test('click flows are created, published, paused and deleted', async () => {
+    const made = await newFlow(await newLanding(), await newOffer())
+    assert.deepEqual([made['status'], made['problems']], ['draft', []])
+    await did('publish_click_flow', { click_flow_id: made.id })
+    assert.equal((await seen(`/api/click-flows/${made.id}`))['status'], 'active')
+    const way = { name: 'Flowing', click_flow_id: made.id }
+    const campaign = await did('create_campaign', way)
+    assert.deepEqual(campaign['destination'], { type: 'click_flow', click_flow_id: made.id })
+    await did('set_click_flow_status', { click_flow_id: made.id, status: 'paused' })
+    assert.equal((await seen(`/api/click-flows/${made.id}`))['status'], 'paused')
+    const active = await refused('set_click_flow_status', { click_flow_id: made.id, status: 'active' })
+    assert.deepEqual([active['status'], active['code']], [403, 'click_flow_active_forbidden'])
+    await did('delete_click_flow', { click_flow_id: made.id })
+    assert.ok(!(await isThere(`/api/click-flows/${made.id}`)))
+  })
+
+  test('a graph that cannot be published is refused node by node', async () => {
+    const graph = { nodes: [{ id: 'in', type: 'entry' }], edges: [] }
+    const { id, problems } = await did('create_click_flow', { name: 'Nothing', graph })
+    assert.ok((problems as unknown[]).length > 0)
+    const no = await refused('publish_click_flow', { click_flow_id: id })
+    assert.deepEqual([no['status'], no['code']], [422, 'click_flow_incomplete'])
+    assert.match(JSON.stringify(no), /"?in"?|entry/)
+  })
+
+  test('campaigns are created, changed field by field and deleted', async () => {
+    const offer_id = await newOffer()
+    const made = await newCampaign({ offer_id, source: { ref_id: 'clickid' } })
+    assert.deepEqual(await seen(`/api/campaigns/${made.id}`), made)
+    assert.match(String(made['url']), /^http:\/\/localhost:8080\/c\//)
+    await did('update_campaign', { campaign_id: made.id, offer_id: '', fallback_url: 'https://back.example/' })
+    const changed = await seen(`/api/campaigns/${made.id}`)
+    assert.deepEqual([changed['offer_id'], changed['fallback_url']], [null, 'https://back.example/'])
+    assert.deepEqual([changed['name'], changed['source']], ['Summer', { ref_id: 'clickid' }])
+    const funnel = await did('create_funnel', { name: 'One', offers: [{ offer_id, weight: 1 }] })
+    await did('update_campaign', { campaign_id: made.id, funnel_id: funnel.id })
+    const { destination } = await seen(`/api/campaigns/${made.id}`)
+    assert.deepEqual(destination, { type: 'funnel', funnel_id: funnel.id })
+    await did('delete_campaign', { campaign_id: made.id })
+    assert.ok(!(await isThere(`/api/campaigns/${made.id}`)))
+  })
+
+  test('postback rules are created with GET, changed and deleted', async () => {
+    const { id: campaign_id } = await newCampaign()
+    const made = await did('create_postback', { ...POSTBACK, campaign_id })
+    assert.equal(made['method'], 'GET')
+    await did('update_postback', { postback_id: made.id, active: false, campaign_id: '' })
+    const changed = await seen(`/api/postbacks/${made.id}`)
+    assert.deepEqual([changed['active'], changed['campaign_id'], changed['url']], [false, null, POSTBACK.url])
+    await did('delete_postback', { postback_id: made.id })
+    assert.ok(!(await isThere(`/api/postbacks/${made.id}`)))
+  })
+
+  test('ad spend is recorded, seen in the report, and deleted by an empty amount', async () => {
+    const { id: campaign_id } = await newCampaign()
+    const day = { campaign_id, day: '2026-03-01' }
+    assert.equal((await did('record_ad_spend', { ...day, amount: '7.25' }))['amount'], '7.25')
+    const window = { dimension: 'campaign', date_from: '2026-03-01', date_to: '2026-03-02', campaign_id }
+    const report = await did('get_report', window)
+    assert.equal((report['totals'] as Args)['cost'], '7.25')
+    assert.equal((await did('record_ad_spend', { ...day, amount: '' }))['deleted'], true)
+    assert.equal(((await did('get_report', window))['totals'] as Args)['cost'], '0.00')
+  })
+
+  test('clicks are listed, a conversion is reported once, and the report shows it', async () => {
+    const campaign = await newCampaign()
+    const clickId = await click(campaign, '?sub1=a')
+    const { data, next_cursor } = await did('list_clicks', { campaign_id: campaign.id })
+    assert.equal(next_cursor, null)
+    assert.deepEqual(
+      (data as Args[]).map(({ id }) => id),
+      [clickId],
+    )
+    const conversion = { clickId, type: 'ftd', payout: '40', nonce: 'order-1' }
+    const event = await did('report_conversion', conversion)
+    const again = await callTool(house, key, 'service_report_conversion', conversion, 'legacy')
+    assert.deepEqual(again.structuredContent, event)
+    assert.match(again.content[1]?.text ?? '', /Already recorded/)
+    const today = new Date().toISOString().slice(0, 10)
+    const from = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
+    const { rows } = await did('get_report', {
+      dimension: 'sub1',
+      date_from: from,
+      date_to: `${today}T23:59:59.999Z`,
+      campaign_id: campaign.id,
+    })
+    const [{ key: sub1, ftd, revenue } = {}] = rows as Args[]
+    assert.deepEqual([sub1, ftd, revenue], ['a', 1, '40.00'])
+  })
+
+  test('the feed comes 50 rows at a time and goes on with the cursor', async () => {
+    const campaign = await newCampaign()
+    const ids = new Set<string>()
+    for (let count = 0; count < 52; count += 1) ids.add(await click(campaign))
+    const first = await did('list_clicks', { campaign_id: campaign.id })
+    assert.equal((first['data'] as unknown[]).length, 50)
+    const rest = await did('list_clicks', { campaign_id: campaign.id, cursor: first['next_cursor'] })
+    assert.equal(rest['next_cursor'], null)
+    const both = [...(first['data'] as Args[]), ...(rest['data'] as Args[])].map(({ id }) => String(id))
+    assert.deepEqual(both.toSorted(), [...ids].sort())
+    assert.equal(((await did('list_clicks', { campaign_id: campaign.id, limit: 3 }))['data'] as unknown[]).length, 3)
+  })
+})
+
+describe('a right that is not held', () => {
+  test('is refused for every tool, whatever its arguments, in a text that stands alone', async () => {
+    const { secret } = await seedKey(house.database, owner, { rights: [] })
+    for (const { shown, right } of TOOLS)
+      for (const args of [{}, { nonsense: true }, { offer_id: 'x', name: 7 }]) {
+        const reply = await send(house, secret, 'tools/call', { name: shown.name, arguments: args })
+        assert.equal(reply.statusCode, 200)
+        const { isError, structuredContent, content } = reply.json<{ result: Result }>().result
+        assert.equal(isError, true)
+        assert.deepEqual(JSON.parse(content[0]?.text ?? ''), structuredContent)
+        const { tier } = RIGHTS[right]
+        const { status, code, slug, tier: said, hint } = structuredContent
+        assert.deepEqual([status, code, slug, said], [403, `api_key_${tier}_not_granted`, right, tier], shown.name)
+        assert.match(String(hint), /Ask a workspace owner or admin to grant/)
+        assert.ok(String(hint).includes(`"${right}"`), shown.name)
+      }
+  })
+
+  test('is not made up for by holding all others', async () => {
+    for (const { shown, right } of TOOLS) {
+      const { secret } = await seedKey(house.database, owner, { rights: ALL_RIGHTS.filter(other => other !== right) })
+      assert.equal((await refused(shown.name.replace('service_', ''), {}, secret))['slug'], right)
+    }
+  })
+
+  test('a key that was never granted anything reports over HTTP, never as a tool, and is told so', async () => {
+    const { secret, key_id } = await seedKey(house.database, owner)
+    assert.equal((await house.call('POST', '/api/events', { key: secret, body: {} })).statusCode, 400)
+    const clickId = await click(await newCampaign())
+    const no = await refused('report_conversion', { clickId, type: 'lead' }, secret)
+    assert.equal(no['code'], 'api_key_write_not_granted')
+    assert.match(String(no['hint']), /HTTP only, not MCP/)
+    assert.equal(
+      (await house.call('POST', '/api/events', { key: secret, body: { clickId, type: 'lead' } })).statusCode,
+      201,
+    )
+    // The second look inside the transaction of work that waited holds to the same.
+    const client = await house.database.worker.connect()
+    try {
+      const [tool, http] = [
+        { key_id, through: 'tool' as const },
+        { key_id, through: 'http' as const },
+      ]
+      const standings = await stillAllowed(client, owner.org_id, [tool, http])
+      assert.equal(standings.get(tool), 'api_key_write_not_granted')
+      assert.deepEqual(standings.get(http), { campaigns: null })
+    } finally {
+      client.release()
+    }
+  })
+
+  test('the role of the owner counts for keys of any age', async () => {
+    const org = await seedOrganization(house.database, { role: 'member' })
+    const old = { rights: ['events'] as const, issued_at: '2026-01-01T00:00:00Z' }
+    const { secret, key_id } = await seedKey(house.database, org, old)
+    assert.equal((await house.call('POST', '/api/events', { key: secret, body: {} })).statusCode, 400)
+    assert.equal((await refused('report_conversion', {}, secret))['code'], 'role_forbidden')
+    const client = await house.database.worker.connect()
+    try {
+      const tool = { key_id, through: 'tool' as const }
+      assert.equal((await stillAllowed(client, org.org_id, [tool])).get(tool), 'role_forbidden')
+    } finally {
+      client.release()
+    }
+  })
+
+  test('no header makes a request a tool call, or a tool call a plain request', async () => {
+    const { secret } = await seedKey(house.database, owner)
+    const headers = { 'x-sluice-tool': 'service_report_conversion', 'mcp-method': 'tools/call', 'mcp-name': 'x' }
+    assert.equal((await house.call('POST', '/api/events', { key: secret, body: {}, headers })).statusCode, 400)
+    const both = await Promise.all([
+      refused('report_conversion', {}, secret),
+      house.call('POST', '/api/events', { key: secret, body: {} }),
+    ])
+    assert.deepEqual([both[0]['status'], both[1].statusCode], [403, 400])
+  })
+})
+
+describe('what else the route refuses', () => {
+  const db = () => house.database.kysely
+
+  test('states of key, owner and organization, from one call to the next', async () => {
+    const org = await seedOrganization(house.database)
+    const { secret, key_id } = await seedKey(house.database, org, { rights: ['offers', 'clicks'] })
+    const both = async () => [
+      (await refused('create_offer', OFFER, secret))['code'],
+      (await refused('list_clicks', {}, secret))['code'],
+    ]
+    await did('create_offer', OFFER, secret)
+    await db().updateTable('members').set({ role: 'member' }).where('org_id', '=', org.org_id).execute()
+    assert.deepEqual(await both(), ['role_forbidden', 'role_forbidden'])
+    const deleted_at = new Date().toISOString()
+    await db().updateTable('organizations').set({ deleted_at }).where('org_id', '=', org.org_id).execute()
+    assert.deepEqual(await both(), ['org_deleted', 'org_deleted'])
+    await db().deleteFrom('members').where('org_id', '=', org.org_id).execute()
+    assert.deepEqual(await both(), ['api_key_org_not_member', 'api_key_org_not_member'])
+    await db().updateTable('api_key_grants').set({ org_id: null }).where('key_id', '=', key_id).execute()
+    assert.deepEqual(await both(), ['api_key_grant_unverifiable', 'api_key_grant_unverifiable'])
+    await db().updateTable('api_keys').set({ revoked_at: deleted_at }).where('id', '=', key_id).execute()
+    const reply = await send(house, secret, 'tools/call', { name: 'service_create_offer', arguments: OFFER })
+    assert.equal(reply.statusCode, 401)
+  })
+
+  test('what a key restricted to campaigns may not touch', async () => {
+    const [mine, other] = [await newCampaign(), await newCampaign()]
+    const rights = ALL_RIGHTS.filter(right => RIGHTS[right].reach === 'campaigns')
+    const { secret } = await seedKey(house.database, owner, { rights, campaigns: [toUuid(mine.id) ?? ''] })
+    await did('update_campaign', { campaign_id: mine.id, name: 'Mine' }, secret)
+    const clickId = await click(other)
+    const outside: [string, Args][] = [
+      ['update_campaign', { campaign_id: other.id, name: 'Not mine' }],
+      ['delete_campaign', { campaign_id: other.id }],
+      ['report_conversion', { clickId, type: 'lead' }],
+      ['create_postback', POSTBACK],
+      ['create_postback', { ...POSTBACK, campaign_id: other.id }],
+      ['record_ad_spend', { campaign_id: other.id, day: '2026-03-01', amount: '1' }],
+    ]
+    for (const [name, args] of outside) {
+      const no = await refused(name, args, secret)
+      assert.deepEqual([no['status'], no['code']], [403, 'campaign_scope_forbidden'], name)
+    }
+    assert.deepEqual((await did('list_clicks', { campaign_id: other.id }, secret))['data'], [])
+    assert.equal((await seen(`/api/campaigns/${other.id}`))['name'], 'Summer')
+  })
+
+  test("another organization's rows are as if they were not there", async () => {
+    const landing_id = await newLanding()
+    const offer_id = await newOffer()
+    const funnel = await did('create_funnel', { name: 'F', offers: [{ offer_id, weight: 1 }] })
+    const flow = await newFlow(landing_id, offer_id)
+    const campaign = await newCampaign()
+    const postback = await did('create_postback', { ...POSTBACK, campaign_id: campaign.id })
+    const ids: Record<string, string> = {
+      offer_id,
+      landing_id,
+      funnel_id: funnel.id,
+      click_flow_id: flow.id,
+      campaign_id: campaign.id,
+      postback_id: postback.id,
+    }
+    const fields: Args = { status: 'archived', name: 'Taken', url: 'https://taken.example/' }
+    const before = await Promise.all(rowsOf(ids).map(seen))
+    const { secret } = await seedKey(house.database, await seedOrganization(house.database), { rights: ALL_RIGHTS })
+    for (const { endpoint, shown, own } of TOOLS.filter(({ endpoint }) => endpoint.route.includes('/:id'))) {
+      const [id = ''] = own
+      const asked = Object.keys(shown.inputSchema.properties).filter(name => name in fields && name !== id)
+      const args = Object.fromEntries(asked.map(name => [name, fields[name]]))
+      const name = shown.name.replace('service_', '')
+      const foreign = await refused(name, { ...args, [id]: ids[id] }, secret)
+      assert.equal(foreign['status'], 404, `${endpoint.route} ${JSON.stringify(foreign)}`)
+      assert.deepEqual(await refused(name, { ...args, [id]: toWireId(newId()) }, secret), foreign)
+      assert.deepEqual(await refused(name, { ...args, [id]: '../offers' }, secret), foreign)
+    }
+    const clickId = await click(campaign)
+    const no = await refused('report_conversion', { clickId, type: 'lead' }, secret)
+    assert.deepEqual([no['status'], no['error']], [403, 'click not found'])
+    for (const wrong of [
+      { offer_id },
+      { funnel_id: funnel.id, redirect_url: '' },
+      { click_flow_id: flow.id, redirect_url: '' },
+    ])
+      assert.equal(
+        (await refused('create_campaign', { name: 'X', redirect_url: OFFER.url, ...wrong }, secret))['status'],
+        400,
+      )
+    assert.deepEqual(await Promise.all(rowsOf(ids).map(seen)), before)
+  })
+
+  test('arguments that make no request: unknown names, no id, no destination or two', async () => {
+    const wrong: [string, Args, RegExp][] = [
+      ['delete_offer', {}, /offer_id: is required/],
+      ['delete_offer', { offer_id: '' }, /offer_id: is required/],
+      ['delete_offer', { offer_id: 7 }, /offer_id: is required/],
+      ['create_offer', { ...OFFER, status: 'active' }, /status: service_create_offer has no such argument/],
+      ['create_campaign', { name: 'A' }, /exactly one of redirect_url, funnel_id, click_flow_id/],
+      ['create_campaign', { name: 'A', redirect_url: OFFER.url, funnel_id: 'x' }, /exactly one/],
+      ['update_campaign', { campaign_id: 'x', redirect_url: OFFER.url, funnel_id: 'x' }, /at most one/],
+      ['create_postback', { ...POSTBACK, method: 'POST' }, /no such argument/],
+      ['create_offer', { url: OFFER.url }, /name/],
+      ['create_offer', { ...OFFER, payout: '-1' }, /payout/],
+      ['create_funnel', { name: 'F', offers: [{ offer_id: 'x', weight: 0 }] }, /offers/],
+    ]
+    for (const [name, args, words] of wrong) {
+      const no = await refused(name, args)
+      assert.equal(no['status'], 400, name)
+      assert.match(String(no['error']), words)
+    }
+    const codes: [string, Args, string][] = [
+      ['list_clicks', { status: 'sold' }, 'invalid_status'],
+      ['list_clicks', { cursor: 'x' }, 'invalid_cursor'],
+      ['list_clicks', { date_from: 'yesterday' }, 'invalid_window'],
+      ['get_report', {}, 'invalid_dimension'],
+      ['get_report', { dimension: 'day' }, 'window_required'],
+    ]
+    for (const [name, args, code] of codes) assert.equal((await refused(name, args))['code'], code)
+  })
+
+  test('hostile arguments never break anything', async () => {
+    const values = [
+      '\u0001',
+      'x'.repeat(100_000),
+      -1,
+      1e308,
+      true,
+      null,
+      [],
+      {},
+      [[['x']]],
+      { __proto__x: 1 },
+      '%00',
+      '../..',
+    ]
+    for (const { shown } of TOOLS)
+      for (const value of values) {
+        const args = Object.fromEntries(Object.keys(shown.inputSchema.properties).map(name => [name, value]))
+        const reply = await send(house, key, 'tools/call', { name: shown.name, arguments: args })
+        assert.equal(reply.statusCode, 200, reply.body)
+        const { structuredContent } = reply.json<{ result: Result }>().result
+        const status = structuredContent['status']
+        assert.ok(typeof status !== 'number' || status < 500, `${shown.name} ${JSON.stringify(value).slice(0, 30)}`)
+      }
+    for (const args of [7, 'x', [], null]) {
+      const reply = await send(house, key, 'tools/call', { name: 'service_create_offer', arguments: args })
+      assert.ok(reply.statusCode < 500)
+    }
+  })
+})
+
+describe('quotas', () => {
+  test('only that of the route is spent, and when it is used up the result says how long to wait', async t => {
+    const small = await startHouse({}, { quotas: { writes: 2, clicks: 1 } })
+    t.after(() => small.end())
+    const rights: Right[] = ['offers', 'clicks']
+    const { secret } = await seedKey(small.database, await seedOrganization(small.database), { rights })
+    for (let count = 0; count < 4; count += 1) assert.equal((await send(small, secret, 'tools/list')).statusCode, 200)
+    const calls = { name: 'service_create_offer', arguments: OFFER }
+    const first = await send(small, secret, 'tools/call', calls)
+    assert.deepEqual([first.headers['x-ratelimit-limit'], first.headers['x-ratelimit-remaining']], ['2', '1'])
+    await send(small, secret, 'tools/call', calls)
+    const over = await refused('create_offer', OFFER, secret, small)
+    assert.deepEqual([over['status'], over['code']], [429, 'rate_limited'])
+    assert.ok(Number(over['retry_after']) >= 1 && Number(over['retry_after']) <= 60)
+    assert.equal((await callTool(small, secret, 'service_list_clicks')).isError, undefined)
+    assert.equal((await refused('list_clicks', {}, secret, small))['status'], 429)
+  })
+
+  test('while the counters are out of reach writes are refused, reads and the list pass', async t => {
+    const redis = await startRedis()
+    const away = await openTestHouse(house.database, { REDIS_URL: redis.url, DATA_DIR: house.ground.config.dataDir })
+    t.after(async () => {
+      await away.end()
+      redis.end()
+    })
+    redis.kill()
+    const no = await refused('create_offer', OFFER, key, away)
+    assert.deepEqual([no['status'], no['error'], no['retry_after']], [503, 'service unavailable', 60])
+    assert.equal((await callTool(away, key, 'service_list_clicks')).isError, undefined)
+    assert.equal((await send(away, key, 'tools/list')).statusCode, 200)
+  })
+})
+
+/** Where a signed-in person reads these rows. */
+function rowsOf(ids: Record<string, string>): string[] {
+  const rooms = { offer_id: 'offers', landing_id: 'landings', funnel_id: 'funnels', click_flow_id: 'click-flows' }
+  const all: Record<string, string> = { ...rooms, campaign_id: 'campaigns', postback_id: 'postbacks' }
+  return Object.entries(ids).map(([name, id]) => `/api/${all[name]}/${id}`)
+}

@@ -1,0 +1,171 @@
+// The tool endpoint as software knows it that others wrote: the official clients of both SDK lines, the conformance suite of the
+// protocol, the Inspector. All on loopback; nothing here asks the network.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from '@modelcontextprotocol/client'
+import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ALL_RIGHTS } from '../src/contract/rights.ts'
+import { seedKey, seedOrganization, startHouse, type TestHouse } from './support/house.ts'
+import { type KeyProxy, startKeyProxy } from './support/key-proxy.ts'
+
+/** Generous, because the machine may be busy with other tests. */
+const PATIENCE_MS = 240_000
+const INFO = { name: 'test', version: '1' }
+const OFFER = { name: 'Slots', url: 'https://offer.example/?c={click_id}' }
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-hosts-'))
+let house: TestHouse
+let url: string
+let full: string
+let fresh: string
+let proxy: KeyProxy
+
+before(async () => {
+  house = await startHouse()
+  const acme = await seedOrganization(house.database)
+  full = (await seedKey(house.database, acme, { rights: ALL_RIGHTS })).secret
+  fresh = (await seedKey(house.database, acme)).secret
+  const address = await house.listen()
+  url = `${address}/api/mcp`
+  proxy = await startKeyProxy(address, full)
+})
+after(async () => {
+  await proxy.close()
+  await house.end()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** What each client has to come to, however it is spelled in its own types. */
+type Plain = {
+  listTools(): Promise<{ tools: { name: string }[] }>
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>
+  close(): Promise<void>
+}
+type Result = { isError?: boolean; content: { text: string }[]; structuredContent: Record<string, unknown> }
+
+const headers = (key: string) => ({ requestInit: { headers: { 'x-api-key': key } } })
+
+async function firstClient(key: string): Promise<Plain> {
+  const client = new FirstClient(INFO)
+  await client.connect(new FirstTransport(new URL(url), headers(key)) as Parameters<typeof client.connect>[0])
+  return client as Plain
+}
+
+const secondClient =
+  (mode: VersionNegotiationMode) =>
+  async (key: string): Promise<Plain> => {
+    const client = new Client(INFO, { versionNegotiation: { mode } })
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), headers(key)))
+    return client as unknown as Plain
+  }
+
+const CLIENTS: Record<string, (key: string) => Promise<Plain>> = {
+  'SDK 1.x': firstClient,
+  'SDK 2.x by handshake': secondClient('legacy'),
+  'SDK 2.x finding out': secondClient('auto'),
+  'SDK 2.x pinned to 2026-07-28': secondClient({ pin: '2026-07-28' }),
+}
+
+describe('the official clients', () => {
+  for (const [name, connect] of Object.entries(CLIENTS))
+    test(`${name} lists, calls, is refused and goes on`, { timeout: PATIENCE_MS }, async () => {
+      const client = await connect(full)
+      const { tools } = await client.listTools()
+      assert.equal(tools.length, 25)
+      const call = async (name: string, args: Record<string, unknown>) =>
+        (await client.callTool({ name, arguments: args })) as Result
+      const made = await call('service_create_offer', OFFER)
+      assert.equal(made.isError ?? false, false)
+      assert.deepEqual(JSON.parse(made.content[0]?.text ?? ''), made.structuredContent)
+      const refused = await call('service_create_offer', { ...OFFER, payout: '-1' })
+      assert.equal(refused.isError, true)
+      assert.equal(refused.structuredContent['status'], 400)
+      const deleted = await call('service_delete_offer', { offer_id: made.structuredContent['id'] })
+      assert.deepEqual(deleted.structuredContent, { ok: true })
+      await client.close()
+
+      const poor = await connect(fresh)
+      const forbidden = (await poor.callTool({ name: 'service_report_conversion', arguments: {} })) as Result
+      assert.equal(forbidden.structuredContent['code'], 'api_key_write_not_granted')
+      await poor.close()
+      await assert.rejects(connect('sluice_unknown'))
+    })
+})
+
+/** `--name value` for each. */
+const flags = (values: Record<string, string>): string[] =>
+  Object.entries(values).flatMap(([name, value]) => [`--${name}`, value])
+
+type Ended = { code: number; output: string }
+
+/** Runs a program of a package with this node, in a home of its own and without a proxy to the outside. */
+function runProgram(packageName: string, program: string, args: readonly string[]): Promise<Ended> {
+  const place = dirname(createRequire(import.meta.url).resolve(`${packageName}/package.json`))
+  const env = { PATH: process.env['PATH'], HOME: folder, NO_COLOR: '1' }
+  return new Promise(resolve =>
+    execFile(
+      process.execPath,
+      [join(place, program), ...args],
+      { env, cwd: folder, timeout: PATIENCE_MS, maxBuffer: 2 ** 24 },
+      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr }),
+    ),
+  )
+}
+
+describe('the conformance suite of the protocol', () => {
+  for (const version of ['2025-11-25', '2026-07-28'])
+    test(`finds under ${version} what it should, but for what the baseline gives a reason for`, async () => {
+      const baseline = join(import.meta.dirname, `hosts/baseline-${version}.yml`)
+      const { code, output } = await runProgram('@modelcontextprotocol/conformance', 'dist/index.js', [
+        'server',
+        ...flags({
+          url: `${proxy.address}/api/mcp`,
+          requirements: version,
+          'expected-failures': baseline,
+          'output-dir': join(folder, version),
+        }),
+      ])
+      assert.equal(code, 0, output)
+      assert.match(output, /Baseline check passed/)
+    })
+})
+
+describe('the Inspector', () => {
+  const inspect = (key: string, method: string, ...more: string[]) => {
+    const known = flags({ transport: 'http', header: `x-api-key: ${key}`, method })
+    const program = 'clients/launcher/build/index.js'
+    return runProgram('@modelcontextprotocol/inspector', program, ['--cli', url, ...known, ...more])
+  }
+  const call = (era: string, name: string, args: object) => {
+    const named = { 'tool-name': name, 'tool-args-json': JSON.stringify(args) }
+    return inspect(full, 'tools/call', ...flags({ ...named, 'protocol-era': era, format: 'json' }))
+  }
+
+  test('lists 25 tools and has nothing to say against their schemas', async () => {
+    const listed = await inspect(full, 'tools/list', '--format', 'json')
+    assert.equal(listed.code, 0, listed.output)
+    assert.equal((JSON.parse(listed.output) as { result: { tools: unknown[] } }).result.tools.length, 25)
+    const strict = await inspect(full, 'tools/list', '--strict', '-q')
+    assert.equal(strict.code, 0, strict.output)
+    assert.doesNotMatch(strict.output, /warning/i)
+  })
+
+  test('calls tools in both eras, and tells a refusal of a tool from a refused key', async () => {
+    for (const era of ['auto', 'modern']) {
+      const made = await call(era, 'service_create_offer', OFFER)
+      assert.equal(made.code, 0, made.output)
+      assert.match(made.output, /"status":\s*"active"/)
+    }
+    const refused = await call('auto', 'service_create_offer', {})
+    assert.equal(refused.code, 5, refused.output)
+    assert.match(refused.output, /tool_is_error/)
+    const unknown = await inspect('sluice_unknown', 'tools/list')
+    assert.equal(unknown.code, 3, unknown.output)
+  })
+})

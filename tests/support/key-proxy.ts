@@ -1,0 +1,30 @@
+// Puts a key on every request, for software that cannot be told to send one. Host and Origin stay as they were sent.
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export type KeyProxy = { readonly address: string; close(): Promise<void> }
+
+/** Listens on a loopback port of its own, before the server at `target`. */
+export async function startKeyProxy(target: string, key: string): Promise<KeyProxy> {
+  const { hostname, port } = new URL(target)
+  const proxy = createServer((received, reply) => {
+    const { method, url: path, headers } = received
+    const onward = request({ hostname, port, method, path, headers: { ...headers, 'x-api-key': key } }, answer => {
+      reply.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
+      answer.pipe(reply)
+    })
+    onward.on('error', error => reply.destroy(error))
+    received.pipe(onward)
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  return {
+    address: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    async close() {
+      proxy.closeAllConnections()
+      proxy.close()
+      await once(proxy, 'close')
+    },
+  }
+}
