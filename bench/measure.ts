@@ -11,9 +11,11 @@ import { checkReports } from './recounting.ts'
 import type { Finding } from './rows.ts'
 import { measureStarts } from './starts.ts'
 import { CAMPAIGNS, createOrganization, createOwner, OFFERS, type Organization } from './organizations.ts'
+import { measureTools } from './tools.ts'
 import { DAYS, fillClicks, mintClicks, settleStock } from './stock.ts'
 
-type Stock = { large: Organization; small: Organization; fresh: Fresh; now: number }
+/** `quiet` has no clicks at all. */
+type Stock = { large: Organization; small: Organization; quiet: Organization; fresh: Fresh; now: number }
 type Tell = (line: string) => void
 
 /**
@@ -32,7 +34,7 @@ export async function runBench(plan: Plan, tell: Tell): Promise<Finding[]> {
 }
 
 /** What is written in one part, or left undelivered, is not to weigh on the next: only those that read share a server. */
-const GROUPS = [['report', 'feed'], ['click'], ['conversion'], ['memory']] as const
+const GROUPS = [['report', 'feed'], ['mcp'], ['click'], ['conversion'], ['memory']] as const
 
 /** Everything that a running server is measured by. */
 async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promise<Finding[]> {
@@ -57,6 +59,7 @@ async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promi
       const tools = { load, plain, connection: ground.connection, pool }
       return measureConversions(tools, { server, serveOnly: () => ground.serve('serve') }, stock.fresh, plan)
     },
+    mcp: server => measureTools(load, server, stock.quiet, plan),
     memory: server => measureMemory(load, server, stock.large, plan),
   }
   const findings: Finding[] = []
@@ -85,6 +88,7 @@ async function layIn(ground: BenchGround, bare: Child, { parts, ...plan }: Plan,
   const wide = { campaigns: CAMPAIGNS, offers: OFFERS, postback }
   const large = await createOrganization(ground, owner, wide)
   const small = await createOrganization(ground, owner, wide)
+  const quiet = await createOrganization(ground, owner, { postback })
   const now = Date.now()
   if (parts.has('report') || parts.has('feed') || parts.has('start')) {
     tell(`laying in ${plan.clicks.toLocaleString('en-US')} clicks of ${DAYS} days, and a tenth of them`)
@@ -103,7 +107,7 @@ async function layIn(ground: BenchGround, bare: Child, { parts, ...plan }: Plan,
   tell(`folding the counters, after ${seconds(started)}`)
   await settleStock(ground)
   tell(`the stock is laid in, after ${seconds(started)}`)
-  return { large, small, fresh, now }
+  return { large, small, quiet, fresh, now }
 }
 
 const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`

@@ -1,6 +1,6 @@
 // How much is measured, and with what.
 
-export const PARTS = ['click', 'conversion', 'report', 'feed', 'memory', 'start'] as const
+export const PARTS = ['click', 'conversion', 'report', 'feed', 'mcp', 'memory', 'start'] as const
 export type Part = (typeof PARTS)[number]
 
 /** `seconds` is the length of one round of load; rounds of the measured and of its yardstick take turns. */

@@ -9,7 +9,10 @@ export type Conversion = { key: string; click: string }
 /** Conversions in their order, one by one; the load ends early when none is left. */
 export type Conversions = { kind: 'conversions'; list: Conversion[]; nonce: string }
 
-export type Recipe = Redirects | Conversions
+/** One request, over and over. */
+export type Same = { kind: 'same'; request: string }
+
+export type Recipe = Redirects | Conversions | Same
 
 /** Enough different visitors that nothing about them is answered from a memory that real traffic would not have. */
 const VISITORS = 20_000
@@ -42,6 +45,10 @@ function agentOf(mix: number): string {
 
 /** Gives the next request to send, or undefined when there is none left. */
 export function requestsOf(recipe: Recipe): () => Buffer | undefined {
+  if (recipe.kind === 'same') {
+    const request = Buffer.from(recipe.request)
+    return () => request
+  }
   if (recipe.kind === 'conversions') {
     let at = 0
     return () => {

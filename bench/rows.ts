@@ -9,6 +9,7 @@ export const BUDGETS = {
   report_growth: { unit: 'x', budget: '<= 1.5' },
   feed_p95_ms: { unit: 'ms', budget: '<= 10' },
   feed_depth_ratio: { unit: 'x', budget: '<= 1.2' },
+  mcp_call_ratio: { unit: 'x', budget: '<= 3' },
   memory_mb: { unit: 'MB', budget: '<= 300' },
   start_ms: { unit: 'ms', budget: '<= 3000' },
   first_start_ms: { unit: 'ms', budget: '<= 6000' },
