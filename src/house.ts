@@ -15,6 +15,12 @@ import type { Config } from './config.ts'
 import { Refusal } from './contract/refusals.ts'
 import type { Database } from './db/connect.ts'
 import { openSecrets } from './db/secrets.ts'
+import * as deliveriesApi from './deliveries/api.ts'
+import * as deliveries from './deliveries/deliveries.ts'
+import type { Lane } from './deliveries/lane.ts'
+import * as resend from './deliveries/resend.ts'
+import { openResend } from './deliveries/resend.ts'
+import * as runs from './deliveries/runs.ts'
 import { openWorker } from './deliveries/worker.ts'
 import * as eventsApi from './events/api.ts'
 import { openConversions } from './events/conversions.ts'
@@ -70,10 +76,11 @@ export async function openHouse(
   const db = database.kysely
   const secrets = await openSecrets(config, db)
   const ground: Ground = { config, database, db, log, secrets }
+  const lanes: readonly Lane[] = [postbackLane, adAccountLane(ground)]
   const running = new AsyncDisposableStack()
   try {
-    openCourier(ground, running)
-    const { app, furnished } = await openFront(ground, options, running)
+    openCourier(ground, lanes, running)
+    const { app, furnished } = await openFront(ground, lanes, options, running)
     running.defer(() => app.close())
     return {
       app,
@@ -95,13 +102,13 @@ export async function openHouse(
 const NOWHERE = 'no address: this process only delivers'
 
 /** What goes on behind the house: folding counters; deliveries, notices and erasing, unless another process does them. */
-function openCourier(ground: Ground, running: AsyncDisposableStack): void {
+function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDisposableStack): void {
   const folder = openFolder(ground)
   running.defer(() => folder.close())
   const retention = openRetention(ground)
   running.defer(() => retention.close())
   if (ground.config.role === 'serve') return
-  const worker = openWorker(ground, [postbackLane, adAccountLane(ground)])
+  const worker = openWorker(ground, lanes)
   running.defer(() => worker.close())
   const erasure = openIpErasure(ground)
   running.defer(() => erasure.close())
@@ -110,7 +117,7 @@ function openCourier(ground: Ground, running: AsyncDisposableStack): void {
 }
 
 /** What is open to the outside. Each part is closed before those it stands on, the door first. */
-async function openFront(ground: Ground, options: HouseOptions, running: AsyncDisposableStack) {
+async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseOptions, running: AsyncDisposableStack) {
   const { config, database, db, log } = ground
   const redis = config.redisUrl === undefined ? undefined : openRedis(config.redisUrl, log)
   running.defer(() => redis?.disconnect())
@@ -134,6 +141,7 @@ async function openFront(ground: Ground, options: HouseOptions, running: AsyncDi
   running.defer(() => uses.close())
   const furnished = [
     ...room(accountsApi, accounts.deeds),
+    ...room(deliveriesApi, { ...deliveries, ...resend, ...runs, resendDeliveries: openResend(lanes) }),
     ...room(clicksApi, clickDeeds(clicks)),
     ...room(eventsApi, eventDeeds(conversions)),
     ...room(botsApi, botDeeds(conversions)),

@@ -14,8 +14,6 @@ import * as clickFlowsApi from './click-flows/api.ts'
 import * as clickFlows from './click-flows/click-flows.ts'
 import * as flowTrial from './click-flows/try.ts'
 import * as flowVersions from './click-flows/versions.ts'
-import * as deliveriesApi from './deliveries/api.ts'
-import * as deliveries from './deliveries/deliveries.ts'
 import * as feedApi from './feed/api.ts'
 import * as feed from './feed/feed.ts'
 import * as funnelsApi from './funnels/api.ts'
@@ -30,7 +28,9 @@ import * as invitations from './organizations/invitations.ts'
 import * as members from './organizations/members.ts'
 import * as organizations from './organizations/organizations.ts'
 import * as postbacksApi from './postbacks/api.ts'
+import * as backfill from './postbacks/backfill.ts'
 import * as postbacks from './postbacks/postbacks.ts'
+import * as testFire from './postbacks/test-fire.ts'
 import * as reportsApi from './reports/api.ts'
 import * as reports from './reports/report.ts'
 import { room } from './room.ts'
@@ -46,8 +46,7 @@ export const plainRooms = [
   room(offersApi, offers),
   room(funnelsApi, funnels),
   room(clickFlowsApi, { ...clickFlows, ...flowVersions, ...flowTrial }),
-  room(postbacksApi, postbacks),
-  room(deliveriesApi, deliveries),
+  room(postbacksApi, { ...postbacks, ...backfill, ...testFire }),
   room(billingApi, { ...billing, ...lowBalance, ...reconcile }),
   room(feedApi, feed),
   room(tracesApi, traces),

@@ -227,6 +227,9 @@ const entries = {
   object_not_found: { status: 404, error: 'not found', code: 'not_found' },
   already_exists: { status: 409, error: 'already exists', code: 'already_exists' },
   in_use: { status: 409, error: 'still in use', code: 'in_use' },
+  delivery_under_way: { status: 409, error: 'the delivery is being sent, or held', code: 'delivery_under_way' },
+  run_under_way: { status: 409, error: 'another run is under way: wait for it, or stop it', code: 'run_under_way' },
+  no_click_yet: { status: 409, error: 'no click to take values from: open a tracking link once', code: 'no_click_yet' },
   postback_method_forbidden: {
     status: 403,
     error: 'a key creates GET rules only',

@@ -64,10 +64,13 @@ export const listDeliveries = endpoint({
     ...paging,
     state: DeliveryState.optional(),
     kind: DeliveryKind.optional(),
+    failure: DeliveryFailure.optional(),
     target_id: Id.optional(),
     event_id: Id.optional(),
     click_id: Id.optional(),
     campaign_id: Id.optional(),
+    date_from: Instant.optional().meta({ description: 'Put out at this time or later' }),
+    date_to: Instant.optional().meta({ description: 'Put out before this time' }),
   }),
   reply: Page(Delivery),
 })
@@ -77,5 +80,88 @@ export const readDelivery = endpoint({
   access: { session: 'member' },
   summary: 'Read a delivery with all its attempts',
   reply: Delivery.extend({ history: z.array(DeliveryAttempt) }),
+  refuses: ['object_not_found'],
+})
+
+/** A call a run would make; without an address it would be skipped, and `skip` says why. */
+export const PlannedCall = z.object({
+  event_id: Id,
+  click_id: Id,
+  method: z.string().nullable(),
+  url: z.string().nullable(),
+  skip: z.string().nullable(),
+})
+export type PlannedCall = z.output<typeof PlannedCall>
+
+/** A run over the past. Its fields from `target_id` to `date_to` say what it is about; null is no restriction. */
+export const DeliveryRun = z.object({
+  id: Id,
+  kind: z.enum(['resend', 'backfill']),
+  target_id: Id.nullable(),
+  campaign_id: Id.nullable(),
+  only_state: z.string().nullable(),
+  only_failure: z.string().nullable(),
+  date_from: Instant.nullable(),
+  date_to: Instant.nullable(),
+  total: z.number().int().meta({ description: 'How many there were when it began' }),
+  done: z.number().int().meta({ description: 'How many were put out so far' }),
+  outcome: z.enum(['done', 'stopped']).nullable().meta({ description: 'null while it is under way' }),
+  created_at: Instant,
+  finished_at: Instant.nullable(),
+})
+export type DeliveryRun = z.output<typeof DeliveryRun>
+
+/** What a run would call: how many, the first of them exactly, and the run itself once it is started. */
+export const RunPlan = z.object({
+  count: z.number().int(),
+  has_more: z.boolean().meta({ description: 'More than one run may hold: narrow the period' }),
+  calls: z.array(PlannedCall),
+  run: DeliveryRun.nullable(),
+})
+
+export const dryRun = z.boolean().default(true).meta({ description: 'true: only show what would be called' })
+
+export const resendDelivery = endpoint({
+  route: 'POST /api/deliveries/:id/resend',
+  access: { session: 'admin' },
+  summary: 'Send a delivery again',
+  description: 'With the same event id, whatever became of it. One that waits for its next try is brought forward.',
+  reply: Delivery,
+  refuses: ['object_not_found', 'delivery_under_way'],
+})
+
+export const resendDeliveries = endpoint({
+  route: 'POST /api/deliveries/resend',
+  access: { session: 'admin' },
+  summary: 'Send many deliveries again',
+  description:
+    'Of one state, and as far as given of one rule or ad account, campaign, kind of failure, period. Shows the first 20 addresses and the count; with dry_run false the worker sends them in portions. At most 100,000 in a run, one run at a time.',
+  body: z.object({
+    state: z.enum(['failed', 'skipped', 'delivered']).optional().meta({ description: 'failed unless given' }),
+    failure: DeliveryFailure.nullish(),
+    target_id: Id.nullish(),
+    campaign_id: Id.nullish(),
+    date_from: Instant.nullish(),
+    date_to: Instant.nullish(),
+    dry_run: dryRun,
+  }),
+  reply: RunPlan,
+  refuses: ['invalid_request', 'run_under_way'],
+})
+
+export const listDeliveryRuns = endpoint({
+  route: 'GET /api/delivery-runs',
+  access: { session: 'member' },
+  summary: 'List runs over the past, newest first',
+  query: z.object({ ...paging }),
+  reply: Page(DeliveryRun),
+})
+
+export const stopDeliveryRun = endpoint({
+  route: 'POST /api/delivery-runs/:id/stop',
+  access: { session: 'admin' },
+  summary: 'Stop a run',
+  description: 'What it has put out already is still sent.',
+  reply: DeliveryRun,
   refuses: ['object_not_found'],
 })

@@ -1,6 +1,6 @@
 /**
  * Deliveries: what conversions have put out, and how each attempt went. Owns `deliveries` and `delivery_attempts`. Rows are made in the
- * conversion's own transaction, once per event and target; claim.ts and release.ts alone change them afterwards. Here they are only read.
+ * conversion's own transaction, once per event and target; claim.ts, finish.ts, release.ts and resend.ts alone change them afterwards. Here they are only read.
  */
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
@@ -16,7 +16,7 @@ export async function listDeliveries(
   { db, actor }: Context<typeof api.listDeliveries>,
   { query }: Call<typeof api.listDeliveries>,
 ) {
-  const { cursor, limit, state, kind, target_id, event_id, click_id, campaign_id } = query
+  const { cursor, limit, state, kind, failure, target_id, event_id, click_id, campaign_id, date_from, date_to } = query
   let rows = withEvents(db, actor.org_id)
   // By way of its events, which are found by their click.
   if (click_id !== undefined) rows = rows.where('e.click_id', '=', click_id)
@@ -25,6 +25,9 @@ export async function listDeliveries(
   if (target_id !== undefined) rows = rows.where('d.target_id', '=', target_id)
   if (event_id !== undefined) rows = rows.where('d.event_id', '=', event_id)
   if (campaign_id !== undefined) rows = rows.where('d.campaign_id', '=', campaign_id)
+  if (failure !== undefined) rows = rows.where('d.failure', '=', failure)
+  if (date_from !== undefined) rows = rows.where('d.created_at', '>=', date_from)
+  if (date_to !== undefined) rows = rows.where('d.created_at', '<', date_to)
   if (cursor !== undefined) rows = rows.where('d.id', '<', cursor)
   const found = rows.orderBy('d.id', 'desc').limit(limit + 1)
   return pageOf(await found.$castTo<api.Delivery>().execute(), limit)
@@ -36,8 +39,7 @@ export async function readDelivery(
   { params }: Call<typeof api.readDelivery>,
 ) {
   const id = toUuid(params.id) ?? refuse('object_not_found')
-  const delivery = await withEvents(db, actor.org_id).where('d.id', '=', id).$castTo<api.Delivery>().executeTakeFirst()
-  if (delivery === undefined) refuse('object_not_found')
+  const delivery = await readOne(db, actor.org_id, id)
   const history = await db
     .selectFrom('delivery_attempts')
     .select(ATTEMPT_COLUMNS)
@@ -60,6 +62,12 @@ export const ATTEMPT_COLUMNS = [
   'error',
   'answer',
 ] as const
+
+/** One delivery as it is listed. Refuses `object_not_found`. */
+export async function readOne(db: Kysely<Tables>, org_id: number, id: string): Promise<api.Delivery> {
+  const row = withEvents(db, org_id).where('d.id', '=', id).$castTo<api.Delivery>()
+  return (await row.executeTakeFirst()) ?? refuse('object_not_found')
+}
 
 /** Deliveries (`d`) of the organization with their events (`e`), as they are shown. */
 export const withEvents = (db: Kysely<Tables>, org_id: number) =>

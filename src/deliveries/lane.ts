@@ -78,4 +78,29 @@ export type Lane = {
    * is off already or gone, of which nobody is told again.
    */
   nameTarget?(client: pg.ClientBase, org_id: number, target_id: string): Promise<string | undefined>
+  /** Puts out the next deliveries of a target's run over past conversions; only for lanes that have such runs. */
+  putOut?(client: pg.ClientBase, run: RunPlace, most: number): Promise<Portion>
+}
+
+/** Where a run over the past is: what it is about, and the last one it has looked at. Times as the database writes them. */
+export type RunPlace = {
+  readonly org_id: number
+  readonly id: string
+  readonly target_id: string | null
+  readonly campaign_id: string | null
+  readonly only_state: string | null
+  readonly only_failure: string | null
+  readonly date_from: string | null
+  readonly date_to: string | null
+  readonly after_at: string | null
+  readonly after_id: string | null
+  readonly created_at: string
+}
+
+/** How far a portion of a run came. */
+export type Portion = {
+  readonly done: number
+  readonly after_at: string | null
+  readonly after_id: string | null
+  readonly isOver: boolean
 }

@@ -12,6 +12,7 @@ import type { Lane } from './lane.ts'
 import { type Notice, sendNotice } from './notice.ts'
 import { openOutcomes } from './outcomes.ts'
 import { openRelease } from './release.ts'
+import { openRuns } from './portions.ts'
 import { LIMITS, type Limits, Places } from './share.ts'
 
 /** What tests set differently. */
@@ -45,9 +46,10 @@ export function openWorker(
   const wakeAll = () => running.forEach(one => one.wake())
   const ear = listen(database, 'deliveries', { told: wakeAll, again: wakeAll })
   const release = openRelease(database.worker, wakeAll, log)
+  const runs = openRuns(database.worker, lanes, wakeAll, log)
   const end = async () => {
     const listening = ear.then(one => one.close())
-    await Promise.all([release.close(), ...running.map(one => one.close())])
+    await Promise.all([release.close(), runs.close(), ...running.map(one => one.close())])
     await outcomes.close()
     await Promise.all(telling)
     await Promise.all([listening, agents.guarded.close(), agents.trusting.close()])

@@ -18,7 +18,14 @@ export type NewEvent = StoredEvent & {
   test: boolean
 }
 
-type Delivery = { event: StoredEvent; kind: 'postback' | 'ad_account'; target_id: string; state: 'pending' | 'held' }
+type Delivery = {
+  event: StoredEvent
+  kind: 'postback' | 'ad_account'
+  target_id: string
+  state: 'pending' | 'held'
+  /** Where the target is called once per person: this one. */
+  person_id: string | null
+}
 type Before = Pick<KnownClick, 'stages' | 'tracked' | 'revenue' | 'bot_id'>
 
 type Rows = readonly { org_id: number }[]
@@ -105,9 +112,9 @@ function writtenClick(org_id: number, click: KnownClick) {
   return { org_id, id, status: highestRung(stages), stages, tracked, test, revenue: money, bot_id, suppressed_delivery }
 }
 
-function writtenDelivery({ org_id, event, kind, target_id, state }: Delivery & { org_id: number }) {
+function writtenDelivery({ org_id, event, kind, target_id, state, person_id }: Delivery & { org_id: number }) {
   const { id: event_id, click_id, campaign_id } = event
-  return { org_id, id: newId(), event_id, kind, target_id, state, click_id, campaign_id }
+  return { org_id, id: newId(), event_id, kind, target_id, state, click_id, campaign_id, person_id }
 }
 
 /** The report's differences: each click after minus the same click before; untracked ones count nowhere (decision 7). */

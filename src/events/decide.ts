@@ -6,7 +6,7 @@ import { fromMillionths, toMillionths } from '../billing/money.ts'
 import { rungOfEvent, stageOf } from '../contract/ladder.ts'
 import { newId } from '../contract/ids.ts'
 import { Refusal } from '../contract/refusals.ts'
-import type { Changes } from './changes.ts'
+import type { Changes, NewEvent } from './changes.ts'
 import type { Conversion, Item, Rise } from './items.ts'
 import { type Account, botOf, type Known, type KnownClick, startOf, type StoredEvent } from './known.ts'
 import { People } from './people.ts'
@@ -163,17 +163,20 @@ export class Decisions {
     click.revenue = revenue === 0n ? null : revenue
   }
 
-  #deliver(event: StoredEvent, click: KnownClick): void {
+  #deliver(event: NewEvent, click: KnownClick): void {
     const org_id = this.#org_id
     const state = this.#known.balance.hold_when_empty && this.#balance < 0n ? 'held' : 'pending'
     for (const rule of this.#known.rules) {
       const isMeant = rule.campaign_id === null || rule.campaign_id === event.campaign_id
-      if (rule.event_type === event.type && isMeant)
-        this.#changes.deliveries.push({ org_id, event, kind: 'postback', target_id: rule.id, state })
+      if (rule.event_type !== event.type || !isMeant) continue
+      const person_id = rule.once_per_person ? event.person_id : null
+      this.#changes.deliveries.push({ org_id, event, kind: 'postback', target_id: rule.id, state, person_id })
     }
     const account = accountOf(click, this.#known.accounts)
-    if (account?.sends.includes(event.type))
-      this.#changes.deliveries.push({ org_id, event, kind: 'ad_account', target_id: account.id, state })
+    if (account?.sends.includes(event.type)) {
+      const kind = 'ad_account'
+      this.#changes.deliveries.push({ org_id, event, kind, target_id: account.id, state, person_id: null })
+    }
   }
 }
 

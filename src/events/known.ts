@@ -49,7 +49,7 @@ export type KnownClick = {
 }
 
 export type Person = { id: string; telegram_user_id: string | null; is_charged: boolean }
-export type Rule = { id: string; event_type: string; campaign_id: string | null }
+export type Rule = { id: string; event_type: string; campaign_id: string | null; once_per_person: boolean }
 /** An ad account that is not switched off; `sends` are the event types it takes. */
 export type Account = { id: string; platform: string; sends: string[] }
 export type Balance = { balance: string; price_per_person: string; hold_when_empty: boolean }
@@ -226,9 +226,12 @@ export function botOf(item: Conversion, { bots, clicks }: Pick<Known, 'bots' | '
   return behind === undefined || behind === null ? undefined : bots.get(behind)
 }
 
-function knowTarget(known: Known | undefined, { id, event_type, campaign_id, platform, sends }: TargetRow): void {
-  if (platform === null) known?.rules.push({ id, event_type, campaign_id })
-  else known?.accounts.push({ id, platform, sends })
+function knowTarget(known: Known | undefined, { id, ...row }: TargetRow): void {
+  if (row.platform !== null) known?.accounts.push({ id, platform: row.platform, sends: row.sends })
+  else {
+    const { event_type, campaign_id, once_per_person } = row
+    known?.rules.push({ id, event_type, campaign_id, once_per_person })
+  }
 }
 
 function knowClick(known: Known | undefined, row: Of<ClickRow>): void {

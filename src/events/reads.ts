@@ -101,11 +101,11 @@ export const READ_TARGETS: Forms = {
 
 function targetsOf(organizations: string): string {
   return `
-  select org_id, id, event_type, campaign_id, null as platform, null::text[] as sends
+  select org_id, id, event_type, campaign_id, once_per_person, null as platform, null::text[] as sends
   from postback_rules
   where ${organizations} and active and deleted_at is null and event_type = any($2)
   union all
-  select org_id, id, null, null, platform, array(select jsonb_object_keys(event_map))
+  select org_id, id, null, null, null, platform, array(select jsonb_object_keys(event_map))
   from ad_accounts
   where ${organizations} and state <> 'off' and deleted_at is null`
 }

@@ -2,7 +2,7 @@
  * The statements a batch writes with, each for any number of rows out of one JSON parameter: one text to prepare whatever the batch's
  * size, and less work for small batches than an array per column (measured). Each has two forms, as the reads have. Plain inserts
  * without `on conflict`: under the lock nothing can be there already, and if it were, the transaction must fail as a whole and be
- * decided anew.
+ * decided anew. Only deliveries have one: a rule that calls once per person is kept to it by the outbox's own index.
  */
 import type { Forms } from './reads.ts'
 
@@ -106,8 +106,9 @@ export const MOVE_BALANCES = forms(
 export const INSERT_DELIVERIES = forms(
   3,
   ({ listed, column }) => `
-  insert into deliveries (attempts, created_at, run_at, id, event_id, kind, target_id, state, click_id, campaign_id, org_id)
+  insert into deliveries (attempts, created_at, run_at, id, event_id, kind, target_id, state, click_id, campaign_id, person_id, org_id)
   select 0, $2::timestamptz, $2::timestamptz, t.*${listed}
   from json_to_recordset($1) as t(id uuid, event_id uuid, kind text, target_id uuid, state text, click_id uuid,
-    campaign_id uuid${column})`,
+    campaign_id uuid, person_id uuid${column})
+  on conflict do nothing`,
 )

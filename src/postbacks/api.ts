@@ -5,6 +5,7 @@ import { endpoint } from '../contract/endpoint.ts'
 import { Done, Id, Instant, Page } from '../contract/fields.ts'
 import { paging } from '../contract/paging.ts'
 import { EventType } from '../contract/event-types.ts'
+import { dryRun, RunPlan } from '../deliveries/api.ts'
 
 /** The macros a rule's address may hold, in the order they are offered (decision 39). */
 export const POSTBACK_MACROS = [
@@ -49,6 +50,9 @@ export const PostbackRule = z.object({
   campaign_id: Id.nullable().meta({ description: 'null: every campaign of the organization, future ones too' }),
   preset: z.string().nullable(),
   active: z.boolean(),
+  once_per_person: z.boolean(),
+  switched_off_at: Instant.nullable().meta({ description: 'When Sluice switched it off because it had only failed' }),
+  switched_off_reason: z.string().nullable(),
   created_at: Instant,
   updated_at: Instant,
 })
@@ -63,6 +67,9 @@ export const PostbackRuleDraft = z.object({
   campaign_id: Id.nullish(),
   preset: Preset.nullish(),
   active: z.boolean().nullish().meta({ description: 'true unless given' }),
+  once_per_person: z.boolean().nullish().meta({
+    description: 'true: only the first matching conversion of each person calls; false unless given',
+  }),
 })
 export type PostbackRuleDraft = z.output<typeof PostbackRuleDraft>
 
@@ -118,4 +125,35 @@ export const deletePostbackRule = endpoint({
   description: 'Deliveries of it that are still waiting are skipped.',
   reply: Done,
   refuses: ['object_not_found', 'campaign_scope_forbidden'],
+})
+
+export const testPostbackRule = endpoint({
+  route: 'POST /api/postbacks/:id/test',
+  access: { session: 'admin' },
+  summary: 'Call a rule at once, with the values of a real click',
+  description:
+    'The newest click the rule could be called for, unless one is named. The event id is made up. No delivery is written, and a rule that is off is called too.',
+  body: z.object({ click_id: Id.nullish() }),
+  reply: z.object({
+    ok: z.boolean(),
+    click_id: Id,
+    method: z.string(),
+    url: z.string(),
+    status: z.number().int().nullable(),
+    error: z.string().nullable(),
+    answer: z.string().nullable(),
+    took_ms: z.number().int(),
+  }),
+  refuses: ['object_not_found', 'invalid_request', 'no_click_yet'],
+})
+
+export const backfillPostbackRule = endpoint({
+  route: 'POST /api/postbacks/:id/backfill',
+  access: { session: 'admin' },
+  summary: 'Run a rule over past conversions',
+  description:
+    'Each conversion once, and none that the rule was called for already. Shows the first addresses and the count; with dry_run false the worker puts them out in portions. At most 100,000 in a run, one run at a time.',
+  body: z.object({ date_from: Instant.nullish(), date_to: Instant.nullish(), dry_run: dryRun }),
+  reply: RunPlan,
+  refuses: ['object_not_found', 'invalid_request', 'run_under_way'],
 })

@@ -1,8 +1,8 @@
-/** The lane of postbacks: finds rules that deliveries wait for, and fills their addresses. Reads rules, events and clicks; owns nothing. */
+/** The lane of postbacks: finds rules that deliveries wait for, and fills their addresses. Reads rules, events and clicks. */
 import type pg from 'pg'
-import { toWireId } from '../contract/ids.ts'
-import type { Composed, Lane, Outgoing } from '../deliveries/lane.ts'
-import { fillMacros, type MacroValues } from './macros.ts'
+import type { Composed, Lane } from '../deliveries/lane.ts'
+import { putOut } from './backfill.ts'
+import { type Callable, type Fired, FIRED_COLUMNS, render } from './render.ts'
 
 // One look into the index of due deliveries per rule, however long any rule's queue is; the limit keeps the planner from anything else.
 const FIND_TARGETS = `
@@ -15,8 +15,7 @@ const FIND_TARGETS = `
   ) due`
 
 const READ = `
-  select d.id, d.event_id, d.click_id, r.url, r.method, r.active, r.deleted_at is not null as is_deleted, e.type, e.campaign_id, e.offer_id,
-    extract(epoch from e.created_at)::bigint as timestamp, c.ref_id, c.geo, c.sub1, c.sub2, c.sub3, c.sub4, c.sub5, c.sub6, c.sub7, c.sub8, c.sub9
+  select d.id, r.url, r.method, r.active, r.deleted_at is not null as is_deleted, ${FIRED_COLUMNS}
   from deliveries d
   join postback_rules r on r.org_id = d.org_id and r.id = d.target_id
   join events e on e.org_id = d.org_id and e.id = d.event_id
@@ -30,22 +29,7 @@ const SWITCH_OFF = `
 
 const READ_ACTIVE = `select url from postback_rules where org_id = $1 and id = $2 and active and deleted_at is null`
 
-type Subs = Pick<MacroValues, 'sub1' | 'sub2' | 'sub3' | 'sub4' | 'sub5' | 'sub6' | 'sub7' | 'sub8' | 'sub9'>
-type Row = Subs & {
-  id: string
-  event_id: string
-  click_id: string
-  url: string
-  method: 'GET' | 'POST'
-  active: boolean
-  is_deleted: boolean
-  type: string
-  campaign_id: string | null
-  offer_id: string | null
-  timestamp: string
-  ref_id: string | null
-  geo: string | null
-}
+type Row = Fired & Callable & { id: string; active: boolean; is_deleted: boolean }
 
 export const postbackLane: Lane = {
   kind: 'postback',
@@ -64,37 +48,13 @@ export const postbackLane: Lane = {
     const { rows } = await client.query<{ url: string }>(READ_ACTIVE, [org_id, target_id])
     return rows[0] && `the postback to ${URL.parse(rows[0].url)?.host ?? 'an address that cannot be called'}`
   },
+  putOut,
 }
 
 function compose(row: Row): Composed {
   const { id } = row
   if (row.is_deleted) return { id, skip: 'the rule was deleted' }
   if (!row.active) return { id, skip: 'the rule is switched off' }
-  const url = fillMacros(row.url, valuesOf(row))
-  return url === undefined
-    ? { id, skip: 'the address of the rule cannot be called' }
-    : { id, call: callOf(row.method, url) }
-}
-
-function valuesOf(row: Row): MacroValues {
-  const { event_id, click_id, campaign_id, offer_id, type, ...rest } = row
-  return {
-    ...rest,
-    event_type: type,
-    event_id: toWireId(event_id),
-    click_id: toWireId(click_id),
-    campaign_id: campaign_id && toWireId(campaign_id),
-    offer_id: offer_id && toWireId(offer_id),
-  }
-}
-
-/** A POST sends the parameters of its address as a form as well: receivers of POST look for them in the body. */
-function callOf(method: 'GET' | 'POST', url: string): Outgoing {
-  if (method === 'GET') return { method, url }
-  return {
-    method,
-    url,
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: new URL(url).search.slice(1),
-  }
+  const call = render(row, row)
+  return call === undefined ? { id, skip: 'the address of the rule cannot be called' } : { id, call }
 }

@@ -56,12 +56,14 @@ test('a rule is created for all campaigns, called by GET and active, unless it s
   assert.equal(reply.statusCode, 201)
   const { id, created_at, updated_at, ...rest } = reply.data()
   assert.equal(updated_at, created_at)
-  assert.deepEqual(rest, { ...DRAFT, method: 'GET', campaign_id: null, preset: null, active: true })
+  const notice = { switched_off_at: null, switched_off_reason: null }
+  const plain = { method: 'GET', campaign_id: null, preset: null, active: true, once_per_person: false }
+  assert.deepEqual(rest, { ...DRAFT, ...plain, ...notice })
   assert.deepEqual((await read(String(id))).data(), reply.data())
   const campaign_id = await campaign()
-  const full = { ...DRAFT, method: 'POST', campaign_id, preset: 'keitaro', active: false }
+  const full = { ...DRAFT, method: 'POST', campaign_id, preset: 'keitaro', active: false, once_per_person: true }
   const { id: _, created_at: __, updated_at: ___, ...stored } = (await create(full)).data()
-  assert.deepEqual(stored, full)
+  assert.deepEqual(stored, { ...full, ...notice })
 })
 
 test('what cannot be a rule is refused, says which field, and leaves nothing behind', async () => {
@@ -78,6 +80,7 @@ test('what cannot be a rule is refused, says which field, and leaves nothing beh
     [{ method: 'PUT' }, /method/],
     [{ preset: 'unheard-of' }, /preset/],
     [{ active: 'yes' }, /active/],
+    [{ once_per_person: 1 }, /once_per_person/],
     [{ campaign_id: 'x' }, /campaign_id/],
     [{ campaign_id: toWireId(newId()) }, /no such campaign/],
     [{ campaign_id: theirs }, /no such campaign/],

@@ -12,6 +12,7 @@ import { newId, toUuid } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
+import { forgetFailures } from '../deliveries/breaker.ts'
 import { isPrivateHost } from '../deliveries/guard.ts'
 import type { Context } from '../room.ts'
 import type * as api from './api.ts'
@@ -24,6 +25,9 @@ const COLUMNS = [
   'campaign_id',
   'preset',
   'active',
+  'once_per_person',
+  'switched_off_at',
+  'switched_off_reason',
   'created_at',
   'updated_at',
 ] as const
@@ -78,6 +82,7 @@ export async function createPostbackRule(
       campaign_id: body.campaign_id ?? null,
       preset: body.preset ?? null,
       active: body.active ?? true,
+      once_per_person: body.once_per_person ?? false,
       created_at: now,
       updated_at: now,
     })
@@ -88,7 +93,8 @@ export async function createPostbackRule(
 
 /**
  * Changes the fields that are sent; `campaign_id: null` makes the rule one for all campaigns. For a restricted key the campaign before
- * and after must both be on its list. Refuses `invalid_request` for another method.
+ * and after must both be on its list. Refuses `invalid_request` for another method. Switched on, or with another address, it is tried at
+ * once, however often it has failed.
  */
 export async function updatePostbackRule(
   { db, actor, config }: Context<typeof api.updatePostbackRule>,
@@ -114,6 +120,8 @@ export async function updatePostbackRule(
       ...(body.campaign_id === undefined ? {} : { campaign_id: body.campaign_id }),
       ...(body.preset === undefined ? {} : { preset: body.preset }),
       ...(body.active == null ? {} : { active: body.active }),
+      ...(body.active === true ? { switched_off_at: null, switched_off_reason: null } : {}),
+      ...(body.once_per_person == null ? {} : { once_per_person: body.once_per_person }),
     })
     .where('org_id', '=', actor.org_id)
     .where('id', '=', now.id)
@@ -123,7 +131,9 @@ export async function updatePostbackRule(
     .returning(COLUMNS)
     .$castTo<api.PostbackRule>()
     .executeTakeFirst()
-  return row ?? refuse('object_not_found')
+  if (row === undefined) refuse('object_not_found')
+  if (body.active === true || body.url !== undefined) await forgetFailures(db, actor.org_id, now.id)
+  return row
 }
 
 /** Deletes softly; deliveries of it that are still waiting are skipped when their turn comes. */
@@ -148,7 +158,8 @@ export async function deletePostbackRule(
 const live = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('postback_rules').where('org_id', '=', org_id).where('deleted_at', 'is', null)
 
-async function ruleOf(db: Kysely<Tables>, org_id: number, id: string): Promise<api.PostbackRule> {
+/** One live rule. Refuses `object_not_found`. */
+export async function ruleOf(db: Kysely<Tables>, org_id: number, id: string): Promise<api.PostbackRule> {
   const row = live(db, org_id).select(COLUMNS).where('id', '=', idOf(id)).$castTo<api.PostbackRule>()
   return (await row.executeTakeFirst()) ?? refuse('object_not_found')
 }

@@ -13,6 +13,7 @@ const fields = {
   campaign_id: 'Only conversions of this campaign. None: all campaigns of the workspace, future ones too.',
   preset: leftOut('tells the form of the dashboard what to show'),
   active: 'false keeps the rule from firing. true unless given.',
+  once_per_person: 'true: only the first matching conversion of each person calls. false unless given.',
 }
 
 export const postbackTools = [

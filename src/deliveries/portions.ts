@@ -1,0 +1,100 @@
+/** The worker's part of runs over the past: portion by portion, so that what happens now never waits long. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { Lane, Portion, RunPlace } from './lane.ts'
+import { resendNext } from './resend.ts'
+import { inTransaction } from './transaction.ts'
+
+const POLL_MS = 1000
+const PORTION = 200
+/** With more than this due already, a run waits: conversions of now are sent in the order they became due. */
+const BACKLOG = 500
+
+// Not while the organization's deliveries are held, nor on top of a long queue that can move.
+const FIND = `
+  select r.org_id, r.id
+  from delivery_runs r
+  join balances b on b.org_id = r.org_id
+  where r.finished_at is null and not (b.hold_when_empty and b.balance < 0)
+    and (
+      select count(*) from (
+        select 1 from deliveries d
+        where d.org_id = r.org_id and d.state = 'pending' and d.run_at <= now()
+          and not exists (
+            select 1 from failing_targets f
+            where f.org_id = d.org_id and f.kind = d.kind and f.target_id = d.target_id and f.paused_until > now())
+        limit ${BACKLOG}
+      ) due
+    ) < ${BACKLOG}`
+
+// The balance row first: its lock is the one order of all that puts deliveries out, so that a run and a batch of conversions never meet
+// over one person.
+const LOCK_BALANCE = `select 1 from balances where org_id = $1 for update`
+
+const LOCK = `
+  select org_id, id, kind, target_id, campaign_id, only_state, only_failure, date_from::text, date_to::text, after_at::text, after_id,
+    created_at::text
+  from delivery_runs
+  where org_id = $1 and id = $2 and finished_at is null
+  for update skip locked`
+
+const MOVE = `
+  update delivery_runs
+  set done = done + $3, after_at = $4, after_id = $5, outcome = $6, finished_at = $7
+  where org_id = $1 and id = $2`
+
+type Locked = RunPlace & { readonly kind: 'resend' | 'backfill' }
+
+/** Does a portion of every run that may have one; answers how many deliveries were put out. */
+export async function workRuns(pool: pg.Pool, lanes: readonly Lane[], most = PORTION): Promise<number> {
+  const { rows } = await pool.query<{ org_id: number; id: string }>(FIND)
+  let total = 0
+  for (const { org_id, id } of rows) {
+    total += await inTransaction(pool, async client => {
+      await client.query(LOCK_BALANCE, [org_id])
+      const { rows: locked } = await client.query<Locked>(LOCK, [org_id, id])
+      const [run] = locked
+      if (run === undefined) return 0
+      const { done, after_at, after_id, isOver } = await next(client, lanes, run, most)
+      const end = isOver ? ['done', new Date().toISOString()] : [null, null]
+      await client.query(MOVE, [org_id, id, done, after_at, after_id, ...end])
+      return done
+    })
+  }
+  return total
+}
+
+async function next(client: pg.ClientBase, lanes: readonly Lane[], run: Locked, most: number): Promise<Portion> {
+  if (run.kind === 'resend') return await resendNext(client, run, most)
+  const lane = lanes.find(one => one.putOut !== undefined)
+  const over = { done: 0, after_at: run.after_at, after_id: run.after_id, isOver: true }
+  return (await lane?.putOut?.(client, run, most)) ?? over
+}
+
+/** Looks each second, and calls `wake` when something was put out. */
+export function openRuns(
+  pool: pg.Pool,
+  lanes: readonly Lane[],
+  wake: () => void,
+  log: Logger,
+): { close(): Promise<void> } {
+  const closing = new AbortController()
+  const run = async () => {
+    while (!closing.signal.aborted) {
+      const done = await workRuns(pool, lanes).catch((error: unknown) => {
+        log.error({ err: error }, 'a run over past deliveries could not go on')
+        return 0
+      })
+      if (done > 0) wake()
+      await sleep(POLL_MS, undefined, { signal: closing.signal }).catch(() => {})
+    }
+  }
+  const ran = run()
+  return {
+    async close() {
+      closing.abort()
+      await ran
+    },
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Runs over the past: resending many deliveries, or putting out those a new rule would have had. Someone starts one, the worker does it in
+ * portions (portions.ts). Owns `delivery_runs`.
+ */
+import type { Kysely } from 'kysely'
+import type { Call } from '../contract/endpoint.ts'
+import { newId, toUuid } from '../contract/ids.ts'
+import { pageOf } from '../contract/paging.ts'
+import { refuse } from '../contract/refusals.ts'
+import { sqlState } from '../db/faults.ts'
+import type { Tables } from '../db/tables.ts'
+import type { Context } from '../room.ts'
+import type * as api from './api.ts'
+
+/** What one run may hold: some hours of a receiver that answers in a tenth of a second. More is narrowed by period. */
+export const MOST_PER_RUN = 100_000
+/** The addresses a dry run shows. */
+export const SAMPLE = 20
+
+export const RUN_COLUMNS = [
+  'id',
+  'kind',
+  'target_id',
+  'campaign_id',
+  'only_state',
+  'only_failure',
+  'date_from',
+  'date_to',
+  'total',
+  'done',
+  'outcome',
+  'created_at',
+  'finished_at',
+] as const
+
+type Wanted = Pick<api.DeliveryRun, 'kind' | 'total'> &
+  Partial<Pick<api.DeliveryRun, 'target_id' | 'campaign_id' | 'only_state' | 'only_failure' | 'date_from' | 'date_to'>>
+
+/** Refuses `invalid_request` for more than one run may hold. */
+export function requireFits(count: number): void {
+  if (count <= MOST_PER_RUN) return
+  refuse('invalid_request', {
+    error: `a run holds at most ${MOST_PER_RUN} deliveries`,
+    hint: 'Narrow it with date_from and date_to, and run the parts one after the other.',
+  })
+}
+
+/** Starts a run; refuses `run_under_way`, because an organization has one at a time. */
+export async function startRun(
+  db: Kysely<Tables>,
+  { org_id, user_id }: { org_id: number; user_id: string },
+  wanted: Wanted,
+): Promise<api.DeliveryRun> {
+  const row = { ...wanted, org_id, id: newId(), done: 0, created_by: user_id, created_at: new Date().toISOString() }
+  try {
+    const made = db.insertInto('delivery_runs').values(row).returning(RUN_COLUMNS).$castTo<api.DeliveryRun>()
+    return await made.executeTakeFirstOrThrow()
+  } catch (error) {
+    if (sqlState(error) === '23505') return refuse('run_under_way')
+    throw error
+  }
+}
+
+/** Runs over the past, newest first. */
+export async function listDeliveryRuns(
+  { db, actor }: Context<typeof api.listDeliveryRuns>,
+  { query: { cursor, limit } }: Call<typeof api.listDeliveryRuns>,
+) {
+  let rows = db.selectFrom('delivery_runs').select(RUN_COLUMNS).where('org_id', '=', actor.org_id)
+  if (cursor !== undefined) rows = rows.where('id', '<', cursor)
+  const found = rows.orderBy('id', 'desc').limit(limit + 1)
+  return pageOf(await found.$castTo<api.DeliveryRun>().execute(), limit)
+}
+
+/** Stops a run; one that has ended stays as it is. Refuses `object_not_found`. */
+export async function stopDeliveryRun(
+  { db, actor }: Context<typeof api.stopDeliveryRun>,
+  { params }: Call<typeof api.stopDeliveryRun>,
+) {
+  const id = toUuid(params.id) ?? refuse('object_not_found')
+  await db
+    .updateTable('delivery_runs')
+    .set({ outcome: 'stopped', finished_at: new Date().toISOString() })
+    .where('org_id', '=', actor.org_id)
+    .where('id', '=', id)
+    .where('finished_at', 'is', null)
+    .execute()
+  const run = db.selectFrom('delivery_runs').select(RUN_COLUMNS).where('org_id', '=', actor.org_id).where('id', '=', id)
+  return (await run.$castTo<api.DeliveryRun>().executeTakeFirst()) ?? refuse('object_not_found')
+}
