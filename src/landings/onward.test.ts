@@ -224,7 +224,7 @@ test('the script is small, plain, cacheable and may be used on any site', async 
   assert.ok(new Script(answer.body))
 })
 
-test('while the database is away visitors get on from their landing page, and their clicks are landed afterwards', async () => {
+test('while the database hangs or is away visitors get on from their landing page, and their clicks are landed afterwards', async () => {
   const fresh = await useDatabase()
   const proxy = await startProxy(fresh.connection)
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-onward-'))
@@ -234,10 +234,13 @@ test('while the database is away visitors get on from their landing page, and th
     const as = await seedSignedIn(far)
     const { key } = await aWay({}, far, as)
     const known = await arrive(key, '', far)
-    proxy.set('cut')
-    const during = await arrive(key, '', far)
     const stranger = toWireId(mintClickId(far.ground.secrets.clickKey, as.org_id))
     const visit = (path: string) => far.call('GET', path, { headers: BROWSER })
+    proxy.set('freeze')
+    const hanging = await arrive(key, '', far)
+    assert.equal(new URL(String((await visit(`/o/${hanging.id}`)).headers.location)).host, 'offer.example')
+    proxy.set('cut')
+    const during = await arrive(key, '', far)
     for (const { id } of [known, during]) {
       assert.notEqual(id, '')
       assert.equal(new URL(String((await visit(`/o/${id}`)).headers.location)).host, 'offer.example')
@@ -253,7 +256,7 @@ test('while the database is away visitors get on from their landing page, and th
       return rows.length
     }
     const start = performance.now()
-    while ((await landed()) < 2) {
+    while ((await landed()) < 3) {
       assert.ok(performance.now() - start < 60_000, 'the clicks were never landed')
       await sleep(50)
     }
