@@ -12,7 +12,7 @@ import type { Tables } from '../db/tables.ts'
 import type { Context } from '../room.ts'
 import type * as api from './api.ts'
 import { announceCampaign } from './live.ts'
-import { requireScope } from './scope.ts'
+import { isInScope, requireScope } from './scope.ts'
 
 const COLUMNS = [
   'id',
@@ -189,7 +189,10 @@ export async function requireScopeOfAll(
   id: string,
 ): Promise<void> {
   const campaigns = await live(db, actor.org_id).select('id').where(leadsTo(type, id)).execute()
-  for (const campaign of campaigns) requireScope(actor, campaign.id)
+  if (!campaigns.every(campaign => isInScope(actor, campaign.id)))
+    refuse('campaign_scope_forbidden', {
+      hint: `The ${type.replace('_', ' ')} carries traffic of a campaign that this key does not list. It needs all that lead there.`,
+    })
 }
 
 const leadsTo = (type: 'funnel' | 'click_flow', id: string) =>

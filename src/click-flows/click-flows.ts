@@ -4,8 +4,8 @@
  * Whoever is restricted to campaigns needs all that lead to a flow to act on it (decision 31). Deletion is soft.
  */
 import { type Kysely, sql } from 'kysely'
+import { requireScopeOfAll } from '../campaigns/campaigns.ts'
 import { announceChange } from '../campaigns/live.ts'
-import { isInScope } from '../campaigns/scope.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId, toUuid } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
@@ -211,11 +211,7 @@ async function lockFlow(db: Kysely<Tables>, actor: Member | Key, id: string) {
     .$castTo<Pick<Flow, 'id' | 'graph' | 'published_version'>>()
     .executeTakeFirst()
   if (flow === undefined) refuse('object_not_found')
-  const using = await usersOf(db, actor.org_id, [flow.id])
-  if (!using.every(campaign => isInScope(actor, campaign.id)))
-    refuse('campaign_scope_forbidden', {
-      hint: 'The click flow carries traffic of a campaign that this key does not list. It needs all that lead to the flow.',
-    })
+  await requireScopeOfAll({ db, actor }, 'click_flow', flow.id)
   return flow
 }
 

@@ -192,6 +192,16 @@ test('what was archived sends its own branch to the fallback and no other', asyn
   assert.equal(await targetOf(campaign.key), 'https://end.example/no')
 })
 
+test('without a fallback, a landing whose offer is closed is still shown', async () => {
+  const [landing, offer] = [await calls.landing('Alone'), await calls.offer('Closed')]
+  const graph = ends({ id: 'l', type: 'landing', landing_id: landing }, { id: 'o', type: 'offer', offer_id: offer })
+  const { campaign } = await published(graph, { fallback_url: null })
+  await house.call('PUT', `/api/offers/${offer}/status`, { ...owner, body: { status: 'archived' } })
+  assert.match(await targetOf(campaign.key), /^https:\/\/land\.example\/Alone/)
+  const { path, offer_id, landing_id } = await clickOf(campaign.id)
+  assert.deepEqual([path, offer_id, landing_id], ['1:entry>l>o!', null, toUuid(landing)])
+})
+
 test('a redirect earns for the offer of the campaign', async () => {
   const offer = await calls.offer('Campaigns-own')
   const { campaign } = await published(straight(), { offer_id: offer })

@@ -1,4 +1,5 @@
 // A visit through a campaign's click flow: which nodes it passes, and where that leads. A flow is compiled once per published version.
+import { LRUCache } from 'lru-cache'
 import type { LiveCampaigns, LiveFlow } from '../campaigns/live.ts'
 import type { FlowNode } from '../click-flows/api.ts'
 import { type FlowVisitor, languageOf } from '../click-flows/conditions.ts'
@@ -18,7 +19,10 @@ type InTraffic = {
   readonly redirects: ReadonlyMap<FlowNode, Template | undefined>
 }
 
-const inTraffic = new Map<string, InTraffic>()
+/** More flows than this are hardly in traffic at once; one that is left out is compiled again. */
+const MOST_KEPT = 5000
+
+const inTraffic = new LRUCache<string, InTraffic>({ max: MOST_KEPT })
 
 function trafficOfFlow({ id, version, graph }: LiveFlow): InTraffic | undefined {
   if (version === null || graph === null) return undefined
@@ -48,7 +52,7 @@ export function throughFlow(
   const way = walk(traffic.flow, flowVisitorOf(guest, campaign.strict_filter))
   const path = `${traffic.version}:${way.stops.map(({ node }) => node.id).join('>')}`
   const end = endOf(way, traffic, live)
-  if (end === undefined) return { ...NOWHERE, template: fallback, is_click: true, path: `${path}!` }
+  if (end === undefined) return { ...instead(way, fallback, live), is_click: true, path: `${path}!` }
   // What names no offer earns for the campaign's, like a plain redirect; but the link of a landing would lead there, past the bot.
   const earnsForCampaign = end.offer_id === null && (end.landing_id === null || end.bot_id === null)
   const offer_id = earnsForCampaign ? openOfferOf(campaign.offer_id, live) : end.offer_id
@@ -59,14 +63,18 @@ function openOfferOf(offer_id: string | null, live: Live): string | null {
   return offer_id !== null && isOpen(live.object('offer', offer_id)) ? offer_id : null
 }
 
-const NOWHERE = { offer_id: null, landing_id: null, bot_id: null }
+type End = Pick<Course, 'template' | 'offer_id' | 'landing_id' | 'bot_id'>
+
+/** Where a visitor goes whose path is closed. With no fallback, a landing whose offer is closed is better than no page. */
+function instead({ landing }: Walk, fallback: Template | undefined, live: Live): End {
+  const shown = landing?.landing_id == null ? undefined : live.object('landing', landing.landing_id)
+  if (fallback !== undefined || !isOpen(shown))
+    return { template: fallback, offer_id: null, landing_id: null, bot_id: null }
+  return { template: templateOf(shown), offer_id: null, landing_id: shown.id, bot_id: null }
+}
 
 /** What the path leads to; undefined where something on it takes no traffic. */
-function endOf(
-  { landing, end }: Walk,
-  { redirects }: InTraffic,
-  live: Live,
-): Omit<Course, 'is_click' | 'path'> | undefined {
+function endOf({ landing, end }: Walk, { redirects }: InTraffic, live: Live): End | undefined {
   const shown = landing?.landing_id == null ? undefined : live.object('landing', landing.landing_id)
   if (landing !== undefined && !isOpen(shown)) return undefined
   const offer = end?.offer_id == null ? undefined : live.object('offer', end.offer_id)

@@ -7,6 +7,7 @@ const PAGES = [
   '/conversions',
   '/campaigns',
   '/campaigns/new',
+  '/click-flows',
   '/offers',
   '/landings',
   '/funnels',

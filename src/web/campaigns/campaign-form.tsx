@@ -54,7 +54,7 @@ export function CampaignFields({
         />
       )}
       <DestinationFields form={form} />
-      {type === 'redirect' && <OfferField form={form} />}
+      {type !== 'funnel' && <OfferField form={form} />}
       <TextField
         label="Fallback"
         optional

@@ -4,6 +4,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Ellipsis, Megaphone, Pencil, Plus, Trash2 } from 'lucide-react'
 import type { z } from 'zod'
 import { type Campaign, createCampaign, deleteCampaign, listCampaigns } from '../../campaigns/api.ts'
+import { listClickFlows } from '../../click-flows/api.ts'
 import { listFunnels } from '../../funnels/api.ts'
 import { readReportAsMember } from '../../reports/api.ts'
 import { ask, call } from '../call.ts'
@@ -153,9 +154,13 @@ function CampaignLine({ campaign, row }: { campaign: CampaignRow; row: ReportRow
 
 function useDestinations(): (campaign: CampaignRow) => string {
   const funnels = useQuery(ask(listFunnels, { query: { limit: 200 } })).data?.data ?? []
+  const flows = useQuery(ask(listClickFlows, { query: { limit: 200 } })).data?.data ?? []
   return ({ destination }) => {
     if (destination.type === 'redirect') return destination.url
-    if (destination.type === 'click_flow') return 'A click flow'
+    if (destination.type === 'click_flow') {
+      const flow = flows.find(({ id }) => id === destination.click_flow_id)
+      return flow === undefined ? 'A click flow' : `Click flow ${flow.name}`
+    }
     const name = funnels.find(({ id }) => id === destination.funnel_id)?.name
     return name === undefined ? 'A funnel' : `Funnel ${name}`
   }

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { UseFormReturn } from 'react-hook-form'
+import { listClickFlows } from '../../click-flows/api.ts'
 import { listFunnels } from '../../funnels/api.ts'
 import { ask } from '../call.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
@@ -16,9 +17,10 @@ type Kind = {
   Fields: (props: { form: Form }) => ReactNode
 }
 
-const KINDS: Partial<Record<Destination['type'], Kind>> = {
+const KINDS: Record<Destination['type'], Kind> = {
   redirect: { label: 'One address', start: { type: 'redirect', url: '' }, Fields: RedirectFields },
   funnel: { label: 'A funnel', start: { type: 'funnel', funnel_id: '' }, Fields: FunnelFields },
+  click_flow: { label: 'A click flow', start: { type: 'click_flow', click_flow_id: '' }, Fields: FlowFields },
 }
 
 export function DestinationFields({ form }: { form: Form }) {
@@ -31,26 +33,26 @@ export function DestinationFields({ form }: { form: Form }) {
         className="max-w-xs"
         value={type}
         onChange={event => {
-          const start = KINDS[event.target.value as Destination['type']]?.start
-          if (start === undefined) return
           form.clearErrors('destination')
-          form.setValue('destination', start, { shouldDirty: true })
+          form.setValue('destination', KINDS[event.target.value as Destination['type']].start, { shouldDirty: true })
         }}
       >
-        {kind === undefined && <option value={type}>As it is</option>}
         {Object.entries(KINDS).map(([value, { label }]) => (
           <option key={value} value={value}>
             {label}
           </option>
         ))}
       </SelectField>
-      {kind !== undefined && <kind.Fields key={type} form={form} />}
+      <kind.Fields key={type} form={form} />
     </>
   )
 }
 
 /** What is wrong with a field of the destination. Reading the errors first subscribes to them. */
-function faultOf(form: Form, name: 'destination.url' | 'destination.funnel_id'): string | undefined {
+function faultOf(
+  form: Form,
+  name: 'destination.url' | 'destination.funnel_id' | 'destination.click_flow_id',
+): string | undefined {
   return form.formState.errors.destination === undefined ? undefined : form.getFieldState(name).error?.message
 }
 
@@ -86,6 +88,32 @@ function FunnelFields({ form }: { form: Form }) {
           {name}
         </option>
       ))}
+    </SelectField>
+  )
+}
+
+function FlowFields({ form }: { form: Form }) {
+  const known = useQuery(ask(listClickFlows, { query: { limit: 200 } })).data?.data ?? []
+  const destination = form.watch('destination')
+  const chosen = destination.type === 'click_flow' ? destination.click_flow_id : ''
+  const fault = faultOf(form, 'destination.click_flow_id')
+  return (
+    <SelectField
+      label="Click flow"
+      hint="Visitors go to the fallback while it is not active, so name one below."
+      error={fault !== undefined && chosen === '' ? 'Choose a click flow.' : fault}
+      {...form.register('destination.click_flow_id')}
+      value={chosen}
+    >
+      <option value="">Choose a click flow</option>
+      {chosen !== '' && known.every(({ id }) => id !== chosen) && <option value={chosen}>{chosen}</option>}
+      {known
+        .filter(({ id, status }) => status !== 'archived' || id === chosen)
+        .map(({ id, name, status }) => (
+          <option key={id} value={id}>
+            {status === 'active' ? name : `${name} (${status})`}
+          </option>
+        ))}
     </SelectField>
   )
 }

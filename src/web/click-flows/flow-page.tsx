@@ -124,7 +124,7 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
           ))}
         </Menu>
       </div>
-      <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_20rem]">
+      <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_18rem]">
         {view === 'list' ? (
           <NodeList {...shared} />
         ) : (
@@ -165,7 +165,7 @@ function Problems({ flow, isDirty, onChoose }: { flow: FlowRow; isDirty: boolean
             {node_id === null ? (
               message
             ) : (
-              <button type="button" className="text-left hover:underline" onClick={() => onChoose(node_id)}>
+              <button type="button" className="text-left align-top hover:underline" onClick={() => onChoose(node_id)}>
                 {message}
               </button>
             )}

@@ -1,0 +1,121 @@
+import type { APIRequestContext } from '@playwright/test'
+import { expect, send, test } from './dashboard.ts'
+
+const GRAPH = {
+  nodes: [
+    { id: 'entry', type: 'entry', label: 'Every visitor' },
+    { id: 'geo', type: 'condition', label: 'German speaking', field: 'geo', values: ['DE', 'AT'] },
+    { id: 'ab', type: 'split', label: 'Which page' },
+    { id: 'one', type: 'redirect', label: 'Page one', url: 'https://one.example/' },
+    { id: 'two', type: 'redirect', label: 'Page two', url: 'https://two.example/' },
+    { id: 'rest', type: 'redirect', label: 'The rest', url: 'https://rest.example/' },
+  ],
+  edges: [
+    { from: 'entry', to: 'geo' },
+    { from: 'geo', to: 'ab', branch: 'yes' },
+    { from: 'geo', to: 'rest', branch: 'no' },
+    { from: 'ab', to: 'one', weight: 70 },
+    { from: 'ab', to: 'two', weight: 30 },
+  ],
+}
+
+const made = (owner: APIRequestContext, name: string) => send(owner, 'POST', '/api/click-flows', { name, graph: GRAPH })
+
+test('a flow is made, filled and published by keyboard and form alone, and a campaign leads to it', async ({
+  page,
+  owner,
+}) => {
+  await page.goto('/click-flows')
+  await page.getByRole('button', { name: 'New click flow' }).first().click()
+  await page.getByRole('dialog').getByLabel('Name').fill('Made by form')
+  await page.getByRole('button', { name: 'Create click flow' }).click()
+  await expect(page.getByRole('heading', { name: 'Made by form' })).toBeVisible()
+  await page.getByLabel('View', { exact: true }).selectOption('list')
+  const add = async (kind: string) => {
+    await page.getByRole('button', { name: 'Add a node' }).click()
+    await page.getByRole('menuitem', { name: kind }).click()
+  }
+  await add('Condition')
+  await page.getByLabel('Asks about').selectOption('geo')
+  await page.getByLabel('Values, separated by commas').fill('DE, AT')
+  await add('Redirect')
+  await page.getByLabel('Address').fill('https://one.example/')
+  await page.getByRole('table', { name: 'Nodes' }).getByRole('button', { name: 'Every visitor' }).click()
+  await page.getByLabel('Leads to').selectOption('condition')
+  await page.getByRole('table', { name: 'Nodes' }).getByRole('button', { name: 'Condition condition' }).click()
+  await page.getByLabel('Yes leads to').selectOption('redirect')
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  const problem = page.getByRole('region', { name: 'Problems' }).getByRole('button')
+  await expect(problem).toHaveText('Node condition: its branch "no" leads nowhere. Connect it to a next step.')
+  await add('Redirect')
+  await page.getByLabel('Address').fill('https://rest.example/')
+  await problem.click()
+  await page.getByLabel('No leads to').selectOption('redirect-2')
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  await expect(problem).toHaveCount(0)
+  await page.getByRole('button', { name: 'Publish', exact: true }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
+  await expect(page.getByText('Version 1 is published.')).toBeVisible()
+
+  await page.goto('/campaigns/new')
+  await page.getByLabel('Name', { exact: true }).fill('Through the flow')
+  await page.getByLabel('Visitors go to').selectOption('click_flow')
+  await page.getByLabel('Click flow', { exact: true }).selectOption({ label: 'Made by form' })
+  await page.getByRole('button', { name: 'Create campaign' }).click()
+  await expect(page.getByRole('heading', { name: 'Through the flow' })).toBeVisible()
+  const { data } = (await (await owner.get('/api/campaigns?q=through')).json()) as { data: { key: string }[] }
+  const visit = await owner.get(`/c/${data[0]?.key}`, { maxRedirects: 0 })
+  expect(visit.headers()['location']).toBe('https://rest.example/')
+})
+
+test('a flow is drawn on the canvas without a complaint of the browser', async ({ page, owner }) => {
+  const { id } = await made(owner, 'Drawn')
+  await page.goto(`/click-flows/${id}`)
+  const canvas = page.locator('.react-flow')
+  await expect(canvas.getByText('German speaking')).toBeVisible()
+  await expect(canvas.locator('.react-flow__edge')).toHaveCount(5)
+  await canvas.getByText('Which page').click()
+  await expect(page.getByRole('heading', { name: 'Split ab' })).toBeVisible()
+  await expect(page.getByLabel('Weight of Page one')).toHaveValue('70')
+  await page.getByLabel('Weight of Page one').fill('90')
+  await expect(canvas.getByText('75 %')).toBeVisible()
+  const card = canvas.locator('.react-flow__node', { hasText: 'The rest' })
+  const [from, to] = [card.locator('.react-flow__handle'), card]
+  await expect(from).toHaveCount(1)
+  const box = await to.boundingBox()
+  if (box === null) throw new Error('the card is not drawn')
+  await page.mouse.move(box.x + 60, box.y + 12)
+  await page.mouse.down()
+  await page.mouse.move(box.x + 90, box.y + 60, { steps: 4 })
+  await page.mouse.up()
+  await card.click()
+  await page.keyboard.press('Delete')
+  await expect(card).toHaveCount(0)
+  await expect(canvas.locator('.react-flow__edge')).toHaveCount(4)
+})
+
+test('a draft is tried before it is published, and a version is restored', async ({ page, owner }) => {
+  const { id } = await made(owner, 'Tried')
+  await send(owner, 'POST', `/api/click-flows/${id}/publish`)
+  await page.goto(`/click-flows/${id}`)
+  await page.getByRole('button', { name: 'Try it' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Country').fill('FR')
+  await dialog.getByRole('button', { name: 'Try it' }).click()
+  await expect(dialog.getByText('geo is FR, asked for DE, AT: no.')).toHaveCount(2)
+  await expect(dialog.getByText('https://rest.example/').first()).toBeVisible()
+  await page.keyboard.press('Escape')
+  await page.getByLabel('View', { exact: true }).selectOption('list')
+  await page.getByRole('button', { name: 'Page two' }).click()
+  await page.getByRole('button', { name: 'Remove', exact: true }).click()
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  await expect(page.getByText('Draft changed')).toBeVisible()
+  await page.getByRole('button', { name: 'Versions' }).click()
+  await page.getByRole('button', { name: 'Restore version 1' }).click()
+  await expect(page.getByRole('button', { name: 'Page two' })).toBeVisible()
+  await expect(page.getByText('Draft changed')).toHaveCount(0)
+  await page.getByRole('button', { name: 'Actions for Tried' }).click()
+  await page.getByRole('menuitem', { name: 'Pause' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
+  await expect(page.getByText('Paused', { exact: true })).toBeVisible()
+})
