@@ -173,6 +173,16 @@ const adSpendImport = createRoute({
   path: '/ad-spend/import',
   component: lazyRouteComponent(() => import('./ad-spend/import-page.tsx'), 'ImportPage'),
 })
+const adAccounts = createRoute({
+  getParentRoute: () => inside,
+  path: '/ad-accounts',
+  component: lazyRouteComponent(() => import('./ad-accounts/ad-accounts-page.tsx'), 'AdAccountsPage'),
+})
+const adAccount = createRoute({
+  getParentRoute: () => inside,
+  path: '/ad-accounts/$id',
+  component: lazyRouteComponent(() => import('./ad-accounts/account-page.tsx'), 'AdAccountPage'),
+})
 const bots = createRoute({
   getParentRoute: () => inside,
   path: '/bots',
@@ -234,6 +244,8 @@ const map = root.addChildren([
     adSpendImport,
     postbacks,
     deliveries,
+    adAccounts,
+    adAccount,
     bots,
     billing,
     keys,

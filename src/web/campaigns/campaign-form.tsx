@@ -2,8 +2,10 @@
 import { useQuery } from '@tanstack/react-query'
 import type { UseFormReturn } from 'react-hook-form'
 import type { z } from 'zod'
+import { listAdAccounts } from '../../ad-accounts/api.ts'
 import { type Campaign, type CampaignDraft, SOURCE_FIELDS } from '../../campaigns/api.ts'
 import { listOffers } from '../../offers/api.ts'
+import { AD_PLATFORM_LABELS } from '../../contract/ad-platforms.ts'
 import { ask } from '../call.ts'
 import { noneIfBlank } from '../ui/draft.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
@@ -21,11 +23,12 @@ export function draftOf(campaign: CampaignRow | undefined): Draft {
       destination: { type: 'redirect', url: '' },
       offer_id: null,
       fallback_url: null,
+      ad_account_id: null,
       source: {},
       strict_filter: false,
     }
-  const { name, destination, offer_id, fallback_url, source, strict_filter } = campaign
-  return { name, destination, offer_id, fallback_url, source, strict_filter }
+  const { name, destination, offer_id, fallback_url, ad_account_id, source, strict_filter } = campaign
+  return { name, destination, offer_id, fallback_url, ad_account_id, source, strict_filter }
 }
 
 export function CampaignFields({
@@ -63,6 +66,7 @@ export function CampaignFields({
         error={errors.fallback_url?.message}
         {...form.register('fallback_url', noneIfBlank)}
       />
+      <AdAccountField form={form} />
       <SourceFields form={form} />
       <label className="flex items-start gap-2.5">
         <input type="checkbox" className="mt-0.5 size-4 accent-accent" {...form.register('strict_filter')} />
@@ -99,6 +103,30 @@ function OfferField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
             {offer.payout === null ? offer.name : `${offer.name} ($${offer.payout})`}
           </option>
         ))}
+    </SelectField>
+  )
+}
+
+function AdAccountField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
+  const accounts = useQuery(ask(listAdAccounts, { query: { limit: 200 } }))
+  const chosen = form.watch('ad_account_id')
+  const known = accounts.data?.data ?? []
+  return (
+    <SelectField
+      label="Ad account"
+      optional
+      hint="Its conversions are reported there. Without one, the click id of the visitor decides."
+      error={form.formState.errors.ad_account_id?.message}
+      {...form.register('ad_account_id', noneIfBlank)}
+      value={chosen ?? ''}
+    >
+      <option value="">By click id</option>
+      {chosen != null && known.every(account => account.id !== chosen) && <option value={chosen}>{chosen}</option>}
+      {known.map(({ id, name, platform, state }) => (
+        <option key={id} value={id}>
+          {`${name} (${AD_PLATFORM_LABELS[platform]}${state === 'active' ? '' : `, ${state}`})`}
+        </option>
+      ))}
     </SelectField>
   )
 }

@@ -37,7 +37,7 @@ function Attempts({ id }: { id: string }) {
 }
 
 function Attempt({ attempt }: { attempt: z.input<typeof DeliveryAttempt> }) {
-  const { number, started_at, finished_at, method, url, status, error, answer } = attempt
+  const { number, started_at, finished_at, method, url, body, status, error, answer } = attempt
   return (
     <li className="rounded-md border border-line px-3 py-2.5">
       <div className="flex flex-wrap items-center gap-2">
@@ -58,17 +58,22 @@ function Attempt({ attempt }: { attempt: z.input<typeof DeliveryAttempt> }) {
         {method} {url}
       </p>
       {error !== null && <p className="mt-1 text-bad">{error}</p>}
-      {answer !== null && answer !== '' && (
-        <pre
-          // A scrolling region must be reachable by keyboard.
-          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-          tabIndex={0}
-          aria-label={`Answer to attempt ${number}`}
-          className="mt-2 max-h-40 overflow-auto rounded-sm bg-sunken px-2 py-1.5 font-mono text-sm whitespace-pre-wrap break-all"
-        >
-          {answer}
-        </pre>
-      )}
+      {body !== null && <Text label={`What attempt ${number} sent`} text={body} />}
+      {answer !== null && answer !== '' && <Text label={`Answer to attempt ${number}`} text={answer} />}
     </li>
+  )
+}
+
+function Text({ label, text }: { label: string; text: string }) {
+  return (
+    <pre
+      // A scrolling region must be reachable by keyboard.
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+      tabIndex={0}
+      aria-label={label}
+      className="mt-2 max-h-40 overflow-auto rounded-sm bg-sunken px-2 py-1.5 font-mono text-sm whitespace-pre-wrap break-all"
+    >
+      {text}
+    </pre>
   )
 }

@@ -10,6 +10,7 @@ import {
   type LucideIcon,
   Megaphone,
   MousePointerClick,
+  Radio,
   Receipt,
   Send,
   Settings2,
@@ -48,6 +49,7 @@ export const NAVIGATION: readonly { title: string; places: readonly Place[] }[] 
     title: 'Outgoing',
     places: [
       { link: linkOptions({ to: '/postbacks' }), label: 'Postbacks', icon: Webhook },
+      { link: linkOptions({ to: '/ad-accounts' }), label: 'Ad accounts', icon: Radio },
       { link: linkOptions({ to: '/deliveries' }), label: 'Deliveries', icon: Send },
     ],
   },

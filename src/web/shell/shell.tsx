@@ -7,6 +7,7 @@ import { DeletedWorkspace, NoWorkspace } from '../organizations/restore-page.tsx
 import { IconButton } from '../ui/button.tsx'
 import { Drawer } from '../ui/drawer.tsx'
 import { Wordmark } from '../ui/mark.tsx'
+import { AccountsBanner } from './accounts-banner.tsx'
 import { BalanceBanner } from './balance-banner.tsx'
 import { PersonMenu } from './person-menu.tsx'
 import { Places } from './places.tsx'
@@ -58,6 +59,7 @@ export function Shell() {
           {active.deleted_at === null ? (
             <>
               <BalanceBanner />
+              <AccountsBanner />
               <Outlet />
             </>
           ) : (
