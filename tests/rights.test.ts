@@ -73,10 +73,10 @@ function guardedRoutes(): string[] {
 
 /** How a route answers a key that sends nothing of use: its refusal by status and code, or that the key was let in. */
 async function tried(route: string, key: string): Promise<string> {
-  const [method, path = ''] = route.split(' ') as ['GET', string]
+  const [method, path] = route.split(' ') as ['GET', string]
   const url = path.replaceAll(/:\w+/g, toWireId(newId()))
   const reply = await house.call(method, url, { key, ...(method === 'GET' ? {} : { body: {} }) })
-  const { code } = reply.data()
+  const { code } = reply.json<{ code?: string }>()
   const isRefused = [401, 403].includes(reply.statusCode) || code === 'org_deleted'
   return isRefused ? `${reply.statusCode} ${code ?? 'without a code'}` : 'let in'
 }
