@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ORIGIN, seedKey, seedOrganization, startHouse, type TestHouse } from '../tests/support/house.ts'
+import { openFolder } from '../src/reports/fold.ts'
 import { auditDemo } from './audit.ts'
 import { linesOf } from './lines.ts'
 import { type Demo, prepareDemo } from './prepare.ts'
@@ -107,6 +108,13 @@ describe('the demo', () => {
     assert.equal((event.body as { type: string }).type, 'lead')
     assert.match(click.location ?? '', /click=[0-9a-z]{26}&creative=curl$/)
     assert.doesNotMatch(lines, /not running/)
+    const settings = lines.split('\n').find(line => line.startsWith('{"mcpServers"')) ?? assert.fail('no settings')
+    const { sluice } = (
+      JSON.parse(settings) as { mcpServers: { sluice: { url: string; headers: Record<string, string> } } }
+    ).mcpServers
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+    const listed = await fetch(sluice.url, { method: 'POST', headers: sluice.headers, body })
+    assert.equal(((await listed.json()) as { result: { tools: unknown[] } }).result.tools.length, 25)
   })
 
   test('prints a sign-in that signs in, to the organization it has filled', async () => {
@@ -121,6 +129,10 @@ describe('the demo', () => {
   test('run again fills nothing, replaces password and key, and touches no other organization', async () => {
     const stranger = await seedOrganization(house.database)
     const strangersKey = await seedKey(house.database, stranger, { rights: ['clicks'] })
+    // What the lines above have changed is folded first, so that nothing moves while it is compared.
+    const folder = openFolder(house.ground)
+    await folder.foldAll()
+    await folder.close()
     const before = await sumsOf(house, demo.org_id)
     const again = await prepareDemo(house.ground, { seed: 'another', now, scale: SCALE })
     assert.equal(again.org_id, demo.org_id)

@@ -49,6 +49,10 @@ curl -s ${withKey} '${address}/api/v1/report?dimension=campaign&date_from=${day(
 # A conversion; sent again, it is the same one
 curl -s ${withKey} -H 'content-type: application/json' -d '${conversion}' '${address}/api/events'
 
+# An AI host: Claude Code, or the same as settings for others (docs/mcp.md)
+claude mcp add --transport http sluice ${address}/api/mcp --header 'x-api-key: ${key.secret}'
+${JSON.stringify({ mcpServers: { sluice: { url: `${address}/api/mcp`, headers: { 'x-api-key': key.secret } } } })}
+
 # A click: stored, then redirected with its id
 curl -i '${address}/c/${told.campaignKey}?sub1=curl'
 `

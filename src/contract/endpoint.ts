@@ -47,6 +47,8 @@ export type Endpoint = {
    */
   readonly replyIsShaped?: boolean
   readonly refuses?: readonly RefusalName[]
+  /** Other statuses it answers with and what they mean, in the form of its reply and in place of all refusals: a protocol of its own. */
+  readonly otherwise?: Readonly<Record<number, string>>
 }
 
 /** Declares an endpoint. `status` is 200 unless given; `reply` is absent only for visits. */

@@ -106,27 +106,48 @@ function queryParameters(endpoint: Endpoint, schemas: Json): Json[] {
 }
 
 /** What the gate itself can refuse on the way to this endpoint. */
-function refusalsOnTheWay({ access, body, quota, once }: Endpoint): RefusalName[] {
-  const names: RefusalName[] = []
-  if (body) names.push('payload_too_large', 'invalid_json', 'invalid_request')
+function refusalsOnTheWay(endpoint: Endpoint): RefusalName[] {
+  const { access, body, query, once } = endpoint
+  const names: RefusalName[] = ['internal_error']
+  if (body) names.push('payload_too_large', 'unsupported_encoding', 'invalid_json', 'invalid_request')
   if (access === 'anyone') return names
-  const right = rightOf(access)
-  names.push(isKeyOnly(access) ? 'api_key_required' : 'sign_in_required', 'org_deleted', 'role_forbidden')
-  if (right === undefined) names.push('api_key_resource_forbidden')
-  else
-    names.push(
-      'key_not_accepted',
-      'api_key_grant_unverifiable',
-      'api_key_org_not_member',
-      `api_key_${RIGHTS[right].tier}_not_granted`,
-    )
-  if (quota !== undefined || right !== undefined) names.push('rate_limited')
-  if (right !== undefined && !isKeyOnly(access)) names.push('service_unavailable')
+  if (query && !isKeyOnly(access)) names.push('invalid_request')
+  if (!isKeyOnly(access)) names.push('service_unavailable', ...refusalsOfSessions(endpoint))
+  names.push(...refusalsOfKeys(endpoint))
   if (once) names.push('in_flight', 'timed_out')
   return names
 }
 
+function refusalsOfSessions({ access, route }: Endpoint): RefusalName[] {
+  const names: RefusalName[] = ['sign_in_required']
+  if (!route.startsWith('GET ')) names.push('origin_required', 'origin_mismatch')
+  if (access === 'anyone' || access.session === 'person') return names
+  names.push('no_organization', 'org_deleted')
+  if (access.session !== 'member') names.push('role_forbidden')
+  return names
+}
+
+function refusalsOfKeys({ access }: Endpoint): RefusalName[] {
+  const right = rightOf(access)
+  if (right === undefined) return ['key_not_accepted', 'api_key_resource_forbidden']
+  const names: RefusalName[] = isKeyOnly(access) ? ['api_key_required', 'api_key_scope_unverifiable'] : []
+  names.push(
+    'key_not_accepted',
+    'api_key_grant_unverifiable',
+    'api_key_org_not_member',
+    'org_deleted',
+    'role_forbidden',
+  )
+  names.push(`api_key_${RIGHTS[right].tier}_not_granted`, 'rate_limited')
+  return names
+}
+
 function responses(endpoint: Endpoint, schemas: Json): Json {
+  const { otherwise } = endpoint
+  if (otherwise !== undefined) {
+    const said = Object.entries(otherwise).map(([status, words]) => [status, answerOf(endpoint, words, schemas)])
+    return { [endpoint.status ?? 200]: answerOf(endpoint, 'Done', schemas), ...Object.fromEntries(said) }
+  }
   const byStatus = Map.groupBy(
     new Set([...refusalsOnTheWay(endpoint), ...(endpoint.refuses ?? [])]),
     name => REFUSALS[name].status,
@@ -142,10 +163,13 @@ function responses(endpoint: Endpoint, schemas: Json): Json {
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Refusal' } } },
       },
     ])
-  const done = endpoint.reply
-    ? { description: 'Done', content: { 'application/json': { schema: schemaOf(endpoint.reply, schemas) } } }
-    : { description: 'Done' }
-  return { [endpoint.status ?? 200]: done, ...Object.fromEntries(refused) }
+  return { [endpoint.status ?? 200]: answerOf(endpoint, 'Done', schemas), ...Object.fromEntries(refused) }
+}
+
+function answerOf({ reply }: Endpoint, description: string, schemas: Json): Json {
+  return reply === undefined
+    ? { description }
+    : { description, content: { 'application/json': { schema: schemaOf(reply, schemas) } } }
 }
 
 /** The wire's side of a schema, with its named parts moved to components. */

@@ -26,4 +26,14 @@ export const callTools = endpoint({
     'status 200. Refusals of the transport are JSON-RPC errors: 401 -32001, 503 -32002, 405 -32000. A notification is answered 202.',
   body: Message,
   reply: Response,
+  otherwise: {
+    400: 'No JSON (-32700), no single JSON-RPC message (-32600), or headers that do not say what the body says (-32020, -32022)',
+    401: 'The key is missing, unknown, revoked, disabled or expired (-32001)',
+    403: 'The Origin is not the own (-32000)',
+    404: 'There is no such method (-32601)',
+    405: 'Another method than POST (-32000)',
+    413: 'The body is over 1 MiB (-32000)',
+    415: 'The body is packed (-32000)',
+    503: 'The key could not be verified at that moment (-32002): keep it and try again',
+  },
 })

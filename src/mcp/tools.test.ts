@@ -7,6 +7,7 @@ import { derivedFields, type Json, type Tool } from './tool.ts'
 import { TOOLS } from './tools/all.ts'
 
 const GOLDEN = join(import.meta.dirname, 'tools.golden.txt')
+const DOCS = join(import.meta.dirname, '../../docs/mcp.md')
 const MOST_BYTES = 25_000
 
 /** The table of the interface: tier, tool, slug, in its order. */
@@ -160,4 +161,16 @@ test('an empty text clears what may be empty, and nothing else', () => {
   const update = TOOLS.find(tool => tool.shown.name === 'service_update_campaign') ?? assert.fail()
   const { body } = update.requestFor({ campaign_id: 'x', offer_id: '', fallback_url: null, name: '' })
   assert.deepEqual(body, { offer_id: null, fallback_url: null, name: '' })
+})
+
+test('the page about the tools lists them as they are', () => {
+  const rows = TOOLS.map(({ shown, right, endpoint }) => {
+    const mark = shown.annotations.destructiveHint ? 'yes' : ''
+    return `| ${RIGHTS[right].tier} | \`${shown.name}\` | \`${right}\` | \`${endpoint.route}\` | ${mark} |`
+  })
+  const table = ['| Tier | Tool | Right | Route | Destructive |', '|---|---|---|---|---|', ...rows].join('\n')
+  const page = readFileSync(DOCS, 'utf8')
+  const [before = '', , after = ''] = page.split(/(\| Tier \|[^]*?\n)\n/)
+  if (process.env['UPDATE_GOLDEN']) writeFileSync(DOCS, `${before}${table}\n\n${after}`)
+  assert.ok(readFileSync(DOCS, 'utf8').includes(table), 'run with UPDATE_GOLDEN=1 when the change is meant')
 })

@@ -1,0 +1,122 @@
+// The document of the API, held against the declarations: nothing is missing, nothing points nowhere.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type Endpoint, routeOf } from '../src/contract/endpoint.ts'
+import { REFUSALS } from '../src/contract/refusals.ts'
+import { startHouse, type TestHouse } from './support/house.ts'
+
+type Json = Record<string, unknown>
+type Operation = {
+  operationId: string
+  summary: string
+  description: string
+  tags: string[]
+  security?: Record<string, unknown[]>[]
+  parameters?: { name: string; in: string; required: boolean; schema: Json }[]
+  requestBody?: { required: boolean; content: Record<string, { schema: Json }> }
+  responses: Record<string, { description: string; content?: Record<string, { schema: Json }> }>
+}
+type Document = { openapi: string; paths: Record<string, Record<string, Operation>>; components: Record<string, Json> }
+
+let house: TestHouse
+let document: Document
+before(async () => {
+  house = await startHouse()
+  document = (await house.call('GET', '/api/openapi.json')).json<Document>()
+})
+after(() => house.end())
+
+const placeOf = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
+
+function operationOf(endpoint: Endpoint): Operation {
+  const { method, path } = routeOf(endpoint)
+  return document.paths[placeOf(path)]?.[method.toLowerCase()] ?? assert.fail(`${endpoint.route} is not described`)
+}
+
+/** Every object within, the value itself first. */
+function* partsOf(value: unknown): Generator<Json> {
+  if (typeof value !== 'object' || value === null) return
+  if (!Array.isArray(value)) yield value as Json
+  for (const inner of Object.values(value)) yield* partsOf(inner)
+}
+
+test('every route is described once, by name and in words, and no other is', () => {
+  assert.equal(document.openapi, '3.1.0')
+  const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map(method => `${method.toUpperCase()} ${path}`),
+  )
+  const declared = house.furnished.map(({ endpoint }) => placeOf(endpoint.route))
+  assert.deepEqual(described.toSorted(), declared.toSorted())
+  const ids = house.furnished.map(({ endpoint }) => operationOf(endpoint).operationId)
+  assert.equal(new Set(ids).size, ids.length)
+  for (const { endpoint } of house.furnished) {
+    const { summary, description, tags } = operationOf(endpoint)
+    assert.ok(summary.length > 4 && description.length > 4 && tags.length === 1, endpoint.route)
+  }
+})
+
+test('who may call is said as the declaration has it', () => {
+  for (const { endpoint } of house.furnished) {
+    const { access } = endpoint
+    const kinds = operationOf(endpoint).security?.map(kind => Object.keys(kind).join())
+    const expected =
+      access === 'anyone'
+        ? undefined
+        : [...('key' in access && access.key ? ['key'] : []), ...(access.session === undefined ? [] : ['session'])]
+    assert.deepEqual(kinds, expected, endpoint.route)
+    for (const kind of kinds ?? []) assert.ok(kind in (document.components['securitySchemes'] ?? {}))
+  }
+})
+
+test('parameters and bodies are those that the gate reads', () => {
+  for (const { endpoint } of house.furnished) {
+    const { parameters = [], requestBody } = operationOf(endpoint)
+    const inPath = [...endpoint.route.matchAll(/:(\w+)/g)].map(([, name]) => name)
+    const named = parameters.filter(parameter => parameter.in === 'path')
+    assert.deepEqual(
+      named.map(({ name }) => name),
+      inPath,
+    )
+    assert.ok(named.every(({ required }) => required))
+    const asked = parameters.filter(parameter => parameter.in === 'query')
+    assert.equal(asked.length > 0, endpoint.query !== undefined, endpoint.route)
+    assert.equal(requestBody !== undefined, endpoint.body !== undefined, endpoint.route)
+    if (requestBody !== undefined) assert.ok(requestBody.content['application/json']?.schema, endpoint.route)
+  }
+})
+
+test('answers are described: the good one, and every refusal the route declares, under its status', () => {
+  for (const { endpoint } of house.furnished) {
+    const { responses } = operationOf(endpoint)
+    const done = responses[String(endpoint.status ?? 200)] ?? assert.fail(`${endpoint.route} does not say its answer`)
+    assert.equal(done.content !== undefined, endpoint.reply !== undefined, endpoint.route)
+    if (endpoint.visit !== true) assert.ok(done.content !== undefined, endpoint.route)
+    for (const name of endpoint.refuses ?? []) {
+      const { status, error } = REFUSALS[name]
+      assert.ok(responses[String(status)]?.description.includes(error), `${endpoint.route} hides ${name}`)
+    }
+    if (endpoint.access === 'anyone' || endpoint.otherwise !== undefined) continue
+    assert.ok('401' in responses && '403' in responses && '500' in responses, endpoint.route)
+    if (endpoint.body !== undefined) assert.ok('400' in responses && '413' in responses, endpoint.route)
+    if ('key' in endpoint.access && endpoint.access.key) assert.ok('429' in responses, endpoint.route)
+    if ('key' in endpoint.access && endpoint.access.session) assert.ok('503' in responses, endpoint.route)
+  }
+})
+
+const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'])
+
+test('schemas are sound: each reference leads somewhere, each type exists, what is required is there', () => {
+  for (const part of partsOf(document)) {
+    const { $ref, type, required, properties } = part
+    if (typeof $ref === 'string') {
+      const [, ...way] = $ref.split('/')
+      let found: unknown = document
+      for (const step of way) found = (found as Json | undefined)?.[step]
+      assert.ok(found !== undefined, $ref)
+    }
+    if (typeof type === 'string' && !('in' in part)) assert.ok(TYPES.has(type) || type === 'apiKey', type)
+    if (Array.isArray(required) && properties !== undefined)
+      for (const name of required) assert.ok(String(name) in (properties as Json), `${name} is required and unknown`)
+    assert.ok(!Object.values(part).includes(undefined))
+  }
+})
