@@ -75,6 +75,17 @@ function compose(row: Row, { secrets }: Pick<Setup, 'secrets'>, ways: Ways, reme
   if (row.state === 'off') return { id, skip: 'the ad account is switched off' }
   const website_url = 'website_url' in row.settings ? row.settings.website_url : null
   const conversion = conversionOf(row, website_url, secrets)
+  const credential = opened(row.credential, secrets)
+  if (credential === undefined) return { id, skip: 'the credential of the ad account cannot be read' }
   const heard = (judged: Judgement) => remember(row, judged)
-  return { id, ...callFor(row, secrets.open(row.credential), conversion, { ...ways, heard }, Date.now()) }
+  return { id, ...callFor(row, credential, conversion, { ...ways, heard }, Date.now()) }
+}
+
+/** One account's damaged row must not hold up the organization's others, which are claimed with it. */
+function opened(sealed: Buffer, secrets: Pick<Secrets, 'open'>): string | undefined {
+  try {
+    return secrets.open(sealed)
+  } catch {
+    return undefined
+  }
 }

@@ -299,6 +299,35 @@ describe('what an answer means', () => {
     for (const event_id of [first, second]) assert.equal(told.filter(id => id === event_id).length, 1)
   })
 
+  test('a refusal of the old token does not break an account that has a new one since', async () => {
+    const place = await settle()
+    const id = await connect(place, 'meta')
+    const renewed = Promise.withResolvers<undefined>()
+    meta.answer(async ({ body }) => {
+      if (!body.includes('meta-token-good')) return undefined
+      await renewed.promise
+      return metaError(190, 463)
+    })
+    const event_id = await convert(place, await visit(place, 'fbclid=late'))
+    await until(place, event_id, ({ attempts }) => attempts === 1)
+    const body = { platform: 'meta', credentials: { access_token: 'meta-token-next' } }
+    const { updated_at } = (await house.call('PATCH', `/api/ad-accounts/${id}`, { cookie: place.cookie, body })).data()
+    renewed.resolve(undefined)
+    await until(place, event_id, inState('delivered'))
+    const account = await accountOf(place, id)
+    assert.deepEqual([account['state'], account['updated_at']], ['active', updated_at])
+    assert.equal(meta.taken.length, 1)
+  })
+
+  test('an account whose credential cannot be read holds up nobody else', async () => {
+    const place = await settle()
+    const [damaged] = [await connect(place, 'meta'), await connect(place, 'tiktok')]
+    await house.database.worker.query('update ad_accounts set credential = $2 where id = $1', [toUuid(damaged), 'torn'])
+    const lost = await convert(place, await visit(place, 'fbclid=x'))
+    await until(place, await convert(place, await visit(place, 'ttclid=x')), inState('delivered'))
+    assert.match((await until(place, lost, inState('skipped'))).reason, /cannot be read/)
+  })
+
   test('a service account that Google refuses breaks the account; a token that ended early is fetched anew', async () => {
     const place = await settle()
     const id = await connect(place, 'google')

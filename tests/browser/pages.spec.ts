@@ -14,6 +14,7 @@ const PAGES = [
   '/ad-spend',
   '/bots',
   '/postbacks',
+  '/ad-accounts',
   '/deliveries',
   '/billing',
   '/settings/api-keys',

@@ -4,7 +4,7 @@ import { type Arrival, startReceiver } from './receiver.ts'
 
 export type Reply = { status: number; body: unknown; headers?: Record<string, string> }
 /** Answers a call; `undefined` leaves it to the fake's own judgement. */
-export type Prepared = (call: Arrival) => Reply | undefined
+export type Prepared = (call: Arrival) => Reply | undefined | Promise<Reply | undefined>
 
 export type Fake<Taken> = {
   readonly origin: string
@@ -24,8 +24,8 @@ export async function startFake<Taken>(judge: (call: Arrival, taken: Taken[]) =>
   const taken: Taken[] = []
   const refusals: Reply[] = []
   let prepared: Prepared | undefined
-  const receiver = await startReceiver((call, response) => {
-    const own = prepared?.(call)
+  const receiver = await startReceiver(async (call, response) => {
+    const own = await prepared?.(call)
     const reply = own ?? judge(call, taken)
     if (own === undefined && (reply.status >= 400 || isRefusal(reply.body))) refusals.push(reply)
     send(response, reply)
