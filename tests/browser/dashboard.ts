@@ -58,7 +58,8 @@ export const test = plain.extend<PerTest, PerWorker>({
       await door.dispose()
       await installation.end()
     },
-    { scope: 'worker' },
+    // Start and stop together; the start may have to build the dashboard first.
+    { scope: 'worker', timeout: 120_000 },
   ],
   baseURL: ({ sluice }, use) => use(sluice.address),
   storageState: ({ sluice }, use) => use(sluice.signedIn),
