@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { LedgerEntry } from '../billing/api.ts'
 import { FlowStatus } from '../click-flows/api.ts'
-import { DeliveryState } from '../deliveries/api.ts'
+import { DeliveryFailure, DeliveryState } from '../deliveries/api.ts'
 import { ConversionDraft } from '../events/api.ts'
 import { LandingStatus } from '../landings/api.ts'
 import { OfferStatus } from '../offers/api.ts'
@@ -23,6 +23,9 @@ export const PostbacksSearch = z.object({ campaign: text, type: eventType, curso
 export const DeliveriesSearch = z.object({
   campaign: text,
   state: DeliveryState.optional().catch(undefined),
+  failure: DeliveryFailure.optional().catch(undefined),
+  from: z.iso.date().optional().catch(undefined),
+  to: z.iso.date().optional().catch(undefined),
   target: text,
   event: text,
   cursor: text,

@@ -1,19 +1,49 @@
 /** Every attempt of a delivery: the address as called, and what came back. */
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { z } from 'zod'
-import { type DeliveryAttempt, readDelivery } from '../../deliveries/api.ts'
-import { ask } from '../call.ts'
+import { type DeliveryAttempt, listDeliveries, readDelivery, resendDelivery } from '../../deliveries/api.ts'
+import { ask, call } from '../call.ts'
 import { exactMoment } from '../figures.ts'
+import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge } from '../ui/badge.tsx'
+import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy.tsx'
-import { Dialog, DialogBody } from '../ui/dialog.tsx'
+import { Dialog, DialogBody, DialogFoot } from '../ui/dialog.tsx'
 import { Asked } from '../ui/page.tsx'
+import { RefusalNote } from '../ui/refusal.tsx'
+import { notify } from '../ui/toast.tsx'
 
 export function AttemptsDialog({ id, onClose }: { id: string | undefined; onClose: () => void }) {
   return (
     <Dialog open={id !== undefined} onClose={onClose} title="Attempts" width="wide">
       <DialogBody>{id !== undefined && <Attempts id={id} />}</DialogBody>
+      {id !== undefined && <SendAgain id={id} onClose={onClose} />}
     </Dialog>
+  )
+}
+
+function SendAgain({ id, onClose }: { id: string; onClose: () => void }) {
+  const queries = useQueryClient()
+  const { role } = useActive()
+  const again = useMutation({
+    mutationFn: () => call(resendDelivery, { params: { id } }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: [listDeliveries.route] })
+      await queries.invalidateQueries({ queryKey: [readDelivery.route] })
+      onClose()
+      notify('It is sent again', 'With the same event id, and all its tries anew.')
+    },
+  })
+  return (
+    <DialogFoot>
+      <RefusalNote refused={again.error} className="mr-auto" />
+      <Button pending={again.isPending} reason={reasonAgainst(resendDelivery, role)} onClick={() => again.mutate()}>
+        Send again
+      </Button>
+      <Button look="primary" onClick={onClose}>
+        Close
+      </Button>
+    </DialogFoot>
   )
 }
 
@@ -57,8 +87,8 @@ function Attempt({ attempt }: { attempt: z.input<typeof DeliveryAttempt> }) {
       <p className="mt-1 font-mono text-sm break-all">
         {method} {url}
       </p>
-      {error !== null && <p className="mt-1 text-bad">{error}</p>}
       {body !== null && <Text label={`What attempt ${number} sent`} text={body} />}
+      {error !== null && <p className="mt-1 text-bad">{error}</p>}
       {answer !== null && answer !== '' && <Text label={`Answer to attempt ${number}`} text={answer} />}
     </li>
   )

@@ -1,22 +1,32 @@
 /** Deliveries: what was put out for each conversion, whether it arrived, and every attempt. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { Send } from 'lucide-react'
+import { RotateCcw, Send } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
-import { type Delivery, DeliveryState, listDeliveries } from '../../deliveries/api.ts'
-import { ask } from '../call.ts'
+import {
+  type Delivery,
+  DeliveryFailure,
+  DeliveryState,
+  listDeliveries,
+  resendDeliveries,
+} from '../../deliveries/api.ts'
+import { ask, call } from '../call.ts'
 import { CampaignChoice, useCampaignNames } from '../campaigns/campaign-choice.tsx'
 import { inWords } from '../feed/rungs.ts'
 import { ago, exactMoment, moment, NONE } from '../figures.ts'
 import type { DeliveriesSearch } from '../lists.ts'
+import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge, type Tone } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
-import { SelectField } from '../ui/field.tsx'
+import { SelectField, TextField } from '../ui/field.tsx'
 import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
 import { Pager } from '../ui/pager.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { AttemptsDialog } from './attempts-dialog.tsx'
+import { dayAfter, dayBegins } from './period.ts'
+import { RunDialog } from './run-dialog.tsx'
+import { RunsNote } from './runs-note.tsx'
 
 type DeliveryRow = z.input<typeof Delivery>
 
@@ -28,6 +38,17 @@ const TONES: Record<DeliveryRow['state'], Tone> = {
   skipped: 'plain',
 }
 const KINDS: Record<DeliveryRow['kind'], string> = { postback: 'Postback', ad_account: 'Ad account' }
+
+const FAILURES: Record<DeliveryFailure, string> = {
+  timeout: 'No answer in time',
+  connection: 'No connection',
+  blocked: 'Private address',
+  redirect: 'Redirect',
+  http_4xx: 'HTTP 4xx',
+  http_5xx: 'HTTP 5xx',
+  rejected: 'Rejected by the platform',
+  disconnected: 'Account disconnected',
+}
 
 const route = getRouteApi('/inside/deliveries')
 
@@ -41,13 +62,16 @@ export function DeliveriesPage() {
       query: {
         campaign_id: search.campaign,
         state: search.state,
+        failure: search.failure,
+        date_from: search.from && dayBegins(search.from),
+        date_to: search.to && dayAfter(search.to),
         target_id: search.target,
         event_id: search.event,
         cursor: search.cursor,
       },
     }),
     placeholderData: keepPreviousData,
-    refetchInterval: 15_000,
+    refetchInterval: 5000,
   })
   return (
     <>
@@ -61,22 +85,10 @@ export function DeliveriesPage() {
           </Button>
         )}
         <CampaignChoice campaign={search.campaign} onChange={campaign => set({ campaign })} />
-        <SelectField
-          label="State"
-          hideLabel
-          toolbar
-          className="min-w-36 flex-1 sm:flex-none"
-          value={search.state ?? ''}
-          onChange={event => set({ state: DeliveryState.options.find(state => state === event.target.value) })}
-        >
-          <option value="">Any state</option>
-          {DeliveryState.options.map(state => (
-            <option key={state} value={state}>
-              {inWords(state)}
-            </option>
-          ))}
-        </SelectField>
+        <Filters search={search} set={set} />
+        <ResendButton search={search} />
       </PageHeader>
+      <RunsNote />
       <Asked query={deliveries}>
         {({ data, next_cursor }) => (
           <>
@@ -93,6 +105,79 @@ export function DeliveriesPage() {
           </>
         )}
       </Asked>
+    </>
+  )
+}
+
+function Filters({ search, set }: { search: DeliveriesSearch; set: (changes: DeliveriesSearch) => void }) {
+  const day = (label: string, name: 'from' | 'to') => (
+    <TextField
+      type="date"
+      label={label}
+      hideLabel
+      title={label}
+      value={search[name] ?? ''}
+      onChange={event => set({ [name]: event.target.value || undefined })}
+    />
+  )
+  return (
+    <>
+      <SelectField
+        label="State"
+        hideLabel
+        toolbar
+        className="min-w-36 flex-1 sm:flex-none"
+        value={search.state ?? ''}
+        onChange={event => set({ state: DeliveryState.options.find(state => state === event.target.value) })}
+      >
+        <option value="">Any state</option>
+        {DeliveryState.options.map(state => (
+          <option key={state} value={state}>
+            {inWords(state)}
+          </option>
+        ))}
+      </SelectField>
+      <SelectField
+        label="Kind of failure"
+        hideLabel
+        toolbar
+        className="min-w-36 flex-1 sm:flex-none"
+        value={search.failure ?? ''}
+        onChange={event => set({ failure: DeliveryFailure.options.find(failure => failure === event.target.value) })}
+      >
+        <option value="">Any failure</option>
+        {DeliveryFailure.options.map(failure => (
+          <option key={failure} value={failure}>
+            {FAILURES[failure]}
+          </option>
+        ))}
+      </SelectField>
+      {day('Put out from (UTC)', 'from')}
+      {day('Put out until and including (UTC)', 'to')}
+    </>
+  )
+}
+
+/** Sends again what the filters name: of its state, or the failed ones. */
+function ResendButton({ search }: { search: DeliveriesSearch }) {
+  const { role } = useActive()
+  const [open, setOpen] = useState(false)
+  const { campaign: campaign_id = null, target: target_id = null, failure = null } = search
+  const state = search.state === 'skipped' || search.state === 'delivered' ? search.state : 'failed'
+  return (
+    <>
+      <Button icon={RotateCcw} reason={reasonAgainst(resendDeliveries, role)} onClick={() => setOpen(true)}>
+        Send again…
+      </Button>
+      <RunDialog
+        open={open}
+        onClose={() => setOpen(false)}
+        title={`Send ${state} deliveries again`}
+        words="Those the filters of this page name, with the same event ids. Each has all its tries anew."
+        what={`${state} deliveries`}
+        days={{ from: search.from, to: search.to }}
+        plan={period => call(resendDeliveries, { body: { state, failure, campaign_id, target_id, ...period } })}
+      />
     </>
   )
 }

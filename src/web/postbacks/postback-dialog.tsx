@@ -20,7 +20,7 @@ import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
 import { noneIfBlank, submits, useDraft } from '../ui/draft.ts'
-import { SelectField, TextField } from '../ui/field.tsx'
+import { Checkbox, SelectField, TextField } from '../ui/field.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
 import { notify } from '../ui/toast.tsx'
 
@@ -55,8 +55,13 @@ function PostbackForm({ rule, onClose }: { rule: Rule | undefined; onClose: () =
   const form = useDraft<Draft>(
     PostbackRuleDraft,
     rule === undefined
-      ? { event_type: 'lead', url: '', method: 'GET', campaign_id: null, preset: 'custom' }
-      : { event_type: rule.event_type, url: rule.url, campaign_id: rule.campaign_id },
+      ? { event_type: 'lead', url: '', method: 'GET', campaign_id: null, preset: 'custom', once_per_person: false }
+      : {
+          event_type: rule.event_type,
+          url: rule.url,
+          campaign_id: rule.campaign_id,
+          once_per_person: rule.once_per_person,
+        },
   )
   const errors = form.formState.errors
   const save = useMutation({
@@ -122,6 +127,11 @@ function PostbackForm({ rule, onClose }: { rule: Rule | undefined; onClose: () =
           onChange={next =>
             form.setValue('url', next, { shouldValidate: form.formState.isSubmitted, shouldDirty: true })
           }
+        />
+        <Checkbox
+          label="Once per person"
+          words="Only the first matching conversion of each person calls, counted from when this is on."
+          {...form.register('once_per_person')}
         />
         <RefusalNote refused={save.error} />
       </DialogBody>

@@ -1,19 +1,33 @@
 /** Postback rules: which address is called for which conversion. */
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { CirclePause, CirclePlay, Ellipsis, Pencil, Plus, Send, Trash2, Webhook } from 'lucide-react'
+import {
+  CirclePause,
+  CirclePlay,
+  Ellipsis,
+  FlaskConical,
+  History,
+  Pencil,
+  Plus,
+  Send,
+  Trash2,
+  Webhook,
+} from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import {
+  backfillPostbackRule,
   createPostbackRule,
   deletePostbackRule,
   listPostbackRules,
   type PostbackRule,
+  testPostbackRule,
   updatePostbackRule,
 } from '../../postbacks/api.ts'
 import { ask, call } from '../call.ts'
 import { CampaignChoice, useCampaignNames } from '../campaigns/campaign-choice.tsx'
 import { inWords } from '../feed/rungs.ts'
+import { RunDialog } from '../deliveries/run-dialog.tsx'
 import { day } from '../figures.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge } from '../ui/badge.tsx'
@@ -22,9 +36,11 @@ import { useConfirm } from '../ui/confirm.tsx'
 import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
 import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
 import { Pager } from '../ui/pager.tsx'
+import { Note, RefusalNote } from '../ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { notify } from '../ui/toast.tsx'
 import { PostbackDialog } from './postback-dialog.tsx'
+import { TestFireDialog } from './test-fire-dialog.tsx'
 
 type Rule = z.input<typeof PostbackRule>
 
@@ -64,6 +80,7 @@ export function PostbacksPage() {
       <Asked query={rules}>
         {({ data, next_cursor }) => (
           <>
+            {data.map(rule => rule.switched_off_at !== null && <SwitchedOff key={rule.id} rule={rule} />)}
             {data.length === 0 ? (
               <EmptyState
                 icon={Webhook}
@@ -88,6 +105,51 @@ export function PostbacksPage() {
   )
 }
 
+/** What the worker has switched off, and the way back. */
+function SwitchedOff({ rule }: { rule: Rule }) {
+  const queries = useQueryClient()
+  const { role } = useActive()
+  const on = useMutation({
+    mutationFn: () => call(updatePostbackRule, { params: { id: rule.id }, body: { active: true } }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: [listPostbackRules.route] })
+      notify('The rule is on', 'Skipped deliveries of it can be sent again from Deliveries.')
+    },
+  })
+  return (
+    <div className="mb-3">
+      <Note kind="warning">
+        <div className="flex flex-wrap items-center gap-3">
+          <span className="min-w-0 flex-1 break-words">
+            <strong>Sluice has switched off the rule for {inWords(rule.event_type)}</strong> to{' '}
+            {URL.parse(rule.url)?.host ?? rule.url}
+            {rule.switched_off_at !== null && ` on ${day(rule.switched_off_at)}`}: {rule.switched_off_reason}.
+          </span>
+          <Button
+            size="sm"
+            pending={on.isPending}
+            reason={reasonAgainst(updatePostbackRule, role)}
+            onClick={() => on.mutate()}
+          >
+            Switch on again
+          </Button>
+        </div>
+        <RefusalNote refused={on.error} />
+      </Note>
+    </div>
+  )
+}
+
+function RuleState({ rule }: { rule: Rule }) {
+  if (rule.active) return <Badge tone="good">Active</Badge>
+  if (rule.switched_off_at === null) return <Badge tone="warn">Off</Badge>
+  return (
+    <Badge tone="bad" {...(rule.switched_off_reason === null ? {} : { title: rule.switched_off_reason })}>
+      Switched off
+    </Badge>
+  )
+}
+
 function RuleTable({ rules }: { rules: readonly Rule[] }) {
   const nameOf = useCampaignNames()
   return (
@@ -109,9 +171,14 @@ function RuleTable({ rules }: { rules: readonly Rule[] }) {
         {rules.map(rule => (
           <Row key={rule.id}>
             <RowHead stay>{inWords(rule.event_type)}</RowHead>
-            <Cell>{rule.active ? <Badge tone="good">Active</Badge> : <Badge tone="warn">Off</Badge>}</Cell>
+            <Cell>
+              <RuleState rule={rule} />
+            </Cell>
             <Cell className="max-w-52 truncate">{nameOf(rule.campaign_id) ?? 'Every campaign'}</Cell>
-            <Cell>{rule.method}</Cell>
+            <Cell>
+              {rule.method}
+              {rule.once_per_person && <span className="text-ink-faint">, once per person</span>}
+            </Cell>
             <Cell className="max-w-96 truncate font-mono text-sm" title={rule.url}>
               {rule.url}
             </Cell>
@@ -131,7 +198,8 @@ function RuleMenu({ rule }: { rule: Rule }) {
   const navigate = useNavigate()
   const confirm = useConfirm()
   const { role } = useActive()
-  const [editing, setEditing] = useState(false)
+  const [opened, setOpened] = useState<'edit' | 'test' | 'backfill'>()
+  const close = () => setOpened(undefined)
   const name = `the rule for ${inWords(rule.event_type)}`
   const reason = reasonAgainst(updatePostbackRule, role)
   const told = async (news: string) => {
@@ -164,11 +232,21 @@ function RuleMenu({ rule }: { rule: Rule }) {
   return (
     <>
       <Menu trigger={<IconButton icon={Ellipsis} label={`Actions for ${name}`} size="sm" />}>
-        <MenuItem icon={Pencil} onSelect={() => setEditing(true)}>
+        <MenuItem icon={Pencil} onSelect={() => setOpened('edit')}>
           Edit
         </MenuItem>
         <MenuItem icon={rule.active ? CirclePause : CirclePlay} reason={reason} onSelect={turn}>
           {rule.active ? 'Switch off' : 'Switch on'}
+        </MenuItem>
+        <MenuItem icon={FlaskConical} reason={reasonAgainst(testPostbackRule, role)} onSelect={() => setOpened('test')}>
+          Test fire…
+        </MenuItem>
+        <MenuItem
+          icon={History}
+          reason={reasonAgainst(backfillPostbackRule, role) ?? (rule.active ? undefined : 'The rule is off.')}
+          onSelect={() => setOpened('backfill')}
+        >
+          Run over past conversions…
         </MenuItem>
         <MenuItem icon={Send} onSelect={() => void navigate({ to: '/deliveries', search: { target: rule.id } })}>
           Deliveries
@@ -178,7 +256,16 @@ function RuleMenu({ rule }: { rule: Rule }) {
           Delete
         </MenuItem>
       </Menu>
-      <PostbackDialog rule={rule} open={editing} onClose={() => setEditing(false)} />
+      <PostbackDialog rule={rule} open={opened === 'edit'} onClose={close} />
+      <TestFireDialog rule={rule} open={opened === 'test'} onClose={close} />
+      <RunDialog
+        open={opened === 'backfill'}
+        onClose={close}
+        title="Run over past conversions"
+        words={`Calls ${name} for conversions it was not called for yet, each once.`}
+        what="conversions the rule was not called for"
+        plan={body => call(backfillPostbackRule, { params: { id: rule.id }, body })}
+      />
     </>
   )
 }

@@ -1,0 +1,60 @@
+// Postbacks beyond the rule itself: a test fire, a run over past conversions, sending again.
+import { expect, test } from './dashboard.ts'
+
+const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36'
+
+test('a rule is tried, run over what came before it, and its delivery is sent again', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  // A test fire may take its 15 s, and a run begins within a second or some of them.
+  test.setTimeout(90_000)
+  const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }
+  const made = await owner.post('/api/campaigns', { data: { name: 'Replayed', destination } })
+  const { key } = (await made.json()) as { key: string }
+  const visit = await fetch(`${sluice.address}/c/${key}?sub1=spring`, {
+    redirect: 'manual',
+    headers: { 'user-agent': BROWSER },
+  })
+  const clickId = /subid=(\w+)/.exec(visit.headers.get('location') ?? '')?.[1] ?? ''
+  await owner.post('/api/events', { data: { clickId, type: 'registration' } })
+  // Nobody is there under this name, so nothing of the test leaves the machine.
+  const url = 'https://tracker.invalid/p?c={click_id}&s={sub1}'
+  await owner.post('/api/postbacks', { data: { event_type: 'registration', url, once_per_person: true } })
+
+  await page.goto('/postbacks')
+  const row = page.getByRole('row', { name: /^Registration/ })
+  await expect(row).toContainText('once per person')
+  await row.getByRole('button', { name: /^Actions/ }).click()
+  await page.getByRole('menuitem', { name: 'Test fire' }).click()
+  const fire = page.getByRole('dialog', { name: 'Test fire' })
+  await fire.getByRole('button', { name: 'Call it' }).click()
+  await expect(fire.getByText(`GET https://tracker.invalid/p?c=${clickId}&s=spring`)).toBeVisible({ timeout: 16_000 })
+  await expect(fire.getByText('No answer')).toBeVisible()
+  await fire.getByRole('button', { name: 'Close' }).first().click()
+
+  await row.getByRole('button', { name: /^Actions/ }).click()
+  await page.getByRole('menuitem', { name: 'Run over past' }).click()
+  const run = page.getByRole('dialog', { name: 'Run over past conversions' })
+  await run.getByRole('button', { name: 'Show what would be called' }).click()
+  await expect(run.getByText(`GET https://tracker.invalid/p?c=${clickId}&s=spring`)).toBeVisible()
+  await run.getByRole('button', { name: 'Send 1' }).click()
+  await expect(run).toBeHidden()
+
+  await page.getByRole('link', { name: 'Deliveries' }).click()
+  const delivery = page.getByRole('row', { name: /Replayed/ })
+  await expect(delivery).toContainText('Registration', { timeout: 30_000 })
+  await delivery.getByRole('button', { name: /^Attempts/ }).click()
+  const attempts = page.getByRole('dialog', { name: 'Attempts' })
+  await expect(attempts.getByRole('button', { name: 'Send again' })).toBeVisible()
+  await attempts.getByRole('button', { name: 'Close' }).first().click()
+
+  await page.getByLabel('Kind of failure').selectOption('blocked')
+  await expect(page.getByText('No deliveries here')).toBeVisible()
+  await page.getByRole('button', { name: 'Send again…' }).click()
+  const again = page.getByRole('dialog', { name: 'Send failed deliveries again' })
+  await again.getByRole('button', { name: 'Show what would be called' }).click()
+  await expect(again.getByText('0 failed deliveries.')).toBeVisible()
+  await expect(again.getByRole('button', { name: 'Send 0' })).toHaveAttribute('aria-disabled', 'true')
+})
