@@ -2,122 +2,16 @@
 import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
 import { Done, Id, Instant, isFaithful, Name, Page } from '../contract/fields.ts'
+import { Graph, NodeType } from '../contract/flow-graph.ts'
 import { paging, Search } from '../contract/paging.ts'
 
-export const NODE_TYPES = ['entry', 'condition', 'split', 'landing', 'offer', 'bot', 'redirect'] as const
-export const NodeType = z.enum(NODE_TYPES)
-export type NodeType = z.infer<typeof NodeType>
+export * from '../contract/flow-graph.ts'
 
-export const SUB_FIELDS = ['sub1', 'sub2', 'sub3', 'sub4', 'sub5', 'sub6', 'sub7', 'sub8', 'sub9'] as const
-export const CONDITION_FIELDS = [
-  'geo',
-  'device',
-  'os',
-  'browser',
-  'language',
-  ...SUB_FIELDS,
-  'time',
-  'uniqueness',
-  'bot',
-] as const
-export const ConditionField = z.enum(CONDITION_FIELDS)
-export type ConditionField = z.infer<typeof ConditionField>
-
-export const MATCHES = ['is', 'contains', 'starts_with', 'is_set'] as const
-export const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
-export const DEVICES = ['desktop', 'mobile', 'tablet', 'other', 'bot'] as const
-export const BRANCHES = ['yes', 'no'] as const
-
-/** Bounds of a graph: what a person can oversee, and what a click's path may take up. */
-export const MOST_NODES = 100
-export const MOST_EDGES = 200
-export const LONGEST_PATH = 32
-/** The most weight of one branch of a split. */
-export const MOST_WEIGHT = 1000
 /** The most clicks one try looks at. */
 export const MOST_TRIED = 200
 
 const Text = (max: number) =>
   z.string().trim().max(max).refine(isFaithful, { message: 'holds characters that cannot be stored' })
-
-const NodeId = z
-  .string()
-  .regex(/^[A-Za-z0-9_-]{1,32}$/, { message: 'must be 1 to 32 of A-Z, a-z, 0-9, _ and -' })
-  .meta({ description: 'A name of your choice, unique in the graph' })
-
-const Clock = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, { message: 'must be a time such as 09:30' })
-
-/** A node. One flat shape for all types: fields of other types are ignored, and a draft may leave out what publishing will ask for. */
-export const FlowNode = z.object({
-  id: NodeId,
-  type: NodeType,
-  label: Text(100).nullish().meta({ description: 'What people see' }),
-  field: ConditionField.nullish().meta({
-    description:
-      'condition: what it asks about. uniqueness: is the visitor new; bot: is it a crawler, preview or prefetch; both take no values',
-  }),
-  match: z.enum(MATCHES).nullish().meta({
-    description:
-      'condition on os, browser, sub: how values are compared, "is" unless given; case never matters; is_set takes no values',
-  }),
-  values: z
-    .array(Text(200).min(1))
-    .max(300)
-    .nullish()
-    .meta({
-      description: `condition: any of these leads to yes. geo: ISO country codes; device: ${DEVICES.join(', ')}; language: en or pt-BR`,
-    }),
-  days: z
-    .array(z.enum(DAYS))
-    .max(7)
-    .nullish()
-    .meta({ description: 'condition on time: the days that lead to yes; all unless given' }),
-  from_time: Clock.nullish().meta({ description: 'condition on time: first minute that leads to yes, such as 09:00' }),
-  to_time: Clock.nullish().meta({
-    description: 'condition on time: first minute that no longer does; before from_time: over midnight',
-  }),
-  time_zone: Text(64).nullish().meta({ description: 'condition on time: an IANA zone, UTC unless given' }),
-  landing_id: Id.nullish().meta({ description: 'landing: which one' }),
-  offer_id: Id.nullish().meta({ description: 'offer: which one' }),
-  bot_id: Id.nullish().meta({ description: 'bot: which one; the visitor is sent to it with the click id' }),
-  url: Text(2048).nullish().meta({ description: 'redirect: http or https address; macros such as {click_id}' }),
-  x: z.number().min(-100_000).max(100_000).nullish().meta({ description: 'Place on the canvas' }),
-  y: z.number().min(-100_000).max(100_000).nullish(),
-})
-export type FlowNode = z.output<typeof FlowNode>
-
-export const FlowEdge = z.object({
-  from: NodeId,
-  to: NodeId,
-  branch: z
-    .enum(BRANCHES)
-    .nullish()
-    .meta({ description: 'From a condition: which answer leads this way. A condition has one edge for each' }),
-  weight: z
-    .int()
-    .min(0)
-    .max(MOST_WEIGHT)
-    .nullish()
-    .meta({ description: 'From a split: the share of visitors beside its other edges' }),
-})
-export type FlowEdge = z.output<typeof FlowEdge>
-
-export const Graph = z
-  .object({ nodes: z.array(FlowNode).max(MOST_NODES), edges: z.array(FlowEdge).max(MOST_EDGES) })
-  .superRefine(({ nodes }, context) => {
-    const seen = new Set<string>()
-    for (const [at, { id }] of nodes.entries()) {
-      if (seen.has(id))
-        context.addIssue({ code: 'custom', path: ['nodes', at, 'id'], message: `"${id}" names two nodes` })
-      seen.add(id)
-    }
-  })
-  .meta({
-    description:
-      'Where visitors go. One entry node leads on; conditions (edges branch yes and no) and splits (edges with weight) part visitors; ' +
-      'offer, bot and redirect end a path; a landing ends it or leads on to the offer or bot behind it. No circles.',
-  })
-export type Graph = z.output<typeof Graph>
 
 export const FLOW_STATUSES = ['draft', 'active', 'paused', 'archived'] as const
 export const FlowStatus = z.enum(FLOW_STATUSES)
@@ -146,6 +40,9 @@ export type ListedFlow = z.output<typeof ListedFlow>
 
 export const ClickFlow = ListedFlow.extend({
   graph: Graph.meta({ description: 'The draft' }),
+  draft_tag: z
+    .string()
+    .meta({ description: 'Changes with the graph of the draft; sent back with a change, it keeps two people apart' }),
   problems: z
     .array(Problem)
     .meta({ description: 'What keeps the draft from being published; empty when nothing does' }),
@@ -154,6 +51,14 @@ export type ClickFlow = z.output<typeof ClickFlow>
 
 export const FlowDraft = z.object({ name: Name(), graph: Graph })
 export type FlowDraft = z.output<typeof FlowDraft>
+
+export const FlowReplacement = FlowDraft.extend({
+  draft_tag: z
+    .string()
+    .max(64)
+    .nullish()
+    .meta({ description: 'The tag of the draft that was read; refused when someone has changed the graph since' }),
+})
 
 export const FlowVersion = z.object({ version: z.int(), published_at: Instant, nodes: z.int() })
 export type FlowVersion = z.output<typeof FlowVersion>
@@ -253,9 +158,9 @@ export const replaceClickFlow = endpoint({
   access: { session: 'admin', key: 'click-flows:update' },
   summary: 'Replace the name and the draft of a click flow',
   description: 'Traffic goes on through the published version until the draft is published.',
-  body: FlowDraft,
+  body: FlowReplacement,
   reply: ClickFlow,
-  refuses: ['object_not_found'],
+  refuses: ['object_not_found', 'draft_changed'],
 })
 
 export const setClickFlowStatus = endpoint({

@@ -37,8 +37,9 @@ test('a flow begins as a draft, kept as it was sent without what was null', asyn
   Object.assign(sent.nodes[0] ?? {}, { label: null, values: null })
   const reply = await calls.create({ name: ' Spring ', graph: sent, status: 'active' })
   assert.equal(reply.statusCode, 201, reply.body)
-  const { id, created_at, updated_at, ...rest } = reply.data()
+  const { id, created_at, updated_at, draft_tag, ...rest } = reply.data()
   assert.equal(updated_at, created_at)
+  assert.match(String(draft_tag), /^[0-9a-f]{32}$/)
   assert.deepEqual(rest, {
     name: 'Spring',
     status: 'draft',
@@ -99,6 +100,25 @@ test('what cannot be a graph is refused, says where, and leaves nothing behind',
     }
   for (const status of ['draft', 'gone', undefined]) assert.equal((await calls.setStatus(id, status)).statusCode, 400)
   assert.equal(await rows(), before)
+})
+
+test('who changes a draft that someone else has changed meanwhile is told, and overwrites nothing', async () => {
+  const id = await calls.flow(straight('https://one.example/'))
+  const { draft_tag } = (await calls.read(id)).data()
+  // Neither a new status nor a new name is a change of the graph.
+  await calls.publish(id)
+  const renamed = await calls.put(id, { name: 'Renamed', graph: straight('https://one.example/'), draft_tag })
+  assert.deepEqual([renamed.statusCode, renamed.data()['draft_tag']], [200, draft_tag])
+  const two = straight('https://two.example/')
+  const replies = await Promise.all([
+    calls.put(id, { name: 'By one', graph: two, draft_tag }),
+    calls.put(id, { name: 'By another', graph: forked({ field: 'bot' }), draft_tag }),
+  ])
+  const refused = replies.filter(({ statusCode }) => statusCode === 409)
+  assert.deepEqual([refused.length, refused[0]?.data()['code']], [1, 'draft_changed'])
+  const kept = replies.find(({ statusCode }) => statusCode === 200)?.json<WireFlow>()
+  assert.deepEqual((await calls.read(id)).json<WireFlow>().graph, kept?.graph)
+  assert.equal((await calls.put(id, { name: 'Anyhow', graph: two })).statusCode, 200)
 })
 
 test('publishing makes versions, and the draft may change without them', async () => {

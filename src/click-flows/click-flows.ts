@@ -25,6 +25,7 @@ type Flow = {
   status: FlowStatus
   published_version: number | null
   is_draft_published: boolean
+  draft_tag: string
   created_at: string
   updated_at: string
 }
@@ -86,12 +87,16 @@ export async function createClickFlow(
   return await shown(db, actor.org_id, await flowOf(db, actor.org_id, id))
 }
 
-/** Replaces name and draft; traffic stays as it is. Refuses `object_not_found`. */
+/**
+ * Replaces name and draft; traffic stays as it is. Refuses `object_not_found`, and `draft_changed` where the graph is another one than
+ * the tag says.
+ */
 export async function replaceClickFlow(
   { db, actor }: Context<typeof api.replaceClickFlow>,
   { params, body }: Call<typeof api.replaceClickFlow>,
 ) {
-  return await changeFlow(db, actor.org_id, params.id, { name: body.name, graph: graphText(body.graph) })
+  const { name, graph, draft_tag } = body
+  return await changeFlow(db, actor.org_id, params.id, { name, graph: graphText(graph) }, draft_tag ?? undefined)
 }
 
 /**
@@ -184,6 +189,9 @@ export async function usersOf(db: Kysely<Tables>, org_id: number, ids: readonly 
     .execute()
 }
 
+/** The text of a jsonb is canonical, so equal graphs have equal tags. */
+const TAG = sql<string>`md5(f.graph::text)`
+
 const flows = (db: Kysely<Tables>, org_id: number) =>
   db
     .selectFrom('click_flows as f')
@@ -195,6 +203,7 @@ const flows = (db: Kysely<Tables>, org_id: number) =>
     )
     .select(['f.id', 'f.name', 'f.graph', 'f.status', 'f.published_version', 'f.created_at', 'f.updated_at'])
     .select(sql<boolean>`coalesce(v.graph = f.graph, false)`.as('is_draft_published'))
+    .select(TAG.as('draft_tag'))
     .where('f.org_id', '=', org_id)
     .where('f.deleted_at', 'is', null)
 
@@ -217,22 +226,31 @@ async function lockFlow(db: Kysely<Tables>, actor: Member | Key, id: string) {
 
 type Changes = { name?: string; graph?: string; status?: FlowStatus; published_version?: number; deleted_at?: string }
 
-async function write(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('click_flows')
+async function write(db: Kysely<Tables>, org_id: number, id: string, changes: Changes, tag?: string): Promise<boolean> {
+  let update = db
+    .updateTable('click_flows as f')
     .set({ ...changes, updated_at: new Date().toISOString() })
-    .where('org_id', '=', org_id)
-    .where('id', '=', id)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst()
+    .where('f.org_id', '=', org_id)
+    .where('f.id', '=', id)
+    .where('f.deleted_at', 'is', null)
+  if (tag !== undefined) update = update.where(TAG, '=', tag)
+  const { numUpdatedRows } = await update.executeTakeFirst()
   return numUpdatedRows === 1n
 }
 
 /** Changes what no traffic goes by, so nobody needs to be told. */
-async function changeFlow(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<ClickFlow> {
+async function changeFlow(
+  db: Kysely<Tables>,
+  org_id: number,
+  id: string,
+  changes: Changes,
+  tag?: string,
+): Promise<ClickFlow> {
   const uuid = toUuid(id) ?? refuse('object_not_found')
-  if (!(await write(db, org_id, uuid, changes))) refuse('object_not_found')
-  return await shown(db, org_id, await flowOf(db, org_id, uuid))
+  const isWritten = await write(db, org_id, uuid, changes, tag)
+  const flow = await flowOf(db, org_id, uuid)
+  if (!isWritten) refuse('draft_changed')
+  return await shown(db, org_id, flow)
 }
 
 async function shown(db: Kysely<Tables>, org_id: number, flow: Flow): Promise<ClickFlow> {

@@ -255,6 +255,12 @@ const entries = {
     hint: 'Nothing was imported. Put the lines right, or take them out; a dry run shows all of them.',
   },
   click_flow_incomplete: { status: 422, error: 'the click flow cannot be published', code: 'click_flow_incomplete' },
+  draft_changed: {
+    status: 409,
+    error: 'someone has changed the draft since it was read',
+    code: 'draft_changed',
+    hint: 'Read it again and make the change there, or send none of draft_tag to overwrite it.',
+  },
   click_flow_not_published: {
     status: 409,
     error: 'the click flow has no published version',

@@ -1,5 +1,9 @@
 import type { APIRequestContext } from '@playwright/test'
-import { expect, send, test } from './dashboard.ts'
+import { expect as usual, send, test } from './dashboard.ts'
+
+// These tests are long, and a busy machine takes ten times as long.
+test.describe.configure({ timeout: 120_000 })
+const expect = usual.configure({ timeout: 20_000 })
 
 const GRAPH = {
   nodes: [
@@ -118,4 +122,27 @@ test('a draft is tried before it is published, and a version is restored', async
   await page.getByRole('menuitem', { name: 'Pause' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
   await expect(page.getByText('Paused', { exact: true })).toBeVisible()
+})
+
+test('unsaved changes are not lost by leaving, nor do they overwrite those of someone else', async ({
+  page,
+  owner,
+}) => {
+  const { id } = await made(owner, 'Shared')
+  await page.goto(`/click-flows/${id}`)
+  await page.getByLabel('View', { exact: true }).selectOption('list')
+  await page.getByRole('button', { name: 'Page one' }).click()
+  await page.getByLabel('Address').fill('https://mine.example/')
+  const asked = page.waitForEvent('dialog')
+  // Nobody waits for this click: it ends only when the question is answered.
+  const leaving = page.getByRole('link', { name: 'Click flows' }).first().click()
+  const question = await asked
+  expect(question.message()).toBe('Leave without saving the draft?')
+  await question.dismiss()
+  await leaving
+  const theirs = { ...GRAPH, nodes: GRAPH.nodes.map(node => ({ ...node, label: `Their ${node.id}` })) }
+  await send(owner, 'PUT', `/api/click-flows/${id}`, { name: 'Shared', graph: theirs })
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  await expect(page.getByRole('alert')).toContainText('Someone has changed the draft since it was read')
+  await expect(page.getByLabel('Address')).toHaveValue('https://mine.example/')
 })

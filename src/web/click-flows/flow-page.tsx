@@ -1,6 +1,6 @@
 /** One click flow: its draft to edit, and what puts it into traffic. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { getRouteApi, Link, useBlocker } from '@tanstack/react-router'
 import { ChevronLeft, History, Plus, Route, Upload } from 'lucide-react'
 import { lazy, Suspense, useMemo, useState } from 'react'
 import type { z } from 'zod'
@@ -47,17 +47,29 @@ export function FlowPage() {
 function useFlowDraft(flow: FlowRow) {
   const queries = useQueryClient()
   const changed = useFlowsChanged()
+  const [before, setBefore] = useState(flow)
   const [name, setName] = useState(flow.name)
   const [graph, setGraph] = useState<WireGraph>(flow.graph)
-  const isDirty = name !== flow.name || JSON.stringify(graph) !== JSON.stringify(flow.graph)
+  const isDirty = name !== before.name || JSON.stringify(graph) !== JSON.stringify(before.graph)
+  const begin = (from: FlowRow) => {
+    setBefore(from)
+    setName(from.name)
+    setGraph(from.graph)
+  }
+  // What someone else has saved is taken over while there is nothing of one's own to lose.
+  if (!isDirty && (flow.draft_tag !== before.draft_tag || flow.name !== before.name)) begin(flow)
+  useBlocker({
+    shouldBlockFn: () => isDirty && !window.confirm('Leave without saving the draft?'),
+    enableBeforeUnload: isDirty,
+  })
   const take = async (saved: FlowRow) => {
     queries.setQueryData(ask(readClickFlow, { params: { id: flow.id } }).queryKey, saved)
-    setName(saved.name)
-    setGraph(saved.graph)
+    begin(saved)
     await changed()
   }
   const save = useMutation({
-    mutationFn: () => call(replaceClickFlow, { params: { id: flow.id }, body: { name, graph } }),
+    mutationFn: () =>
+      call(replaceClickFlow, { params: { id: flow.id }, body: { name, graph, draft_tag: before.draft_tag } }),
     onSuccess: async saved => {
       await take(saved)
       notify(
