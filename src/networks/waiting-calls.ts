@@ -22,7 +22,7 @@ export type NetworkCall = {
 /** A call that waits, with how often it was taken. */
 export type WaitingCall = NetworkCall & { readonly id: string; readonly attempts: number }
 
-/** What became of one: `done` and its row goes, `over_quota` and its organization waits, `later` and it is taken again after its lease. */
+/** What became of one: `done` and its row goes, `over_quota` and its organization waits, `later` and it is taken again in ten seconds. */
 export type Ran = 'done' | 'over_quota' | 'later'
 
 export type WaitingCalls = {
@@ -53,6 +53,7 @@ const TAKE = `
   returning org_id, id, network_id, fields, ip, received_at, attempts`
 const GIVE_BACK =
   'update network_calls set run_at = now(), attempts = attempts - 1 where org_id = $1 and id = any($2::uuid[])'
+const POSTPONE = "update network_calls set run_at = now() + interval '10 seconds' where org_id = $1 and id = $2"
 const DROP = 'delete from network_calls where org_id = $1 and id = $2'
 
 /** Opens the store and the loop that empties it; any number of processes may have one. */
@@ -108,6 +109,7 @@ async function runPortion(
   for (const [at, row] of calls.entries()) {
     const ran = signal.aborted ? 'over_quota' : await run({ ...row, received_at: timeOf(row.received_at) })
     if (ran === 'done') await pool.query(DROP, [org_id, row.id])
+    if (ran === 'later') await pool.query(POSTPONE, [org_id, row.id])
     if (ran !== 'over_quota') continue
     await pool.query(GIVE_BACK, [org_id, calls.slice(at).map(({ id }) => id)])
     return false

@@ -54,10 +54,12 @@ export function openKeeper(
   perMinute = { each: EACH_PER_MINUTE, all: ALL_PER_MINUTE },
 ): Keeper {
   let waiting: Waiting[] = []
-  let writing: Promise<void> | undefined
+  let isWriting = false
+  let written: Promise<void> = Promise.resolve()
   const allowance = new Allowance(perMinute)
 
   const write = async () => {
+    isWriting = true
     while (waiting.length > 0) {
       const batch = waiting.slice(0, BATCH)
       waiting = waiting.slice(BATCH)
@@ -70,13 +72,13 @@ export function openKeeper(
       )
       for (const { resolve } of batch) resolve(isKept)
     }
+    // In the same turn as the last look, so that nothing put meanwhile is left lying.
+    isWriting = false
   }
   const put = (row: Row, owner: number | undefined) => {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     waiting.push({ row, owner, resolve })
-    writing ??= write().finally(() => {
-      writing = undefined
-    })
+    if (!isWriting) written = write()
     return promise
   }
   const timer = setInterval(() => {
@@ -93,7 +95,7 @@ export function openKeeper(
     async close() {
       clearInterval(timer)
       for (const [org_id, count] of allowance.renew()) void put(overflowOf(org_id, count), undefined)
-      await writing
+      await written
     },
   }
 }

@@ -1,0 +1,198 @@
+// Networks do not send again: what is answered OK is recorded once, whatever happens in between. Two houses on one database are two processes.
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'
+import { openTestHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
+import { seedClick, seedRule, tally } from '../../tests/support/intake.ts'
+import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
+import { startProxy } from '../../tests/support/proxy.ts'
+import { auditBooks } from '../billing/audit.ts'
+import { newId } from '../contract/ids.ts'
+import { connect } from '../db/connect.ts'
+import type * as api from './api.ts'
+
+let fresh: FreshDatabase
+let folder: string
+const houses: TestHouse[] = []
+/** A process like any other; `perMinute` is the quota of its organizations. */
+const open = async (perMinute = 100_000, database = fresh.database): Promise<TestHouse> => {
+  const env = { DATA_DIR: join(folder, String(houses.length)), ROLE: 'serve' }
+  const house = await openTestHouse(database, env, { quotas: { events: perMinute } })
+  houses.push(house)
+  return house
+}
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-networks-'))
+  fresh = await freshDatabase()
+  await open()
+})
+after(async () => {
+  for (const house of houses) await house.end()
+  await fresh.drop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const first = (): TestHouse => houses[0] ?? assert.fail()
+
+async function place(): Promise<{ owner: SignedIn; path: string; network_id: string }> {
+  const owner = await seedSignedIn(first())
+  const made = await first().call('POST', '/api/networks', { ...owner, body: { name: 'Net', template: 'plain' } })
+  const { id, postback_url } = made.json<api.Network>()
+  return { owner, path: new URL(postback_url).pathname, network_id: id }
+}
+
+const waiting = async (org_id: number) => {
+  const { rows } = await fresh.database.reads.query<{ count: number }>(
+    'select count(*)::int as count from network_calls where org_id = $1',
+    [org_id],
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** Long, because a loaded machine is slow and nothing here is about speed. */
+async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 60_000; !(await isSo()); await sleep(50))
+    if (Date.now() > end) assert.fail(`${what} did not come about`)
+}
+
+test('the same call 100 times at once over two processes is one event, one charge, one delivery', async () => {
+  const second = await open()
+  const { owner, path } = await place()
+  await seedRule(fresh.database, owner.org_id, { event_type: 'lead' })
+  const wire = toWireId(await seedClick(fresh.database, owner.org_id))
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, at) =>
+      (at % 2 === 0 ? first() : second).call('GET', `${path}?subid=${wire}&payout=5&txid=same&status=lead`),
+    ),
+  )
+  assert.deepEqual(new Set(answers.map(({ body }) => body)), new Set(['OK\n']))
+  const expected = { events: 1, aliases: 0, charges: 1, deliveries: 1, balance: '9.95' }
+  assert.deepEqual(await tally(fresh.database, owner.org_id), expected)
+  assert.deepEqual(await auditBooks(fresh.database.reads, owner.org_id), [])
+})
+
+test('what is over the quota is stored, shown as waiting, and recorded once when there is room again', async () => {
+  const { owner, path, network_id } = await place()
+  const narrow = await open(5)
+  const wire = toWireId(await seedClick(fresh.database, owner.org_id))
+  // The other processes are wide open and would run them at once: the organization's row is held so that none can.
+  const release = await holdBooks(owner.org_id)
+  const answers = Promise.all(
+    Array.from({ length: 30 }, (_, at) =>
+      narrow.call('GET', `${path}?subid=${wire}&status=deposit&payout=1&txid=${at}`),
+    ),
+  )
+  await until('the waiting of 25', async () => (await waiting(owner.org_id)) >= 25)
+  const shown = await first().call('GET', `/api/networks/${network_id}`, owner)
+  assert.ok(shown.json<api.Network>().waiting >= 25)
+  await release()
+  assert.deepEqual(new Set((await answers).map(({ body }) => body)), new Set(['OK\n']))
+  await until('the draining', async () => (await waiting(owner.org_id)) === 0)
+  const { events, charges } = await tally(fresh.database, owner.org_id)
+  assert.deepEqual([events, charges], [30, 1])
+  assert.deepEqual(await auditBooks(fresh.database.reads, owner.org_id), [])
+})
+
+test('a call that takes too long is answered, stored, and recorded once', async () => {
+  const { owner, path } = await place()
+  const click = await seedClick(fresh.database, owner.org_id)
+  const release = await holdBooks(owner.org_id)
+  const reply = await first().call('GET', `${path}?subid=${toWireId(click)}&payout=2`)
+  assert.equal(reply.body, 'OK\n')
+  assert.equal(await waiting(owner.org_id), 1)
+  await release()
+  await until('the draining', async () => (await waiting(owner.org_id)) === 0)
+  assert.equal((await tally(fresh.database, owner.org_id)).events, 1)
+})
+
+test('what a killed process had taken, had recorded, or had found to be refused is finished by another, once', async () => {
+  const { owner, path, network_id } = await place()
+  const { org_id } = owner
+  const network = (await first().call('GET', `/api/networks/${network_id}`, owner)).json<api.Network>()
+  const [recorded, taken] = [await seedClick(fresh.database, org_id), await seedClick(fresh.database, org_id)]
+  await first().call('GET', `${path}?subid=${toWireId(recorded)}&txid=1&payout=3`)
+  const { rows } = await fresh.database.reads.query<{ id: string }>('select id from networks where org_id = $1', [
+    org_id,
+  ])
+  const ids = [newId(), newId(), newId()]
+  const row = (at: number, fields: object) => ({
+    org_id,
+    id: ids[at] ?? '',
+    network_id: rows[0]?.id ?? '',
+    fields: JSON.stringify(fields),
+    ip: '127.0.0.1',
+    received_at: new Date().toISOString(),
+    // As a lease that has just run out.
+    run_at: new Date().toISOString(),
+    attempts: 1,
+  })
+  const refused = { subid: '{click_id}', payout: '1' }
+  // Its refusal was kept before the process died, and its row was still there.
+  await first().call('GET', `${path}?${new URLSearchParams(refused).toString()}`)
+  await fresh.database.kysely
+    .updateTable('refused_events')
+    .set({ id: ids[2] ?? '' })
+    .where('org_id', '=', org_id)
+    .execute()
+  await fresh.database.kysely
+    .insertInto('network_calls')
+    .values([
+      row(0, { subid: toWireId(recorded), txid: '1', payout: '3' }),
+      row(1, { subid: toWireId(taken) }),
+      row(2, refused),
+    ])
+    .execute()
+  await until('the draining', async () => (await waiting(org_id)) === 0)
+  assert.equal((await tally(fresh.database, org_id)).events, 2)
+  const kept = await first().call('GET', `/api/refused-events?network_id=${network.id}`, owner)
+  assert.equal(kept.json<{ data: unknown[] }>().data.length, 1)
+  assert.deepEqual(await auditBooks(fresh.database.reads, org_id), [])
+})
+
+test('a call that waits and turns out to be refused is kept with its diagnosis', async () => {
+  const { owner, path } = await place()
+  const narrow = await open(0)
+  const text = toWireId(newId())
+  assert.equal((await narrow.call('GET', `${path}?subid=${text}&payout=2`)).body, 'OK\n')
+  await until('the draining', async () => (await waiting(owner.org_id)) === 0)
+  const kept = (await first().call('GET', '/api/refused-events', owner)).json<{ data: { diagnosis: string }[] }>()
+  assert.deepEqual(
+    kept.data.map(({ diagnosis }) => diagnosis),
+    ['click_unknown'],
+  )
+})
+
+test('without the database a network is told to come again, and nothing is acknowledged', async () => {
+  const { owner, path } = await place()
+  const proxy = await startProxy(fresh.connection)
+  const database = connect([proxy.connection], { log: pino({ level: 'silent' }) })
+  const house = await open(100_000, database)
+  const url = `${path}?subid=${toWireId(await seedClick(fresh.database, owner.org_id))}`
+  proxy.set('cut')
+  const reply = await house.call('GET', url)
+  assert.deepEqual([reply.statusCode, reply.headers['retry-after']], [503, '60'])
+  proxy.set('flow')
+  await until('the recording', async () => (await house.call('GET', url)).statusCode === 200)
+  assert.equal((await tally(fresh.database, owner.org_id)).events, 1)
+  houses.splice(houses.indexOf(house), 1)
+  await house.end()
+  await database.close()
+  await proxy.close()
+})
+
+/** Holds the lock that every conversion of the organization waits for. */
+async function holdBooks(org_id: number): Promise<() => Promise<void>> {
+  const client = fresh.database.dedicated()
+  await client.connect()
+  await client.query('begin')
+  await client.query('select 1 from balances where org_id = $1 for update', [org_id])
+  return async () => {
+    await client.query('rollback')
+    await client.end()
+  }
+}
