@@ -6,6 +6,7 @@ import { DeliveryFailure, DeliveryState } from '../deliveries/api.ts'
 import { ConversionDraft } from '../events/api.ts'
 import { LandingStatus } from '../landings/api.ts'
 import { OfferStatus } from '../offers/api.ts'
+import { Diagnosis, RefusedState, RefusedSurface } from '../refused-events/api.ts'
 import { WindowSearch } from './reports/search.ts'
 
 const text = z.string().optional().catch(undefined)
@@ -30,7 +31,15 @@ export const DeliveriesSearch = z.object({
   event: text,
   cursor: text,
 })
+export const RefusedSearch = z.object({
+  diagnosis: Diagnosis.optional().catch(undefined),
+  surface: RefusedSurface.optional().catch(undefined),
+  state: RefusedState.optional().catch(undefined),
+  network: text,
+  cursor: text,
+})
 export const AdSpendSearch = WindowSearch.extend({ campaign: text, cursor: text })
 export type ConversionsSearch = z.output<typeof ConversionsSearch>
 export type DeliveriesSearch = z.output<typeof DeliveriesSearch>
 export type AdSpendSearch = z.output<typeof AdSpendSearch>
+export type RefusedSearch = z.output<typeof RefusedSearch>

@@ -23,6 +23,7 @@ import {
   ListSearch,
   OffersSearch,
   PostbacksSearch,
+  RefusedSearch,
 } from './lists.ts'
 import { myOrganizations } from './organizations/active.ts'
 import { OverviewSearch } from './reports/search.ts'
@@ -98,6 +99,28 @@ const clicks = createRoute({
   path: '/clicks',
   validateSearch: ClicksSearch,
   component: lazyRouteComponent(() => import('./feed/clicks-page.tsx'), 'ClicksPage'),
+})
+const trace = createRoute({
+  getParentRoute: () => inside,
+  path: '/clicks/$id',
+  component: lazyRouteComponent(() => import('./traces/trace-page.tsx'), 'TracePage'),
+})
+const networks = createRoute({
+  getParentRoute: () => inside,
+  path: '/networks',
+  validateSearch: z.object({ cursor: z.string().optional().catch(undefined) }),
+  component: lazyRouteComponent(() => import('./networks/networks-page.tsx'), 'NetworksPage'),
+})
+const network = createRoute({
+  getParentRoute: () => inside,
+  path: '/networks/$id',
+  component: lazyRouteComponent(() => import('./networks/network-page.tsx'), 'NetworkPage'),
+})
+const refusedEvents = createRoute({
+  getParentRoute: () => inside,
+  path: '/refused-events',
+  validateSearch: RefusedSearch,
+  component: lazyRouteComponent(() => import('./refused-events/refused-events-page.tsx'), 'RefusedEventsPage'),
 })
 const conversions = createRoute({
   getParentRoute: () => inside,
@@ -231,7 +254,11 @@ const map = root.addChildren([
   inside.addChildren([
     overview,
     clicks,
+    trace,
     conversions,
+    networks,
+    network,
+    refusedEvents,
     campaigns,
     newCampaign,
     campaign,

@@ -1,6 +1,6 @@
 /** The conversion log: what was reported for which click, by whom, and what it paid. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Plus, Trophy } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -126,7 +126,11 @@ function EventTable({ events }: { events: readonly EventRow[] }) {
                 {event.payout === null ? NONE : exactMoney(event.payout)}
               </Cell>
               <Cell className="max-w-52 truncate">{nameOf(event.campaign_id) ?? NONE}</Cell>
-              <Cell className="font-mono text-sm text-ink-soft">{event.click_id}</Cell>
+              <Cell className="font-mono text-sm">
+                <Link to="/clicks/$id" params={{ id: event.click_id }} className="text-accent hover:underline">
+                  {event.click_id}
+                </Link>
+              </Cell>
               <Cell className="max-w-40 truncate" faint={event.nonce === null} title={event.nonce ?? undefined}>
                 {event.nonce ?? NONE}
               </Cell>

@@ -1,4 +1,5 @@
 /** Clicks as rows: when, which campaign, how far it came, what it earned. */
+import { Link } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import type { z } from 'zod'
 import type { Click } from '../../feed/api.ts'
@@ -53,7 +54,11 @@ export function ClickTable({ caption, clicks }: { caption: string; clicks: reado
             <Cell className="max-w-40 truncate" faint={click.ref_id === null} title={click.ref_id ?? undefined}>
               {click.ref_id ?? NONE}
             </Cell>
-            <Cell className="font-mono text-sm text-ink-soft">{click.id}</Cell>
+            <Cell className="font-mono text-sm">
+              <Link to="/clicks/$id" params={{ id: click.id }} className="text-accent hover:underline">
+                {click.id}
+              </Link>
+            </Cell>
           </Row>
         ))}
       </tbody>

@@ -8,6 +8,7 @@ import { CampaignChoice } from '../campaigns/campaign-choice.tsx'
 import { useNow } from '../reports/now.ts'
 import { boundsOf, daysOf } from '../reports/window.ts'
 import { DaysChoice } from '../reports/window-controls.tsx'
+import { FindClick } from '../traces/find-click.tsx'
 import { SelectField } from '../ui/field.tsx'
 import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
 import { Pager } from '../ui/pager.tsx'
@@ -42,6 +43,7 @@ export function ClicksPage() {
   return (
     <>
       <PageHeader title="Clicks" words="Newest first. The status is the highest rung a click has reached.">
+        <FindClick />
         <CampaignChoice campaign={search.campaign} onChange={campaign => set({ campaign })} />
         <SelectField
           label="Status"

@@ -1,0 +1,167 @@
+/** Networks: who reports conversions by calling an address, and when each was last heard of. */
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { Plus, RadioTower } from 'lucide-react'
+import { useState } from 'react'
+import type { z } from 'zod'
+import {
+  createNetwork,
+  listNetworks,
+  type Network,
+  NetworkDraft,
+  TEMPLATE_NAMES,
+  TEMPLATES,
+} from '../../networks/api.ts'
+import { ask, call } from '../call.ts'
+import { addressOf } from '../campaigns/address.tsx'
+import { ago, count, moment, NONE } from '../figures.ts'
+import { reasonAgainst, useActive } from '../organizations/active.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Button } from '../ui/button.tsx'
+import { CopyButton } from '../ui/copy.tsx'
+import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
+import { submits, useDraft } from '../ui/draft.ts'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
+import { Pager } from '../ui/pager.tsx'
+import { RefusalNote } from '../ui/refusal.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+
+type NetworkRow = z.input<typeof Network>
+
+const route = getRouteApi('/inside/networks')
+
+export function NetworksPage() {
+  const { cursor } = route.useSearch()
+  const navigate = useNavigate({ from: '/networks' })
+  const { role } = useActive()
+  const [creating, setCreating] = useState(false)
+  const networks = useQuery({ ...ask(listNetworks, { query: { cursor } }), placeholderData: keepPreviousData })
+  const create = (
+    <Button look="primary" icon={Plus} reason={reasonAgainst(createNetwork, role)} onClick={() => setCreating(true)}>
+      New network
+    </Button>
+  )
+  return (
+    <>
+      <PageHeader
+        title="Networks"
+        words="Affiliate networks report conversions by calling an address. Each gets its own, and is read by its own words."
+      >
+        {create}
+      </PageHeader>
+      <Asked query={networks}>
+        {({ data, next_cursor }) => (
+          <>
+            {data.length === 0 ? (
+              <EmptyState
+                icon={RadioTower}
+                title="No networks here"
+                words="Add the network whose offers you run, and enter the address it gets as its postback."
+              >
+                {create}
+              </EmptyState>
+            ) : (
+              <NetworkTable networks={data} />
+            )}
+            <Pager cursor={cursor} next={next_cursor} onGo={to => void navigate({ search: { cursor: to } })} />
+          </>
+        )}
+      </Asked>
+      <Dialog open={creating} onClose={() => setCreating(false)} title="New network">
+        <NewNetworkForm onClose={() => setCreating(false)} />
+      </Dialog>
+    </>
+  )
+}
+
+function NetworkTable({ networks }: { networks: readonly NetworkRow[] }) {
+  return (
+    <Table caption="Networks">
+      <thead>
+        <tr>
+          <Head stay>Name</Head>
+          <Head>State</Head>
+          <Head>Style</Head>
+          <Head>Last heard of</Head>
+          <Head numeric>Waiting</Head>
+          <Head>Callers</Head>
+          <Head>
+            <span className="sr-only">Address</span>
+          </Head>
+        </tr>
+      </thead>
+      <tbody>
+        {networks.map(network => (
+          <Row key={network.id}>
+            <RowHead stay>
+              <Link to="/networks/$id" params={{ id: network.id }} className="text-accent hover:underline">
+                {network.name}
+              </Link>
+            </RowHead>
+            <Cell>{network.active ? <Badge tone="good">Active</Badge> : <Badge tone="warn">Off</Badge>}</Cell>
+            <Cell>{TEMPLATES[network.template].name}</Cell>
+            <Cell
+              faint={network.last_received_at === null}
+              title={network.last_received_at === null ? undefined : moment(network.last_received_at)}
+            >
+              {network.last_received_at === null ? 'Never' : ago(network.last_received_at)}
+            </Cell>
+            <Cell numeric faint={network.waiting === 0}>
+              {network.waiting === 0 ? NONE : count(network.waiting)}
+            </Cell>
+            <Cell>{network.ips.length === 0 ? 'Anyone' : `${network.ips.length} listed`}</Cell>
+            <Cell className="pr-1! text-right">
+              <CopyButton
+                text={addressOf({ url: network.postback_url })}
+                label="Copy address"
+                about={`of ${network.name}`}
+                look="quiet"
+              />
+            </Cell>
+          </Row>
+        ))}
+      </tbody>
+    </Table>
+  )
+}
+
+function NewNetworkForm({ onClose }: { onClose: () => void }) {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const form = useDraft<z.input<typeof NetworkDraft>>(NetworkDraft, { name: '', template: 'keitaro' })
+  const create = useMutation({
+    mutationFn: (body: z.input<typeof NetworkDraft>) => call(createNetwork, { body }),
+    onSuccess: async ({ id }) => {
+      await queries.invalidateQueries({ queryKey: [listNetworks.route] })
+      onClose()
+      await navigate({ to: '/networks/$id', params: { id } })
+    },
+  })
+  return (
+    <DialogForm onSubmit={submits(form, draft => create.mutate(draft))}>
+      <DialogBody>
+        <TextField
+          label="Name"
+          autoComplete="off"
+          error={form.formState.errors.name?.message}
+          {...form.register('name')}
+        />
+        <SelectField label="Style" hint={TEMPLATES[form.watch('template')].words} {...form.register('template')}>
+          {TEMPLATE_NAMES.map(name => (
+            <option key={name} value={name}>
+              {TEMPLATES[name].name}
+            </option>
+          ))}
+        </SelectField>
+        <RefusalNote refused={create.error} />
+      </DialogBody>
+      <DialogFoot>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" look="primary" pending={create.isPending}>
+          Add network
+        </Button>
+      </DialogFoot>
+    </DialogForm>
+  )
+}

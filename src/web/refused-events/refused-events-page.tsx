@@ -1,0 +1,326 @@
+/** Refused intake: what was not recorded, why, and running it again after a fix. */
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { RotateCcw, ShieldQuestion } from 'lucide-react'
+import { useState } from 'react'
+import type { z } from 'zod'
+import { listNetworks } from '../../networks/api.ts'
+import {
+  DIAGNOSES,
+  Diagnosis,
+  listRefusedEvents,
+  type RefusedEvent,
+  RefusedState,
+  RefusedSurface,
+  runRefusedEvent,
+  runRefusedEvents,
+} from '../../refused-events/api.ts'
+import { ask, call } from '../call.ts'
+import { inWords } from '../feed/rungs.ts'
+import { count, exactMoment, NONE } from '../figures.ts'
+import type { RefusedSearch } from '../lists.ts'
+import { reasonAgainst, useActive } from '../organizations/active.ts'
+import { Badge } from '../ui/badge.tsx'
+import { Button } from '../ui/button.tsx'
+import { useConfirm } from '../ui/confirm.tsx'
+import { CodeBlock } from '../ui/copy.tsx'
+import { Dialog, DialogBody, DialogFoot } from '../ui/dialog.tsx'
+import { SelectField } from '../ui/field.tsx'
+import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
+import { Pager } from '../ui/pager.tsx'
+import { Note, RefusalNote } from '../ui/refusal.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { notify } from '../ui/toast.tsx'
+
+export type RefusedRow = z.input<typeof RefusedEvent>
+
+const SURFACES: Record<RefusedRow['surface'], string> = { api: 'API key', dashboard: 'Dashboard', network: 'Network' }
+
+const route = getRouteApi('/inside/refused-events')
+
+export function RefusedEventsPage() {
+  const search = route.useSearch()
+  const navigate = useNavigate({ from: '/refused-events' })
+  const set = (changes: RefusedSearch) =>
+    void navigate({ search: before => ({ ...before, cursor: undefined, ...changes }) })
+  const filters = { diagnosis: search.diagnosis, surface: search.surface, network_id: search.network }
+  const refused = useQuery({
+    ...ask(listRefusedEvents, { query: { ...filters, state: search.state, cursor: search.cursor } }),
+    placeholderData: keepPreviousData,
+  })
+  return (
+    <>
+      <PageHeader
+        title="Refused"
+        words="Conversions that were sent and not recorded, kept 30 days. After a fix they are run again, each once."
+      >
+        <Choice
+          label="Why"
+          any="Any reason"
+          options={Diagnosis.options.map(one => [one, DIAGNOSES[one].words])}
+          value={search.diagnosis}
+          onChange={value => set({ diagnosis: Diagnosis.options.find(one => one === value) })}
+        />
+        <Choice
+          label="From"
+          any="From anywhere"
+          options={RefusedSurface.options.map(one => [one, SURFACES[one]])}
+          value={search.surface}
+          onChange={value => set({ surface: RefusedSurface.options.find(one => one === value) })}
+        />
+        <NetworkChoice network={search.network} onChange={network => set({ network })} />
+        <Choice
+          label="State"
+          any="Any state"
+          options={RefusedState.options.map(one => [one, inWords(one)])}
+          value={search.state}
+          onChange={value => set({ state: RefusedState.options.find(one => one === value) })}
+        />
+        <RunAll filters={filters} />
+      </PageHeader>
+      <Asked query={refused}>
+        {({ data, next_cursor }) => (
+          <>
+            {data.length === 0 ? (
+              <EmptyState
+                icon={ShieldQuestion}
+                title="Nothing was refused"
+                words="What networks and servers send and Sluice cannot record appears here with its reason."
+              />
+            ) : (
+              <RefusedTable rows={data} />
+            )}
+            <Pager cursor={search.cursor} next={next_cursor} onGo={cursor => set({ cursor })} />
+          </>
+        )}
+      </Asked>
+    </>
+  )
+}
+
+type ChoiceProps = {
+  label: string
+  any: string
+  options: readonly (readonly [value: string, words: string])[]
+  value: string | undefined
+  onChange: (value: string) => void
+}
+
+function Choice({ label, any, options, value, onChange }: ChoiceProps) {
+  return (
+    <SelectField
+      label={label}
+      hideLabel
+      toolbar
+      className="max-w-44 min-w-32 flex-1 sm:flex-none"
+      value={value ?? ''}
+      onChange={event => onChange(event.target.value)}
+    >
+      <option value="">{any}</option>
+      {options.map(([one, words]) => (
+        <option key={one} value={one}>
+          {words}
+        </option>
+      ))}
+    </SelectField>
+  )
+}
+
+function NetworkChoice({
+  network,
+  onChange,
+}: {
+  network: string | undefined
+  onChange: (id: string | undefined) => void
+}) {
+  const networks = useQuery(ask(listNetworks, { query: { limit: 200 } }))
+  const options = networks.data?.data.map(({ id, name }) => [id, name] as const) ?? []
+  if (options.length === 0) return null
+  return (
+    <Choice
+      label="Network"
+      any="Any network"
+      options={options}
+      value={network}
+      onChange={value => onChange(value === '' ? undefined : value)}
+    />
+  )
+}
+
+type Filters = {
+  diagnosis: z.infer<typeof Diagnosis> | undefined
+  surface: RefusedRow['surface'] | undefined
+  network_id: string | undefined
+}
+
+/** Runs portion after portion until there is none left. */
+async function runAll(filters: Filters): Promise<{ recorded: number; refused: number }> {
+  const sum = { recorded: 0, refused: 0 }
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const ran = await call(runRefusedEvents, { body: { ...filters, cursor } })
+    sum.recorded += ran.recorded
+    sum.refused += ran.refused
+    cursor = ran.next_cursor
+  }
+  return sum
+}
+
+function RunAll({ filters }: { filters: Filters }) {
+  const queries = useQueryClient()
+  const confirm = useConfirm()
+  const { role } = useActive()
+  const run = () =>
+    confirm({
+      title: 'Run these again?',
+      words:
+        'Everything refused that the filters show is tried again. What is recorded now is charged, forwarded and sent to postbacks like any conversion, and dated now.',
+      action: 'Run again',
+      look: 'primary',
+      deed: async () => {
+        const { recorded, refused } = await runAll(filters)
+        await queries.invalidateQueries({ queryKey: [listRefusedEvents.route] })
+        notify(
+          `${count(recorded)} recorded`,
+          refused === 0 ? 'Nothing stays refused.' : `${count(refused)} stay refused.`,
+        )
+      },
+    })
+  return (
+    <Button icon={RotateCcw} reason={reasonAgainst(runRefusedEvents, role)} onClick={() => void run()}>
+      Run all again
+    </Button>
+  )
+}
+
+function RefusedTable({ rows }: { rows: readonly RefusedRow[] }) {
+  const [shown, setShown] = useState<RefusedRow>()
+  return (
+    <>
+      <Table caption="Refused intake">
+        <thead>
+          <tr>
+            <Head stay>Time (UTC)</Head>
+            <Head>Why</Head>
+            <Head>State</Head>
+            <Head>From</Head>
+            <Head>Type or status</Head>
+            <Head>Click id as sent</Head>
+            <Head>What was said</Head>
+            <Head>
+              <span className="sr-only">Details</span>
+            </Head>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(row => (
+            <Row key={row.id}>
+              <RowHead stay className="font-normal!">
+                {exactMoment(row.received_at)}
+              </RowHead>
+              <Cell className="font-medium">{DIAGNOSES[row.diagnosis].words}</Cell>
+              <Cell>
+                <Badge tone={row.state === 'recorded' ? 'good' : 'warn'}>{inWords(row.state)}</Badge>
+              </Cell>
+              <Cell>{SURFACES[row.surface]}</Cell>
+              <Cell className="max-w-40 truncate" faint={row.type === null}>
+                {row.type ?? NONE}
+              </Cell>
+              <Cell
+                className="max-w-64 truncate font-mono text-sm"
+                faint={row.click_text === null}
+                title={row.click_text ?? undefined}
+              >
+                <ClickText row={row} />
+              </Cell>
+              <Cell className="max-w-72 truncate" title={row.error}>
+                {row.error}
+              </Cell>
+              <Cell className="pr-1! text-right">
+                <Button
+                  size="sm"
+                  look="quiet"
+                  aria-label={`Details of what was refused at ${exactMoment(row.received_at)}`}
+                  onClick={() => setShown(row)}
+                >
+                  Details
+                </Button>
+              </Cell>
+            </Row>
+          ))}
+        </tbody>
+      </Table>
+      <Dialog
+        open={shown !== undefined}
+        onClose={() => setShown(undefined)}
+        title={shown === undefined ? '' : DIAGNOSES[shown.diagnosis].words}
+        width="wide"
+      >
+        {shown !== undefined && <Details row={shown} onRan={setShown} onClose={() => setShown(undefined)} />}
+      </Dialog>
+    </>
+  )
+}
+
+function ClickText({ row }: { row: RefusedRow }) {
+  if (row.click_text === null) return NONE
+  if (row.click_id === null) return row.click_text
+  return (
+    <Link to="/clicks/$id" params={{ id: row.click_id }} className="text-accent hover:underline">
+      {row.click_text}
+    </Link>
+  )
+}
+
+type DetailsProps = { row: RefusedRow; onRan: (row: RefusedRow) => void; onClose: () => void }
+
+function Details({ row, onRan, onClose }: DetailsProps) {
+  const queries = useQueryClient()
+  const { role } = useActive()
+  const run = useMutation({
+    mutationFn: () => call(runRefusedEvent, { params: { id: row.id } }),
+    onSuccess: async ran => {
+      await queries.invalidateQueries({ queryKey: [listRefusedEvents.route] })
+      onRan(ran)
+      if (ran.state === 'recorded') notify('It is recorded')
+      else notify('It stays refused', ran.error)
+    },
+  })
+  const cannot = row.is_whole ? undefined : 'Not all of it was kept, or it was no JSON.'
+  const done = row.state === 'recorded' ? 'It is recorded already.' : undefined
+  return (
+    <>
+      <DialogBody>
+        <Note kind={row.state === 'recorded' ? 'plain' : 'warning'}>
+          {row.state === 'recorded' ? <strong>Run again and recorded. </strong> : <strong>{row.error}. </strong>}
+          {row.state === 'recorded' ? 'It was refused at first.' : DIAGNOSES[row.diagnosis].advice}
+        </Note>
+        {row.body !== null && <CodeBlock label="What was sent" text={indented(row.body)} />}
+        <p className="text-sm text-ink-faint">
+          {SURFACES[row.surface]}, {exactMoment(row.received_at)} UTC
+          {row.runs > 0 && `, run again ${row.runs === 1 ? 'once' : `${row.runs} times`}`}
+        </p>
+        <RefusalNote refused={run.error} />
+      </DialogBody>
+      <DialogFoot>
+        <Button onClick={onClose}>Close</Button>
+        <Button
+          look="primary"
+          icon={RotateCcw}
+          pending={run.isPending}
+          reason={reasonAgainst(runRefusedEvent, role) ?? done ?? cannot}
+          onClick={() => run.mutate()}
+        >
+          Run again
+        </Button>
+      </DialogFoot>
+    </>
+  )
+}
+
+function indented(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2)
+  } catch {
+    return body
+  }
+}
