@@ -57,7 +57,7 @@ type StatusFieldsProps = {
 }
 
 export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: StatusFieldsProps) {
-  const [rows, setRows] = useState(() => Object.entries(statuses).map(([word, type], key) => ({ key, word, type })))
+  const [rows, setRows] = useState(() => inOrder(statuses).map(([word, type], key) => ({ key, word, type })))
   const change = (next: typeof rows) => {
     setRows(next)
     onChange({
@@ -69,7 +69,7 @@ export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: S
   )
   return (
     <div className="flex flex-col gap-4">
-      <div className="max-h-96 overflow-y-auto rounded-md border border-line p-3">
+      <div className="relative max-h-96 overflow-y-auto rounded-md border border-line p-3">
         <ul className="flex flex-col gap-2">
           {rows.map((row, at) => (
             <li key={row.key} className="flex items-center gap-2">
@@ -139,6 +139,14 @@ export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: S
   )
 }
 
+/** What stands for the same together, nothing last. */
+function inOrder(statuses: StatusFieldsProps['statuses']): [word: string, type: Type | null][] {
+  const place = (type: Type | null) => (type === null ? EVENT_TYPES.length : EVENT_TYPES.indexOf(type))
+  return Object.entries(statuses).toSorted(
+    ([one, type], [two, other]) => place(type) - place(other) || one.localeCompare(two),
+  )
+}
+
 type TypeFieldProps = {
   label: string
   showLabel?: boolean
@@ -152,7 +160,7 @@ function TypeField({ label, showLabel = false, nothing, type, onChange }: TypeFi
     <SelectField
       label={label}
       hideLabel={!showLabel}
-      className="w-48"
+      className={showLabel ? 'w-80 max-w-full' : 'w-48 max-sm:w-32'}
       value={type ?? ''}
       onChange={event => onChange(EVENT_TYPES.find(one => one === event.target.value) ?? null)}
     >

@@ -181,7 +181,7 @@ function AddressSetting({ network }: { network: NetworkRow }) {
         <CodeBlock label="Postback address, to enter at the network" text={addressOf({ url: network.postback_url })} />
         <CodeBlock label="To add to the offer’s address here" text={network.offer_parameter} />
         <div>
-          <Button reason={reasonAgainst(rotateNetworkToken, role)} onClick={() => void rotate()}>
+          <Button reason={reasonAgainst(rotateNetworkToken, role)} onClick={rotate}>
             New address
           </Button>
         </div>
@@ -209,7 +209,7 @@ function EndSetting({ network }: { network: NetworkRow }) {
     })
   return (
     <Setting title="Delete" danger words="For a network you no longer work with.">
-      <Button look="danger" reason={reasonAgainst(deleteNetwork, role)} onClick={() => void remove()}>
+      <Button look="danger" reason={reasonAgainst(deleteNetwork, role)} onClick={remove}>
         Delete network
       </Button>
     </Setting>

@@ -1,5 +1,5 @@
 /** Refused intake: what was not recorded, why, and running it again after a fix. */
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { RotateCcw, ShieldQuestion } from 'lucide-react'
 import { useState } from 'react'
@@ -9,10 +9,8 @@ import {
   DIAGNOSES,
   Diagnosis,
   listRefusedEvents,
-  type RefusedEvent,
   RefusedState,
   RefusedSurface,
-  runRefusedEvent,
   runRefusedEvents,
 } from '../../refused-events/api.ts'
 import { ask, call } from '../call.ts'
@@ -23,18 +21,13 @@ import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { useConfirm } from '../ui/confirm.tsx'
-import { CodeBlock } from '../ui/copy.tsx'
-import { Dialog, DialogBody, DialogFoot } from '../ui/dialog.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { SelectField } from '../ui/field.tsx'
 import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
 import { Pager } from '../ui/pager.tsx'
-import { Note, RefusalNote } from '../ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { notify } from '../ui/toast.tsx'
-
-export type RefusedRow = z.input<typeof RefusedEvent>
-
-const SURFACES: Record<RefusedRow['surface'], string> = { api: 'API key', dashboard: 'Dashboard', network: 'Network' }
+import { Details, type RefusedRow, SURFACES } from './details.tsx'
 
 const route = getRouteApi('/inside/refused-events')
 
@@ -186,7 +179,7 @@ function RunAll({ filters }: { filters: Filters }) {
       },
     })
   return (
-    <Button icon={RotateCcw} reason={reasonAgainst(runRefusedEvents, role)} onClick={() => void run()}>
+    <Button icon={RotateCcw} reason={reasonAgainst(runRefusedEvents, role)} onClick={run}>
       Run all again
     </Button>
   )
@@ -269,58 +262,4 @@ function ClickText({ row }: { row: RefusedRow }) {
       {row.click_text}
     </Link>
   )
-}
-
-type DetailsProps = { row: RefusedRow; onRan: (row: RefusedRow) => void; onClose: () => void }
-
-function Details({ row, onRan, onClose }: DetailsProps) {
-  const queries = useQueryClient()
-  const { role } = useActive()
-  const run = useMutation({
-    mutationFn: () => call(runRefusedEvent, { params: { id: row.id } }),
-    onSuccess: async ran => {
-      await queries.invalidateQueries({ queryKey: [listRefusedEvents.route] })
-      onRan(ran)
-      if (ran.state === 'recorded') notify('It is recorded')
-      else notify('It stays refused', ran.error)
-    },
-  })
-  const cannot = row.is_whole ? undefined : 'Not all of it was kept, or it was no JSON.'
-  const done = row.state === 'recorded' ? 'It is recorded already.' : undefined
-  return (
-    <>
-      <DialogBody>
-        <Note kind={row.state === 'recorded' ? 'plain' : 'warning'}>
-          {row.state === 'recorded' ? <strong>Run again and recorded. </strong> : <strong>{row.error}. </strong>}
-          {row.state === 'recorded' ? 'It was refused at first.' : DIAGNOSES[row.diagnosis].advice}
-        </Note>
-        {row.body !== null && <CodeBlock label="What was sent" text={indented(row.body)} />}
-        <p className="text-sm text-ink-faint">
-          {SURFACES[row.surface]}, {exactMoment(row.received_at)} UTC
-          {row.runs > 0 && `, run again ${row.runs === 1 ? 'once' : `${row.runs} times`}`}
-        </p>
-        <RefusalNote refused={run.error} />
-      </DialogBody>
-      <DialogFoot>
-        <Button onClick={onClose}>Close</Button>
-        <Button
-          look="primary"
-          icon={RotateCcw}
-          pending={run.isPending}
-          reason={reasonAgainst(runRefusedEvent, role) ?? done ?? cannot}
-          onClick={() => run.mutate()}
-        >
-          Run again
-        </Button>
-      </DialogFoot>
-    </>
-  )
-}
-
-function indented(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2)
-  } catch {
-    return body
-  }
 }

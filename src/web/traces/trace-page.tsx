@@ -25,14 +25,15 @@ const route = getRouteApi('/inside/clicks/$id')
 export function TracePage() {
   const { id } = route.useParams()
   const trace = useQuery({ ...ask(readTrace, { params: { id: id.trim() } }), refetchInterval: 15_000, retry: false })
+  const shown = trace.data?.click_id ?? id
   return (
     <>
       <Link to="/clicks" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
         <ChevronLeft aria-hidden className="size-3.5" />
         Clicks
       </Link>
-      <PageHeader title="Click" words={<span className="font-mono break-all">{id}</span>}>
-        <CopyButton text={id} label="Copy id" />
+      <PageHeader title="Click" words={<span className="font-mono break-all">{shown}</span>}>
+        <CopyButton text={shown} label="Copy id" />
       </PageHeader>
       <Asked query={trace}>
         {found => (

@@ -1,0 +1,75 @@
+/** One refusal: what is wrong, what mends it, what was sent, and the way to run it again. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { RotateCcw } from 'lucide-react'
+import type { z } from 'zod'
+import { DIAGNOSES, listRefusedEvents, type RefusedEvent, runRefusedEvent } from '../../refused-events/api.ts'
+import { call } from '../call.ts'
+import { exactMoment } from '../figures.ts'
+import { reasonAgainst, useActive } from '../organizations/active.ts'
+import { Button } from '../ui/button.tsx'
+import { CodeBlock } from '../ui/copy.tsx'
+import { DialogBody, DialogFoot } from '../ui/dialog.tsx'
+import { Note, RefusalNote } from '../ui/refusal.tsx'
+import { notify } from '../ui/toast.tsx'
+
+export type RefusedRow = z.input<typeof RefusedEvent>
+
+export const SURFACES: Record<RefusedRow['surface'], string> = {
+  api: 'API key',
+  dashboard: 'Dashboard',
+  network: 'Network',
+}
+
+type DetailsProps = { row: RefusedRow; onRan: (row: RefusedRow) => void; onClose: () => void }
+
+export function Details({ row, onRan, onClose }: DetailsProps) {
+  const queries = useQueryClient()
+  const { role } = useActive()
+  const run = useMutation({
+    mutationFn: () => call(runRefusedEvent, { params: { id: row.id } }),
+    onSuccess: async ran => {
+      await queries.invalidateQueries({ queryKey: [listRefusedEvents.route] })
+      onRan(ran)
+      if (ran.state === 'recorded') notify('It is recorded')
+      else notify('It stays refused', ran.error)
+    },
+  })
+  const cannot = row.is_whole ? undefined : 'Not all of it was kept, or it was no JSON.'
+  const done = row.state === 'recorded' ? 'It is recorded already.' : undefined
+  return (
+    <>
+      <DialogBody>
+        <Note kind={row.state === 'recorded' ? 'plain' : 'warning'}>
+          {row.state === 'recorded' ? <strong>Run again and recorded. </strong> : <strong>{row.error}. </strong>}
+          {row.state === 'recorded' ? 'It was refused at first.' : DIAGNOSES[row.diagnosis].advice}
+        </Note>
+        {row.body !== null && <CodeBlock label="What was sent" text={indented(row.body)} />}
+        <p className="text-sm text-ink-faint">
+          {SURFACES[row.surface]}, {exactMoment(row.received_at)} UTC
+          {row.runs > 0 && `, run again ${row.runs === 1 ? 'once' : `${row.runs} times`}`}
+        </p>
+        <RefusalNote refused={run.error} />
+      </DialogBody>
+      <DialogFoot>
+        <Button onClick={onClose}>Close</Button>
+        <Button
+          look="primary"
+          icon={RotateCcw}
+          pending={run.isPending}
+          reason={reasonAgainst(runRefusedEvent, role) ?? done ?? cannot}
+          onClick={() => run.mutate()}
+        >
+          Run again
+        </Button>
+      </DialogFoot>
+    </>
+  )
+}
+
+function indented(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2)
+  } catch {
+    return body
+  }
+}
