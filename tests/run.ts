@@ -1,5 +1,6 @@
 // `npm test [part of a path…] [--all]`: every test on a real PostgreSQL, then the dashboard in a real browser. The last line
-// says how many passed and failed. `--all` adds the long suites (SLUICE_TEST_ALL=1).
+// says how many passed and failed. `--all` adds the long suites (SLUICE_TEST_ALL=1). `--faults` runs what is done to running processes,
+// longer than else (SLUICE_FAULT_SECONDS each); `--seeded` shows that each of the seeded faults turns a test red.
 import { once } from 'node:events'
 import { globSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,6 +22,16 @@ const LONG_LIMIT = 60 * 60_000
 const flags = process.argv.slice(2).filter(argument => argument.startsWith('--'))
 const filters = process.argv.slice(2).filter(argument => !argument.startsWith('--'))
 const all = flags.includes('--all')
+const seeded = flags.includes('--seeded')
+const faults = flags.includes('--faults')
+const FAULT_SECONDS = '30'
+/** What kills, freezes and cuts; the other fault tests of the rooms run with their own short leases and pauses. */
+const FAULT_FILES = [
+  'tests/faults/*.test.ts',
+  'src/clicks/outage.test.ts',
+  'src/deliveries/{faults,breaker,claim}.test.ts',
+  'src/gate/{once,quota}.test.ts',
+]
 
 const select = (...patterns: string[]): string[] =>
   globSync(patterns, { cwd: ROOT })
@@ -30,7 +41,7 @@ const select = (...patterns: string[]): string[] =>
 async function runNodeTests(files: string[]): Promise<Counts> {
   const counts = { passed: 0, failed: 0, skipped: 0 }
   if (files.length === 0) return counts
-  const events = run({ cwd: ROOT, files, concurrency: 2, timeout: all ? LONG_LIMIT : SHORT_LIMIT })
+  const events = run({ cwd: ROOT, files, concurrency: 2, timeout: all || faults || seeded ? LONG_LIMIT : SHORT_LIMIT })
   events.on('test:summary', ({ file, counts: summed }) => {
     if (file !== undefined) return
     counts.passed = summed.passed
@@ -42,8 +53,12 @@ async function runNodeTests(files: string[]): Promise<Counts> {
 }
 
 async function main(): Promise<Counts> {
-  const files = select('src/**/*.test.ts', 'tests/**/*.test.ts', 'demo/*.test.ts', 'bench/*.test.ts')
-  const browserFiles = select('tests/browser/*.spec.ts')
+  const files = seeded
+    ? select('tests/faults/seeded.test.ts')
+    : faults
+      ? select(...FAULT_FILES)
+      : select('src/**/*.test.ts', 'tests/**/*.test.ts', 'demo/*.test.ts', 'bench/*.test.ts')
+  const browserFiles = faults || seeded ? [] : select('tests/browser/*.spec.ts')
   requirePrograms(browserFiles.length > 0 ? ['redis-server', 'chromium'] : ['redis-server'])
   const folder = mkdtempSync(join(tmpdir(), 'sluice-run-'))
   const keeper = startKeeper(folder, '--remove')
@@ -59,6 +74,8 @@ async function main(): Promise<Counts> {
     process.env['NODE_COMPILE_CACHE'] ??= join(ROOT, 'node_modules/.cache/node-compile')
     process.env['SLUICE_CHROMIUM'] ??= findProgram('chromium') ?? ''
     if (all) process.env['SLUICE_TEST_ALL'] = '1'
+    if (seeded) process.env['SLUICE_SEEDED'] = '1'
+    if (all || faults) process.env['SLUICE_FAULT_SECONDS'] ??= FAULT_SECONDS
     const plain = await runNodeTests(files)
     const browser = await runBrowserTests(browserFiles)
     return {

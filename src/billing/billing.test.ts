@@ -138,6 +138,19 @@ describe('a top-up', () => {
   })
 })
 
+test('the database itself refuses a second charge of a person', async () => {
+  const { org_id } = await seedSignedIn(house)
+  const queue = openQueue(house.database)
+  await queue.send(org_id, await seedClick(house.database, org_id), {})
+  await queue.close()
+  const again = house.database.worker.query(
+    `insert into ledger (org_id, id, kind, amount, person_id, event_id, created_at)
+    select org_id, gen_random_uuid(), kind, amount, person_id, event_id, created_at from ledger where org_id = $1 and kind = 'charge'`,
+    [org_id],
+  )
+  await assert.rejects(again, { code: '23505' })
+})
+
 describe('an adjustment', () => {
   const adjust = (cookie: string, body: unknown) => house.call('POST', '/api/billing/adjustments', { cookie, body })
 

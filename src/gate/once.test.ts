@@ -71,6 +71,18 @@ test('a second request with the same Idempotency-Key is told so while the first 
   assert.equal((await report(second, 'same')).statusCode, 403)
 })
 
+test('an Idempotency-Key stays taken while its work goes on, also over a second, for another process too', async () => {
+  let first: ReturnType<typeof report> | undefined
+  await whileLocked(async () => {
+    first = report(second, 'slow')
+    await sleep(1200)
+    // It would wait for the row if the key were free.
+    const twin = await Promise.race([report(house, 'slow'), sleep(10_000, undefined)])
+    assert.equal(twin?.statusCode, 409)
+  })
+  assert.equal((await first)?.statusCode, 403)
+})
+
 test('a request with Idempotency-Key that outlives its budget answers 504 and recorded nothing; the next one is free', async () => {
   await whileLocked(async () => {
     const late = await report(house, 'late')

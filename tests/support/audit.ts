@@ -1,6 +1,13 @@
-// The audit after a fault: what was acknowledged is there, and nothing happened twice. Written apart from the code it judges.
+// The audit after a fault, A1 to A9: what was acknowledged is there, nothing was invented, and nothing happened twice. Written apart
+// from the code it judges.
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
+import { toUuid } from '../../src/contract/ids.ts'
+import type { Load, Target } from './load.ts'
+import type { Receiver } from './receiver.ts'
+
+type Pool = Pick<pg.Pool, 'query'>
 
 const CHECKS: Record<string, string> = {
   'A3 nobody is charged twice': `
@@ -49,19 +56,118 @@ const CHECKS: Record<string, string> = {
 }
 
 /** Runs every check that needs nothing but the database; fails with the rows that break one. */
-export async function assertBooks(pool: Pick<pg.Pool, 'query'>): Promise<void> {
+export async function assertBooks(pool: Pool): Promise<void> {
   for (const [name, text] of Object.entries(CHECKS)) {
     const { rows } = await pool.query(text)
     assert.deepEqual(rows.slice(0, 3), [], `${name}: ${rows.length} rows do not hold`)
   }
 }
 
-/** A1 and A7: every id that was acknowledged is stored exactly once; of unknown ones at most once. */
-export async function assertStored(
-  pool: Pick<pg.Pool, 'query'>,
-  table: 'events' | 'clicks',
-  ids: ReadonlySet<string>,
+/** All nine, of everything that `load` did to these organizations, once the outbox is empty. `address` reads the feed. */
+export async function assertAudit(
+  pool: Pool,
+  load: Load,
+  { targets, receiver, address }: { targets: readonly Target[]; receiver: Receiver; address: string },
 ): Promise<void> {
+  assert.deepEqual(load.unexpected.slice(0, 3), [], 'answers that the interface does not know')
+  await assertStored(pool, 'clicks', load.clicks)
+  await assertStored(pool, 'events', load.events)
+  await assertNothingInvented(pool, load, targets)
+  await assertBooks(pool)
+  await assertReceived(pool, receiver)
+  for (const target of targets) await assertFeed(pool, target, address)
+  assertSilent(load, targets)
+}
+
+/** A2: every event that is stored was sent, and was not refused. */
+async function assertNothingInvented(pool: Pool, { intents }: Load, targets: readonly Target[]): Promise<void> {
+  const { rows } = await pool.query<{ intent: string }>(
+    `select concat_ws(' ', click_id, type, nonce) as intent from events where org_id = any($1)`,
+    [targets.map(({ org_id }) => org_id)],
+  )
+  const invented = rows.filter(({ intent }) => (intents.get(intent) ?? 'refused') === 'refused')
+  assert.deepEqual(invented.slice(0, 3), [], `A2: ${invented.length} events are stored that were refused or never sent`)
+}
+
+/** Waits until everything that was put out for this receiver has arrived. */
+export async function drained(pool: Pool, { origin }: Receiver): Promise<void> {
+  const deadline = performance.now() + 120_000
+  for (;;) {
+    const { rows } = await pool.query<{ left: number }>(
+      `select count(*)::int as left from deliveries d join postback_rules r on r.org_id = d.org_id and r.id = d.target_id
+      where d.state = 'pending' and r.url like $1`,
+      [`${origin}/%`],
+    )
+    if (rows[0]?.left === 0) return
+    assert.ok(performance.now() < deadline, `${rows[0]?.left} deliveries are still to be made`)
+    await sleep(100)
+  }
+}
+
+/**
+ * A6: each delivery arrived, and more often than once only by attempts that were under way when someone died. The rules call
+ * `/hook?e={event_id}`.
+ */
+async function assertReceived(pool: Pool, receiver: Receiver): Promise<void> {
+  const arrived = new Map<string, number>()
+  for (const { url } of receiver.arrivals) {
+    const { searchParams } = new URL(url, receiver.origin)
+    const name = toUuid(searchParams.get('e') ?? '') ?? url
+    arrived.set(name, (arrived.get(name) ?? 0) + 1)
+  }
+  const { rows } = await pool.query<{ event_id: string; state: string; made: number; unanswered: number }>(
+    `select d.event_id, d.state, count(a.number)::int as made, (count(a.number) filter (where a.status is null))::int as unanswered
+    from deliveries d
+    join postback_rules r on r.org_id = d.org_id and r.id = d.target_id and r.url like $1
+    left join delivery_attempts a on a.org_id = d.org_id and a.delivery_id = d.id
+    group by d.org_id, d.id`,
+    [`${receiver.origin}/%`],
+  )
+  const missing = rows.filter(({ event_id }) => !arrived.has(event_id))
+  assert.deepEqual(missing.slice(0, 3), [], `A6: ${missing.length} of ${rows.length} deliveries never arrived`)
+  const repeated = rows.filter(({ event_id, unanswered }) => (arrived.get(event_id) ?? 0) > 1 + unanswered)
+  assert.deepEqual(repeated.slice(0, 3), [], `A6: ${repeated.length} deliveries were repeated without a reason`)
+  const strange = [...arrived.keys()].filter(event => !rows.some(({ event_id }) => event_id === event))
+  assert.deepEqual(strange.slice(0, 3), [], `A6: ${strange.length} arrivals stand on no delivery`)
+}
+
+/** A7: paging through the feed shows every click of the organization once. That every issued one is among them, A1 has shown. */
+async function assertFeed(pool: Pool, { key, org_id }: Target, address: string): Promise<void> {
+  const seen: string[] = []
+  for (let cursor = ''; ; ) {
+    const answer = await fetch(`${address}/api/v1/clicks?tracked=all&limit=1000${cursor}`, {
+      headers: { 'x-api-key': key },
+    })
+    assert.equal(answer.status, 200, 'A7: the feed can be read')
+    const page = (await answer.json()) as { data: { id: string }[]; next_cursor: string | null }
+    seen.push(...page.data.map(({ id }) => toUuid(id) ?? id))
+    if (page.next_cursor === null) break
+    cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`
+  }
+  const { rows } = await pool.query<{ id: string }>('select id from clicks where org_id = $1', [org_id])
+  const stored = rows.map(({ id }) => id)
+  assert.equal(new Set(seen).size, seen.length, 'A7: no click is shown twice')
+  assert.deepEqual(seen.toSorted(), stored.toSorted(), 'A7: the pages are the set')
+}
+
+const INSIDE =
+  /\bat .*:\d+|node:|\.ts\b|\/(src|tmp|home|work|usr)\/|\b(select|insert into|update|relation|column|SQLSTATE|ECONN\w+|postgres)\b/i
+
+/** A9: no failure tells what is inside, or anything of someone else. */
+function assertSilent({ failures }: Load, targets: readonly Target[]): void {
+  for (const { org_id, body } of failures) {
+    assert.doesNotMatch(body, INSIDE, 'A9')
+    const strangers = targets.filter(target => target.org_id !== org_id)
+    const secrets = [
+      ...strangers.flatMap(({ key, campaign }) => [key, campaign]),
+      ...targets.map(one => String(one.org_id)),
+    ]
+    assert.ok(!secrets.some(secret => body.includes(secret)), `A9: ${body}`)
+  }
+}
+
+/** A1 and A7: every id that was acknowledged is stored exactly once; of unknown ones at most once. */
+export async function assertStored(pool: Pool, table: 'events' | 'clicks', ids: ReadonlySet<string>): Promise<void> {
   const { rows } = await pool.query<{ id: string; times: string }>(
     `select id, count(*) as times from ${table} where id = any($1) group by 1`,
     [[...ids]],

@@ -2,10 +2,12 @@
 import type { Database } from '../../src/db/connect.ts'
 import { newId, seedKey, seedOrganization } from './house.ts'
 
-/** An organization with a campaign of this key, its offer worth 2.50, a rule for ftd that nobody answers, and a key for intake. */
+/** An organization with a campaign of this key, its offer worth 2.50, a rule for ftd, and a key for intake and the feed. */
 export async function seedPlace(
   database: Database,
   campaign: string,
+  /** Where the rule calls; nobody listens there unless told otherwise. */
+  receiver = 'http://127.0.0.1:9',
 ): Promise<{ key: string; campaign: string; org_id: number }> {
   const db = database.kysely
   const place = await seedOrganization(database, { balance: '100' })
@@ -48,12 +50,12 @@ export async function seedPlace(
       org_id,
       id: newId(),
       event_type: 'ftd',
-      url: 'http://127.0.0.1:9/?c={click_id}',
+      url: `${receiver}/hook?e={event_id}`,
       method: 'GET',
       active: true,
       created_at: now,
       updated_at: now,
     })
     .execute()
-  return { key: (await seedKey(database, place, { rights: ['events'] })).secret, campaign, org_id }
+  return { key: (await seedKey(database, place, { rights: ['events', 'clicks'] })).secret, campaign, org_id }
 }

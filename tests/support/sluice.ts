@@ -49,7 +49,7 @@ export async function startSluice(env: Record<string, string>, options?: Options
   const address = await new Promise<string>((resolve, reject) => {
     const hear = (chunk: Buffer) => {
       said += chunk.toString()
-      const found = /^Sluice is open at (\S+)$/m.exec(said)?.[1]
+      const found = /^Sluice is open at (.+)$/m.exec(said)?.[1]
       if (found !== undefined) resolve(found)
     }
     child.stdout?.on('data', hear)

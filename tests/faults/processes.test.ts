@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { toUuid } from '../../src/contract/ids.ts'
+import { assertAudit, assertBooks, drained } from '../support/audit.ts'
+import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { type FaultGround, faultGround, SECONDS } from '../support/fault-ground.ts'
+import { Load } from '../support/load.ts'
+import type { Sluice } from '../support/sluice.ts'
+
+const ORGANIZATIONS = 8
+const KILL_EVERY_MS = 1500
+
+let fresh: FreshDatabase
+let ground: FaultGround
+/** One serves, one does everything, one only delivers. */
+const ROLES = ['serve', 'all', 'work'] as const
+const processes: Sluice[] = []
+const start = (number: number) => ground.start(number, { ROLE: ROLES[number] ?? 'all' })
+
+before(async () => {
+  fresh = await freshDatabase()
+  ground = await faultGround(fresh.database, fresh.url, ORGANIZATIONS)
+  for (const number of ROLES.keys()) processes.push(await start(number))
+})
+after(async () => {
+  await ground.end()
+  await fresh.drop()
+})
+
+const address = () => processes[Math.floor(Math.random() * 2)]?.address ?? assert.fail()
+
+test('servers and workers killed again and again under load: the audit is exact', async () => {
+  // A request to a process that was killed is never answered, so nobody waits long.
+  const load = new Load({ address, patience_ms: 20_000 })
+  const until = performance.now() + SECONDS * 1000
+  const running = load.run(until, 24, ground.targets)
+  let kills = 0
+  for (let turn = 0; performance.now() < until - KILL_EVERY_MS; turn += 1) {
+    await sleep(KILL_EVERY_MS)
+    const number = turn % ROLES.length
+    await processes[number]?.kill()
+    kills += 1
+    processes[number] = await start(number)
+  }
+  await running
+  assert.ok(kills > 0 && load.clicks.size > 20 && load.events.size > 20, `${kills} kills, ${load.events.size} events`)
+  // What the dead held is due when their leases are over; nobody works while that is brought about.
+  await Promise.all(processes.map(one => one.stop()))
+  await ground.mature()
+  for (const number of ROLES.keys()) processes[number] = await start(number)
+  await drained(fresh.database.reads, ground.receiver)
+  const { targets, receiver } = ground
+  await assertAudit(fresh.database.reads, load, { targets, receiver, address: address() })
+})
+
+test('one conversion sent 200 times at once to two processes is one event, one charge, one set of deliveries', async () => {
+  const target = ground.targets[0] ?? assert.fail()
+  const load = new Load({ address })
+  const clickId = (await load.click(target)) ?? assert.fail()
+  for (let round = 0; round < 5; round += 1) {
+    const body = { clickId, type: 'ftd', nonce: `round ${round}`, payload: { telegram_user_id: `race ${round}` } }
+    const answers = await Promise.all(Array.from({ length: 200 }, () => load.report(target, body)))
+    const ids = new Set(answers.map(told => (typeof told === 'object' ? told.id : told)))
+    assert.equal(ids.size, 1, [...ids].join(' '))
+    const { rows } = await fresh.database.reads.query(
+      `select (select count(*) from events where id = $1) as events, (select count(*) from ledger where event_id = $1) as charges,
+        (select count(*) from deliveries where event_id = $1) as deliveries`,
+      [toUuid([...ids][0] ?? '')],
+    )
+    assert.deepEqual(rows, [{ events: '1', charges: '1', deliveries: '1' }])
+  }
+  assert.deepEqual(load.unexpected, [])
+  await assertBooks(fresh.database.reads)
+})

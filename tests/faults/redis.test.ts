@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { assertAudit, drained } from '../support/audit.ts'
+import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { type FaultGround, faultGround, SECONDS } from '../support/fault-ground.ts'
+import { Load } from '../support/load.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import type { Sluice } from '../support/sluice.ts'
+
+let fresh: FreshDatabase
+let redis: TestRedis
+let ground: FaultGround
+let sluice: Sluice
+before(async () => {
+  fresh = await freshDatabase()
+  redis = await startRedis()
+  ground = await faultGround(fresh.database, fresh.url, 2)
+  sluice = await ground.start(0, { REDIS_URL: redis.url })
+})
+after(async () => {
+  await ground.end()
+  redis.end()
+  await fresh.drop()
+})
+
+test('Redis dies and freezes under load: reports are refused and not stored, reads and visitors pass, the audit is exact', async () => {
+  const load = new Load({ address: () => sluice.address, isRefusalCertain: true })
+  const until = performance.now() + SECONDS * 1000
+  const running = load.run(until, 8, ground.targets)
+  const faults = [
+    { begin: () => redis.kill(), end: () => redis.start() },
+    { begin: () => redis.freeze(), end: async () => redis.thaw() },
+  ]
+  for (const { begin, end } of faults) {
+    await sleep(SECONDS * 150)
+    begin()
+    await refused(load)
+    await sleep(SECONDS * 150)
+    await end()
+    await accepted(load)
+  }
+  await running
+  await drained(fresh.database.reads, ground.receiver)
+  assert.ok(load.events.size > 10, `${load.events.size} events`)
+  const { targets, receiver } = ground
+  await assertAudit(fresh.database.reads, load, { targets, receiver, address: sluice.address })
+})
+
+const target = () => ground.targets[0] ?? assert.fail()
+let nonces = 0
+
+/** Without the counters a report is refused, while a visitor gets on and the feed is read. */
+async function refused(load: Load): Promise<void> {
+  await until('reports are refused', async () => {
+    const clickId = (await load.click(target())) ?? assert.fail('a visitor gets on')
+    const nonce = `refused ${(nonces += 1)}`
+    return (await load.report(target(), { clickId, type: 'lead', nonce })) === 'refused'
+  })
+  const feed = await fetch(`${sluice.address}/api/v1/clicks`, { headers: { 'x-api-key': target().key } })
+  assert.equal(feed.status, 200, await feed.text())
+}
+
+async function accepted(load: Load): Promise<void> {
+  await until('reports are accepted again', async () => {
+    const clickId = (await load.click(target())) ?? assert.fail('a visitor gets on')
+    const nonce = `accepted ${(nonces += 1)}`
+    return typeof (await load.report(target(), { clickId, type: 'lead', nonce })) === 'object'
+  })
+}
+
+async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 30_000
+  while (!(await isSo())) {
+    assert.ok(performance.now() < deadline, what)
+    await sleep(50)
+  }
+}

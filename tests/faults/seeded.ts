@@ -1,0 +1,113 @@
+// The eleven faults that the tests must find (T38): each as a change of the source, and the test that it has to turn red.
+
+export type Seeded = {
+  fault: string
+  file: string
+  /** What is replaced, each exactly once; the words are those of the source as it is. */
+  changes: readonly (readonly [from: string, to: string])[]
+  test: string
+  /** The part of the test's name that is run. */
+  named: string
+}
+
+export const SEEDED: readonly Seeded[] = [
+  {
+    fault: 'commits are not waited for',
+    file: 'src/db/embedded.ts',
+    changes: [["  'jit=off',", "  'jit=off',\n  'synchronous_commit=off',"]],
+    test: 'tests/faults/database.test.ts',
+    named: 'crashes and comes back',
+  },
+  {
+    fault: 'no unique index on charges',
+    file: 'migrations/0005_events.sql',
+    changes: [['create unique index ledger_charged_once', 'create index ledger_charged_once']],
+    test: 'src/billing/billing.test.ts',
+    named: 'the database itself',
+  },
+  {
+    fault: 'event ids are random',
+    file: 'src/events/identity.ts',
+    changes: [
+      [
+        "hash('sha256', JSON.stringify(parts), 'hex')",
+        "hash('sha256', `${JSON.stringify(parts)}${Math.random()}`, 'hex')",
+      ],
+    ],
+    test: 'src/events/identity.test.ts',
+    named: 'is the same for ever',
+  },
+  {
+    fault: 'the token of an Idempotency-Key lives one second',
+    file: 'src/gate/once.ts',
+    changes: [['const TOKEN_MS = BUDGET_MS + 5000', 'const TOKEN_MS = 1000']],
+    test: 'src/gate/once.test.ts',
+    named: 'stays taken while its work goes on',
+  },
+  {
+    fault: 'no fence: whoever finishes last is right',
+    file: 'src/deliveries/finish.ts',
+    changes: [["and d.lease_token = done.token and d.state = 'pending'", '']],
+    test: 'src/deliveries/claim.test.ts',
+    named: 'slept past its lease',
+  },
+  {
+    fault: 'redirects are followed',
+    file: 'src/deliveries/send.ts',
+    changes: [
+      ['dispatcher: agent,', 'dispatcher: agent.compose(interceptors.redirect({ maxRedirections: 3 })),'],
+      ['import { type Dispatcher,', 'import { interceptors, type Dispatcher,'],
+    ],
+    test: 'src/deliveries/worker.test.ts',
+    named: 'a redirect is a failure',
+  },
+  {
+    fault: 'addresses are checked when names are looked up, and not else',
+    file: 'src/deliveries/guard.ts',
+    changes: [
+      [
+        'if (isIP(literal) !== 0 && !isPublicAddress(literal)) return callback',
+        'if (literal === undefined) return callback',
+      ],
+      ['if (isPublicAddress(reached)) return callback', 'if (reached !== undefined) return callback'],
+    ],
+    test: 'src/deliveries/guard.test.ts',
+    named: 'no address inside is connected to',
+  },
+  {
+    fault: 'nobody listens to errors of a connection in use',
+    file: 'src/db/connect.ts',
+    changes: [["pool.on('connect', client => client.on('error', () => {}))", '']],
+    test: 'src/db/connect.test.ts',
+    named: 'a connection that is cut',
+  },
+  {
+    fault: 'the Redis client waits as it does by default',
+    file: 'src/gate/quota.ts',
+    changes: [
+      ['    enableOfflineQueue: false,\n', ''],
+      ['    maxRetriesPerRequest: 0,\n', ''],
+      ['    commandTimeout: 150,\n', ''],
+      ['    connectTimeout: 500,\n', ''],
+      ['    socketTimeout: 2000,\n', ''],
+    ],
+    test: 'src/gate/quota.test.ts',
+    named: 'while Redis hangs or is gone',
+  },
+  {
+    fault: 'one statement forgets whose rows it means',
+    file: 'src/billing/billing.ts',
+    changes: [['where org_id = $1 and ($2::uuid is null', 'where $1::int is not null and ($2::uuid is null']],
+    test: 'tests/architecture.test.ts',
+    named: 'every statement on rows of an organization',
+  },
+  {
+    fault: 'errors are answered as they were thrown',
+    file: 'src/gate/gate.ts',
+    changes: [
+      ['app.setErrorHandler((error, request, reply) => {', 'void ((error: never, request: never, reply: never) => {'],
+    ],
+    test: 'src/gate/gate.test.ts',
+    named: 'hostile bodies',
+  },
+]

@@ -1,0 +1,56 @@
+// What a fault test stands on: organizations, a receiver that remembers, and whole processes that can be killed.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Database } from '../../src/db/connect.ts'
+import type { Target } from './load.ts'
+import { seedPlace } from './place.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+import { type Sluice, startSluice } from './sluice.ts'
+
+/** How long each fault is kept up: some seconds in `npm test`, longer in `npm run test:faults`. */
+export const SECONDS = Number(process.env['SLUICE_FAULT_SECONDS'] ?? 6)
+
+export type FaultGround = {
+  targets: Target[]
+  receiver: Receiver
+  /** Starts a process; `number` is its place among several and names its data folder. */
+  start(number: number, env?: Record<string, string>): Promise<Sluice>
+  /** Makes everything due that waits for a lease or a retry. Only while no process works. */
+  mature(): Promise<void>
+  end(): Promise<void>
+}
+
+/** Seeds organizations whose rules call one receiver on loopback. `url` is how processes reach the database. */
+export async function faultGround(database: Database, url: string, organizations: number): Promise<FaultGround> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-faults-'))
+  const receiver = await startReceiver()
+  const targets: Target[] = []
+  for (let n = 0; n < organizations; n += 1) targets.push(await seedPlace(database, `fault-${n}`, receiver.origin))
+  const running = new Set<Sluice>()
+  return {
+    targets,
+    receiver,
+    async start(number, env = {}) {
+      const sluice = await startSluice({
+        DATABASE_URL: url,
+        DATA_DIR: join(folder, String(number)),
+        SECRET: 'the same in all processes',
+        ALLOW_PRIVATE_TARGETS: 'true',
+        LOG_LEVEL: 'silent',
+        ...env,
+      })
+      running.add(sluice)
+      sluice.child.once('close', () => running.delete(sluice))
+      return sluice
+    },
+    async mature() {
+      await database.worker.query(`update deliveries set run_at = now() where state = 'pending'`)
+    },
+    async end() {
+      await Promise.all([...running].map(sluice => sluice.kill()))
+      await receiver.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,89 @@
+// A PostgreSQL of a test's own, that keeps its promises to the disk and can be killed and frozen.
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { pino } from 'pino'
+import { connect, type Database } from '../../src/db/connect.ts'
+import { startPostgres } from '../../src/db/embedded.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { postmasterOf } from './sluice.ts'
+
+export type TestPostgres = {
+  database: Database
+  url: string
+  /** Ends it as a power cut would; whoever started it brings it up again. */
+  crash(): void
+  /** Kills one connection's process; PostgreSQL then ends all others and recovers by itself. */
+  killBackend(): void
+  /** Stops every process of it, until `thaw`. */
+  freeze(): void
+  thaw(): void
+  end(): Promise<void>
+}
+
+/** As Sluice starts it, with its own settings: nothing is left out that makes a commit durable. */
+export async function startTestPostgres(): Promise<TestPostgres> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-postgres-'))
+  const log = pino({ level: 'silent' })
+  const server = await startPostgres({ dataDir: folder, log })
+  const client = new pg.Client(server.connection)
+  await client.connect()
+  await migrate(client)
+  await client.end()
+  const database = connect([server.connection], { log })
+  const postmaster = () => postmasterOf(folder)
+  const frozen = new Set<number>()
+  return {
+    database,
+    url: `postgres://sluice@localhost/postgres?host=${encodeURIComponent(join(folder, 'postgres'))}`,
+    crash: () => void process.kill(postmaster(), 'SIGQUIT'),
+    killBackend() {
+      const backends = childrenOf(postmaster()).filter(child => titleOf(child).includes(' [local] '))
+      const backend = backends[Math.floor(Math.random() * backends.length)]
+      if (backend !== undefined) process.kill(backend, 'SIGKILL')
+    },
+    freeze() {
+      const parent = postmaster()
+      // The parent first, so that it starts no child meanwhile.
+      for (const pid of [parent, ...childrenOf(parent)]) {
+        process.kill(pid, 'SIGSTOP')
+        frozen.add(pid)
+      }
+    },
+    thaw() {
+      for (const pid of frozen) process.kill(pid, 'SIGCONT')
+      frozen.clear()
+    },
+    async end() {
+      for (const pid of frozen) process.kill(pid, 'SIGCONT')
+      await database.close()
+      await server.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function childrenOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .map(Number)
+    .filter(pid => parentOf(pid) === parent)
+}
+
+function parentOf(pid: number): number | undefined {
+  try {
+    return Number(/^\d+ \(.*\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1])
+  } catch {
+    return undefined
+  }
+}
+
+/** What PostgreSQL says of a process of its own: `postgres: sluice postgres [local] idle`. */
+function titleOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
+  }
+}
