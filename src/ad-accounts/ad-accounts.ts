@@ -17,6 +17,7 @@ import type { Context } from '../room.ts'
 import type * as api from './api.ts'
 import { serviceAccountOf } from './google-token.ts'
 
+export { readOutcome } from './outcome.ts'
 export { testAdAccount } from './test-event.ts'
 
 const COLUMNS = [

@@ -270,3 +270,16 @@ export const testAdAccount = endpoint({
   }),
   refuses: ['object_not_found', 'invalid_request'],
 })
+
+export const readOutcome = endpoint({
+  route: 'GET /api/ad-accounts/:id/outcomes/:delivery_id',
+  access: { session: 'member' },
+  summary: 'Ask Google what became of a conversion it has accepted',
+  description:
+    'Google matches some time after it has answered. Meta and TikTok say all they say at once, so only Google can be asked.',
+  reply: z.object({
+    state: z.enum(['processing', 'counted', 'refused', 'unknown']),
+    reasons: z.array(z.string()).meta({ description: 'Google’s reasons and warnings, or why it could not be asked' }),
+  }),
+  refuses: ['object_not_found', 'invalid_request'],
+})

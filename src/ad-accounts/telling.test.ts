@@ -384,6 +384,31 @@ describe('what an answer means', () => {
   })
 })
 
+test('Google is asked later what became of a conversion; nobody else is, and nobody else’s', async () => {
+  const place = await settle()
+  const account = await connect(place, 'google')
+  const meta_account = await connect(place, 'meta')
+  const one = await until(place, await convert(place, await visit(place, 'gclid=later')), inState('delivered'))
+  const outcome = (id: string, delivery: string, cookie = place.cookie) =>
+    house.call('GET', `/api/ad-accounts/${id}/outcomes/${delivery}`, { cookie })
+  const said = async () => (await outcome(account, one.id)).data()
+  assert.deepEqual(await said(), { state: 'processing', reasons: [] })
+  Object.assign(google.outcome, { status: 'SUCCESS', reasons: [] })
+  assert.deepEqual(await said(), { state: 'counted', reasons: [] })
+  Object.assign(google.outcome, { status: 'FAILED', reasons: ['CLICK_NOT_FOUND'] })
+  assert.deepEqual(await said(), { state: 'refused', reasons: ['CLICK_NOT_FOUND'] })
+  Object.assign(google.outcome, { status: 'PARTIAL_SUCCESS', reasons: ['DUPLICATE_TRANSACTION_ID'] })
+  assert.deepEqual(await said(), { state: 'counted', reasons: ['DUPLICATE_TRANSACTION_ID'] })
+  google.answer(({ url }) => (url === '/token' ? undefined : googleStatus(503, 'UNAVAILABLE', 'Try later.')))
+  assert.deepEqual(await said(), { state: 'unknown', reasons: ['Try later.'] })
+  assert.equal((await accountOf(place, account))['state'], 'active')
+  const other = await until(place, await convert(place, await visit(place, 'fbclid=later')), inState('delivered'))
+  assert.equal((await outcome(meta_account, other.id)).statusCode, 400)
+  assert.equal((await outcome(meta_account, one.id)).statusCode, 404)
+  assert.equal((await outcome(account, 'nonsense')).statusCode, 404)
+  assert.equal((await outcome(account, one.id, (await settle()).cookie)).statusCode, 404)
+})
+
 describe('what must stay secret', () => {
   test('neither token nor address is in the log of attempts, and what the platform echoes is struck out', async () => {
     const place = await settle()

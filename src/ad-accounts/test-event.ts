@@ -1,15 +1,14 @@
 /** Test events: one event, sent at once, and what the platform says to it. Reads `ad_accounts` and clicks; changes nothing. */
-import { getGlobalDispatcher } from 'undici'
 import type { Call } from '../contract/endpoint.ts'
 import type { EventType } from '../contract/event-types.ts'
 import { newId, toUuid } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
-import type { Answer, Judgement, Outgoing } from '../deliveries/lane.ts'
+import type { Judgement, Outgoing } from '../deliveries/lane.ts'
 import { redact } from '../deliveries/redact.ts'
-import { send } from '../deliveries/send.ts'
 import type { Context } from '../room.ts'
 import { CLICK_COLUMNS, type ClickRow, type ConversionRow, conversionOf, JOIN_PAGE } from './conversion.ts'
 import type * as api from './api.ts'
+import { askAtOnce } from './asking.ts'
 import { openGoogleTokens } from './google-token.ts'
 import { type Account, callFor } from './platforms.ts'
 
@@ -90,9 +89,9 @@ async function factsOf(testing: Testing, type: EventType, click_id: string | nul
 
 /** Makes the call as the worker would, and says what came of it without the credential. */
 async function told(call: Outgoing) {
-  const ready = (await call.complete?.(ask)) ?? call
+  const ready = (await call.complete?.(askAtOnce)) ?? call
   if ('outcome' in ready) return { ...verdictOf(ready), status: null, sent: null, answer: null }
-  const answer = await ask(ready)
+  const answer = await askAtOnce(ready)
   const secrets = [...(call.secrets ?? []), ...(ready.secrets ?? [])]
   const verdict = verdictOf(ready.judge?.(answer) ?? { outcome: 'retry' })
   return {
@@ -102,11 +101,6 @@ async function told(call: Outgoing) {
     sent: redact(call.shown?.body ?? null, secrets),
     answer: redact(answer.body === '' ? null : answer.body, secrets),
   }
-}
-
-async function ask(call: Outgoing): Promise<Answer> {
-  const { status, headers, answer, error } = await send(getGlobalDispatcher(), call)
-  return { status, headers, body: answer ?? '', error }
 }
 
 function verdictOf({ outcome, reason }: Judgement): { accepted: boolean; reason: string | null } {

@@ -22,6 +22,8 @@ export type GoogleFake = Fake<GoogleTaken> & {
   readonly key: string
   /** The access tokens it has given out and still knows. */
   readonly tokens: Set<string>
+  /** What it says of the requests it has accepted: a status, and the reasons of errors. */
+  readonly outcome: { status: string; reasons: string[] }
   /** How many it has given out. */
   readonly given: { count: number }
 }
@@ -62,10 +64,13 @@ export async function startGoogle(accounts: Record<string, string[]>): Promise<G
   const tokens = new Set<string>()
   const given = { count: 0 }
   const at = { origin: '' }
+  const outcome = { status: 'PROCESSING', reasons: [] as string[] }
+  const requests = new Set<string>()
   const fake = await startFake<GoogleTaken>((call, taken) => {
     const path = call.url.split('?')[0]
     if (path === '/token') return giveToken(call, { pem, client_email, aud: `${at.origin}/token`, tokens, given })
-    if (path === '/v1/events:ingest' && call.method === 'POST') return ingest(call, taken, tokens, accounts)
+    if (path === '/v1/events:ingest' && call.method === 'POST') return ingest(call, taken, tokens, accounts, requests)
+    if (path === '/v1/requestStatus:retrieve' && call.method === 'GET') return retrieve(call, tokens, requests, outcome)
     return { status: 404, body: '<!DOCTYPE html><title>Error 404 (Not Found)!!1</title>' }
   })
   at.origin = fake.origin
@@ -77,7 +82,7 @@ export async function startGoogle(accounts: Record<string, string[]>): Promise<G
     client_email,
     token_uri: 'https://oauth2.googleapis.com/token',
   })
-  return Object.assign(fake, { tokenUrl: `${fake.origin}/token`, key, tokens, given })
+  return Object.assign(fake, { tokenUrl: `${fake.origin}/token`, key, tokens, given, outcome })
 }
 
 type Issuer = { pem: string; client_email: string; aud: string; tokens: Set<string>; given: { count: number } }
@@ -115,7 +120,13 @@ function giveToken(call: Arrival, { pem, client_email, aud, tokens, given }: Iss
   return { status: 200, body: { access_token, expires_in: 3599, token_type: 'Bearer' } }
 }
 
-function ingest(call: Arrival, taken: GoogleTaken[], tokens: Set<string>, accounts: Record<string, string[]>): Reply {
+function ingest(
+  call: Arrival,
+  taken: GoogleTaken[],
+  tokens: Set<string>,
+  accounts: Record<string, string[]>,
+  requests: Set<string>,
+): Reply {
   const token = /^Bearer (\S+)$/.exec(call.headers['authorization'] ?? '')?.[1]
   if (token === undefined || !tokens.has(token))
     return googleStatus(401, 'UNAUTHENTICATED', 'Request had invalid authentication credentials.')
@@ -136,7 +147,23 @@ function ingest(call: Arrival, taken: GoogleTaken[], tokens: Set<string>, accoun
   const { consent, validateOnly } = body
   for (const event of body['events'] as GoogleEvent[])
     taken.push({ event, destination, consent, validateOnly: validateOnly === true })
-  return { status: 200, body: { requestId: randomUUID() } }
+  const requestId = randomUUID()
+  // What was only validated has no status to be asked for.
+  if (body['validateOnly'] !== true) requests.add(requestId)
+  return { status: 200, body: { requestId } }
+}
+
+type Outcome = { status: string; reasons: string[] }
+
+function retrieve(call: Arrival, tokens: Set<string>, requests: Set<string>, { status, reasons }: Outcome): Reply {
+  const token = /^Bearer (\S+)$/.exec(call.headers['authorization'] ?? '')?.[1]
+  if (token === undefined || !tokens.has(token))
+    return googleStatus(401, 'UNAUTHENTICATED', 'Request had invalid authentication credentials.')
+  if (!requests.has(new URL(call.url, 'http://fake').searchParams.get('requestId') ?? ''))
+    return googleStatus(400, 'INVALID_ARGUMENT', 'Invalid request id.')
+  const errorCounts = reasons.map(reason => ({ reason: `PROCESSING_ERROR_REASON_${reason}`, recordCount: '1' }))
+  const errorInfo = errorCounts.length === 0 ? {} : { errorInfo: { errorCounts } }
+  return { status: 200, body: { requestStatusPerDestination: [{ requestStatus: status, ...errorInfo }] } }
 }
 
 const invalid = (field: string, reason: string): Reply =>
