@@ -2,6 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { z } from 'zod'
 import { type DeliveryAttempt, listDeliveries, readDelivery, resendDelivery } from '../../deliveries/api.ts'
+import { GoogleOutcome, isGoogleCall } from '../ad-accounts/google-outcome.tsx'
 import { ask, call } from '../call.ts'
 import { exactMoment } from '../figures.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
@@ -51,15 +52,20 @@ function Attempts({ id }: { id: string }) {
   const delivery = useQuery(ask(readDelivery, { params: { id } }))
   return (
     <Asked query={delivery}>
-      {({ history }) =>
+      {({ history, kind, state, target_id }) =>
         history.length === 0 ? (
           <p className="text-ink-soft">None yet.</p>
         ) : (
-          <ol className="flex flex-col gap-3">
-            {history.map(attempt => (
-              <Attempt key={attempt.number} attempt={attempt} />
-            ))}
-          </ol>
+          <>
+            <ol className="flex flex-col gap-3">
+              {history.map(attempt => (
+                <Attempt key={attempt.number} attempt={attempt} />
+              ))}
+            </ol>
+            {kind === 'ad_account' && state === 'delivered' && isGoogleCall(history.at(-1)?.url) && (
+              <GoogleOutcome account={target_id} delivery={id} />
+            )}
+          </>
         )
       }
     </Asked>
