@@ -57,9 +57,9 @@ function endsOf(visitors: readonly { draft: Told; published: Told | null }[]): T
   const ends = new Map<string, Tried['ends'][number]>()
   const count = (way: Told | null, which: 'draft' | 'published') => {
     if (way === null) return
-    const end = ends.get(way.target) ?? { leads_to: way.leads_to, draft: 0, published: 0 }
+    const end = ends.get(way.leads_to) ?? { leads_to: way.leads_to, draft: 0, published: 0 }
     end[which] += 1
-    ends.set(way.target, end)
+    ends.set(way.leads_to, end)
   }
   for (const { draft, published } of visitors) {
     count(draft, 'draft')

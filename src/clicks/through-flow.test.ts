@@ -147,6 +147,17 @@ test('a bot node binds the click to its bot and starts it with the click id', as
   assert.deepEqual([click['bot_id'], click['path']], [bot_id, '1:entry>tg'])
 })
 
+test('a deleted bot sends its branch to the fallback, from the answer on', async () => {
+  const bot_id = await seedBot(house.database, owner.org_id, 'Leaving_bot')
+  await announceChange(house.ground.db, owner.org_id, bot_id)
+  const { campaign } = await published(ends({ id: 'tg', type: 'bot', bot_id: toWireId(bot_id) }))
+  assert.match(await targetOf(campaign.key), /^https:\/\/t\.me\/Leaving_bot/)
+  const removed = await house.call('DELETE', `/api/bots/${toWireId(bot_id)}`, owner)
+  assert.equal(removed.statusCode, 200, removed.body)
+  assert.match(await targetOf(campaign.key), /^https:\/\/fallback\.example/)
+  assert.equal((await clickOf(campaign.id))['bot_id'], null)
+})
+
 test('a landing leads on to the offer that the graph chose at the click', async () => {
   const [landing, offer] = [await calls.landing('Quiz'), await calls.offer('Prize')]
   const graph = ends({ id: 'l', type: 'landing', landing_id: landing }, { id: 'o', type: 'offer', offer_id: offer })

@@ -124,6 +124,27 @@ test('a draft is tried before it is published, and a version is restored', async
   await expect(page.getByText('Paused', { exact: true })).toBeVisible()
 })
 
+test('a draft is tried with the last real clicks', async ({ page, owner }) => {
+  const { id } = await made(owner, 'With clicks')
+  await send(owner, 'POST', `/api/click-flows/${id}/publish`)
+  const destination = { type: 'click_flow', click_flow_id: id }
+  const { key } = await send(owner, 'POST', '/api/campaigns', { name: 'Clicked', destination })
+  for (const _ of [1, 2, 3]) await owner.get(`/c/${String(key)}`, { maxRedirects: 0 })
+  const elsewhere = GRAPH.nodes.map(node =>
+    node.id === 'rest' ? { ...node, url: 'https://elsewhere.example/' } : node,
+  )
+  await send(owner, 'PUT', `/api/click-flows/${id}`, { name: 'With clicks', graph: { ...GRAPH, nodes: elsewhere } })
+  await page.goto(`/click-flows/${id}`)
+  await page.getByRole('button', { name: 'Try it' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Who').selectOption('clicks')
+  await dialog.getByRole('button', { name: 'Try it' }).click()
+  await expect(dialog.getByText('Publishing the draft would send 3 of 3 clicks elsewhere.')).toBeVisible()
+  const ends = dialog.getByRole('table', { name: 'Where they end' })
+  await expect(ends.getByRole('row', { name: 'https://elsewhere.example/ 3 0' })).toBeVisible()
+  await expect(ends.getByRole('row', { name: 'https://rest.example/ 0 3' })).toBeVisible()
+})
+
 test('unsaved changes are not lost by leaving, nor do they overwrite those of someone else', async ({
   page,
   owner,
