@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'
 import { deliveryOf, ORG, seedDelivery, seedRule, until } from '../../tests/support/outbox.ts'
+import { openMailbox } from '../../tests/support/mailbox.ts'
+import { seedOrganization } from '../../tests/support/house.ts'
 import { type Receiver, startReceiver } from '../../tests/support/receiver.ts'
 import { readConfig } from '../config.ts'
 import { postbackLane } from '../postbacks/lane.ts'
@@ -31,8 +33,8 @@ async function receiver(...options: Parameters<typeof startReceiver>): Promise<R
 
 const HOUR_MS = 3_600_000
 
-function work(options: WorkerOptions = {}) {
-  const config = readConfig({ ALLOW_PRIVATE_TARGETS: 'true', LOG_LEVEL: 'silent' })
+function work(options: WorkerOptions = {}, env: Record<string, string> = {}) {
+  const config = readConfig({ ALLOW_PRIVATE_TARGETS: 'true', LOG_LEVEL: 'silent', ...env })
   const ground = { config, database: fresh.database, log: pino({ level: 'silent' }) }
   // Each delivery fails once within the test.
   const worker = openWorker(ground, [postbackLane], { delays: [HOUR_MS, HOUR_MS], ...options })
@@ -133,6 +135,39 @@ test('a rule that has only failed for days is switched off with a notice, and it
   const [first = ''] = ids
   await pool.query('update deliveries set run_at = now() where id = $1', [first])
   assert.equal((await until(db, first, 'skipped')).reason, 'the rule is switched off')
+})
+
+test('healthy rules go out beside sick ones of the same organization at the same receiver', async () => {
+  // Both paths of one origin share its four places; the sick one never answers.
+  const there = await receiver(({ url }, response) => void (url.startsWith('/sick') || response.end('ok')))
+  const sick = []
+  for (let n = 0; n < 4; n += 1) sick.push(await seedMany(8, `${there.origin}/sick${n}`))
+  const healthy = await seedMany(30, `${there.origin}/well`)
+  work({ deadlines: { headers_ms: 2000, total_ms: 2000 } })
+  for (const id of healthy.ids) await until(db, id, 'delivered')
+  const left = await Promise.all(sick.map(({ ids }) => untouched(ids)))
+  assert.ok(
+    left.some(count => count > 0),
+    'the sick ones had their turns first',
+  )
+})
+
+test('the owners are told by mail, once, what was switched off', async () => {
+  const mailbox = await openMailbox()
+  open.push(mailbox)
+  const dead = await receiver((_, response) => void response.writeHead(410).end())
+  const { org_id, user_id } = await seedOrganization(fresh.database)
+  const { email } = await db.selectFrom('users').select('email').where('id', '=', user_id).executeTakeFirstOrThrow()
+  const target_id = await seedRule(db, { org_id, url: dead.origin })
+  const seeded = []
+  for (let n = 0; n < 6; n += 1) seeded.push(await seedDelivery(db, { org_id, target_id }))
+  work({ breaker: { ...BREAKER, off_failures: 1, off_after_ms: 0 } }, { SMTP_URL: mailbox.url })
+  const mail = await mailbox.next(email)
+  assert.match(mail.text, new RegExp(`the postback to ${new URL(dead.origin).host}`))
+  for (const { id } of seeded.slice(1))
+    await eventually('it was not ended', async () => (await deliveryOf(db, id)).lease_token === null)
+  await open.pop()?.close()
+  assert.equal(mailbox.mails.length, 1)
 })
 
 test('a success among failures ends what was counted', async () => {

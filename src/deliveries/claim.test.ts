@@ -134,3 +134,18 @@ test('closing ends what is in hand, writes it down and claims nothing new', asyn
   assert.equal(rows.filter(({ state, attempts }) => state === 'pending' && attempts === 0).length, 2)
   assert.equal(there.arrivals.length, 4)
 })
+
+test('what does not end while the worker closes is given back: due at once, and its attempt does not count', async () => {
+  let isHanging = true
+  const there = await receiver((_, response) => void (isHanging || response.end('ok')))
+  const { id } = await seedDelivery(db, { target_id: await seedRule(db, { url: there.origin }) })
+  const worker = work({ closing_ms: 50, delays: [] })
+  await there.arrived(1)
+  await worker.close()
+  const row = await deliveryOf(db, id)
+  assert.deepEqual([row.state, row.attempts, row.attempts_uncounted, row.lease_token], ['pending', 1, 1, null])
+  assert.deepEqual(await db.selectFrom('failing_targets').selectAll().execute(), [])
+  isHanging = false
+  work({ delays: [] })
+  await until(db, id, 'delivered')
+})

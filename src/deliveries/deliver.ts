@@ -8,7 +8,13 @@ import { redact } from './redact.ts'
 import { delayAfter, RETRY_DELAYS_MS, retryAfterMs } from './schedule.ts'
 import { DEADLINES, type Deadlines, isSuccess, type Outcome, send } from './send.ts'
 
-export type Terms = { readonly delays?: readonly number[]; readonly deadlines?: Deadlines; readonly lease_ms?: number }
+export type Terms = {
+  readonly delays?: readonly number[]
+  readonly deadlines?: Deadlines
+  readonly lease_ms?: number
+  /** How long calls in hand may go on when the worker closes; then they are broken off and given back. */
+  readonly closing_ms?: number
+}
 
 /** `guarded` calls public addresses only; `trusting` is for what the operator set. */
 export type Agents = { readonly guarded: Agent; readonly trusting: Agent }

@@ -48,7 +48,7 @@ export class Dispatch {
   async close(): Promise<void> {
     this.#isClosing = true
     this.#stir.resolve()
-    const timer = setTimeout(() => this.#hurry.abort(), CLOSING_MS)
+    const timer = setTimeout(() => this.#hurry.abort(), this.#setup.terms.closing_ms ?? CLOSING_MS)
     await this.#ran
     await Promise.all(this.#calls)
     clearTimeout(timer)

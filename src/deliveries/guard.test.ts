@@ -7,6 +7,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import test, { after } from 'node:test'
 import { startReceiver } from '../../tests/support/receiver.ts'
+import { faultOfAddress } from '../contract/address.ts'
 import { guardedAgent, isPrivateHost, isPublicAddress } from './guard.ts'
 import { type Outcome, send } from './send.ts'
 
@@ -128,15 +129,70 @@ test('a name that resolves inside is refused, also when only one of its addresse
   assert.deepEqual(hits, [])
 })
 
-test('a redirect inside is not followed', async () => {
-  const redirects = await startReceiver(
-    (_, response) => void response.writeHead(302, { location: inside('127.0.0.1') }).end(),
-  )
-  const open = guardedAgent({ allowPrivate: true, connections: 4 })
-  const { status } = await call(redirects.origin, open)
-  assert.equal(status, 302)
-  await open.close()
-  await redirects.close()
+test('user info, other schemes, line breaks and backslashes lead nowhere inside', async () => {
+  const urls = [
+    inside('93.184.215.14@127.0.0.1'),
+    inside('example.com:80@127.0.0.1'),
+    inside('127.0.0.1#@example.com'),
+    inside('127.0.0.1?@example.com'),
+    `http:\\\\127.0.0.1:${PORT}\\`,
+    `http:/\\127.0.0.1:${PORT}/`,
+    `http:127.0.0.1:${PORT}`,
+    `//127.0.0.1:${PORT}/`,
+    `http://127.0.0.1\t:${PORT}/`,
+    `http://127.0.\r\n0.1:${PORT}/`,
+    `http://[fe80::1%25lo]:${PORT}/`,
+    `ftp://127.0.0.1:${PORT}/`,
+    `file:///etc/passwd`,
+    `data:text/plain,x`,
+    `gopher://127.0.0.1:${PORT}/_`,
+    `http://localhost%00.example.com:${PORT}/`,
+  ]
+  for (const url of urls) {
+    const { status } = await call(url)
+    assert.equal(status, null, url)
+  }
+  assert.deepEqual(hits, [])
+})
+
+test('what no rule may hold: addresses that leave their host to a visitor or hide it', () => {
+  for (const url of [
+    'http://{sub1}/',
+    'http://{sub1}.example.com/',
+    'http://example.com:{sub1}/',
+    'http://a@127.0.0.1/',
+    'http://example.com@127.0.0.1/',
+    'http://exam ple.com/',
+    'http://127.0.0.1\\@example.com/',
+    'http://example.com\r\nHost:127.0.0.1/',
+    'javascript:alert(1)',
+    'file:///etc/passwd',
+  ])
+    assert.ok(faultOfAddress(url), url)
+})
+
+test('a proxy of the environment is not asked', async () => {
+  process.env['HTTP_PROXY'] = `http://127.0.0.1:${PORT}`
+  process.env['http_proxy'] = `http://127.0.0.1:${PORT}`
+  const through = agentResolving({ 'nobody.example': [[v4('192.0.2.1')]] })
+  const { status } = await call('http://nobody.example/', through)
+  delete process.env['HTTP_PROXY']
+  delete process.env['http_proxy']
+  await through.close()
+  assert.equal(status, null)
+  assert.deepEqual(hits, [])
+})
+
+test('no redirect inside is followed, of whatever kind', async () => {
+  for (const code of [301, 302, 303, 307, 308]) {
+    const redirects = await startReceiver(
+      (_, response) => void response.writeHead(code, { location: inside('127.0.0.1') }).end(),
+    )
+    const open = guardedAgent({ allowPrivate: true, connections: 4 })
+    assert.equal((await call(redirects.origin, open)).status, code)
+    await open.close()
+    await redirects.close()
+  }
   assert.deepEqual(hits, [])
 })
 

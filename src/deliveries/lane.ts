@@ -78,8 +78,8 @@ export type Lane = {
    * is off already or gone, of which nobody is told again.
    */
   nameTarget?(client: pg.ClientBase, org_id: number, target_id: string): Promise<string | undefined>
-  /** Puts out the next deliveries of a target's run over past conversions; only for lanes that have such runs. */
-  putOut?(client: pg.ClientBase, run: RunPlace, most: number): Promise<Portion>
+  /** The next conversions of a target's run over the past, in their order; only for lanes that have such runs. */
+  findPast?(client: pg.ClientBase, run: RunPlace, most: number): Promise<PastConversion[]>
 }
 
 /** Where a run over the past is: what it is about, and the last one it has looked at. Times as the database writes them. */
@@ -95,6 +95,15 @@ export type RunPlace = {
   readonly after_at: string | null
   readonly after_id: string | null
   readonly created_at: string
+}
+
+/** A conversion a target would have been called for; `person_id` where it is called once per person. */
+export type PastConversion = {
+  readonly id: string
+  readonly created_at: string
+  readonly click_id: string
+  readonly campaign_id: string | null
+  readonly person_id: string | null
 }
 
 /** How far a portion of a run came. */

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import type { Lane, Portion, RunPlace } from './lane.ts'
+import { newId } from '../contract/ids.ts'
+import type { Lane, PastConversion, Portion, RunPlace } from './lane.ts'
 import { resendNext } from './resend.ts'
 import { inTransaction } from './transaction.ts'
 
@@ -67,9 +68,40 @@ export async function workRuns(pool: pg.Pool, lanes: readonly Lane[], most = POR
 
 async function next(client: pg.ClientBase, lanes: readonly Lane[], run: Locked, most: number): Promise<Portion> {
   if (run.kind === 'resend') return await resendNext(client, run, most)
-  const lane = lanes.find(one => one.putOut !== undefined)
-  const over = { done: 0, after_at: run.after_at, after_id: run.after_id, isOver: true }
-  return (await lane?.putOut?.(client, run, most)) ?? over
+  const lane = lanes.find(one => one.findPast !== undefined)
+  const found = (await lane?.findPast?.(client, run, most)) ?? []
+  const last = found.at(-1)
+  if (lane === undefined || last === undefined)
+    return { done: 0, after_at: run.after_at, after_id: run.after_id, isOver: true }
+  const done = await putOut(client, lane, run, found)
+  return { done, after_at: last.created_at, after_id: last.id, isOver: found.length < most }
+}
+
+const INSERT = `
+  insert into deliveries (org_id, kind, target_id, state, attempts, run_at, created_at, id, event_id, click_id, campaign_id, person_id)
+  select $1, $2, $3, 'pending', 0, $4, $4, t.*
+  from unnest($5::uuid[], $6::uuid[], $7::uuid[], $8::uuid[], $9::uuid[]) as t (id, event_id, click_id, campaign_id, person_id)
+  on conflict do nothing`
+
+/** The same deliveries as the conversions would have put out; what there is already stays as it is. */
+async function putOut(
+  client: pg.ClientBase,
+  { kind }: Lane,
+  { org_id, target_id }: Locked,
+  found: readonly PastConversion[],
+): Promise<number> {
+  const { rowCount } = await client.query(INSERT, [
+    org_id,
+    kind,
+    target_id,
+    new Date().toISOString(),
+    found.map(() => newId()),
+    found.map(({ id }) => id),
+    found.map(({ click_id }) => click_id),
+    found.map(({ campaign_id }) => campaign_id),
+    found.map(({ person_id }) => person_id),
+  ])
+  return rowCount ?? 0
 }
 
 /** Looks each second, and calls `wake` when something was put out. */

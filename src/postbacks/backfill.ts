@@ -4,9 +4,8 @@
  */
 import type pg from 'pg'
 import type { Call } from '../contract/endpoint.ts'
-import { newId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
-import type { Portion, RunPlace } from '../deliveries/lane.ts'
+import type { PastConversion, RunPlace } from '../deliveries/lane.ts'
 import { MOST_PER_RUN, requireFits, SAMPLE, startRun } from '../deliveries/runs.ts'
 import type { Context } from '../room.ts'
 import type * as api from './api.ts'
@@ -76,8 +75,6 @@ export async function backfillPostbackRule(
   return { ...plan, run: await startRun(db, actor, wanted) }
 }
 
-type Found = { id: string; created_at: string; click_id: string; campaign_id: string | null; person_id: string | null }
-
 const NEXT = `
   select e.id, e.created_at::text as created_at, e.click_id, e.campaign_id, case when r.once_per_person then e.person_id end as person_id
   ${MATCHING} and r.active and (e.created_at, e.id) > (coalesce($5, '-infinity'::timestamptz), coalesce($6, '00000000-0000-0000-0000-000000000000'::uuid))
@@ -85,28 +82,10 @@ const NEXT = `
   order by e.created_at, e.id
   limit $8`
 
-const INSERT = `
-  insert into deliveries (org_id, kind, target_id, state, attempts, run_at, created_at, id, event_id, click_id, campaign_id, person_id)
-  select $1, 'postback', $2, 'pending', 0, $3, $3, t.*
-  from unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::uuid[], $8::uuid[]) as t (id, event_id, click_id, campaign_id, person_id)
-  on conflict do nothing`
-
-/** Puts out the next deliveries of a run, in the order of the conversions; what there is already stays as it is. */
-export async function putOut(client: pg.ClientBase, run: RunPlace, most: number): Promise<Portion> {
+/** The next conversions of a run, in their order; none once the rule is off. */
+export async function findPast(client: pg.ClientBase, run: RunPlace, most: number): Promise<PastConversion[]> {
   const { org_id, target_id, date_from, date_to, after_at, after_id, created_at } = run
   const place = [org_id, target_id, date_from, date_to, after_at, after_id, created_at, most]
-  const { rows } = await client.query<Found>(NEXT, place)
-  const last = rows.at(-1)
-  if (last === undefined) return { done: 0, after_at, after_id, isOver: true }
-  const { rowCount } = await client.query(INSERT, [
-    org_id,
-    target_id,
-    new Date().toISOString(),
-    rows.map(() => newId()),
-    rows.map(({ id }) => id),
-    rows.map(({ click_id }) => click_id),
-    rows.map(({ campaign_id }) => campaign_id),
-    rows.map(({ person_id }) => person_id),
-  ])
-  return { done: rowCount ?? 0, after_at: last.created_at, after_id: last.id, isOver: rows.length < most }
+  const { rows } = await client.query<PastConversion>(NEXT, place)
+  return rows
 }

@@ -1,7 +1,7 @@
 /** The lane of postbacks: finds rules that deliveries wait for, and fills their addresses. Reads rules, events and clicks. */
 import type pg from 'pg'
 import type { Composed, Lane } from '../deliveries/lane.ts'
-import { putOut } from './backfill.ts'
+import { findPast } from './backfill.ts'
 import { type Callable, type Fired, FIRED_COLUMNS, render } from './render.ts'
 
 // One look into the index of due deliveries per rule, however long any rule's queue is; the limit keeps the planner from anything else.
@@ -48,7 +48,7 @@ export const postbackLane: Lane = {
     const { rows } = await client.query<{ url: string }>(READ_ACTIVE, [org_id, target_id])
     return rows[0] && `the postback to ${URL.parse(rows[0].url)?.host ?? 'an address that cannot be called'}`
   },
-  putOut,
+  findPast,
 }
 
 function compose(row: Row): Composed {
