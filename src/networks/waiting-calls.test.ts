@@ -15,6 +15,7 @@ import { auditBooks } from '../billing/audit.ts'
 import { newId } from '../contract/ids.ts'
 import { connect } from '../db/connect.ts'
 import type * as api from './api.ts'
+import { openCallStore } from './store-calls.ts'
 
 let fresh: FreshDatabase
 let folder: string
@@ -165,6 +166,24 @@ test('a call that waits and turns out to be refused is kept with its diagnosis',
     kept.data.map(({ diagnosis }) => diagnosis),
     ['click_unknown'],
   )
+})
+
+test('more calls than may wait are not acknowledged', async () => {
+  const { owner, network_id } = await place()
+  const { rows } = await fresh.database.reads.query<{ id: string }>('select id from networks where org_id = $1', [
+    owner.org_id,
+  ])
+  assert.equal(toWireId(rows[0]?.id ?? ''), network_id)
+  const store = openCallStore(fresh.database.kysely, 3)
+  const call = {
+    org_id: owner.org_id,
+    network_id: rows[0]?.id ?? '',
+    fields: {},
+    ip: '127.0.0.1',
+    received_at: Date.now(),
+  }
+  const answers = await Promise.all(Array.from({ length: 10 }, () => store(call)))
+  assert.equal(answers.filter(isStored => isStored).length, 3)
 })
 
 test('without the database a network is told to come again, and nothing is acknowledged', async () => {

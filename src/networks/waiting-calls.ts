@@ -5,9 +5,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { newId } from '../contract/ids.ts'
 import type { Ground } from '../room.ts'
 import type { Fields } from './read-call.ts'
+import { openCallStore } from './store-calls.ts'
 
 /** A call of a known network. */
 export type NetworkCall = {
@@ -36,13 +36,7 @@ const POLL_MS = 1000
 const PORTION = 100
 /** Longer than a conversion may take. */
 const LEASE_SECONDS = 90
-/** A day's worth of a busy network; beyond it somebody floods, and is told to come again. */
-const MOST_WAITING = 100_000
 
-const INSERT = `
-  insert into network_calls (org_id, id, network_id, fields, ip, received_at, run_at, attempts)
-  select $1::int, $2::uuid, $3::uuid, $4::json, $5::text, $6::timestamptz, $6::timestamptz, 0
-  where (select count(*) from network_calls where org_id = $1) < $7`
 const NEXT = 'select org_id from network_calls where org_id > $1 and run_at <= now() order by org_id limit 1'
 // Ids are made in the order calls came.
 const TAKE = `
@@ -53,12 +47,13 @@ const TAKE = `
   returning org_id, id, network_id, fields, ip, received_at, attempts`
 const GIVE_BACK =
   'update network_calls set run_at = now(), attempts = attempts - 1 where org_id = $1 and id = any($2::uuid[])'
-const POSTPONE = "update network_calls set run_at = now() + interval '10 seconds' where org_id = $1 and id = $2"
-const DROP = 'delete from network_calls where org_id = $1 and id = $2'
+const POSTPONE =
+  "update network_calls set run_at = now() + interval '10 seconds' where org_id = $1 and id = any($2::uuid[])"
+const DROP = 'delete from network_calls where org_id = $1 and id = any($2::uuid[])'
 
 /** Opens the store and the loop that empties it; any number of processes may have one. */
 export function openWaitingCalls(
-  { database, log }: Pick<Ground, 'database' | 'log'>,
+  { database, db, log }: Pick<Ground, 'database' | 'db' | 'log'>,
   run: (call: WaitingCall) => Promise<Ran>,
   poll_ms = POLL_MS,
 ): WaitingCalls {
@@ -74,12 +69,7 @@ export function openWaitingCalls(
   }
   const running = loop()
   return {
-    async put({ org_id, network_id, fields, ip, received_at }) {
-      const at = new Date(received_at).toISOString()
-      const values = [org_id, newId(received_at), network_id, JSON.stringify(fields), ip, at, MOST_WAITING]
-      const { rowCount } = await pool.query(INSERT, values)
-      return rowCount === 1
-    },
+    put: openCallStore(db),
     async close() {
       closing.abort()
       await running
@@ -93,28 +83,25 @@ async function drain(pool: pg.Pool, run: (call: WaitingCall) => Promise<Ran>, si
     const { rows } = await pool.query<{ org_id: number }>(NEXT, [org_id])
     if (rows[0] === undefined) return
     org_id = rows[0].org_id
-    while (!signal.aborted && (await runPortion(pool, org_id, run, signal)));
+    while (!signal.aborted && (await runPortion(pool, org_id, run)));
   }
 }
 
-/** True when there may be more that can be run now. */
-async function runPortion(
-  pool: pg.Pool,
-  org_id: number,
-  run: (call: WaitingCall) => Promise<Ran>,
-  signal: AbortSignal,
-): Promise<boolean> {
+/** Runs what one taking gives, all at once, so that few transactions are made of it. True when there may be more that can be run now. */
+async function runPortion(pool: pg.Pool, org_id: number, run: (call: WaitingCall) => Promise<Ran>): Promise<boolean> {
   const { rows } = await pool.query<Omit<WaitingCall, 'received_at'> & { received_at: string }>(TAKE, [org_id])
   const calls = rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  for (const [at, row] of calls.entries()) {
-    const ran = signal.aborted ? 'over_quota' : await run({ ...row, received_at: timeOf(row.received_at) })
-    if (ran === 'done') await pool.query(DROP, [org_id, row.id])
-    if (ran === 'later') await pool.query(POSTPONE, [org_id, row.id])
-    if (ran !== 'over_quota') continue
-    await pool.query(GIVE_BACK, [org_id, calls.slice(at).map(({ id }) => id)])
-    return false
+  const ran = await Promise.all(calls.map(row => run({ ...row, received_at: timeOf(row.received_at) })))
+  const idsOf = (outcome: Ran) => calls.filter((_, at) => ran[at] === outcome).map(({ id }) => id)
+  for (const [outcome, statement] of [
+    ['done', DROP],
+    ['later', POSTPONE],
+    ['over_quota', GIVE_BACK],
+  ] as const) {
+    const ids = idsOf(outcome)
+    if (ids.length > 0) await pool.query(statement, [org_id, ids])
   }
-  return calls.length === PORTION
+  return calls.length === PORTION && !ran.includes('over_quota')
 }
 
 // The database writes +00 where JavaScript wants +00:00.
