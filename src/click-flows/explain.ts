@@ -107,7 +107,16 @@ function splitReason(node: FlowNode, next: FlowNode | undefined, graph: Graph): 
 export function describe(visitor: FlowVisitor): string {
   const subs = SUB_FIELDS.flatMap(sub => (visitor[sub] === null ? [] : `${sub}=${visitor[sub]}`))
   const { geo, device, os, browser, language, is_new, is_bot } = visitor
-  return [geo ?? 'no country', device, os, browser, language, ...subs, is_new ? 'new' : 'seen before', is_bot && 'bot']
+  return [
+    geo ?? 'no country',
+    device,
+    os,
+    browser,
+    language,
+    ...subs,
+    is_new ? 'new' : 'seen before',
+    is_bot && device !== 'bot' && 'bot',
+  ]
     .filter(Boolean)
     .join(', ')
 }

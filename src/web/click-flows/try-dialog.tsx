@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { z } from 'zod'
 import { DEVICES, MOST_TRIED, type Tried, type TriedVisitor, tryClickFlow } from '../../click-flows/api.ts'
 import { call } from '../call.ts'
-import { CampaignChoice } from '../campaigns/campaign-choice.tsx'
+import { useCampaigns } from '../campaigns/campaign-choice.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
 import { Checkbox, SelectField, TextField } from '../ui/field.tsx'
@@ -43,12 +43,13 @@ function TryForm({ flow }: { flow: FlowRow }) {
   const [isReal, setReal] = useState(false)
   const [visitor, setVisitor] = useState<Visitor>({ is_new: true, is_bot: false })
   const [count, setCount] = useState(50)
-  const [campaign, setCampaign] = useState<string>()
+  const [campaign, setCampaign] = useState('')
+  const campaigns = useCampaigns()
   const attempt = useMutation({
     mutationFn: (): Promise<Reply> =>
       call(tryClickFlow, {
         params: { id: flow.id },
-        body: isReal ? { last_clicks: count, campaign_id: campaign ?? null } : { visitor },
+        body: isReal ? { last_clicks: count, campaign_id: campaign || null } : { visitor },
       }),
   })
   return (
@@ -71,7 +72,19 @@ function TryForm({ flow }: { flow: FlowRow }) {
                 setCount(Math.min(MOST_TRIED, Math.max(1, Math.round(Number(event.target.value)) || 1)))
               }
             />
-            <CampaignChoice campaign={campaign} onChange={setCampaign} />
+            <SelectField
+              label="Of"
+              className="w-64"
+              value={campaign}
+              onChange={event => setCampaign(event.target.value)}
+            >
+              <option value="">All campaigns that lead here</option>
+              {campaigns.map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </SelectField>
           </div>
         ) : (
           <VisitorFields visitor={visitor} onChange={changes => setVisitor({ ...visitor, ...changes })} />
