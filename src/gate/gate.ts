@@ -128,7 +128,7 @@ function receiveCalls(app: FastifyInstance, door: Door, { endpoint, deed }: Furn
       request.arrived_at = performance.now()
       request.tool = toolCall.getStore()
       prepareBody(request)
-      request.caller = await identify(endpoint, request, identities, ground.config.baseUrl)
+      request.caller = await identify(endpoint, request, identities, ground.config.baseUrl, request.tool)
     },
     preHandler: async (request, reply) => {
       request.actor = await permit(endpoint, request.caller, standings, request.tool === undefined ? 'http' : 'tool')

@@ -8,6 +8,7 @@ import { Refusal, refuse } from '../contract/refusals.ts'
 import type { KeyRecord } from '../keys/verify.ts'
 import type { Person, Visit } from '../room.ts'
 import { requireOrigin } from './origin.ts'
+import type { ToolCall } from './tool-call.ts'
 
 export type Caller = { kind: 'key'; record: KeyRecord } | { kind: 'person'; person: Person } | { kind: 'anyone' }
 
@@ -43,11 +44,13 @@ export async function identify(
   asking: Asking,
   identities: Identities,
   baseUrl: string | undefined,
+  tool?: ToolCall,
 ): Promise<Caller> {
   const { access } = endpoint
   const secret = keyOf(asking.headers)
   if (secret !== undefined && asking.url.startsWith('/api/auth/')) refuse('auth_route_closed')
-  if (secret !== undefined && access !== 'anyone') return byKey(endpoint, secret, identities)
+  if (secret !== undefined && access !== 'anyone')
+    return byKey(endpoint, tool?.record ?? (await verified(endpoint, secret, identities)))
   if (isKeyOnly(access)) refuse('api_key_required')
   if (changesSomething(asking)) requireOrigin(asking.headers, baseUrl)
   if (access === 'anyone') return ANYONE
@@ -59,8 +62,7 @@ function changesSomething({ method, url }: Asking): boolean {
   return method !== 'GET' && method !== 'HEAD' && url.startsWith('/api/')
 }
 
-async function byKey(endpoint: Endpoint, secret: string, identities: Identities): Promise<Caller> {
-  const record = await verified(endpoint, secret, identities)
+function byKey(endpoint: Endpoint, record: KeyRecord): Caller {
   if (rightOf(endpoint.access) === undefined) refuse('api_key_resource_forbidden')
   return { kind: 'key', record }
 }

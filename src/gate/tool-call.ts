@@ -4,9 +4,12 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { RefusalDetail } from '../contract/refusals.ts'
+import type { KeyRecord } from '../keys/verify.ts'
 
 export type ToolCall = {
   readonly tool: string
+  /** The key it came with, as it was read for this very call: reading it a second time would say the same later. */
+  readonly record: KeyRecord
   /** Why its arguments make no request. Refused where a body that does not fit is, so rights and quota come first as ever. */
   readonly objection?: RefusalDetail
 }

@@ -6,12 +6,14 @@ import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { RefusalBody } from '../contract/refusals.ts'
 import { RIGHTS } from '../contract/rights.ts'
+import type { KeyRecord } from '../keys/verify.ts'
 import { toolCall } from '../gate/tool-call.ts'
 import type { Json, Tool } from './tool.ts'
 
 /** Who calls, and from where. */
 export type Caller = {
   readonly key: string
+  readonly record: KeyRecord
   readonly host: string | undefined
   readonly ip: string
   /** Sets a header of the answer to the outer request. */
@@ -22,7 +24,7 @@ export type Caller = {
 export async function callTool(app: FastifyInstance, tool: Tool, given: Json, caller: Caller): Promise<CallToolResult> {
   const { method, url, body } = tool.requestFor(given)
   const objection = tool.objectionTo(given)
-  const mark = { tool: tool.shown.name, ...(objection === undefined ? {} : { objection }) }
+  const mark = { tool: tool.shown.name, record: caller.record, ...(objection === undefined ? {} : { objection }) }
   const response = await toolCall.run(
     mark,
     async () =>
@@ -60,22 +62,26 @@ function resultFor(tool: Tool, response: LightMyRequestResponse): CallToolResult
 }
 
 const UNKNOWN_HERE =
-  'No such row in the workspace of this key. Take the id from the answer that created it, from service_list_clicks, or from a person with the dashboard.'
+  'There is none with this id in the workspace of this key. Take the id from the answer that created it, from service_list_clicks, or from a person with the dashboard.'
+const OUTSIDE =
+  'This key is restricted to campaigns: name one of them, or ask a workspace owner or admin to add this one to the key.'
 
-function refusalFor({ right }: Tool, response: LightMyRequestResponse): Json {
+/** What to do about refusals that the route leaves bare. */
+function adviceOn(status: number, code: string | undefined): string | undefined {
+  if (code === 'campaign_scope_forbidden') return OUTSIDE
+  return status === 404 || (status === 403 && code === undefined) ? UNKNOWN_HERE : undefined
+}
+
+function refusalFor(tool: Tool, response: LightMyRequestResponse): Json {
   const status = response.statusCode
-  const {
-    error,
-    code,
-    hint = status === 403 || status === 404 ? UNKNOWN_HERE : undefined,
-  } = response.json<RefusalBody>()
+  const { error, code, hint = adviceOn(status, code) } = response.json<RefusalBody>()
   const after = response.headers['retry-after']
   return {
     status,
     ...(code === undefined ? {} : { code }),
-    error,
+    error: tool.inItsWords(error),
     ...(hint === undefined ? {} : { hint }),
-    ...(status === 403 ? { slug: right, tier: RIGHTS[right].tier } : {}),
+    ...(status === 403 ? { slug: tool.right, tier: RIGHTS[tool.right].tier } : {}),
     ...(after === undefined ? {} : { retry_after: Number(after) }),
   }
 }

@@ -335,6 +335,7 @@ describe('what else the route refuses', () => {
     for (const [name, args] of outside) {
       const no = await refused(name, args, secret)
       assert.deepEqual([no['status'], no['code']], [403, 'campaign_scope_forbidden'], name)
+      assert.match(String(no['hint']), /restricted to campaigns/)
     }
     assert.deepEqual((await did('list_clicks', { campaign_id: other.id }, secret))['data'], [])
     assert.equal((await seen(`/api/campaigns/${other.id}`))['name'], 'Summer')
@@ -393,7 +394,9 @@ describe('what else the route refuses', () => {
       ['create_campaign', { name: 'A', redirect_url: OFFER.url, funnel_id: 'x' }, /exactly one/],
       ['update_campaign', { campaign_id: 'x', redirect_url: OFFER.url, funnel_id: 'x' }, /at most one/],
       ['create_postback', { ...POSTBACK, method: 'POST' }, /no such argument/],
-      ['create_offer', { url: OFFER.url }, /name/],
+      ['create_offer', { url: OFFER.url }, /name: is required/],
+      ['create_campaign', { name: 'A', redirect_url: 'shop.example' }, /^redirect_url: must begin/],
+      ['create_campaign', { name: 'A', funnel_id: toWireId(newId()) }, /^funnel_id: no such funnel/],
       ['create_offer', { ...OFFER, payout: '-1' }, /payout/],
       ['create_funnel', { name: 'F', offers: [{ offer_id: 'x', weight: 0 }] }, /offers/],
     ]

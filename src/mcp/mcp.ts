@@ -9,6 +9,7 @@ import { refusalFor } from '../gate/answer.ts'
 import { prepareBody } from '../gate/gate.ts'
 import { type Identities, keyOf, verified } from '../gate/identify.ts'
 import { isOwnOrigin } from '../gate/origin.ts'
+import type { KeyRecord } from '../keys/verify.ts'
 import type { Declared, Ground } from '../room.ts'
 import * as api from './api.ts'
 import { openProtocol, type Protocol } from './protocol.ts'
@@ -41,7 +42,9 @@ export function serveTools(
       method: 'POST',
       url: path,
       config,
-      onRequest: request => admit(request, door),
+      onRequest: async request => {
+        request.caller = { kind: 'key', record: await admit(request, door) }
+      },
       handler: (request, reply) => receive(protocol, request, reply),
     })
     scope.route({
@@ -68,7 +71,10 @@ class TransportRefusal extends Error {
   }
 }
 
-async function admit(request: FastifyRequest, { ground, identities }: { ground: Ground; identities: Identities }) {
+async function admit(
+  request: FastifyRequest,
+  { ground, identities }: { ground: Ground; identities: Identities },
+): Promise<KeyRecord> {
   const { origin, host } = request.headers
   if (origin !== undefined && !isOwnOrigin(origin, host, ground.config.baseUrl))
     throw new TransportRefusal(
@@ -80,7 +86,7 @@ async function admit(request: FastifyRequest, { ground, identities }: { ground: 
   const secret = keyOf(request.headers)
   if (secret === undefined) throw keyRefusal('api_key_required')
   try {
-    await verified(api.callTools, secret, identities)
+    return await verified(api.callTools, secret, identities)
   } catch (error) {
     throw error instanceof Refusal && error.refusal === 'key_not_accepted'
       ? keyRefusal('key_not_accepted')
@@ -109,8 +115,10 @@ async function receive(protocol: Protocol, request: FastifyRequest, reply: Fasti
   // The SDK would answer with an event stream that never says anything: no list here ever changes.
   if (method === 'subscriptions/listen')
     return send(reply, 404, CODES.unknownMethod, 'Method not found', undefined, typeof id === 'object' ? null : id)
+  if (request.caller.kind !== 'key') throw new Error('a caller without a key was let in')
   const response = await protocol.answer(asWebRequest(request), body, {
     key: keyOf(request.headers) ?? '',
+    record: request.caller.record,
     host: request.headers.host,
     ip: request.ip,
     header: (name, value) => void reply.header(name, value),

@@ -11,13 +11,14 @@ import {
   Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv'
 import type { FastifyInstance } from 'fastify'
 import { type Caller, callTool } from './call.ts'
 import type { Json } from './tool.ts'
 import { TOOLS } from './tools/all.ts'
 
 export const INSTRUCTIONS = `Sluice tracks ad clicks and records conversions. Each tool acts in the one workspace of the API key and needs the right its description names; a refusal says which right to ask a workspace owner or admin for.
-Build in this order: offer, landing, funnel or click flow (a flow takes traffic only once published), then the campaign that points to it. Ids come from the answers that created things; keep them, because there are no listing tools but service_list_clicks.
+Build in this order: offer, landing, funnel or click flow (a flow takes traffic only once published), then the campaign that points to it. Ids come from the answers that created things; keep them, because only service_list_clicks and reports by campaign or offer list any.
 Money is US dollars as a decimal string, times are UTC in ISO 8601. Reports count a conversion on the day of its click.
 Ask the user before a tool marked destructive: conversions are charged and fire postbacks, and neither they nor deletions can be undone.
 On status 429 or 503 wait retry_after seconds and repeat the same call; give conversions a nonce, so that a repeat is recorded once.`
@@ -27,6 +28,9 @@ const BY_NAME = new Map(TOOLS.map(tool => [tool.shown.name, tool]))
 
 /** The list is the same for every key, but stands behind the key: a shared cache must not hand it on. */
 const LIST_CACHE = { ttlMs: 300_000, cacheScope: 'private' } as const
+
+/** Shared, because a server of its own for each request would make one each, at the price of the rest together. */
+const jsonSchemaValidator = new AjvJsonSchemaValidator()
 
 export type Protocol = {
   /** Answers one message. `request` carries the headers, `body` the parsed message. */
@@ -71,6 +75,7 @@ function serverFor(app: FastifyInstance, implementation: Implementation, caller:
     capabilities: { tools: {} },
     instructions: INSTRUCTIONS,
     cacheHints: { 'tools/list': LIST_CACHE },
+    jsonSchemaValidator,
   })
   server.setRequestHandler('tools/list', ({ params }) => {
     if (params?.cursor !== undefined)

@@ -42,6 +42,8 @@ type Draft<E extends Endpoint> = {
   readonly flat?: {
     readonly arguments: Readonly<Record<string, Shown>>
     readonly nest: (given: Json) => Json
+    /** What the route calls the nested field, and which argument it is. */
+    readonly called: Readonly<Record<string, string>>
   }
   /** Arguments of which only one may be given, and whether one must be. */
   readonly choice?: { readonly of: readonly string[]; readonly isRequired: boolean }
@@ -73,6 +75,8 @@ export type Tool = {
   /** Why these arguments cannot become a request; what else is wrong with them, the route says. */
   objectionTo(given: Json): RefusalDetail | undefined
   requestFor(given: Json): ToolRequest
+  /** What the route says of its fields, with the names of the arguments. */
+  inItsWords(said: string): string
 }
 
 /** Declares a tool. */
@@ -107,6 +111,8 @@ export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
     own: [...(draft.id === undefined ? [] : [draft.id.name]), ...Object.keys(draft.flat?.arguments ?? {})],
     objectionTo: given => objectionTo(draft, properties, given),
     requestFor: given => requestFor(draft, derived.nullable, given),
+    inItsWords: said =>
+      Object.entries(draft.flat?.called ?? {}).reduce((text, [field, name]) => text.replaceAll(field, name), said),
   }
 }
 

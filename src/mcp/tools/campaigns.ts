@@ -31,6 +31,11 @@ function nestDestination({ redirect_url = null, funnel_id = null, click_flow_id 
 
 const flat = {
   nest: nestDestination,
+  called: {
+    'destination.url': 'redirect_url',
+    'destination.funnel_id': 'funnel_id',
+    'destination.click_flow_id': 'click_flow_id',
+  },
   arguments: {
     redirect_url: 'Destination: an address, macros allowed, such as https://shop.example/?aff={click_id}.',
     funnel_id: `Destination: a funnel. ${FUNNEL_ID}`,
