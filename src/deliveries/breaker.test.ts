@@ -76,6 +76,14 @@ test('after failures in a row a target gets nothing, its deliveries keep their a
   assert.ok(dead.arrivals.length <= 4)
 })
 
+test('a target whose every call runs into its deadline is paused after fewer failures', async () => {
+  const hangs = await receiver(() => {})
+  await seedMany(6, hangs.origin)
+  work({ deadlines: { headers_ms: 200, total_ms: 200 }, breaker: { ...BREAKER, failures: 1000, slow_ms: 300 } })
+  await eventually('the breaker never opened', async () => (await failing())?.paused_until != null)
+  assert.ok(((await failing())?.failures ?? 0) >= 3)
+})
+
 test('after its pause one delivery probes: a failure opens again for longer, a success closes and the rest goes out', async () => {
   let isWell = false
   const there = await receiver((_, response) => void response.writeHead(isWell ? 200 : 500).end())
@@ -115,7 +123,7 @@ test('a rule that has only failed for days is switched off with a notice, and it
   const dead = await receiver((_, response) => void response.writeHead(404).end())
   const { target_id, ids } = await seedMany(8, dead.origin)
   const rule = () => db.selectFrom('postback_rules').selectAll().where('id', '=', target_id).executeTakeFirstOrThrow()
-  const breaker = { ...BREAKER, failures: 1000, off_failures: 4 }
+  const breaker = { ...BREAKER, failures: 1000, slow_failures: 1000, off_failures: 4 }
   await db
     .insertInto('failing_targets')
     .values({ org_id: ORG, kind: 'postback', target_id, failures: 2, failing_since: new Date().toISOString() })
@@ -177,7 +185,7 @@ test('a success among failures ends what was counted', async () => {
     response.writeHead(times === 3 ? 200 : 500).end()
   })
   await seedMany(5, there.origin)
-  work({ breaker: { ...BREAKER, failures: 1000 } })
+  work({ breaker: { ...BREAKER, failures: 1000, slow_failures: 1000 } })
   await eventually('not all were sent', async () => there.arrivals.length === 5 && (await failing())?.failures === 2)
 })
 

@@ -13,12 +13,15 @@ const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 
 /**
- * Ten failures tell a dead receiver from a bad moment. The pauses double from half a minute to ten minutes, which a receiver that came back
+ * Ten failures tell a dead receiver from a bad moment; of one that lets every call run into its deadline three over half a minute are enough,
+ * because ten of them would take minutes. The pauses double from half a minute to ten minutes, which a receiver that came back
  * has to wait at most. Five days and twenty failures in a row before a target is switched off, so that one with little to send is not judged
  * by a single delivery's eight attempts.
  */
 export const BREAKER = {
   failures: 10,
+  slow_failures: 3,
+  slow_ms: MINUTE_MS / 2,
   first_pause_ms: MINUTE_MS / 2,
   longest_pause_ms: 10 * MINUTE_MS,
   off_after_ms: 5 * DAY_MS,
@@ -85,9 +88,17 @@ const COUNT = `
   select $1, $2, target_id, failures, now() from unnest($3::uuid[], $4::int[]) as failed (target_id, failures)
   on conflict (org_id, kind, target_id) do update set failures = t.failures + excluded.failures
   returning target_id, failures, pauses, paused_until is not null as is_open,
-    failing_since <= now() - $5::bigint * interval '1 millisecond' as is_old`
+    failing_since <= now() - $5::bigint * interval '1 millisecond' as is_old,
+    failing_since <= now() - $6::bigint * interval '1 millisecond' as is_slow`
 
-type Counted = { target_id: string; failures: number; pauses: number; is_open: boolean; is_old: boolean }
+type Counted = {
+  target_id: string
+  failures: number
+  pauses: number
+  is_open: boolean
+  is_old: boolean
+  is_slow: boolean
+}
 
 /** A target to be switched off, and why. */
 export type SwitchOff = { readonly kind: Lane['kind']; readonly target_id: string; readonly reason: string }
@@ -133,11 +144,11 @@ async function count(
   const failed = [...Map.groupBy(bad, one => one.target_id)].sort(([one], [other]) => (one < other ? -1 : 1))
   const probed = new Set(bad.filter(({ isProbe }) => isProbe).map(({ target_id }) => target_id))
   const counts = [failed.map(([target_id]) => target_id), failed.map(([, list]) => list.length)]
-  const { rows } = await client.query<Counted>(COUNT, [org_id, kind, ...counts, terms.off_after_ms])
+  const { rows } = await client.query<Counted>(COUNT, [org_id, kind, ...counts, terms.off_after_ms, terms.slow_ms])
   const off = rows.filter(({ is_old, failures }) => is_old && failures >= terms.off_failures)
-  const opening = rows.filter(({ target_id, failures, is_open }) =>
-    is_open ? probed.has(target_id) : failures >= terms.failures,
-  )
+  const isDown = ({ failures, is_slow }: Counted) =>
+    failures >= terms.failures || (is_slow && failures >= terms.slow_failures)
+  const opening = rows.filter(one => (one.is_open ? probed.has(one.target_id) : isDown(one)))
   if (opening.length > 0) {
     const pauses = opening.map(one =>
       Math.min(terms.first_pause_ms * 2 ** Math.min(one.pauses, 20), terms.longest_pause_ms),

@@ -58,8 +58,11 @@ const answerOf = ({ status, headers, answer, error }: Outcome): Answer => ({
 })
 
 async function complete(call: Outgoing, fetch: (call: Outgoing) => Promise<Answer>): Promise<Outgoing | Judgement> {
-  if (call.complete === undefined) return call
-  return await call.complete(fetch).catch((error: unknown) => ({ outcome: 'retry' as const, reason: String(error) }))
+  try {
+    return (await call.complete?.(fetch)) ?? call
+  } catch (error) {
+    return { outcome: 'retry', reason: String(error) }
+  }
 }
 
 /** The lane's word where it has one, else: 2xx is delivered, anything else comes again. */

@@ -132,7 +132,7 @@ export async function updatePostbackRule(
     .$castTo<api.PostbackRule>()
     .executeTakeFirst()
   if (row === undefined) refuse('object_not_found')
-  if (body.active === true || body.url !== undefined) await forgetFailures(db, actor.org_id, now.id)
+  if (body.active != null || body.url !== undefined) await forgetFailures(db, actor.org_id, now.id)
   return row
 }
 
@@ -152,6 +152,8 @@ export async function deletePostbackRule(
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
   if (numUpdatedRows === 0n) refuse('object_not_found')
+  // Paused, its waiting deliveries would be skipped only after the pause.
+  await forgetFailures(db, actor.org_id, id)
   return { ok: true as const }
 }
 
