@@ -75,6 +75,19 @@ test('a connection that is cut, in use or idle, fails its own statement and noth
   assert.equal((await reads.query('select 1 as one')).rows[0].one, 1)
 })
 
+test('a connection that is cut between two statements of its user ends that connection, not the process', async () => {
+  const client = await ground.database.reads.connect()
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  // Nobody here listens for its error: unheard, it would be an exception of the process.
+  const ended = new Promise<void>(resolve => {
+    client.once('end', resolve)
+  })
+  await ground.database.worker.query('select pg_terminate_backend($1)', [rows[0]?.pid])
+  await ended
+  await assert.rejects(client.query('select 1'), error => isUnreachable(error))
+  client.release()
+})
+
 test('a slow statement is ended by the server', async () => {
   await assert.rejects(ground.database.clicks.query('select pg_sleep(10)'), /statement timeout|Query read timeout/)
 })

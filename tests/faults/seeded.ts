@@ -79,7 +79,7 @@ export const SEEDED: readonly Seeded[] = [
     file: 'src/db/connect.ts',
     changes: [["pool.on('connect', client => client.on('error', () => {}))", '']],
     test: 'src/db/connect.test.ts',
-    named: 'a connection that is cut',
+    named: 'between two statements of its user',
   },
   {
     fault: 'the Redis client waits as it does by default',

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../src/db/connect.ts'
 
-const PATIENCE_MS = 5000
+const PATIENCE_MS = 20_000
 
 /**
  * Runs `hold` (one statement that locks something) in a transaction of its own, starts the racers one after the other, each once
