@@ -100,7 +100,7 @@ test('npm run reconcile ends with 0 while all books hold, and with 1 and the row
   assert.deepEqual([right.code, right.stderr], [0, ''])
   assert.match(
     right.stdout,
-    /^right {2}\w{26} {2}Acme: persons charged 2; balance 9\.9; clicks 2;.*\n1 organizations, 0 of them wrong\n$/,
+    /^right {2}\w{26} {2}Acme: persons charged 2; balance 9\.9; clicks 2;.*\n1 organization, 0 wrong\n$/,
   )
   await fresh.database.worker.query('update balances set balance = 4 where org_id = $1', [place.org_id])
   const wrong = await command()

@@ -49,6 +49,6 @@ export async function reconcileAll(pool: pg.Pool, tell: (line: string) => void):
     tell(`${isRight ? 'right' : 'WRONG'}  ${toWireId(id)}  ${name}: ${figures.join('; ')}`)
     for (const { check, wrong: row } of audit.findings.map(inWords)) tell(`       not so: ${check}: ${row}`)
   }
-  tell(`${rows.length} organizations, ${wrong} of them wrong`)
+  tell(`${rows.length === 1 ? '1 organization' : `${rows.length} organizations`}, ${wrong} wrong`)
   return wrong
 }
