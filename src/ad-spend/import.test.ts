@@ -153,6 +153,26 @@ describe('a file of spend', () => {
     assert.deepEqual(errors(both), ['5 it has no amount, and line 2 is of the same campaign, day and sub1'])
   })
 
+  test('of thousands of lines for one campaign and day becomes their sum', async () => {
+    const place = await seedPlace('Alpha')
+    const { lines, total } = await taken(place, {
+      csv: `day,campaign,cost\n${'2026-03-01,Alpha,1.000001\n'.repeat(5000)}`,
+    })
+    assert.deepEqual([lines.length, lines[4999]?.becomes, total], [5000, '5000.005', '5000.005'])
+    assert.deepEqual(await stored(place), ['2026-03-01 Alpha 5000.005 manual'])
+  })
+
+  test('whose line has more cells than titles is not read by the wrong titles', async () => {
+    const place = await seedPlace('Alpha')
+    const csv = 'day,campaign,amount\n2026-03-01,Alpha,1,234.50\n2026-03-02,Alpha,"1,234.50"\n2026-03-03,Alpha,5,,\n'
+    const dry = await taken(place, { csv, dry_run: true })
+    assert.deepEqual(errors(dry), [
+      '2 it has 4 cells under 3 titles: put quotes around a cell that holds the separator',
+    ])
+    assert.equal((await send(place, { csv })).statusCode, 400)
+    assert.deepEqual(await stored(place), [])
+  })
+
   test('is understood as spreadsheets and ad platforms write it', async () => {
     const place = await seedPlace('Alpha')
     const files = [

@@ -98,23 +98,35 @@ async function lockSpend(
   return new Map(rows.map(({ campaign_id, day, sub1, amount }) => [placeOf(campaign_id, day, sub1), amount]))
 }
 
+/** The lines of one campaign, day and sub1, in the order of the file. */
+type Together = { readonly lines: readonly [Named, ...Named[]]; readonly sum: string | null }
+
+function togetherOf(lines: readonly Named[]): Map<string, Together> {
+  const placed = Map.groupBy(lines, ({ campaign, day, sub1 }) => placeOf(campaign.id, day, sub1))
+  // Added up once for each place: a file of ads may hold thousands of lines of one day.
+  return new Map(
+    [...placed].map(([place, lines]) => {
+      const isEmpty = lines.every(({ amount }) => amount === null)
+      return [place, { lines: lines as [Named, ...Named[]], sum: isEmpty ? null : fromMillionths(sumOf(lines)) }]
+    }),
+  )
+}
+
 /** What becomes of each line. The first line of a place tells what the place becomes, the others add to it. */
 function tellFates(lines: readonly (Named | WrongLine)[], before: ReadonlyMap<string, string>): api.SpendLine[] {
-  const placed = Map.groupBy(lines.filter(isNamed), ({ campaign, day, sub1 }) => placeOf(campaign.id, day, sub1))
+  const placed = togetherOf(lines.filter(isNamed))
   return lines.map(line => {
     if (!isNamed(line)) return wrongLine(line)
     const place = placeOf(line.campaign.id, line.day, line.sub1)
-    const together = placed.get(place) ?? [line]
-    const [first = line] = together
-    const emptyBeside = together.length > 1 && together.find(({ amount }) => amount === null)
-    if (emptyBeside && line.amount === null) {
-      const other = together.find(one => one !== line) ?? line
+    const { lines: together, sum } = placed.get(place) ?? { lines: [line], sum: line.amount }
+    const [first, second] = together
+    if (line.amount === null && second !== undefined) {
+      const other = first === line ? second : first
       return wrongLine({
         line: line.line,
         error: `it has no amount, and line ${other.line} is of the same campaign, day and sub1`,
       })
     }
-    const sum = line.amount === null ? null : fromMillionths(sumOf(together))
     const was = before.get(place) ?? null
     const isFirst = first === line
     return {

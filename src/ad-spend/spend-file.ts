@@ -153,7 +153,7 @@ function refuseOtherCurrency({ titles, places }: Layout): void {
     unreadable(`its amounts are in ${inside}, and spend is kept in US dollars`)
 }
 
-function readLines(rows: readonly Numbered[], { places }: Layout, file: SpendFile): (Line | WrongLine)[] {
+function readLines(rows: readonly Numbered[], { places, titles }: Layout, file: SpendFile): (Line | WrongLine)[] {
   const cell = (record: readonly string[], role: Role) => record[places[role] ?? -1] ?? ''
   const notation = notationOf(rows.map(({ record }) => cell(record, 'amount')))
   return rows.map(({ record, line }) => {
@@ -163,6 +163,10 @@ function readLines(rows: readonly Numbered[], { places }: Layout, file: SpendFil
     const sub1 = cell(record, 'sub1')
     const isUnnamed = campaign === '' && (file.campaign_id === undefined || file.campaign_id === null)
     const wrong = [
+      // An amount of 1,234.50 without quotes is two cells, and all that stand behind it belong to other titles.
+      record.slice(titles.length).some(one => one !== '')
+        ? `it has ${record.length} cells under ${titles.length} titles: put quotes around a cell that holds the separator`
+        : undefined,
       'error' in day ? day.error : undefined,
       isUnnamed ? 'it names no campaign' : undefined,
       isFaithful(sub1) && isFaithful(campaign) ? undefined : 'it holds characters that cannot be stored',
