@@ -46,9 +46,14 @@ export function fieldsOf(query: string, body: Buffer | undefined): Fields {
   return Object.fromEntries(fields)
 }
 
+/** A transaction id of 19 digits stays as it was written: as a float, two of them would be one. */
+function asSent(_name: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
+  return typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? source : value
+}
+
 function objectOf(text: string): object {
   try {
-    return JSON.parse(text) as object
+    return JSON.parse(text, asSent) as object
   } catch {
     return {}
   }
@@ -59,7 +64,10 @@ const isPlain = (value: unknown): value is string | number | boolean =>
 
 /** The click id a call names: the first parameter that holds one, else the first that was sent. */
 export function clickOf(fields: Fields, { click_id }: ParameterMap): { name: string; text: string } | undefined {
-  const sent = click_id.flatMap(name => (fields[name] ? [{ name, text: fields[name] }] : []))
+  const sent = click_id.flatMap(name => {
+    const text = sentAs(fields, name)
+    return text === undefined ? [] : [{ name, text }]
+  })
   return sent.find(({ text }) => toUuid(text) !== undefined) ?? sent[0]
 }
 
@@ -114,7 +122,7 @@ export function readCall(
 /** A word that means nothing to record goes before all others; else the first parameter whose word has a meaning counts. */
 function typeOf(fields: Fields, { parameters, statuses, default_type }: Reading): EventType {
   const sent = parameters.status.flatMap(name => {
-    const word = fields[name]?.toLowerCase()
+    const word = sentAs(fields, name)?.toLowerCase()
     return word ? [{ name, word, type: meaningOf(name, word, statuses) }] : []
   })
   const ignored = sent.find(({ type }) => type === null)
@@ -158,11 +166,16 @@ function payoutOf(fields: Fields, { payout }: ParameterMap): string | undefined 
 function transactionOf(fields: Fields, { transaction_id }: ParameterMap, click: string): string | undefined {
   return firstOf(
     fields,
-    transaction_id.filter(name => name !== click && !isMacro(fields[name] ?? '')),
+    transaction_id.filter(name => name !== click && !isMacro(sentAs(fields, name) ?? '')),
   )
 }
 
 function firstOf(fields: Fields, names: readonly string[]): string | undefined {
-  const name = names.find(one => fields[one] !== undefined && fields[one] !== '')
-  return name === undefined ? undefined : fields[name]
+  const name = names.find(one => sentAs(fields, one) !== undefined)
+  return name === undefined ? undefined : sentAs(fields, name)
+}
+
+/** What was sent under a name, empty counting as nothing. Names are the user's, and every object has a `constructor`. */
+function sentAs(fields: Fields, name: string): string | undefined {
+  return Object.hasOwn(fields, name) && fields[name] !== '' ? fields[name] : undefined
 }

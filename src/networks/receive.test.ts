@@ -173,6 +173,47 @@ test('forms, JSON and the query are read alike, and together', async () => {
   }
 })
 
+test('a transaction number of JSON is not rounded: two that differ in their last digit are two conversions', async () => {
+  const { path } = await network('plain')
+  const id = await click()
+  for (const txid of ['9007199254740993', '9007199254740992', '-1234567890123456789'])
+    await house.call('POST', path, {
+      payload: `{"click_id":"${toWireId(id)}","txid":${txid},"payout":12.50}`,
+      headers: { 'content-type': 'application/json' },
+    })
+  assert.deepEqual((await eventsOf(id)).map(({ nonce, payout }) => `${nonce} ${payout}`).toSorted(), [
+    '-1234567890123456789 12.5',
+    '9007199254740992 12.5',
+    '9007199254740993 12.5',
+  ])
+})
+
+test('an answer that repeats what was sent is never taken for a page', async () => {
+  const { path } = await network('plain')
+  const { headers, body } = await fire(path, { click_id: toWireId(await click()), status: '<script>alert(1)</script>' })
+  assert.match(body, /<script>/)
+  assert.deepEqual(
+    [headers['content-type'], headers['x-content-type-options']],
+    ['text/plain; charset=utf-8', 'nosniff'],
+  )
+})
+
+test('a parameter may be called like a member of every object', async () => {
+  const { path, id: network_id } = await network('plain')
+  const { parameters } = (await house.call('GET', `/api/networks/${network_id}`, owner)).json<api.Network>()
+  const strange = Object.fromEntries(
+    Object.entries(parameters).map(([field, names]) => [field, ['constructor', '__proto__', ...names].slice(0, 30)]),
+  )
+  await house.call('PATCH', `/api/networks/${network_id}`, { ...owner, body: { parameters: strange } })
+  const [one, two] = [await click(), await click()]
+  assert.equal((await fire(path, { click_id: toWireId(one), payout: '2', txid: 't' })).body, 'OK\n')
+  assert.deepEqual(
+    (await eventsOf(one)).map(({ payout, nonce }) => [payout, nonce]),
+    [['2', 't']],
+  )
+  assert.match((await fire(path, { constructor: toWireId(two), click_id: 'no id' })).body, /^Not recorded: /)
+})
+
 test('the offer’s payout is inherited where none is sent; a type that is not paid yet is worth nothing', async () => {
   const offer_id = await seedOffer(house.database, owner.org_id, { payout: '4' })
   const [one, two] = [

@@ -40,9 +40,15 @@ const FIND_NETWORK = `
   from networks
   where org_id = $1 and id = $2 and deleted_at is null`
 
+// Some answers repeat what the caller sent, and no browser shall take that for a page.
 const say = (status: number, body: string, headers: Record<string, string> = {}): Answer => ({
   status,
-  headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', ...headers },
+  headers: {
+    'content-type': 'text/plain; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...headers,
+  },
   body: `${body}\n`,
 })
 const OK = say(200, 'OK')
