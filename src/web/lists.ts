@@ -14,7 +14,9 @@ const text = z.string().optional().catch(undefined)
 export const EVENT_TYPES = ConversionDraft.shape.type.options
 const eventType = z.enum(EVENT_TYPES).optional().catch(undefined)
 
-export const ListSearch = z.object({ q: text, cursor: text })
+/** A list that is only paged. */
+export const PagedSearch = z.object({ cursor: text })
+export const ListSearch = PagedSearch.extend({ q: text })
 export const BillingSearch = z.object({ kind: LedgerEntry.shape.kind.optional().catch(undefined), cursor: text })
 export const OffersSearch = ListSearch.extend({ status: OfferStatus.optional().catch(undefined) })
 export const LandingsSearch = ListSearch.extend({ status: LandingStatus.optional().catch(undefined) })
@@ -39,7 +41,5 @@ export const RefusedSearch = z.object({
   cursor: text,
 })
 export const AdSpendSearch = WindowSearch.extend({ campaign: text, cursor: text })
-export type ConversionsSearch = z.output<typeof ConversionsSearch>
 export type DeliveriesSearch = z.output<typeof DeliveriesSearch>
 export type AdSpendSearch = z.output<typeof AdSpendSearch>
-export type RefusedSearch = z.output<typeof RefusedSearch>

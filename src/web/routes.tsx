@@ -22,6 +22,7 @@ import {
   LandingsSearch,
   ListSearch,
   OffersSearch,
+  PagedSearch,
   PostbacksSearch,
   RefusedSearch,
 } from './lists.ts'
@@ -108,7 +109,7 @@ const trace = createRoute({
 const networks = createRoute({
   getParentRoute: () => inside,
   path: '/networks',
-  validateSearch: z.object({ cursor: z.string().optional().catch(undefined) }),
+  validateSearch: PagedSearch,
   component: lazyRouteComponent(() => import('./networks/networks-page.tsx'), 'NetworksPage'),
 })
 const network = createRoute({
@@ -199,6 +200,7 @@ const adSpendImport = createRoute({
 const adAccounts = createRoute({
   getParentRoute: () => inside,
   path: '/ad-accounts',
+  validateSearch: PagedSearch,
   component: lazyRouteComponent(() => import('./ad-accounts/ad-accounts-page.tsx'), 'AdAccountsPage'),
 })
 const adAccount = createRoute({
@@ -209,6 +211,7 @@ const adAccount = createRoute({
 const bots = createRoute({
   getParentRoute: () => inside,
   path: '/bots',
+  validateSearch: PagedSearch,
   component: lazyRouteComponent(() => import('./bots/bots-page.tsx'), 'BotsPage'),
 })
 const billing = createRoute({

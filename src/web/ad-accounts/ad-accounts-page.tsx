@@ -1,34 +1,33 @@
 /** Ad accounts: where conversions are reported to, and whether that works. */
-import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
-import { Plus, Radio } from 'lucide-react'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { Radio } from 'lucide-react'
 import { useState } from 'react'
 import { createAdAccount, listAdAccounts } from '../../ad-accounts/api.ts'
 import { AD_PLATFORM_LABELS } from '../../contract/ad-platforms.ts'
 import { ask } from '../call.ts'
 import { day } from '../figures.ts'
-import { reasonAgainst, useActive } from '../organizations/active.ts'
-import { Button } from '../ui/button.tsx'
-import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
+import { AddButton, List, useListAddress } from '../ui/list.tsx'
+import { EmptyState, PageHeader } from '../ui/page.tsx'
 import { Note } from '../ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { ConnectDialog } from './connect-dialog.tsx'
 import { AccountState } from './state.tsx'
 import type { Account } from './typed.ts'
 
+const route = getRouteApi('/inside/ad-accounts')
+
 export function AdAccountsPage() {
-  const { role } = useActive()
-  const accounts = useQuery(ask(listAdAccounts, { query: { limit: 200 } }))
+  const address = useListAddress(route.useSearch())
+  const accounts = useQuery({
+    ...ask(listAdAccounts, { query: { ...address.search, limit: 200 } }),
+    placeholderData: keepPreviousData,
+  })
   const [connecting, setConnecting] = useState(false)
   const connect = (
-    <Button
-      look="primary"
-      icon={Plus}
-      reason={reasonAgainst(createAdAccount, role)}
-      onClick={() => setConnecting(true)}
-    >
+    <AddButton endpoint={createAdAccount} onClick={() => setConnecting(true)}>
       Connect account
-    </Button>
+    </AddButton>
   )
   return (
     <>
@@ -38,24 +37,27 @@ export function AdAccountsPage() {
       >
         {connect}
       </PageHeader>
-      <Asked query={accounts}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <EmptyState
-              icon={Radio}
-              title="No ad accounts yet"
-              words="Tell Meta, TikTok or Google who converted, so that they find more people like them."
-            >
-              {connect}
-            </EmptyState>
-          ) : (
-            <>
-              <Ambiguous accounts={data} />
-              <AccountTable accounts={data} />
-            </>
-          )
+      <List
+        query={accounts}
+        address={address}
+        what="ad accounts"
+        empty={
+          <EmptyState
+            icon={Radio}
+            title="No ad accounts yet"
+            words="Tell Meta, TikTok or Google who converted, so that they find more people like them."
+          >
+            {connect}
+          </EmptyState>
         }
-      </Asked>
+      >
+        {rows => (
+          <>
+            <Ambiguous accounts={rows} />
+            <AccountTable accounts={rows} />
+          </>
+        )}
+      </List>
       <ConnectDialog open={connecting} onClose={() => setConnecting(false)} />
     </>
   )

@@ -1,6 +1,7 @@
 /** Telegram bots: their link for campaigns, and whether Telegram tells Sluice of their starts. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Bot as BotIcon, Plus, RefreshCw, Trash2 } from 'lucide-react'
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { Bot as BotIcon, RefreshCw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import { type Bot, BotDraft, createBot, deleteBot, listBots, setBotHook } from '../../bots/api.ts'
@@ -11,25 +12,29 @@ import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { useConfirm } from '../ui/confirm.tsx'
 import { CopyButton } from '../ui/copy.tsx'
-import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
-import { submits, useDraft } from '../ui/draft.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { DraftForm } from '../ui/draft-form.tsx'
+import { useDraft } from '../ui/draft.ts'
 import { TextField } from '../ui/field.tsx'
-import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
-import { RefusalNote } from '../ui/refusal.tsx'
+import { AddButton, List, useListAddress } from '../ui/list.tsx'
+import { EmptyState, PageHeader } from '../ui/page.tsx'
+import { useRefresh } from '../ui/refresh.ts'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { notify } from '../ui/toast.tsx'
 
 type BotRow = z.input<typeof Bot>
 type Draft = z.input<typeof BotDraft>
 
+const route = getRouteApi('/inside/bots')
+
 export function BotsPage() {
-  const { role } = useActive()
-  const bots = useQuery(ask(listBots, { query: { limit: 200 } }))
+  const address = useListAddress(route.useSearch())
+  const bots = useQuery({ ...ask(listBots, { query: address.search }), placeholderData: keepPreviousData })
   const [adding, setAdding] = useState(false)
   const add = (
-    <Button look="primary" icon={Plus} reason={reasonAgainst(createBot, role)} onClick={() => setAdding(true)}>
+    <AddButton endpoint={createBot} onClick={() => setAdding(true)}>
       Add bot
-    </Button>
+    </AddButton>
   )
   return (
     <>
@@ -39,38 +44,22 @@ export function BotsPage() {
       >
         {add}
       </PageHeader>
-      <Asked query={bots}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <EmptyState
-              icon={BotIcon}
-              title="No bots yet"
-              words="Add one with the token BotFather gave, and send a campaign to its link."
-            >
-              {add}
-            </EmptyState>
-          ) : (
-            <Table caption="Bots">
-              <thead>
-                <tr>
-                  <Head stay>Bot</Head>
-                  <Head>Starts</Head>
-                  <Head>Link for campaigns</Head>
-                  <Head>Added</Head>
-                  <Head>
-                    <span className="sr-only">Actions</span>
-                  </Head>
-                </tr>
-              </thead>
-              <tbody>
-                {data.map(bot => (
-                  <BotLine key={bot.id} bot={bot} />
-                ))}
-              </tbody>
-            </Table>
-          )
+      <List
+        query={bots}
+        address={address}
+        what="bots"
+        empty={
+          <EmptyState
+            icon={BotIcon}
+            title="No bots yet"
+            words="Add one with the token BotFather gave, and send a campaign to its link."
+          >
+            {add}
+          </EmptyState>
         }
-      </Asked>
+      >
+        {rows => <BotTable bots={rows} />}
+      </List>
       <Dialog open={adding} onClose={() => setAdding(false)} title="Add bot">
         <BotForm onClose={() => setAdding(false)} />
       </Dialog>
@@ -78,15 +67,35 @@ export function BotsPage() {
   )
 }
 
+function BotTable({ bots }: { bots: readonly BotRow[] }) {
+  return (
+    <Table caption="Bots">
+      <thead>
+        <tr>
+          <Head stay>Bot</Head>
+          <Head>Starts</Head>
+          <Head>Link for campaigns</Head>
+          <Head>Added</Head>
+          <Head unseen>Actions</Head>
+        </tr>
+      </thead>
+      <tbody>
+        {bots.map(bot => (
+          <BotLine key={bot.id} bot={bot} />
+        ))}
+      </tbody>
+    </Table>
+  )
+}
+
 function BotLine({ bot }: { bot: BotRow }) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const confirm = useConfirm()
   const { role } = useActive()
-  const again = () => queries.invalidateQueries({ queryKey: [listBots.route] })
   const hook = useMutation({
     mutationFn: () => call(setBotHook, { params: { id: bot.id } }),
     onSuccess: async asked => {
-      await again()
+      await refresh(listBots)
       notify(
         asked.hook_state === 'set' ? 'Telegram sends the starts here' : 'Telegram does not send the starts here',
         asked.hook_error ?? undefined,
@@ -99,11 +108,9 @@ function BotLine({ bot }: { bot: BotRow }) {
       title: `Delete @${bot.username}?`,
       words: 'Its clicks and starts stay. A click whose bot was deleted names no bot.',
       action: 'Delete bot',
-      deed: async () => {
-        await call(deleteBot, { params: { id: bot.id } })
-        await again()
-        notify(`@${bot.username} is deleted`)
-      },
+      deed: () => call(deleteBot, { params: { id: bot.id } }),
+      refresh: [listBots],
+      news: `@${bot.username} is deleted`,
     })
   return (
     <Row>
@@ -148,44 +155,33 @@ function BotLine({ bot }: { bot: BotRow }) {
 }
 
 function BotForm({ onClose }: { onClose: () => void }) {
-  const queries = useQueryClient()
   const form = useDraft<Draft>(BotDraft, { token: '', username: '' })
   const errors = form.formState.errors
-  const add = useMutation({
-    mutationFn: (body: Draft) => call(createBot, { body }),
-    gcTime: 0,
-    onSuccess: async bot => {
-      await queries.invalidateQueries({ queryKey: [listBots.route] })
-      onClose()
-      notify(`@${bot.username} is added`, bot.hook_error ?? undefined)
-    },
-  })
   return (
-    <DialogForm onSubmit={submits(form, draft => add.mutate(draft))}>
-      <DialogBody>
-        <TextField
-          label="Name"
-          placeholder="@example_bot"
-          autoComplete="off"
-          error={errors.username?.message}
-          {...form.register('username')}
-        />
-        <TextField
-          label="Token"
-          type="password"
-          hint="From BotFather. It is kept encrypted and never shown again."
-          autoComplete="off"
-          error={errors.token?.message}
-          {...form.register('token')}
-        />
-        <RefusalNote refused={add.error} />
-      </DialogBody>
-      <DialogFoot>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" look="primary" pending={add.isPending}>
-          Add bot
-        </Button>
-      </DialogFoot>
-    </DialogForm>
+    <DraftForm
+      form={form}
+      action="Add bot"
+      endpoint={createBot}
+      deed={body => call(createBot, { body })}
+      refresh={[listBots]}
+      onClose={onClose}
+      onSaved={bot => notify(`@${bot.username} is added`, bot.hook_error ?? undefined)}
+    >
+      <TextField
+        label="Name"
+        placeholder="@example_bot"
+        autoComplete="off"
+        error={errors.username?.message}
+        {...form.register('username')}
+      />
+      <TextField
+        label="Token"
+        type="password"
+        hint="From BotFather. It is kept encrypted and never shown again."
+        autoComplete="off"
+        error={errors.token?.message}
+        {...form.register('token')}
+      />
+    </DraftForm>
   )
 }

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { listCampaigns } from '../../campaigns/api.ts'
 import { ask } from '../call.ts'
-import { SelectField } from '../ui/field.tsx'
+import { Choice } from '../ui/choice.tsx'
 
 const MOST = 200
 
@@ -23,28 +23,20 @@ export function useCampaignNames(): (id: string | null) => string | undefined {
   return id => (id === null ? undefined : (names.get(id) ?? id))
 }
 
-type ChoiceProps = { campaign: string | undefined; onChange: (campaign: string | undefined) => void }
+type CampaignChoiceProps = { campaign: string | undefined; onChange: (campaign: string | undefined) => void }
 
-export function CampaignChoice({ campaign, onChange }: ChoiceProps) {
-  const known = useCampaigns()
+export function CampaignChoice({ campaign, onChange }: CampaignChoiceProps) {
+  const nameOf = useCampaignNames()
+  const known = useCampaigns().map(({ id }) => id)
   return (
-    <SelectField
+    <Choice
       label="Campaign"
-      hideLabel
-      toolbar
+      any="All campaigns"
+      options={campaign === undefined || known.includes(campaign) ? known : [campaign, ...known]}
+      words={id => nameOf(id) ?? id}
+      value={campaign}
+      onChange={onChange}
       className="w-full sm:w-52"
-      value={campaign ?? ''}
-      onChange={event => onChange(event.target.value === '' ? undefined : event.target.value)}
-    >
-      <option value="">All campaigns</option>
-      {campaign !== undefined && known.every(one => one.id !== campaign) && (
-        <option value={campaign}>{campaign}</option>
-      )}
-      {known.map(one => (
-        <option key={one.id} value={one.id}>
-          {one.name}
-        </option>
-      ))}
-    </SelectField>
+    />
   )
 }

@@ -1,7 +1,7 @@
 /** Campaigns: their address to copy, where they lead, and how the last week went. */
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { Ellipsis, Megaphone, Pencil, Plus, Trash2 } from 'lucide-react'
+import { Megaphone, Pencil, Plus } from 'lucide-react'
 import type { z } from 'zod'
 import { type Campaign, createCampaign, deleteCampaign, listCampaigns } from '../../campaigns/api.ts'
 import { listClickFlows } from '../../click-flows/api.ts'
@@ -13,15 +13,14 @@ import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { measure, type Row as ReportRow } from '../reports/measures.ts'
 import { useNow } from '../reports/now.ts'
 import { boundsOf, daysOf } from '../reports/window.ts'
-import { Button, buttonLook, IconButton } from '../ui/button.tsx'
-import { useConfirm } from '../ui/confirm.tsx'
+import { Button, buttonLook } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy.tsx'
-import { Menu, MenuItem } from '../ui/menu.tsx'
-import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
-import { Pager } from '../ui/pager.tsx'
+import { List, useListAddress } from '../ui/list.tsx'
+import { MenuItem, MenuLine } from '../ui/menu.tsx'
+import { EmptyState, PageHeader } from '../ui/page.tsx'
+import { DeleteItem, RowMenu } from '../ui/row-menu.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
-import { notify } from '../ui/toast.tsx'
 import { addressOf } from './address.tsx'
 
 type CampaignRow = z.input<typeof Campaign>
@@ -29,11 +28,10 @@ type CampaignRow = z.input<typeof Campaign>
 const route = getRouteApi('/inside/campaigns')
 
 export function CampaignsPage() {
-  const { q, cursor } = route.useSearch()
-  const navigate = useNavigate({ from: '/campaigns' })
+  const address = useListAddress(route.useSearch())
+  const { search, narrow } = address
   const { role } = useActive()
-  const query = { ...(q === undefined ? {} : { q }), ...(cursor === undefined ? {} : { cursor }) }
-  const campaigns = useQuery({ ...ask(listCampaigns, { query }), placeholderData: keepPreviousData })
+  const campaigns = useQuery({ ...ask(listCampaigns, { query: search }), placeholderData: keepPreviousData })
   const reason = reasonAgainst(createCampaign, role)
   const create =
     reason === undefined ? (
@@ -49,27 +47,25 @@ export function CampaignsPage() {
   return (
     <>
       <PageHeader title="Campaigns" words="Each has an address to send traffic to. Figures are of the last 7 days.">
-        <SearchField value={q} onSeek={sought => void navigate({ search: { q: sought } })} />
+        <SearchField value={search.q} onSeek={q => narrow({ q })} />
         {create}
       </PageHeader>
-      <Asked query={campaigns}>
-        {({ data, next_cursor }) =>
-          data.length === 0 && q === undefined && cursor === undefined ? (
-            <EmptyState
-              icon={Megaphone}
-              title="No campaigns yet"
-              words="A campaign gives you the address that ads point to, and counts who comes through it."
-            >
-              {create}
-            </EmptyState>
-          ) : (
-            <>
-              <CampaignTable campaigns={data} />
-              <Pager cursor={cursor} next={next_cursor} onGo={to => void navigate({ search: { q, cursor: to } })} />
-            </>
-          )
+      <List
+        query={campaigns}
+        address={address}
+        what="campaigns"
+        empty={
+          <EmptyState
+            icon={Megaphone}
+            title="No campaigns yet"
+            words="A campaign gives you the address that ads point to, and counts who comes through it."
+          >
+            {create}
+          </EmptyState>
         }
-      </Asked>
+      >
+        {rows => <CampaignTable campaigns={rows} />}
+      </List>
     </>
   )
 }
@@ -93,22 +89,13 @@ function CampaignTable({ campaigns }: { campaigns: readonly CampaignRow[] }) {
           <Head numeric>Revenue</Head>
           <Head numeric>ROI</Head>
           <Head>Created</Head>
-          <Head>
-            <span className="sr-only">Actions</span>
-          </Head>
+          <Head unseen>Actions</Head>
         </tr>
       </thead>
       <tbody>
         {campaigns.map(campaign => (
           <CampaignLine key={campaign.id} campaign={campaign} row={rows.get(campaign.id)} />
         ))}
-        {campaigns.length === 0 && (
-          <Row>
-            <Cell colSpan={10} faint>
-              No campaign is found.
-            </Cell>
-          </Row>
-        )}
       </tbody>
     </Table>
   )
@@ -166,36 +153,22 @@ function useDestinations(): (campaign: CampaignRow) => string {
   }
 }
 
-function CampaignMenu({ campaign }: { campaign: CampaignRow }) {
+function CampaignMenu({ campaign: { id, name } }: { campaign: CampaignRow }) {
   const navigate = useNavigate()
-  const queries = useQueryClient()
-  const confirm = useConfirm()
-  const { role } = useActive()
   return (
-    <Menu trigger={<IconButton icon={Ellipsis} label={`Actions for ${campaign.name}`} size="sm" />}>
-      <MenuItem icon={Pencil} onSelect={() => void navigate({ to: '/campaigns/$id', params: { id: campaign.id } })}>
+    <RowMenu name={name}>
+      <MenuItem icon={Pencil} onSelect={() => void navigate({ to: '/campaigns/$id', params: { id } })}>
         Open
       </MenuItem>
-      <MenuItem
-        icon={Trash2}
-        danger
-        reason={reasonAgainst(deleteCampaign, role)}
-        onSelect={() =>
-          confirm({
-            title: `Delete ${campaign.name}?`,
-            words:
-              'Its address redirects to the fallback from then on and records nothing. Reports stay, and late conversions still count. It cannot be brought back.',
-            action: 'Delete campaign',
-            deed: async () => {
-              await call(deleteCampaign, { params: { id: campaign.id } })
-              await queries.invalidateQueries({ queryKey: [listCampaigns.route] })
-              notify(`${campaign.name} is deleted`)
-            },
-          })
-        }
-      >
-        Delete
-      </MenuItem>
-    </Menu>
+      <MenuLine />
+      <DeleteItem
+        name={name}
+        what="campaign"
+        endpoint={deleteCampaign}
+        refresh={[listCampaigns]}
+        words="Its address redirects to the fallback from then on and records nothing. Reports stay, and late conversions still count. It cannot be brought back."
+        deed={() => call(deleteCampaign, { params: { id } })}
+      />
+    </RowMenu>
   )
 }

@@ -1,7 +1,6 @@
 /** The status of a click flow, and the deeds that change it. */
-import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { Archive, Ellipsis, Pause, Play, Trash2 } from 'lucide-react'
+import { Archive, Pause, Play } from 'lucide-react'
 import type { z } from 'zod'
 import {
   deleteClickFlow,
@@ -16,10 +15,10 @@ import { call } from '../call.ts'
 import { inWords } from '../feed/rungs.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge, type Tone } from '../ui/badge.tsx'
-import { IconButton } from '../ui/button.tsx'
 import { useConfirm } from '../ui/confirm.tsx'
-import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
-import { notify } from '../ui/toast.tsx'
+import { MenuItem, MenuLine } from '../ui/menu.tsx'
+import { useRefresh } from '../ui/refresh.ts'
+import { DeleteItem, RowMenu } from '../ui/row-menu.tsx'
 
 type FlowRow = z.input<typeof ListedFlow>
 
@@ -29,15 +28,12 @@ export function StatusBadge({ status }: { status: FlowStatus }) {
   return <Badge tone={TONES[status]}>{inWords(status)}</Badge>
 }
 
+const SHOW_FLOWS = [listClickFlows, readClickFlow, listClickFlowVersions]
+
 /** Everything that shows flows is read anew. */
 export function useFlowsChanged(): () => Promise<unknown> {
-  const queries = useQueryClient()
-  return () =>
-    Promise.all(
-      [listClickFlows, readClickFlow, listClickFlowVersions].map(({ route }) =>
-        queries.invalidateQueries({ queryKey: [route] }),
-      ),
-    )
+  const refresh = useRefresh()
+  return () => refresh(...SHOW_FLOWS)
 }
 
 /** Whose visitors a deed reaches, as the end of a sentence. */
@@ -50,7 +46,6 @@ export function FlowMenu({ flow, onGone }: { flow: FlowRow; onGone?: () => void 
   const confirm = useConfirm()
   const navigate = useNavigate()
   const { role } = useActive()
-  const changed = useFlowsChanged()
   const reason = reasonAgainst(setClickFlowStatus, role)
   const turn = (status: 'active' | 'paused' | 'archived', action: string, words: string, news: string) =>
     confirm({
@@ -58,27 +53,13 @@ export function FlowMenu({ flow, onGone }: { flow: FlowRow; onGone?: () => void 
       words: `${words} ${reachOf(flow)}`,
       action,
       look: 'primary',
-      deed: async () => {
-        await call(setClickFlowStatus, { params: { id: flow.id }, body: { status } })
-        await changed()
-        notify(`${flow.name} ${news}`)
-      },
-    })
-  const remove = () =>
-    confirm({
-      title: `Delete ${flow.name}?`,
-      words: `Visitors of its campaigns go to the fallback from then on. ${reachOf(flow)}`,
-      action: 'Delete click flow',
-      deed: async () => {
-        await call(deleteClickFlow, { params: { id: flow.id } })
-        if (onGone !== undefined) await navigate({ to: '/click-flows' })
-        await changed()
-        notify(`${flow.name} is deleted`)
-      },
+      deed: () => call(setClickFlowStatus, { params: { id: flow.id }, body: { status } }),
+      refresh: SHOW_FLOWS,
+      news: `${flow.name} ${news}`,
     })
   const off = 'Visitors go to the fallback of their campaign at once.'
   return (
-    <Menu trigger={<IconButton icon={Ellipsis} label={`Actions for ${flow.name}`} size="sm" />}>
+    <RowMenu name={flow.name}>
       {flow.status !== 'active' && flow.published_version !== null && (
         <MenuItem
           icon={Play}
@@ -101,9 +82,17 @@ export function FlowMenu({ flow, onGone }: { flow: FlowRow; onGone?: () => void 
         </MenuItem>
       )}
       <MenuLine />
-      <MenuItem icon={Trash2} danger reason={reasonAgainst(deleteClickFlow, role)} onSelect={remove}>
-        Delete
-      </MenuItem>
-    </Menu>
+      <DeleteItem
+        name={flow.name}
+        what="click flow"
+        endpoint={deleteClickFlow}
+        refresh={SHOW_FLOWS}
+        words={`Visitors of its campaigns go to the fallback from then on. ${reachOf(flow)}`}
+        deed={async () => {
+          await call(deleteClickFlow, { params: { id: flow.id } })
+          if (onGone !== undefined) await navigate({ to: '/click-flows' })
+        }}
+      />
+    </RowMenu>
   )
 }

@@ -1,7 +1,7 @@
 /** The conversion log: what was reported for which click, by whom, and what it paid. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { Plus, Trophy } from 'lucide-react'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { Trophy } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import { type LoggedEvent, listEvents, recordConversion } from '../../events/api.ts'
@@ -9,15 +9,14 @@ import { ask } from '../call.ts'
 import { CampaignChoice, useCampaignNames } from '../campaigns/campaign-choice.tsx'
 import { inWords } from '../feed/rungs.ts'
 import { exactMoment, exactMoney, NONE } from '../figures.ts'
-import { type ConversionsSearch, EVENT_TYPES } from '../lists.ts'
-import { reasonAgainst, useActive } from '../organizations/active.ts'
+import { EVENT_TYPES } from '../lists.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
+import { Choice } from '../ui/choice.tsx'
 import { CodeBlock } from '../ui/copy.tsx'
 import { Dialog, DialogBody } from '../ui/dialog.tsx'
-import { SelectField } from '../ui/field.tsx'
-import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
-import { Pager } from '../ui/pager.tsx'
+import { AddButton, List, useListAddress } from '../ui/list.tsx'
+import { EmptyState, PageHeader } from '../ui/page.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { RecordDialog } from './record-dialog.tsx'
@@ -27,16 +26,12 @@ type EventRow = z.input<typeof LoggedEvent>
 const route = getRouteApi('/inside/conversions')
 
 export function ConversionsPage() {
-  const search = route.useSearch()
-  const navigate = useNavigate({ from: '/conversions' })
-  const { role } = useActive()
+  const address = useListAddress(route.useSearch())
+  const { search, narrow } = address
   const [recording, setRecording] = useState(false)
-  const set = (changes: ConversionsSearch) =>
-    void navigate({ search: before => ({ ...before, cursor: undefined, ...changes }) })
+  const { campaign: campaign_id, click: click_id, type, cursor } = search
   const events = useQuery({
-    ...ask(listEvents, {
-      query: { campaign_id: search.campaign, type: search.type, click_id: search.click, cursor: search.cursor },
-    }),
+    ...ask(listEvents, { query: { campaign_id, type, click_id, cursor } }),
     placeholderData: keepPreviousData,
   })
   return (
@@ -45,48 +40,34 @@ export function ConversionsPage() {
         title="Conversions"
         words="As they were recorded, newest first. The same conversion sent twice is one row."
       >
-        <SearchField label="Click id" placeholder="Click id" value={search.click} onSeek={click => set({ click })} />
-        <CampaignChoice campaign={search.campaign} onChange={campaign => set({ campaign })} />
-        <SelectField
+        <SearchField label="Click id" placeholder="Click id" value={search.click} onSeek={click => narrow({ click })} />
+        <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
+        <Choice
           label="Type"
-          hideLabel
-          toolbar
-          className="min-w-32 flex-1 sm:flex-none"
-          value={search.type ?? ''}
-          onChange={event => set({ type: EVENT_TYPES.find(type => type === event.target.value) })}
-        >
-          <option value="">Any type</option>
-          {EVENT_TYPES.map(type => (
-            <option key={type} value={type}>
-              {inWords(type)}
-            </option>
-          ))}
-        </SelectField>
-        <Button
-          look="primary"
-          icon={Plus}
-          reason={reasonAgainst(recordConversion, role)}
-          onClick={() => setRecording(true)}
-        >
+          any="Any type"
+          options={EVENT_TYPES}
+          words={inWords}
+          value={type}
+          onChange={chosen => narrow({ type: chosen })}
+        />
+        <AddButton endpoint={recordConversion} onClick={() => setRecording(true)}>
           Record
-        </Button>
+        </AddButton>
       </PageHeader>
-      <Asked query={events}>
-        {({ data, next_cursor }) => (
-          <>
-            {data.length === 0 ? (
-              <EmptyState
-                icon={Trophy}
-                title="No conversions here"
-                words="Networks and servers report them with an API key, and they appear at once."
-              />
-            ) : (
-              <EventTable events={data} />
-            )}
-            <Pager cursor={search.cursor} next={next_cursor} onGo={cursor => set({ cursor })} />
-          </>
-        )}
-      </Asked>
+      <List
+        query={events}
+        address={address}
+        what="conversions"
+        empty={
+          <EmptyState
+            icon={Trophy}
+            title="No conversions yet"
+            words="Networks and servers report them with an API key, and they appear at once."
+          />
+        }
+      >
+        {rows => <EventTable events={rows} />}
+      </List>
       <RecordDialog open={recording} onClose={() => setRecording(false)} />
     </>
   )
@@ -107,9 +88,7 @@ function EventTable({ events }: { events: readonly EventRow[] }) {
             <Head>Click id</Head>
             <Head>Nonce</Head>
             <Head>From</Head>
-            <Head>
-              <span className="sr-only">Payload</span>
-            </Head>
+            <Head unseen>Payload</Head>
           </tr>
         </thead>
         <tbody>

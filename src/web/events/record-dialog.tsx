@@ -1,15 +1,14 @@
 /** Recording a conversion by hand: for what a network forgot, and to try the way out. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { z } from 'zod'
 import { ConversionDraft, listEvents, recordConversion } from '../../events/api.ts'
 import { call } from '../call.ts'
 import { inWords } from '../feed/rungs.ts'
 import { EVENT_TYPES } from '../lists.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
-import { noneIfBlank, submits, useDraft } from '../ui/draft.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { DraftForm } from '../ui/draft-form.tsx'
+import { noneIfBlank, useDraft } from '../ui/draft.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
-import { Note, RefusalNote } from '../ui/refusal.tsx'
+import { Note } from '../ui/refusal.tsx'
 import { notify } from '../ui/toast.tsx'
 
 type Draft = z.input<typeof ConversionDraft>
@@ -23,61 +22,51 @@ export function RecordDialog({ open, onClose }: { open: boolean; onClose: () => 
 }
 
 function RecordForm({ onClose }: { onClose: () => void }) {
-  const queries = useQueryClient()
   const form = useDraft<Draft>(ConversionDraft, { clickId: '', type: 'lead', payout: null, nonce: null })
   const errors = form.formState.errors
-  const record = useMutation({
-    mutationFn: (body: Draft) => call(recordConversion, { body }),
-    onSuccess: async event => {
-      await queries.invalidateQueries({ queryKey: [listEvents.route] })
-      onClose()
-      notify(`${inWords(event.type)} is recorded`)
-    },
-  })
   return (
-    <DialogForm onSubmit={submits(form, draft => record.mutate(draft))}>
-      <DialogBody>
-        <TextField
-          label="Click id"
-          autoComplete="off"
-          className="[&_input]:font-mono"
-          error={errors.clickId?.message}
-          {...form.register('clickId')}
-        />
-        <SelectField label="Type" error={errors.type?.message} {...form.register('type')}>
-          {EVENT_TYPES.map(type => (
-            <option key={type} value={type}>
-              {inWords(type)}
-            </option>
-          ))}
-        </SelectField>
-        <TextField
-          label="Payout, $"
-          optional
-          hint="Empty: the payout of the offer."
-          inputMode="decimal"
-          error={errors.payout?.message}
-          {...form.register('payout', noneIfBlank)}
-        />
-        <TextField
-          label="Nonce"
-          optional
-          hint="Tells a second conversion of this type on the same click apart, for example an order number."
-          error={errors.nonce?.message}
-          {...form.register('nonce', noneIfBlank)}
-        />
-        <Note kind="warning">
-          <strong>It cannot be taken back:</strong> it charges the balance once per person, goes to the ad account and
-          fires postbacks.
-        </Note>
-        <RefusalNote refused={record.error} />
-      </DialogBody>
-      <DialogFoot>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" look="primary" pending={record.isPending}>
-          Record conversion
-        </Button>
-      </DialogFoot>
-    </DialogForm>
+    <DraftForm
+      form={form}
+      action="Record conversion"
+      endpoint={recordConversion}
+      deed={body => call(recordConversion, { body })}
+      refresh={[listEvents]}
+      onClose={onClose}
+      onSaved={({ type }) => notify(`${inWords(type)} is recorded`)}
+    >
+      <TextField
+        label="Click id"
+        autoComplete="off"
+        className="[&_input]:font-mono"
+        error={errors.clickId?.message}
+        {...form.register('clickId')}
+      />
+      <SelectField label="Type" error={errors.type?.message} {...form.register('type')}>
+        {EVENT_TYPES.map(type => (
+          <option key={type} value={type}>
+            {inWords(type)}
+          </option>
+        ))}
+      </SelectField>
+      <TextField
+        label="Payout, $"
+        optional
+        hint="Empty: the payout of the offer."
+        inputMode="decimal"
+        error={errors.payout?.message}
+        {...form.register('payout', noneIfBlank)}
+      />
+      <TextField
+        label="Nonce"
+        optional
+        hint="Tells a second conversion of this type on the same click apart, for example an order number."
+        error={errors.nonce?.message}
+        {...form.register('nonce', noneIfBlank)}
+      />
+      <Note kind="warning">
+        <strong>It cannot be taken back:</strong> it charges the balance once per person, goes to the ad account and
+        fires postbacks.
+      </Note>
+    </DraftForm>
   )
 }

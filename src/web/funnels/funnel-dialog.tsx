@@ -1,16 +1,14 @@
 /** A funnel, new or changed: its name, its landings and its offers with their weights. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import type { z } from 'zod'
 import { createFunnel, type Funnel, FunnelDraft, listFunnels, updateFunnel } from '../../funnels/api.ts'
 import { listLandings } from '../../landings/api.ts'
 import { listOffers } from '../../offers/api.ts'
 import { ask, call } from '../call.ts'
-import { reasonAgainst, useActive } from '../organizations/active.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
-import { submits, useDraft } from '../ui/draft.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { DraftForm } from '../ui/draft-form.tsx'
+import { useDraft } from '../ui/draft.ts'
 import { TextField } from '../ui/field.tsx'
-import { RefusalNote } from '../ui/refusal.tsx'
 import { notify } from '../ui/toast.tsx'
 import { type Choosable, type Member, MembersField } from './members-field.tsx'
 
@@ -41,8 +39,6 @@ function choosable(known: readonly Choosable[] | undefined, own: readonly Choosa
 }
 
 function FunnelForm({ funnel, onClose }: { funnel: FunnelRow | undefined; onClose: () => void }) {
-  const queries = useQueryClient()
-  const { role } = useActive()
   const landings = useQuery(ask(listLandings, { query: { limit: MOST } })).data?.data
   const offers = useQuery(ask(listOffers, { query: { limit: MOST } })).data?.data
   const form = useDraft<Draft>(FunnelDraft, {
@@ -51,69 +47,59 @@ function FunnelForm({ funnel, onClose }: { funnel: FunnelRow | undefined; onClos
     offers: funnel?.offers.map(({ offer_id, weight }) => ({ offer_id, weight })) ?? [],
   })
   const { errors, isSubmitted } = form.formState
-  const save = useMutation({
-    mutationFn: (body: Draft) =>
-      funnel === undefined ? call(createFunnel, { body }) : call(updateFunnel, { params: { id: funnel.id }, body }),
-    onSuccess: async saved => {
-      await queries.invalidateQueries({ queryKey: [listFunnels.route] })
-      onClose()
-      notify(funnel === undefined ? `${saved.name} is ready` : `${saved.name} is saved`, 'It holds for the next click.')
-    },
-  })
   const changed = { shouldDirty: true, shouldValidate: isSubmitted }
   return (
-    <DialogForm onSubmit={submits(form, draft => save.mutate(draft))}>
-      <DialogBody className="gap-6!">
-        <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
-        <MembersField
-          legend="Landings"
-          one="landing"
-          words="What a visitor sees first. None: straight to an offer."
-          members={(form.watch('landings') ?? []).map(({ landing_id, weight }) => ({ id: landing_id, weight }))}
-          known={choosable(
-            landings,
-            (funnel?.landings ?? []).map(member => ({ ...member, id: member.landing_id })),
-          )}
-          faultOf={at => errors.landings?.[at]?.weight?.message}
-          onChange={(members: Member[]) =>
-            form.setValue(
-              'landings',
-              members.map(({ id, weight }) => ({ landing_id: id, weight })),
-              changed,
-            )
-          }
-        />
-        <MembersField
-          legend="Offers"
-          one="offer"
-          words="Where a visitor goes on to. Chosen at the click, and kept."
-          members={(form.watch('offers') ?? []).map(({ offer_id, weight }) => ({ id: offer_id, weight }))}
-          known={choosable(
-            offers,
-            (funnel?.offers ?? []).map(member => ({ ...member, id: member.offer_id })),
-          )}
-          faultOf={at => errors.offers?.[at]?.weight?.message}
-          onChange={(members: Member[]) =>
-            form.setValue(
-              'offers',
-              members.map(({ id, weight }) => ({ offer_id: id, weight })),
-              changed,
-            )
-          }
-        />
-        <RefusalNote refused={save.error} />
-      </DialogBody>
-      <DialogFoot>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button
-          type="submit"
-          look="primary"
-          pending={save.isPending}
-          reason={reasonAgainst(funnel === undefined ? createFunnel : updateFunnel, role)}
-        >
-          {funnel === undefined ? 'Create funnel' : 'Save funnel'}
-        </Button>
-      </DialogFoot>
-    </DialogForm>
+    <DraftForm
+      form={form}
+      className="gap-6!"
+      action={funnel === undefined ? 'Create funnel' : 'Save funnel'}
+      endpoint={funnel === undefined ? createFunnel : updateFunnel}
+      deed={body =>
+        funnel === undefined ? call(createFunnel, { body }) : call(updateFunnel, { params: { id: funnel.id }, body })
+      }
+      refresh={[listFunnels]}
+      onClose={onClose}
+      onSaved={({ name }) =>
+        notify(`${name} is ${funnel === undefined ? 'ready' : 'saved'}`, 'It holds for the next click.')
+      }
+    >
+      <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
+      <MembersField
+        legend="Landings"
+        one="landing"
+        words="What a visitor sees first. None: straight to an offer."
+        members={(form.watch('landings') ?? []).map(({ landing_id, weight }) => ({ id: landing_id, weight }))}
+        known={choosable(
+          landings,
+          (funnel?.landings ?? []).map(member => ({ ...member, id: member.landing_id })),
+        )}
+        faultOf={at => errors.landings?.[at]?.weight?.message}
+        onChange={(members: Member[]) =>
+          form.setValue(
+            'landings',
+            members.map(({ id, weight }) => ({ landing_id: id, weight })),
+            changed,
+          )
+        }
+      />
+      <MembersField
+        legend="Offers"
+        one="offer"
+        words="Where a visitor goes on to. Chosen at the click, and kept."
+        members={(form.watch('offers') ?? []).map(({ offer_id, weight }) => ({ id: offer_id, weight }))}
+        known={choosable(
+          offers,
+          (funnel?.offers ?? []).map(member => ({ ...member, id: member.offer_id })),
+        )}
+        faultOf={at => errors.offers?.[at]?.weight?.message}
+        onChange={(members: Member[]) =>
+          form.setValue(
+            'offers',
+            members.map(({ id, weight }) => ({ offer_id: id, weight })),
+            changed,
+          )
+        }
+      />
+    </DraftForm>
   )
 }

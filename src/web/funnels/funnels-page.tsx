@@ -1,22 +1,19 @@
 /** Funnels: which landings and offers share visitors, and in what proportion. */
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { Ellipsis, Funnel as FunnelIcon, Pencil, Plus, Trash2 } from 'lucide-react'
+import { getRouteApi } from '@tanstack/react-router'
+import { Funnel as FunnelIcon, Pencil } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import { listCampaigns } from '../../campaigns/api.ts'
 import { createFunnel, deleteFunnel, type Funnel, listFunnels } from '../../funnels/api.ts'
 import { ask, call } from '../call.ts'
 import { day, percent } from '../figures.ts'
-import { reasonAgainst, useActive } from '../organizations/active.ts'
-import { Button, IconButton } from '../ui/button.tsx'
-import { useConfirm } from '../ui/confirm.tsx'
-import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
-import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
-import { Pager } from '../ui/pager.tsx'
+import { AddButton, List, useListAddress } from '../ui/list.tsx'
+import { MenuItem, MenuLine } from '../ui/menu.tsx'
+import { EmptyState, PageHeader } from '../ui/page.tsx'
+import { DeleteItem, RowMenu } from '../ui/row-menu.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
-import { notify } from '../ui/toast.tsx'
 import { FunnelDialog } from './funnel-dialog.tsx'
 import { shareOf } from './members-field.tsx'
 
@@ -25,16 +22,14 @@ type FunnelRow = z.input<typeof Funnel>
 const route = getRouteApi('/inside/funnels')
 
 export function FunnelsPage() {
-  const { q, cursor } = route.useSearch()
-  const navigate = useNavigate({ from: '/funnels' })
-  const { role } = useActive()
+  const address = useListAddress(route.useSearch())
+  const { search, narrow } = address
   const [creating, setCreating] = useState(false)
-  const query = { ...(q === undefined ? {} : { q }), ...(cursor === undefined ? {} : { cursor }) }
-  const funnels = useQuery({ ...ask(listFunnels, { query }), placeholderData: keepPreviousData })
+  const funnels = useQuery({ ...ask(listFunnels, { query: search }), placeholderData: keepPreviousData })
   const create = (
-    <Button look="primary" icon={Plus} reason={reasonAgainst(createFunnel, role)} onClick={() => setCreating(true)}>
+    <AddButton endpoint={createFunnel} onClick={() => setCreating(true)}>
       New funnel
-    </Button>
+    </AddButton>
   )
   return (
     <>
@@ -42,27 +37,25 @@ export function FunnelsPage() {
         title="Funnels"
         words="A visitor gets one landing and then one offer, and keeps both when he comes again."
       >
-        <SearchField value={q} onSeek={sought => void navigate({ search: { q: sought } })} />
+        <SearchField value={search.q} onSeek={q => narrow({ q })} />
         {create}
       </PageHeader>
-      <Asked query={funnels}>
-        {({ data, next_cursor }) =>
-          data.length === 0 && q === undefined && cursor === undefined ? (
-            <EmptyState
-              icon={FunnelIcon}
-              title="No funnels yet"
-              words="Put landings and offers together, weigh them, and let a campaign lead to the funnel."
-            >
-              {create}
-            </EmptyState>
-          ) : (
-            <>
-              <FunnelTable funnels={data} />
-              <Pager cursor={cursor} next={next_cursor} onGo={to => void navigate({ search: { q, cursor: to } })} />
-            </>
-          )
+      <List
+        query={funnels}
+        address={address}
+        what="funnels"
+        empty={
+          <EmptyState
+            icon={FunnelIcon}
+            title="No funnels yet"
+            words="Put landings and offers together, weigh them, and let a campaign lead to the funnel."
+          >
+            {create}
+          </EmptyState>
         }
-      </Asked>
+      >
+        {rows => <FunnelTable funnels={rows} />}
+      </List>
       <FunnelDialog funnel={undefined} open={creating} onClose={() => setCreating(false)} />
     </>
   )
@@ -77,9 +70,7 @@ function FunnelTable({ funnels }: { funnels: readonly FunnelRow[] }) {
           <Head>Landings</Head>
           <Head>Offers</Head>
           <Head>Created</Head>
-          <Head>
-            <span className="sr-only">Actions</span>
-          </Head>
+          <Head unseen>Actions</Head>
         </tr>
       </thead>
       <tbody>
@@ -100,13 +91,6 @@ function FunnelTable({ funnels }: { funnels: readonly FunnelRow[] }) {
             </Cell>
           </Row>
         ))}
-        {funnels.length === 0 && (
-          <Row>
-            <Cell colSpan={5} faint>
-              No funnel is found.
-            </Cell>
-          </Row>
-        )}
       </tbody>
     </Table>
   )
@@ -133,36 +117,30 @@ function Members({ members }: { members: readonly MemberRow[] }) {
 
 function FunnelMenu({ funnel }: { funnel: FunnelRow }) {
   const queries = useQueryClient()
-  const confirm = useConfirm()
-  const { role } = useActive()
   const [editing, setEditing] = useState(false)
-  const remove = async () => {
-    const { data } = await queries.fetchQuery(ask(listCampaigns, { query: { funnel_id: funnel.id, limit: 200 } }))
-    confirm({
-      title: `Delete ${funnel.name}?`,
-      words:
-        data.length === 0
-          ? 'No campaign leads to it. It cannot be brought back.'
-          : `${data.map(({ name }) => name).join(', ')}: visitors go to the fallback from then on. It cannot be brought back.`,
-      action: 'Delete funnel',
-      deed: async () => {
-        await call(deleteFunnel, { params: { id: funnel.id } })
-        await queries.invalidateQueries({ queryKey: [listFunnels.route] })
-        notify(`${funnel.name} is deleted`)
-      },
-    })
+  const { id, name } = funnel
+  const consequences = async () => {
+    const { data } = await queries.fetchQuery(ask(listCampaigns, { query: { funnel_id: id, limit: 200 } }))
+    if (data.length === 0) return 'No campaign leads to it. It cannot be brought back.'
+    const led = data.map(campaign => campaign.name).join(', ')
+    return `${led}: visitors go to the fallback from then on. It cannot be brought back.`
   }
   return (
     <>
-      <Menu trigger={<IconButton icon={Ellipsis} label={`Actions for ${funnel.name}`} size="sm" />}>
+      <RowMenu name={name}>
         <MenuItem icon={Pencil} onSelect={() => setEditing(true)}>
           Edit
         </MenuItem>
         <MenuLine />
-        <MenuItem icon={Trash2} danger reason={reasonAgainst(deleteFunnel, role)} onSelect={() => void remove()}>
-          Delete
-        </MenuItem>
-      </Menu>
+        <DeleteItem
+          name={name}
+          what="funnel"
+          endpoint={deleteFunnel}
+          refresh={[listFunnels]}
+          words={consequences}
+          deed={() => call(deleteFunnel, { params: { id } })}
+        />
+      </RowMenu>
       <FunnelDialog funnel={funnel} open={editing} onClose={() => setEditing(false)} />
     </>
   )

@@ -1,7 +1,7 @@
 /** Landings: the pages visitors see before an offer, and what to put on them. */
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { AppWindow, Archive, ArchiveRestore, Ellipsis, Pencil, Plus, Trash2 } from 'lucide-react'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { AppWindow, Pencil } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import { listFunnels } from '../../funnels/api.ts'
@@ -16,17 +16,14 @@ import {
 import { ask, call } from '../call.ts'
 import { inWords } from '../feed/rungs.ts'
 import { day } from '../figures.ts'
-import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge } from '../ui/badge.tsx'
-import { Button, IconButton } from '../ui/button.tsx'
-import { useConfirm } from '../ui/confirm.tsx'
-import { SelectField } from '../ui/field.tsx'
-import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
-import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
-import { Pager } from '../ui/pager.tsx'
+import { Choice } from '../ui/choice.tsx'
+import { AddButton, List, useListAddress } from '../ui/list.tsx'
+import { MenuItem, MenuLine } from '../ui/menu.tsx'
+import { EmptyState, PageHeader } from '../ui/page.tsx'
+import { ArchiveItem, DeleteItem, RowMenu } from '../ui/row-menu.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
-import { notify } from '../ui/toast.tsx'
 import { LandingDialog } from './landing-dialog.tsx'
 import { OnThePage } from './on-the-page.tsx'
 
@@ -35,66 +32,48 @@ type LandingRow = z.input<typeof Landing>
 const route = getRouteApi('/inside/landings')
 
 export function LandingsPage() {
-  const search = route.useSearch()
-  const navigate = useNavigate({ from: '/landings' })
-  const { role } = useActive()
+  const address = useListAddress(route.useSearch())
+  const { search, narrow } = address
   const [creating, setCreating] = useState(false)
   const landings = useQuery({ ...ask(listLandings, { query: search }), placeholderData: keepPreviousData })
   const create = (
-    <Button look="primary" icon={Plus} reason={reasonAgainst(createLanding, role)} onClick={() => setCreating(true)}>
+    <AddButton endpoint={createLanding} onClick={() => setCreating(true)}>
       New landing
-    </Button>
+    </AddButton>
   )
-  const isWhole = search.q === undefined && search.status === undefined && search.cursor === undefined
   return (
     <>
       <PageHeader
         title="Landings"
         words="Pages of yours that visitors see before an offer. A funnel shares visitors among them."
       >
-        <SearchField
-          value={search.q}
-          onSeek={q => void navigate({ search: before => ({ ...before, q, cursor: undefined }) })}
-        />
-        <SelectField
+        <SearchField value={search.q} onSeek={q => narrow({ q })} />
+        <Choice
           label="Status"
-          hideLabel
-          toolbar
-          className="min-w-32"
-          value={search.status ?? ''}
-          onChange={event => {
-            const status = LANDING_STATUSES.find(one => one === event.target.value)
-            void navigate({ search: before => ({ ...before, status, cursor: undefined }) })
-          }}
-        >
-          <option value="">Any status</option>
-          <option value="active">Active</option>
-          <option value="archived">Archived</option>
-        </SelectField>
+          any="Any status"
+          options={LANDING_STATUSES}
+          words={inWords}
+          value={search.status}
+          onChange={status => narrow({ status })}
+        />
         {create}
       </PageHeader>
-      <Asked query={landings}>
-        {({ data, next_cursor }) =>
-          data.length === 0 && isWhole ? (
-            <EmptyState
-              icon={AppWindow}
-              title="No landings yet"
-              words="Add a page that stands on your server, then put it into a funnel with an offer."
-            >
-              {create}
-            </EmptyState>
-          ) : (
-            <>
-              <LandingTable landings={data} />
-              <Pager
-                cursor={search.cursor}
-                next={next_cursor}
-                onGo={cursor => void navigate({ search: before => ({ ...before, cursor }) })}
-              />
-            </>
-          )
+      <List
+        query={landings}
+        address={address}
+        what="landings"
+        empty={
+          <EmptyState
+            icon={AppWindow}
+            title="No landings yet"
+            words="Add a page that stands on your server, then put it into a funnel with an offer."
+          >
+            {create}
+          </EmptyState>
         }
-      </Asked>
+      >
+        {rows => <LandingTable landings={rows} />}
+      </List>
       <OnThePage />
       <LandingDialog landing={undefined} open={creating} onClose={() => setCreating(false)} />
     </>
@@ -110,9 +89,7 @@ function LandingTable({ landings }: { landings: readonly LandingRow[] }) {
           <Head>Status</Head>
           <Head>Address</Head>
           <Head>Created</Head>
-          <Head>
-            <span className="sr-only">Actions</span>
-          </Head>
+          <Head unseen>Actions</Head>
         </tr>
       </thead>
       <tbody>
@@ -133,71 +110,39 @@ function LandingTable({ landings }: { landings: readonly LandingRow[] }) {
             </Cell>
           </Row>
         ))}
-        {landings.length === 0 && (
-          <Row>
-            <Cell colSpan={5} faint>
-              No landing is found.
-            </Cell>
-          </Row>
-        )}
       </tbody>
     </Table>
   )
 }
 
 function LandingMenu({ landing }: { landing: LandingRow }) {
-  const queries = useQueryClient()
-  const confirm = useConfirm()
-  const { role } = useActive()
   const [editing, setEditing] = useState(false)
-  const told = async (news: string) => {
-    await Promise.all(
-      [listLandings, listFunnels].map(({ route: key }) => queries.invalidateQueries({ queryKey: [key] })),
-    )
-    notify(news)
-  }
-  const isActive = landing.status === 'active'
-  const turn = () =>
-    confirm({
-      title: isActive ? `Archive ${landing.name}?` : `Unarchive ${landing.name}?`,
-      words: isActive
-        ? 'It gets no new visitors: funnels send them to their other landings, or straight to an offer. Who is on the page already still comes to the offer.'
-        : 'The funnels it is in send visitors to it again.',
-      action: isActive ? 'Archive' : 'Unarchive',
-      look: 'primary',
-      deed: async () => {
-        await call(setLandingStatus, { params: { id: landing.id }, body: { status: isActive ? 'archived' : 'active' } })
-        await told(`${landing.name} is ${isActive ? 'archived' : 'active again'}`)
-      },
-    })
-  const remove = () =>
-    confirm({
-      title: `Delete ${landing.name}?`,
-      words: 'Funnels go on without it. It cannot be brought back.',
-      action: 'Delete landing',
-      deed: async () => {
-        await call(deleteLanding, { params: { id: landing.id } })
-        await told(`${landing.name} is deleted`)
-      },
-    })
+  const { id, name, status } = landing
   return (
     <>
-      <Menu trigger={<IconButton icon={Ellipsis} label={`Actions for ${landing.name}`} size="sm" />}>
+      <RowMenu name={name}>
         <MenuItem icon={Pencil} onSelect={() => setEditing(true)}>
           Edit
         </MenuItem>
-        <MenuItem
-          icon={isActive ? Archive : ArchiveRestore}
-          reason={reasonAgainst(setLandingStatus, role)}
-          onSelect={turn}
-        >
-          {isActive ? 'Archive' : 'Unarchive'}
-        </MenuItem>
+        <ArchiveItem
+          name={name}
+          endpoint={setLandingStatus}
+          refresh={[listLandings, listFunnels]}
+          status={status}
+          words="It gets no new visitors: funnels send them to their other landings, or straight to an offer. Who is on the page already still comes to the offer."
+          wordsBack="The funnels it is in send visitors to it again."
+          deed={next => call(setLandingStatus, { params: { id }, body: { status: next } })}
+        />
         <MenuLine />
-        <MenuItem icon={Trash2} danger reason={reasonAgainst(deleteLanding, role)} onSelect={remove}>
-          Delete
-        </MenuItem>
-      </Menu>
+        <DeleteItem
+          name={name}
+          what="landing"
+          endpoint={deleteLanding}
+          refresh={[listLandings, listFunnels]}
+          words="Funnels go on without it. It cannot be brought back."
+          deed={() => call(deleteLanding, { params: { id } })}
+        />
+      </RowMenu>
       <LandingDialog landing={landing} open={editing} onClose={() => setEditing(false)} />
     </>
   )

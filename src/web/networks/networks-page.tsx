@@ -1,7 +1,7 @@
 /** Networks: who reports conversions by calling an address, and when each was last heard of. */
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { Plus, RadioTower } from 'lucide-react'
+import { RadioTower } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import {
@@ -15,16 +15,14 @@ import {
 import { ask, call } from '../call.ts'
 import { addressOf } from '../campaigns/address.tsx'
 import { ago, count, moment, NONE } from '../figures.ts'
-import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge } from '../ui/badge.tsx'
-import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy.tsx'
-import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
-import { submits, useDraft } from '../ui/draft.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { DraftForm } from '../ui/draft-form.tsx'
+import { useDraft } from '../ui/draft.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
-import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
-import { Pager } from '../ui/pager.tsx'
-import { RefusalNote } from '../ui/refusal.tsx'
+import { AddButton, List, useListAddress } from '../ui/list.tsx'
+import { EmptyState, PageHeader } from '../ui/page.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 
 type NetworkRow = z.input<typeof Network>
@@ -32,15 +30,13 @@ type NetworkRow = z.input<typeof Network>
 const route = getRouteApi('/inside/networks')
 
 export function NetworksPage() {
-  const { cursor } = route.useSearch()
-  const navigate = useNavigate({ from: '/networks' })
-  const { role } = useActive()
+  const address = useListAddress(route.useSearch())
   const [creating, setCreating] = useState(false)
-  const networks = useQuery({ ...ask(listNetworks, { query: { cursor } }), placeholderData: keepPreviousData })
+  const networks = useQuery({ ...ask(listNetworks, { query: address.search }), placeholderData: keepPreviousData })
   const create = (
-    <Button look="primary" icon={Plus} reason={reasonAgainst(createNetwork, role)} onClick={() => setCreating(true)}>
+    <AddButton endpoint={createNetwork} onClick={() => setCreating(true)}>
       New network
-    </Button>
+    </AddButton>
   )
   return (
     <>
@@ -50,24 +46,22 @@ export function NetworksPage() {
       >
         {create}
       </PageHeader>
-      <Asked query={networks}>
-        {({ data, next_cursor }) => (
-          <>
-            {data.length === 0 ? (
-              <EmptyState
-                icon={RadioTower}
-                title="No networks here"
-                words="Add the network whose offers you run, and enter the address it gets as its postback."
-              >
-                {create}
-              </EmptyState>
-            ) : (
-              <NetworkTable networks={data} />
-            )}
-            <Pager cursor={cursor} next={next_cursor} onGo={to => void navigate({ search: { cursor: to } })} />
-          </>
-        )}
-      </Asked>
+      <List
+        query={networks}
+        address={address}
+        what="networks"
+        empty={
+          <EmptyState
+            icon={RadioTower}
+            title="No networks yet"
+            words="Add the network whose offers you run, and enter the address it gets as its postback."
+          >
+            {create}
+          </EmptyState>
+        }
+      >
+        {rows => <NetworkTable networks={rows} />}
+      </List>
       <Dialog open={creating} onClose={() => setCreating(false)} title="New network">
         <NewNetworkForm onClose={() => setCreating(false)} />
       </Dialog>
@@ -86,9 +80,7 @@ function NetworkTable({ networks }: { networks: readonly NetworkRow[] }) {
           <Head>Last heard of</Head>
           <Head numeric>Waiting</Head>
           <Head>Callers</Head>
-          <Head>
-            <span className="sr-only">Address</span>
-          </Head>
+          <Head unseen>Address</Head>
         </tr>
       </thead>
       <tbody>
@@ -127,41 +119,31 @@ function NetworkTable({ networks }: { networks: readonly NetworkRow[] }) {
 }
 
 function NewNetworkForm({ onClose }: { onClose: () => void }) {
-  const queries = useQueryClient()
   const navigate = useNavigate()
   const form = useDraft<z.input<typeof NetworkDraft>>(NetworkDraft, { name: '', template: 'keitaro' })
-  const create = useMutation({
-    mutationFn: (body: z.input<typeof NetworkDraft>) => call(createNetwork, { body }),
-    onSuccess: async ({ id }) => {
-      await queries.invalidateQueries({ queryKey: [listNetworks.route] })
-      onClose()
-      await navigate({ to: '/networks/$id', params: { id } })
-    },
-  })
   return (
-    <DialogForm onSubmit={submits(form, draft => create.mutate(draft))}>
-      <DialogBody>
-        <TextField
-          label="Name"
-          autoComplete="off"
-          error={form.formState.errors.name?.message}
-          {...form.register('name')}
-        />
-        <SelectField label="Style" hint={TEMPLATES[form.watch('template')].words} {...form.register('template')}>
-          {TEMPLATE_NAMES.map(name => (
-            <option key={name} value={name}>
-              {TEMPLATES[name].name}
-            </option>
-          ))}
-        </SelectField>
-        <RefusalNote refused={create.error} />
-      </DialogBody>
-      <DialogFoot>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" look="primary" pending={create.isPending}>
-          Add network
-        </Button>
-      </DialogFoot>
-    </DialogForm>
+    <DraftForm
+      form={form}
+      action="Add network"
+      endpoint={createNetwork}
+      deed={body => call(createNetwork, { body })}
+      refresh={[listNetworks]}
+      onClose={onClose}
+      onSaved={({ id }) => void navigate({ to: '/networks/$id', params: { id } })}
+    >
+      <TextField
+        label="Name"
+        autoComplete="off"
+        error={form.formState.errors.name?.message}
+        {...form.register('name')}
+      />
+      <SelectField label="Style" hint={TEMPLATES[form.watch('template')].words} {...form.register('template')}>
+        {TEMPLATE_NAMES.map(name => (
+          <option key={name} value={name}>
+            {TEMPLATES[name].name}
+          </option>
+        ))}
+      </SelectField>
+    </DraftForm>
   )
 }

@@ -1,16 +1,14 @@
 /** An offer, new or changed. Saving replaces it whole, as the API does. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { z } from 'zod'
+import { listFunnels } from '../../funnels/api.ts'
 import { createOffer, listOffers, type Offer, OfferDraft, previewOffer, replaceOffer } from '../../offers/api.ts'
 import { call } from '../call.ts'
 import { inWords } from '../feed/rungs.ts'
 import { EVENT_TYPES } from '../lists.ts'
-import { reasonAgainst, useActive } from '../organizations/active.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
-import { noneIfBlank, submits, useDraft } from '../ui/draft.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { DraftForm } from '../ui/draft-form.tsx'
+import { noneIfBlank, useDraft } from '../ui/draft.ts'
 import { Checkbox, TextField } from '../ui/field.tsx'
-import { RefusalNote } from '../ui/refusal.tsx'
 import { notify } from '../ui/toast.tsx'
 import { AddressPreview } from './address-preview.tsx'
 
@@ -31,8 +29,6 @@ export function OfferDialog({ offer, open, onClose }: OfferDialogProps) {
 const MONEY_TYPES = ['lead', 'registration', 'deposit', 'ftd', 'purchase', 'subscription_renewed'] as const
 
 function OfferForm({ offer, onClose }: { offer: OfferRow | undefined; onClose: () => void }) {
-  const queries = useQueryClient()
-  const { role } = useActive()
   const form = useDraft<Draft>(
     OfferDraft,
     offer === undefined
@@ -40,77 +36,64 @@ function OfferForm({ offer, onClose }: { offer: OfferRow | undefined; onClose: (
       : { name: offer.name, url: offer.url, payout: offer.payout ?? '', payout_types: offer.payout_types },
   )
   const errors = form.formState.errors
-  const save = useMutation({
-    mutationFn: (body: Draft) =>
-      offer === undefined ? call(createOffer, { body }) : call(replaceOffer, { params: { id: offer.id }, body }),
-    onSuccess: async saved => {
-      await queries.invalidateQueries({ queryKey: [listOffers.route] })
-      onClose()
-      notify(offer === undefined ? `${saved.name} is added` : `${saved.name} is saved`)
-    },
-  })
   const types = form.watch('payout_types') ?? []
   return (
-    <DialogForm onSubmit={submits(form, draft => save.mutate(draft))}>
-      <DialogBody>
-        <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_9rem]">
-          <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
-          <TextField
-            label="Payout, $"
-            optional
-            inputMode="decimal"
-            autoComplete="off"
-            error={errors.payout?.message}
-            {...form.register('payout', noneIfBlank)}
-          />
-        </div>
+    <DraftForm
+      form={form}
+      action={offer === undefined ? 'Add offer' : 'Save offer'}
+      endpoint={offer === undefined ? createOffer : replaceOffer}
+      deed={body =>
+        offer === undefined ? call(createOffer, { body }) : call(replaceOffer, { params: { id: offer.id }, body })
+      }
+      refresh={[listOffers, listFunnels]}
+      onClose={onClose}
+      onSaved={({ name }) => notify(`${name} is ${offer === undefined ? 'added' : 'saved'}`)}
+    >
+      <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_9rem]">
+        <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
         <TextField
-          label="Address"
-          placeholder="https://example.com/offer?subid={click_id}"
-          hint="The network must send {click_id} back with the conversion. Further macros: {sub1} to {sub9}, {ref_id}, {campaign_id}, {geo}."
-          error={errors.url?.message}
-          {...form.register('url')}
+          label="Payout, $"
+          optional
+          inputMode="decimal"
+          autoComplete="off"
+          error={errors.payout?.message}
+          {...form.register('payout', noneIfBlank)}
         />
-        <AddressPreview
-          address={form.watch('url')}
-          preview={url => call(previewOffer, { body: { url } })}
-          withoutClick="Without {click_id} in it the network cannot say which click a conversion belongs to."
-        />
-        <fieldset>
-          <legend className="mb-2 font-medium">Earned by</legend>
-          <p className="mb-3 text-sm text-ink-faint">
-            Which conversions take the payout when they bring none of their own. None ticked: every type.
-          </p>
-          <div className="grid grid-cols-2 gap-2 sm:grid-cols-3">
-            {EVENT_TYPES.map(type => (
-              <Checkbox
-                key={type}
-                label={inWords(type)}
-                checked={types.includes(type)}
-                onChange={event =>
-                  form.setValue(
-                    'payout_types',
-                    event.target.checked ? [...types, type] : types.filter(one => one !== type),
-                    { shouldDirty: true },
-                  )
-                }
-              />
-            ))}
-          </div>
-        </fieldset>
-        <RefusalNote refused={save.error} />
-      </DialogBody>
-      <DialogFoot>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button
-          type="submit"
-          look="primary"
-          pending={save.isPending}
-          reason={reasonAgainst(offer === undefined ? createOffer : replaceOffer, role)}
-        >
-          {offer === undefined ? 'Add offer' : 'Save offer'}
-        </Button>
-      </DialogFoot>
-    </DialogForm>
+      </div>
+      <TextField
+        label="Address"
+        placeholder="https://example.com/offer?subid={click_id}"
+        hint="The network must send {click_id} back with the conversion. Further macros: {sub1} to {sub9}, {ref_id}, {campaign_id}, {geo}."
+        error={errors.url?.message}
+        {...form.register('url')}
+      />
+      <AddressPreview
+        address={form.watch('url')}
+        preview={url => call(previewOffer, { body: { url } })}
+        withoutClick="Without {click_id} in it the network cannot say which click a conversion belongs to."
+      />
+      <fieldset>
+        <legend className="mb-2 font-medium">Earned by</legend>
+        <p className="mb-3 text-sm text-ink-faint">
+          Which conversions take the payout when they bring none of their own. None ticked: every type.
+        </p>
+        <div className="grid grid-cols-2 gap-2 sm:grid-cols-3">
+          {EVENT_TYPES.map(type => (
+            <Checkbox
+              key={type}
+              label={inWords(type)}
+              checked={types.includes(type)}
+              onChange={event =>
+                form.setValue(
+                  'payout_types',
+                  event.target.checked ? [...types, type] : types.filter(one => one !== type),
+                  { shouldDirty: true },
+                )
+              }
+            />
+          ))}
+        </div>
+      </fieldset>
+    </DraftForm>
   )
 }

@@ -1,24 +1,22 @@
 /** Offers: what a conversion pays, and where visitors are sent for it. */
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { Archive, ArchiveRestore, Ellipsis, Pencil, Plus, Tag, Trash2 } from 'lucide-react'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { Tag, Pencil } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
+import { listFunnels } from '../../funnels/api.ts'
 import { createOffer, deleteOffer, listOffers, OFFER_STATUSES, type Offer, setOfferStatus } from '../../offers/api.ts'
 import { ask, call } from '../call.ts'
 import { inWords } from '../feed/rungs.ts'
 import { day, exactMoney, NONE } from '../figures.ts'
-import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge } from '../ui/badge.tsx'
-import { Button, IconButton } from '../ui/button.tsx'
-import { useConfirm } from '../ui/confirm.tsx'
-import { SelectField } from '../ui/field.tsx'
-import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
-import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
-import { Pager } from '../ui/pager.tsx'
+import { Choice } from '../ui/choice.tsx'
+import { AddButton, List, useListAddress } from '../ui/list.tsx'
+import { MenuItem, MenuLine } from '../ui/menu.tsx'
+import { EmptyState, PageHeader } from '../ui/page.tsx'
+import { ArchiveItem, DeleteItem, RowMenu } from '../ui/row-menu.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
-import { notify } from '../ui/toast.tsx'
 import { OfferDialog } from './offer-dialog.tsx'
 
 type OfferRow = z.input<typeof Offer>
@@ -26,66 +24,48 @@ type OfferRow = z.input<typeof Offer>
 const route = getRouteApi('/inside/offers')
 
 export function OffersPage() {
-  const search = route.useSearch()
-  const navigate = useNavigate({ from: '/offers' })
-  const { role } = useActive()
+  const address = useListAddress(route.useSearch())
+  const { search, narrow } = address
   const [creating, setCreating] = useState(false)
   const offers = useQuery({ ...ask(listOffers, { query: search }), placeholderData: keepPreviousData })
   const create = (
-    <Button look="primary" icon={Plus} reason={reasonAgainst(createOffer, role)} onClick={() => setCreating(true)}>
+    <AddButton endpoint={createOffer} onClick={() => setCreating(true)}>
       New offer
-    </Button>
+    </AddButton>
   )
-  const isWhole = search.q === undefined && search.status === undefined && search.cursor === undefined
   return (
     <>
       <PageHeader
         title="Offers"
         words="A click earns by its offer: a conversion without a payout of its own takes the offer’s."
       >
-        <SearchField
-          value={search.q}
-          onSeek={q => void navigate({ search: before => ({ ...before, q, cursor: undefined }) })}
-        />
-        <SelectField
+        <SearchField value={search.q} onSeek={q => narrow({ q })} />
+        <Choice
           label="Status"
-          hideLabel
-          toolbar
-          className="min-w-32"
-          value={search.status ?? ''}
-          onChange={event => {
-            const status = OFFER_STATUSES.find(one => one === event.target.value)
-            void navigate({ search: before => ({ ...before, status, cursor: undefined }) })
-          }}
-        >
-          <option value="">Any status</option>
-          <option value="active">Active</option>
-          <option value="archived">Archived</option>
-        </SelectField>
+          any="Any status"
+          options={OFFER_STATUSES}
+          words={inWords}
+          value={search.status}
+          onChange={status => narrow({ status })}
+        />
         {create}
       </PageHeader>
-      <Asked query={offers}>
-        {({ data, next_cursor }) =>
-          data.length === 0 && isWhole ? (
-            <EmptyState
-              icon={Tag}
-              title="No offers yet"
-              words="Add what you promote with its payout, and attach it to campaigns."
-            >
-              {create}
-            </EmptyState>
-          ) : (
-            <>
-              <OfferTable offers={data} />
-              <Pager
-                cursor={search.cursor}
-                next={next_cursor}
-                onGo={cursor => void navigate({ search: before => ({ ...before, cursor }) })}
-              />
-            </>
-          )
+      <List
+        query={offers}
+        address={address}
+        what="offers"
+        empty={
+          <EmptyState
+            icon={Tag}
+            title="No offers yet"
+            words="Add what you promote with its payout, and attach it to campaigns."
+          >
+            {create}
+          </EmptyState>
         }
-      </Asked>
+      >
+        {rows => <OfferTable offers={rows} />}
+      </List>
       <OfferDialog offer={undefined} open={creating} onClose={() => setCreating(false)} />
     </>
   )
@@ -102,9 +82,7 @@ function OfferTable({ offers }: { offers: readonly OfferRow[] }) {
           <Head>Earned by</Head>
           <Head>Address</Head>
           <Head>Created</Head>
-          <Head>
-            <span className="sr-only">Actions</span>
-          </Head>
+          <Head unseen>Actions</Head>
         </tr>
       </thead>
       <tbody>
@@ -129,70 +107,39 @@ function OfferTable({ offers }: { offers: readonly OfferRow[] }) {
             </Cell>
           </Row>
         ))}
-        {offers.length === 0 && (
-          <Row>
-            <Cell colSpan={7} faint>
-              No offer is found.
-            </Cell>
-          </Row>
-        )}
       </tbody>
     </Table>
   )
 }
 
 function OfferMenu({ offer }: { offer: OfferRow }) {
-  const queries = useQueryClient()
-  const confirm = useConfirm()
-  const { role } = useActive()
   const [editing, setEditing] = useState(false)
-  const told = async (news: string) => {
-    await queries.invalidateQueries({ queryKey: [listOffers.route] })
-    notify(news)
-  }
-  const isActive = offer.status === 'active'
-  const turn = () =>
-    confirm({
-      title: isActive ? `Archive ${offer.name}?` : `Unarchive ${offer.name}?`,
-      words: isActive
-        ? 'It gets no new clicks: campaigns that name it send visitors to their fallback, funnels to their other offers. Clicks it already has keep earning its payout.'
-        : 'Campaigns and funnels that name it send visitors to it again.',
-      action: isActive ? 'Archive' : 'Unarchive',
-      look: 'primary',
-      deed: async () => {
-        await call(setOfferStatus, { params: { id: offer.id }, body: { status: isActive ? 'archived' : 'active' } })
-        await told(`${offer.name} is ${isActive ? 'archived' : 'active again'}`)
-      },
-    })
-  const remove = () =>
-    confirm({
-      title: `Delete ${offer.name}?`,
-      words:
-        'Campaigns that name it send visitors to their fallback, funnels to their other offers. Clicks made before keep it, so their late conversions still earn.',
-      action: 'Delete offer',
-      deed: async () => {
-        await call(deleteOffer, { params: { id: offer.id } })
-        await told(`${offer.name} is deleted`)
-      },
-    })
+  const { id, name, status } = offer
   return (
     <>
-      <Menu trigger={<IconButton icon={Ellipsis} label={`Actions for ${offer.name}`} size="sm" />}>
+      <RowMenu name={name}>
         <MenuItem icon={Pencil} onSelect={() => setEditing(true)}>
           Edit
         </MenuItem>
-        <MenuItem
-          icon={isActive ? Archive : ArchiveRestore}
-          reason={reasonAgainst(setOfferStatus, role)}
-          onSelect={turn}
-        >
-          {isActive ? 'Archive' : 'Unarchive'}
-        </MenuItem>
+        <ArchiveItem
+          name={name}
+          endpoint={setOfferStatus}
+          refresh={[listOffers, listFunnels]}
+          status={status}
+          words="It gets no new clicks: campaigns that name it send visitors to their fallback, funnels to their other offers. Clicks it already has keep earning its payout."
+          wordsBack="Campaigns and funnels that name it send visitors to it again."
+          deed={next => call(setOfferStatus, { params: { id }, body: { status: next } })}
+        />
         <MenuLine />
-        <MenuItem icon={Trash2} danger reason={reasonAgainst(deleteOffer, role)} onSelect={remove}>
-          Delete
-        </MenuItem>
-      </Menu>
+        <DeleteItem
+          name={name}
+          what="offer"
+          endpoint={deleteOffer}
+          refresh={[listOffers, listFunnels]}
+          words="Campaigns that name it send visitors to their fallback, funnels to their other offers. Clicks made before keep it, so their late conversions still earn."
+          deed={() => call(deleteOffer, { params: { id } })}
+        />
+      </RowMenu>
       <OfferDialog offer={offer} open={editing} onClose={() => setEditing(false)} />
     </>
   )

@@ -1,6 +1,6 @@
 /** Refused intake: what was not recorded, why, and running it again after a fix. */
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { RotateCcw, ShieldQuestion } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -16,15 +16,14 @@ import {
 import { ask, call } from '../call.ts'
 import { inWords } from '../feed/rungs.ts'
 import { count, exactMoment, NONE } from '../figures.ts'
-import type { RefusedSearch } from '../lists.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
+import { Choice } from '../ui/choice.tsx'
 import { useConfirm } from '../ui/confirm.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { SelectField } from '../ui/field.tsx'
-import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
-import { Pager } from '../ui/pager.tsx'
+import { List, useListAddress } from '../ui/list.tsx'
+import { EmptyState, PageHeader } from '../ui/page.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { notify } from '../ui/toast.tsx'
 import { Details, type RefusedRow, SURFACES } from './details.tsx'
@@ -32,10 +31,8 @@ import { Details, type RefusedRow, SURFACES } from './details.tsx'
 const route = getRouteApi('/inside/refused-events')
 
 export function RefusedEventsPage() {
-  const search = route.useSearch()
-  const navigate = useNavigate({ from: '/refused-events' })
-  const set = (changes: RefusedSearch) =>
-    void navigate({ search: before => ({ ...before, cursor: undefined, ...changes }) })
+  const address = useListAddress(route.useSearch())
+  const { search, narrow } = address
   const filters = { diagnosis: search.diagnosis, surface: search.surface, network_id: search.network }
   const refused = useQuery({
     ...ask(listRefusedEvents, { query: { ...filters, state: search.state, cursor: search.cursor } }),
@@ -50,92 +47,62 @@ export function RefusedEventsPage() {
         <Choice
           label="Why"
           any="Any reason"
-          options={Diagnosis.options.map(one => [one, DIAGNOSES[one].words])}
+          options={Diagnosis.options}
+          words={one => DIAGNOSES[one].words}
           value={search.diagnosis}
-          onChange={value => set({ diagnosis: Diagnosis.options.find(one => one === value) })}
+          onChange={diagnosis => narrow({ diagnosis })}
         />
         <Choice
           label="From"
           any="From anywhere"
-          options={RefusedSurface.options.map(one => [one, SURFACES[one]])}
+          options={RefusedSurface.options}
+          words={one => SURFACES[one]}
           value={search.surface}
-          onChange={value => set({ surface: RefusedSurface.options.find(one => one === value) })}
+          onChange={surface => narrow({ surface })}
         />
-        <NetworkChoice network={search.network} onChange={network => set({ network })} />
+        <NetworkChoice network={search.network} onChange={network => narrow({ network })} />
         <Choice
           label="State"
           any="Any state"
-          options={RefusedState.options.map(one => [one, inWords(one)])}
+          options={RefusedState.options}
+          words={inWords}
           value={search.state}
-          onChange={value => set({ state: RefusedState.options.find(one => one === value) })}
+          onChange={state => narrow({ state })}
         />
         <RunAll filters={filters} />
       </PageHeader>
-      <Asked query={refused}>
-        {({ data, next_cursor }) => (
-          <>
-            {data.length === 0 ? (
-              <EmptyState
-                icon={ShieldQuestion}
-                title="Nothing was refused"
-                words="What networks and servers send and Sluice cannot record appears here with its reason."
-              />
-            ) : (
-              <RefusedTable rows={data} />
-            )}
-            <Pager cursor={search.cursor} next={next_cursor} onGo={cursor => set({ cursor })} />
-          </>
-        )}
-      </Asked>
+      <List
+        query={refused}
+        address={address}
+        what="refused conversions"
+        empty={
+          <EmptyState
+            icon={ShieldQuestion}
+            title="Nothing was refused"
+            words="What networks and servers send and Sluice cannot record appears here with its reason."
+          />
+        }
+      >
+        {rows => <RefusedTable rows={rows} />}
+      </List>
     </>
   )
 }
 
-type ChoiceProps = {
-  label: string
-  any: string
-  options: readonly (readonly [value: string, words: string])[]
-  value: string | undefined
-  onChange: (value: string) => void
-}
+type NetworkChoiceProps = { network: string | undefined; onChange: (id: string | undefined) => void }
 
-function Choice({ label, any, options, value, onChange }: ChoiceProps) {
-  return (
-    <SelectField
-      label={label}
-      hideLabel
-      toolbar
-      className="max-w-44 min-w-32 flex-1 sm:flex-none"
-      value={value ?? ''}
-      onChange={event => onChange(event.target.value)}
-    >
-      <option value="">{any}</option>
-      {options.map(([one, words]) => (
-        <option key={one} value={one}>
-          {words}
-        </option>
-      ))}
-    </SelectField>
-  )
-}
-
-function NetworkChoice({
-  network,
-  onChange,
-}: {
-  network: string | undefined
-  onChange: (id: string | undefined) => void
-}) {
+function NetworkChoice({ network, onChange }: NetworkChoiceProps) {
   const networks = useQuery(ask(listNetworks, { query: { limit: 200 } }))
-  const options = networks.data?.data.map(({ id, name }) => [id, name] as const) ?? []
-  if (options.length === 0) return null
+  const names = new Map(networks.data?.data.map(({ id, name }) => [id, name]))
+  if (names.size === 0) return null
   return (
     <Choice
       label="Network"
       any="Any network"
-      options={options}
+      options={[...names.keys()]}
+      words={id => names.get(id) ?? id}
       value={network}
-      onChange={value => onChange(value === '' ? undefined : value)}
+      onChange={onChange}
     />
   )
 }
@@ -199,9 +166,7 @@ function RefusedTable({ rows }: { rows: readonly RefusedRow[] }) {
             <Head>Type or status</Head>
             <Head>Click id as sent</Head>
             <Head>What was said</Head>
-            <Head>
-              <span className="sr-only">Details</span>
-            </Head>
+            <Head unseen>Details</Head>
           </tr>
         </thead>
         <tbody>

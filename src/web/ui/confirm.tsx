@@ -1,13 +1,16 @@
 /**
  * Asks before what cannot be taken back: `const confirm = useConfirm()`, then `confirm({ …, deed })`. The deed runs while the dialog is
- * open, so that a refusal is read where it was asked for.
+ * open, so that a refusal is read where it was asked for; what it changed is read anew, and the news is told, when it is done.
  */
 import { useMutation } from '@tanstack/react-query'
 import { createContext, type ReactNode, useCallback, useContext, useState } from 'react'
+import type { Endpoint } from '../../contract/endpoint.ts'
 import { Button } from './button.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm } from './dialog.tsx'
 import { TextField } from './field.tsx'
 import { RefusalNote } from './refusal.tsx'
+import { useRefresh } from './refresh.ts'
+import { notify } from './toast.tsx'
 
 export type Question = {
   title: string
@@ -18,6 +21,10 @@ export type Question = {
   /** A word that must be typed first. */
   typed?: string
   deed: () => Promise<unknown>
+  /** What the deed changes. */
+  refresh?: readonly Endpoint[]
+  /** What is told when it is done. */
+  news?: string
 }
 
 const Asking = createContext<(question: Question) => void>(() => undefined)
@@ -45,7 +52,15 @@ export function Confirmations({ children }: { children: ReactNode }) {
 
 function Ask({ question, onClose }: { question: Question; onClose: () => void }) {
   const [typed, setTyped] = useState('')
-  const deed = useMutation({ mutationFn: question.deed, onSuccess: onClose })
+  const refresh = useRefresh()
+  const deed = useMutation({
+    mutationFn: question.deed,
+    onSuccess: async () => {
+      await refresh(...(question.refresh ?? []))
+      onClose()
+      if (question.news !== undefined) notify(question.news)
+    },
+  })
   const missing = question.typed !== undefined && typed.trim() !== question.typed
   return (
     <DialogForm

@@ -1,4 +1,4 @@
-/** Looks for a text in names; the address follows the typing after a moment. */
+/** Looks for a text in names; the address follows the typing after a moment, and the field follows the address: back, or cleared. */
 import { Search } from 'lucide-react'
 import { useEffect, useId, useState } from 'react'
 
@@ -14,10 +14,23 @@ type SearchProps = {
 export function SearchField({ value = '', onSeek, label = 'Search', placeholder = 'Search' }: SearchProps) {
   const id = useId()
   const [typed, setTyped] = useState(value)
+  const [asked, setAsked] = useState(value)
+  const [seen, setSeen] = useState(value)
+  if (value !== seen) {
+    setSeen(value)
+    // The address changed by something else than the typing here.
+    if (value !== asked) {
+      setAsked(value)
+      setTyped(value)
+    }
+  }
   useEffect(() => {
     const sought = typed.trim()
-    if (sought === value) return
-    const timer = setTimeout(() => onSeek(sought === '' ? undefined : sought), PAUSE_MS)
+    if (sought === asked) return
+    const timer = setTimeout(() => {
+      setAsked(sought)
+      onSeek(sought === '' ? undefined : sought)
+    }, PAUSE_MS)
     return () => clearTimeout(timer)
   })
   return (

@@ -24,9 +24,11 @@ type HeadProps = ComponentProps<'th'> & {
   numeric?: boolean
   sort?: { now: 'asc' | 'desc' | undefined; onSort: () => void }
   stay?: boolean
+  /** Heard and not seen, over a column that needs no words. */
+  unseen?: boolean
 }
 
-export function Head({ numeric, sort, stay, children, className, ...rest }: HeadProps) {
+export function Head({ numeric, sort, stay, unseen, children, className, ...rest }: HeadProps) {
   const Arrow = sort?.now === 'asc' ? ArrowUp : ArrowDown
   return (
     <th
@@ -40,7 +42,9 @@ export function Head({ numeric, sort, stay, children, className, ...rest }: Head
         className,
       )}
     >
-      {sort === undefined ? (
+      {unseen ? (
+        <span className="sr-only">{children}</span>
+      ) : sort === undefined ? (
         children
       ) : (
         <button

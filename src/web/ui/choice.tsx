@@ -1,0 +1,33 @@
+/** Narrows a page to one of some values; the first choice is all of them. */
+import { SelectField } from './field.tsx'
+
+type ChoiceProps<T extends string> = {
+  label: string
+  /** What choosing none is called: "Any status". */
+  any: string
+  options: readonly T[]
+  words: (option: T) => string
+  value: T | undefined
+  onChange: (value: T | undefined) => void
+  className?: string
+}
+
+export function Choice<T extends string>({ label, any, options, words, value, onChange, className }: ChoiceProps<T>) {
+  return (
+    <SelectField
+      label={label}
+      hideLabel
+      toolbar
+      className={className ?? 'max-w-44 min-w-32 flex-1 sm:flex-none'}
+      value={value ?? ''}
+      onChange={event => onChange(options.find(option => option === event.target.value))}
+    >
+      <option value="">{any}</option>
+      {options.map(option => (
+        <option key={option} value={option}>
+          {words(option)}
+        </option>
+      ))}
+    </SelectField>
+  )
+}

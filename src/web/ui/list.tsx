@@ -1,0 +1,85 @@
+/**
+ * A list page: its address says what is looked for and where one is in it; the list shows the rows, or says why there are none.
+ * `const address = useListAddress(route.useSearch())`, filters that call `address.narrow`, then `<List>`.
+ */
+import { useNavigate } from '@tanstack/react-router'
+import { Plus, SearchX } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { Endpoint } from '../../contract/endpoint.ts'
+import { reasonAgainst, useActive } from '../organizations/active.ts'
+import { Button } from './button.tsx'
+import { Asked, EmptyState } from './page.tsx'
+import { Pager } from './pager.tsx'
+
+type Search = { cursor?: string | undefined }
+
+/** What the address of a list says, and the ways to change it. */
+type ListAddress<S extends Search> = {
+  search: S
+  /** Changes what is looked for. Another question begins at its newest row. */
+  narrow: (changes: Partial<S>) => void
+  /** Goes to another page of the same question. */
+  go: (cursor: string | undefined) => void
+  /** Looks for everything again, from the newest. */
+  clear: () => void
+}
+
+/** Of what the page's own route reads from its address. */
+export function useListAddress<S extends Search>(search: S): ListAddress<S> {
+  const navigate = useNavigate()
+  // The router types a search by its route, which is not known here; S is what that route reads, so the changes fit it.
+  const set = (next: (before: S) => object) => void navigate({ to: '.', search: next as never })
+  return {
+    search,
+    narrow: changes => set(before => ({ ...before, cursor: undefined, ...changes })),
+    go: cursor => set(before => ({ ...before, cursor })),
+    clear: () => set(() => ({})),
+  }
+}
+
+type Listed<T> = { data: readonly T[]; next_cursor: string | null }
+
+type ListProps<T> = {
+  query: { data: Listed<T> | undefined; error: Error | null; isPlaceholderData: boolean }
+  address: Pick<ListAddress<Search>, 'search' | 'go' | 'clear'>
+  /** What the rows are: "landings". */
+  what: string
+  /** Shown when there is nothing at all. */
+  empty: ReactNode
+  children: (rows: readonly T[]) => ReactNode
+}
+
+export function List<T>({ query, address, what, empty, children }: ListProps<T>) {
+  // While another question is on its way the rows of the last one are shown, and their emptiness says nothing of the new one.
+  const isWhole = !query.isPlaceholderData && Object.values(address.search).every(sought => sought === undefined)
+  return (
+    <Asked query={query}>
+      {({ data, next_cursor }) => (
+        <>
+          {data.length > 0 ? (
+            children(data)
+          ) : isWhole ? (
+            empty
+          ) : (
+            <EmptyState icon={SearchX} title={`No ${what} here`} words="Nothing matches what you look for.">
+              <Button onClick={address.clear}>Show all</Button>
+            </EmptyState>
+          )}
+          <Pager cursor={address.search.cursor} next={next_cursor} onGo={address.go} />
+        </>
+      )}
+    </Asked>
+  )
+}
+
+type AddButtonProps = { endpoint: Endpoint; onClick: () => void; children: string }
+
+/** Opens what adds a row, for those who may call the endpoint. */
+export function AddButton({ endpoint, onClick, children }: AddButtonProps) {
+  const { role } = useActive()
+  return (
+    <Button look="primary" icon={Plus} reason={reasonAgainst(endpoint, role)} onClick={onClick}>
+      {children}
+    </Button>
+  )
+}
