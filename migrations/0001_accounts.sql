@@ -55,7 +55,7 @@ create table installation (
   value text not null
 );
 
--- The secret of one UTC day that ip_hash is made with (decision 10).
+-- The secret of one UTC day that ip_hash is made with.
 create table daily_secrets (
   day date primary key,
   secret bytea not null

@@ -1,4 +1,4 @@
--- Clicks. The id is a UUIDv7, so it carries its time, its order and its monthly partition (decision 1).
+-- Clicks. The id is a UUIDv7, so it carries its time, its order and its monthly partition.
 
 create table clicks (
   org_id integer not null,
@@ -119,7 +119,7 @@ create table report_delta (
 comment on column report_delta.campaign_id is 'the zero uuid for clicks without a campaign; offer_id likewise';
 comment on column report_delta.geo is 'empty for a missing value; sub1 likewise';
 
--- The report's counters: what clicks made on a UTC day have come to so far (decision 24). Updated in place again and again, which
+-- The report's counters: what clicks made on a UTC day have come to so far. Updated in place again and again, which
 -- stays cheap while their page has room for the next version.
 create table report_day (
   org_id integer not null,

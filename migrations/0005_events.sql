@@ -1,6 +1,6 @@
 -- Conversions and what they set in motion. The primary keys are what makes everything happen once.
 
--- Not partitioned and without foreign keys: an event is looked up before its click, and for ever (decision 12).
+-- Not partitioned and without foreign keys: an event is looked up before its click, and for ever.
 create table events (
   org_id integer not null,
   id uuid not null,
@@ -25,7 +25,7 @@ create index events_newest on events (org_id, created_at, id);
 comment on column events.test is 'whether it stands on a test click; kept here, because the click goes with its month''s partition';
 comment on column events.payload is 'as sent, without the ad platform''s block; json, not jsonb, so that a replay answers the same text';
 
--- The identity of a request (click, type, nonce) whose event has another one: a bot_start that names a bot (decision 13).
+-- The identity of a request (click, type, nonce) whose event has another one: a bot_start that names a bot.
 create table event_aliases (
   org_id integer not null,
   id uuid not null,
@@ -42,7 +42,7 @@ create table persons (
   primary key (org_id, id)
 );
 
--- Keys map to one person: 't:' telegram user id, 'v:' visitor, 'c:' click (decision 15).
+-- Keys map to one person: 't:' telegram user id, 'v:' visitor, 'c:' click.
 create table person_keys (
   org_id integer not null,
   key text not null,
@@ -72,5 +72,5 @@ create table ledger (
   primary key (org_id, id),
   check ((kind = 'charge') = (person_id is not null))
 );
--- One charge per person and organization, for ever (decision 16).
+-- One charge per person and organization, for ever.
 create unique index ledger_charged_once on ledger (org_id, person_id) where kind = 'charge';

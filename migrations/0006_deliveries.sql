@@ -1,4 +1,4 @@
--- The outbox, which is the delivery log as well: written in the conversion's transaction, worked off by the worker (decision 35).
+-- The outbox, which is the delivery log as well: written in the conversion's transaction, worked off by the worker.
 
 create table deliveries (
   org_id integer not null,

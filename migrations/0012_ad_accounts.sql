@@ -25,5 +25,5 @@ comment on column ad_accounts.state is 'broken: the platform refused the credent
 -- Every process asks once a second what it has missed.
 create index ad_accounts_updated on ad_accounts (updated_at);
 
--- The addresses that are still kept for an ad account, to be erased after seven days (decision 10); normally few.
+-- The addresses that are still kept for an ad account, to be erased after seven days; normally few.
 create index clicks_with_ip on clicks (org_id, id) where ip_encrypted is not null;

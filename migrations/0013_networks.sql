@@ -1,4 +1,4 @@
--- Affiliate networks that report conversions by calling an address of their own (decision 41).
+-- Affiliate networks that report conversions by calling an address of their own.
 
 create table networks (
   org_id integer not null,

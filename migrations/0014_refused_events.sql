@@ -1,4 +1,4 @@
--- Intake that was refused, kept 30 days so that it can be run again after a fix (decision 42).
+-- Intake that was refused, kept 30 days so that it can be run again after a fix.
 
 create table refused_events (
   org_id integer not null,

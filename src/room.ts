@@ -44,9 +44,9 @@ export type Key = {
   readonly org_id: number
   readonly organization_id: string
   readonly campaigns: readonly string[] | null
-  /** How the call came: as a request of its own, or made by a tool, where no exemption holds (Authentication 4 and 6). */
+  /** How the call came: as a request of its own, or made by a tool, where no exemption holds. */
   readonly through: 'http' | 'tool'
-  /** When the gate read the grant (performance clock, ms): work that waited over a second reads it again (decision 30). */
+  /** When the gate read the grant (performance clock, ms): work that waited over a second reads it again. */
   readonly read_at: number
 }
 

@@ -1,5 +1,5 @@
-// Every right against every route, in every state a key can be in. The table is copied by hand from the interface (Slugs by tier,
-// Authentication 9) and from the list of routes; what the code declares must agree with it.
+// Every right against every route, in every state a key can be in. The table is written by hand, apart from the code; what the code
+// declares must agree with it.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Endpoint } from '../src/contract/endpoint.ts'
@@ -47,7 +47,7 @@ const TABLE: Record<Right, Row> = {
 }
 const rightOfRoute = new Map(Object.entries(TABLE).map(([right, { route }]) => [route, right as Right]))
 
-/** Opened by every live key, whatever it was granted (Authentication 13); its own test looks at what it says. */
+/** Opened by every live key, whatever it was granted; its own test looks at what it says. */
 const TOOLS = 'POST /api/mcp'
 
 const UNREACHED = 1_000_000

@@ -1,4 +1,4 @@
-// Keys restricted to campaigns, right by right (Authentication 9, decision 31): what lies on the list goes, what does not is refused
+// Keys restricted to campaigns, right by right: what lies on the list goes, what does not is refused
 // and stays as it was, what both use needs both, and nothing a restricted key makes widens its list.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

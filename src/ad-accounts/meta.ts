@@ -1,6 +1,6 @@
 /**
  * Meta Conversions API. One event per request, because one bad event refuses them all. The value comes from the event map's custom data
- * and the payout is ignored, unless the account says otherwise (decision 40).
+ * and the payout is ignored, unless the account says otherwise.
  */
 import { META_PURCHASE } from '../contract/ad-platforms.ts'
 import type { Answer, Judgement, Outgoing } from '../deliveries/lane.ts'

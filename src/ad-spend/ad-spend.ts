@@ -1,6 +1,6 @@
 /**
  * Ad spend: what the traffic of a campaign, day and sub1 cost, as entered. Owns `ad_spend`. A row is replaced whole, so sending it again
- * changes nothing, and reports read it as it stands (decision 26).
+ * changes nothing, and reports read it as it stands.
  */
 import { sql } from 'kysely'
 import { requireScope } from '../campaigns/scope.ts'

@@ -1,6 +1,6 @@
 /**
  * Opens an organization's books. Owns the tables `balances` and `ledger`, which the intake queue writes as well: a charge is part of
- * the transaction of the conversion that met the person first (decision 16).
+ * the transaction of the conversion that met the person first.
  */
 import { sql, type Transaction } from 'kysely'
 import type { Config } from '../config.ts'

@@ -1,6 +1,6 @@
 /**
  * Billing: what an organization has left and what it was spent on. Owns `balances` and `ledger`. The ledger only grows, and its sum
- * is the balance (decision 16); whatever moves money locks the balance row first.
+ * is the balance; whatever moves money locks the balance row first.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'

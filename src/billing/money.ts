@@ -1,4 +1,4 @@
-/** Exact amounts: decimal strings outside, whole millionths of a dollar while they are added up (decision 3). */
+/** Exact amounts: decimal strings outside, whole millionths of a dollar while they are added up. */
 
 const DECIMALS = 6
 const ONE = 10n ** BigInt(DECIMALS)

@@ -1,6 +1,6 @@
 /**
  * What Telegram tells about a bot's users. A `/start <click id>` is a conversion that Sluice records itself, once per bot and person,
- * and binds the click to its bot (decision 13). Answered only when it is stored: anything but 200 makes Telegram send it again.
+ * and binds the click to its bot. Answered only when it is stored: anything but 200 makes Telegram send it again.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import { toUuid } from '../contract/ids.ts'

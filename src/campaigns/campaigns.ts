@@ -1,6 +1,6 @@
 /**
  * Campaigns: the addresses traffic is sent to. Owns `campaigns` and `campaign_keys`. A key names one campaign for ever, over all
- * organizations and after deletion, because it stays in ads that someone has paid for. Deletion is soft (decision 11).
+ * organizations and after deletion, because it stays in ads that someone has paid for. Deletion is soft.
  */
 import { randomInt } from 'node:crypto'
 import { type Kysely, sql, type Transaction } from 'kysely'
@@ -68,7 +68,7 @@ export async function readCampaign(
 
 /**
  * Creates a campaign. Refuses `already_exists` for a key someone has or had, `invalid_request` for a destination, offer or ad
- * account that is not there. A restricted key's list does not grow by it (decision 31).
+ * account that is not there. A restricted key's list does not grow by it.
  */
 export async function createCampaign(
   context: Context<typeof api.createCampaign>,
@@ -180,7 +180,7 @@ export async function requireCampaign(
 }
 
 /**
- * Refuses `campaign_scope_forbidden` unless the actor may act on every campaign that leads to the object (decision 31). One that no campaign
+ * Refuses `campaign_scope_forbidden` unless the actor may act on every campaign that leads to the object. One that no campaign
  * leads to is anybody's who has the right: nothing outside the list changes with it.
  */
 export async function requireScopeOfAll(

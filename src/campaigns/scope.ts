@@ -1,4 +1,4 @@
-/** What a key restricted to campaigns may touch (Authentication 9, decision 31). */
+/** What a key restricted to campaigns may touch. */
 import { refuse } from '../contract/refusals.ts'
 import type { Key, Member } from '../room.ts'
 

@@ -1,7 +1,7 @@
 /**
  * Click flows: graphs that decide where a visitor goes. Owns `click_flows`. People change the draft; traffic goes by the
  * published version and by that alone, and only while the flow is active. Leaving active sends its campaigns to their fallback.
- * Whoever is restricted to campaigns needs all that lead to a flow to act on it (decision 31). Deletion is soft.
+ * Whoever is restricted to campaigns needs all that lead to a flow to act on it. Deletion is soft.
  */
 import { type Kysely, sql } from 'kysely'
 import { requireScopeOfAll } from '../campaigns/campaigns.ts'
@@ -100,8 +100,8 @@ export async function replaceClickFlow(
 }
 
 /**
- * Pauses, archives, or, in a session, sets active again. Refuses `click_flow_active_forbidden` to keys, which go live by publishing
- * (decision 33), and `click_flow_not_published` where there is nothing to go live with.
+ * Pauses, archives, or, in a session, sets active again. Refuses `click_flow_active_forbidden` to keys, which go live by
+ * publishing, and `click_flow_not_published` where there is nothing to go live with.
  */
 export async function setClickFlowStatus(
   { db, actor }: Context<typeof api.setClickFlowStatus>,

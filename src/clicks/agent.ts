@@ -1,5 +1,5 @@
 // What a User-Agent says. Crawlers and link previews are told from visitors by isbot, except generic HTTP libraries, which it takes for
-// bots: an advertiser's own checks and in-app clients come as such, so they are visitors unless a campaign filters strictly (decision 7).
+// bots: an advertiser's own checks and in-app clients come as such, so they are visitors unless a campaign filters strictly.
 import { isbot } from 'isbot'
 import { LRUCache } from 'lru-cache'
 import uap from 'my-ua-parser'
@@ -47,7 +47,7 @@ export function isAhead(headers: Readonly<Record<string, string | string[] | und
   return said !== undefined && AHEAD.test(String(said))
 }
 
-/** Whether a visit by this agent counts in reports (decision 7). */
+/** Whether a visit by this agent counts in reports. */
 export function isTracked(kind: AgentKind, ahead: boolean, strict: boolean): boolean {
   return !ahead && (kind === 'person' || (kind === 'library' && !strict))
 }

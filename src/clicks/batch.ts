@@ -14,7 +14,7 @@ import { isOwnFault, readTakenIds, storeClicks } from './store.ts'
 const IN_FLIGHT = 2
 /** Bounds what one statement holds; reached only when the database is slow. */
 const LARGEST = 500
-/** A database that takes longer counts as hanging (decision 8). */
+/** A database that takes longer counts as hanging. */
 const STORE_MS = 2000
 const TRIES = 3
 const UNIQUE_VIOLATION = '23505'
@@ -128,7 +128,7 @@ async function keep({ outage }: Parts, batch: readonly Waiting[]): Promise<void>
 
 /**
  * After 23505. True when the batch was sent before, its outcome was not heard of and it is all there: that commit succeeded. Else gives the
- * clashing clicks new ids of the same millisecond, before any redirect with them has left (decision 1).
+ * clashing clicks new ids of the same millisecond, before any redirect with them has left.
  */
 async function remint({ pool, clickKey }: Parts, batch: readonly Waiting[], isUnsure: boolean): Promise<boolean> {
   const organizations = Map.groupBy(batch, ({ click }) => click.org_id)

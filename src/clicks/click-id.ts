@@ -1,4 +1,4 @@
-// Click ids (decision 1): a UUIDv7 whose last 32 bits hold the organization's number, hidden under AES-128 of the 96 bits before them, so
+// Click ids: a UUIDv7 whose last 32 bits hold the organization's number, hidden under AES-128 of the 96 bits before them, so
 // that whoever holds only a click id names its organization without a search, and nobody outside can tell which ids belong together.
 //   48 bits milliseconds · 4 version · 12 random · 2 variant · 30 random · 32 organization XOR AES(upper 96 bits, 32 zero bits)
 import { type Cipheriv, createCipheriv, randomFillSync } from 'node:crypto'

@@ -8,7 +8,7 @@ export type Click = {
   campaign_id: string | null
   offer_id: string | null
   landing_id: string | null
-  /** Whether it counts in reports: false for crawlers, link previews, prefetches and test clicks (decision 7). */
+  /** Whether it counts in reports: false for crawlers, link previews, prefetches and test clicks. */
   tracked: boolean
   test: boolean
   geo: string | null

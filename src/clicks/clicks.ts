@@ -1,7 +1,7 @@
 /**
  * Clicks: what visitors of ads leave behind. Owns `clicks` and its partitions (the columns that rise later are the events room's to
  * change), `daily_secrets`, and the journal in DATA_DIR/journal. What must stay true: an id that was handed out is stored exactly
- * once, counted exactly once, and before its redirect leaves (decision 8).
+ * once, counted exactly once, and before its redirect leaves.
  */
 import { join } from 'node:path'
 import type { LiveCampaigns } from '../campaigns/live.ts'
@@ -32,7 +32,7 @@ export type Clicks = {
   readonly store: Batches['store']
   /**
    * False while clicks whose ids were handed out are still in this process's journal: conversions are answered 503 until it is true,
-   * because their click may not be known yet (decision 8).
+   * because their click may not be known yet.
    */
   readonly isSettled: () => boolean
   readonly state: () => ClicksState

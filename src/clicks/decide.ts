@@ -36,7 +36,7 @@ export type Guest = {
 /** What a visit comes to. Without a template there is nowhere to go. */
 export type Course = {
   readonly template: Template | undefined
-  /** Whether the visit is a click of the campaign: a deleted one's visits are not (decision 11). */
+  /** Whether the visit is a click of the campaign: a deleted one's visits are not. */
   readonly is_click: boolean
   readonly offer_id: string | null
   readonly landing_id: string | null

@@ -1,5 +1,5 @@
 /**
- * Erases the addresses that clicks have kept for an ad account, seven days after the click (decision 10): within the hour after, and
+ * Erases the addresses that clicks have kept for an ad account, seven days after the click: within the hour after, and
  * after a pause at the next start. In portions, so that no lock on clicks is held for long.
  */
 import type pg from 'pg'

@@ -1,4 +1,4 @@
-// The hash that stands for a visitor's address (decision 10): HMAC-SHA-256 under a secret of the UTC day, over organization, address and
+// The hash that stands for a visitor's address: HMAC-SHA-256 under a secret of the UTC day, over organization, address and
 // agent, so that hashes can be joined neither across days nor across organizations, and an IPv4 cannot be found by trying all of them.
 // Owns the table `daily_secrets`: a day's row is made by whichever process needs it first, and destroyed 48 hours after its day began.
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'

@@ -1,5 +1,5 @@
-// While the database is down or hangs, clicks are kept in the journal; when it is back they are stored, before conversions are taken again
-// (decision 8). One failed batch is enough to stop asking, so that clicks do not wait for a database that is not there.
+// While the database is down or hangs, clicks are kept in the journal; when it is back they are stored, before conversions are
+// taken again. One failed batch is enough to stop asking, so that clicks do not wait for a database that is not there.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'

@@ -1,4 +1,4 @@
-// What a click's query says: the source's click id, sub1 to sub9 and the ad platforms' click ids (decision 9). Nothing that a visitor's
+// What a click's query says: the source's click id, sub1 to sub9 and the ad platforms' click ids. Nothing that a visitor's
 // browser or an ad platform puts there can fail a click: what cannot be stored is left out, and the rest is kept.
 import { unescape } from 'node:querystring'
 

@@ -1,5 +1,5 @@
 // GET /c/{key}: classify, decide, remember, redirect. Whatever a visitor's browser or an ad platform sends, it ends in a redirect, or in a
-// plain 404 where there is nothing to redirect to; and no id leaves that is not remembered (decision 8).
+// plain 404 where there is nothing to redirect to; and no id leaves that is not remembered.
 import { timingSafeEqual } from 'node:crypto'
 import type { LiveCampaign, LiveCampaigns } from '../campaigns/live.ts'
 import { toWireId } from '../contract/ids.ts'
@@ -99,7 +99,7 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
     click_flow_node_path: course.path,
     ad_account_id: campaign.ad_account_id,
     bot_id: course.bot_id,
-    // Only tests stay out for good: a prefetch may turn out to be a visit, and a conversion proves it (decision 7).
+    // Only tests stay out for good: a prefetch may turn out to be a visit, and a conversion proves it.
     suppressed_delivery: test,
   }
   const click_id = await parts.batches.store(click)
@@ -112,7 +112,7 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
   return cookies.length === 0 ? answer : { ...answer, headers: { ...answer.headers, 'set-cookie': cookies } }
 }
 
-/** The address, where the campaign's ad account matches by it: encrypted, and erased after seven days (decision 10). */
+/** The address, where the campaign's ad account matches by it: encrypted, and erased after seven days. */
 function sealedAddress({ live, secrets }: RedirectParts, campaign: LiveCampaign, ip: string): string | null {
   const { ad_account_id } = campaign
   const isWanted = ad_account_id !== null && live.object('ad_account', ad_account_id)?.wants_ip === true
@@ -147,7 +147,7 @@ function valuesOf(
 const TEST_PARAMETER = 'sluice_test'
 
 /**
- * What `sluice_test` must hold for a visit to be a test click, which counts nowhere and never will (decision 7). Only the dashboard
+ * What `sluice_test` must hold for a visit to be a test click, which counts nowhere and never will. Only the dashboard
  * hands it out, so that no traffic source can keep its clicks out of the counts.
  */
 export function testToken(secrets: Pick<Secrets, 'mac'>, campaign_id: string): string {

@@ -23,7 +23,7 @@ export type Access =
   | { readonly session: Role; readonly key?: Right }
   | { readonly key: Right | 'any'; readonly session?: never }
 
-/** Which counter a call spends; declared where it differs from "key writes share 600 a minute" (decision 22). */
+/** Which counter a call spends; declared where it differs from "key writes share 600 a minute". */
 export type QuotaName = 'events' | 'clicks' | 'report'
 
 export type Endpoint = {

@@ -1,6 +1,4 @@
-/**
- * The 22 types a conversion may have (interface: Conversion event types), with the words people read.
- */
+/** The 22 types a conversion may have, with the words people read. */
 import { z } from 'zod'
 
 export const EVENT_TYPES = [
@@ -32,20 +30,6 @@ export const EventType = z
   .enum(EVENT_TYPES, { error: `must be one of ${EVENT_TYPES.join(', ')}` })
   .meta({ description: 'Type of a conversion event' })
 export type EventType = z.infer<typeof EventType>
-
-/**
- * Types Sluice records by itself as well: one sent by hand stands beside the automatic one, a bot_start that names its bot excepted
- * (interface: POST /api/events, rule 6).
- */
-export const SERVICE_EVENT_TYPES: ReadonlySet<EventType> = new Set<EventType>([
-  'bot_start',
-  'channel_join',
-  'join_request',
-  'miniapp_launch',
-  'purchase',
-  'subscription_renewed',
-  'subscription_cancelled',
-])
 
 /** The words people read. */
 export const EVENT_TYPE_LABELS: Readonly<Record<EventType, string>> = {

@@ -38,7 +38,7 @@ const PLAIN_DECIMAL = /^\d{1,15}(\.\d{1,30})?$/
 
 /**
  * An amount someone sends: a number or a plain decimal string ("12.5", never "0x10", "1e3" or " "), at most `max`, rounded half up
- * to 6 decimals (decision 3). Decodes to a decimal string.
+ * to 6 decimals. Decodes to a decimal string.
  */
 export function Amount(max: number) {
   const error = `must be a number or a decimal string from 0 to ${max.toLocaleString('en-US')}`
@@ -71,7 +71,7 @@ function isAtMost(amount: string, max: number): boolean {
   return BigInt(whole) < BigInt(max) || (BigInt(whole) === BigInt(max) && !/[1-9]/.test(fraction))
 }
 
-/** Text that PostgreSQL and JSON hold faithfully: well-formed, without U+0000 (decision 20). */
+/** Text that PostgreSQL and JSON hold faithfully: well-formed, without U+0000. */
 export function isFaithful(text: string): boolean {
   return text.isWellFormed() && !text.includes('\u0000')
 }

@@ -1,5 +1,5 @@
 /**
- * Ids: a uuid in the database, 26 lower-case Crockford base32 characters on the wire (decisions 1 and 2). Intake accepts any
+ * Ids: a uuid in the database, 26 lower-case Crockford base32 characters on the wire. Intake accepts any
  * case and the plain uuid form, because networks change case and people paste what they have.
  */
 

@@ -1,4 +1,4 @@
-// The status ladder of a click (decisions 5 and 6): clicked < landed < started < registered < lead < deposit < ftd. A click keeps the
+// The status ladder of a click: clicked < landed < started < registered < lead < deposit < ftd. A click keeps the
 // highest rung it has reached (`status`) and one bit per rung (`stages`: bit n is rung n), because a report's `lead` counts the clicks
 // that had a lead, not all that rose above it. Both only ever grow.
 
@@ -23,7 +23,7 @@ const rungs = new Map<string, number>([
   ['ftd', 6],
 ])
 
-/** The rung an event of this type raises its click to, or undefined for the types that raise nothing (decision 5). */
+/** The rung an event of this type raises its click to, or undefined for the types that raise nothing. */
 export function rungOfEvent(type: string): number | undefined {
   return rungs.get(type)
 }

@@ -1,6 +1,6 @@
 /**
  * Every no that Sluice says: its status, its words and, where the interface gives one, its code. Thrown by name with `refuse`,
- * rendered once by the gate (interface: Errors). `uncodedOnEvents` holds where a code belongs to reads but not to intake.
+ * rendered once by the gate. `uncodedOnEvents` holds where a code belongs to reads but not to intake.
  */
 
 type Entry = { status: number; error: string; code?: string; hint?: string; uncodedOnEvents?: true }
@@ -315,7 +315,7 @@ export type RefusalBody = { error: string; code?: string; hint?: string }
 
 /**
  * The body a refusal is answered with: `{ error, code?, hint? }`. `surface` is where the request came in; intake leaves the code
- * out for 401 and 429 (interface: Errors, POST /api/events), reads always carry all three.
+ * out for 401 and 429, reads always carry all three.
  */
 export function refusalBody(refusal: Refusal, surface: 'events' | 'reads' | 'other'): RefusalBody {
   const entry = REFUSALS[refusal.refusal]

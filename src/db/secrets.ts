@@ -1,7 +1,7 @@
 /**
  * What only this installation knows: SECRET (from the environment, else made once in DATA_DIR), whose fingerprint the database keeps
  * so that another one is refused instead of leaving tokens unreadable; and the key of click ids, which lives in the database for
- * ever (decision 1). Owns the table `installation`.
+ * ever. Owns the table `installation`.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'

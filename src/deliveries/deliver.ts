@@ -1,4 +1,4 @@
-/** One claimed delivery: what is missing is fetched, the call made, and it is decided what becomes of it (decision 37). */
+/** One claimed delivery: what is missing is fetched, the call made, and it is decided what becomes of it. */
 import type { Agent } from 'undici'
 import type { DeliveryFailure } from './api.ts'
 import { type Claimed, LEASE_MS } from './claim.ts'

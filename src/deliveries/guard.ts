@@ -1,5 +1,5 @@
 /**
- * Keeps what people type from reaching inside: an outgoing connection is made only to public addresses (decision 38). The address is
+ * Keeps what people type from reaching inside: an outgoing connection is made only to public addresses. The address is
  * checked where it is used, in the connector, because a name may resolve to something else a moment after any earlier check.
  */
 import { lookup, type LookupAddress, type LookupOptions } from 'node:dns'

@@ -1,5 +1,5 @@
 /**
- * Lets go what was held for an empty balance, once there is a balance again or the organization holds nothing any more (decision 16).
+ * Lets go what was held for an empty balance, once there is a balance again or the organization holds nothing any more.
  * In the order it was put out, in portions, so that a long queue neither blocks nor floods.
  */
 import { setTimeout as sleep } from 'node:timers/promises'

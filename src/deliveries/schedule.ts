@@ -1,4 +1,4 @@
-/** When a failed delivery is tried again (decision 37). */
+/** When a failed delivery is tried again. */
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND

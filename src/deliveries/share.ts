@@ -1,5 +1,5 @@
 /**
- * How many deliveries may be under way, and whose turn it is (decision 37). A target, an origin or an organization that is slow keeps
+ * How many deliveries may be under way, and whose turn it is. A target, an origin or an organization that is slow keeps
  * only its own places busy.
  */
 import type { Target } from './lane.ts'

@@ -1,6 +1,6 @@
 /**
  * Works the outbox off: finds targets with deliveries due, claims as many as there are places, calls, writes down. Any number of
- * processes may do so at once. Notifications wake it, a poll each second is the truth (decision 35).
+ * processes may do so at once. Notifications wake it, a poll each second is the truth.
  */
 import { listen } from '../db/listen.ts'
 import type { Ground } from '../room.ts'

@@ -18,7 +18,7 @@ const Nonce = z
 
 const Payload = z.record(z.string(), z.unknown(), { error: 'must be an object' })
 
-/** The request of intake, in the interface's spelling. Null counts as not sent, unknown fields are ignored (decision 20). */
+/** The request of intake, in the interface's spelling. Null counts as not sent, unknown fields are ignored. */
 export const ConversionDraft = z.object({
   clickId: z
     .string({ error: 'must be the click id Sluice issued, a text' })

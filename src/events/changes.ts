@@ -117,7 +117,7 @@ function writtenDelivery({ org_id, event, kind, target_id, state, person_id }: D
   return { org_id, id: newId(), event_id, kind, target_id, state, click_id, campaign_id, person_id }
 }
 
-/** The report's differences: each click after minus the same click before; untracked ones count nowhere (decision 7). */
+/** The report's differences: each click after minus the same click before; untracked ones count nowhere. */
 function sheetOf(clicks: readonly { org_id: number; click: KnownClick; before: Before }[]): DeltaSheet {
   const sheet = new DeltaSheet()
   for (const { org_id, click, before } of clicks) {

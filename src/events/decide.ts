@@ -53,7 +53,7 @@ export class Decisions {
     return true
   }
 
-  // The event before the click: a resend is answered for ever, also when its click is gone (decision 12).
+  // The event before the click: a resend is answered for ever, also when its click is gone.
   #record(item: Conversion): Outcome {
     const { events, aliased, clicks } = this.#known
     const recorded = aliased.get(item.id) ?? events.get(item.id)
@@ -72,7 +72,7 @@ export class Decisions {
     return this.#add(item, click, start_id ?? item.id)
   }
 
-  /** One start, reported twice: the call is remembered as this event, and its explicit payout may be the first (decision 13). */
+  /** One start, reported twice: the call is remembered as this event, and its explicit payout may be the first. */
   #merge(item: Conversion, click: KnownClick, started: StoredEvent): Outcome {
     if (isOutside(item.campaigns, started.campaign_id)) return new Refusal('campaign_scope_forbidden')
     this.#alias(item, started)
@@ -131,7 +131,7 @@ export class Decisions {
     this.#known.aliased.set(id, event)
   }
 
-  /** A conversion proves its click: it counts from now on, unless it is a test (decision 7). */
+  /** A conversion proves its click: it counts from now on, unless it is a test. */
   #proveClick(item: Conversion, click: KnownClick): void {
     this.#changes.touch(this.#org_id, click)
     const rung = rungOfEvent(item.type)
@@ -153,7 +153,7 @@ export class Decisions {
     click.bot_id = item.bot.id
   }
 
-  /** Revenue is the sum of the payouts above zero, null when there is none (decision 14). */
+  /** Revenue is the sum of the payouts above zero, null when there is none. */
   #earn(click: KnownClick | undefined, payout: string | null, instead_of: string | null): void {
     if (click === undefined) return
     const more = toMillionths(payout ?? '0') - toMillionths(instead_of ?? '0')
@@ -200,7 +200,7 @@ export function isOutside(campaigns: readonly string[] | null, campaign_id: stri
   return campaigns !== null && (campaign_id === null || !campaigns.includes(campaign_id))
 }
 
-/** The offer's payout, for the types that earn it; Sluice's own events earn only where the offer names their type (decision 14). */
+/** The offer's payout, for the types that earn it; Sluice's own events earn only where the offer names their type. */
 function inheritedPayout({ type, source }: Conversion, { offer_payout, payout_types }: KnownClick): string | null {
   const types = payout_types ?? []
   const isEarned = types.includes(type) || (types.length === 0 && source !== 'service')

@@ -1,6 +1,6 @@
 /**
  * Events: what a click has come to. The heart of Sluice: `recordConversion` is the one way in for senders, the queue behind it the one
- * writer. Owns `events` and `event_aliases`. An event, once recorded, is answered for ever and never recorded again (decision 12).
+ * writer. Owns `events` and `event_aliases`. An event, once recorded, is answered for ever and never recorded again.
  */
 import type { Call } from '../contract/endpoint.ts'
 import { pageOf } from '../contract/paging.ts'
@@ -28,7 +28,7 @@ const LIST = `
 /** The deeds of the room, on the queue that the process runs. */
 export function eventDeeds(conversions: Pick<Conversions, 'record'>) {
   return {
-    /** Answers the event's row; a resend's with `Idempotent-Replayed: true` (decisions 12 to 21). */
+    /** Answers the event's row; a resend's with `Idempotent-Replayed: true`. */
     async recordConversion(context: Context<typeof api.recordConversion>, { body }: Call<typeof api.recordConversion>) {
       const { actor, idempotency_key, arrived_at } = context
       const { org_id } = actor

@@ -1,4 +1,4 @@
-/** Who an event is: its id is derived from what it stands for, so the primary key lets it in once (decisions 12 and 13). */
+/** Who an event is: its id is derived from what it stands for, so the primary key lets it in once. */
 import { hash } from 'node:crypto'
 import { toWireId } from '../contract/ids.ts'
 

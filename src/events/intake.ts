@@ -21,7 +21,7 @@ export type Sender = {
 
 /**
  * Refuses 400 for a person or payload that cannot be kept faithfully, 422 for a bot_start without a person, and then 403 for a click id
- * that is none, so that the order of refusals holds (decision 19).
+ * that is none, so that the order of refusals holds.
  */
 export function readConversion(body: ConversionDraft, sender: Sender): Conversion {
   const { idempotency_key, ...from } = sender
@@ -46,7 +46,7 @@ export function readConversion(body: ConversionDraft, sender: Sender): Conversio
 
 const MAX_DEPTH = 32
 
-/** What is kept of a payload: all but the ad platform's own block, which intake may not set (decision 21). */
+/** What is kept of a payload: all but the ad platform's own block, which intake may not set. */
 function storedPayload(payload: Record<string, unknown>): Record<string, unknown> {
   const { custom_data: _, ...kept } = payload
   if (!isStorable(kept, MAX_DEPTH)) {

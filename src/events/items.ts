@@ -2,7 +2,7 @@
 import type { EventType } from '../contract/event-types.ts'
 import type { Key } from '../room.ts'
 
-/** The key a conversion came with, for the second look at it (decision 30). */
+/** The key a conversion came with, for the second look at it. */
 export type UsedKey = Pick<Key, 'key_id' | 'through' | 'read_at'>
 
 /** The bot a bot_start names, by name (lower case, without @) or by id. */
@@ -14,7 +14,7 @@ export type Source = 'api' | 'dashboard' | 'service' | 'network'
 export type Conversion = {
   readonly kind: 'conversion'
   readonly org_id: number
-  /** The identity of the request; a bot_start that names a bot gets the start's (decision 13). */
+  /** The identity of the request; a bot_start that names a bot gets the start's. */
   readonly id: string
   readonly click_id: string
   readonly type: EventType
@@ -32,7 +32,7 @@ export type Conversion = {
   readonly arrived_at: number
 }
 
-/** A click that has been seen further on, without an event: a landing's beacon, a visit to the offer link (decision 5). */
+/** A click that has been seen further on, without an event: a landing's beacon, a visit to the offer link. */
 export type Rise = {
   readonly kind: 'rise'
   readonly org_id: number

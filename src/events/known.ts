@@ -57,7 +57,7 @@ export type Balance = { balance: string; price_per_person: string; hold_when_emp
 export type Known = {
   balance: Balance
   events: Map<string, StoredEvent>
-  /** Events by the identity of a request that became another one (decision 13). */
+  /** Events by the identity of a request that became another one. */
   aliased: Map<string, StoredEvent>
   clicks: Map<string, KnownClick>
   /** By person key. */

@@ -17,7 +17,7 @@ export type Batch = readonly Waiting[]
 
 export type LaneTools = { pool: pg.Pool; log: Logger; terms: Terms; onDeliveries: () => void }
 
-/** Decision 18: with the four seconds of a transaction this stays below the caller's 55. */
+/** With the four seconds of a transaction this stays below the caller's 55. */
 const TOO_OLD_MS = 50_000
 const BEHIND_BUDGET_MS = 56_000
 const TRIES = 4

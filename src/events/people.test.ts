@@ -1,4 +1,4 @@
-// Who is billed (decision 15): one human once, whichever system reports first, told by property over orders of reports.
+// Who is billed: one human once, whichever system reports first, told by property over orders of reports.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'

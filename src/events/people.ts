@@ -1,5 +1,5 @@
 /**
- * Whose conversion it is, within one batch (decision 15): the Telegram user, else whoever is known for the click's visitor, else the
+ * Whose conversion it is, within one batch: the Telegram user, else whoever is known for the click's visitor, else the
  * visitor, else the click. Keys lead to persons; a visitor billed as such becomes the first Telegram user seen on them.
  */
 import { newId } from '../contract/ids.ts'

@@ -1,4 +1,4 @@
-/** Who a conversion's person is, which is who gets billed (decision 15). */
+/** Who a conversion's person is, which is who gets billed. */
 import { isFaithful } from '../contract/fields.ts'
 import { refuse } from '../contract/refusals.ts'
 

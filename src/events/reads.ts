@@ -58,7 +58,7 @@ const PERSON = (org: string) => `
     select true as is_charged from ledger where org_id = ${org} and person_id = k.person_id and kind = 'charge' limit 1
   ) l on true`
 
-/** A click with its offer, its campaign's ad account, and the person known for its visitor (decision 15). */
+/** A click with its offer, its campaign's ad account, and the person known for its visitor. */
 export const READ_CLICKS = forms(
   ({ org, asked }) => `
   select c.org_id, c.id, c.campaign_id, c.offer_id, c.stages, c.tracked, c.test, c.revenue, c.geo, c.sub1, c.visitor_id,

@@ -13,7 +13,7 @@ import { READ_ALIASED, READ_EVENTS } from './reads.ts'
 /** Some ten megabytes, and minutes of a busy installation: senders repeat themselves within seconds. */
 const REMEMBERED = 50_000
 const READS_AT_ONCE = 2
-/** What waited longer takes the way on which its key is read again (decision 30). */
+/** What waited longer takes the way on which its key is read again. */
 const WAITED_MS = 1000
 
 type Asking = { conversion: Conversion; resolve: (found: Recorded | Refusal | undefined) => void }

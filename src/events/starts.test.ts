@@ -1,4 +1,4 @@
-// bot_start (interface: POST /api/events, rule 5; decision 13): what a server reports and what Telegram told us is one event.
+// bot_start: what a server reports and what Telegram told us is one event.
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-/** A batch as one transaction (decision 18: it lives four seconds at most), in two flights: begin, lock, read; write, commit. */
+/** A batch as one transaction (it lives four seconds at most), in two flights: begin, lock, read; write, commit. */
 import type pg from 'pg'
 import { Refusal, type RefusalName } from '../contract/refusals.ts'
 import { ask, flight, type Question } from '../db/flight.ts'
@@ -10,7 +10,7 @@ import { type Asked, readKnown, readStarts } from './known.ts'
 /** What a key may do at this moment: its campaigns, or why it may nothing. */
 export type KeyStanding = { readonly campaigns: readonly string[] | null } | RefusalName
 
-/** Reads keys anew on the given connection, for work of this organization that waited over a second (decision 30). */
+/** Reads keys anew on the given connection, for work of this organization that waited over a second. */
 export type StillAllowed = (
   client: pg.PoolClient,
   org_id: number,

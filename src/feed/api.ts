@@ -7,7 +7,7 @@ import { campaign_id, date_from, date_to, sent } from '../reports/api.ts'
 
 const Text = z.string().nullable()
 
-/** The 21 fields of a click, no more: everything else about it is withheld by design (interface: Click). */
+/** The 21 fields of a click, no more: everything else about it is withheld by design. */
 export const Click = z.object({
   id: Id,
   created_at: Instant,

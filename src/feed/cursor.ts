@@ -1,5 +1,5 @@
 /**
- * The feed's cursor (decision 28): the last id shown, the bounds where they were defaulted, and a MAC over both and the organization, so
+ * The feed's cursor: the last id shown, the bounds where they were defaulted, and a MAC over both and the organization, so
  * that it is of use to nobody else and cannot be changed. Filters and limit are not in it: they come from each request.
  */
 import { timingSafeEqual } from 'node:crypto'

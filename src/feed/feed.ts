@@ -1,5 +1,5 @@
 /**
- * The click feed: clicks newest first, page by page by id, which is the order of their creation (decision 1). Reads `clicks` and selects
+ * The click feed: clicks newest first, page by page by id, which is the order of their creation. Reads `clicks` and selects
  * the 21 fields of the interface and nothing else; owns no table.
  */
 import { LADDER } from '../contract/ladder.ts'
@@ -59,7 +59,7 @@ async function pageOf({ database, secrets, actor }: Asking, query: Query) {
   }
 }
 
-/** Reads the query, refusing in the order window, width, status, tracked, cursor (decision 27). */
+/** Reads the query, refusing in the order window, width, status, tracked, cursor. */
 function read({ secrets, actor }: Omit<Asking, 'database'>, query: Query): { page: Page; defaulted: boolean } {
   const sentWindow = windowOf(query)
   const status = statusOf(once(query.status, 'status', 'invalid_status'))

@@ -112,7 +112,7 @@ export async function updateFunnel(
   return await stated(db, org_id, row)
 }
 
-/** Deletes softly. A restricted key needs every campaign that leads to it (Authentication 9, decision 31). */
+/** Deletes softly. A restricted key needs every campaign that leads to it. */
 export async function deleteFunnel(
   context: Context<typeof api.deleteFunnel>,
   { params }: Call<typeof api.deleteFunnel>,

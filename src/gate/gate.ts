@@ -1,5 +1,5 @@
 /**
- * The door. Every request goes through these steps in this order, and no other file says so (decision 19):
+ * The door. Every request goes through these steps in this order, and no other file says so:
  *
  *   1 size by header   413                                    payload_too_large
  *   2 identify         401, 403                               gate/identify.ts
@@ -48,7 +48,7 @@ export type Door = {
   standings: Standings
   quotas: Quotas
   once: Once
-  /** Is told of intake that was refused, once it is known whose it is (decision 42). Must neither wait nor throw. */
+  /** Is told of intake that was refused, once it is known whose it is. Must neither wait nor throw. */
   onRefusedIntake?: (refused: RefusedIntake) => void
 }
 
@@ -109,7 +109,7 @@ function readBodies(app: FastifyInstance): void {
 
 /** Before a body is read: its size by the header, its encoding. */
 export function prepareBody(request: FastifyRequest): void {
-  // The Content-Type is not looked at (decision 20): a cookie request has to pass the Origin rule instead.
+  // The Content-Type is not looked at: a cookie request has to pass the Origin rule instead.
   request.raw.headers['content-type'] = 'application/json'
   if (Number(request.headers['content-length'] ?? 0) > BODY_LIMIT) refuse('payload_too_large')
   const encoding = request.headers['content-encoding']
@@ -219,7 +219,7 @@ function receiveVisits(app: FastifyInstance, { ground, identities }: Door, { end
   })
 }
 
-/** Reads answer GET only, before anything else is looked at (decision 27); elsewhere under /api an unknown route is no route. */
+/** Reads answer GET only, before anything else is looked at; elsewhere under /api an unknown route is no route. */
 function refuseOtherMethods(app: FastifyInstance, furnished: readonly Furnished[]): void {
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   for (const { endpoint } of furnished) {

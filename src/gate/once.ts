@@ -1,5 +1,5 @@
 /**
- * One request at a time per Idempotency-Key, and 55 seconds for it (interface: Errors 409 and 504; decisions 17 and 18). A signal for
+ * One request at a time per Idempotency-Key, and 55 seconds for it. A signal for
  * the caller, not the lock: what happens once is decided by primary keys. Freed when the work settles, not when the caller leaves.
  */
 import { randomUUID } from 'node:crypto'

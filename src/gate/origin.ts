@@ -1,6 +1,6 @@
 /**
- * The Origin rule: a request that changes something without a key is a cookie request and must come from the dashboard's own pages
- * (Authentication 2). Compared exactly; a Referer never stands in for it.
+ * The Origin rule: a request that changes something without a key is a cookie request and must come from the dashboard's own pages.
+ * Compared exactly; a Referer never stands in for it.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { refuse } from '../contract/refusals.ts'

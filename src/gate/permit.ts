@@ -1,6 +1,6 @@
 /**
  * Step 3 of the door: what the caller may do here. For a key: the grant is readable, its owner a member of its organization, the
- * organization there, the owner's role, the right, in this order (decision 19). For a person: the role in the active organization.
+ * organization there, the owner's role, the right, in this order. For a person: the role in the active organization.
  */
 import type pg from 'pg'
 import type { Access, Endpoint, Role } from '../contract/endpoint.ts'
@@ -19,7 +19,7 @@ export type Actor = Person | Member | Key | undefined
 
 const RANK: Record<Role, number> = { member: 0, admin: 1, owner: 2 }
 
-/** Keys issued before this day skip the role check on intake over HTTP (Authentication 6). */
+/** Keys issued before this day skip the role check on intake over HTTP. */
 const ROLE_CHECKED_SINCE = Date.UTC(2026, 8, 2)
 
 export async function permit(
@@ -74,7 +74,7 @@ function skipsRole({ issued_at }: KeyRecord, through: Key['through']): boolean {
   return through === 'http' && Date.parse(issued_at) < ROLE_CHECKED_SINCE
 }
 
-/** Whether the key holds the right; one whose permissions were never saved holds `events` alone, over HTTP (Authentication 4). */
+/** Whether the key holds the right; one whose permissions were never saved holds `events` alone, over HTTP. */
 function holds({ grant }: KeyRecord, right: Right, through: Key['through']): boolean {
   return grant === null ? right === 'events' && through === 'http' : grant[RIGHTS[right].tier].includes(right)
 }
@@ -101,7 +101,7 @@ type UsedKey = Pick<Key, 'key_id' | 'through'>
 type StandingNow = { campaigns: readonly string[] | null } | RefusalName
 
 /**
- * What keys may still do for an organization, read again inside the transaction of work that waited (decision 30): for each, its
+ * What keys may still do for an organization, read again inside the transaction of work that waited: for each, its
  * campaigns, or the refusal that now stands.
  */
 export async function stillAllowed<K extends UsedKey>(

@@ -1,5 +1,5 @@
 /**
- * Quotas, counted per organization and minute over all its keys (interface: Limits, decision 22): in memory for one process, in Redis
+ * Quotas, counted per organization and minute over all its keys: in memory for one process, in Redis
  * for several. Without the store writes are refused 503 and reads pass.
  */
 import { Redis } from 'ioredis'

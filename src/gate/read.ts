@@ -1,6 +1,6 @@
 /**
  * Reads a JSON body faithfully or not at all: strict UTF-8, no byte order mark, nesting up to 32 levels, no `__proto__`, no text that
- * PostgreSQL cannot hold (decision 20; measured: deeper nesting blocks the process before it can be refused).
+ * PostgreSQL cannot hold (measured: deeper nesting blocks the process before it can be refused).
  */
 import sjson from 'secure-json-parse'
 import { isFaithful } from '../contract/fields.ts'

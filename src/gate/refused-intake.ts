@@ -1,4 +1,4 @@
-/** What the door can tell of intake that it, or the deed behind it, has refused (decision 42). */
+/** What the door can tell of intake that it, or the deed behind it, has refused. */
 import type { FastifyRequest } from 'fastify'
 import { Refusal } from '../contract/refusals.ts'
 import { refusalFor } from './answer.ts'

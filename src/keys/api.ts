@@ -1,4 +1,4 @@
-/** API keys and their grants (interface: API key, Key grant). A dashboard session only: no key reads or changes keys. */
+/** API keys and their grants. A dashboard session only: no key reads or changes keys. */
 import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
 import { Done, Id, Instant, Name, Page } from '../contract/fields.ts'

@@ -1,7 +1,7 @@
 /**
  * Grants: what a key may do, in which organization, on which campaigns. Owns `api_key_grants`. One row per key, replaced whole by
  * one statement while the key's row is held, so that of two saves at once the last one stands and never a mix of both. A key with
- * no row is fresh; its first save or revocation ends that for ever (interface: Key permission state).
+ * no row is fresh; its first save or revocation ends that for ever.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { z } from 'zod'
@@ -88,7 +88,7 @@ function readRights(draft: Draft): Rights {
   return rights
 }
 
-/** Authentication 9: what acts on the whole organization by nature cannot be narrowed to campaigns. */
+/** What acts on the whole organization by nature cannot be narrowed to campaigns. */
 function refuseUnrestrictable(rights: Rights): void {
   const blocking = TIERS.flatMap(tier => rights[tier]).filter(slug => RIGHTS[slug].reach === 'organization')
   if (blocking.length === 0) return
@@ -99,7 +99,7 @@ function refuseUnrestrictable(rights: Rights): void {
   })
 }
 
-/** The caller must be there with the role the key will need at every call (Authentication 6 and 7). */
+/** The caller must be there with the role the key will need at every call. */
 async function requireOrganization(db: Kysely<Tables>, actor: Member, organization_id: string): Promise<number> {
   const { rows } = await sql<{ org_id: number; role: Role; is_deleted: boolean }>`
     select o.org_id, m.role, o.deleted_at is not null as is_deleted
@@ -127,7 +127,7 @@ async function requireCampaigns(trx: Transaction<Tables>, org_id: number, ids: r
     refuse('invalid_request', { error: `campaigns: not in this organization, or deleted: ${missing.join(', ')}` })
 }
 
-/** Authentication 8. Rights are bound to one organization, so in another one all of them are new. */
+/** Rights are bound to one organization, so in another one all of them are new. */
 function requireConfirmation(draft: Draft, rights: Rights, held: readonly string[]): void {
   const added = rights.delete.filter(slug => !held.includes(slug))
   if (added.length === 0 || draft.confirmation === 'DELETE') return
@@ -178,7 +178,7 @@ export async function revokeGrant(
   return showGrant(db, actor, params.id)
 }
 
-/** Where a fresh key acts (Authentication 5): its owner's earliest membership, also when that organization is deleted. */
+/** Where a fresh key acts: its owner's earliest membership, also when that organization is deleted. */
 async function earliestMembership(trx: Transaction<Tables>, user_id: string): Promise<number | null> {
   const earliest = await trx
     .selectFrom('members')

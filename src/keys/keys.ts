@@ -1,6 +1,6 @@
 /**
  * API keys: their names, their state and who sees them. Owns `api_keys`; grants.ts owns `api_key_grants`. Only the SHA-256 of a
- * secret is kept, so nothing here or anywhere can show it again. Revoking is final. Nothing about a key is cached (decision 30).
+ * secret is kept, so nothing here or anywhere can show it again. Revoking is final. Nothing about a key is cached.
  */
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
@@ -28,7 +28,7 @@ export type KeyRow = {
 }
 
 /**
- * The keys a person sees (decision 32): their own, and for owners and admins all that act in the active organization, which is the
+ * The keys a person sees: their own, and for owners and admins all that act in the active organization, which is the
  * grant's or, of a fresh key, its owner's earliest membership.
  */
 async function readKeys(db: Kysely<Tables>, actor: Member, id?: string): Promise<KeyRow[]> {

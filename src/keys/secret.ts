@@ -1,5 +1,5 @@
 /**
- * The secret of a key: `sluice_`, 43 base62 characters (256 bits), 6 of CRC-32 over what precedes them (decision 29). The checksum
+ * The secret of a key: `sluice_`, 43 base62 characters (256 bits), 6 of CRC-32 over what precedes them. The checksum
  * serves scanners and typing errors, never trust; only the SHA-256 is stored, since 256 random bits need no slow hash.
  */
 import { createHash, randomInt } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
  * When a key was last used, for the list of keys. Owns `api_key_uses`. Written behind the calls, at most once a minute and key, all
- * keys of a moment in one statement; a failure costs nobody anything but a stale time in a list (decision 29).
+ * keys of a moment in one statement; a failure costs nobody anything but a stale time in a list.
  */
 import type pg from 'pg'
 import type { Logger } from 'pino'

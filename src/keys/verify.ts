@@ -1,6 +1,6 @@
 /**
- * Reads a key with everything the gate decides on: state, grant, organization, its owner's membership. Nothing is cached
- * (decision 30); keys that arrive while a read is under way share the next one, so each call sees what was true after it came.
+ * Reads a key with everything the gate decides on: state, grant, organization, its owner's membership. Nothing is
+ * cached; keys that arrive while a read is under way share the next one, so each call sees what was true after it came.
  */
 import type pg from 'pg'
 import { hashSecret, hasSecretForm } from './secret.ts'
@@ -53,7 +53,7 @@ function toRecord(row: Row, read_at: number): KeyRecord {
   return { ...record, grant, read_at }
 }
 
-/** Reads keys by id anew, on any connection: for work that waited over a second before its transaction (decision 30). */
+/** Reads keys by id anew, on any connection: for work that waited over a second before its transaction. */
 export async function rereadKeys(
   client: Pick<pg.ClientBase, 'query'>,
   key_ids: readonly string[],

@@ -1,4 +1,4 @@
-// Clicks that were seen on a landing page or on their way to an offer rise to landed (decision 5). Nobody on the other side can send it again, so
+// Clicks that were seen on a landing page or on their way to an offer rise to landed. Nobody on the other side can send it again, so
 // what cannot be written now is kept and tried until it can.
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'

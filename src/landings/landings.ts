@@ -68,7 +68,7 @@ export function previewLanding(
   return previewOf(body.url)
 }
 
-/** Replaces every field but the status, which is a right of its own (interface: POST /api/mcp, rule 5). */
+/** Replaces every field but the status, which is a right of its own. */
 export async function replaceLanding(
   { db, actor }: Context<typeof api.replaceLanding>,
   { params, body }: Call<typeof api.replaceLanding>,

@@ -1,4 +1,4 @@
-/** The tool endpoint over HTTP: JSON-RPC in, JSON-RPC out (interface: POST /api/mcp). */
+/** The tool endpoint over HTTP: JSON-RPC in, JSON-RPC out. */
 import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
 

@@ -46,7 +46,7 @@ export async function callTool(app: FastifyInstance, tool: Tool, given: Json, ca
 }
 
 /**
- * What the route answered, as the result of the tool. A refusal is a result with `isError` too, never a JSON-RPC error (decision 34):
+ * What the route answered, as the result of the tool. A refusal is a result with `isError` too, never a JSON-RPC error:
  * hosts give results to the model, which reads what to do, and drop errors. The text says it all, because some hosts pass on nothing else.
  */
 function resultFor(tool: Tool, response: LightMyRequestResponse): CallToolResult {

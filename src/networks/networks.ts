@@ -1,5 +1,5 @@
 /**
- * Networks: who may report conversions by calling an address, which sets no header and is its only proof (decision 41). Owns `networks`
+ * Networks: who may report conversions by calling an address, which sets no header and is its only proof. Owns `networks`
  * and `network_tokens`. A token only ever records conversions of its organization; it is kept encrypted, so that its address can be
  * shown again, and found by its hash. Deletion is soft, because events and refused intake go on naming their network.
  */

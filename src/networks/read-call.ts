@@ -1,6 +1,6 @@
 /**
  * From what a network called to a conversion: which parameter says what, and what its words mean. What cannot be read exactly is
- * refused with a diagnosis, because a network is told nothing that would make it send anything else (decision 41).
+ * refused with a diagnosis, because a network is told nothing that would make it send anything else.
  */
 import { faithful } from '../clicks/parameters.ts'
 import { toUuid, toWireId } from '../contract/ids.ts'

@@ -1,5 +1,5 @@
 /**
- * What networks call (decision 41). The call is read by the network's maps and takes the common way of every conversion; what cannot be
+ * What networks call. The call is read by the network's maps and takes the common way of every conversion; what cannot be
  * run at once is stored and run later. Answered as networks expect: 200 and a short text for all that sending again would not change,
  * because many switch an address off that answers anything else; 503 only while nothing can be stored.
  */

@@ -1,6 +1,6 @@
 /**
  * Offers: what a conversion pays. An offer belongs to the whole organization, so no campaign list ever narrows who may touch one. Owns
- * `offers`. Deletion is soft (decision 11): clicks that were made for an offer keep it, and their late conversions earn its payout.
+ * `offers`. Deletion is soft: clicks that were made for an offer keep it, and their late conversions earn its payout.
  */
 import { type Kysely, sql } from 'kysely'
 import { announceOffer } from '../campaigns/live.ts'
@@ -62,7 +62,7 @@ export function previewOffer(_context: Context<typeof api.previewOffer>, { body 
   return previewOf(body.url)
 }
 
-/** Replaces every field but the status, which is a right of its own; what is not sent is cleared (interface: POST /api/mcp, rule 5). */
+/** Replaces every field but the status, which is a right of its own; what is not sent is cleared. */
 export async function replaceOffer(
   { db, actor }: Context<typeof api.replaceOffer>,
   { params, body }: Call<typeof api.replaceOffer>,

@@ -1,7 +1,7 @@
 /**
  * Organizations (the screen says workspace): founding, deleting, restoring, and which one a session acts in. Owns `organizations`,
  * `members`, `invitations` and `active_organizations`. Deletion is soft: nothing an organization holds is touched, so that
- * restoring it brings everything back (decision 11). An organization always has an owner.
+ * restoring it brings everything back. An organization always has an owner.
  */
 import { randomInt } from 'node:crypto'
 import { type Kysely, sql, type Transaction } from 'kysely'

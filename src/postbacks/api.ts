@@ -1,4 +1,4 @@
-/** Postback rules over HTTP: which address is called for which conversion (interface: Outbound postbacks). */
+/** Postback rules over HTTP: which address is called for which conversion. */
 import { z } from 'zod'
 import { Address } from '../contract/address.ts'
 import { endpoint } from '../contract/endpoint.ts'
@@ -7,7 +7,7 @@ import { paging } from '../contract/paging.ts'
 import { EventType } from '../contract/event-types.ts'
 import { dryRun, RunPlan } from '../deliveries/api.ts'
 
-/** The macros a rule's address may hold, in the order they are offered (decision 39). */
+/** The macros a rule's address may hold, in the order they are offered. */
 export const POSTBACK_MACROS = [
   'click_id',
   'event_type',

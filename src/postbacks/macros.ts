@@ -1,5 +1,5 @@
 /**
- * Fills a rule's address with what a conversion knows (decision 39). Values come from visitors, so they are percent-encoded, and the
+ * Fills a rule's address with what a conversion knows. Values come from visitors, so they are percent-encoded, and the
  * result must lead to the very origin the rule names.
  */
 import type { PostbackMacro } from './api.ts'

@@ -1,5 +1,5 @@
 /**
- * Postback rules: which address is called for which conversion (interface: Outbound postbacks). Owns `postback_rules`. A conversion puts
+ * Postback rules: which address is called for which conversion. Owns `postback_rules`. A conversion puts
  * out one delivery for each matching rule; the worker of deliveries calls it. A rule's method never changes, and deletion is soft,
  * because deliveries go on naming their rule.
  */
@@ -58,7 +58,7 @@ export async function readPostbackRule(
 }
 
 /**
- * Creates a rule. A key creates GET rules only (decision 33), a restricted one only for campaigns on its list (decision 31). Refuses
+ * Creates a rule. A key creates GET rules only, a restricted one only for campaigns on its list. Refuses
  * `invalid_request` for an address that leads inside.
  */
 export async function createPostbackRule(

@@ -1,6 +1,6 @@
 /**
  * Refused intake: what was not recorded, and running it again. A run takes the common way of every conversion with the identity the
- * request had, so whoever runs it twice, or after the sender did, does nothing twice (decision 42). keep.ts writes the rows.
+ * request had, so whoever runs it twice, or after the sender did, does nothing twice. keep.ts writes the rows.
  */
 import type { Call } from '../contract/endpoint.ts'
 import { toUuid, toWireId } from '../contract/ids.ts'

@@ -7,8 +7,8 @@ export const DIMENSIONS = ['campaign', 'geo', 'sub1', 'offer', 'day'] as const
 export type Dimension = (typeof DIMENSIONS)[number]
 
 /**
- * A query parameter as it came, an array where it came several times, with nothing checked: the deed refuses in the order and with the
- * codes of decision 27. The documents show it as text, because that is all that is ever accepted.
+ * A query parameter as it came, an array where it came several times, with nothing checked: the deed refuses, in an order and
+ * with codes of its own. The documents show it as text, because that is all that is ever accepted.
  */
 export const sent = (meta: { description: string; enum?: readonly string[]; examples?: string[] }) =>
   z

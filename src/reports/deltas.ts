@@ -20,7 +20,7 @@ export type Cell = {
   readonly sub1: string
 }
 
-/** Differences: clicks with each rung's stage (decision 6), and revenue as a decimal string. Untracked clicks count nowhere. */
+/** Differences: clicks with each rung's stage, and revenue as a decimal string. Untracked clicks count nowhere. */
 export type Change = {
   readonly clicks: number
   readonly landed: number
@@ -36,7 +36,7 @@ type Sum = { org_id: number; cell: Cell; counts: number[]; revenue: bigint }
 
 const COUNTS = ['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd'] as const
 
-/** Payouts keep 6 decimals (decision 3); the rest is room for amounts that came into the database by another way. */
+/** Payouts keep 6 decimals; the rest is room for amounts that came into the database by another way. */
 const DECIMALS = 20
 const ONE = 10n ** BigInt(DECIMALS)
 

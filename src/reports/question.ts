@@ -1,4 +1,4 @@
-/** Reads what a caller asks of a report or a feed, refusing in the order of decision 27. */
+/** Reads what a caller asks of a report or a feed, refusing in one order: window, width, status, tracked, cursor. */
 import { isInScope } from '../campaigns/scope.ts'
 import { toUuid } from '../contract/ids.ts'
 import { refuse, type RefusalName } from '../contract/refusals.ts'

@@ -1,5 +1,5 @@
 /**
- * The report: tracked clicks by the moment they were made, with what they have earned so far (decision 24). Reads `report_day`,
+ * The report: tracked clicks by the moment they were made, with what they have earned so far. Reads `report_day`,
  * `report_delta`, `clicks`, `ad_spend` and names, in one statement and so in one snapshot, and must always equal a recount of the clicks.
  */
 import type { Call } from '../contract/endpoint.ts'
@@ -12,7 +12,7 @@ import { type Query, type Question, questionOf } from './question.ts'
 import { COUNTERS, type Put, sourcesOf } from './sources.ts'
 import { DAY_MS, dayOf, possible, type Window } from './window.ts'
 
-/** Rows of an answer (interface: GET /api/v1/report). */
+/** Rows of an answer. */
 const MOST_ROWS = 500
 
 const CUT = {
@@ -65,7 +65,7 @@ async function ask(database: Ground['database'], org_id: number, question: Quest
   return rows
 }
 
-/** Spend is known by campaign, sub1 and day, not by country or offer (decision 26). */
+/** Spend is known by campaign, sub1 and day, not by country or offer. */
 function hasCost(dimension: api.Dimension): boolean {
   return dimension !== 'geo' && dimension !== 'offer'
 }

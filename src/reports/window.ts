@@ -1,5 +1,5 @@
 /**
- * The window of a report or a feed: two moments, both inclusive, used exactly as sent (interface: GET /api/v1/clicks). Clicks have
+ * The window of a report or a feed: two moments, both inclusive, used exactly as sent. Clicks have
  * milliseconds, so a bound that is finer counts from the next one, or to the last one, inside the window.
  */
 import { refuse } from '../contract/refusals.ts'
@@ -17,7 +17,7 @@ const ISO = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?
 
 /**
  * Reads ISO 8601: a date alone is its midnight, a time without zone is UTC, and a `+` before the zone may have become a space on
- * the way (decision 27). Undefined for what is no date, 30 February included.
+ * the way. Undefined for what is no date, 30 February included.
  */
 export function parseMoment(text: string): Moment | undefined {
   const [, date, hour = '0', minute = '0', second = '0', fraction = '', sign, zoneHour = '0', zoneMinute = '0'] =

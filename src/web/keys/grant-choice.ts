@@ -1,6 +1,6 @@
 /**
  * What is being ticked in the grant editor, and what follows from it: what would be added, what cannot be combined, what must be
- * typed. Pure, so that the dialog only draws it (interface: Key grant, Authentication 8, 9 and 10).
+ * typed. Pure, so that the dialog only draws it.
  */
 import type { z } from 'zod'
 import { ALL_RIGHTS, isRight, RIGHTS, type Right, rightsOf, TIERS } from '../../contract/rights.ts'

@@ -1,4 +1,4 @@
-/** A key's states in words (interface: Key lifecycle, Key permission state). */
+/** A key's states in words. */
 import type { z } from 'zod'
 import type { ApiKey } from '../../keys/api.ts'
 import { Badge, type Tone } from '../ui/badge.tsx'
