@@ -13,8 +13,6 @@ const DAY_S = 86_400
 const SESSION_S = 30 * DAY_S
 const RESET_S = 3600
 
-export type SignInLibrary = ReturnType<typeof openLibrary>
-
 /** `fields` of the library by the columns of migrations/0001. */
 const times = { createdAt: 'created_at', updatedAt: 'updated_at' }
 const columns = {

@@ -82,7 +82,7 @@ function timeTest({ days, from_time, to_time, time_zone }: FlowNode): Test {
 }
 
 /** Minutes since midnight of `09:30`. */
-export function minutesOf(time: string | null | undefined): number | undefined {
+function minutesOf(time: string | null | undefined): number | undefined {
   if (time == null) return undefined
   const [hours = '0', minutes = '0'] = time.split(':')
   return Number(hours) * 60 + Number(minutes)

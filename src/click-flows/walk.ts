@@ -72,7 +72,7 @@ export function walk(flow: CompiledFlow, visitor: FlowVisitor): Walk {
 }
 
 /** Which of a split's edges someone takes: by their seed alone, in proportion to the weights, the same at every visit. */
-export function compileSplit(name: string, edges: readonly FlowEdge[]): (seed: string) => number {
+function compileSplit(name: string, edges: readonly FlowEdge[]): (seed: string) => number {
   const bounds: number[] = []
   let total = 0
   for (const { weight } of edges) bounds.push((total += weight ?? 0))

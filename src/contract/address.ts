@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { isFaithful } from './fields.ts'
 
-export const ADDRESS_LENGTH = 2048
+const ADDRESS_LENGTH = 2048
 
 const PARTS = /^(https?:\/\/)([^/?#]*)(.*)$/is
 // URL parsers drop tabs and line breaks, and take a backslash for a slash: what was checked would not be what is called.

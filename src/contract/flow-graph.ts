@@ -30,8 +30,8 @@ export const DEVICES = ['desktop', 'mobile', 'tablet', 'other', 'bot'] as const
 export const BRANCHES = ['yes', 'no'] as const
 
 /** Bounds of a graph: what a person can oversee, and what a click's path may take up. */
-export const MOST_NODES = 100
-export const MOST_EDGES = 200
+const MOST_NODES = 100
+const MOST_EDGES = 200
 export const LONGEST_PATH = 32
 /** The most weight of one branch of a split. */
 export const MOST_WEIGHT = 1000

@@ -1,6 +1,6 @@
 /**
  * The 26 rights a key may hold, declared once: tier, reach and words. The gate takes a refusal's code and hint from here,
- * the grant editor its rows, the tool endpoint its hints (interface: Slugs by tier, Meaning of the rights).
+ * the grant editor its rows, the tool endpoint its hints.
  */
 
 export const TIERS = ['read', 'write', 'delete'] as const
@@ -47,7 +47,6 @@ export const RIGHTS = {
 } as const
 
 export type Right = keyof typeof RIGHTS
-export type RightOf<T extends Tier> = { [R in Right]: (typeof RIGHTS)[R]['tier'] extends T ? R : never }[Right]
 
 export const ALL_RIGHTS = Object.keys(RIGHTS) as Right[]
 

@@ -17,7 +17,7 @@ export const MOST_PER_RUN = 100_000
 /** The addresses a dry run shows. */
 export const SAMPLE = 20
 
-export const RUN_COLUMNS = [
+const RUN_COLUMNS = [
   'id',
   'kind',
   'target_id',

@@ -1,6 +1,6 @@
 /**
  * Step 1 of the door: who is asking. A key counts before a cookie; without a key, whatever changes something must come from the
- * dashboard's own pages (interface: Authentication 1 and 2, decisions 23 and 32).
+ * dashboard's own pages.
  */
 import type { Access, Endpoint } from '../contract/endpoint.ts'
 import { rightOf } from '../contract/endpoint.ts'
@@ -20,7 +20,7 @@ export type Identities = {
 
 type Asking = { method: string; url: string; headers: Visit['headers'] }
 
-export const ANYONE: Caller = { kind: 'anyone' }
+const ANYONE: Caller = { kind: 'anyone' }
 
 /** Where a request came in, which decides the shape of its refusals. */
 export type Surface = 'events' | 'reads' | 'other'

@@ -17,7 +17,7 @@ import { type Caller, callTool } from './call.ts'
 import type { Json } from './tool.ts'
 import { TOOLS } from './tools/all.ts'
 
-export const INSTRUCTIONS = `Sluice tracks ad clicks and records conversions. Each tool acts in the one workspace of the API key and needs the right its description names; a refusal says which right to ask a workspace owner or admin for.
+const INSTRUCTIONS = `Sluice tracks ad clicks and records conversions. Each tool acts in the one workspace of the API key and needs the right its description names; a refusal says which right to ask a workspace owner or admin for.
 Build in this order: offer, landing, funnel or click flow (a flow takes traffic only once published), then the campaign that points to it. Ids come from the answers that created things; keep them, because only service_list_clicks and reports by campaign or offer list any.
 Money is US dollars as a decimal string, times are UTC in ISO 8601. Reports count a conversion on the day of its click.
 Ask the user before a tool marked destructive: conversions are charged and fire postbacks, and neither they nor deletions can be undone.

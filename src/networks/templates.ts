@@ -19,7 +19,7 @@ export type Template = {
 }
 
 /** Whatever the network calls it, it is understood: the names of every tracker and network that were counted. */
-const COMMON: ParameterMap = {
+const KNOWN_NAMES: ParameterMap = {
   click_id: [
     'click_id',
     'clickid',
@@ -53,8 +53,8 @@ const COMMON: ParameterMap = {
 
 /** The common names behind those that this network puts first. */
 function named(first: Partial<ParameterMap>): ParameterMap {
-  const names = Object.entries(COMMON).map(([field, common]) => {
-    return [field, [...new Set([...(first[field as Field] ?? []), ...common])]] as const
+  const names = Object.entries(KNOWN_NAMES).map(([field, known]) => {
+    return [field, [...new Set([...(first[field as Field] ?? []), ...known])]] as const
   })
   return Object.fromEntries(names) as ParameterMap
 }

@@ -190,7 +190,7 @@ function rowOf(refused: Refused, clickKey: Uint8Array): { row: Row; owner: numbe
 }
 
 /** Names whose values are never stored. */
-export const SECRET_NAME =
+const SECRET_NAME =
   /^(x[-_])?(api[-_]?key|secret|client[-_]?secret|(access[-_]?|auth[-_]?)?token|auth|authorization|pass(word|wd)?|pwd)$/i
 const SECRET_TEXT = /sluice_[A-Za-z0-9]{20,}/g
 const REMOVED = '[removed]'

@@ -167,7 +167,7 @@ function assertSilent({ failures }: Load, targets: readonly Target[]): void {
 }
 
 /** A1 and A7: every id that was acknowledged is stored exactly once; of unknown ones at most once. */
-export async function assertStored(pool: Pool, table: 'events' | 'clicks', ids: ReadonlySet<string>): Promise<void> {
+async function assertStored(pool: Pool, table: 'events' | 'clicks', ids: ReadonlySet<string>): Promise<void> {
   const { rows } = await pool.query<{ id: string; times: string }>(
     `select id, count(*) as times from ${table} where id = any($1) group by 1`,
     [[...ids]],
