@@ -42,4 +42,3 @@ export const RefusedSearch = z.object({
 })
 export const AdSpendSearch = WindowSearch.extend({ campaign: text, cursor: text })
 export type DeliveriesSearch = z.output<typeof DeliveriesSearch>
-export type AdSpendSearch = z.output<typeof AdSpendSearch>

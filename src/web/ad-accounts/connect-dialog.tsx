@@ -5,8 +5,7 @@ import { useState } from 'react'
 import { AdAccountDraft, createAdAccount, listAdAccounts } from '../../ad-accounts/api.ts'
 import { AD_PLATFORM_LABELS, AD_PLATFORMS, type AdPlatform } from '../../contract/ad-platforms.ts'
 import { call } from '../call.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
+import { Dialog, DialogBody, DialogForm, SaveFoot } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Note, RefusalNote } from '../ui/refusal.tsx'
 import { notify } from '../ui/toast.tsx'
@@ -94,12 +93,7 @@ function ConnectForm({ onClose }: { onClose: () => void }) {
         )}
         <RefusalNote refused={connect.error} />
       </DialogBody>
-      <DialogFoot>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" look="primary" pending={connect.isPending}>
-          Connect
-        </Button>
-      </DialogFoot>
+      <SaveFoot action="Connect" pending={connect.isPending} onCancel={onClose} />
     </DialogForm>
   )
 }

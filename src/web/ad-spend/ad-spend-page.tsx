@@ -1,25 +1,24 @@
 /** Ad spend: what traffic cost, by campaign and day, so that the report knows profit and ROI. */
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { FileUp, Plus, Receipt } from 'lucide-react'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { FileUp, Receipt } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import { type AdSpend, AdSpendDraft, listAdSpend, recordAdSpend } from '../../ad-spend/api.ts'
 import { ask, call } from '../call.ts'
 import { CampaignChoice, useCampaignNames, useCampaigns } from '../campaigns/campaign-choice.tsx'
 import { ago, day, exactMoney, moment, NONE } from '../figures.ts'
-import type { AdSpendSearch } from '../lists.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { useNow } from '../reports/now.ts'
 import { boundsOf, daysOf } from '../reports/window.ts'
 import { DaysChoice } from '../reports/window-controls.tsx'
 import { Button, buttonLook } from '../ui/button.tsx'
-import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
-import { submits, useDraft } from '../ui/draft.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { DraftForm } from '../ui/draft-form.tsx'
+import { useDraft } from '../ui/draft.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
-import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
-import { Pager } from '../ui/pager.tsx'
-import { RefusalNote } from '../ui/refusal.tsx'
+import { AddButton, List, useListAddress } from '../ui/list.tsx'
+import { EmptyState, PageHeader } from '../ui/page.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { notify } from '../ui/toast.tsx'
 
@@ -29,19 +28,15 @@ type Draft = z.input<typeof AdSpendDraft>
 const route = getRouteApi('/inside/ad-spend')
 
 export function AdSpendPage() {
-  const search = route.useSearch()
-  const navigate = useNavigate({ from: '/ad-spend' })
-  const { role } = useActive()
+  const address = useListAddress(route.useSearch())
+  const { search, narrow } = address
   const today = new Date(useNow()).toISOString().slice(0, 10)
   const days = daysOf(search, today)
   const [draft, setDraft] = useState<Draft>()
-  const set = (changes: AdSpendSearch) =>
-    void navigate({ search: before => ({ ...before, cursor: undefined, ...changes }) })
   const spend = useQuery({
     ...ask(listAdSpend, { query: { ...boundsOf(days), campaign_id: search.campaign, cursor: search.cursor } }),
     placeholderData: keepPreviousData,
   })
-  const reason = reasonAgainst(recordAdSpend, role)
   const blank: Draft = { campaign_id: search.campaign ?? '', day: today, sub1: '', amount: '' }
   return (
     <>
@@ -49,36 +44,35 @@ export function AdSpendPage() {
         title="Ad spend"
         words="In US dollars, by campaign and UTC day, and by sub1 where it is known. A later amount takes the place of an earlier one."
       >
-        <CampaignChoice campaign={search.campaign} onChange={campaign => set({ campaign })} />
-        <DaysChoice search={search} days={days} today={today} onChange={set} />
+        <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
+        <DaysChoice search={search} days={days} today={today} onChange={narrow} />
         <Link to="/ad-spend/import" className={buttonLook('plain')}>
           <FileUp aria-hidden className="size-4" />
           Import
         </Link>
-        <Button look="primary" icon={Plus} reason={reason} onClick={() => setDraft(blank)}>
+        <AddButton endpoint={recordAdSpend} onClick={() => setDraft(blank)}>
           Record spend
-        </Button>
+        </AddButton>
       </PageHeader>
-      <Asked query={spend}>
-        {({ data, next_cursor }) => (
-          <>
-            {data.length === 0 ? (
-              <EmptyState
-                icon={Receipt}
-                title="No spend in these days"
-                words="Record it here, with a key or from a file; the report then shows cost, profit and ROI."
-              />
-            ) : (
-              <SpendTable
-                rows={data}
-                reason={reason}
-                onEdit={({ campaign_id, day: on, sub1, amount }) => setDraft({ campaign_id, day: on, sub1, amount })}
-              />
-            )}
-            <Pager cursor={search.cursor} next={next_cursor} onGo={cursor => set({ cursor })} />
-          </>
+      <List
+        query={spend}
+        address={address}
+        what="spend"
+        empty={
+          <EmptyState
+            icon={Receipt}
+            title="No spend in these days"
+            words="Record it here, with a key or from a file; the report then shows cost, profit and ROI."
+          />
+        }
+      >
+        {rows => (
+          <SpendTable
+            rows={rows}
+            onEdit={({ campaign_id, day: on, sub1, amount }) => setDraft({ campaign_id, day: on, sub1, amount })}
+          />
         )}
-      </Asked>
+      </List>
       <Dialog
         open={draft !== undefined}
         onClose={() => setDraft(undefined)}
@@ -91,9 +85,10 @@ export function AdSpendPage() {
   )
 }
 
-type SpendTableProps = { rows: readonly SpendRow[]; reason: string | undefined; onEdit: (row: SpendRow) => void }
+type SpendTableProps = { rows: readonly SpendRow[]; onEdit: (row: SpendRow) => void }
 
-function SpendTable({ rows, reason, onEdit }: SpendTableProps) {
+function SpendTable({ rows, onEdit }: SpendTableProps) {
+  const { role } = useActive()
   const nameOf = useCampaignNames()
   return (
     <Table caption="Ad spend">
@@ -105,9 +100,7 @@ function SpendTable({ rows, reason, onEdit }: SpendTableProps) {
           <Head numeric>Amount, $</Head>
           <Head>From</Head>
           <Head>Changed</Head>
-          <Head>
-            <span className="sr-only">Actions</span>
-          </Head>
+          <Head unseen>Actions</Head>
         </tr>
       </thead>
       <tbody>
@@ -125,7 +118,7 @@ function SpendTable({ rows, reason, onEdit }: SpendTableProps) {
               <Button
                 size="sm"
                 look="quiet"
-                reason={reason}
+                reason={reasonAgainst(recordAdSpend, role)}
                 aria-label={`Change the spend of ${nameOf(row.campaign_id)} on ${day(row.day)}`}
                 onClick={() => onEdit(row)}
               >
@@ -140,63 +133,53 @@ function SpendTable({ rows, reason, onEdit }: SpendTableProps) {
 }
 
 function SpendForm({ draft, onClose }: { draft: Draft; onClose: () => void }) {
-  const queries = useQueryClient()
   const campaigns = useCampaigns()
   const form = useDraft<Draft>(AdSpendDraft, draft)
   const errors = form.formState.errors
-  const save = useMutation({
-    mutationFn: (body: Draft) => call(recordAdSpend, { body }),
-    onSuccess: async saved => {
-      await queries.invalidateQueries({ queryKey: [listAdSpend.route] })
-      onClose()
-      notify(saved.deleted ? 'The spend is deleted' : 'The spend is recorded')
-    },
-  })
   const known = campaigns.some(campaign => campaign.id === draft.campaign_id)
   return (
-    <DialogForm onSubmit={submits(form, typed => save.mutate(typed))}>
-      <DialogBody>
-        <SelectField
-          label="Campaign"
-          error={errors.campaign_id?.message === undefined ? undefined : 'Choose a campaign.'}
-          {...form.register('campaign_id')}
-        >
-          <option value="" disabled>
-            Choose a campaign
+    <DraftForm
+      form={form}
+      action="Save spend"
+      endpoint={recordAdSpend}
+      deed={body => call(recordAdSpend, { body })}
+      refresh={[listAdSpend]}
+      onClose={onClose}
+      onSaved={saved => notify(saved.deleted ? 'The spend is deleted' : 'The spend is recorded')}
+    >
+      <SelectField
+        label="Campaign"
+        error={errors.campaign_id?.message === undefined ? undefined : 'Choose a campaign.'}
+        {...form.register('campaign_id')}
+      >
+        <option value="" disabled>
+          Choose a campaign
+        </option>
+        {draft.campaign_id !== '' && !known && <option value={draft.campaign_id}>{draft.campaign_id}</option>}
+        {campaigns.map(campaign => (
+          <option key={campaign.id} value={campaign.id}>
+            {campaign.name}
           </option>
-          {draft.campaign_id !== '' && !known && <option value={draft.campaign_id}>{draft.campaign_id}</option>}
-          {campaigns.map(campaign => (
-            <option key={campaign.id} value={campaign.id}>
-              {campaign.name}
-            </option>
-          ))}
-        </SelectField>
-        <div className="grid grid-cols-2 gap-4">
-          <TextField type="date" label="Day (UTC)" error={errors.day?.message} {...form.register('day')} />
-          <TextField
-            label="Amount, $"
-            inputMode="decimal"
-            autoComplete="off"
-            error={errors.amount?.message}
-            {...form.register('amount')}
-          />
-        </div>
+        ))}
+      </SelectField>
+      <div className="grid grid-cols-2 gap-4">
+        <TextField type="date" label="Day (UTC)" error={errors.day?.message} {...form.register('day')} />
         <TextField
-          label="sub1"
-          optional
-          hint="As the clicks carry it. Empty: the campaign’s spend that no sub1 is known for."
+          label="Amount, $"
+          inputMode="decimal"
           autoComplete="off"
-          error={errors.sub1?.message}
-          {...form.register('sub1')}
+          error={errors.amount?.message}
+          {...form.register('amount')}
         />
-        <RefusalNote refused={save.error} />
-      </DialogBody>
-      <DialogFoot>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" look="primary" pending={save.isPending}>
-          Save spend
-        </Button>
-      </DialogFoot>
-    </DialogForm>
+      </div>
+      <TextField
+        label="sub1"
+        optional
+        hint="As the clicks carry it. Empty: the campaign’s spend that no sub1 is known for."
+        autoComplete="off"
+        error={errors.sub1?.message}
+        {...form.register('sub1')}
+      />
+    </DraftForm>
   )
 }

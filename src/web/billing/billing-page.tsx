@@ -1,6 +1,6 @@
 /** Billing: the balance, what a person costs, and every entry that made the balance what it is. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { PencilLine, Plus } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -10,7 +10,8 @@ import { count, exactMoment, exactMoney, money, NONE } from '../figures.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
-import { SelectField } from '../ui/field.tsx'
+import { Choice } from '../ui/choice.tsx'
+import { useListAddress } from '../ui/list.tsx'
 import { Asked, PageHeader, Section } from '../ui/page.tsx'
 import { Pager } from '../ui/pager.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
@@ -21,11 +22,10 @@ import { AdjustDialog, TopUpDialog } from './entry-dialogs.tsx'
 const route = getRouteApi('/inside/billing')
 
 export function BillingPage() {
-  const { cursor, kind } = route.useSearch()
-  const navigate = useNavigate({ from: '/billing' })
+  const { search, narrow, go } = useListAddress(route.useSearch())
   const { role } = useActive()
   const [entering, setEntering] = useState<'top-up' | 'adjustment'>()
-  const billing = useQuery({ ...ask(readBilling, { query: { cursor, kind } }), placeholderData: keepPreviousData })
+  const billing = useQuery({ ...ask(readBilling, { query: search }), placeholderData: keepPreviousData })
   return (
     <>
       <PageHeader title="Billing" words="One charge per person, for ever, whichever system reports them first.">
@@ -52,18 +52,23 @@ export function BillingPage() {
             <Section
               title="Ledger"
               words="Entries are only ever added; their sum is the balance."
-              aside={<KindChoice kind={kind} onChange={to => void navigate({ search: { kind: to } })} />}
+              aside={
+                <Choice
+                  label="Kind of entry"
+                  any="All entries"
+                  options={LedgerEntry.shape.kind.options}
+                  words={kind => `${KINDS[kind]}s`}
+                  value={search.kind}
+                  onChange={kind => narrow({ kind })}
+                />
+              }
             >
               {found.data.length === 0 ? (
-                <p className="text-ink-faint">There is no {kind === undefined ? 'entry' : 'such entry'} yet.</p>
+                <p className="text-ink-faint">There is no {search.kind === undefined ? 'entry' : 'such entry'} yet.</p>
               ) : (
                 <Ledger entries={found.data} />
               )}
-              <Pager
-                cursor={cursor}
-                next={found.next_cursor}
-                onGo={to => void navigate({ search: { kind, cursor: to } })}
-              />
+              <Pager cursor={search.cursor} next={found.next_cursor} onGo={go} />
             </Section>
             <Books />
             <BillingSettings billing={found} />
@@ -73,27 +78,6 @@ export function BillingPage() {
       <TopUpDialog open={entering === 'top-up'} onClose={() => setEntering(undefined)} />
       <AdjustDialog open={entering === 'adjustment'} onClose={() => setEntering(undefined)} />
     </>
-  )
-}
-
-type Kind = z.input<typeof LedgerEntry>['kind']
-
-function KindChoice({ kind, onChange }: { kind: Kind | undefined; onChange: (kind: Kind | undefined) => void }) {
-  return (
-    <SelectField
-      label="Kind of entry"
-      hideLabel
-      toolbar
-      value={kind ?? ''}
-      onChange={({ target }) => onChange(target.value === '' ? undefined : (target.value as Kind))}
-    >
-      <option value="">All entries</option>
-      {LedgerEntry.shape.kind.options.map(option => (
-        <option key={option} value={option}>
-          {KINDS[option]}s
-        </option>
-      ))}
-    </SelectField>
   )
 }
 

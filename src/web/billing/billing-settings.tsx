@@ -1,5 +1,5 @@
 /** What an owner decides about billing: the price, when to be warned, whether deliveries wait for a top-up. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import type { z } from 'zod'
 import { readBalanceNotice, readBilling, setHolding, setLowBalance, setPrice } from '../../billing/api.ts'
 import { call } from '../call.ts'
@@ -10,16 +10,14 @@ import { noneIfBlank, submits, useDraft } from '../ui/draft.ts'
 import { Checkbox, TextField } from '../ui/field.tsx'
 import { Setting } from '../ui/page.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
+import { useRefresh } from '../ui/refresh.ts'
 import { notify } from '../ui/toast.tsx'
 
 type Billing = z.input<(typeof readBilling)['reply']>
 
 function useAgain() {
-  const queries = useQueryClient()
-  return async () => {
-    await queries.invalidateQueries({ queryKey: [readBilling.route] })
-    await queries.invalidateQueries({ queryKey: [readBalanceNotice.route] })
-  }
+  const refresh = useRefresh()
+  return () => refresh(readBilling, readBalanceNotice)
 }
 
 export function BillingSettings({ billing }: { billing: Billing }) {

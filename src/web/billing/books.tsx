@@ -50,9 +50,7 @@ function Outcome({ found: { at, holds, figures, findings } }: { found: Reconcili
             <Head stay>Figure</Head>
             <Head numeric>Kept</Head>
             <Head numeric>Counted</Head>
-            <Head>
-              <span className="sr-only">Outcome</span>
-            </Head>
+            <Head unseen>Outcome</Head>
           </tr>
         </thead>
         <tbody>

@@ -57,9 +57,7 @@ function Versions({ flow, onRestored }: Pick<Props, 'flow' | 'onRestored'>) {
                   <Head>Version</Head>
                   <Head>Published</Head>
                   <Head numeric>Nodes</Head>
-                  <Head>
-                    <span className="sr-only">Actions</span>
-                  </Head>
+                  <Head unseen>Actions</Head>
                 </tr>
               </thead>
               <tbody>

@@ -1,6 +1,6 @@
 /** Deliveries: what was put out for each conversion, whether it arrived, and every attempt. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { RotateCcw, Send } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -19,9 +19,10 @@ import type { DeliveriesSearch } from '../lists.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge, type Tone } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
-import { SelectField, TextField } from '../ui/field.tsx'
-import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
-import { Pager } from '../ui/pager.tsx'
+import { Choice } from '../ui/choice.tsx'
+import { TextField } from '../ui/field.tsx'
+import { List, useListAddress } from '../ui/list.tsx'
+import { EmptyState, PageHeader } from '../ui/page.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { AttemptsDialog } from './attempts-dialog.tsx'
 import { dayAfter, dayBegins } from './period.ts'
@@ -53,10 +54,8 @@ const FAILURES: Record<DeliveryFailure, string> = {
 const route = getRouteApi('/inside/deliveries')
 
 export function DeliveriesPage() {
-  const search = route.useSearch()
-  const navigate = useNavigate({ from: '/deliveries' })
-  const set = (changes: DeliveriesSearch) =>
-    void navigate({ search: before => ({ ...before, cursor: undefined, ...changes }) })
+  const address = useListAddress(route.useSearch())
+  const { search, narrow } = address
   const deliveries = useQuery({
     ...ask(listDeliveries, {
       query: {
@@ -80,36 +79,36 @@ export function DeliveriesPage() {
         words="Each is sent at least once and tried again for about a day. What the other side answered stands with the attempt."
       >
         {search.target !== undefined && (
-          <Button look="quiet" onClick={() => set({ target: undefined })}>
+          <Button look="quiet" onClick={() => narrow({ target: undefined })}>
             Of one rule: show all
           </Button>
         )}
-        <CampaignChoice campaign={search.campaign} onChange={campaign => set({ campaign })} />
-        <Filters search={search} set={set} />
+        <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
+        <Filters search={search} narrow={narrow} />
         <ResendButton search={search} />
       </PageHeader>
       <RunsNote />
-      <Asked query={deliveries}>
-        {({ data, next_cursor }) => (
-          <>
-            {data.length === 0 ? (
-              <EmptyState
-                icon={Send}
-                title="No deliveries here"
-                words="A conversion that matches a postback rule appears here with its attempts."
-              />
-            ) : (
-              <DeliveryTable deliveries={data} />
-            )}
-            <Pager cursor={search.cursor} next={next_cursor} onGo={cursor => set({ cursor })} />
-          </>
-        )}
-      </Asked>
+      <List
+        query={deliveries}
+        address={address}
+        what="deliveries"
+        empty={
+          <EmptyState
+            icon={Send}
+            title="No deliveries yet"
+            words="A conversion that matches a postback rule appears here with its attempts."
+          />
+        }
+      >
+        {rows => <DeliveryTable deliveries={rows} />}
+      </List>
     </>
   )
 }
 
-function Filters({ search, set }: { search: DeliveriesSearch; set: (changes: DeliveriesSearch) => void }) {
+type FiltersProps = { search: DeliveriesSearch; narrow: (changes: DeliveriesSearch) => void }
+
+function Filters({ search, narrow }: FiltersProps) {
   const day = (label: string, name: 'from' | 'to') => (
     <TextField
       type="date"
@@ -117,41 +116,27 @@ function Filters({ search, set }: { search: DeliveriesSearch; set: (changes: Del
       hideLabel
       title={label}
       value={search[name] ?? ''}
-      onChange={event => set({ [name]: event.target.value || undefined })}
+      onChange={event => narrow({ [name]: event.target.value || undefined })}
     />
   )
   return (
     <>
-      <SelectField
+      <Choice
         label="State"
-        hideLabel
-        toolbar
-        className="min-w-36 flex-1 sm:flex-none"
-        value={search.state ?? ''}
-        onChange={event => set({ state: DeliveryState.options.find(state => state === event.target.value) })}
-      >
-        <option value="">Any state</option>
-        {DeliveryState.options.map(state => (
-          <option key={state} value={state}>
-            {inWords(state)}
-          </option>
-        ))}
-      </SelectField>
-      <SelectField
+        any="Any state"
+        options={DeliveryState.options}
+        words={inWords}
+        value={search.state}
+        onChange={state => narrow({ state })}
+      />
+      <Choice
         label="Kind of failure"
-        hideLabel
-        toolbar
-        className="min-w-36 flex-1 sm:flex-none"
-        value={search.failure ?? ''}
-        onChange={event => set({ failure: DeliveryFailure.options.find(failure => failure === event.target.value) })}
-      >
-        <option value="">Any failure</option>
-        {DeliveryFailure.options.map(failure => (
-          <option key={failure} value={failure}>
-            {FAILURES[failure]}
-          </option>
-        ))}
-      </SelectField>
+        any="Any failure"
+        options={DeliveryFailure.options}
+        words={failure => FAILURES[failure]}
+        value={search.failure}
+        onChange={failure => narrow({ failure })}
+      />
       {day('Put out from (UTC)', 'from')}
       {day('Put out until and including (UTC)', 'to')}
     </>
@@ -198,9 +183,7 @@ function DeliveryTable({ deliveries }: { deliveries: readonly DeliveryRow[] }) {
             <Head numeric>Attempts</Head>
             <Head>Next attempt</Head>
             <Head>Why</Head>
-            <Head>
-              <span className="sr-only">Attempts</span>
-            </Head>
+            <Head unseen>Attempts</Head>
           </tr>
         </thead>
         <tbody>

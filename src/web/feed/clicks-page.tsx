@@ -1,6 +1,6 @@
 /** The click log: every click of a window, newest first, by campaign, status and whether it counts. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { MousePointerClick } from 'lucide-react'
 import { listClicksAsMember, TRACKED } from '../../feed/api.ts'
 import { ask } from '../call.ts'
@@ -9,25 +9,22 @@ import { useNow } from '../reports/now.ts'
 import { boundsOf, daysOf } from '../reports/window.ts'
 import { DaysChoice } from '../reports/window-controls.tsx'
 import { FindClick } from '../traces/find-click.tsx'
+import { Choice } from '../ui/choice.tsx'
 import { SelectField } from '../ui/field.tsx'
-import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
-import { Pager } from '../ui/pager.tsx'
+import { List, useListAddress } from '../ui/list.tsx'
+import { EmptyState, PageHeader } from '../ui/page.tsx'
 import { ClickTable } from './click-table.tsx'
-import { inWords, LADDER, type Rung } from './rungs.ts'
-import type { ClicksSearch } from './search.ts'
+import { inWords, LADDER } from './rungs.ts'
 
 const TRACKED_WORDS = { true: 'Counted clicks', false: 'Bots, previews, tests', all: 'Counted or not' } as const
 
 const route = getRouteApi('/inside/clicks')
 
 export function ClicksPage() {
-  const search = route.useSearch()
-  const navigate = useNavigate({ from: '/clicks' })
+  const address = useListAddress(route.useSearch())
+  const { search, narrow } = address
   const today = new Date(useNow()).toISOString().slice(0, 10)
   const days = daysOf(search, today)
-  // Another question begins at its newest click.
-  const set = (changes: ClicksSearch) =>
-    void navigate({ search: before => ({ ...before, cursor: undefined, ...changes }) })
   const clicks = useQuery({
     ...ask(listClicksAsMember, {
       query: {
@@ -44,22 +41,15 @@ export function ClicksPage() {
     <>
       <PageHeader title="Clicks" words="Newest first. The status is the highest rung a click has reached.">
         <FindClick />
-        <CampaignChoice campaign={search.campaign} onChange={campaign => set({ campaign })} />
-        <SelectField
+        <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
+        <Choice
           label="Status"
-          hideLabel
-          toolbar
-          className="min-w-32 flex-1 sm:flex-none"
-          value={search.status ?? ''}
-          onChange={event => set({ status: event.target.value === '' ? undefined : (event.target.value as Rung) })}
-        >
-          <option value="">Any status</option>
-          {LADDER.map(rung => (
-            <option key={rung} value={rung}>
-              {inWords(rung)}
-            </option>
-          ))}
-        </SelectField>
+          any="Any status"
+          options={LADDER}
+          words={inWords}
+          value={search.status}
+          onChange={status => narrow({ status })}
+        />
         <SelectField
           label="Counted"
           hideLabel
@@ -68,7 +58,7 @@ export function ClicksPage() {
           value={search.tracked ?? 'true'}
           onChange={event => {
             const tracked = TRACKED.find(one => one === event.target.value)
-            set({ tracked: tracked === 'true' ? undefined : tracked })
+            narrow({ tracked: tracked === 'true' ? undefined : tracked })
           }}
         >
           {TRACKED.map(one => (
@@ -77,24 +67,22 @@ export function ClicksPage() {
             </option>
           ))}
         </SelectField>
-        <DaysChoice search={search} days={days} today={today} onChange={set} />
+        <DaysChoice search={search} days={days} today={today} onChange={narrow} />
       </PageHeader>
-      <Asked query={clicks}>
-        {({ data, next_cursor }) => (
-          <>
-            {data.length === 0 ? (
-              <EmptyState
-                icon={MousePointerClick}
-                title="No clicks here"
-                words="Choose other days or drop a filter, or send a visitor to a campaign’s address."
-              />
-            ) : (
-              <ClickTable caption="Clicks" clicks={data} />
-            )}
-            <Pager cursor={search.cursor} next={next_cursor} onGo={cursor => set({ cursor })} />
-          </>
-        )}
-      </Asked>
+      <List
+        query={clicks}
+        address={address}
+        what="clicks"
+        empty={
+          <EmptyState
+            icon={MousePointerClick}
+            title="No clicks in these days"
+            words="Choose other days, or send a visitor to a campaign’s address."
+          />
+        }
+      >
+        {rows => <ClickTable caption="Clicks" clicks={rows} />}
+      </List>
     </>
   )
 }

@@ -7,7 +7,7 @@ import { createKey, KeyDraft } from '../../keys/api.ts'
 import { call } from '../call.ts'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy.tsx'
-import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
+import { Dialog, DialogBody, DialogFoot, DialogForm, SaveFoot } from '../ui/dialog.tsx'
 import { submits, useDraft } from '../ui/draft.ts'
 import { TextField } from '../ui/field.tsx'
 import { Note, RefusalNote } from '../ui/refusal.tsx'
@@ -61,12 +61,7 @@ function NameForm({ onCreated, onClose }: { onCreated: (created: Created) => voi
         />
         <RefusalNote refused={create.error} />
       </DialogBody>
-      <DialogFoot>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" look="primary" pending={create.isPending}>
-          Create key
-        </Button>
-      </DialogFoot>
+      <SaveFoot action="Create key" pending={create.isPending} onCancel={onClose} />
     </DialogForm>
   )
 }

@@ -1,5 +1,5 @@
 /** What can be done to a key besides granting: disable, enable, let expire, revoke. One hook for the list's menus and the key's page. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { listKeys, readGrant, revokeGrant, revokeKey, updateKey } from '../../keys/api.ts'
 import { call } from '../call.ts'
@@ -9,27 +9,21 @@ import { useConfirm } from '../ui/confirm.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
 import { TextField } from '../ui/field.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
+import { useRefresh } from '../ui/refresh.ts'
 import { notify } from '../ui/toast.tsx'
 import type { KeyRow } from './states.tsx'
 
+const SHOW_KEYS = [listKeys, readGrant]
+
 /** Reads keys and grants again after something changed. */
 export function useKeysAgain() {
-  const queries = useQueryClient()
-  return () =>
-    Promise.all([
-      queries.invalidateQueries({ queryKey: [listKeys.route] }),
-      queries.invalidateQueries({ queryKey: [readGrant.route] }),
-    ])
+  const refresh = useRefresh()
+  return () => refresh(...SHOW_KEYS)
 }
 
 export function useKeyDeeds(key: KeyRow) {
   const confirm = useConfirm()
-  const again = useKeysAgain()
   const params = { id: key.id }
-  const told = async (news: string) => {
-    await again()
-    notify(news)
-  }
   return {
     disable: () =>
       confirm({
@@ -37,10 +31,9 @@ export function useKeyDeeds(key: KeyRow) {
         words: 'From the next call on it answers 401. You can enable it again at any time.',
         action: 'Disable key',
         look: 'primary',
-        deed: async () => {
-          await call(updateKey, { params, body: { enabled: false } })
-          await told(`${key.name} is disabled`)
-        },
+        deed: () => call(updateKey, { params, body: { enabled: false } }),
+        refresh: SHOW_KEYS,
+        news: `${key.name} is disabled`,
       }),
     enable: () =>
       confirm({
@@ -48,10 +41,9 @@ export function useKeyDeeds(key: KeyRow) {
         words: 'It is let in again with the permissions it holds.',
         action: 'Enable key',
         look: 'primary',
-        deed: async () => {
-          await call(updateKey, { params, body: { enabled: true } })
-          await told(`${key.name} is enabled`)
-        },
+        deed: () => call(updateKey, { params, body: { enabled: true } }),
+        refresh: SHOW_KEYS,
+        news: `${key.name} is enabled`,
       }),
     revoke: () =>
       confirm({
@@ -70,10 +62,9 @@ export function useKeyDeeds(key: KeyRow) {
           </>
         ),
         action: 'Revoke key',
-        deed: async () => {
-          await call(revokeKey, { params })
-          await told(`${key.name} is revoked`)
-        },
+        deed: () => call(revokeKey, { params }),
+        refresh: SHOW_KEYS,
+        news: `${key.name} is revoked`,
       }),
     emptyPermissions: () =>
       confirm({
@@ -86,10 +77,9 @@ export function useKeyDeeds(key: KeyRow) {
           </>
         ),
         action: 'Revoke all permissions',
-        deed: async () => {
-          await call(revokeGrant, { params })
-          await told(`${key.name} holds no permissions`)
-        },
+        deed: () => call(revokeGrant, { params }),
+        refresh: SHOW_KEYS,
+        news: `${key.name} holds no permissions`,
       }),
   }
 }

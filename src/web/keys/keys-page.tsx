@@ -7,7 +7,6 @@ import {
   CalendarClock,
   CirclePause,
   CirclePlay,
-  Ellipsis,
   Eraser,
   KeyRound,
   Plus,
@@ -17,9 +16,10 @@ import { useState } from 'react'
 import { listKeys } from '../../keys/api.ts'
 import { ask } from '../call.ts'
 import { ago, day, moment } from '../figures.ts'
-import { Button, buttonLook, IconButton } from '../ui/button.tsx'
-import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
+import { Button, buttonLook } from '../ui/button.tsx'
+import { MenuItem, MenuLine } from '../ui/menu.tsx'
 import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
+import { RowMenu } from '../ui/row-menu.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { CreateKey } from './create-key.tsx'
 import { ExpiryDialog, useKeyDeeds } from './deeds.tsx'
@@ -78,9 +78,7 @@ function KeyTable({ keys }: { keys: readonly KeyRow[] }) {
           <Head>Begins with</Head>
           <Head>Created</Head>
           <Head>Last used</Head>
-          <Head>
-            <span className="sr-only">Actions</span>
-          </Head>
+          <Head unseen>Actions</Head>
         </tr>
       </thead>
       <tbody>
@@ -132,7 +130,7 @@ function KeyMenu({ apiKey }: { apiKey: KeyRow }) {
   const reason = reasonNotMine(apiKey)
   return (
     <>
-      <Menu trigger={<IconButton icon={Ellipsis} label={`Actions for ${apiKey.name}`} size="sm" />}>
+      <RowMenu name={apiKey.name}>
         <MenuItem
           icon={SlidersHorizontal}
           reason={reason}
@@ -162,7 +160,7 @@ function KeyMenu({ apiKey }: { apiKey: KeyRow }) {
         <MenuItem icon={Ban} danger onSelect={deeds.revoke}>
           Revoke key
         </MenuItem>
-      </Menu>
+      </RowMenu>
       <ExpiryDialog apiKey={apiKey} open={expiry} onClose={() => setExpiry(false)} />
     </>
   )

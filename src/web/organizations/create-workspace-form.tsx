@@ -4,8 +4,7 @@ import { useRouter } from '@tanstack/react-router'
 import type { z } from 'zod'
 import { createOrganization, OrganizationDraft } from '../../organizations/api.ts'
 import { call } from '../call.ts'
-import { Button } from '../ui/button.tsx'
-import { DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
+import { DialogBody, DialogForm, SaveFoot } from '../ui/dialog.tsx'
 import { submits, useDraft } from '../ui/draft.ts'
 import { TextField } from '../ui/field.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
@@ -33,12 +32,7 @@ export function CreateWorkspaceForm({ onClose }: { onClose: () => void }) {
         />
         <RefusalNote refused={create.error} />
       </DialogBody>
-      <DialogFoot>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" look="primary" pending={create.isPending}>
-          Create workspace
-        </Button>
-      </DialogFoot>
+      <SaveFoot action="Create workspace" pending={create.isPending} onCancel={onClose} />
     </DialogForm>
   )
 }

@@ -10,7 +10,7 @@ import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { useConfirm } from '../ui/confirm.tsx'
 import { CopyButton } from '../ui/copy.tsx'
-import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
+import { Dialog, DialogBody, DialogFoot, DialogForm, SaveFoot } from '../ui/dialog.tsx'
 import { submits, useDraft } from '../ui/draft.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Asked, Section } from '../ui/page.tsx'
@@ -40,9 +40,7 @@ export function InvitationList() {
                   <Head>Role</Head>
                   <Head>Invited by</Head>
                   <Head>Until</Head>
-                  <Head>
-                    <span className="sr-only">Actions</span>
-                  </Head>
+                  <Head unseen>Actions</Head>
                 </tr>
               </thead>
               <tbody>
@@ -179,12 +177,7 @@ function InviteForm({ mine, onClose, onMade }: { mine: Role; onClose: () => void
         </SelectField>
         <RefusalNote refused={invite.error} />
       </DialogBody>
-      <DialogFoot>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" look="primary" pending={invite.isPending}>
-          Invite
-        </Button>
-      </DialogFoot>
+      <SaveFoot action="Invite" pending={invite.isPending} onCancel={onClose} />
     </DialogForm>
   )
 }

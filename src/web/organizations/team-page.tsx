@@ -55,9 +55,7 @@ function Members({ members, mine }: { members: readonly MemberRow[]; mine: Role 
           <Head>E-mail</Head>
           <Head>Role</Head>
           <Head>Joined</Head>
-          <Head>
-            <span className="sr-only">Actions</span>
-          </Head>
+          <Head unseen>Actions</Head>
         </tr>
       </thead>
       <tbody>

@@ -1,5 +1,4 @@
 /** A postback rule, new or changed: presets, macros to insert, and the address as it will be called. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useRef } from 'react'
 import type { z } from 'zod'
 import {
@@ -16,12 +15,10 @@ import { call } from '../call.ts'
 import { useCampaigns } from '../campaigns/campaign-choice.tsx'
 import { inWords } from '../feed/rungs.ts'
 import { EVENT_TYPES } from '../lists.ts'
-import { reasonAgainst, useActive } from '../organizations/active.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
-import { noneIfBlank, submits, useDraft } from '../ui/draft.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { DraftForm } from '../ui/draft-form.tsx'
+import { noneIfBlank, useDraft } from '../ui/draft.ts'
 import { Checkbox, SelectField, TextField } from '../ui/field.tsx'
-import { RefusalNote } from '../ui/refusal.tsx'
 import { notify } from '../ui/toast.tsx'
 
 type Rule = z.input<typeof PostbackRule>
@@ -49,8 +46,6 @@ export function PostbackDialog({
 }
 
 function PostbackForm({ rule, onClose }: { rule: Rule | undefined; onClose: () => void }) {
-  const queries = useQueryClient()
-  const { role } = useActive()
   const campaigns = useCampaigns()
   const form = useDraft<Draft>(
     PostbackRuleDraft,
@@ -64,89 +59,76 @@ function PostbackForm({ rule, onClose }: { rule: Rule | undefined; onClose: () =
         },
   )
   const errors = form.formState.errors
-  const save = useMutation({
-    mutationFn: (body: Draft) =>
-      rule === undefined
-        ? call(createPostbackRule, { body })
-        : call(updatePostbackRule, { params: { id: rule.id }, body }),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: [listPostbackRules.route] })
-      onClose()
-      notify(rule === undefined ? 'The rule is added' : 'The rule is saved', 'It holds for conversions from now on.')
-    },
-  })
   const url = form.watch('url')
   return (
-    <DialogForm onSubmit={submits(form, draft => save.mutate(draft))}>
-      <DialogBody>
-        <div className="grid gap-4 sm:grid-cols-2">
-          <SelectField label="When this happens" error={errors.event_type?.message} {...form.register('event_type')}>
-            {EVENT_TYPES.map(type => (
-              <option key={type} value={type}>
-                {inWords(type)}
-              </option>
-            ))}
-          </SelectField>
-          <SelectField label="On" error={errors.campaign_id?.message} {...form.register('campaign_id', noneIfBlank)}>
-            <option value="">Every campaign, those made later included</option>
-            {campaigns.map(campaign => (
-              <option key={campaign.id} value={campaign.id}>
-                {campaign.name}
-              </option>
-            ))}
-          </SelectField>
-          {rule === undefined && (
-            <>
-              <SelectField
-                label="Start from"
-                {...form.register('preset', {
-                  onChange: event => form.setValue('url', PRESETS[event.target.value as keyof typeof PRESETS].url),
-                })}
-              >
-                {Object.entries(PRESETS).map(([id, { name }]) => (
-                  <option key={id} value={id}>
-                    {name}
-                  </option>
-                ))}
-              </SelectField>
-              <SelectField
-                label="Method"
-                hint="It never changes afterwards."
-                error={errors.method?.message}
-                {...form.register('method')}
-              >
-                <option value="GET">GET</option>
-                <option value="POST">POST</option>
-              </SelectField>
-            </>
-          )}
-        </div>
-        <Address
-          error={errors.url?.message}
-          url={url}
-          onChange={next =>
-            form.setValue('url', next, { shouldValidate: form.formState.isSubmitted, shouldDirty: true })
-          }
-        />
-        <Checkbox
-          label="Once per person"
-          words="Only the first matching conversion of each person calls, counted from when this is on."
-          {...form.register('once_per_person')}
-        />
-        <RefusalNote refused={save.error} />
-      </DialogBody>
-      <DialogFoot>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button
-          type="submit"
-          look="primary"
-          pending={save.isPending}
-          reason={reasonAgainst(rule === undefined ? createPostbackRule : updatePostbackRule, role)}
-        >
-          {rule === undefined ? 'Add rule' : 'Save rule'}
-        </Button>
-      </DialogFoot>
-    </DialogForm>
+    <DraftForm
+      form={form}
+      action={rule === undefined ? 'Add rule' : 'Save rule'}
+      endpoint={rule === undefined ? createPostbackRule : updatePostbackRule}
+      deed={body =>
+        rule === undefined
+          ? call(createPostbackRule, { body })
+          : call(updatePostbackRule, { params: { id: rule.id }, body })
+      }
+      refresh={[listPostbackRules]}
+      onClose={onClose}
+      onSaved={() =>
+        notify(rule === undefined ? 'The rule is added' : 'The rule is saved', 'It holds for conversions from now on.')
+      }
+    >
+      <div className="grid gap-4 sm:grid-cols-2">
+        <SelectField label="When this happens" error={errors.event_type?.message} {...form.register('event_type')}>
+          {EVENT_TYPES.map(type => (
+            <option key={type} value={type}>
+              {inWords(type)}
+            </option>
+          ))}
+        </SelectField>
+        <SelectField label="On" error={errors.campaign_id?.message} {...form.register('campaign_id', noneIfBlank)}>
+          <option value="">Every campaign, those made later included</option>
+          {campaigns.map(campaign => (
+            <option key={campaign.id} value={campaign.id}>
+              {campaign.name}
+            </option>
+          ))}
+        </SelectField>
+        {rule === undefined && (
+          <>
+            <SelectField
+              label="Start from"
+              {...form.register('preset', {
+                onChange: event => form.setValue('url', PRESETS[event.target.value as keyof typeof PRESETS].url),
+              })}
+            >
+              {Object.entries(PRESETS).map(([id, { name }]) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </SelectField>
+            <SelectField
+              label="Method"
+              hint="It never changes afterwards."
+              error={errors.method?.message}
+              {...form.register('method')}
+            >
+              <option value="GET">GET</option>
+              <option value="POST">POST</option>
+            </SelectField>
+          </>
+        )}
+      </div>
+      <Address
+        error={errors.url?.message}
+        url={url}
+        onChange={next => form.setValue('url', next, { shouldValidate: form.formState.isSubmitted, shouldDirty: true })}
+      />
+      <Checkbox
+        label="Once per person"
+        words="Only the first matching conversion of each person calls, counted from when this is on."
+        {...form.register('once_per_person')}
+      />
+    </DraftForm>
   )
 }
 

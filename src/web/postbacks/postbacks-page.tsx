@@ -1,18 +1,7 @@
 /** Postback rules: which address is called for which conversion. */
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import {
-  CirclePause,
-  CirclePlay,
-  Ellipsis,
-  FlaskConical,
-  History,
-  Pencil,
-  Plus,
-  Send,
-  Trash2,
-  Webhook,
-} from 'lucide-react'
+import { CirclePause, CirclePlay, FlaskConical, History, Pencil, Send, Trash2, Webhook } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import {
@@ -31,12 +20,14 @@ import { RunDialog } from '../deliveries/run-dialog.tsx'
 import { day } from '../figures.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge } from '../ui/badge.tsx'
-import { Button, IconButton } from '../ui/button.tsx'
+import { Button } from '../ui/button.tsx'
 import { useConfirm } from '../ui/confirm.tsx'
-import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
-import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
-import { Pager } from '../ui/pager.tsx'
+import { AddButton, List, useListAddress } from '../ui/list.tsx'
+import { MenuItem, MenuLine } from '../ui/menu.tsx'
+import { EmptyState, PageHeader } from '../ui/page.tsx'
 import { Note, RefusalNote } from '../ui/refusal.tsx'
+import { useRefresh } from '../ui/refresh.ts'
+import { RowMenu } from '../ui/row-menu.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { notify } from '../ui/toast.tsx'
 import { PostbackDialog } from './postback-dialog.tsx'
@@ -47,23 +38,18 @@ type Rule = z.input<typeof PostbackRule>
 const route = getRouteApi('/inside/postbacks')
 
 export function PostbacksPage() {
-  const { campaign, type, cursor } = route.useSearch()
-  const navigate = useNavigate({ from: '/postbacks' })
-  const { role } = useActive()
+  const address = useListAddress(route.useSearch())
+  const { search, narrow } = address
   const [creating, setCreating] = useState(false)
+  const { campaign: campaign_id, type: event_type, cursor } = search
   const rules = useQuery({
-    ...ask(listPostbackRules, { query: { campaign_id: campaign, event_type: type, cursor } }),
+    ...ask(listPostbackRules, { query: { campaign_id, event_type, cursor } }),
     placeholderData: keepPreviousData,
   })
   const create = (
-    <Button
-      look="primary"
-      icon={Plus}
-      reason={reasonAgainst(createPostbackRule, role)}
-      onClick={() => setCreating(true)}
-    >
+    <AddButton endpoint={createPostbackRule} onClick={() => setCreating(true)}>
       New rule
-    </Button>
+    </AddButton>
   )
   return (
     <>
@@ -71,35 +57,30 @@ export function PostbacksPage() {
         title="Postbacks"
         words="Each rule calls its address once for every conversion that matches, and tries again when the other side fails."
       >
-        <CampaignChoice
-          campaign={campaign}
-          onChange={chosen => void navigate({ search: { type, campaign: chosen } })}
-        />
+        <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
         {create}
       </PageHeader>
-      <Asked query={rules}>
-        {({ data, next_cursor }) => (
+      <List
+        query={rules}
+        address={address}
+        what="rules"
+        empty={
+          <EmptyState
+            icon={Webhook}
+            title="No rules yet"
+            words="Tell the traffic source, or another tracker, about conversions as they come."
+          >
+            {create}
+          </EmptyState>
+        }
+      >
+        {rows => (
           <>
-            {data.map(rule => rule.switched_off_at !== null && <SwitchedOff key={rule.id} rule={rule} />)}
-            {data.length === 0 ? (
-              <EmptyState
-                icon={Webhook}
-                title="No rules here"
-                words="Tell the traffic source, or another tracker, about conversions as they come."
-              >
-                {create}
-              </EmptyState>
-            ) : (
-              <RuleTable rules={data} />
-            )}
-            <Pager
-              cursor={cursor}
-              next={next_cursor}
-              onGo={to => void navigate({ search: { campaign, type, cursor: to } })}
-            />
+            {rows.map(rule => rule.switched_off_at !== null && <SwitchedOff key={rule.id} rule={rule} />)}
+            <RuleTable rules={rows} />
           </>
         )}
-      </Asked>
+      </List>
       <PostbackDialog rule={undefined} open={creating} onClose={() => setCreating(false)} />
     </>
   )
@@ -107,12 +88,12 @@ export function PostbacksPage() {
 
 /** What the worker has switched off, and the way back. */
 function SwitchedOff({ rule }: { rule: Rule }) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const { role } = useActive()
   const on = useMutation({
     mutationFn: () => call(updatePostbackRule, { params: { id: rule.id }, body: { active: true } }),
     onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: [listPostbackRules.route] })
+      await refresh(listPostbackRules)
       notify('The rule is on', 'Skipped deliveries of it can be sent again from Deliveries.')
     },
   })
@@ -162,9 +143,7 @@ function RuleTable({ rules }: { rules: readonly Rule[] }) {
           <Head>Method</Head>
           <Head>Address</Head>
           <Head>Created</Head>
-          <Head>
-            <span className="sr-only">Actions</span>
-          </Head>
+          <Head unseen>Actions</Head>
         </tr>
       </thead>
       <tbody>
@@ -194,7 +173,6 @@ function RuleTable({ rules }: { rules: readonly Rule[] }) {
 }
 
 function RuleMenu({ rule }: { rule: Rule }) {
-  const queries = useQueryClient()
   const navigate = useNavigate()
   const confirm = useConfirm()
   const { role } = useActive()
@@ -202,10 +180,6 @@ function RuleMenu({ rule }: { rule: Rule }) {
   const close = () => setOpened(undefined)
   const name = `the rule for ${inWords(rule.event_type)}`
   const reason = reasonAgainst(updatePostbackRule, role)
-  const told = async (news: string) => {
-    await queries.invalidateQueries({ queryKey: [listPostbackRules.route] })
-    notify(news)
-  }
   const turn = () =>
     confirm({
       title: rule.active ? `Switch ${name} off?` : `Switch ${name} on?`,
@@ -214,24 +188,22 @@ function RuleMenu({ rule }: { rule: Rule }) {
         : 'Conversions from now on call its address.',
       action: rule.active ? 'Switch off' : 'Switch on',
       look: 'primary',
-      deed: async () => {
-        await call(updatePostbackRule, { params: { id: rule.id }, body: { active: !rule.active } })
-        await told(rule.active ? 'The rule is off' : 'The rule is on')
-      },
+      deed: () => call(updatePostbackRule, { params: { id: rule.id }, body: { active: !rule.active } }),
+      refresh: [listPostbackRules],
+      news: rule.active ? 'The rule is off' : 'The rule is on',
     })
   const remove = () =>
     confirm({
       title: `Delete ${name}?`,
       words: 'Deliveries of it that still wait are skipped.',
       action: 'Delete rule',
-      deed: async () => {
-        await call(deletePostbackRule, { params: { id: rule.id } })
-        await told('The rule is deleted')
-      },
+      deed: () => call(deletePostbackRule, { params: { id: rule.id } }),
+      refresh: [listPostbackRules],
+      news: 'The rule is deleted',
     })
   return (
     <>
-      <Menu trigger={<IconButton icon={Ellipsis} label={`Actions for ${name}`} size="sm" />}>
+      <RowMenu name={name}>
         <MenuItem icon={Pencil} onSelect={() => setOpened('edit')}>
           Edit
         </MenuItem>
@@ -255,7 +227,7 @@ function RuleMenu({ rule }: { rule: Rule }) {
         <MenuItem icon={Trash2} danger reason={reasonAgainst(deletePostbackRule, role)} onSelect={remove}>
           Delete
         </MenuItem>
-      </Menu>
+      </RowMenu>
       <PostbackDialog rule={rule} open={opened === 'edit'} onClose={close} />
       <TestFireDialog rule={rule} open={opened === 'test'} onClose={close} />
       <RunDialog

@@ -5,8 +5,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { createContext, type ReactNode, useCallback, useContext, useState } from 'react'
 import type { Endpoint } from '../../contract/endpoint.ts'
-import { Button } from './button.tsx'
-import { Dialog, DialogBody, DialogFoot, DialogForm } from './dialog.tsx'
+import { Dialog, DialogBody, DialogForm, SaveFoot } from './dialog.tsx'
 import { TextField } from './field.tsx'
 import { RefusalNote } from './refusal.tsx'
 import { useRefresh } from './refresh.ts'
@@ -81,17 +80,13 @@ function Ask({ question, onClose }: { question: Question; onClose: () => void })
         )}
         <RefusalNote refused={deed.error} />
       </DialogBody>
-      <DialogFoot>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button
-          type="submit"
-          look={question.look ?? 'danger'}
-          pending={deed.isPending}
-          reason={missing ? `Type ${question.typed} first.` : undefined}
-        >
-          {question.action}
-        </Button>
-      </DialogFoot>
+      <SaveFoot
+        action={question.action}
+        look={question.look ?? 'danger'}
+        pending={deed.isPending}
+        reason={missing ? `Type ${question.typed} first.` : undefined}
+        onCancel={onClose}
+      />
     </DialogForm>
   )
 }

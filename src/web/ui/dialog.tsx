@@ -3,6 +3,7 @@ import { Dialog as Base } from '@base-ui/react/dialog'
 import { clsx } from 'clsx'
 import { X } from 'lucide-react'
 import type { ReactNode, SyntheticEvent } from 'react'
+import { Button } from './button.tsx'
 
 type DialogProps = {
   open: boolean
@@ -81,4 +82,26 @@ export function DialogBody({ children, className }: { children: ReactNode; class
 
 export function DialogFoot({ children }: { children: ReactNode }) {
   return <footer className="flex flex-wrap justify-end gap-2 border-t border-line px-5 py-3">{children}</footer>
+}
+
+type SaveFootProps = {
+  /** What the button says. */
+  action: string
+  pending: boolean
+  /** Why it cannot be pressed now. */
+  reason?: string | undefined
+  look?: 'primary' | 'danger'
+  onCancel: () => void
+}
+
+/** The foot of a dialog's form: Cancel, and the button that submits. */
+export function SaveFoot({ action, pending, reason, look = 'primary', onCancel }: SaveFootProps) {
+  return (
+    <DialogFoot>
+      <Button onClick={onCancel}>Cancel</Button>
+      <Button type="submit" look={look} pending={pending} reason={reason}>
+        {action}
+      </Button>
+    </DialogFoot>
+  )
 }

@@ -4,8 +4,7 @@ import type { ReactNode } from 'react'
 import type { FieldValues, UseFormReturn } from 'react-hook-form'
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
-import { Button } from './button.tsx'
-import { DialogBody, DialogFoot, DialogForm } from './dialog.tsx'
+import { DialogBody, DialogForm, SaveFoot } from './dialog.tsx'
 import { submits } from './draft.ts'
 import { RefusalNote } from './refusal.tsx'
 import { useRefresh } from './refresh.ts'
@@ -46,12 +45,7 @@ export function DraftForm<In extends FieldValues, Saved>(props: DraftFormProps<I
         {children}
         <RefusalNote refused={save.error} />
       </DialogBody>
-      <DialogFoot>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" look="primary" pending={save.isPending} reason={reasonAgainst(endpoint, role)}>
-          {action}
-        </Button>
-      </DialogFoot>
+      <SaveFoot action={action} pending={save.isPending} reason={reasonAgainst(endpoint, role)} onCancel={onClose} />
     </DialogForm>
   )
 }

@@ -7,8 +7,8 @@ type FieldProps = {
   label: string
   hint?: ReactNode
   error?: string | undefined
-  optional?: boolean
-  hideLabel?: boolean
+  optional?: boolean | undefined
+  hideLabel?: boolean | undefined
 }
 
 function Frame({
@@ -58,15 +58,7 @@ export function TextField({
   ...rest
 }: FieldProps & ComponentProps<'input'>) {
   const id = useId()
-  const frame = {
-    id,
-    label,
-    hint,
-    error,
-    className,
-    ...(optional ? { optional } : {}),
-    ...(hideLabel ? { hideLabel } : {}),
-  }
+  const frame = { id, label, hint, error, optional, hideLabel, className }
   return (
     <Frame {...frame}>
       <input {...rest} {...tied(id, { hint, error })} className="control w-full" />
@@ -87,15 +79,7 @@ export function SelectField({
   ...rest
 }: FieldProps & ComponentProps<'select'> & { toolbar?: boolean }) {
   const id = useId()
-  const frame = {
-    id,
-    label,
-    hint,
-    error,
-    className,
-    ...(optional ? { optional } : {}),
-    ...(hideLabel ? { hideLabel } : {}),
-  }
+  const frame = { id, label, hint, error, optional, hideLabel, className }
   return (
     <Frame {...frame}>
       <div className="relative">
