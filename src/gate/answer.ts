@@ -39,7 +39,8 @@ export function answerRefusal(error: unknown, request: FastifyRequest, reply: Fa
   const endpoint = request.routeOptions.config.endpoint
   const surface = endpoint === undefined || endpoint === 'page' ? 'other' : surfaceOf(endpoint)
   const refusal = refusalFor(error, surface)
-  const isGone = request.raw.destroyed || (error as { code?: string }).code === 'ECONNRESET'
+  // Of the socket, because a request counts as destroyed as soon as its body was read.
+  const isGone = request.socket.destroyed || (error as { code?: string }).code === 'ECONNRESET'
   if (refusal.status >= 500 && !(error instanceof Refusal) && !isGone)
     log.error({ err: error, route: endpoint === 'page' ? 'page' : endpoint?.route }, 'request failed')
   return reply

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { type Config, readConfig } from '../../src/config.ts'
 import type { Right } from '../../src/contract/rights.ts'
 import { RIGHTS } from '../../src/contract/rights.ts'
@@ -39,10 +39,14 @@ export type TestHouse = House & {
 }
 
 /** Starts a house on a fresh database, with the settings of `env` and its own data folder. It listens only if told to. */
-export async function startHouse(env: Record<string, string> = {}, options: HouseOptions = {}): Promise<TestHouse> {
+export async function startHouse(
+  env: Record<string, string> = {},
+  options: HouseOptions = {},
+  log?: Logger,
+): Promise<TestHouse> {
   const fresh = await freshDatabase()
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-house-'))
-  const house = await openTestHouse(fresh.database, { DATA_DIR: dataDir, ...env }, options)
+  const house = await openTestHouse(fresh.database, { DATA_DIR: dataDir, ...env }, options, log)
   return {
     ...house,
     async end() {
@@ -58,6 +62,7 @@ export async function openTestHouse(
   database: Database,
   env: Record<string, string>,
   options: HouseOptions = {},
+  log?: Logger,
 ): Promise<TestHouse> {
   const config: Config = readConfig({
     PORT: '0',
@@ -66,7 +71,7 @@ export async function openTestHouse(
     ALLOW_PRIVATE_TARGETS: 'true',
     ...env,
   })
-  const house = await openHouse(config, database, pino({ level: config.logLevel }), options)
+  const house = await openHouse(config, database, log ?? pino({ level: config.logLevel }), options)
   return {
     ...house,
     database,
