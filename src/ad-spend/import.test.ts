@@ -243,6 +243,29 @@ describe('a file of spend', () => {
     assert.deepEqual(rows, [{ count: 5000, sum: '2520.0' }])
   })
 
+  test('goes in beside others that name the same days in any order, each whole', async () => {
+    const place = await seedPlace('Alpha', 'Beta')
+    const fileOf = (at: number) => {
+      const lines = Array.from({ length: 200 }, (_, line) => {
+        const number = (line * (at % 2 === 0 ? 7 : 193) + at) % 200
+        const amount = (number + at) % 3 === 0 ? '' : String(at + 1)
+        return `2026-03-${10 + (number % 20)},${number % 2 === 0 ? 'Alpha' : 'Beta'},sub ${number},${amount}`
+      })
+      return ['day,campaign,sub1,amount', ...lines].join('\n')
+    }
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, at) => send(place, { csv: fileOf(at) })))
+    assert.deepEqual(
+      answers.filter(({ statusCode }) => statusCode !== 200).map(({ body }) => body),
+      [],
+    )
+    // All are of the file that came last.
+    const { rows } = await house.database.reads.query(
+      'select count(distinct amount)::int from ad_spend where org_id = $1',
+      [place.org_id],
+    )
+    assert.deepEqual(rows, [{ count: 1 }])
+  })
+
   test('is for owners and admins: members and keys are refused', async () => {
     const place = await seedPlace('Alpha')
     const csv = 'day,campaign,amount\n2026-03-01,Alpha,1'

@@ -26,7 +26,9 @@ export async function importAdSpend(
   const find = await campaignFinder(db, org_id, body.campaign_id ?? undefined)
   const named = lines.map(line => ('error' in line ? line : nameCampaign(line, find)))
   return db.transaction().execute(async trx => {
-    const before = await lockSpend(trx, org_id, named.filter(isNamed))
+    const lines = named.filter(isNamed)
+    if (!body.dry_run) await holdCampaigns(trx, org_id, lines)
+    const before = await readSpend(trx, org_id, lines)
     const told = tellFates(named, before)
     const wrong = told.filter(({ fate }) => fate === 'wrong')
     if (wrong.length > 0 && !body.dry_run) refuseLines(wrong)
@@ -80,8 +82,20 @@ function nameCampaign(line: Line, find: Find): Named | WrongLine {
 
 const placeOf = (campaign_id: string, day: string, sub1: string) => `${day} ${campaign_id} ${sub1}`
 
-/** What is recorded where the lines point, held until the import is over. Answers amounts by place. */
-async function lockSpend(
+/**
+ * Imports that name the same campaigns go one after another. Their rows alone could not be held: what another import adds meanwhile is not
+ * there yet to wait for, so that two of them could wait for each other.
+ */
+async function holdCampaigns(trx: Transaction<Tables>, org_id: number, lines: readonly Named[]): Promise<void> {
+  await sql`
+    select 1 from campaigns
+    where org_id = ${org_id} and id = any(${[...new Set(lines.map(({ campaign }) => campaign.id))]}::uuid[])
+    order by id
+    for no key update`.execute(trx)
+}
+
+/** What is recorded where the lines point: amounts by place. */
+async function readSpend(
   trx: Transaction<Tables>,
   org_id: number,
   lines: readonly Named[],
@@ -92,9 +106,7 @@ async function lockSpend(
     where s.org_id = ${org_id} and (s.day, s.campaign_id, s.sub1) in (
       select day, campaign_id, sub1
       from unnest(${lines.map(({ day }) => day)}::date[], ${lines.map(({ campaign }) => campaign.id)}::uuid[],
-        ${lines.map(({ sub1 }) => sub1)}::text[]) as meant (day, campaign_id, sub1))
-    order by s.day, s.campaign_id, s.sub1
-    for update of s`.execute(trx)
+        ${lines.map(({ sub1 }) => sub1)}::text[]) as meant (day, campaign_id, sub1))`.execute(trx)
   return new Map(rows.map(({ campaign_id, day, sub1, amount }) => [placeOf(campaign_id, day, sub1), amount]))
 }
 
@@ -190,13 +202,11 @@ async function change(trx: Transaction<Tables>, org_id: number, rows: readonly C
       select * from unnest(${gone.days}::date[], ${gone.campaigns}::uuid[], ${gone.subs}::text[]))`.execute(trx)
   const kept = rows.filter(({ amount }) => amount !== null)
   const { days, campaigns, subs } = columns(kept)
-  // In the order of the primary key, so that two imports at once wait for each other instead of deadlocking.
   await sql`
     insert into ad_spend (org_id, campaign_id, day, sub1, amount, source, updated_at)
     select ${org_id}::int, campaign_id, day, sub1, amount, 'manual', ${new Date().toISOString()}::timestamptz
     from unnest(${days}::date[], ${campaigns}::uuid[], ${subs}::text[], ${kept.map(({ amount }) => amount)}::numeric[])
       as meant (day, campaign_id, sub1, amount)
-    order by day, campaign_id, sub1
     on conflict (org_id, day, campaign_id, sub1)
       do update set amount = excluded.amount, source = excluded.source, updated_at = excluded.updated_at`.execute(trx)
   return rows
