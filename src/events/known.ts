@@ -188,21 +188,21 @@ function ofOrganizations<Row>(asked: Asked, { one, many }: reads.Forms, more: Va
  * clicks of those rows, whose revenue a first explicit payout moves.
  */
 export async function readStarts(client: pg.PoolClient, asked: Asked, known: Map<number, Known>): Promise<void> {
-  const starts = keysOf(asked, item => {
+  const idOf = (item: Item) => {
     const of = known.get(item.org_id)
-    const id = item.kind === 'conversion' && of !== undefined ? startOf(item, of) : undefined
-    return id === undefined || of?.events.has(id) ? undefined : id
-  })
-  if (starts.keys.length === 0) return
-  const { events } = await flight(client, { events: ofKeys<Of<StoredEvent>>(asked, reads.READ_EVENTS, starts) })
-  const clicks: Keys = { orgs: [], keys: [] }
-  for (const { org_id, ...event } of events) {
-    const of = known.get(org_id)
-    of?.events.set(event.id, event)
-    if (of?.clicks.has(event.click_id) || clicks.keys.includes(event.click_id)) continue
-    clicks.orgs.push(org_id)
-    clicks.keys.push(event.click_id)
+    return item.kind === 'conversion' && of !== undefined ? startOf(item, of) : undefined
   }
+  const eventOf = (item: Item) => known.get(item.org_id)?.events.get(idOf(item) ?? '')
+  const starts = keysOf(asked, item => (eventOf(item) === undefined ? idOf(item) : undefined))
+  if (starts.keys.length > 0) {
+    const { events } = await flight(client, { events: ofKeys<Of<StoredEvent>>(asked, reads.READ_EVENTS, starts) })
+    for (const { org_id, ...event } of events) known.get(org_id)?.events.set(event.id, event)
+  }
+  // Also of starts that the first flight has found: another report of theirs may stand on another click.
+  const clicks = keysOf(asked, item => {
+    const click_id = eventOf(item)?.click_id
+    return click_id === undefined || known.get(item.org_id)?.clicks.has(click_id) ? undefined : click_id
+  })
   if (clicks.keys.length === 0) return
   const read = await flight(client, {
     clicks: ofKeys<Of<ClickRow>>(asked, reads.READ_CLICKS, clicks, boundsOf(clicks.keys)),

@@ -222,6 +222,20 @@ describe('our own start', () => {
   })
 })
 
+test('the first payout moves the revenue of the start’s own click, also beside other reports of that start on another', async () => {
+  const place = await settle()
+  const payload = { telegram_user_id: someone(), bot_username: 'acme_bot' }
+  await own(place, payload.telegram_user_id, place.click)
+  const elsewhere = await seedClick(fresh.database, place.org_id, place.of)
+  const [, paid] = await Promise.all([
+    own(place, payload.telegram_user_id, elsewhere),
+    start({ ...place, click: elsewhere }, payload, { payout: '4' }),
+  ])
+  assert.equal(paid?.event.payout, '4')
+  assert.equal((await readClick(fresh.database, place.org_id, place.click))?.revenue, '4')
+  await assertBooks(place)
+})
+
 test('a restricted key may not merge into a start outside of its campaigns', async () => {
   const place = await settle()
   const telegram_user_id = someone()
