@@ -1,0 +1,80 @@
+// What every list page does alike, shown on one of them.
+import { expect, send, test } from './dashboard.ts'
+
+const url = 'https://example.com/?c={click_id}'
+
+test('a list is searched and filtered in its address, the Back button undoes it, and nothing found leads back to all', async ({
+  page,
+  owner,
+}) => {
+  await send(owner, 'POST', '/api/offers', { name: 'Alpine', url })
+  const archived = await send(owner, 'POST', '/api/offers', { name: 'Bay', url })
+  await send(owner, 'PUT', `/api/offers/${archived.id}/status`, { status: 'archived' })
+  await page.goto('/offers')
+  const search = page.getByRole('searchbox')
+  const [alpine, bay] = [page.getByRole('row', { name: /Alpine/ }), page.getByRole('row', { name: /Bay/ })]
+  await expect(alpine).toBeVisible()
+
+  await page.getByLabel('Status').selectOption('Archived')
+  await expect(page).toHaveURL(/status=archived/)
+  await expect(bay).toBeVisible()
+  await expect(alpine).toBeHidden()
+
+  await search.fill('alp')
+  await expect(page).toHaveURL(/q=alp/)
+  await expect(page.getByText('No offers here')).toBeVisible()
+  await page.goBack()
+  await expect(search).toHaveValue('')
+  await expect(page).not.toHaveURL(/q=/)
+  await expect(bay).toBeVisible()
+
+  await search.fill('nowhere')
+  await expect(page.getByText('No offers here')).toBeVisible()
+  await page.getByRole('button', { name: 'Show all' }).click()
+  await expect(alpine).toBeVisible()
+  await expect(bay).toBeVisible()
+  await expect(search).toHaveValue('')
+  await expect(page.getByLabel('Status')).toHaveValue('')
+})
+
+test('a row is archived, unarchived and deleted from its menu, each after asking', async ({ page, owner }) => {
+  await send(owner, 'POST', '/api/landings', { name: 'Quiz', url })
+  await page.goto('/landings')
+  const row = page.getByRole('row', { name: /Quiz/ })
+  const choose = async (item: string) => {
+    await row.getByRole('button', { name: 'Actions for Quiz' }).click()
+    await page.getByRole('menuitem', { name: item, exact: true }).click()
+  }
+  await choose('Archive')
+  await page.getByRole('dialog', { name: 'Archive Quiz?' }).getByRole('button', { name: 'Cancel' }).click()
+  await expect(row).toContainText('Active')
+  await choose('Archive')
+  await page.getByRole('dialog', { name: 'Archive Quiz?' }).getByRole('button', { name: 'Archive' }).click()
+  await expect(row).toContainText('Archived')
+  await choose('Unarchive')
+  await page.getByRole('dialog', { name: 'Unarchive Quiz?' }).getByRole('button', { name: 'Unarchive' }).click()
+  await expect(row).toContainText('Active')
+  await choose('Delete')
+  await page.getByRole('dialog', { name: 'Delete Quiz?' }).getByRole('button', { name: 'Delete landing' }).click()
+  await expect(page.getByText('Quiz is deleted')).toBeVisible()
+  await expect(row).toBeHidden()
+})
+
+test('older rows are on further pages, and another question begins at the newest', async ({ page, owner }) => {
+  const made: string[] = []
+  // One more than a page holds.
+  for (let number = 1; number <= 51; number += 1)
+    made.push((await send(owner, 'POST', '/api/offers', { name: `Page ${number}`, url })).id)
+  const oldest = page.getByRole('row', { name: /^Page 1 / })
+  await page.goto('/offers')
+  await expect(page.getByRole('row', { name: /^Page 51 / })).toBeVisible()
+  await expect(oldest).toBeHidden()
+  await page.getByRole('button', { name: 'Older' }).click()
+  await expect(oldest).toBeVisible()
+  await expect(page).toHaveURL(/cursor=/)
+  await page.getByRole('searchbox').fill('Page 51')
+  await expect(page.getByRole('row', { name: /^Page 51 / })).toBeVisible()
+  await expect(page).not.toHaveURL(/cursor=/)
+  // Other tests find their offers on the first page.
+  for (const id of made) await send(owner, 'DELETE', `/api/offers/${id}`)
+})
