@@ -1,9 +1,9 @@
 /** Puts the house together: what runs, the rooms that use it, the door in front. The only place that knows all of them. */
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { adAccountLane } from './ad-accounts/lane.ts'
 import { openAccounts } from './accounts/accounts.ts'
 import * as accountsApi from './accounts/api.ts'
+import { adAccountLane } from './ad-accounts/lane.ts'
 import { openLowBalanceWatch } from './billing/low-balance.ts'
 import * as botsApi from './bots/api.ts'
 import { botDeeds } from './bots/bots.ts'
@@ -31,21 +31,21 @@ import { servePages } from './gate/pages.ts'
 import { stillAllowed } from './gate/permit.ts'
 import { openQuotas, openRedis, type QuotaName, type Quotas } from './gate/quota.ts'
 import type { RefusedIntake } from './gate/refused-intake.ts'
-import * as networksApi from './networks/api.ts'
-import { openNetworks } from './networks/open.ts'
-import * as refusedEventsApi from './refused-events/api.ts'
-import { openKeeper } from './refused-events/keep.ts'
-import { refusedEventDeeds } from './refused-events/refused-events.ts'
-import { openRetention } from './refused-events/retention.ts'
 import { openKeyUses } from './keys/uses.ts'
 import { openKeyReader } from './keys/verify.ts'
 import * as landingsApi from './landings/api.ts'
 import { openLanded } from './landings/landed.ts'
 import * as landings from './landings/landings.ts'
 import { onwardDeeds } from './landings/onward.ts'
-import { standingOf } from './organizations/standing.ts'
 import { serveTools } from './mcp/mcp.ts'
+import * as networksApi from './networks/api.ts'
+import { openNetworks } from './networks/open.ts'
+import { standingOf } from './organizations/standing.ts'
 import { postbackLane } from './postbacks/lane.ts'
+import * as refusedEventsApi from './refused-events/api.ts'
+import { openKeeper } from './refused-events/keep.ts'
+import { refusedEventDeeds } from './refused-events/refused-events.ts'
+import { openRetention } from './refused-events/retention.ts'
 import { openFolder } from './reports/fold.ts'
 import { type Declared, type Ground, type Person, room } from './room.ts'
 import { plainRooms } from './rooms.ts'
@@ -101,44 +101,39 @@ export async function openHouse(
 /** Said in place of an address by a process that only delivers. */
 const NOWHERE = 'no address: this process only delivers'
 
-/** What goes on behind the house: folding counters; deliveries, notices and erasing, unless another process does them. */
+/** What goes on behind the house: folding, forgetting; deliveries, erasing and notices, unless another process does them. */
 function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDisposableStack): void {
-  const folder = openFolder(ground)
-  running.defer(() => folder.close())
-  const retention = openRetention(ground)
-  running.defer(() => retention.close())
+  const take = into(running)
+  take(openFolder(ground))
+  take(openRetention(ground))
   if (ground.config.role === 'serve') return
-  const worker = openWorker(ground, lanes)
-  running.defer(() => worker.close())
-  const erasure = openIpErasure(ground)
-  running.defer(() => erasure.close())
-  const watch = openLowBalanceWatch(ground)
-  running.defer(() => watch.close())
+  take(openWorker(ground, lanes))
+  take(openIpErasure(ground))
+  take(openLowBalanceWatch(ground))
 }
+
+/** Takes in what runs, to be closed with the house, each part before those it stands on. */
+const into =
+  (running: AsyncDisposableStack) =>
+  <T extends { close(): unknown }>(part: T): T =>
+    running.adopt(part, async () => void (await part.close()))
 
 /** What is open to the outside. Each part is closed before those it stands on, the door first. */
 async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseOptions, running: AsyncDisposableStack) {
+  const take = into(running)
   const { config, database, db, log } = ground
   const redis = config.redisUrl === undefined ? undefined : openRedis(config.redisUrl, log)
   running.defer(() => redis?.disconnect())
-  const live = await openLiveCampaigns(ground)
-  running.defer(() => live.close())
-  const clicks = await openClicks(ground, live)
-  running.defer(() => clicks.close())
-  const conversions = openConversions(ground, { stillAllowed, isDrained: clicks.isSettled })
-  running.defer(() => conversions.close())
-  const landed = openLanded({ conversions, clicks, log })
-  running.defer(() => landed.close())
+  const live = take(await openLiveCampaigns(ground))
+  const clicks = take(await openClicks(ground, live))
+  const conversions = take(openConversions(ground, { stillAllowed, isDrained: clicks.isSettled }))
+  const landed = take(openLanded({ conversions, clicks, log }))
   const quotas = openQuotas(redis, options.quotas)
-  const keeper = openKeeper(ground)
-  running.defer(() => keeper.close())
+  const keeper = take(openKeeper(ground))
   const mayRecord = (org_id: number) => isWithin(quotas, org_id)
-  const networks = openNetworks(ground, { conversions, keeper, mayRecord })
-  running.defer(() => networks.close())
-  const accounts = openAccounts(ground)
-  running.defer(() => accounts.close())
-  const uses = openKeyUses(database.worker, log)
-  running.defer(() => uses.close())
+  const networks = take(openNetworks(ground, { conversions, keeper, mayRecord }))
+  const accounts = take(openAccounts(ground))
+  const uses = take(openKeyUses(database.worker, log))
   const furnished = [
     ...room(accountsApi, accounts.deeds),
     ...room(deliveriesApi, { ...deliveries, ...resend, ...runs, resendDeliveries: openResend(lanes) }),

@@ -6,6 +6,7 @@ import type { Call } from '../contract/endpoint.ts'
 import { toUuid, toWireId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Answer, Context, Ground, Person, Visit } from '../room.ts'
+import { openRounds } from '../rounds.ts'
 import type * as api from './api.ts'
 import { FirstOwner } from './api.ts'
 import { openAttempts } from './attempts.ts'
@@ -36,14 +37,14 @@ export function openAccounts(ground: Ground) {
 
   const desk: Desk = { ground, library, attempts: openAttempts(), whoIs }
   const visit = (_ground: Ground, asked: Visit): Promise<Answer> => answerSignIn(desk, asked)
-  const forget = () =>
-    forgetEnded(ground, new Date().toISOString()).catch((error: unknown) =>
-      ground.log.warn({ err: error }, 'ended sessions could not be forgotten'),
-    )
-  const timer = setInterval(() => void forget(), FORGET_EVERY_MS).unref()
+  const rounds = openRounds(
+    FORGET_EVERY_MS,
+    () => forgetEnded(ground, new Date().toISOString()),
+    error => ground.log.warn({ err: error }, 'ended sessions could not be forgotten'),
+  )
   return {
     whoIs,
-    close: () => clearInterval(timer),
+    close: () => rounds.close(),
     deeds: {
       askSignIn: visit,
       signIn: visit,

@@ -3,13 +3,13 @@
  * time. Owns `low_balance_notices`: a row for each time, of which one at most is open, so that no two processes write the same mail.
  * Charges only lower a balance and are not slowed down by any of this; a look every few seconds finds what they have come to.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
 import type { Tables } from '../db/tables.ts'
 import { linkTo, sendMail } from '../mail/mail.ts'
 import type { Context, Ground } from '../room.ts'
+import { openRounds, type Rounds } from '../rounds.ts'
 import type * as api from './api.ts'
 
 const POLL_MS = 5000
@@ -136,21 +136,10 @@ function words(letter: Letter, config: Ground['config']): { subject: string; tex
 }
 
 /** Looks every few seconds until it is closed; any number of processes may. */
-export function openLowBalanceWatch(ground: Noticing, pause_ms = POLL_MS): { close(): Promise<void> } {
-  const closing = new AbortController()
-  const run = async () => {
-    while (!closing.signal.aborted) {
-      await noticeLowBalances(ground).catch((error: unknown) =>
-        ground.log.warn({ err: error }, 'balances could not be looked at; it is tried again'),
-      )
-      await sleep(pause_ms, undefined, { signal: closing.signal }).catch(() => {})
-    }
-  }
-  const ran = run()
-  return {
-    async close() {
-      closing.abort()
-      await ran
-    },
-  }
+export function openLowBalanceWatch(ground: Noticing, pause_ms = POLL_MS): Rounds {
+  return openRounds(
+    pause_ms,
+    () => noticeLowBalances(ground),
+    error => ground.log.warn({ err: error }, 'balances could not be looked at; it is tried again'),
+  )
 }

@@ -5,6 +5,7 @@
 import type pg from 'pg'
 import { firstIdAt } from '../contract/ids.ts'
 import type { Ground } from '../room.ts'
+import { openRounds, type Rounds } from '../rounds.ts'
 
 const KEPT_MS = 7 * 86_400_000
 const HOUR_MS = 3_600_000
@@ -18,32 +19,15 @@ const FIND = `
 const ERASE = `
   update clicks set ip_encrypted = null where org_id = $1 and id = any($2) and id between $3 and $4`
 
-export type IpErasure = {
-  close(): Promise<void>
-}
-
-/** Erases now and every hour until it is closed. A failure is logged and tried again. */
-export function openIpErasure({ database, log }: Pick<Ground, 'database' | 'log'>): IpErasure {
-  const ending = new AbortController()
-  let running: Promise<void> | undefined
-  const run = () => {
-    running ??= eraseAddresses(database.worker, Date.now(), ending.signal)
-      .then(erased => void (erased > 0 && log.info({ erased }, 'erased the addresses of clicks older than seven days')))
-      .catch((error: unknown) => log.error({ err: error }, 'addresses older than seven days could not be erased'))
-      .finally(() => {
-        running = undefined
-      })
+/** Erases now and within every hour until it is closed. A failure is logged and tried again. */
+export function openIpErasure({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
+  const erase = async (signal: AbortSignal) => {
+    const erased = await eraseAddresses(database.worker, Date.now(), signal)
+    if (erased > 0) log.info({ erased }, 'erased the addresses of clicks older than seven days')
   }
-  run()
-  const timer = setInterval(run, HOUR_MS)
-  timer.unref()
-  return {
-    async close() {
-      clearInterval(timer)
-      ending.abort()
-      await running
-    },
-  }
+  return openRounds(HOUR_MS, erase, error =>
+    log.error({ err: error }, 'addresses older than seven days could not be erased'),
+  )
 }
 
 /** Erases the addresses of all clicks made seven days before `now` or earlier; answers how many. */

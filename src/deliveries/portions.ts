@@ -1,8 +1,8 @@
 /** The worker's part of runs over the past: portion by portion, so that what happens now never waits long. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { newId } from '../contract/ids.ts'
+import { openRounds, type Rounds } from '../rounds.ts'
 import type { Lane, PastConversion, Portion, RunPlace } from './lane.ts'
 import { resendNext } from './resend.ts'
 import { inTransaction } from './transaction.ts'
@@ -105,28 +105,9 @@ async function putOut(
 }
 
 /** Looks each second, and calls `wake` when something was put out. */
-export function openRuns(
-  pool: pg.Pool,
-  lanes: readonly Lane[],
-  wake: () => void,
-  log: Logger,
-): { close(): Promise<void> } {
-  const closing = new AbortController()
-  const run = async () => {
-    while (!closing.signal.aborted) {
-      const done = await workRuns(pool, lanes).catch((error: unknown) => {
-        log.error({ err: error }, 'a run over past deliveries could not go on')
-        return 0
-      })
-      if (done > 0) wake()
-      await sleep(POLL_MS, undefined, { signal: closing.signal }).catch(() => {})
-    }
+export function openRuns(pool: pg.Pool, lanes: readonly Lane[], wake: () => void, log: Logger): Rounds {
+  const look = async () => {
+    if ((await workRuns(pool, lanes)) > 0) wake()
   }
-  const ran = run()
-  return {
-    async close() {
-      closing.abort()
-      await ran
-    },
-  }
+  return openRounds(POLL_MS, look, error => log.error({ err: error }, 'a run over past deliveries could not go on'))
 }

@@ -2,9 +2,9 @@
  * Lets go what was held for an empty balance, once there is a balance again or the organization holds nothing any more.
  * In the order it was put out, in portions, so that a long queue neither blocks nor floods.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import { openRounds, type Rounds } from '../rounds.ts'
 import { inTransaction } from './transaction.ts'
 
 const POLL_MS = 1000
@@ -44,23 +44,9 @@ export async function releaseHeld(pool: pg.Pool): Promise<number> {
 }
 
 /** Looks each second, and calls `wake` when something was released. */
-export function openRelease(pool: pg.Pool, wake: () => void, log: Logger): { close(): Promise<void> } {
-  const closing = new AbortController()
-  const run = async () => {
-    while (!closing.signal.aborted) {
-      const released = await releaseHeld(pool).catch((error: unknown) => {
-        log.error({ err: error }, 'held deliveries could not be released')
-        return 0
-      })
-      if (released > 0) wake()
-      await sleep(POLL_MS, undefined, { signal: closing.signal }).catch(() => {})
-    }
+export function openRelease(pool: pg.Pool, wake: () => void, log: Logger): Rounds {
+  const look = async () => {
+    if ((await releaseHeld(pool)) > 0) wake()
   }
-  const ran = run()
-  return {
-    async close() {
-      closing.abort()
-      await ran
-    },
-  }
+  return openRounds(POLL_MS, look, error => log.error({ err: error }, 'held deliveries could not be released'))
 }

@@ -3,9 +3,9 @@
  * Owns `network_calls`. Run with the identity the call would have had at once, so one that a dead process has run half is run again and
  * does nothing twice. Taken under a lease by the database's clock; a row goes when its event, or its refusal, is stored.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Ground } from '../room.ts'
+import { openRounds, organizationsWith } from '../rounds.ts'
 import type { Fields } from './read-call.ts'
 import { openCallStore } from './store-calls.ts'
 
@@ -58,31 +58,17 @@ export function openWaitingCalls(
   poll_ms = POLL_MS,
 ): WaitingCalls {
   const pool = database.worker
-  const closing = new AbortController()
-  const loop = async () => {
-    while (!closing.signal.aborted) {
-      await drain(pool, run, closing.signal).catch((error: unknown) =>
-        log.warn({ err: error }, 'calls of networks wait longer; it is tried again'),
-      )
-      await sleep(poll_ms * (0.5 + Math.random()), undefined, { signal: closing.signal }).catch(() => {})
-    }
-  }
-  const running = loop()
-  return {
-    put: openCallStore(db),
-    async close() {
-      closing.abort()
-      await running
-    },
-  }
+  const rounds = openRounds(
+    poll_ms,
+    signal => drain(pool, run, signal),
+    error => log.warn({ err: error }, 'calls of networks wait longer; it is tried again'),
+  )
+  return { put: openCallStore(db), close: () => rounds.close() }
 }
 
 /** Runs what is due, organization by organization. */
 async function drain(pool: pg.Pool, run: (call: WaitingCall) => Promise<Ran>, signal: AbortSignal): Promise<void> {
-  for (let org_id = 0; !signal.aborted; ) {
-    const { rows } = await pool.query<{ org_id: number }>(NEXT, [org_id])
-    if (rows[0] === undefined) return
-    org_id = rows[0].org_id
+  for await (const org_id of organizationsWith(NEXT, pool, signal)) {
     while (!signal.aborted && (await runPortion(pool, org_id, run)));
   }
 }

@@ -1,8 +1,8 @@
 /** How long refused intake is kept: 30 days, and of each organization the newest 10,000. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { firstIdAt } from '../contract/ids.ts'
 import type { Ground } from '../room.ts'
+import { openRounds, organizationsWith, type Rounds } from '../rounds.ts'
 
 const KEPT_MS = 30 * 86_400_000
 const MOST_KEPT = 10_000
@@ -15,10 +15,7 @@ const DROP = 'delete from refused_events where org_id = $1 and id < $2'
 
 /** Drops what is too old or too much, organization by organization. */
 export async function dropOldRefused(pool: Pick<pg.Pool, 'query'>, now = Date.now(), most = MOST_KEPT): Promise<void> {
-  for (let org_id = 0; ; ) {
-    const { rows } = await pool.query<{ org_id: number }>(NEXT, [org_id])
-    if (rows[0] === undefined) return
-    org_id = rows[0].org_id
+  for await (const org_id of organizationsWith(NEXT, pool)) {
     const kept = await pool.query<{ id: string }>(OLDEST_KEPT, [org_id, most - 1])
     const [tooOld, tooMuch = tooOld] = [firstIdAt(now - KEPT_MS), kept.rows[0]?.id]
     // Ids are lower-case uuids, whose order as text is their order in the database.
@@ -27,22 +24,10 @@ export async function dropOldRefused(pool: Pick<pg.Pool, 'query'>, now = Date.no
 }
 
 /** Drops every ten minutes until it is closed; any number of processes may. */
-export function openRetention({ database, log }: Pick<Ground, 'database' | 'log'>): { close(): Promise<void> } {
-  const closing = new AbortController()
-  const run = async () => {
-    while (!closing.signal.aborted) {
-      await sleep(PAUSE_MS * (0.5 + Math.random()), undefined, { signal: closing.signal }).catch(() => {})
-      if (closing.signal.aborted) return
-      await dropOldRefused(database.worker).catch((error: unknown) =>
-        log.warn({ err: error }, 'old refused intake was not dropped; it is tried again'),
-      )
-    }
-  }
-  const ran = run()
-  return {
-    async close() {
-      closing.abort()
-      await ran
-    },
-  }
+export function openRetention({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
+  return openRounds(
+    PAUSE_MS,
+    () => dropOldRefused(database.worker),
+    error => log.warn({ err: error }, 'old refused intake was not dropped; it is tried again'),
+  )
 }

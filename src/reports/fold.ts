@@ -5,10 +5,10 @@
  * A row of `report_day` counts one unit (campaign, geo, sub1, offer) at one of four levels: per day or per week, each campaign apart or all
  * of them together. Weeks and all campaigns together are what makes a report of 92 days read tens of rows per key, not thousands.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { isRetryable } from '../db/faults.ts'
 import type { Ground } from '../room.ts'
+import { openRounds, organizationsWith } from '../rounds.ts'
 import { NO_ID } from './deltas.ts'
 
 /** What a row of `report_day` counts; added up into its `dimension`. */
@@ -55,9 +55,8 @@ export type Folder = {
   close(): Promise<void>
 }
 
-/** Opens the folder. Its loop, with about `pause_ms` between passes, runs until it is closed; any number of processes may have one. */
+/** Opens the folder. Its loop, with at most `pause_ms` between passes, runs until it is closed; any number of processes may have one. */
 export function openFolder({ database, log }: Pick<Ground, 'database' | 'log'>, pause_ms = 2000): Folder {
-  const closing = new AbortController()
   let last = Promise.resolve()
   // One pass at a time: two would only wait for each other's rows.
   const fold = (signal?: AbortSignal): Promise<void> => {
@@ -65,32 +64,20 @@ export function openFolder({ database, log }: Pick<Ground, 'database' | 'log'>, 
     last = pass.catch(() => {})
     return pass
   }
-  const loop = async () => {
-    while (!closing.signal.aborted) {
-      await fold(closing.signal).catch((error: unknown) =>
-        log.warn({ err: error }, 'report counters were not folded; reports stay right, and it is tried again'),
-      )
-      // Several processes would else meet at the same organizations again and again.
-      await sleep(pause_ms * (0.5 + Math.random()), undefined, { signal: closing.signal }).catch(() => {})
-    }
-  }
-  const running = loop()
+  const rounds = openRounds(pause_ms, fold, error =>
+    log.warn({ err: error }, 'report counters were not folded; reports stay right, and it is tried again'),
+  )
   return {
     foldAll: () => fold(),
     close: async () => {
-      closing.abort()
-      await running
+      await rounds.close()
       await last
     },
   }
 }
 
 async function foldOrganizations(pool: pg.Pool, signal?: AbortSignal): Promise<void> {
-  for (let org_id = 0; !signal?.aborted; ) {
-    const { rows } = await pool.query<{ org_id: number }>(NEXT, [org_id])
-    const [next] = rows
-    if (next === undefined) return
-    org_id = next.org_id
+  for await (const org_id of organizationsWith(NEXT, pool, signal)) {
     while (!signal?.aborted && (await foldPortion(pool, org_id)));
   }
 }
