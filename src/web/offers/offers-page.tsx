@@ -1,7 +1,7 @@
 /** Offers: what a conversion pays, and where visitors are sent for it. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { Tag, Pencil } from 'lucide-react'
+import { Pencil, Tag } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import { listFunnels } from '../../funnels/api.ts'

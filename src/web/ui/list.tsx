@@ -8,7 +8,7 @@ import type { ReactNode } from 'react'
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Button } from './button.tsx'
-import { Asked, EmptyState } from './page.tsx'
+import { Asked, EmptyState, Waiting } from './page.tsx'
 import { Pager } from './pager.tsx'
 
 type Search = { cursor?: string | undefined }
@@ -50,22 +50,30 @@ type ListProps<T> = {
 }
 
 export function List<T>({ query, address, what, empty, children }: ListProps<T>) {
-  // While another question is on its way the rows of the last one are shown, and their emptiness says nothing of the new one.
-  const isWhole = !query.isPlaceholderData && Object.values(address.search).every(sought => sought === undefined)
+  const { cursor, ...sought } = address.search
+  const isNarrowed = Object.values<unknown>(sought).some(value => value !== undefined)
+  const isWhole = !isNarrowed && cursor === undefined
   return (
     <Asked query={query}>
       {({ data, next_cursor }) => (
         <>
           {data.length > 0 ? (
             children(data)
+          ) : query.isPlaceholderData ? (
+            // The rows of the last question, whose emptiness says nothing of the one on its way.
+            <Waiting />
           ) : isWhole ? (
             empty
           ) : (
-            <EmptyState icon={SearchX} title={`No ${what} here`} words="Nothing matches what you look for.">
+            <EmptyState
+              icon={SearchX}
+              title={`No ${what} here`}
+              words={isNarrowed ? 'Nothing matches what you look for.' : 'Nothing is left on this page.'}
+            >
               <Button onClick={address.clear}>Show all</Button>
             </EmptyState>
           )}
-          <Pager cursor={address.search.cursor} next={next_cursor} onGo={address.go} />
+          <Pager cursor={cursor} next={next_cursor} onGo={address.go} />
         </>
       )}
     </Asked>
