@@ -41,7 +41,14 @@ const select = (...patterns: string[]): string[] =>
 async function runNodeTests(files: string[]): Promise<Counts> {
   const counts = { passed: 0, failed: 0, skipped: 0 }
   if (files.length === 0) return counts
-  const events = run({ cwd: ROOT, files, concurrency: 2, timeout: all || faults || seeded ? LONG_LIMIT : SHORT_LIMIT })
+  const events = run({
+    cwd: ROOT,
+    files,
+    concurrency: 2,
+    timeout: all || faults || seeded ? LONG_LIMIT : SHORT_LIMIT,
+    // A test that fails may leave a server or a timer behind, which must not hold up the run.
+    execArgv: ['--test-force-exit'],
+  })
   events.on('test:summary', ({ file, counts: summed }) => {
     if (file !== undefined) return
     counts.passed = summed.passed
