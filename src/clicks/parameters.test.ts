@@ -88,6 +88,13 @@ test('addresses that were pasted together lose nothing', () => {
   assert.deepEqual(sent('sub1=x&?sub2=y&amp;sub3=z'), { sub1: 'x', sub2: 'y', sub3: 'z' })
   assert.deepEqual(sent('sub1=x?fbclid=Iw&sub2=what?'), { sub1: 'x', fbclid: 'Iw', sub2: 'what?' })
   assert.deepEqual(sent('sub1=x#sub2=y'), { sub1: 'x' })
+  assert.deepEqual(sent('sub1=a?b=c?d?sub2=e&sub3=f?=?sub4=g'), { sub1: 'a?b=c?d', sub2: 'e', sub3: 'f?=', sub4: 'g' })
+})
+
+test('names in a value are looked up once for each equals sign, however many question marks it holds', t => {
+  const has = t.mock.method(Map.prototype, 'has')
+  assert.equal(sent(`sub1=${'?'.repeat(14_000)}&sub2=${'?'.repeat(1000)}=x`).sub1, '?'.repeat(500))
+  assert.ok(has.mock.callCount() < 50, String(has.mock.callCount()))
 })
 
 test('what cannot be decoded or stored is kept as far as it can be', () => {
