@@ -7,7 +7,8 @@ import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
 import type { Tables } from '../db/tables.ts'
-import { linkTo, sendMail } from '../mail/mail.ts'
+import { linkTo } from '../mail/mail.ts'
+import { mailOwners } from '../mail/owners.ts'
 import type { Context, Ground } from '../room.ts'
 import { openRounds, type Rounds } from '../rounds.ts'
 import type * as api from './api.ts'
@@ -70,7 +71,7 @@ export async function noticeLowBalances(ground: Noticing): Promise<void> {
     where n.ended_at is null and n.mailed_at is null and (n.claimed_until is null or n.claimed_until < now())`.execute(
     db,
   )
-  for (const { org_id, id } of unsent.rows) await mailOwners(ground, org_id, id)
+  for (const { org_id, id } of unsent.rows) await sendNotice(ground, org_id, id)
 }
 
 async function beginNotice(db: Kysely<Tables>, org_id: number): Promise<void> {
@@ -89,10 +90,10 @@ async function beginNotice(db: Kysely<Tables>, org_id: number): Promise<void> {
   })
 }
 
-type Letter = { name: string; balance: string; threshold: string; price_per_person: string; hold_when_empty: boolean }
+type Letter = { balance: string; threshold: string; price_per_person: string; hold_when_empty: boolean }
 
 /** Who claims the notice sends its mails. It is done when one owner could be reached; else it is claimed again after the lease. */
-async function mailOwners(ground: Noticing, org_id: number, id: string): Promise<void> {
+async function sendNotice(ground: Noticing, org_id: number, id: string): Promise<void> {
   const { db } = ground
   const { rows: clock } = await sql<{ until: string }>`
     select now() + ${LEASE_MS}::int * interval '1 millisecond' as until`.execute(db)
@@ -102,26 +103,21 @@ async function mailOwners(ground: Noticing, org_id: number, id: string): Promise
       and (claimed_until is null or claimed_until < now())`.execute(db)
   if (claimed.numAffectedRows !== 1n) return
   const letters = await sql<Letter>`
-    select o.name, b.balance, n.threshold, b.price_per_person, b.hold_when_empty
+    select b.balance, n.threshold, b.price_per_person, b.hold_when_empty
     from low_balance_notices n
     join balances b on b.org_id = n.org_id
-    join organizations o on o.org_id = n.org_id and o.deleted_at is null
     where n.org_id = ${org_id} and n.id = ${id}`.execute(db)
   const [letter] = letters.rows
-  const owners = await sql<{ email: string }>`
-    select u.email from members m join users u on u.id = m.user_id
-    where m.org_id = ${org_id} and m.role = 'owner'`.execute(db)
   if (letter === undefined) return
-  const mails = owners.rows.map(({ email }) => sendMail(ground, { to: email, ...words(letter, ground.config) }))
-  const outcomes = await Promise.all(mails)
-  if (outcomes.length > 0 && outcomes.every(outcome => outcome === 'failed')) return
+  const outcomes = await mailOwners(ground, org_id, name => words(name, letter, ground.config))
+  if (outcomes.every(outcome => outcome === 'failed')) return
   await sql`
     update low_balance_notices set mailed_at = ${new Date().toISOString()}
     where org_id = ${org_id} and id = ${id}`.execute(db)
 }
 
-function words(letter: Letter, config: Ground['config']): { subject: string; text: string } {
-  const { name, balance, threshold, price_per_person, hold_when_empty } = letter
+function words(name: string, letter: Letter, config: Ground['config']): { subject: string; text: string } {
+  const { balance, threshold, price_per_person, hold_when_empty } = letter
   const empty = hold_when_empty
     ? 'Below zero, postbacks and ad-account events wait until a top-up.'
     : 'Nothing is refused or lost below zero; conversions and deliveries go on.'

@@ -36,7 +36,7 @@ export function openWorker(
   }
   const telling = new Set<Promise<void>>()
   const tell = (notice: Notice) => {
-    const told = sendNotice({ config, log }, database.worker, notice).finally(() => telling.delete(told))
+    const told = sendNotice({ db: database.kysely, config, log }, notice).finally(() => telling.delete(told))
     telling.add(told)
   }
   const outcomes = openOutcomes({ pool: database.worker, lanes, log, breaker, tell })
