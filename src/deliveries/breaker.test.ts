@@ -65,15 +65,16 @@ const untouched = async (ids: string[]) =>
 test('after failures in a row a target gets nothing, its deliveries keep their attempts, and others go on', async () => {
   const dead = await receiver((_, response) => void response.writeHead(500).end())
   const well = await receiver()
-  const sick = await seedMany(14, dead.origin)
+  const { target_id } = await seedMany(14, dead.origin)
   work({ breaker: { ...BREAKER, failures: 3, first_pause_ms: HOUR_MS, longest_pause_ms: HOUR_MS } })
   await eventually('the breaker never opened', async () => (await failing())?.paused_until != null)
+  // How many went out before depends on how fast their failures were stored; what comes behind them is never touched.
+  const sick = []
+  for (let i = 0; i < 5; i += 1) sick.push((await seedDelivery(db, { target_id })).id)
   const healthy = await seedMany(5, well.origin)
   for (const id of healthy.ids) await until(db, id, 'delivered')
-  // What was under way when it opened may still have been sent; nothing new is.
-  assert.ok((await untouched(sick.ids)) >= 10)
+  assert.equal(await untouched(sick), 5)
   assert.equal((await failing())?.pauses, 1)
-  assert.ok(dead.arrivals.length <= 4)
 })
 
 test('a target whose every call runs into its deadline is paused after fewer failures', async () => {
