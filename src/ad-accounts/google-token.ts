@@ -71,16 +71,16 @@ async function exchange(url: string, key: string, fetch: Fetch): Promise<Kept | 
   const { access_token, expires_in } = body ?? {}
   if (answer.status === 200 && typeof access_token === 'string' && access_token !== '')
     return { token: access_token, until_ms: asked_ms + Number(expires_in ?? 0) * 1000 }
-  return faultOf(answer, body)
+  return faultOf(answer, body, assertion)
 }
 
 /** A refused statement stays refused: the key was deleted, its account disabled, or this machine's clock is wrong. */
-function faultOf(answer: Answer, body: Readonly<Record<string, unknown>> | undefined): Judgement {
+function faultOf(answer: Answer, body: Readonly<Record<string, unknown>> | undefined, assertion: string): Judgement {
   const { error, error_description } = body ?? {}
   const isRefused = answer.status !== null && answer.status >= 400 && answer.status < 500 && answer.status !== 429
   if (!isRefused || typeof error !== 'string') return unreadable(answer)
   const words = typeof error_description === 'string' ? `${error}: ${error_description}` : error
-  return { outcome: 'broken', reason: `Google gives no access token: ${words}` }
+  return { outcome: 'broken', reason: `Google gives no access token: ${words.replaceAll(assertion, '[secret]')}` }
 }
 
 /** The key's parts. @throws SyntaxError or TypeError for what was never a key; those are refused when an account is made. */

@@ -254,6 +254,15 @@ describe('what an answer means', () => {
     assert.equal(new Set(meta.calls.map(({ body }) => body)).size, 1)
   })
 
+  test('what TikTok cannot take now, it says behind a 200: a fault of its own, no redirect', async () => {
+    const place = await settle()
+    await connect(place, 'tiktok')
+    tiktok.answer(() => tiktokReply(40_100, 'too many requests'))
+    const event_id = await convert(place, await visit(place, 'ttclid=x'))
+    const { reason } = await until(place, event_id, ({ failure }) => failure === 'http_5xx')
+    assert.match(reason, /40100/)
+  })
+
   test('what the platform will never take is given up at once, with its words', async () => {
     const place = await settle()
     await connect(place, 'tiktok')
@@ -336,16 +345,17 @@ describe('what an answer means', () => {
     const late = await until(place, await convert(place, await visit(place, 'gclid=b')), inState('delivered'))
     assert.equal(late.attempts, 2)
     google.tokens.clear()
-    google.answer(({ url }) =>
-      url === '/token'
-        ? { status: 400, body: { error: 'invalid_grant', error_description: 'Invalid JWT Signature.' } }
-        : undefined,
-    )
+    // A careless answer: the statement is as good as the key for an hour.
+    google.answer(({ url, body }) => {
+      const statement = new URLSearchParams(body).get('assertion')
+      const error_description = `Invalid JWT Signature: ${statement}.`
+      return url === '/token' ? { status: 400, body: { error: 'invalid_grant', error_description } } : undefined
+    })
     await until(place, await convert(place, await visit(place, 'gclid=c')), one => one.failure === 'disconnected')
     const { state, state_reason } = await accountOf(place, id)
     assert.deepEqual(
       [state, state_reason],
-      ['broken', 'Google gives no access token: invalid_grant: Invalid JWT Signature.'],
+      ['broken', 'Google gives no access token: invalid_grant: Invalid JWT Signature: [secret].'],
     )
   })
 

@@ -9,8 +9,8 @@ export const DeliveryState = z.enum(['pending', 'held', 'delivered', 'failed', '
 export const DeliveryKind = z.enum(['postback', 'ad_account'])
 
 /**
- * How an attempt failed: no answer in time, no connection, an address the guard refuses, a redirect, a refusal or a fault of the other side,
- * refused for good by an ad platform, its connection dead.
+ * How an attempt failed: no answer in time, no connection, an address the guard refuses, a redirect, a refusal or a fault of the other side
+ * (behind a 200 too, where an ad platform could not take it now), refused for good by an ad platform, its connection dead.
  */
 export const DeliveryFailure = z.enum([
   'timeout',

@@ -119,6 +119,7 @@ function failureOf({ outcome }: Judgement, { status, fault }: Outcome): Delivery
   if (outcome === 'broken') return 'disconnected'
   if (outcome === 'failed') return 'rejected'
   if (status === null) return fault === null || fault === 'broken_off' ? 'connection' : fault
-  if (status >= 500) return 'http_5xx'
-  return status >= 400 ? 'http_4xx' : 'redirect'
+  if (status >= 400 && status < 500) return 'http_4xx'
+  // A platform says what went wrong on its side behind a 200 as well.
+  return status >= 300 && status < 400 ? 'redirect' : 'http_5xx'
 }

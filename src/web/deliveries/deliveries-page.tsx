@@ -46,7 +46,7 @@ const FAILURES: Record<DeliveryFailure, string> = {
   blocked: 'Private address',
   redirect: 'Redirect',
   http_4xx: 'HTTP 4xx',
-  http_5xx: 'HTTP 5xx',
+  http_5xx: 'Fault of the receiver',
   rejected: 'Rejected by the platform',
   disconnected: 'Account disconnected',
 }
