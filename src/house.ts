@@ -67,6 +67,7 @@ export type HouseOptions = { quotas?: Partial<Record<QuotaName, number>>; budget
 
 const VERSION = '0.1.0'
 
+/** Opens everything on a migrated database, or nothing: where a part fails, those before it are closed again. */
 export async function openHouse(
   config: Config,
   database: Database,

@@ -15,6 +15,7 @@ const LIMITS = {
 
 export type Attempts = ReturnType<typeof openAttempts>
 
+/** Opens the counters of one process: attempts at a password, at an account, and mails to an address. */
 export function openAttempts() {
   const limiters = {
     password: new RateLimiterMemory(LIMITS.password),

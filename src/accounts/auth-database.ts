@@ -12,6 +12,7 @@ export type AuthDatabase = {
   faithfully<T>(work: () => Promise<T>): Promise<T>
 }
 
+/** Opens the library's way to the database. */
 export function openAuthDatabase(pool: pg.Pool): AuthDatabase {
   const faults = new AsyncLocalStorage<{ error?: unknown }>()
   const note = (error: unknown) => {

@@ -10,6 +10,7 @@ import { googleEmail, phoneDigits, sha256 } from './hashing.ts'
 /** The longest time between a click and its conversion that an action can be set to. */
 const OLDEST_MS = 90 * DAY_MS
 
+/** A conversion as an event of the Data Manager API, or why none is sent. `now` is Unix ms, so that what has become too old is seen. */
 export function renderGoogle(settings: GoogleSettings, conversion: Conversion, now: number): Rendered {
   const { click, payout, happened_ms, event_id } = conversion
   const adIdentifiers = identifierOf(click)
@@ -49,6 +50,7 @@ const CONSENT = { granted: 'CONSENT_GRANTED', denied: 'CONSENT_DENIED' } as cons
 
 type Sending = { readonly base: string; readonly access_token: string; readonly is_test?: boolean }
 
+/** The request for one event. With `is_test` Google only checks it. */
 export function callGoogle(
   settings: GoogleSettings,
   { name }: Mapped,

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 
+/** 64 lower-case hexadecimal digits. */
 export function sha256(text: string): string {
   return hash('sha256', text, 'hex')
 }

@@ -41,6 +41,7 @@ type Setup = {
   readonly secrets: Pick<Secrets, 'open'>
 }
 
+/** The lane of all three platforms: an adapter for each says what is sent and what the answer means. */
 export function adAccountLane({ config, secrets }: Setup): Lane {
   const ways: Ways = { config, tokens: openGoogleTokens(config.googleTokenUrl) }
   // An answer to a call that was under way while someone renewed the credential says nothing about the new one.

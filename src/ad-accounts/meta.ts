@@ -22,6 +22,7 @@ const OLDEST_MS = 7 * DAY_MS - 60_000
 /** What Meta calls an expired click id. */
 const CLICK_LIVES_MS = 90 * DAY_MS
 
+/** A conversion as an event of the Conversions API, or why none is sent. `now` is Unix ms, so that what has become too old is seen. */
 export function renderMeta(settings: MetaSettings, mapped: Mapped, conversion: Conversion, now: number): Rendered {
   if (now - conversion.happened_ms > OLDEST_MS) return { skip: 'older than the 7 days that Meta takes' }
   const worth = worthOf(settings, mapped, conversion)

@@ -16,6 +16,7 @@ import { hashed, normalEmail, phoneDigits, sha256 } from './hashing.ts'
 /** TikTok names no limit for web events; later than this it can learn nothing from one. */
 const OLDEST_MS = 7 * DAY_MS
 
+/** A conversion as an event of the Events API, or why none is sent. `now` is Unix ms, so that what has become too old is seen. */
 export function renderTikTok(settings: TikTokSettings, mapped: Mapped, conversion: Conversion, now: number): Rendered {
   if (now - conversion.happened_ms > OLDEST_MS) return { skip: 'older than the 7 days that are sent to TikTok' }
   const { click, payout, page_url } = conversion
@@ -49,6 +50,7 @@ function userOf(settings: TikTokSettings, { person_id, contact, click }: Convers
 
 type Sending = { readonly base: string; readonly token: string; readonly test_event_code?: string | undefined }
 
+/** The request for one event. With `test_event_code` the Events Manager shows it as a test. */
 export function callTikTok(
   { pixel_code }: TikTokSettings,
   event: Readonly<Record<string, unknown>>,
@@ -72,6 +74,7 @@ const NO_PERMISSION = 40_001
 const INVALID = 40_002
 const TOO_MANY = 40_100
 
+/** What the answer means: taken, to be tried again, never, or a credential that is no good any more. */
 export function judgeTikTok(answer: Answer): Judgement {
   const body = jsonOf(answer)
   const code = body?.['code']

@@ -34,6 +34,7 @@ const LIST_ENTRIES = `
   order by id desc
   limit $3`
 
+/** The balance with its settings and a page of the ledger, newest first. */
 export async function readBilling(
   { database, actor }: Context<typeof api.readBilling>,
   { query }: Call<typeof api.readBilling>,
@@ -110,11 +111,13 @@ async function entryOf(
   return rows[0]
 }
 
+/** Writes down what was paid elsewhere. With a nonce it is entered once: a resend gets the first entry and `Idempotent-Replayed: true`. */
 export const topUpBalance = (
   context: Context<typeof api.topUpBalance>,
   { body }: Call<typeof api.topUpBalance>,
 ): Promise<Entry> => moveByHand(context, 'top_up', body)
 
+/** Puts an entry right by one against it, as `topUpBalance` does for what was paid; the amount may be below zero. */
 export const adjustBalance = (
   context: Context<typeof api.adjustBalance>,
   { body }: Call<typeof api.adjustBalance>,
@@ -137,12 +140,14 @@ async function moveByHand(
   return entry
 }
 
+/** For persons met from now on; whoever was charged stays so. */
 export async function setPrice({ db, actor }: Context<typeof api.setPrice>, { body }: Call<typeof api.setPrice>) {
   await sql`
     update balances set price_per_person = ${body.price_per_person} where org_id = ${actor.org_id}`.execute(db)
   return { ok: true as const }
 }
 
+/** Whether deliveries wait while the balance is below zero. */
 export async function setHolding({ db, actor }: Context<typeof api.setHolding>, { body }: Call<typeof api.setHolding>) {
   await sql`
     update balances set hold_when_empty = ${body.hold_when_empty} where org_id = ${actor.org_id}`.execute(db)

@@ -8,6 +8,7 @@ import { type Audit, reconcile } from './audit.ts'
 /** One count per organization and process at a time: whoever asks meanwhile is told what the one under way finds. */
 const underWay = new Map<number, Promise<{ at: string } & Audit>>()
 
+/** Counts the caller's organization and answers the figures and every row that differs, in words. */
 export async function reconcileBooks({ database, actor }: Context<typeof api.reconcileBooks>) {
   const { org_id } = actor
   const counting = underWay.get(org_id) ?? countAgain(database.worker, org_id)

@@ -9,6 +9,7 @@ export type TelegramAnswer =
 
 const DEADLINE_MS = 10_000
 
+/** Calls one method, ten seconds at most. Never throws: a Telegram that is away is an answer too. */
 export async function callTelegram(
   root: string,
   token: string,

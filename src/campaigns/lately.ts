@@ -83,6 +83,7 @@ const SELECTS = {
 
 export const LIVE_KINDS = Object.keys(SELECTS) as LiveKind[]
 
+/** Every campaign of every organization, page by page, deleted ones too: their addresses stay in ads. */
 export function readAllCampaigns(pool: pg.Pool): Promise<CampaignRow[]> {
   return readPages(
     pool,
@@ -120,6 +121,7 @@ export function readChangedCampaigns(pool: pg.Pool, since: string, named: readon
   )
 }
 
+/** The campaigns behind these keys, for visits that come before the news of them. */
 export async function readCampaignsOfKeys(pool: pg.Pool, keys: readonly string[]): Promise<CampaignRow[]> {
   const { rows } = await pool.query<CampaignRow>(
     `select ${CAMPAIGN} from campaign_keys k join campaigns c on c.org_id = k.org_id and c.id = k.campaign_id where k.key = any($1)`,
@@ -128,6 +130,7 @@ export async function readCampaignsOfKeys(pool: pg.Pool, keys: readonly string[]
   return rows
 }
 
+/** Whose campaigns only lead to their fallbacks. */
 export async function readDeletedOrganizations(pool: pg.Pool): Promise<Set<number>> {
   const { rows } = await pool.query<{ org_id: number }>('select org_id from organizations where deleted_at is not null')
   return new Set(rows.map(row => row.org_id))

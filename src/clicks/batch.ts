@@ -34,6 +34,7 @@ export type Batches = {
 type Waiting = { click: Click; id: string | undefined; resolve: (id: string | undefined) => void }
 type Parts = { pool: pg.Pool; clickKey: Uint8Array; outage: Outage; log: Logger }
 
+/** Opens the batches: while inserts are in flight the next one gathers. */
 export function openBatches(parts: Parts): Batches {
   let waiting: Waiting[] = []
   const inFlight = new Set<Waiting[]>()

@@ -52,6 +52,7 @@ const NOWHERE = { offer_id: null, landing_id: null, bot_id: null, path: null }
 const compiled = new WeakMap<LiveCampaign, Traffic>()
 const funnels = new WeakMap<LiveFunnel, CompiledFunnel>()
 
+/** What a campaign does with its visitors, compiled once for each version of it in memory. */
 export function trafficOf(campaign: LiveCampaign): Traffic {
   const known = compiled.get(campaign)
   if (known !== undefined) return known

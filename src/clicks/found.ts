@@ -48,6 +48,7 @@ const FIND_MS = 1500
 
 const FIND = `select ${COLUMNS.join(', ')} from clicks where org_id = $1 and id = $2`
 
+/** Remembers the latest clicks of this process and finds others by their id, whose organization the id names. */
 export function openFoundClicks(pool: pg.Pool, clickKey: Uint8Array): FoundClicks {
   const latest = new LRUCache<string, FoundClick>({ max: KEPT })
   return {

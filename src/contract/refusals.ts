@@ -294,6 +294,7 @@ export const REFUSALS: Record<RefusalName, Entry> = entries
 /** What a refusal may say beyond its entry: a more exact sentence, a hint, or headers such as Retry-After. */
 export type RefusalDetail = { error?: string; hint?: string; headers?: Record<string, string> }
 
+/** A no on its way to the caller: the name of its entry, and what this time is to be said more exactly. */
 export class Refusal extends Error {
   readonly refusal: RefusalName
   readonly status: number

@@ -50,6 +50,7 @@ export type Right = keyof typeof RIGHTS
 
 export const ALL_RIGHTS = Object.keys(RIGHTS) as Right[]
 
+/** Whether the text is one of the 26 slugs. */
 export function isRight(slug: string): slug is Right {
   return Object.hasOwn(RIGHTS, slug)
 }

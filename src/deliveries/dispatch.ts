@@ -19,6 +19,7 @@ const CLOSING_MS = 7000
 
 type Setup = { pool: pg.Pool; log: Logger; agents: Agents; outcomes: Outcomes; places: Places; terms: Terms }
 
+/** One lane at work until it is closed. What it claims in a turn is what there are places for. */
 export class Dispatch {
   readonly #lane: Lane
   readonly #setup: Setup

@@ -22,6 +22,7 @@ type Setup = {
   readonly tell: (notice: Notice) => void
 }
 
+/** Opens the writing. What cannot be stored is tried again; closing gives up after five seconds without a database. */
 export function openOutcomes({ pool, lanes, log, breaker, tell }: Setup): Outcomes {
   let gathered: Finished[] = []
   let writing: Promise<void> | undefined

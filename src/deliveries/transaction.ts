@@ -1,6 +1,7 @@
 /** A transaction whose statements depend on each other; the connection is closed where it failed, because its state is then unknown. */
 import type pg from 'pg'
 
+/** Answers what `work` does once that is committed. @throws what `work` or the database throws, after nothing was stored */
 export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let fault: unknown

@@ -63,6 +63,7 @@ const SESSION = `
   set enable_material = off;
   select set_config(name, '4s', false) from pg_settings where name = 'transaction_timeout'`
 
+/** Opens the queue of conversions; `terms` are for what the door and the journal know. */
 export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms: ConversionTerms = {}): Conversions {
   const { database } = ground
   database.intake.on('connect', client => void client.query(SESSION).catch(() => undefined))

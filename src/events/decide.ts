@@ -196,6 +196,7 @@ export function tellLater(): Refusal {
   return new Refusal('service_unavailable', { headers: { 'retry-after': '60' } })
 }
 
+/** Whether a click of this campaign, or of none, is beyond a key's list; null is a key without a list. */
 export function isOutside(campaigns: readonly string[] | null, campaign_id: string | null): boolean {
   return campaigns !== null && (campaign_id === null || !campaigns.includes(campaign_id))
 }

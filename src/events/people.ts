@@ -6,6 +6,7 @@ import { newId } from '../contract/ids.ts'
 import type { KnownClick, Person } from './known.ts'
 import { personKey } from './person.ts'
 
+/** The persons a batch meets, decided in the order of its conversions; what is new about them is written at its end. */
 export class People {
   readonly created: Person[] = []
   readonly adopted: Person[] = []

@@ -15,6 +15,7 @@ const LANES = 3
 const MOST_LANES = 8
 const BATCH = 500
 
+/** Takes conversions in and has them recorded; each gets its outcome when its batch is committed. */
 export class OrganizationQueues {
   readonly #tools: LaneTools
   readonly #mostOrganizations: () => number

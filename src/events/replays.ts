@@ -18,6 +18,7 @@ const WAITED_MS = 1000
 
 type Asking = { conversion: Conversion; resolve: (found: Recorded | Refusal | undefined) => void }
 
+/** Looks resends up, several in a read; undefined means that the common way has to be taken. */
 export class Replays {
   readonly #pool: pg.Pool
   readonly #recent = new Set<string>()

@@ -13,6 +13,7 @@ type Share = { readonly id: string; readonly seed: number; readonly weight: numb
 /** A funnel as the redirect needs it. */
 export type CompiledFunnel = { readonly landings: readonly Share[]; readonly offers: readonly Share[] }
 
+/** Each member with its own seed, so that two funnels with the same members share visitors differently. */
 export function compileFunnel({ id, landings, offers }: LiveFunnel): CompiledFunnel {
   const share = (member: string, weight: number): Share => ({ id: member, seed: hashOf(id + member), weight })
   return {

@@ -35,6 +35,7 @@ function wordsFor(error: z.ZodError): string {
   return [...new Set(words)].slice(0, 5).join('; ')
 }
 
+/** Answers what was refused. What went wrong in here is answered as its refusal too, and logged. */
 export function answerRefusal(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): FastifyReply {
   const endpoint = request.routeOptions.config.endpoint
   const surface = endpoint === undefined || endpoint === 'page' ? 'other' : surfaceOf(endpoint)

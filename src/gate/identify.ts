@@ -29,10 +29,12 @@ export function surfaceOf(endpoint: Pick<Endpoint, 'access' | 'quota'>): Surface
   return isKeyOnly(endpoint.access) ? 'reads' : 'other'
 }
 
+/** Whether no session opens the endpoint, so that a missing key is what is wrong. */
 export function isKeyOnly(access: Access): boolean {
   return access !== 'anyone' && access.session === undefined
 }
 
+/** The key that was sent, or undefined; an empty header is none. */
 export function keyOf(headers: Visit['headers']): string | undefined {
   const sent = headers['x-api-key']
   return typeof sent === 'string' && sent !== '' ? sent : undefined

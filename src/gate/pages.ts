@@ -20,6 +20,7 @@ const NO_PAGES = /^\/(api|\.well-known|assets|c|o|l|postback|hooks|healthz|ready
 const YEAR_SECONDS = 31_536_000
 const page = { config: { endpoint: 'page' as const } }
 
+/** Serves the built dashboard, the API reference and its document, and says 404 for the rest. */
 export async function servePages(
   app: FastifyInstance,
   furnished: readonly Declared[],

@@ -22,6 +22,7 @@ const RANK: Record<Role, number> = { member: 0, admin: 1, owner: 2 }
 /** Keys issued before this day skip the role check on intake over HTTP. */
 const ROLE_CHECKED_SINCE = Date.UTC(2026, 8, 2)
 
+/** Answers who acts, narrowed to what the endpoint lets in. Refuses in the order above; `through` says whether exemptions of HTTP hold. */
 export async function permit(
   endpoint: Endpoint,
   caller: Caller,

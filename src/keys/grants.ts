@@ -27,6 +27,7 @@ type Stored = {
 
 const NOTHING = { read: [], write: [], delete: [], campaigns: null, saved_at: null }
 
+/** A key's state, organization, rights and named campaigns; never saved, all lists are empty. Refuses `object_not_found`. */
 export async function readGrant({ db, actor }: Context<typeof api.readGrant>, { params }: Call<typeof api.readGrant>) {
   return showGrant(db, actor, params.id)
 }
@@ -57,6 +58,10 @@ async function nameCampaigns(db: Kysely<Tables>, org_id: number, ids: readonly s
   )
 }
 
+/**
+ * Replaces all lists of the caller's own key. Refuses an organization where the caller may not grant, a campaign list beside rights it cannot
+ * narrow, and new delete rights without the word DELETE.
+ */
 export async function saveGrant(
   { db, actor }: Context<typeof api.saveGrant>,
   { params, body }: Call<typeof api.saveGrant>,
@@ -165,6 +170,7 @@ async function storeGrant(
     .execute()
 }
 
+/** Empties the lists of the caller's own key where it acts; it never becomes fresh again. */
 export async function revokeGrant(
   { db, actor }: Context<typeof api.revokeGrant>,
   { params }: Call<typeof api.revokeGrant>,

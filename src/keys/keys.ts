@@ -82,10 +82,12 @@ export async function requireOwnKey(db: Kysely<Tables>, actor: Member, wire_id: 
   return key.state === 'revoked' ? refuse('key_revoked') : key
 }
 
+/** The keys the caller may see, newest first, in one page. */
 export async function listKeys({ db, actor }: Context<typeof api.listKeys>) {
   return { data: await readKeys(db, actor), next_cursor: null }
 }
 
+/** A fresh key of the caller. The answer holds the secret, which nothing can show again. */
 export async function createKey({ db, actor }: Context<typeof api.createKey>, { body }: Call<typeof api.createKey>) {
   const secret = newSecret()
   const key = {
@@ -102,6 +104,7 @@ export async function createKey({ db, actor }: Context<typeof api.createKey>, { 
   return { ...(row ?? refuse('object_not_found')), secret }
 }
 
+/** Switches the caller's own key on or off, or sets its end. Refuses `key_revoked`. */
 export async function updateKey(
   { db, actor }: Context<typeof api.updateKey>,
   { params, body }: Call<typeof api.updateKey>,
@@ -120,6 +123,7 @@ export async function updateKey(
   return requireKey(db, actor, params.id)
 }
 
+/** Ends a key for ever, with the very next call. Revoking twice is fine. */
 export async function revokeKey({ db, actor }: Context<typeof api.revokeKey>, { params }: Call<typeof api.revokeKey>) {
   const { id } = await requireKey(db, actor, params.id)
   await db

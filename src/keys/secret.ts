@@ -22,10 +22,12 @@ export function hasSecretForm(text: string): boolean {
   return FORM.test(text) && text.slice(-6) === checksum(text.slice(0, -6))
 }
 
+/** What is stored of a secret: its SHA-256. Random as it is, it needs no salt. */
 export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret).digest()
 }
 
+/** What lists show of a secret. */
 export function firstCharacters(secret: string): string {
   return secret.slice(0, SHOWN)
 }

@@ -24,6 +24,7 @@ const REMEMBERED = 50_000
 
 type Parts = { conversions: Pick<Conversions, 'raise'>; clicks: Pick<Clicks, 'isSettled'>; log: Logger }
 
+/** Opens the raising of clicks; what waits is in this process only. */
 export function openLanded({ conversions, clicks, log }: Parts): Landed {
   /** Organizations by the click that waits. */
   const kept = new Map<string, number>()

@@ -32,6 +32,7 @@ type OnwardDeeds = {
   goOnWithoutId: Deed<typeof api.goOnWithoutId>
 }
 
+/** The deeds of visitors: each is led on as far as can be, and what cannot be written now is tried again. */
 export function onwardDeeds(parts: OnwardParts): OnwardDeeds {
   const onward = (ground: Ground, visit: Visit) => goOn(parts, ground, visit)
   return {

@@ -38,6 +38,7 @@ export type Protocol = {
   close(): Promise<void>
 }
 
+/** Opens the protocol for both generations of hosts; each message gets a server of its own, because nothing is kept between them. */
 export function openProtocol(app: FastifyInstance, server: Implementation): Protocol {
   const callers = new WeakMap<Request, Caller>()
   const serve = (caller: Caller) => serverFor(app, server, caller)

@@ -9,6 +9,7 @@ export function newToken(): string {
   return Array.from(randomBytes(LENGTH), byte => ALPHABET[byte & 31]).join('')
 }
 
+/** Whether it is worth looking for; what it was made of is not checked. */
 export function hasTokenForm(text: string): boolean {
   return text.length === LENGTH
 }

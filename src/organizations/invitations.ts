@@ -16,6 +16,7 @@ const LIFE_MS = 7 * 24 * 3600 * 1000
 
 type Row = { id: string; email: string; role: Role; invited_by: string; created_at: string; expires_at: string }
 
+/** Open and expired invitations, newest first, 500 at most. */
 export async function listInvitations({ db, actor }: Context<typeof api.listInvitations>) {
   const { rows } = await sql<Row>`
     select i.id, i.email, i.role, u.name as invited_by, i.created_at, i.expires_at
@@ -32,6 +33,10 @@ export async function listInvitations({ db, actor }: Context<typeof api.listInvi
   return { data, next_cursor: null }
 }
 
+/**
+ * Invites an address and mails the link; an earlier invitation of the same address ends. Refuses `already_exists` for members,
+ * `role_forbidden` for owners invited by others.
+ */
 export async function createInvitation(
   { db, actor, config, log, origin }: Context<typeof api.createInvitation>,
   { body }: Call<typeof api.createInvitation>,
@@ -85,6 +90,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ')
 }
 
+/** Ends an open invitation. Refuses `object_not_found`, for one that was used or withdrawn too. */
 export async function withdrawInvitation(
   { db, actor }: Context<typeof api.withdrawInvitation>,
   { params }: Call<typeof api.withdrawInvitation>,
@@ -126,6 +132,7 @@ async function findInvitation(db: Kysely<Tables>, wire_id: string, lock: boolean
   return rows[0]
 }
 
+/** What the invited see before they sign in. Refuses `object_not_found` and `invitation_invalid`. */
 export async function readInvitation(
   { db }: Context<typeof api.readInvitation>,
   { params }: Call<typeof api.readInvitation>,
@@ -134,6 +141,7 @@ export async function readInvitation(
   return invitation.is_open && !invitation.organization_deleted ? invitation : refuse('invitation_invalid')
 }
 
+/** Makes the caller a member and lets the session act there. Refuses as `takeInvitation` does. */
 export async function acceptInvitation(
   { db, actor }: Context<typeof api.acceptInvitation>,
   { params }: Call<typeof api.acceptInvitation>,

@@ -25,10 +25,12 @@ async function readMembers(
   return rows
 }
 
+/** All members by the time they joined, in one page. */
 export async function listMembers({ db, actor }: Context<typeof api.listMembers>) {
   return { data: await readMembers(db, actor), next_cursor: null }
 }
 
+/** Refuses `role_forbidden` where only owners may, and `last_owner` for the only one. */
 export async function setMemberRole(
   { db, actor }: Context<typeof api.setMemberRole>,
   { params, body }: Call<typeof api.setMemberRole>,
@@ -49,6 +51,7 @@ export async function setMemberRole(
   })
 }
 
+/** Removes a member, or lets the caller leave. Refuses as `setMemberRole` does. */
 export async function deleteMember(
   { db, actor }: Context<typeof api.deleteMember>,
   { params }: Call<typeof api.deleteMember>,

@@ -66,10 +66,12 @@ async function requireOwnership(db: Kysely<Tables>, user_id: string, wire_id: st
   return membership.role === 'owner' ? membership : refuse('role_forbidden', { error: 'this needs the role owner' })
 }
 
+/** Where the caller is a member; of the deleted ones those they own and may restore, and the one the session acts in. */
 export async function listOrganizations({ db, actor }: Context<typeof api.listOrganizations>) {
   return { data: await readOrganizations(db, actor), next_cursor: null }
 }
 
+/** Founds an organization with the caller as owner, and lets the session act in it. */
 export async function createOrganization(
   { db, config, actor }: Context<typeof api.createOrganization>,
   { body }: Call<typeof api.createOrganization>,
@@ -108,6 +110,7 @@ export async function foundOrganization(
   throw new Error('no free number for a new organization')
 }
 
+/** Renames. Refuses `role_forbidden` to all but owners, and `org_deleted`. */
 export async function updateOrganization(
   { db, actor }: Context<typeof api.updateOrganization>,
   { params, body }: Call<typeof api.updateOrganization>,
@@ -118,6 +121,7 @@ export async function updateOrganization(
   return readOrganization(db, actor, id)
 }
 
+/** Deletes softly: keys and conversions are refused from now on, visitors go to the fallbacks. Owners only. */
 export async function deleteOrganization(
   { db, actor }: Context<typeof api.deleteOrganization>,
   { params }: Call<typeof api.deleteOrganization>,
@@ -133,6 +137,7 @@ export async function deleteOrganization(
   return readOrganization(db, actor, id)
 }
 
+/** Brings a deleted one back with everything in it. Owners only. */
 export async function restoreOrganization(
   { db, actor }: Context<typeof api.restoreOrganization>,
   { params }: Call<typeof api.restoreOrganization>,
@@ -143,6 +148,7 @@ export async function restoreOrganization(
   return readOrganization(db, actor, id)
 }
 
+/** Lets the session act there. Refuses `object_not_found` to strangers, and `org_deleted`. */
 export async function activateOrganization(
   { db, actor }: Context<typeof api.activateOrganization>,
   { params }: Call<typeof api.activateOrganization>,

@@ -27,6 +27,7 @@ const ID_LENGTH = 26
 /** Nobody's clock is so far ahead. */
 const AHEAD_MS = 86_400_000
 
+/** Reads a click id that was not found, without a look at anyone's rows. */
 export function lookAtClickId(text: string, org_id: number, clickKey: Uint8Array): ClickFinding {
   if (text.trim() === '') return { diagnosis: 'click_id_missing' }
   if (isMacro(text.trim())) return { diagnosis: 'macro_not_replaced' }

@@ -5,10 +5,12 @@ import type { Answer, Ground } from '../room.ts'
 
 collectDefaultMetrics()
 
+/** The process answers. */
 export function readHealth(): Answer {
   return { status: 200, body: { ok: true } }
 }
 
+/** 200 while the database answers, else 503. */
 export async function readReadiness({ db }: Ground): Promise<Answer> {
   try {
     await sql`select 1`.execute(db)
@@ -18,6 +20,7 @@ export async function readReadiness({ db }: Ground): Promise<Answer> {
   }
 }
 
+/** The process's metrics in Prometheus' text form. */
 export async function readMetrics(): Promise<Answer> {
   return { status: 200, headers: { 'content-type': register.contentType }, body: await register.metrics() }
 }
