@@ -243,6 +243,14 @@ describe('a file of spend', () => {
     assert.deepEqual(rows, [{ count: 5000, sum: '2520.0' }])
   })
 
+  test('with a title of any length is answered at once', async () => {
+    const place = await seedPlace('Alpha')
+    const first = await send(place, { csv: `${'('.repeat(900_000)}\n2026-03-01,Alpha,1` })
+    assert.equal(first.data()['code'], 'spend_file_unreadable')
+    await taken(place, { csv: `day,campaign,${'amount '.padEnd(900_000, '(')}\n2026-03-01,Alpha,1` })
+    assert.deepEqual(await stored(place), ['2026-03-01 Alpha 1 manual'])
+  })
+
   test('goes in beside others that name the same days in any order, each whole', async () => {
     const place = await seedPlace('Alpha', 'Beta')
     const fileOf = (at: number) => {

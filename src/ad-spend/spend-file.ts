@@ -106,8 +106,12 @@ function split(csv: string, delimiter: string, most?: number): Numbered[] | stri
   }
 }
 
+/** No title is longer, and what is would be looked through once for each of its parentheses. */
+const TITLE_LENGTH = 200
+
 const plain = (title: string) =>
   title
+    .slice(0, TITLE_LENGTH)
     .toLowerCase()
     .replace(/\(.*?\)/g, ' ')
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
@@ -148,7 +152,7 @@ function noTitles(asked: Partial<Columns>): string {
 }
 
 function refuseOtherCurrency({ titles, places }: Layout): void {
-  const [, inside = ''] = /\(([^)]*)\)/.exec(titles[places.amount ?? -1] ?? '') ?? []
+  const [, inside = ''] = /\(([^)]*)\)/.exec((titles[places.amount ?? -1] ?? '').slice(0, TITLE_LENGTH)) ?? []
   if (/^[A-Z]{3}$/.test(inside) && inside !== 'USD')
     unreadable(`its amounts are in ${inside}, and spend is kept in US dollars`)
 }
