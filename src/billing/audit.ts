@@ -84,10 +84,15 @@ const CHECKS: Readonly<Record<string, string>> = {
     select format('event %s, rule %s: %s', e.id, r.id, case when d.id is null then 'missing' else 'not meant' end) as wrong
     from events e
     join postback_rules r on r.org_id = $1 and r.active and r.deleted_at is null and r.updated_at < e.created_at
+    left join clicks c on c.org_id = $1 and c.id = e.click_id
     left join deliveries d
       on d.org_id = $1 and d.event_id = e.id and d.kind = 'postback' and d.target_id = r.id
     where e.org_id = $1 and (d.id is not null) <> (
-      not e.test and r.event_type = e.type and (r.campaign_id is null or r.campaign_id = e.campaign_id))`,
+      not e.test and r.event_type = e.type and (r.campaign_id is null or r.campaign_id = e.campaign_id)
+      and c.suppressed_delivery is not true
+      and (d.id is not null or not r.once_per_person or not exists (
+        select 1 from deliveries one
+        where one.org_id = $1 and one.kind = 'postback' and one.target_id = r.id and one.person_id = e.person_id)))`,
 
   'revenue is the sum of the payouts above zero': `
     select format('click %s: %s instead of %s', c.id, c.revenue, e.sum) as wrong

@@ -52,6 +52,23 @@ describe('one organization, counted again on its screen', () => {
     )
   })
 
+  test('misses nothing where a rule calls once per person, but does where it never called', async () => {
+    const { org_id, cookie } = await seedSignedIn(house)
+    const body = { event_type: 'lead', url: 'https://tracker.example/?c={click_id}', once_per_person: true }
+    assert.equal((await house.call('POST', '/api/postbacks', { cookie, body })).statusCode, 201)
+    const queue = openQueue(house.database)
+    const clicks = await seedClicks(house.database, org_id, 3)
+    for (const click of clicks) await queue.send(org_id, click, { payload: { telegram_user_id: 7 } })
+    await queue.close()
+    assert.deepEqual((await reconcile(cookie)).findings, [])
+    await house.database.worker.query('delete from deliveries where org_id = $1', [org_id])
+    const found = (await reconcile(cookie)).findings.map(({ check }) => check)
+    assert.deepEqual(
+      new Set(found),
+      new Set(['every rule that was there fires for every event it means, and no other']),
+    )
+  })
+
   test('names what is wrong, in ids as they are shown, and nothing of another organization', async () => {
     const [one, other] = [await seedBooks(), await seedBooks()]
     const { rows } = await house.database.worker.query<{ id: string }>(
