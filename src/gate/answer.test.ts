@@ -22,12 +22,10 @@ test('a failure is logged with its route and its cause, and answered without it,
     assert.equal(answer.status, 500)
     assert.doesNotMatch(await answer.text(), /landings/)
   }
+  // Others who miss the table may complain of it too.
+  const failed = logged.filter(({ msg }) => msg === 'request failed')
   assert.deepEqual(
-    logged.map(({ route, msg, err }) => [route, msg, err?.message]),
-    ['GET /api/landings', 'POST /api/landings'].map(route => [
-      route,
-      'request failed',
-      'relation "landings" does not exist',
-    ]),
+    failed.map(({ route, err }) => [route, err?.message]),
+    ['GET /api/landings', 'POST /api/landings'].map(route => [route, 'relation "landings" does not exist']),
   )
 })
