@@ -31,7 +31,8 @@ let other: Place
 let shared: Pick<Place, 'flow' | 'funnel'>
 
 before(async () => {
-  house = await startHouse()
+  // Without a worker, so that nothing moves but by a request.
+  house = await startHouse({ ROLE: 'serve' })
   owner = await seedSignedIn(house)
   const offer = await make('/api/offers', { name: 'Offer', url: 'https://example.com/', payout: '2' })
   const offers = [{ offer_id: offer, weight: 1 }]
@@ -160,7 +161,7 @@ for (const [right, act] of Object.entries(ACTS) as [Right, NonNullable<(typeof A
       const reply = await send(act(place))
       assert.deepEqual([reply.statusCode, reply.data()['code']], [403, 'campaign_scope_forbidden'], reply.body)
     }
-    assert.equal(await everything(), before)
+    assert.ok((await everything()) === before, 'something has changed')
     const reply = await send(act(listed))
     assert.ok(reply.statusCode < 300, reply.body)
   })
