@@ -202,6 +202,7 @@ test('what no right covers is closed to keys, and unknown routes answer in JSON'
   }
   assert.equal((await house.call('POST', '/api/auth/sign-in/email', { key: full, body: {} })).statusCode, 403)
   assert.equal((await house.call('GET', '/api/auth/get-session', { key: 'nonsense' })).statusCode, 403)
+  assert.equal((await house.call('GET', '/%61pi/auth/get-session', { key: 'nonsense' })).statusCode, 403)
   for (const route of ['/api/nowhere', '/.well-known/oauth-protected-resource', '/assets/none.js']) {
     const answer = await house.call('GET', route)
     assert.equal(answer.statusCode, 404)
@@ -210,6 +211,7 @@ test('what no right covers is closed to keys, and unknown routes answer in JSON'
 })
 
 test('a request without a key that changes something must carry the Origin of the dashboard', async () => {
+  // The last ones are the same routes, spelled with escapes.
   for (const origin of [
     undefined,
     'null',
@@ -218,7 +220,14 @@ test('a request without a key that changes something must carry the Origin of th
     'http://localhost:8081',
     'http://sub.localhost:8080',
   ])
-    for (const route of ['/api/events', '/api/offers', '/api/api-keys', '/api/auth/sign-in/email']) {
+    for (const route of [
+      '/api/events',
+      '/api/offers',
+      '/api/api-keys',
+      '/api/auth/sign-in/email',
+      '/%61pi/offers',
+      '/api/%61uth/sign-in/email',
+    ]) {
       const answer = await house.call('POST', route, { body: {}, headers: origin === undefined ? {} : { origin } })
       assert.equal(answer.statusCode, 403, `${route} from ${origin}`)
       assert.match(String(answer.data()['error']), /Origin header required/)

@@ -3,7 +3,7 @@
  * dashboard's own pages.
  */
 import type { Access, Endpoint } from '../contract/endpoint.ts'
-import { rightOf } from '../contract/endpoint.ts'
+import { rightOf, routeOf } from '../contract/endpoint.ts'
 import { Refusal, refuse } from '../contract/refusals.ts'
 import type { KeyRecord } from '../keys/verify.ts'
 import type { Person, Visit } from '../room.ts'
@@ -18,7 +18,7 @@ export type Identities = {
   whoIs(headers: Visit['headers']): Promise<Person | undefined>
 }
 
-type Asking = { method: string; url: string; headers: Visit['headers'] }
+type Asking = { method: string; headers: Visit['headers'] }
 
 const ANYONE: Caller = { kind: 'anyone' }
 
@@ -49,19 +49,21 @@ export async function identify(
   tool?: ToolCall,
 ): Promise<Caller> {
   const { access } = endpoint
+  // By the path that was declared: the one that was sent may spell it with escapes.
+  const { path } = routeOf(endpoint)
   const secret = keyOf(asking.headers)
-  if (secret !== undefined && asking.url.startsWith('/api/auth/')) refuse('auth_route_closed')
+  if (secret !== undefined && path.startsWith('/api/auth/')) refuse('auth_route_closed')
   if (secret !== undefined && access !== 'anyone')
     return byKey(endpoint, tool?.record ?? (await verified(endpoint, secret, identities)))
   if (isKeyOnly(access)) refuse('api_key_required')
-  if (changesSomething(asking)) requireOrigin(asking.headers, baseUrl)
+  if (changesSomething(asking.method, path)) requireOrigin(asking.headers, baseUrl)
   if (access === 'anyone') return ANYONE
   const person = await identities.whoIs(asking.headers)
   return person === undefined ? refuse('sign_in_required') : { kind: 'person', person }
 }
 
-function changesSomething({ method, url }: Asking): boolean {
-  return method !== 'GET' && method !== 'HEAD' && url.startsWith('/api/')
+function changesSomething(method: string, path: string): boolean {
+  return method !== 'GET' && method !== 'HEAD' && path.startsWith('/api/')
 }
 
 function byKey(endpoint: Endpoint, record: KeyRecord): Caller {
