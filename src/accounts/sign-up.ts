@@ -7,7 +7,7 @@ import type { z } from 'zod'
 import type { Config } from '../config.ts'
 import { newId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
-import { sqlState } from '../db/faults.ts'
+import { isTaken } from '../db/faults.ts'
 import type { Tables } from '../db/tables.ts'
 import { addMember, takeInvitation } from '../organizations/invitations.ts'
 import { foundOrganization } from '../organizations/organizations.ts'
@@ -16,8 +16,6 @@ import type { FirstOwner, SignUp } from './api.ts'
 type Form<T extends z.ZodType> = z.output<T>
 type Hash = (password: string) => Promise<string>
 type Newcomer = { name: string; email: string; hash: string }
-
-const UNIQUE_VIOLATION = '23505'
 
 /** Whether nobody has an account yet. */
 export async function needsOwner(db: Kysely<Tables>): Promise<boolean> {
@@ -64,7 +62,7 @@ export async function createAccount(
       if (invited !== undefined) await addMember(trx, invited, user_id)
     })
   } catch (error) {
-    if (sqlState(error) !== UNIQUE_VIOLATION) throw error
+    if (!isTaken(error)) throw error
     refuse('already_exists', { error: 'this e-mail address has an account', hint: 'Sign in with it.' })
   }
 }

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { Instant } from '../contract/fields.ts'
 import { toUuid, toWireId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
-import { sqlState } from '../db/faults.ts'
+import { isTaken } from '../db/faults.ts'
 import { sendMail } from '../mail/mail.ts'
 import { activate } from '../organizations/organizations.ts'
 import type { Answer, Ground, Person, Visit } from '../room.ts'
@@ -34,7 +34,6 @@ export type Desk = {
 type Path = keyof typeof AUTH_FORMS
 type Form<T extends z.ZodType> = z.output<T>
 
-const UNIQUE_VIOLATION = '23505'
 const PREFIX = '/api/auth'
 
 /** Answers a visit to `/api/auth/*`. */
@@ -173,7 +172,7 @@ async function changeEmail(desk: Desk, visit: Visit, form: Form<typeof EmailChan
   try {
     answer = await forward(desk, visit, 'POST /change-email', { newEmail })
   } catch (error) {
-    if (sqlState(error) === UNIQUE_VIOLATION) refuseTaken()
+    if (isTaken(error)) refuseTaken()
     throw error
   }
   if (answer.status < 400)

@@ -4,7 +4,7 @@ import { AD_PLATFORMS } from '../contract/ad-platforms.ts'
 import { Address } from '../contract/address.ts'
 import { endpoint } from '../contract/endpoint.ts'
 import { EventType } from '../contract/event-types.ts'
-import { Amount, Done, Id, Instant, isFaithful, Money, Name, Page } from '../contract/fields.ts'
+import { Amount, Done, Id, Instant, Money, Name, Page } from '../contract/fields.ts'
 import { paging } from '../contract/paging.ts'
 
 export const Platform = z.enum(AD_PLATFORMS)
@@ -102,7 +102,7 @@ const EventName = z
   .regex(/^[A-Za-z0-9_][A-Za-z0-9_ -]{0,49}$/, { message: 'must be 1 to 50 letters, digits, spaces, _ and -' })
 const ActionId = digits(19, 'the id of a conversion action')
 
-const Text = z.string().trim().min(1).max(500).refine(isFaithful, { message: 'holds characters that cannot be stored' })
+const Text = Name(500)
 const WORTH = 1_000_000_000
 
 const customData = {

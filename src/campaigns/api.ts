@@ -2,11 +2,11 @@
 import { z } from 'zod'
 import { Address } from '../contract/address.ts'
 import { endpoint } from '../contract/endpoint.ts'
-import { Done, Id, Instant, Name, Page, isFaithful } from '../contract/fields.ts'
+import { Done, Id, Instant, Name, Page, SUBS, isFaithful } from '../contract/fields.ts'
 import { paging, Search } from '../contract/paging.ts'
 
 /** The query parameters a traffic source fills differently: our name, and the name it arrives under. */
-export const SOURCE_FIELDS = ['ref_id', 'sub1', 'sub2', 'sub3', 'sub4', 'sub5', 'sub6', 'sub7', 'sub8', 'sub9'] as const
+export const SOURCE_FIELDS = ['ref_id', ...SUBS] as const
 export type SourceField = (typeof SOURCE_FIELDS)[number]
 
 const Parameter = z

@@ -1,7 +1,7 @@
 /** Click flows over HTTP: graphs that decide where a visitor goes. */
 import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
-import { Done, Id, Instant, isFaithful, Name, Page } from '../contract/fields.ts'
+import { Done, Id, Instant, Name, Page, Text } from '../contract/fields.ts'
 import { Graph, NodeType } from '../contract/flow-graph.ts'
 import { paging, Search } from '../contract/paging.ts'
 
@@ -9,9 +9,6 @@ export * from '../contract/flow-graph.ts'
 
 /** The most clicks one try looks at. */
 export const MOST_TRIED = 200
-
-const Text = (max: number) =>
-  z.string().trim().max(max).refine(isFaithful, { message: 'holds characters that cannot be stored' })
 
 export const FLOW_STATUSES = ['draft', 'active', 'paused', 'archived'] as const
 export const FlowStatus = z.enum(FLOW_STATUSES)

@@ -1,6 +1,6 @@
 // A walk told to people: every node passed with the reason, and what it comes to.
+import { SUBS } from '../contract/fields.ts'
 import type { FlowNode, Graph, TriedVisitor, Way } from './api.ts'
-import { SUB_FIELDS } from './api.ts'
 import type { FlowVisitor } from './conditions.ts'
 import { type FlowObjects, objectOf } from './objects.ts'
 import { type CompiledFlow, type Stop, type Walk, walk } from './walk.ts'
@@ -105,7 +105,7 @@ function splitReason(node: FlowNode, next: FlowNode | undefined, graph: Graph): 
 
 /** A visitor in a few words: `DE, mobile, Android, Chrome, new`. */
 export function describe(visitor: FlowVisitor): string {
-  const subs = SUB_FIELDS.flatMap(sub => (visitor[sub] === null ? [] : `${sub}=${visitor[sub]}`))
+  const subs = SUBS.flatMap(sub => (visitor[sub] === null ? [] : `${sub}=${visitor[sub]}`))
   const { geo, device, os, browser, language, is_new, is_bot } = visitor
   return [
     geo ?? 'no country',
@@ -123,9 +123,9 @@ export function describe(visitor: FlowVisitor): string {
 
 /** The visitor someone describes, with what they leave open: a new person, now. */
 export function visitorOf(described: TriedVisitor, now_ms: number, seed: string): FlowVisitor {
-  const subs = Object.fromEntries(SUB_FIELDS.map(sub => [sub, described[sub] || null]))
+  const subs = Object.fromEntries(SUBS.map(sub => [sub, described[sub] || null]))
   return {
-    ...(subs as Record<(typeof SUB_FIELDS)[number], string | null>),
+    ...(subs as Record<(typeof SUBS)[number], string | null>),
     geo: described.geo || null,
     device: described.device || null,
     os: described.os || null,

@@ -1,12 +1,13 @@
 // "Which way would they go?": a described visitor, or the last real clicks, by the draft and by the published version. Records nothing.
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
+import type { SUBS } from '../contract/fields.ts'
 import { newId, timeOfId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Context } from '../room.ts'
 import type * as api from './api.ts'
-import type { Graph, SUB_FIELDS, Tried } from './api.ts'
+import type { Graph, Tried } from './api.ts'
 import { flowOf, usersOf, versionOf } from './click-flows.ts'
 import type { FlowVisitor } from './conditions.ts'
 import { describe, tell, type Told, visitorOf } from './explain.ts'
@@ -92,7 +93,7 @@ async function campaignsFor(
   })
 }
 
-type ClickRow = Pick<FlowVisitor, 'geo' | 'device' | 'os' | 'browser' | (typeof SUB_FIELDS)[number]> & {
+type ClickRow = Pick<FlowVisitor, 'geo' | 'device' | 'os' | 'browser' | (typeof SUBS)[number]> & {
   id: string
   visitor_id: string | null
   visitor_is_new: boolean | null

@@ -3,7 +3,7 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { timeOfId } from '../contract/ids.ts'
-import { isRetryable, isUnreachable, sqlState } from '../db/faults.ts'
+import { isRetryable, isTaken, isUnreachable } from '../db/faults.ts'
 import type { Click } from './click.ts'
 import { mintClickId } from './click-id.ts'
 import { within } from './deadline.ts'
@@ -17,7 +17,6 @@ const LARGEST = 500
 /** A database that takes longer counts as hanging. */
 const STORE_MS = 2000
 const TRIES = 3
-const UNIQUE_VIOLATION = '23505'
 
 export type Batches = {
   /**
@@ -94,7 +93,7 @@ async function storeBatch(parts: Parts, batch: readonly Waiting[], past: Past = 
     await within(STORE_MS, storeClicks(pool, clicks))
     return remembered(batch)
   } catch (error) {
-    const isClash = sqlState(error) === UNIQUE_VIOLATION
+    const isClash = isTaken(error)
     if (past.tries < TRIES && (isClash || isRetryable(error))) {
       const isStored = isClash && (await remint(parts, batch, past.isUnsure).catch(() => false))
       if (isStored) return remembered(batch)

@@ -1,11 +1,10 @@
 // What a click's query says: the source's click id, sub1 to sub9 and the ad platforms' click ids. Nothing that a visitor's
 // browser or an ad platform puts there can fail a click: what cannot be stored is left out, and the rest is kept.
 import { unescape } from 'node:querystring'
+import { AD_IDS, SUBS } from '../contract/fields.ts'
 
 /** Free texts of a source, at most 500 bytes each. */
-const TEXTS = ['ref_id', 'sub1', 'sub2', 'sub3', 'sub4', 'sub5', 'sub6', 'sub7', 'sub8', 'sub9'] as const
-/** Click ids of ad platforms, kept byte for byte. */
-const AD_IDS = ['fbclid', 'gclid', 'gbraid', 'wbraid', 'ttclid'] as const
+const TEXTS = ['ref_id', ...SUBS] as const
 
 type Text = (typeof TEXTS)[number]
 type AdId = (typeof AD_IDS)[number]

@@ -80,6 +80,16 @@ export function isFaithful(text: string): boolean {
 export const Name = (max = 200) =>
   z.string().trim().min(1).max(max).refine(isFaithful, { message: 'holds characters that cannot be stored' })
 
+/** Text that may be empty. */
+export const Text = (max: number) =>
+  z.string().trim().max(max).refine(isFaithful, { message: 'holds characters that cannot be stored' })
+
+/** What a traffic source may say of a click in its own words. */
+export const SUBS = ['sub1', 'sub2', 'sub3', 'sub4', 'sub5', 'sub6', 'sub7', 'sub8', 'sub9'] as const
+
+/** The click ids of ad platforms. */
+export const AD_IDS = ['fbclid', 'gclid', 'gbraid', 'wbraid', 'ttclid'] as const
+
 /** The reply of a list: `data`, and the cursor of the next page or null. */
 export const Page = <T extends z.ZodType>(item: T) =>
   z.object({ data: z.array(item), next_cursor: z.string().nullable() })

@@ -3,20 +3,19 @@
  * flat shape for all nodes, so that a tool can write it and a draft may be incomplete; what a graph needs beyond it is asked at publishing.
  */
 import { z } from 'zod'
-import { Id, isFaithful } from './fields.ts'
+import { Id, SUBS, Text } from './fields.ts'
 
 export const NODE_TYPES = ['entry', 'condition', 'split', 'landing', 'offer', 'bot', 'redirect'] as const
 export const NodeType = z.enum(NODE_TYPES)
 export type NodeType = z.infer<typeof NodeType>
 
-export const SUB_FIELDS = ['sub1', 'sub2', 'sub3', 'sub4', 'sub5', 'sub6', 'sub7', 'sub8', 'sub9'] as const
 export const CONDITION_FIELDS = [
   'geo',
   'device',
   'os',
   'browser',
   'language',
-  ...SUB_FIELDS,
+  ...SUBS,
   'time',
   'uniqueness',
   'bot',
@@ -35,8 +34,6 @@ const MOST_EDGES = 200
 export const LONGEST_PATH = 32
 /** The most weight of one branch of a split. */
 export const MOST_WEIGHT = 1000
-const Text = (max: number) =>
-  z.string().trim().max(max).refine(isFaithful, { message: 'holds characters that cannot be stored' })
 
 const NodeId = z
   .string()

@@ -6,6 +6,13 @@ export function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined
 }
 
+const UNIQUE_VIOLATION = '23505'
+
+/** True when a row with the same key is there already. */
+export function isTaken(error: unknown): boolean {
+  return sqlState(error) === UNIQUE_VIOLATION
+}
+
 /** No room for another connection, or the server is going down, coming up, or has dropped the session. */
 const unreachableStates = new Set(['53300', '57P01', '57P02', '57P03', '57P05', '25P03', '25P04'])
 

@@ -5,12 +5,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { StartError } from '../start-error.ts'
-import { sqlState } from './faults.ts'
+import { isTaken } from './faults.ts'
 
 export type Migration = { number: number; name: string; checksum: string; sql: string }
 
 const MIGRATIONS = join(import.meta.dirname, '../../migrations')
-const UNIQUE_VIOLATION = '23505'
 
 /** The migrations of this code in their order. `0005_events.sql` is number 5. */
 export function listMigrations(folder = MIGRATIONS): Migration[] {
@@ -49,7 +48,7 @@ async function createLedger(client: pg.ClientBase): Promise<void> {
     )
   } catch (error) {
     // Two at once meet on the catalog's own key in spite of "if not exists"; then the other one has made the table.
-    if (sqlState(error) !== UNIQUE_VIOLATION) throw error
+    if (!isTaken(error)) throw error
   }
 }
 
@@ -73,7 +72,7 @@ async function apply(client: pg.ClientBase, { number, name, checksum, sql }: Mig
     await client.query('insert into migrations (number, name, checksum, applied_at) values ($1, $2, $3, $4)', row)
   } catch (error) {
     await client.query('rollback')
-    if (sqlState(error) === UNIQUE_VIOLATION) return false
+    if (isTaken(error)) return false
     throw error
   }
   try {

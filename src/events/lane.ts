@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { isRetryable, isUnreachable, sqlState } from '../db/faults.ts'
+import { isRetryable, isTaken, isUnreachable, sqlState } from '../db/faults.ts'
 import { type Outcome, tellLater } from './decide.ts'
 import type { Item } from './items.ts'
 import { commitBatch, decideBatch, type Decided, type Terms, TooSlow } from './transact.ts'
@@ -62,7 +62,7 @@ async function transact({ pool, terms }: LaneTools, batch: Batch): Promise<Decid
 
 async function recover(tools: LaneTools, batch: Batch, attempt: number, error: unknown): Promise<Batch> {
   const isAlone = batch.length === 1
-  if ((isTransient(error) || (isAlone && sqlState(error) === UNIQUE_VIOLATION)) && attempt < TRIES) {
+  if ((isTransient(error) || (isAlone && isTaken(error))) && attempt < TRIES) {
     await sleep(5 * 2 ** attempt)
     return runBatch(tools, batch, attempt + 1)
   }
@@ -101,7 +101,6 @@ function refuseOld(batch: Batch): Batch {
 /** Nobody listens: unlike with a connection that was lost, there is nothing to try again. */
 class NotConnected extends Error {}
 
-const UNIQUE_VIOLATION = '23505'
 /** Lock not available in time, statement cancelled by its timeout. */
 const OUT_OF_TIME = new Set(['55P03', '57014'])
 

@@ -4,6 +4,7 @@
  */
 import { LADDER } from '../contract/ladder.ts'
 import type { Call } from '../contract/endpoint.ts'
+import { SUBS } from '../contract/fields.ts'
 import { firstIdAt, timeOfId, toWireId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Statement, Value } from '../db/pipelined.ts'
@@ -102,7 +103,6 @@ function isEmpty({ window, campaigns }: Page): boolean {
   return window.from > window.to || campaigns?.length === 0
 }
 
-const SUBS = ['sub1', 'sub2', 'sub3', 'sub4', 'sub5', 'sub6', 'sub7', 'sub8', 'sub9'] as const
 const AS_THEY_ARE = ['geo', 'device', 'os', 'browser', 'ref_id', ...SUBS] as const
 const COLUMNS = `id, campaign_id, status, tracked, offer_id, ${AS_THEY_ARE.join(', ')}, trim_scale(revenue)::text as revenue`
 

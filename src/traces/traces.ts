@@ -4,6 +4,7 @@
  */
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
+import { AD_IDS, SUBS } from '../contract/fields.ts'
 import { timeOfId, toUuid } from '../contract/ids.ts'
 import { LADDER, stageOf } from '../contract/ladder.ts'
 import { refuse } from '../contract/refusals.ts'
@@ -51,9 +52,6 @@ export async function readTrace(
     truncated: isCut,
   }
 }
-
-const SUBS = ['sub1', 'sub2', 'sub3', 'sub4', 'sub5', 'sub6', 'sub7', 'sub8', 'sub9'] as const
-const AD_IDS = ['fbclid', 'gclid', 'gbraid', 'wbraid', 'ttclid'] as const
 
 // The withheld fields (ip_hash, user_agent, visitor_id) stay withheld; of ad platforms' ids only the names are told.
 async function clickOf({ db, org_id }: Asking, id: string): Promise<api.TracedClick | null> {
