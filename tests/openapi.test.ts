@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Endpoint, routeOf } from '../src/contract/endpoint.ts'
-import { REFUSALS } from '../src/contract/refusals.ts'
+import { REFUSALS } from '../src/contract/refusal-catalogue.ts'
 import { startHouse, type TestHouse } from './support/house.ts'
 
 type Json = Record<string, unknown>

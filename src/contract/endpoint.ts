@@ -3,7 +3,7 @@
  * browser calls it with its types. Access has no default, so a route without one does not compile.
  */
 import { z } from 'zod'
-import type { RefusalName } from './refusals.ts'
+import type { RefusalName } from './refusal-catalogue.ts'
 import type { Right } from './rights.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

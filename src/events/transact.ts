@@ -1,6 +1,7 @@
 /** A batch as one transaction (it lives four seconds at most), in two flights: begin, lock, read; write, commit. */
 import type pg from 'pg'
-import { Refusal, type RefusalName } from '../contract/refusals.ts'
+import type { RefusalName } from '../contract/refusal-catalogue.ts'
+import { Refusal } from '../contract/refusals.ts'
 import { ask, flight, type Question } from '../db/flight.ts'
 import { Changes } from './changes.ts'
 import { Decisions, type Outcome } from './decide.ts'

@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document, made from the endpoints: what the gate enforces is what the page says. */
 import { z } from 'zod'
 import { type Endpoint, rightOf, routeOf } from '../contract/endpoint.ts'
-import { type RefusalName, REFUSALS } from '../contract/refusals.ts'
+import { type RefusalName, REFUSALS } from '../contract/refusal-catalogue.ts'
 import { RIGHTS } from '../contract/rights.ts'
 import type { Declared } from '../room.ts'
 import { isKeyOnly } from './identify.ts'

@@ -5,7 +5,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { plainAddress } from '../clicks/ip.ts'
-import { Refusal, REFUSALS } from '../contract/refusals.ts'
+import { REFUSALS } from '../contract/refusal-catalogue.ts'
+import { Refusal } from '../contract/refusals.ts'
 import type { Conversions } from '../events/conversions.ts'
 import { Diagnosed } from '../refused-events/diagnosis.ts'
 import { type Keeper, withoutSecrets } from '../refused-events/keep.ts'

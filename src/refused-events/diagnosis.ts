@@ -2,7 +2,8 @@
 import { organizationOfClick } from '../clicks/click-id.ts'
 import { isUnreplaced } from '../clicks/parameters.ts'
 import { timeOfId, toUuid } from '../contract/ids.ts'
-import { Refusal, type RefusalName } from '../contract/refusals.ts'
+import type { RefusalName } from '../contract/refusal-catalogue.ts'
+import { Refusal } from '../contract/refusals.ts'
 import { ConversionDraft } from '../events/api.ts'
 import type { Diagnosis } from './api.ts'
 

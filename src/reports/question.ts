@@ -1,7 +1,8 @@
 /** Reads what a caller asks of a report or a feed, refusing in one order: window, width, status, tracked, cursor. */
 import { isInScope } from '../campaigns/scope.ts'
 import { toUuid } from '../contract/ids.ts'
-import { refuse, type RefusalName } from '../contract/refusals.ts'
+import type { RefusalName } from '../contract/refusal-catalogue.ts'
+import { refuse } from '../contract/refusals.ts'
 import type { Key, Member } from '../room.ts'
 import { DIMENSIONS, type Dimension } from './api.ts'
 import { NO_ID } from './deltas.ts'

@@ -1,0 +1,292 @@
+/**
+ * Every no that Sluice says: its status, its words and, where the interface gives one, its code. `uncodedOnEvents` holds where a code
+ * belongs to reads but not to intake.
+ */
+
+type Entry = { status: number; error: string; code?: string; hint?: string; uncodedOnEvents?: true }
+
+const entries = {
+  // What the transport says.
+  payload_too_large: { status: 413, error: 'payload too large', hint: 'Send at most 1 MiB.' },
+  invalid_json: { status: 400, error: 'invalid JSON body' },
+  invalid_request: { status: 400, error: 'invalid request' },
+  unsupported_encoding: { status: 415, error: 'unsupported content encoding', hint: 'Send the body uncompressed.' },
+  route_not_found: { status: 404, error: 'not found' },
+  internal_error: {
+    status: 500,
+    error: 'internal error',
+    code: 'internal_error',
+    hint: 'Nothing you sent is at fault. Try again.',
+  },
+  method_not_allowed: {
+    status: 405,
+    error: 'method not allowed',
+    code: 'method_not_allowed',
+    hint: 'This route answers GET only.',
+  },
+
+  // Who is asking.
+  api_key_required: {
+    status: 401,
+    error: 'API key required',
+    code: 'api_key_required',
+    hint: 'Send your key in the x-api-key header. Dashboard cookies are not accepted here.',
+  },
+  key_not_accepted: {
+    status: 401,
+    error: 'unauthorized',
+    code: 'unauthorized',
+    hint: 'The key is unknown, revoked, disabled or expired. Create a new key in Settings, API keys.',
+    uncodedOnEvents: true,
+  },
+  sign_in_required: {
+    status: 401,
+    error: 'sign in required',
+    code: 'sign_in_required',
+    hint: 'Sign in to the dashboard.',
+  },
+  origin_required: {
+    status: 403,
+    error: 'Origin header required: a request without x-api-key is a cookie request and must come from the dashboard',
+    hint: 'Servers send their key in the x-api-key header.',
+  },
+  origin_mismatch: {
+    status: 403,
+    error: 'Origin header required: the Origin of this request is not the address of the dashboard',
+    hint: 'Open the dashboard at its own address, or set BASE_URL to the address it is reached by.',
+  },
+  auth_route_closed: { status: 403, error: 'sign-in routes take no API key', hint: 'Use a dashboard session.' },
+  sign_up_closed: {
+    status: 403,
+    error: 'sign-up is by invitation',
+    code: 'sign_up_closed',
+    hint: 'Ask an owner or admin of the organization for an invitation to this e-mail address.',
+  },
+  setup_done: {
+    status: 409,
+    error: 'this installation has its owner',
+    code: 'setup_done',
+    hint: 'Sign in, or ask an owner or admin for an invitation.',
+  },
+
+  // What a key may do.
+  api_key_resource_forbidden: {
+    status: 403,
+    error: 'no API key can do this',
+    code: 'api_key_resource_forbidden',
+    hint: 'No right covers this route. A dashboard session is required.',
+  },
+  api_key_read_not_granted: { status: 403, error: 'right not granted', code: 'api_key_read_not_granted' },
+  api_key_write_not_granted: { status: 403, error: 'right not granted', code: 'api_key_write_not_granted' },
+  api_key_delete_not_granted: { status: 403, error: 'right not granted', code: 'api_key_delete_not_granted' },
+  api_key_scope_unverifiable: {
+    status: 403,
+    error: 'the rights of this key could not be read',
+    code: 'api_key_scope_unverifiable',
+    hint: 'This is temporary: try again, and save the rights of the key anew if it stays.',
+  },
+  api_key_grant_unverifiable: {
+    status: 403,
+    error: 'the rights of this key cannot be verified',
+    code: 'api_key_grant_unverifiable',
+    hint: 'The grant is unreadable or names no organization. Save the rights of the key anew in Settings, API keys.',
+  },
+  api_key_org_not_member: {
+    status: 403,
+    error: 'the owner of this key is not a member of its organization',
+    code: 'api_key_org_not_member',
+    hint: 'Invite the owner of the key again, or create a key with a member of the organization.',
+  },
+  role_forbidden: {
+    status: 403,
+    error: 'the role does not allow this',
+    code: 'role_forbidden',
+    hint: 'The owner of a key, or the person signed in, must be owner or admin of the organization.',
+  },
+  campaign_scope_forbidden: {
+    status: 403,
+    error: 'outside the campaigns of this key',
+    code: 'campaign_scope_forbidden',
+  },
+  org_deleted: {
+    status: 409,
+    error: 'the organization is deleted',
+    code: 'org_deleted',
+    hint: 'Nothing is accepted until an owner restores the organization.',
+  },
+  no_organization: {
+    status: 409,
+    error: 'no organization is active',
+    code: 'no_organization',
+    hint: 'Create an organization, or accept an invitation to one.',
+  },
+
+  // How much, and whether now.
+  rate_limited: {
+    status: 429,
+    error: 'rate limit exceeded',
+    code: 'rate_limited',
+    hint: 'Wait for the seconds in Retry-After, then send the same request again.',
+    uncodedOnEvents: true,
+  },
+  service_unavailable: {
+    status: 503,
+    error: 'service unavailable',
+    hint: 'It was not acknowledged. Retry after the delay, with the same nonce: nothing happens twice.',
+  },
+  in_flight: {
+    status: 409,
+    error: 'a request with this Idempotency-Key is still in flight',
+    hint: 'Wait for its answer, or retry shortly with the same key.',
+  },
+  timed_out: {
+    status: 504,
+    error: 'the request took over 55 seconds and was not recorded',
+    hint: 'Retry with the same Idempotency-Key.',
+  },
+
+  // Conversion intake.
+  click_not_found: { status: 403, error: 'click not found' },
+  bot_not_found: { status: 403, error: 'bot not found' },
+  bot_start_missing_telegram_user_id: {
+    status: 422,
+    error: 'bot_start needs payload.telegram_user_id',
+    code: 'bot_start_missing_telegram_user_id',
+    hint: 'Send the Telegram user id, so that this call and the start Sluice recorded become one event.',
+  },
+
+  // Reading.
+  invalid_dimension: {
+    status: 400,
+    error: 'invalid dimension',
+    code: 'invalid_dimension',
+    hint: 'dimension is required: one of campaign, geo, sub1, offer, day.',
+  },
+  window_required: {
+    status: 400,
+    error: 'window required',
+    code: 'window_required',
+    hint: 'Send both date_from and date_to as ISO 8601.',
+  },
+  invalid_window: {
+    status: 400,
+    error: 'invalid window',
+    code: 'invalid_window',
+    hint: 'Send date_from and date_to as ISO 8601, date_to not before date_from.',
+  },
+  window_too_wide: {
+    status: 400,
+    error: 'window too wide',
+    code: 'window_too_wide',
+    hint: 'A window covers at most 92 days.',
+  },
+  invalid_status: {
+    status: 400,
+    error: 'invalid status',
+    code: 'invalid_status',
+    hint: 'status is one of clicked, landed, started, registered, lead, deposit, ftd.',
+  },
+  invalid_tracked: {
+    status: 400,
+    error: 'invalid tracked',
+    code: 'invalid_tracked',
+    hint: 'tracked is one of true, false, all.',
+  },
+  invalid_cursor: {
+    status: 400,
+    error: 'invalid cursor',
+    code: 'invalid_cursor',
+    hint: 'Send next_cursor back unchanged, with the same filters, or start again without a cursor.',
+  },
+
+  // Keys and grants.
+  key_revoked: {
+    status: 409,
+    error: 'this key is revoked',
+    code: 'key_revoked',
+    hint: 'Revoking is final. Create a new key.',
+  },
+  grant_scope_unsupported_resource: {
+    status: 400,
+    error: 'this right cannot be restricted to campaigns',
+    code: 'grant_scope_unsupported_resource',
+  },
+  delete_confirmation_required: {
+    status: 400,
+    error: 'confirmation required',
+    code: 'delete_confirmation_required',
+    hint: 'Type DELETE to add a right of the delete tier.',
+  },
+  grant_organization_forbidden: {
+    status: 403,
+    error: 'not a member of this organization',
+    hint: 'Choose an organization you are a member of.',
+  },
+
+  // Objects.
+  object_not_found: { status: 404, error: 'not found', code: 'not_found' },
+  already_exists: { status: 409, error: 'already exists', code: 'already_exists' },
+  in_use: { status: 409, error: 'still in use', code: 'in_use' },
+  delivery_under_way: { status: 409, error: 'the delivery is being sent, or held', code: 'delivery_under_way' },
+  run_under_way: { status: 409, error: 'another run is under way: wait for it, or stop it', code: 'run_under_way' },
+  no_click_yet: { status: 409, error: 'no click to take values from: open a tracking link once', code: 'no_click_yet' },
+  postback_method_forbidden: {
+    status: 403,
+    error: 'a key creates GET rules only',
+    code: 'postback_method_forbidden',
+    hint: 'Leave the method out, or make the rule in the dashboard.',
+  },
+  cannot_run_again: {
+    status: 409,
+    error: 'this request cannot be run again',
+    code: 'cannot_run_again',
+    hint: 'Not all of it was kept, or it was no JSON. Have it sent again.',
+  },
+  spend_file_unreadable: {
+    status: 400,
+    error: 'the file cannot be read',
+    code: 'spend_file_unreadable',
+    hint: 'Send CSV with a line of titles such as day,campaign,sub1,amount, or name its columns.',
+  },
+  spend_lines_wrong: {
+    status: 400,
+    error: 'some lines are wrong',
+    code: 'spend_lines_wrong',
+    hint: 'Nothing was imported. Put the lines right, or take them out; a dry run shows all of them.',
+  },
+  click_flow_incomplete: { status: 422, error: 'the click flow cannot be published', code: 'click_flow_incomplete' },
+  draft_changed: {
+    status: 409,
+    error: 'someone has changed the draft since it was read',
+    code: 'draft_changed',
+    hint: 'Read it again and make the change there, or send none of draft_tag to overwrite it.',
+  },
+  click_flow_not_published: {
+    status: 409,
+    error: 'the click flow has no published version',
+    code: 'click_flow_not_published',
+    hint: 'Publish it: that makes it active.',
+  },
+  click_flow_active_forbidden: {
+    status: 403,
+    error: 'a key cannot set a click flow active',
+    code: 'click_flow_active_forbidden',
+    hint: 'Publish it (right click-flows:publish), or set it active in the dashboard.',
+  },
+  hook_secret_wrong: { status: 401, error: 'unauthorized' },
+  last_owner: {
+    status: 409,
+    error: 'an organization keeps at least one owner',
+    code: 'last_owner',
+    hint: 'Make someone else an owner first.',
+  },
+  invitation_invalid: {
+    status: 409,
+    error: 'this invitation cannot be used',
+    code: 'invitation_invalid',
+    hint: 'It was used, withdrawn, has expired, or is for another e-mail address.',
+  },
+} as const satisfies Record<string, Entry>
+
+export type RefusalName = keyof typeof entries
+export const REFUSALS: Record<RefusalName, Entry> = entries
