@@ -73,8 +73,8 @@ function Timeline({ trace }: { trace: TraceRow }) {
       {click === null && (
         <li className="mb-3">
           <Note kind="warning">
-            <strong>The click itself is not stored.</strong> It is older than the retention, or was never made here;
-            something names it all the same.
+            <strong>The click itself is not stored.</strong> It is still on its way, or was never made here; something
+            names it all the same.
           </Note>
         </li>
       )}
