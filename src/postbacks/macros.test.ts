@@ -53,6 +53,16 @@ test('what a visitor puts into a macro never changes where the call goes', () =>
       assert.equal(new URL(fillMacros(template, values(value)) ?? '').origin, 'https://example.com', value)
 })
 
+test('a value of dots takes no step in the path, and stays what it is behind it', () => {
+  for (const dots of ['.', '..'])
+    assert.equal(
+      fillMacros('https://example.com/key/{sub1}/postback?a={sub2}', values(dots)),
+      `https://example.com/key//postback?a=${dots}`,
+    )
+  const called = fillMacros('https://example.com/{sub1}/b', values('v1.2..3'))
+  assert.equal(called, 'https://example.com/v1.2..3/b')
+})
+
 test('an address that its macros could lead elsewhere is not called', () => {
   const templates = [
     'https://{sub1}/',

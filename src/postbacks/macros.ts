@@ -14,7 +14,12 @@ const encoded = (value: string) =>
 
 /** The address with its macros filled in; unknown ones are removed. Undefined when it would leave the rule's own origin. */
 export function fillMacros(template: string, values: MacroValues): string | undefined {
-  const filled = template.replace(MACRO, (_, name: string) => encoded(valueOf(values, name) ?? ''))
+  const pathEnd = `${template}?`.search(/[?#]/)
+  const filled = template.replace(MACRO, (_, name: string, at: number) => {
+    const value = encoded(valueOf(values, name) ?? '')
+    // Nothing encodes a dot: as a step of the path it would lead out of the rule's own.
+    return at < pathEnd && /^\.{1,2}$/.test(value) ? '' : value
+  })
   const url = URL.parse(filled)
   const origin = URL.parse(template)?.origin
   return url !== null && url.origin === origin && url.username === '' && url.password === '' ? url.href : undefined
