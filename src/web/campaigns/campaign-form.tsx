@@ -89,7 +89,7 @@ function OfferField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
     <SelectField
       label="Offer"
       optional
-      hint="A conversion without a payout of its own earns the payout of this offer."
+      hint="A conversion without a payout of its own earns the payout of this offer. Visitors go to the address above, not to the offer’s."
       error={form.formState.errors.offer_id?.message}
       {...form.register('offer_id', noneIfBlank)}
       value={chosen ?? ''}

@@ -77,7 +77,7 @@ export function ClicksPage() {
           <EmptyState
             icon={MousePointerClick}
             title="No clicks in these days"
-            words="Choose other days, or send a visitor to a campaign’s address."
+            words="Choose other days, or send a visitor to a campaign’s address. Bots, previews and tests show under “Counted or not”."
           />
         }
       >

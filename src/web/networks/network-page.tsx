@@ -62,7 +62,7 @@ function NetworkSettings({ network }: { network: NetworkRow }) {
   })
   const reason = reasonAgainst(updateNetwork, role)
   const heard =
-    network.last_received_at === null ? 'Not heard of yet.' : `Last heard of ${ago(network.last_received_at)}.`
+    network.last_received_at === null ? 'It has not called yet.' : `Its last call was ${ago(network.last_received_at)}.`
   return (
     <>
       <PageHeader title={network.name} words={`${TEMPLATES[network.template].name}. ${heard}`}>

@@ -1,4 +1,4 @@
-/** Networks: who reports conversions by calling an address, and when each was last heard of. */
+/** Networks: who reports conversions by calling an address, and when each last called. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { RadioTower } from 'lucide-react'
@@ -77,7 +77,7 @@ function NetworkTable({ networks }: { networks: readonly NetworkRow[] }) {
           <Head stay>Name</Head>
           <Head>State</Head>
           <Head>Style</Head>
-          <Head>Last heard of</Head>
+          <Head>Last call</Head>
           <Head numeric>Waiting</Head>
           <Head>Callers</Head>
           <Head unseen>Address</Head>

@@ -21,8 +21,10 @@ export function FirstSteps() {
         number={3}
         icon={KeyRound}
         title="Report conversions"
-        words="Give the network or your server an API key; conversions appear here as they come."
+        words="Give the network a postback address, or your server an API key. Conversions appear here as they come."
       >
+        <Link to="/networks">Networks</Link>
+        <span className="mx-2 text-ink-faint">or</span>
         <Link to="/settings/api-keys">API keys</Link>
       </Step>
     </ol>
