@@ -1,5 +1,6 @@
 /** A funnel, new or changed: its name, its landings and its offers with their weights. */
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { z } from 'zod'
 import { createFunnel, type Funnel, FunnelDraft, listFunnels, updateFunnel } from '../../funnels/api.ts'
 import { listLandings } from '../../landings/api.ts'
@@ -10,7 +11,7 @@ import { DraftForm } from '../ui/draft-form.tsx'
 import { useDraft } from '../ui/draft.ts'
 import { TextField } from '../ui/field.tsx'
 import { notify } from '../ui/toast.tsx'
-import { type Choosable, type Member, MembersField } from './members-field.tsx'
+import { type Choosable, type Member, MembersField, withWanted } from './members-field.tsx'
 
 type FunnelRow = z.input<typeof Funnel>
 type Draft = z.input<typeof FunnelDraft>
@@ -38,6 +39,25 @@ function choosable(known: readonly Choosable[] | undefined, own: readonly Choosa
   return [...newest, ...own.filter(({ id }) => newest.every(one => one.id !== id))]
 }
 
+type Members = Pick<Draft, 'landings' | 'offers'>
+
+const landingsOf = (draft: Members): Member[] =>
+  (draft.landings ?? []).map(({ landing_id, weight }) => ({ id: landing_id, weight }))
+const offersOf = (draft: Members): Member[] =>
+  (draft.offers ?? []).map(({ offer_id, weight }) => ({ id: offer_id, weight }))
+const asLandings = (members: Member[]) => members.map(({ id, weight }) => ({ landing_id: id, weight }))
+const asOffers = (members: Member[]) => members.map(({ id, weight }) => ({ offer_id: id, weight }))
+
+/** The draft with what is chosen beside the buttons and not yet added. */
+const withChosen = (draft: Draft, landing: string, offer: string): Draft => ({
+  ...draft,
+  landings: asLandings(withWanted(landingsOf(draft), landing)),
+  offers: asOffers(withWanted(offersOf(draft), offer)),
+})
+
+const save = (funnel: FunnelRow | undefined, body: Draft) =>
+  funnel === undefined ? call(createFunnel, { body }) : call(updateFunnel, { params: { id: funnel.id }, body })
+
 function FunnelForm({ funnel, onClose }: { funnel: FunnelRow | undefined; onClose: () => void }) {
   const landings = useQuery(ask(listLandings, { query: { limit: MOST } })).data?.data
   const offers = useQuery(ask(listOffers, { query: { limit: MOST } })).data?.data
@@ -46,6 +66,8 @@ function FunnelForm({ funnel, onClose }: { funnel: FunnelRow | undefined; onClos
     landings: funnel?.landings.map(({ landing_id, weight }) => ({ landing_id, weight })) ?? [],
     offers: funnel?.offers.map(({ offer_id, weight }) => ({ offer_id, weight })) ?? [],
   })
+  const [landing, setLanding] = useState('')
+  const [offer, setOffer] = useState('')
   const { errors, isSubmitted } = form.formState
   const changed = { shouldDirty: true, shouldValidate: isSubmitted }
   return (
@@ -54,9 +76,7 @@ function FunnelForm({ funnel, onClose }: { funnel: FunnelRow | undefined; onClos
       className="gap-6!"
       action={funnel === undefined ? 'Create funnel' : 'Save funnel'}
       endpoint={funnel === undefined ? createFunnel : updateFunnel}
-      deed={body =>
-        funnel === undefined ? call(createFunnel, { body }) : call(updateFunnel, { params: { id: funnel.id }, body })
-      }
+      deed={typed => save(funnel, withChosen(typed, landing, offer))}
       refresh={[listFunnels]}
       onClose={onClose}
       onSaved={({ name }) =>
@@ -68,37 +88,29 @@ function FunnelForm({ funnel, onClose }: { funnel: FunnelRow | undefined; onClos
         legend="Landings"
         one="landing"
         words="What a visitor sees first. None: straight to an offer."
-        members={(form.watch('landings') ?? []).map(({ landing_id, weight }) => ({ id: landing_id, weight }))}
+        members={landingsOf({ landings: form.watch('landings') })}
         known={choosable(
           landings,
           (funnel?.landings ?? []).map(member => ({ ...member, id: member.landing_id })),
         )}
         faultOf={at => errors.landings?.[at]?.weight?.message}
-        onChange={(members: Member[]) =>
-          form.setValue(
-            'landings',
-            members.map(({ id, weight }) => ({ landing_id: id, weight })),
-            changed,
-          )
-        }
+        wanted={landing}
+        onWant={setLanding}
+        onChange={members => form.setValue('landings', asLandings(members), changed)}
       />
       <MembersField
         legend="Offers"
         one="offer"
         words="Where a visitor goes on to. Chosen at the click, and kept."
-        members={(form.watch('offers') ?? []).map(({ offer_id, weight }) => ({ id: offer_id, weight }))}
+        members={offersOf({ offers: form.watch('offers') })}
         known={choosable(
           offers,
           (funnel?.offers ?? []).map(member => ({ ...member, id: member.offer_id })),
         )}
         faultOf={at => errors.offers?.[at]?.weight?.message}
-        onChange={(members: Member[]) =>
-          form.setValue(
-            'offers',
-            members.map(({ id, weight }) => ({ offer_id: id, weight })),
-            changed,
-          )
-        }
+        wanted={offer}
+        onWant={setOffer}
+        onChange={members => form.setValue('offers', asOffers(members), changed)}
       />
     </DraftForm>
   )

@@ -1,6 +1,6 @@
 /** The members of a funnel with their weights, and the share of the visitors that each comes to. */
 import { Plus, X } from 'lucide-react'
-import { useId, useState } from 'react'
+import { useId } from 'react'
 import { percent } from '../figures.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
@@ -18,6 +18,9 @@ type MembersProps = {
   members: readonly Member[]
   known: readonly Choosable[]
   onChange: (members: Member[]) => void
+  /** What is chosen beside the button and not a member yet; empty for nothing. */
+  wanted: string
+  onWant: (id: string) => void
   /** What is wrong with a weight, by its place. */
   faultOf: (at: number) => string | undefined
 }
@@ -28,7 +31,14 @@ export function shareOf(member: Member, members: readonly Member[], isOpen: (id:
   return isOpen(member.id) && whole > 0 ? member.weight / whole : 0
 }
 
-export function MembersField({ legend, one, words, members, known, onChange, faultOf }: MembersProps) {
+/** The members with what was chosen and not yet added: who presses Save with a choice made means it. */
+export function withWanted(members: readonly Member[], wanted: string): Member[] {
+  const isNew = wanted !== '' && members.every(({ id }) => id !== wanted)
+  return isNew ? [...members, { id: wanted, weight: members.at(-1)?.weight || 1 }] : [...members]
+}
+
+export function MembersField(props: MembersProps) {
+  const { legend, one, words, members, known, onChange, wanted, onWant, faultOf } = props
   const id = useId()
   const stateOf = (member: string) => known.find(choosable => choosable.id === member)
   const isOpen = (member: string) => stateOf(member)?.status === 'active'
@@ -87,22 +97,23 @@ export function MembersField({ legend, one, words, members, known, onChange, fau
       <AddMember
         one={one}
         choices={known.filter(({ id, status }) => status === 'active' && members.every(member => member.id !== id))}
-        onAdd={id => onChange([...members, { id, weight: members.at(-1)?.weight || 1 }])}
+        wanted={wanted}
+        onWant={onWant}
+        onAdd={id => onChange(withWanted(members, id))}
       />
     </fieldset>
   )
 }
 
-function AddMember({
-  one,
-  choices,
-  onAdd,
-}: {
+type AddMemberProps = {
   one: string
   choices: readonly Choosable[]
+  wanted: string
+  onWant: (id: string) => void
   onAdd: (id: string) => void
-}) {
-  const [wanted, setWanted] = useState('')
+}
+
+function AddMember({ one, choices, wanted, onWant, onAdd }: AddMemberProps) {
   const chosen = choices.find(({ id }) => id === wanted)
   return (
     <div className="mt-2 flex items-end gap-2">
@@ -111,7 +122,7 @@ function AddMember({
         hideLabel
         className="min-w-0 flex-1"
         value={chosen?.id ?? ''}
-        onChange={event => setWanted(event.target.value)}
+        onChange={event => onWant(event.target.value)}
       >
         <option value="">{choices.length === 0 ? `No other active ${one}` : `Choose ${one}`}</option>
         {choices.map(({ id, name }) => (
@@ -126,7 +137,7 @@ function AddMember({
         onClick={() => {
           if (chosen === undefined) return
           onAdd(chosen.id)
-          setWanted('')
+          onWant('')
         }}
       >
         Add {one}
