@@ -4,6 +4,8 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { ChevronLeft, CircleX, MousePointerClick, Send, Trophy, type LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { z } from 'zod'
+import { listLandings } from '../../landings/api.ts'
+import { listOffers } from '../../offers/api.ts'
 import { DIAGNOSES } from '../../refused-events/api.ts'
 import { readTrace, type Trace, type TracedClick, type TracedDelivery } from '../../traces/api.ts'
 import { ask } from '../call.ts'
@@ -189,16 +191,21 @@ function refusedEntry(row: TraceRow['refused'][number]): Entry {
   return { at: row.received_at, key: row.id, icon: CircleX, tone: 'text-bad', content }
 }
 
+/** The newest offers and landings are shown by their names, older ones by their ids. */
+const MOST = 200
+
 function ClickFacts({ click }: { click: ClickRow }) {
   const nameOf = useCampaignNames()
+  const offers = useQuery(ask(listOffers, { query: { limit: MOST } })).data?.data
+  const landings = useQuery(ask(listLandings, { query: { limit: MOST } })).data?.data
   const subs = ([1, 2, 3, 4, 5, 6, 7, 8, 9] as const).map(n => [`sub${n}`, click[`sub${n}`]] as const)
   const facts: (readonly [string, ReactNode])[] = [
     ['Status', <Rung key="rung" status={click.status} />],
     ['Reached', click.stages.map(inWords).join(', ')],
     ['Revenue', click.revenue === null ? null : `$${exactMoney(click.revenue)}`],
     ['Campaign', nameOf(click.campaign_id)],
-    ['Offer', click.offer_id],
-    ['Landing', click.landing_id],
+    ['Offer', offers?.find(({ id }) => id === click.offer_id)?.name ?? click.offer_id],
+    ['Landing', landings?.find(({ id }) => id === click.landing_id)?.name ?? click.landing_id],
     ['Bot', click.bot_id],
     ['Country', click.geo === null ? null : country(click.geo)],
     ['Device', [click.device, click.os, click.browser].filter(part => part !== null).join(' · ')],
@@ -242,7 +249,7 @@ function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) 
       {facts.map(([name, value]) => (
         <div key={name} className="contents">
           <dt className="text-ink-faint">{name}</dt>
-          <dd className="break-all">{value}</dd>
+          <dd className="wrap-anywhere">{value}</dd>
         </div>
       ))}
     </dl>
