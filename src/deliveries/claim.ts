@@ -134,15 +134,15 @@ async function writeClaims(
   now: string,
 ): Promise<void> {
   const ids = claimed.map(({ id }) => id)
-  await client.query(LEASE, [org_id, ids, claimed[0]?.token, lease_until])
   const shown = claimed.map(({ call }) => shownOf(call))
-  await client.query(WRITE_ATTEMPTS, [
-    org_id,
-    now,
-    ids,
+  const attempts = [
     claimed.map(({ number }) => number),
     claimed.map(({ call }) => call.method),
     shown.map(({ url }) => url),
     shown.map(({ body }) => body),
+  ]
+  await Promise.all([
+    client.query(LEASE, [org_id, ids, claimed[0]?.token, lease_until]),
+    client.query(WRITE_ATTEMPTS, [org_id, now, ids, ...attempts]),
   ])
 }

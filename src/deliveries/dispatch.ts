@@ -12,8 +12,6 @@ import { type Places, shareOut } from './share.ts'
 const POLL_MS = 1000
 /** Under a stream of notifications the targets are looked for at most this often. */
 const SEARCH_MS = 100
-/** Claims of several organizations at once; the pool is shared with other housekeeping. */
-const CLAIMS_AT_ONCE = 2
 /** How long calls in hand may go on when the process is asked to end, which is given ten seconds itself. */
 const CLOSING_MS = 7000
 
@@ -78,8 +76,18 @@ export class Dispatch {
     if (performance.now() - this.#isSearchedAt >= (this.#shallSearch ? SEARCH_MS : POLL_MS)) await this.#search()
     const shares = shareOut(this.#waiting.values(), this.#setup.places)
     const claims = [...Map.groupBy(shares, ([{ org_id }]) => org_id)]
-    await atOnce(CLAIMS_AT_ONCE, claims, ([org_id, list]) => this.#claim(org_id, list))
+    try {
+      // One after the other: what waits meanwhile makes the next claims larger, and intake is left more of the database.
+      for (let one = claims.shift(); one !== undefined; one = claims.shift()) await this.#claim(...one)
+    } finally {
+      // Those that a failure kept from their turn.
+      for (const [, list] of claims) for (const [target, most] of list) this.#free(target, most)
+    }
     return shares.size > 0
+  }
+
+  #free(target: Target, places: number): void {
+    for (let i = 0; i < places; i += 1) this.#setup.places.free(target)
   }
 
   async #search(): Promise<void> {
@@ -99,7 +107,7 @@ export class Dispatch {
   }
 
   async #claim(org_id: number, shares: readonly [Target, number][]): Promise<void> {
-    const { pool, terms, places } = this.#setup
+    const { pool, terms } = this.#setup
     const kept = new Map(shares.map(([target, most]) => [target.target_id, { target, most }]))
     try {
       const claimed_at = performance.now()
@@ -117,7 +125,7 @@ export class Dispatch {
         this.#call(one, share.target, claimed_at)
       }
     } finally {
-      for (const { target, most } of kept.values()) for (let i = 0; i < most; i += 1) places.free(target)
+      for (const { target, most } of kept.values()) this.#free(target, most)
     }
   }
 
@@ -136,12 +144,4 @@ export class Dispatch {
       })
     this.#calls.add(call)
   }
-}
-
-async function atOnce<T>(most: number, list: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
-  const rest = list.values()
-  const lines = Array.from({ length: most }, async () => {
-    for (const one of rest) await work(one)
-  })
-  await Promise.all(lines)
 }

@@ -33,12 +33,14 @@ const FINISH_ATTEMPTS = `
     as done (id, number, finished_at, status, error, answer)
   where a.org_id = $1 and a.delivery_id = done.id and a.number = done.number`
 
+/** Waits are counted by the database's clock, as the leases are. */
 const FINISH = `
   update deliveries as d
-  set state = done.state, reason = done.reason, failure = done.failure, run_at = done.run_at, finished_at = done.finished_at,
+  set state = done.state, reason = done.reason, failure = done.failure, run_at = now() + done.delay_ms * interval '1 millisecond',
+    finished_at = done.finished_at,
     attempts_uncounted = d.attempts_uncounted + done.uncounted, lease_token = null, lease_until = null
-  from unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::int[])
-    as done (id, token, state, reason, failure, run_at, finished_at, uncounted)
+  from unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::timestamptz[], $9::int[])
+    as done (id, token, state, reason, failure, delay_ms, finished_at, uncounted)
   where d.org_id = $1 and d.id = done.id and d.lease_token = done.token and d.state = 'pending'
   returning d.id`
 
@@ -55,21 +57,21 @@ export async function finish(
   breaker?: BreakerTerms,
 ): Promise<{ kept: number; notices: Notice[] }> {
   return await inTransaction(pool, async client => {
-    const clock = await clockOf(client)
     const column = <Key extends keyof Finished>(key: Key) => done.map(one => one[key])
     const ids = column('id')
     const log = [column('number'), column('finished_at'), column('status'), column('error'), column('answer')]
-    await client.query(FINISH_ATTEMPTS, [org_id, ids, ...log])
-    const { rows } = await client.query<{ id: string }>(FINISH, [
-      org_id,
-      ids,
+    const fates = [
       column('token'),
       column('state'),
       column('reason'),
       column('failure'),
-      done.map(({ delay_ms }) => new Date(clock + delay_ms).toISOString()),
+      done.map(({ delay_ms }) => Math.round(delay_ms)),
       done.map(({ state, finished_at }) => (state === 'pending' ? null : finished_at)),
       done.map(({ isCounted }) => (isCounted ? 0 : 1)),
+    ]
+    const [{ rows }] = await Promise.all([
+      client.query<{ id: string }>(FINISH, [org_id, ids, ...fates]),
+      client.query(FINISH_ATTEMPTS, [org_id, ids, ...log]),
     ])
     const kept = new Set(rows.map(({ id }) => id))
     const off = await learn(
@@ -80,12 +82,6 @@ export async function finish(
     )
     return { kept: kept.size, notices: await switchOff(client, lanes, org_id, off) }
   })
-}
-
-/** Waits are counted by the database's clock, as the leases are. */
-async function clockOf(client: pg.ClientBase): Promise<number> {
-  const { rows } = await client.query<{ now: string }>('select now()')
-  return Date.parse((rows[0]?.now ?? '').replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
 }
 
 /** Tells the lanes, and answers what their owners must be told. */
