@@ -120,6 +120,30 @@ test('two workers do not probe at once', async () => {
   )
 })
 
+test('a breaker that another worker holds keeps nobody waiting, and its target gets nothing meanwhile', async () => {
+  const sick = await seedMany(1, 'http://127.0.0.1:9/sick')
+  const healthy = await seedMany(1, 'http://127.0.0.1:9/healthy')
+  const [target_id, isOver] = [sick.target_id, new Date(Date.now() - HOUR_MS).toISOString()]
+  await db
+    .insertInto('failing_targets')
+    .values({ org_id: ORG, kind: 'postback', target_id, failures: 10, failing_since: isOver, paused_until: isOver })
+    .execute()
+  const wanted = [target_id, healthy.target_id].map(id => ({ target_id: id, most: 1 }))
+  const held = await db.startTransaction().execute()
+  await held.selectFrom('failing_targets').selectAll().where('org_id', '=', ORG).forUpdate().execute()
+  const { claimed } = await claimDue(pool, postbackLane, ORG, wanted)
+  assert.deepEqual(
+    claimed.map(({ id }) => id),
+    healthy.ids,
+  )
+  await held.rollback().execute()
+  const later = await claimDue(pool, postbackLane, ORG, wanted)
+  assert.deepEqual(
+    later.claimed.map(({ id, isProbe }) => [id, isProbe]),
+    [[sick.ids[0], true]],
+  )
+})
+
 test('a rule that has only failed for days is switched off with a notice, and its waiting deliveries are skipped', async () => {
   const dead = await receiver((_, response) => void response.writeHead(404).end())
   const { target_id, ids } = await seedMany(8, dead.origin)

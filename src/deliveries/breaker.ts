@@ -38,15 +38,21 @@ export async function findPaused(pool: pg.Pool, kind: Lane['kind']): Promise<Set
 }
 
 const LOCK_OPEN = `
-  select target_id, paused_until > now() as is_paused
-  from failing_targets
-  where org_id = $1 and kind = $2 and target_id = any($3::uuid[]) and paused_until is not null
-  order by target_id
-  for update`
+  with mine as (
+    select target_id, paused_until > now() as is_paused
+    from failing_targets
+    where org_id = $1 and kind = $2 and target_id = any($3::uuid[]) and paused_until is not null
+    for update skip locked
+  )
+  select f.target_id, coalesce(mine.is_paused, true) as is_paused
+  from failing_targets f
+  left join mine on mine.target_id = f.target_id
+  where f.org_id = $1 and f.kind = $2 and f.target_id = any($3::uuid[]) and f.paused_until is not null`
 
 /**
  * Those of the targets whose breaker is open: paused ones get nothing, the others one delivery as a probe. Locked, so that no two
- * workers probe at once.
+ * workers probe at once; one that another worker holds is being probed or judged there, and is not waited for, because all other
+ * organizations would wait with it.
  */
 export async function lockOpen(
   client: pg.ClientBase,
