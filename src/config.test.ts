@@ -25,6 +25,7 @@ test('without any setting Sluice listens on this machine alone and is invite-onl
     pricePerPerson: '0.05',
     welcomeCredit: '10.00',
     allowPrivateTargets: false,
+    keepAttemptsDays: 90,
   })
   assert.equal(config.baseUrl, undefined)
   assert.ok(Object.isFrozen(config))
@@ -41,6 +42,11 @@ test('lists are split, a comma inside a password is not', () => {
   })
   assert.deepEqual(config.databaseUrl, ['postgres://u:a,b@one/d', 'postgresql://two/d'])
   assert.deepEqual(config.trustProxy, ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'])
+})
+
+test('what is kept is a number of days, or forever', () => {
+  assert.equal(readConfig({ KEEP_ATTEMPTS_DAYS: '30' }).keepAttemptsDays, 30)
+  assert.equal(readConfig({ KEEP_ATTEMPTS_DAYS: 'forever' }).keepAttemptsDays, 'forever')
 })
 
 test('addresses come back without a trailing slash', () => {
@@ -62,6 +68,7 @@ test('each wrong value is refused with its name, itself and what is allowed, all
     PRICE_PER_PERSON: '-1',
     WELCOME_CREDIT: '1e3',
     ALLOW_PRIVATE_TARGETS: 'yes',
+    KEEP_ATTEMPTS_DAYS: '0',
     META_GRAPH_BASE: 'graph.facebook.com',
     LOG_LEVEL: 'loud',
   }

@@ -66,6 +66,14 @@ const http = z
 const money = z.string().regex(/^\d{1,7}(\.\d{1,6})?$/)
 const isRedis = (value: string): boolean => isUrl(value, 'redis:', 'rediss:') || /^(unix:\/\/)?\/./.test(value)
 
+const kept = z.union([
+  z.literal('forever'),
+  z
+    .string()
+    .regex(/^[1-9]\d{0,3}$/)
+    .transform(Number),
+])
+
 const aHttpAddress = 'an address that begins with http:// or https://'
 const anAmount = 'an amount in USD such as 0.05: up to 7 digits, then up to 6 decimals'
 
@@ -127,6 +135,7 @@ const settings = {
   ),
   PRICE_PER_PERSON: setting(money.default('0.05'), anAmount),
   WELCOME_CREDIT: setting(money.default('10.00'), anAmount),
+  KEEP_ATTEMPTS_DAYS: setting(kept.default(90), 'a whole number of days from 1 to 9999, or forever'),
   ALLOW_PRIVATE_TARGETS: setting(z.stringbool({ truthy: ['true'], falsy: ['false'] }).default(false), 'true or false'),
   META_GRAPH_BASE: setting(http.default('https://graph.facebook.com'), aHttpAddress),
   META_GRAPH_VERSION: setting(

@@ -18,6 +18,7 @@ import { openSecrets } from './db/secrets.ts'
 import * as deliveriesApi from './deliveries/api.ts'
 import * as deliveries from './deliveries/deliveries.ts'
 import type { Lane } from './deliveries/lane.ts'
+import { openAttemptRetention } from './deliveries/retention.ts'
 import * as resend from './deliveries/resend.ts'
 import { openResend } from './deliveries/resend.ts'
 import * as runs from './deliveries/runs.ts'
@@ -110,6 +111,7 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   if (ground.config.role === 'serve') return
   take(openWorker(ground, lanes))
   take(openIpErasure(ground))
+  take(openAttemptRetention(ground))
   take(openLowBalanceWatch(ground))
 }
 

@@ -22,7 +22,7 @@ export async function readOutcome(context: Asking, { params }: Call<typeof api.r
   if (request_id === undefined)
     refuse('invalid_request', {
       error: 'delivery_id: Google has not accepted this delivery',
-      hint: 'Only accepted conversions of a Google Ads account can be asked about; the log of attempts says the rest.',
+      hint: 'Only accepted conversions of a Google Ads account can be asked about, while the log of their attempts is kept.',
     })
   const token = await openGoogleTokens(config.googleTokenUrl).tokenFor(secrets.open(credential), askAtOnce)
   if (typeof token !== 'string') return { state: 'unknown' as const, reasons: [token.reason ?? 'no access token'] }

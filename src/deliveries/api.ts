@@ -56,6 +56,15 @@ export const DeliveryAttempt = z.object({
 })
 export type DeliveryAttempt = z.output<typeof DeliveryAttempt>
 
+/** A delivery with its log. What its numbers begin after is no longer kept: `attempts_dropped` says how many that are. */
+export const LoggedDelivery = Delivery.extend({
+  history: z.array(DeliveryAttempt),
+  attempts_dropped: z
+    .number()
+    .int()
+    .meta({ description: 'Of its attempts, how many are no longer kept: the first ones' }),
+})
+
 export const listDeliveries = endpoint({
   route: 'GET /api/deliveries',
   access: { session: 'member' },
@@ -79,7 +88,9 @@ export const readDelivery = endpoint({
   route: 'GET /api/deliveries/:id',
   access: { session: 'member' },
   summary: 'Read a delivery with all its attempts',
-  reply: Delivery.extend({ history: z.array(DeliveryAttempt) }),
+  description:
+    'Its log is kept for KEEP_ATTEMPTS_DAYS after it ended; attempts_dropped counts the attempts that are gone from it.',
+  reply: LoggedDelivery,
   refuses: ['object_not_found'],
 })
 

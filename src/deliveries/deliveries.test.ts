@@ -94,6 +94,7 @@ test('a delivery is shown with its attempts; only one that waits says when it is
     next_attempt_at: '2026-03-01T00:00:00.000Z',
     created_at: '2026-03-01T00:00:00.000Z',
     finished_at: null,
+    attempts_dropped: 0,
   })
   assert.equal((await get(`/api/deliveries/${at(FAILED)[0]}`)).data()['next_attempt_at'], null)
 })

@@ -1,6 +1,7 @@
 /**
  * Deliveries: what conversions have put out, and how each attempt went. Owns `deliveries` and `delivery_attempts`. Rows are made in the
- * conversion's own transaction, once per event and target; claim.ts, finish.ts, release.ts and resend.ts alone change them afterwards. Here they are only read.
+ * conversion's own transaction, once per event and target; claim.ts, finish.ts, release.ts and resend.ts alone change them afterwards, and
+ * retention.ts deletes attempts. Here they are only read.
  */
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
@@ -47,7 +48,12 @@ export async function readDelivery(
     .where('delivery_id', '=', id)
     .orderBy('number')
     .execute()
-  return { ...delivery, history }
+  return { ...delivery, history, attempts_dropped: droppedOf(delivery, history) }
+}
+
+/** How many attempts were made before those that are still kept: the log is dropped from its beginning. */
+export function droppedOf({ attempts }: { attempts: number }, [oldest]: readonly { number: number }[]): number {
+  return oldest === undefined ? attempts : oldest.number - 1
 }
 
 /** What is shown of an attempt. */

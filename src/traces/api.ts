@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
 import { Id, Instant, Money } from '../contract/fields.ts'
 import { LADDER } from '../contract/ladder.ts'
-import { Delivery, DeliveryAttempt } from '../deliveries/api.ts'
+import { LoggedDelivery } from '../deliveries/api.ts'
 import { LoggedEvent } from '../events/api.ts'
 import { RefusedEvent } from '../refused-events/api.ts'
 
@@ -57,8 +57,7 @@ export const TracedPerson = z.object({
 })
 export type TracedPerson = z.output<typeof TracedPerson>
 
-export const TracedDelivery = Delivery.extend({ history: z.array(DeliveryAttempt) })
-export type TracedDelivery = z.output<typeof TracedDelivery>
+export type TracedDelivery = z.output<typeof LoggedDelivery>
 
 export const Trace = z.object({
   click_id: Id,
@@ -67,7 +66,7 @@ export const Trace = z.object({
   }),
   events: z.array(TracedEvent),
   persons: z.array(TracedPerson),
-  deliveries: z.array(TracedDelivery),
+  deliveries: z.array(LoggedDelivery),
   refused: z.array(RefusedEvent).meta({ description: 'Refused intake that named the click' }),
   truncated: z
     .boolean()

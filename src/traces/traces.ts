@@ -9,7 +9,7 @@ import { timeOfId, toUuid } from '../contract/ids.ts'
 import { LADDER, stageOf } from '../contract/ladder.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
-import { ATTEMPT_COLUMNS, withEvents } from '../deliveries/deliveries.ts'
+import { ATTEMPT_COLUMNS, droppedOf, withEvents } from '../deliveries/deliveries.ts'
 import type { Context } from '../room.ts'
 import type * as api from './api.ts'
 
@@ -126,7 +126,7 @@ async function personsOf({ db, org_id }: Asking, events: readonly api.TracedEven
 /** Charges stand in the ledger below zero; here they are what someone cost. */
 const unsigned = (amount: string): string => amount.replace('-', '')
 
-type DeliveryRow = Omit<api.TracedDelivery, 'history'>
+type DeliveryRow = Omit<api.TracedDelivery, 'history' | 'attempts_dropped'>
 
 // By way of the events, which every delivery's unique key begins with.
 async function deliveriesOf({ db, org_id }: Asking, event_ids: readonly string[]): Promise<DeliveryRow[]> {
@@ -152,10 +152,13 @@ async function withAttempts({ db, org_id }: Asking, deliveries: readonly Deliver
     .limit(MOST_ATTEMPTS)
     .execute()
   const byDelivery = Map.groupBy(attempts, ({ delivery_id }) => delivery_id)
-  return deliveries.map(delivery => ({
-    ...delivery,
-    history: (byDelivery.get(delivery.id) ?? []).map(({ delivery_id: _, ...attempt }) => attempt),
-  }))
+  // Behind the cut nothing is known of a log, so nothing is said to be missing from it.
+  const cutAt = attempts.length === MOST_ATTEMPTS ? attempts.at(-1)?.delivery_id : undefined
+  return deliveries.map(delivery => {
+    const history = (byDelivery.get(delivery.id) ?? []).map(({ delivery_id: _, ...attempt }) => attempt)
+    const isRead = cutAt === undefined || delivery.id <= cutAt
+    return { ...delivery, history, attempts_dropped: isRead ? droppedOf(delivery, history) : 0 }
+  })
 }
 
 async function refusedOf({ db, org_id }: Asking, click_id: string): Promise<api.Trace['refused']> {

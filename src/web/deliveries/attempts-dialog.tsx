@@ -13,6 +13,7 @@ import { Dialog, DialogBody, DialogFoot } from '../ui/dialog.tsx'
 import { Asked } from '../ui/page.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
 import { notify } from '../ui/toast.tsx'
+import { DroppedAttempts } from './dropped-attempts.tsx'
 
 export function AttemptsDialog({ id, onClose }: { id: string | undefined; onClose: () => void }) {
   return (
@@ -52,11 +53,12 @@ function Attempts({ id }: { id: string }) {
   const delivery = useQuery(ask(readDelivery, { params: { id } }))
   return (
     <Asked query={delivery}>
-      {({ history, kind, state, target_id }) =>
-        history.length === 0 ? (
-          <p className="text-ink-soft">None yet.</p>
+      {({ history, attempts_dropped, kind, state, target_id }) =>
+        history.length === 0 && attempts_dropped === 0 ? (
+          <p className="text-ink-soft">{state === 'skipped' ? 'None: it was skipped.' : 'None yet.'}</p>
         ) : (
           <>
+            <DroppedAttempts count={attempts_dropped} className="mb-3" />
             <ol className="flex flex-col gap-3">
               {history.map(attempt => (
                 <Attempt key={attempt.number} attempt={attempt} />

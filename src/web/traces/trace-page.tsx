@@ -4,12 +4,14 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { ChevronLeft, CircleX, MousePointerClick, Send, Trophy, type LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { z } from 'zod'
+import type { LoggedDelivery } from '../../deliveries/api.ts'
 import { listLandings } from '../../landings/api.ts'
 import { listOffers } from '../../offers/api.ts'
 import { DIAGNOSES } from '../../refused-events/api.ts'
-import { readTrace, type Trace, type TracedClick, type TracedDelivery } from '../../traces/api.ts'
+import { readTrace, type Trace, type TracedClick } from '../../traces/api.ts'
 import { ask } from '../call.ts'
 import { useCampaignNames } from '../campaigns/campaign-choice.tsx'
+import { DroppedAttempts } from '../deliveries/dropped-attempts.tsx'
 import { Rung } from '../feed/click-table.tsx'
 import { inWords } from '../feed/rungs.ts'
 import { country, exactMoment, exactMoney, NONE } from '../figures.ts'
@@ -20,7 +22,7 @@ import { Note } from '../ui/refusal.tsx'
 
 type TraceRow = z.input<typeof Trace>
 type ClickRow = z.input<typeof TracedClick>
-type DeliveryRow = z.input<typeof TracedDelivery>
+type DeliveryRow = z.input<typeof LoggedDelivery>
 
 const route = getRouteApi('/inside/clicks/$id')
 
@@ -139,7 +141,7 @@ const STATES: Record<string, Tone> = {
 }
 
 function deliveryEntry(delivery: DeliveryRow): Entry {
-  const { state, kind, event_type, reason, history, next_attempt_at } = delivery
+  const { state, kind, event_type, reason, history, attempts_dropped, next_attempt_at } = delivery
   const content = (
     <>
       <p>
@@ -150,6 +152,7 @@ function deliveryEntry(delivery: DeliveryRow): Entry {
           <span className="text-ink-soft"> next attempt {exactMoment(next_attempt_at)}</span>
         )}
       </p>
+      <DroppedAttempts count={attempts_dropped} className="mt-1.5 text-sm" />
       {history.length > 0 && (
         <ol className="mt-1.5 flex flex-col gap-1.5">
           {history.map(attempt => (

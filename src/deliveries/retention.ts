@@ -1,0 +1,69 @@
+/**
+ * How long the log of attempts is kept: KEEP_ATTEMPTS_DAYS after their delivery ended. The delivery and its outcome stay for ever, so that
+ * nothing is called twice and everything can be sent again; what goes is what was called, sent and answered.
+ */
+import type pg from 'pg'
+import { firstIdAt } from '../contract/ids.ts'
+import type { Ground } from '../room.ts'
+import { openRounds, organizationsWith, type Rounds } from '../rounds.ts'
+
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+/** Rows, each with up to 16 KiB of answer: few enough for a fraction of a second. */
+const PORTION = 500
+
+const NEXT = 'select org_id from delivery_attempts where org_id > $1 order by org_id limit 1'
+
+// By the primary key, whose ids are in the order of time: a delivery is no younger than its end.
+const OLDEST = `
+  select delivery_id from delivery_attempts
+  where org_id = $1 and delivery_id > $2 and delivery_id < $3
+  order by delivery_id, number
+  limit $4`
+
+// Asked again here, because one may have been sent again in between. An attempt that begins meanwhile is not seen, and stays.
+const DROP = `
+  delete from delivery_attempts a
+  using deliveries d
+  where a.org_id = $1 and a.delivery_id = any($2::uuid[]) and a.delivery_id between $3 and $4
+    and d.org_id = $1 and d.id = a.delivery_id and d.finished_at < $5`
+
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * Deletes the attempts of deliveries that ended more than `kept_days` before `now`, organization by organization, `portion` rows at a time;
+ * answers how many. What still waits, or was sent again since, keeps all of its log.
+ */
+export async function dropOldAttempts(
+  pool: Pick<pg.Pool, 'query'>,
+  kept_days: number,
+  { now = Date.now(), portion = PORTION, signal }: { now?: number; portion?: number; signal?: AbortSignal } = {},
+): Promise<number> {
+  const until = now - kept_days * DAY_MS
+  let dropped = 0
+  for await (const org_id of organizationsWith(NEXT, pool, signal)) {
+    for (let last = BEFORE_ALL, isMore = true; isMore && signal?.aborted !== true; ) {
+      const { rows } = await pool.query<{ delivery_id: string }>(OLDEST, [org_id, last, firstIdAt(until), portion])
+      const ids = [...new Set(rows.map(({ delivery_id }) => delivery_id))]
+      last = ids.at(-1) ?? last
+      isMore = rows.length === portion
+      if (ids.length === 0) break
+      const { rowCount } = await pool.query(DROP, [org_id, ids, ids[0], last, new Date(until).toISOString()])
+      dropped += rowCount ?? 0
+    }
+  }
+  return dropped
+}
+
+/** Deletes now and within every hour until it is closed; any number of processes may. Nothing where the log is kept for ever. */
+export function openAttemptRetention({ config, database, log }: Pick<Ground, 'config' | 'database' | 'log'>): Rounds {
+  const { keepAttemptsDays } = config
+  if (keepAttemptsDays === 'forever') return { close: async () => {} }
+  const drop = async (signal: AbortSignal) => {
+    const dropped = await dropOldAttempts(database.worker, keepAttemptsDays, { signal })
+    if (dropped > 0) log.info({ dropped, days: keepAttemptsDays }, 'deleted the log of old attempts at delivery')
+  }
+  return openRounds(HOUR_MS, drop, error =>
+    log.warn({ err: error }, 'the log of old attempts was not deleted; it is tried again'),
+  )
+}
