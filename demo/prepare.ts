@@ -4,11 +4,11 @@ import { openFolder } from '../src/reports/fold.ts'
 import type { Ground } from '../src/room.ts'
 import { auditDemo } from './audit.ts'
 import { keepBooks } from './books.ts'
+import { CAMPAIGNS } from './campaigns.ts'
 import { insertBooks, insertClicks, insertDeliveries, insertSpend } from './fill.ts'
 import type { Told } from './lines.ts'
 import { DAY_MS, drawTraffic } from './traffic.ts'
 import { admitPerson, findWorkspace, foundWorkspace, makeKey } from './workspace.ts'
-import { CAMPAIGNS } from './world.ts'
 
 export type Wanted = { seed: string; now: number; scale?: number }
 export type Demo = Omit<Told, 'address' | 'isRunning' | 'start' | 'now'> & { org_id: number }
