@@ -151,7 +151,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
   const reader = openKeyReader(database.keys)
   const verifyKey = async (secret: string) => {
     const record = await reader.verify(secret)
-    if (record?.accepted) uses.note(record.key_id)
+    if (record?.accepted) uses.note({ id: record.key_id })
     return record
   }
   const identities = { verifyKey, whoIs: accounts.whoIs }

@@ -50,17 +50,17 @@ test('a key is written once in its interval, however often it is used, and again
     query: (...given: [string, unknown[]]) => ((statements += 1), worker.query(...given)),
   } as typeof worker
   const uses = openKeyUses(counted, silent)
-  for (let call = 0; call < 1000; call += 1) uses.note(key_id)
-  for (const other of others) uses.note(other.key_id)
+  for (let call = 0; call < 1000; call += 1) uses.note({ id: key_id })
+  for (const other of others) uses.note({ id: other.key_id })
   await uses.close()
   assert.ok(statements <= 2)
   const first = await lastUses()
   assert.ok(others.every(other => first.has(other.key_id)))
-  uses.note(key_id)
+  uses.note({ id: key_id })
   await uses.close()
   assert.equal((await lastUses()).get(key_id), first.get(key_id))
   const impatient = openKeyUses(worker, silent, 0)
-  impatient.note(key_id)
+  impatient.note({ id: key_id })
   await impatient.close()
   assert.ok(String((await lastUses()).get(key_id)) > String(first.get(key_id)))
 })
@@ -68,6 +68,6 @@ test('a key is written once in its interval, however often it is used, and again
 test('a database that fails costs the caller nothing', async () => {
   const broken = { query: () => Promise.reject(new Error('gone')) } as unknown as typeof house.database.worker
   const uses = openKeyUses(broken, silent)
-  uses.note('01890a5d-ac96-774b-bcce-b302099a8057')
+  uses.note({ id: '01890a5d-ac96-774b-bcce-b302099a8057' })
   await uses.close()
 })

@@ -12,6 +12,7 @@ import { Diagnosed } from '../refused-events/diagnosis.ts'
 import { type Keeper, withoutSecrets } from '../refused-events/keep.ts'
 import type { Answer, Ground, Visit } from '../room.ts'
 import type { Conversion } from '../events/items.ts'
+import type { Heard } from './heard.ts'
 import { isListed } from './ips.ts'
 import { clickOf, type Fields, fieldsOf, readCall, type Reading, statusOf } from './read-call.ts'
 import { hashToken, hasTokenForm } from './token.ts'
@@ -22,7 +23,7 @@ export type Tools = {
   readonly keeper: Pick<Keeper, 'keep'>
   /** Spends one of the organization's events quota; false when it is used up or cannot be asked. */
   readonly mayRecord: (org_id: number) => Promise<boolean>
-  readonly noteReceived: (org_id: number, network_id: string) => void
+  readonly heard: Pick<Heard, 'note'>
 }
 
 type Network = Reading & { ips: string[]; active: boolean }
@@ -69,7 +70,7 @@ export async function receiveCall(ground: Ground, tools: Tools, waiting: Waiting
     const { org_id, network_id } = found
     const network = await ask<Network>(ground, FIND_NETWORK, [org_id, network_id])
     if (network === undefined) return UNKNOWN
-    tools.noteReceived(org_id, network_id)
+    tools.heard.note({ id: network_id, org_id })
     const call = { org_id, network_id, fields: sentFields(visit), ip: plainAddress(visit.ip), received_at: Date.now() }
     return await take(tools, waiting, call, network)
   } catch (error) {

@@ -12,7 +12,7 @@ import { seedClick, seedRule, tally } from '../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import { startProxy } from '../../tests/support/proxy.ts'
 import { auditBooks } from '../billing/audit.ts'
-import { newId } from '../contract/ids.ts'
+import { newId, toUuid } from '../contract/ids.ts'
 import { connect } from '../db/connect.ts'
 import type * as api from './api.ts'
 import { openCallStore } from './store-calls.ts'
@@ -215,3 +215,22 @@ async function holdBooks(org_id: number): Promise<() => Promise<void>> {
     await client.end()
   }
 }
+
+test('a process that closes has written down when a network was last heard of, for the one it was', async () => {
+  const { owner, path, network_id } = await place()
+  const { network_id: silent } = await place()
+  const before = Date.now()
+  const env = { DATA_DIR: join(folder, 'closing'), ROLE: 'serve' }
+  const closing = await openTestHouse(fresh.database, env)
+  assert.equal((await closing.call('GET', `${path}?subid=nonsense`)).statusCode, 200)
+  await closing.end()
+  const { rows } = await fresh.database.reads.query<{ id: string; last_received_at: string | null }>(
+    'select id, last_received_at from networks where id = any($1)',
+    [[network_id, silent].map(toUuid)],
+  )
+  const heard = new Map(rows.map(({ id, last_received_at }) => [toWireId(id), last_received_at]))
+  assert.ok(Date.parse(heard.get(network_id) ?? '') >= before)
+  assert.equal(heard.get(silent), null)
+  const { data } = (await first().call('GET', '/api/networks', owner)).json<{ data: api.Network[] }>()
+  assert.equal(typeof data[0]?.last_received_at, 'string')
+})
