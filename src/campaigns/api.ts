@@ -7,7 +7,6 @@ import { paging, Search } from '../contract/paging.ts'
 
 /** The query parameters a traffic source fills differently: our name, and the name it arrives under. */
 export const SOURCE_FIELDS = ['ref_id', ...SUBS] as const
-export type SourceField = (typeof SOURCE_FIELDS)[number]
 
 const Parameter = z
   .string()

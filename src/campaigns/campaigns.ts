@@ -11,7 +11,7 @@ import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Context } from '../room.ts'
 import type * as api from './api.ts'
-import { announceCampaign } from './live.ts'
+import { announceChange } from './live.ts'
 import { isInScope, requireScope } from './scope.ts'
 
 const COLUMNS = [
@@ -102,7 +102,7 @@ export async function createCampaign(
       .$castTo<Row>()
       .executeTakeFirstOrThrow()
   })
-  await announceCampaign(db, actor.org_id, id)
+  await announceChange(db, actor.org_id, id)
   return addressed(context)(row)
 }
 
@@ -141,7 +141,7 @@ export async function updateCampaign(
     .$castTo<Row>()
     .executeTakeFirst()
   if (row === undefined) refuse('object_not_found')
-  await announceCampaign(db, actor.org_id, row.id)
+  await announceChange(db, actor.org_id, row.id)
   return addressed(context)(row)
 }
 
@@ -162,7 +162,7 @@ export async function deleteCampaign(
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
   if (numUpdatedRows === 0n) refuse('object_not_found')
-  await announceCampaign(db, actor.org_id, id)
+  await announceChange(db, actor.org_id, id)
   return { ok: true as const }
 }
 

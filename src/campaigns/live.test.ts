@@ -10,15 +10,7 @@ import { newId } from '../contract/ids.ts'
 import { connect, type Database } from '../db/connect.ts'
 import { openSecrets } from '../db/secrets.ts'
 import type { Ground } from '../room.ts'
-import {
-  announceCampaign,
-  announceFunnel,
-  announceLanding,
-  announceOffer,
-  announceOrganization,
-  type LiveCampaigns,
-  openLiveCampaigns,
-} from './live.ts'
+import { announceChange, announceOrganization, type LiveCampaigns, openLiveCampaigns } from './live.ts'
 
 const fresh = await useDatabase()
 const { database } = fresh
@@ -102,7 +94,7 @@ test('an announced change is served by this process before its author is answere
   const live = await open()
   for (let i = 0; i < 20; i += 1) {
     await rename(org_id, id, `https://a.example/${i}`)
-    await announceCampaign(database.kysely, org_id, id)
+    await announceChange(database.kysely, org_id, id)
     assert.equal(urlOf(live, key), `https://a.example/${i}`)
   }
 })
@@ -118,7 +110,7 @@ test('an announced change is served by other processes within a second, also whe
     .where('org_id', '=', org_id)
     .where('id', '=', id)
     .execute()
-  await announceCampaign(database.kysely, org_id, id)
+  await announceChange(database.kysely, org_id, id)
   await until(() => urlOf(other, key) === 'https://b.example/', 1000, 'the change')
 })
 
@@ -176,7 +168,7 @@ test('while the database is away campaigns go on being served, and changes of th
   proxy.set('cut')
   await rename(org_id, id, 'https://d.example/')
   const another = await seedCampaign(database, org_id)
-  await announceCampaign(behind.kysely, org_id, id)
+  await announceChange(behind.kysely, org_id, id)
   assert.equal(urlOf(live, key), 'https://offer.example/?c={click_id}')
   assert.equal(await live.search('nobody-knows'), undefined)
   proxy.set('flow')
@@ -197,7 +189,7 @@ test('offers are known, archived and deleted ones too', async () => {
     .insertInto('offers')
     .values({ ...offer, status: 'archived', updated_at: now })
     .execute()
-  await announceOffer(database.kysely, org_id, id)
+  await announceChange(database.kysely, org_id, id)
   assert.deepEqual(live.object('offer', id), {
     org_id,
     id,
@@ -212,7 +204,7 @@ test('offers are known, archived and deleted ones too', async () => {
     .where('org_id', '=', org_id)
     .where('id', '=', id)
     .execute()
-  await announceOffer(database.kysely, org_id, id)
+  await announceChange(database.kysely, org_id, id)
   assert.equal(live.object('offer', id)?.is_deleted, true)
 })
 
@@ -228,12 +220,12 @@ test('landings and funnels are known, and their changes are seen by other proces
     .insertInto('landings')
     .values({ org_id, id: landing_id, name: 'L', url: 'https://l.example/', status: 'active', ...times })
     .execute()
-  await announceLanding(database.kysely, org_id, landing_id)
+  await announceChange(database.kysely, org_id, landing_id)
   await database.kysely
     .insertInto('funnels')
     .values({ org_id, id: funnel_id, name: 'F', landings: JSON.stringify(landings), offers: '[]', ...times })
     .execute()
-  await announceFunnel(database.kysely, org_id, funnel_id)
+  await announceChange(database.kysely, org_id, funnel_id)
   const landing = { org_id, id: landing_id, url: 'https://l.example/', status: 'active', is_deleted: false }
   assert.deepEqual(live.object('landing', landing_id), landing)
   assert.deepEqual(live.object('funnel', funnel_id), { org_id, id: funnel_id, landings, offers: [], is_deleted: false })

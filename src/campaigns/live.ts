@@ -41,8 +41,6 @@ export type LiveCampaigns = {
   object: <K extends LiveKind>(kind: K, id: string) => LiveObjects[K] | undefined
   /** Reads what has changed, and `named` in any case; resolves when this process serves it. */
   refresh: (named?: Named) => Promise<void>
-  /** How many campaigns are in memory, and how old the newest look at the database is (ms). */
-  state: () => { campaigns: number; age_ms: number }
   close: () => Promise<void>
 }
 
@@ -98,7 +96,6 @@ export async function openLiveCampaigns({ database, db, log }: Ground): Promise<
       if (named !== undefined) memory.want(named)
       await refresh()
     },
-    state: memory.state,
     async close() {
       clearInterval(poll)
       opened.get(db)?.delete(live)
@@ -110,7 +107,7 @@ export async function openLiveCampaigns({ database, db, log }: Ground): Promise<
   return live
 }
 
-type Memory = Pick<LiveCampaigns, 'find' | 'campaign' | 'object' | 'state'> & {
+type Memory = Pick<LiveCampaigns, 'find' | 'campaign' | 'object'> & {
   /** Has the next read bring something that is known to have changed, or everything anew. */
   want: (what: Named | 'all') => void
   read: () => Promise<void>
@@ -154,7 +151,6 @@ function openMemory(pool: pg.Pool): Memory {
     find: key => campaigns.get(key),
     campaign: id => campaignsById.get(id),
     object: (kind, id) => objects[kind].get(id),
-    state: () => ({ campaigns: campaigns.size, age_ms: Date.now() - read_at }),
     remember,
     want(what) {
       if (what === 'all') wanted.all = true
@@ -208,14 +204,6 @@ export async function announceChange(db: Kysely<Tables>, org_id: number, id: str
   await Promise.race([Promise.allSettled([...here, elsewhere]), sleep(ANNOUNCE_MS, undefined, { ref: false })])
 }
 
-/** `announceChange` for a campaign. */
-export const announceCampaign = announceChange
-/** `announceChange` for an offer. */
-export const announceOffer = announceChange
-/** `announceChange` for a landing. */
-export const announceLanding = announceChange
-/** `announceChange` for a funnel. */
-export const announceFunnel = announceChange
 /** `announceChange` for the deletion or restoring of an organization. */
 export const announceOrganization = (db: Kysely<Tables>, org_id: number): Promise<void> =>
   announceChange(db, org_id, '')

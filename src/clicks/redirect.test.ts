@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import type { LightMyRequestResponse } from 'fastify'
 import { useDatabase } from '../../tests/support/database.ts'
 import { recount, seedCampaign, startTraffic } from '../../tests/support/visits.ts'
-import { announceCampaign, announceOrganization } from '../campaigns/live.ts'
+import { announceChange, announceOrganization } from '../campaigns/live.ts'
 import { newId, toUuid, toWireId } from '../contract/ids.ts'
 import { mintClickId, organizationOfClick } from './click-id.ts'
 import { testToken } from './redirect.ts'
@@ -24,7 +24,7 @@ async function campaign(fields: Fields = {}) {
     .values({ org_id, id: newId(), name: 'Acme', created_at: new Date().toISOString() })
     .execute()
   const seeded = await seedCampaign(database, org_id, fields)
-  await announceCampaign(database.kysely, org_id, seeded.id)
+  await announceChange(database.kysely, org_id, seeded.id)
   return seeded
 }
 

@@ -5,7 +5,7 @@
  */
 import { type Kysely, sql } from 'kysely'
 import { requireScopeOfAll } from '../campaigns/campaigns.ts'
-import { announceFunnel } from '../campaigns/live.ts'
+import { announceChange } from '../campaigns/live.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId, toUuid } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
@@ -76,7 +76,7 @@ export async function createFunnel(
     .returning(COLUMNS)
     .$castTo<Row>()
     .executeTakeFirstOrThrow()
-  await announceFunnel(db, actor.org_id, row.id)
+  await announceChange(db, actor.org_id, row.id)
   return await stated(db, actor.org_id, row)
 }
 
@@ -108,7 +108,7 @@ export async function updateFunnel(
       .$castTo<Row>()
       .executeTakeFirstOrThrow()
   })
-  await announceFunnel(db, org_id, row.id)
+  await announceChange(db, org_id, row.id)
   return await stated(db, org_id, row)
 }
 
@@ -129,7 +129,7 @@ export async function deleteFunnel(
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
   if (numUpdatedRows === 0n) refuse('object_not_found')
-  await announceFunnel(db, actor.org_id, id)
+  await announceChange(db, actor.org_id, id)
   return { ok: true as const }
 }
 

@@ -3,7 +3,7 @@
  * the whole organization. Owns `landings`. Deletion is soft: clicks that went over a landing keep it.
  */
 import { type Kysely, sql } from 'kysely'
-import { announceLanding } from '../campaigns/live.ts'
+import { announceChange } from '../campaigns/live.ts'
 import { previewOf } from '../clicks/preview.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId, toUuid } from '../contract/ids.ts'
@@ -56,7 +56,7 @@ export async function createLanding(
     .returning(COLUMNS)
     .$castTo<api.Landing>()
     .executeTakeFirstOrThrow()
-  await announceLanding(db, actor.org_id, landing.id)
+  await announceChange(db, actor.org_id, landing.id)
   return landing
 }
 
@@ -110,6 +110,6 @@ async function changeLanding(db: Kysely<Tables>, org_id: number, id: string, cha
     .$castTo<api.Landing>()
     .executeTakeFirst()
   if (row === undefined) refuse('object_not_found')
-  await announceLanding(db, org_id, row.id)
+  await announceChange(db, org_id, row.id)
   return row
 }

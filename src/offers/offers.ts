@@ -3,7 +3,7 @@
  * `offers`. Deletion is soft: clicks that were made for an offer keep it, and their late conversions earn its payout.
  */
 import { type Kysely, sql } from 'kysely'
-import { announceOffer } from '../campaigns/live.ts'
+import { announceChange } from '../campaigns/live.ts'
 import { previewOf } from '../clicks/preview.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId, toUuid } from '../contract/ids.ts'
@@ -53,7 +53,7 @@ export async function createOffer(
     .returning(COLUMNS)
     .$castTo<api.Offer>()
     .executeTakeFirstOrThrow()
-  await announceOffer(db, actor.org_id, offer.id)
+  await announceChange(db, actor.org_id, offer.id)
   return offer
 }
 
@@ -113,6 +113,6 @@ async function changeOffer(db: Kysely<Tables>, org_id: number, id: string, chang
     .$castTo<api.Offer>()
     .executeTakeFirst()
   if (row === undefined) refuse('object_not_found')
-  await announceOffer(db, org_id, row.id)
+  await announceChange(db, org_id, row.id)
   return row
 }
