@@ -2,7 +2,7 @@
 import type pg from 'pg'
 import { isUnreachable, sqlState } from '../db/faults.ts'
 import { ask, flight } from '../db/flight.ts'
-import type { Statement } from '../db/pipelined.ts'
+import type { Statement } from '../db/statement.ts'
 import { DeltaSheet, NO_ID } from '../reports/deltas.ts'
 import { CLICK_COLUMNS, type Click, clicksLiteral } from './click.ts'
 import { CLICKED } from '../contract/ladder.ts'

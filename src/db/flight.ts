@@ -2,7 +2,7 @@
 // driver's pipeline, which ends each statement with a Sync of its own, this spares both sides a system call per statement.
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import type { Value } from './pipelined.ts'
+import type { Value } from './statement.ts'
 
 declare const row: unique symbol
 

@@ -5,7 +5,7 @@
 import type pg from 'pg'
 import { toMillionths } from '../billing/money.ts'
 import { ask, flight, type Question } from '../db/flight.ts'
-import type { Value } from '../db/pipelined.ts'
+import type { Value } from '../db/statement.ts'
 import { startId } from './identity.ts'
 import type { Conversion, Item } from './items.ts'
 import { personKey } from './person.ts'

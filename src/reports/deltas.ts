@@ -3,7 +3,7 @@
  * The sheet belongs to the transaction that changes the clicks: both are committed, or neither, so a report always equals a recount.
  */
 import { newId } from '../contract/ids.ts'
-import type { Statement } from '../db/pipelined.ts'
+import type { Statement } from '../db/statement.ts'
 
 /** Stands for a missing campaign or offer. */
 export const NO_ID = '00000000-0000-0000-0000-000000000000'

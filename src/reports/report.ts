@@ -4,7 +4,7 @@
  */
 import type { Call } from '../contract/endpoint.ts'
 import { toWireId } from '../contract/ids.ts'
-import type { Statement, Value } from '../db/pipelined.ts'
+import type { Statement, Value } from '../db/statement.ts'
 import type { Context, Ground, Key, Member } from '../room.ts'
 import type * as api from './api.ts'
 import { coverOf } from './cover.ts'

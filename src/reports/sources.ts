@@ -1,6 +1,6 @@
 /** The SQL of a report: what is counted in days and weeks, what is not folded yet, and the clicks of the ragged ends, as one union. */
 import { firstIdAt } from '../contract/ids.ts'
-import type { Value } from '../db/pipelined.ts'
+import type { Value } from '../db/statement.ts'
 import type { Dimension } from './api.ts'
 import { type Days, type Stretch, weeksOf } from './cover.ts'
 import type { Cover } from './cover.ts'
