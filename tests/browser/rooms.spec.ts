@@ -1,4 +1,4 @@
-import { expect, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 
 const BROWSER =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1'
@@ -14,8 +14,11 @@ test('an offer and a campaign are made, a click comes through, a conversion is r
   await offer.getByLabel('Payout, $').fill('0x10')
   await offer.getByLabel('Address').fill('https://example.com/?subid={click_id}')
   await offer.getByRole('button', { name: 'Add offer' }).click()
-  await expect(offer.getByLabel('Payout, $')).toHaveAccessibleDescription(/must be a number or a decimal string/)
+  await expect(offer.getByLabel('Payout, $')).toHaveAccessibleDescription(/Must be a number or a decimal string/)
   await offer.getByLabel('Payout, $').fill('12.5')
+  await offer.getByRole('button', { name: 'Add offer' }).click()
+  await expect(offer.getByLabel('Earned by')).toHaveAccessibleDescription('Choose what the payout is for.')
+  await offer.getByLabel('Earned by').selectOption('Lead')
   await offer.getByRole('button', { name: 'Add offer' }).click()
   await expect(page.getByRole('row', { name: /Sportsbook/ })).toContainText('12.50')
 
@@ -25,9 +28,9 @@ test('an offer and a campaign are made, a click comes through, a conversion is r
   await page.getByLabel('Key').fill('spark-fr')
   await page.getByLabel('Redirect to').fill('example.com')
   await page.getByRole('button', { name: 'Create campaign' }).click()
-  await expect(page.getByLabel('Redirect to')).toHaveAccessibleDescription(/must begin with http/)
+  await expect(page.getByLabel('Redirect to')).toHaveAccessibleDescription(/Must begin with http/)
   await page.getByLabel('Redirect to').fill('https://example.com/?subid={click_id}')
-  await page.getByLabel('Offer').selectOption({ label: 'Sportsbook ($12.5)' })
+  await page.getByLabel('Offer').selectOption({ label: 'Sportsbook ($12.50)' })
   await page.getByRole('button', { name: 'Create campaign' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Spark FR' })).toBeVisible()
   await page.getByLabel('Parameters for').selectOption('meta')
@@ -62,6 +65,57 @@ test('an offer and a campaign are made, a click comes through, a conversion is r
 
   await page.getByRole('link', { name: 'Deliveries' }).click()
   await expect(page.getByRole('row', { name: /Spark FR/ })).toContainText('Lead')
+})
+
+test('a campaign and its offer are made in one form, and the address is typed once', async ({ page, owner }) => {
+  await page.goto('/campaigns/new')
+  await page.getByLabel('Name', { exact: true }).fill('In one go')
+  await page.getByRole('button', { name: 'New offer' }).click()
+  const dialog = page.getByRole('dialog', { name: 'New offer' })
+  await dialog.getByLabel('Name').fill('Loans')
+  await dialog.getByLabel('Address').fill('https://loans.example/?c={click_id}')
+  await dialog.getByLabel('Payout, $').fill('7.50')
+  await dialog.getByLabel('Earned by').selectOption('FTD')
+  await dialog.getByRole('button', { name: 'Add offer' }).click()
+  await expect(dialog).toBeHidden()
+  // The form of the dialog has submitted itself only.
+  await expect(page.getByRole('heading', { level: 1, name: 'New campaign' })).toBeVisible()
+  await expect(page.getByLabel('Offer')).toHaveValue(/./)
+  await expect(page.getByLabel('Redirect to')).toHaveValue('https://loans.example/?c={click_id}')
+  await expect(page.getByText('A visitor is sent to')).toBeVisible()
+
+  await send(owner, 'POST', '/api/offers', { name: 'Cards', url: 'https://cards.example/?c={click_id}' })
+  await page.reload()
+  await page.getByLabel('Name', { exact: true }).fill('In one go')
+  await page.getByLabel('Offer').selectOption('Cards')
+  await expect(page.getByLabel('Redirect to')).toHaveValue('https://cards.example/?c={click_id}')
+  await page.getByLabel('Offer').selectOption('Loans ($7.50)')
+  await expect(page.getByLabel('Redirect to')).toHaveValue('https://loans.example/?c={click_id}')
+  await page.getByLabel('Redirect to').fill('https://typed.example/?c={click_id}')
+  await page.getByLabel('Offer').selectOption('Cards')
+  await expect(page.getByLabel('Redirect to')).toHaveValue('https://typed.example/?c={click_id}')
+  await page.getByRole('button', { name: 'Create campaign' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'In one go' })).toBeVisible()
+})
+
+test('an offer for several types says what each earns, and asks for the types only where there is a payout', async ({
+  page,
+  owner,
+}) => {
+  await page.goto('/offers')
+  await page.getByRole('button', { name: 'New offer' }).first().click()
+  const dialog = page.getByRole('dialog', { name: 'New offer' })
+  await expect(dialog.getByLabel('Earned by')).toHaveCount(0)
+  await dialog.getByLabel('Name').fill('Hybrid')
+  await dialog.getByLabel('Address').fill('https://hybrid.example/')
+  await dialog.getByLabel('Payout, $').fill('3')
+  await dialog.getByLabel('Earned by').selectOption('Several types…')
+  await dialog.getByLabel('Registration').check()
+  await dialog.getByLabel('FTD').check()
+  await dialog.getByRole('button', { name: 'Add offer' }).click()
+  await expect(page.getByRole('row', { name: /Hybrid/ })).toContainText('Registration, FTD')
+  const { data } = (await (await owner.get('/api/offers?q=hybrid')).json()) as { data: { payout_types: string[] }[] }
+  expect(data[0]?.payout_types).toEqual(['registration', 'ftd'])
 })
 
 test('spend is recorded and deleted, and the balance is topped up', async ({ page, owner }) => {

@@ -4,12 +4,12 @@ import type { UseFormReturn } from 'react-hook-form'
 import type { z } from 'zod'
 import { listAdAccounts } from '../../ad-accounts/api.ts'
 import { type Campaign, type CampaignDraft, SOURCE_FIELDS } from '../../campaigns/api.ts'
-import { listOffers } from '../../offers/api.ts'
 import { AD_PLATFORM_LABELS } from '../../contract/ad-platforms.ts'
 import { ask } from '../call.ts'
 import { noneIfBlank } from '../ui/draft.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { DestinationFields } from './destination-fields.tsx'
+import { OfferField } from './offer-field.tsx'
 
 export type Draft = z.input<typeof CampaignDraft>
 type CampaignRow = z.input<typeof Campaign>
@@ -56,8 +56,7 @@ export function CampaignFields({
           {...form.register('key', noneIfBlank)}
         />
       )}
-      <DestinationFields form={form} />
-      {type !== 'funnel' && <OfferField form={form} />}
+      <DestinationFields form={form}>{type !== 'funnel' && <OfferField form={form} />}</DestinationFields>
       <TextField
         label="Fallback"
         optional
@@ -78,32 +77,6 @@ export function CampaignFields({
         </span>
       </label>
     </fieldset>
-  )
-}
-
-function OfferField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
-  const offers = useQuery(ask(listOffers, { query: { limit: 200 } }))
-  const chosen = form.watch('offer_id')
-  const known = offers.data?.data ?? []
-  return (
-    <SelectField
-      label="Offer"
-      optional
-      hint="A conversion without a payout of its own earns the payout of this offer. Visitors go to the address above, not to the offer’s."
-      error={form.formState.errors.offer_id?.message}
-      {...form.register('offer_id', noneIfBlank)}
-      value={chosen ?? ''}
-    >
-      <option value="">None</option>
-      {chosen != null && known.every(offer => offer.id !== chosen) && <option value={chosen}>{chosen}</option>}
-      {known
-        .filter(offer => offer.status === 'active' || offer.id === chosen)
-        .map(offer => (
-          <option key={offer.id} value={offer.id}>
-            {offer.payout === null ? offer.name : `${offer.name} ($${offer.payout})`}
-          </option>
-        ))}
-    </SelectField>
   )
 }
 

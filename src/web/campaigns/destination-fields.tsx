@@ -4,7 +4,9 @@ import type { ReactNode } from 'react'
 import type { UseFormReturn } from 'react-hook-form'
 import { listClickFlows } from '../../click-flows/api.ts'
 import { listFunnels } from '../../funnels/api.ts'
-import { ask } from '../call.ts'
+import { previewOffer } from '../../offers/api.ts'
+import { ask, call } from '../call.ts'
+import { AddressPreview } from '../offers/address-preview.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import type { Draft } from './campaign-form.tsx'
 
@@ -23,7 +25,8 @@ const KINDS: Record<Destination['type'], Kind> = {
   click_flow: { label: 'A click flow', start: { type: 'click_flow', click_flow_id: '' }, Fields: FlowFields },
 }
 
-export function DestinationFields({ form }: { form: Form }) {
+/** `children` stand between the kind and its fields. */
+export function DestinationFields({ form, children }: { form: Form; children: ReactNode }) {
   const { type } = form.watch('destination')
   const kind = KINDS[type]
   return (
@@ -43,6 +46,7 @@ export function DestinationFields({ form }: { form: Form }) {
           </option>
         ))}
       </SelectField>
+      {children}
       <kind.Fields key={type} form={form} />
     </>
   )
@@ -57,14 +61,22 @@ function faultOf(
 }
 
 function RedirectFields({ form }: { form: Form }) {
+  const destination = form.watch('destination')
   return (
-    <TextField
-      label="Redirect to"
-      placeholder="https://example.com/offer?subid={click_id}"
-      hint="Macros: {click_id}, {campaign_id}, {offer_id}, {sub1} to {sub9}, {ref_id}, {geo}, {device}, {os}, {browser}, {timestamp}."
-      error={faultOf(form, 'destination.url')}
-      {...form.register('destination.url')}
-    />
+    <>
+      <TextField
+        label="Redirect to"
+        placeholder="https://example.com/offer?subid={click_id}"
+        hint="Macros: {click_id}, {campaign_id}, {offer_id}, {sub1} to {sub9}, {ref_id}, {geo}, {device}, {os}, {browser}, {timestamp}."
+        error={faultOf(form, 'destination.url')}
+        {...form.register('destination.url')}
+      />
+      <AddressPreview
+        address={destination.type === 'redirect' ? destination.url : ''}
+        preview={url => call(previewOffer, { body: { url } })}
+        withoutClick="Without {click_id} in it the network cannot say which click a conversion belongs to."
+      />
+    </>
   )
 }
 

@@ -1,42 +1,60 @@
 /** An offer, new or changed. Saving replaces it whole, as the API does. */
-import type { z } from 'zod'
+import { z } from 'zod'
+import { EventType } from '../../contract/event-types.ts'
 import { listFunnels } from '../../funnels/api.ts'
 import { createOffer, listOffers, type Offer, OfferDraft, previewOffer, replaceOffer } from '../../offers/api.ts'
 import { call } from '../call.ts'
-import { inWords } from '../feed/rungs.ts'
-import { EVENT_TYPES } from '../lists.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { DraftForm } from '../ui/draft-form.tsx'
 import { noneIfBlank, useDraft } from '../ui/draft.ts'
-import { Checkbox, TextField } from '../ui/field.tsx'
+import { TextField } from '../ui/field.tsx'
 import { notify } from '../ui/toast.tsx'
 import { AddressPreview } from './address-preview.tsx'
+import { EarnedBy } from './earned-by.tsx'
 
-type OfferRow = z.input<typeof Offer>
-type Draft = z.input<typeof OfferDraft>
+export type OfferRow = z.input<typeof Offer>
 
-type OfferDialogProps = { offer: OfferRow | undefined; open: boolean; onClose: () => void }
+/** The form's own: no choice of types yet is null, which the API would read as every type. */
+const OfferForm = OfferDraft.extend({ payout_types: z.array(EventType).nullable() }).superRefine((offer, context) => {
+  if (offer.payout != null && offer.payout_types === null)
+    context.addIssue({ code: 'custom', path: ['payout_types'], message: 'Choose what the payout is for.' })
+})
+type Draft = z.input<typeof OfferForm>
 
-export function OfferDialog({ offer, open, onClose }: OfferDialogProps) {
+type OfferDialogProps = {
+  offer: OfferRow | undefined
+  /** What the address of a new one starts from. */
+  address?: string
+  open: boolean
+  onClose: () => void
+  onSaved?: (offer: OfferRow) => void
+}
+
+export function OfferDialog({ open, ...rest }: OfferDialogProps) {
+  const { offer, onClose } = rest
   return (
     <Dialog open={open} onClose={onClose} title={offer === undefined ? 'New offer' : `Edit ${offer.name}`} width="wide">
-      <OfferForm offer={offer} onClose={onClose} />
+      <OfferFields {...rest} />
     </Dialog>
   )
 }
 
-/** A new offer pays for money, not for every step on the way to it. */
-const MONEY_TYPES = ['lead', 'registration', 'deposit', 'ftd', 'purchase', 'subscription_renewed'] as const
+function draftOf(offer: OfferRow | undefined, address: string): Draft {
+  if (offer === undefined) return { name: '', url: address, payout: '', payout_types: null }
+  const { name, url, payout, payout_types } = offer
+  // Without a payout nobody was asked which types earn it.
+  return {
+    name,
+    url,
+    payout: payout ?? '',
+    payout_types: payout === null && payout_types.length === 0 ? null : payout_types,
+  }
+}
 
-function OfferForm({ offer, onClose }: { offer: OfferRow | undefined; onClose: () => void }) {
-  const form = useDraft<Draft>(
-    OfferDraft,
-    offer === undefined
-      ? { name: '', url: '', payout: '', payout_types: [...MONEY_TYPES] }
-      : { name: offer.name, url: offer.url, payout: offer.payout ?? '', payout_types: offer.payout_types },
-  )
+function OfferFields({ offer, address = '', onClose, onSaved }: Omit<OfferDialogProps, 'open'>) {
+  const form = useDraft<Draft>(OfferForm, draftOf(offer, address))
   const errors = form.formState.errors
-  const types = form.watch('payout_types') ?? []
+  const hasPayout = (form.watch('payout') ?? '') !== ''
   return (
     <DraftForm
       form={form}
@@ -47,7 +65,10 @@ function OfferForm({ offer, onClose }: { offer: OfferRow | undefined; onClose: (
       }
       refresh={[listOffers, listFunnels]}
       onClose={onClose}
-      onSaved={({ name }) => notify(`${name} is ${offer === undefined ? 'added' : 'saved'}`)}
+      onSaved={saved => {
+        notify(`${saved.name} is ${offer === undefined ? 'added' : 'saved'}`)
+        onSaved?.(saved)
+      }}
     >
       <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_9rem]">
         <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
@@ -72,28 +93,15 @@ function OfferForm({ offer, onClose }: { offer: OfferRow | undefined; onClose: (
         preview={url => call(previewOffer, { body: { url } })}
         withoutClick="Without {click_id} in it the network cannot say which click a conversion belongs to."
       />
-      <fieldset>
-        <legend className="mb-2 font-medium">Earned by</legend>
-        <p className="mb-3 text-sm text-ink-faint">
-          Which conversions take the payout when they bring none of their own. None ticked: every type.
-        </p>
-        <div className="grid grid-cols-2 gap-2 sm:grid-cols-3">
-          {EVENT_TYPES.map(type => (
-            <Checkbox
-              key={type}
-              label={inWords(type)}
-              checked={types.includes(type)}
-              onChange={event =>
-                form.setValue(
-                  'payout_types',
-                  event.target.checked ? [...types, type] : types.filter(one => one !== type),
-                  { shouldDirty: true },
-                )
-              }
-            />
-          ))}
-        </div>
-      </fieldset>
+      {hasPayout && (
+        <EarnedBy
+          types={form.watch('payout_types')}
+          error={errors.payout_types?.message}
+          onChange={types =>
+            form.setValue('payout_types', types, { shouldDirty: true, shouldValidate: form.formState.isSubmitted })
+          }
+        />
+      )}
     </DraftForm>
   )
 }

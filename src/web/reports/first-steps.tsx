@@ -1,21 +1,26 @@
 /** What to do in a workspace that has no campaign yet, in place of empty figures. */
 import { Link } from '@tanstack/react-router'
-import { KeyRound, type LucideIcon, Megaphone, Tag } from 'lucide-react'
+import { KeyRound, Link2, type LucideIcon, Megaphone } from 'lucide-react'
 import type { ReactNode } from 'react'
 
 export function FirstSteps() {
   return (
     <ol className="grid gap-px overflow-hidden rounded-lg border border-line bg-line lg:grid-cols-3">
-      <Step number={1} icon={Tag} title="Add an offer" words="What you promote, and what a conversion of it pays.">
-        <Link to="/offers">Offers</Link>
+      <Step
+        number={1}
+        icon={Megaphone}
+        title="Create a campaign"
+        words="Where visitors go, and the offer that pays for them. Its form makes the offer too."
+      >
+        <Link to="/campaigns/new">New campaign</Link>
       </Step>
       <Step
         number={2}
-        icon={Megaphone}
-        title="Create a campaign"
-        words="It has the address your ads point to. Clicks count from the first visitor on."
+        icon={Link2}
+        title="Point your ads at it"
+        words="The campaign shows its address, with the macros of your ad platform. Clicks count from the first visitor on."
       >
-        <Link to="/campaigns/new">New campaign</Link>
+        <Link to="/campaigns">Campaigns</Link>
       </Step>
       <Step
         number={3}

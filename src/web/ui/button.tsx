@@ -57,7 +57,6 @@ export function Button({
   const button = (
     <button
       {...rest}
-      // biome-ignore lint/a11y/useButtonType: given by the caller, "button" unless said otherwise
       type={off ? 'button' : type}
       aria-disabled={off || pending || undefined}
       aria-busy={pending || undefined}

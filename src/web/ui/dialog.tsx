@@ -68,6 +68,8 @@ export function DialogForm({ onSubmit, children }: { onSubmit: (event: Synthetic
       className="flex min-h-0 flex-col"
       onSubmit={event => {
         event.preventDefault()
+        // A dialog that a form opens is inside of it for React, which would submit that form too.
+        event.stopPropagation()
         onSubmit(event)
       }}
     >

@@ -2,6 +2,7 @@
 import { clsx } from 'clsx'
 import { ChevronDown } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useId } from 'react'
+import { sentence } from './plain-words.ts'
 
 type FieldProps = {
   label: string
@@ -30,7 +31,7 @@ function Frame({
       {children}
       {error !== undefined && (
         <p id={`${id}-error`} className="text-sm text-bad">
-          {error}
+          {sentence(error)}
         </p>
       )}
       {hint !== undefined && error === undefined && (

@@ -1,4 +1,4 @@
-/** What zod remarks on a form, in the words of a form. */
+/** What is said of a form's mistakes and of refusals, in the words of a form. */
 import { z } from 'zod'
 
 export function speakPlainly() {
@@ -12,4 +12,10 @@ export function speakPlainly() {
       return undefined
     },
   })
+}
+
+/** What the server says as part of a sentence, as one of its own: "must be a number" becomes "Must be a number." */
+export function sentence(words: string): string {
+  const first = words.charAt(0).toUpperCase() + words.slice(1)
+  return /[.!?…]$/.test(first) ? first : `${first}.`
 }

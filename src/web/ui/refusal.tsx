@@ -1,6 +1,7 @@
 /** A refusal in the server's own words, at the place where it happened. */
 import { TriangleAlert } from 'lucide-react'
 import { Refused } from '../call.ts'
+import { sentence } from './plain-words.ts'
 
 export function RefusalNote({ refused, className = '' }: { refused: Error | null | undefined; className?: string }) {
   if (refused === null || refused === undefined) return null
@@ -9,16 +10,11 @@ export function RefusalNote({ refused, className = '' }: { refused: Error | null
     <div role="alert" className={`flex gap-2 rounded-md bg-bad-soft px-3 py-2 text-ink ${className}`}>
       <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-bad" />
       <p className="min-w-0">
-        <strong className="font-medium first-letter:uppercase">{sentence(refused.message)}</strong>
+        <strong className="font-medium">{sentence(refused.message)}</strong>
         {hint !== undefined && <span className="text-ink-soft"> {hint}</span>}
       </p>
     </div>
   )
-}
-
-function sentence(words: string): string {
-  const first = words.charAt(0).toUpperCase() + words.slice(1)
-  return /[.!?]$/.test(first) ? first : `${first}.`
 }
 
 /** A standing remark: something to know, or to beware of. */
