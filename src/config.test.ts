@@ -26,6 +26,7 @@ test('without any setting Sluice listens on this machine alone and is invite-onl
     welcomeCredit: '10.00',
     allowPrivateTargets: false,
     keepAttemptsDays: 90,
+    keepClicksMonths: 'forever',
   })
   assert.equal(config.baseUrl, undefined)
   assert.ok(Object.isFrozen(config))
@@ -44,7 +45,8 @@ test('lists are split, a comma inside a password is not', () => {
   assert.deepEqual(config.trustProxy, ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'])
 })
 
-test('what is kept is a number of days, or forever', () => {
+test('what is kept is a number of days or months, or forever', () => {
+  assert.equal(readConfig({ KEEP_CLICKS_MONTHS: '13' }).keepClicksMonths, 13)
   assert.equal(readConfig({ KEEP_ATTEMPTS_DAYS: '30' }).keepAttemptsDays, 30)
   assert.equal(readConfig({ KEEP_ATTEMPTS_DAYS: 'forever' }).keepAttemptsDays, 'forever')
 })
@@ -69,6 +71,7 @@ test('each wrong value is refused with its name, itself and what is allowed, all
     WELCOME_CREDIT: '1e3',
     ALLOW_PRIVATE_TARGETS: 'yes',
     KEEP_ATTEMPTS_DAYS: '0',
+    KEEP_CLICKS_MONTHS: '1.5',
     META_GRAPH_BASE: 'graph.facebook.com',
     LOG_LEVEL: 'loud',
   }

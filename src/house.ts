@@ -11,6 +11,7 @@ import { openLiveCampaigns } from './campaigns/live.ts'
 import * as clicksApi from './clicks/api.ts'
 import { clickDeeds, openClicks } from './clicks/clicks.ts'
 import { openIpErasure } from './clicks/ip-erasure.ts'
+import { openClickRetention } from './clicks/retention.ts'
 import type { Config } from './config.ts'
 import { Refusal } from './contract/refusals.ts'
 import type { Database } from './db/connect.ts'
@@ -112,6 +113,7 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openWorker(ground, lanes))
   take(openIpErasure(ground))
   take(openAttemptRetention(ground))
+  take(openClickRetention(ground))
   take(openLowBalanceWatch(ground))
 }
 

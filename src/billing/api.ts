@@ -142,6 +142,9 @@ export const reconcileBooks = endpoint({
   reply: z.object({
     at: Instant,
     holds: z.boolean().meta({ description: 'True: nothing differs' }),
+    clicks_from: z.iso.date().nullable().meta({
+      description: 'Clicks made before this day are no longer kept: reports of that time are not held against them',
+    }),
     figures: z
       .array(z.object({ name: z.string(), kept: z.string(), counted: z.string() }))
       .meta({ description: 'What is kept as a running figure, and the same counted anew' }),

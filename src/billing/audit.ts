@@ -8,7 +8,8 @@ import { rungOfEvent, stageOf } from '../contract/ladder.ts'
 export type Finding = { check: string; wrong: string }
 /** A figure that is kept as things happen, and the same counted anew from the rows it stands for. */
 export type Figure = { name: string; kept: string; counted: string }
-export type Audit = { figures: Figure[]; findings: Finding[] }
+/** `clicks_from`: clicks made before this day, YYYY-MM-DD, are no longer kept and were not counted; null where all are. */
+export type Audit = { figures: Figure[]; findings: Finding[]; clicks_from: string | null }
 
 /** The bit of each type that raises a click, as a table for SQL. */
 const STAGES = ['land', 'bot_start', 'registration', 'lead', 'deposit', 'ftd']
@@ -16,7 +17,13 @@ const STAGES = ['land', 'bot_start', 'registration', 'lead', 'deposit', 'ftd']
   .join(', ')
 
 /** The id's first 48 bits are its milliseconds. */
-const DAY_OF_CLICK = `date '1970-01-01' + (('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int`
+const dayOf = (id: string) =>
+  `date '1970-01-01' + (('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int`
+
+/** Of months whose clicks are no longer kept only the counters are left, which nothing can be held against. */
+const FIRST_KEPT = `coalesce(
+    (select before_id from dropped_clicks order by before_id desc limit 1), '00000000-0000-0000-0000-000000000000'::uuid)`
+const FIRST_DAY = `(select ${dayOf(FIRST_KEPT)})`
 const RUNGS = [2, 4, 8, 16, 32, 64].map(bit => `count(*) filter (where stages & ${bit} > 0)`).join(', ')
 /** A day of which nothing is left counts as one that was never there. */
 const NOTHING = '(0,0,0,0,0,0,0,0)'
@@ -87,7 +94,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     left join clicks c on c.org_id = $1 and c.id = e.click_id
     left join deliveries d
       on d.org_id = $1 and d.event_id = e.id and d.kind = 'postback' and d.target_id = r.id
-    where e.org_id = $1 and (d.id is not null) <> (
+    where e.org_id = $1 and (d.id is not null or c.id is not null or e.click_id >= ${FIRST_KEPT}) and (d.id is not null) <> (
       not e.test and r.event_type = e.type and (r.campaign_id is null or r.campaign_id = e.campaign_id)
       and c.suppressed_delivery is not true
       and (d.id is not null or not r.once_per_person or not exists (
@@ -136,12 +143,13 @@ const CHECKS: Readonly<Record<string, string>> = {
         from report_day
         where org_id = $1 and dimension = 1
       ) parts
+      where day >= ${FIRST_DAY}
       group by day
     ) report
     full join (
-      select ${DAY_OF_CLICK} as day, row(count(*), ${RUNGS}, trim_scale(coalesce(sum(revenue), 0)))::text as counted
+      select ${dayOf('id')} as day, row(count(*), ${RUNGS}, trim_scale(coalesce(sum(revenue), 0)))::text as counted
       from clicks
-      where org_id = $1 and tracked
+      where org_id = $1 and tracked and id >= ${FIRST_KEPT}
       group by 1
     ) clicks using (day)
     where coalesce(told, '${NOTHING}') <> coalesce(counted, '${NOTHING}')`,
@@ -164,9 +172,9 @@ const FIGURES = `
       from (
         select 0::bigint as clicks, 0::bigint as lead, 0::bigint as deposit, 0::bigint as ftd, 0::numeric as revenue
         union all
-        select clicks, lead, deposit, ftd, revenue from report_delta where org_id = $1
+        select clicks, lead, deposit, ftd, revenue from report_delta where org_id = $1 and day >= ${FIRST_DAY}
         union all
-        select clicks, lead, deposit, ftd, revenue from report_day where org_id = $1 and dimension = 1
+        select clicks, lead, deposit, ftd, revenue from report_day where org_id = $1 and dimension = 1 and day >= ${FIRST_DAY}
       ) parts
     ) sums
     cross join lateral (values ('Clicks', clicks, 1), ('Leads', lead, 2), ('Deposits', deposit, 3), ('First deposits', ftd, 4),
@@ -178,10 +186,12 @@ const FIGURES = `
         (count(*) filter (where stages & 32 > 0))::text as deposit, (count(*) filter (where stages & 64 > 0))::text as ftd,
         trim_scale(coalesce(sum(revenue), 0))::text as revenue
       from clicks
-      where org_id = $1 and tracked
+      where org_id = $1 and tracked and id >= ${FIRST_KEPT}
     ) sums
     cross join lateral (values (clicks, 1), (lead, 2), (deposit, 3), (ftd, 4), (revenue, 5)) as told (counted, place)
   ) recounted using (place)`
+
+const CLICKS_FROM = `select (${dayOf('before_id')})::text as clicks_from from dropped_clicks order by before_id desc limit 1`
 
 const MOST_SHOWN = 5
 
@@ -194,7 +204,8 @@ export async function auditBooks(pool: pg.Pool, org_id: number): Promise<Finding
 export async function reconcile(pool: pg.Pool, org_id: number): Promise<Audit> {
   return inOneMoment(pool, async client => {
     const { rows: figures } = await client.query<Figure>(FIGURES, [org_id])
-    return { figures, findings: await findWrong(client, org_id) }
+    const { rows: kept } = await client.query<{ clicks_from: string | null }>(CLICKS_FROM)
+    return { figures, findings: await findWrong(client, org_id), clicks_from: kept[0]?.clicks_from ?? null }
   })
 }
 
@@ -211,6 +222,8 @@ async function inOneMoment<T>(pool: pg.Pool, read: (client: pg.PoolClient) => Pr
   const client = await pool.connect()
   try {
     await client.query('begin isolation level repeatable read read only')
+    // A lock needs no snapshot and comes before it: no month of clicks is dropped between the moment that is read and its reading.
+    await client.query('lock table clicks in access share mode')
     const found = await read(client)
     await client.query('commit')
     client.release()

@@ -14,8 +14,8 @@ export async function reconcileBooks({ database, actor }: Context<typeof api.rec
   const counting = underWay.get(org_id) ?? countAgain(database.worker, org_id)
   underWay.set(org_id, counting)
   try {
-    const { at, figures, findings } = await counting
-    return { at, holds: holds({ figures, findings }), figures, findings: findings.map(inWords) }
+    const { at, figures, findings, clicks_from } = await counting
+    return { at, holds: holds({ figures, findings }), clicks_from, figures, findings: findings.map(inWords) }
   } finally {
     underWay.delete(org_id)
   }
@@ -26,7 +26,7 @@ async function countAgain(pool: pg.Pool, org_id: number) {
   return { at: new Date().toISOString(), ...(await reconcile(pool, org_id)) }
 }
 
-const holds = ({ figures, findings }: Audit) =>
+const holds = ({ figures, findings }: Pick<Audit, 'figures' | 'findings'>) =>
   findings.length === 0 && figures.every(({ kept, counted }) => kept === counted)
 
 /** Ids as they are shown everywhere. */
@@ -47,7 +47,8 @@ export async function reconcileAll(pool: pg.Pool, tell: (line: string) => void):
     const figures = audit.figures.map(({ name: figure, kept, counted }) =>
       kept === counted ? `${figure.toLowerCase()} ${kept}` : `${figure.toLowerCase()} ${kept}, counted ${counted}`,
     )
-    tell(`${isRight ? 'right' : 'WRONG'}  ${toWireId(id)}  ${name}: ${figures.join('; ')}`)
+    const since = audit.clicks_from === null ? '' : `; clicks since ${audit.clicks_from}`
+    tell(`${isRight ? 'right' : 'WRONG'}  ${toWireId(id)}  ${name}: ${figures.join('; ')}${since}`)
     for (const { check, wrong: row } of audit.findings.map(inWords)) tell(`       not so: ${check}: ${row}`)
   }
   tell(`${rows.length === 1 ? '1 organization' : `${rows.length} organizations`}, ${wrong} wrong`)

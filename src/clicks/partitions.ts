@@ -1,5 +1,6 @@
-// The monthly partitions of `clicks`: made ahead, so that `clicks_default` stays empty. A missing one loses nothing: its clicks go to
-// the default partition, where they are as good but cannot be dropped by the month.
+// The monthly partitions of `clicks`: made ahead, so that `clicks_default` stays empty, and dropped by retention.ts. A missing one loses
+// nothing: its clicks go to the default partition, where they are as good but cannot be dropped by the month.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
@@ -13,6 +14,9 @@ const CHECK_VIOLATION = '23514'
 const ALREADY_THERE = new Set(['42P07', '23505', '42710'])
 /** On a sharded database only one of the nodes that connections go to in turn may change the schema. */
 const TRIES = 4
+const LOCK_NOT_AVAILABLE = '55P03'
+/** Between two tries at a lock, for those that had to wait behind the first. */
+const BREATH_MS = 500
 
 /**
  * Makes the partitions for clicks made from `from_ms` to `to_ms` (Unix ms), where they are missing: before past clicks are loaded, and
@@ -50,6 +54,44 @@ export async function keepPartitions(db: Kysely<Tables>, log: Logger): Promise<{
   const timer = setInterval(() => void ensure(), DAY_MS)
   timer.unref()
   return { close: () => clearInterval(timer) }
+}
+
+/** The monthly partitions whose clicks all have smaller ids than this one, the oldest first. */
+export async function partitionsBefore(db: Kysely<Tables>, before_id: string): Promise<string[]> {
+  const { rows } = await sql<{ name: string; bound: string }>`
+    select c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bound
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'clicks'::regclass
+    order by c.relname`.execute(db)
+  return rows.flatMap(({ name, bound }) => {
+    const [, end] = /TO \('([0-9a-f-]{36})'\)/.exec(bound) ?? []
+    return end !== undefined && end <= before_id ? [name] : []
+  })
+}
+
+/**
+ * Drops a partition with its clicks, once nobody reads or writes any of them; false when that did not happen in a few short tries. It waits
+ * briefly each time, because every other click waits behind it.
+ * @throws the database's error
+ */
+export async function dropPartition(db: Kysely<Tables>, name: string, log: Logger): Promise<boolean> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      await db.transaction().execute(async trx => {
+        await sql`set local lock_timeout = '300ms'`.execute(trx)
+        await sql`drop table if exists ${sql.table(name)}`.execute(trx)
+      })
+      return true
+    } catch (error) {
+      if (tried < TRIES) {
+        await sleep(BREATH_MS)
+        continue
+      }
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
+      log.info({ partition: name }, 'a month of clicks is being read and cannot be dropped yet; it is tried again')
+      return false
+    }
+  }
 }
 
 async function existing(db: Kysely<Tables>): Promise<Set<string>> {

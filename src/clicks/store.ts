@@ -16,9 +16,13 @@ const others = CLICK_COLUMNS.slice(1)
 const INSERT = `insert into clicks (${columns}, status, stages)
   select c.org_id, ${others}, 0, ${CLICKED} from unnest($1::new_click[]) as c`
 
-/** For clicks that may be stored already, of one organization. */
+/**
+ * For clicks that may be stored already, of one organization. Those of months that were given up are not stored again: nobody could tell
+ * whether they were counted. The statement holds its lock on `clicks` before it looks, so no month goes in between.
+ */
 const INSERT_ABSENT = `insert into clicks (${columns}, status, stages)
   select $2::int, ${others}, 0, ${CLICKED} from unnest($1::new_click[]) as c
+  where not exists (select 1 from dropped_clicks where before_id > c.id)
   on conflict (org_id, id) do nothing
   returning id`
 
@@ -46,7 +50,7 @@ export async function storeClicks(pool: pg.Pool, clicks: readonly Click[]): Prom
   }
 }
 
-/** Stores those of an organization's clicks that are not there yet, and counts only them. */
+/** Stores those of an organization's clicks that are not there yet and of a month that is kept, and counts only them. */
 export async function storeAbsentClicks(pool: pg.Pool, org_id: number, clicks: readonly Click[]): Promise<void> {
   const client = await pool.connect()
   let fault: Error | undefined

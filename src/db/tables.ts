@@ -326,6 +326,14 @@ export interface DeliveryRuns {
   total: number
 }
 
+export interface DroppedClicks {
+  /**
+   * the first id of a month: clicks with a smaller one are no longer kept. The largest counts, also when the setting has changed since
+   */
+  before_id: string
+  decided_at: string
+}
+
 export interface EventAliases {
   created_at: string
   event_id: string
@@ -701,6 +709,7 @@ export interface Tables {
   deliveries: Deliveries
   delivery_attempts: DeliveryAttempts
   delivery_runs: DeliveryRuns
+  dropped_clicks: DroppedClicks
   event_aliases: EventAliases
   events: Events
   failing_targets: FailingTargets

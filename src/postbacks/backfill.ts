@@ -12,13 +12,14 @@ import type * as api from './api.ts'
 import { ruleOf } from './postbacks.ts'
 import { type Fired, FIRED_COLUMNS, render } from './render.ts'
 
-// Test clicks and suppressed ones put out nothing when they convert, so neither do they now.
+// Test clicks and suppressed ones put out nothing when they convert, so neither do they now; nor does a click that is no longer kept, of which
+// nobody can say any more.
 const MATCHING = `
   from postback_rules r
   join events e on e.org_id = r.org_id and e.type = r.event_type and not e.test
     and (r.campaign_id is null or e.campaign_id = r.campaign_id)
-  left join clicks c on c.org_id = e.org_id and c.id = e.click_id
-  where r.org_id = $1 and r.id = $2 and r.deleted_at is null and c.suppressed_delivery is not true
+  join clicks c on c.org_id = e.org_id and c.id = e.click_id
+  where r.org_id = $1 and r.id = $2 and r.deleted_at is null and not c.suppressed_delivery
     and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at < $4)`
 
 // Neither this conversion nor, where the rule says so, this person.

@@ -2,7 +2,7 @@
 import type pg from 'pg'
 import type { Composed, Lane } from '../deliveries/lane.ts'
 import { findPast } from './backfill.ts'
-import { type Callable, type Fired, FIRED_COLUMNS, render } from './render.ts'
+import { type Callable, type Fired, FIRED_COLUMNS, needsClick, render } from './render.ts'
 
 // One look into the index of due deliveries per rule, however long any rule's queue is; the limit keeps the planner from anything else.
 const FIND_TARGETS = `
@@ -15,7 +15,8 @@ const FIND_TARGETS = `
   ) due`
 
 const READ = `
-  select d.id, r.url, r.method, r.active, r.deleted_at is not null as is_deleted, ${FIRED_COLUMNS}
+  select d.id, r.url, r.method, r.active, r.deleted_at is not null as is_deleted,
+    c.id is not null as has_click, ${FIRED_COLUMNS}
   from deliveries d
   join postback_rules r on r.org_id = d.org_id and r.id = d.target_id
   join events e on e.org_id = d.org_id and e.id = d.event_id
@@ -29,7 +30,7 @@ const SWITCH_OFF = `
 
 const READ_ACTIVE = `select url from postback_rules where org_id = $1 and id = $2 and active and deleted_at is null`
 
-type Row = Fired & Callable & { id: string; active: boolean; is_deleted: boolean }
+type Row = Fired & Callable & { id: string; active: boolean; is_deleted: boolean; has_click: boolean }
 
 export const postbackLane: Lane = {
   kind: 'postback',
@@ -55,6 +56,7 @@ function compose(row: Row): Composed {
   const { id } = row
   if (row.is_deleted) return { id, skip: 'the rule was deleted' }
   if (!row.active) return { id, skip: 'the rule is switched off' }
+  if (!row.has_click && needsClick(row)) return { id, skip: 'the click is no longer kept, and the address tells of it' }
   const call = render(row, row)
   return call === undefined ? { id, skip: 'the address of the rule cannot be called' } : { id, call }
 }

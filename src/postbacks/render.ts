@@ -25,6 +25,11 @@ export type Fired = Subs & {
 export const FIRED_COLUMNS = `e.id as event_id, e.type as event_type, e.click_id, e.campaign_id, e.offer_id,
     extract(epoch from e.created_at)::bigint as timestamp, ${CLICK_COLUMNS}`
 
+const NEEDS_CLICK = /\{(sub[1-9]|ref_id|geo)\}/
+
+/** Whether the address tells what only the click knows: without it, nothing would be told in its place. */
+export const needsClick = ({ url }: Pick<Callable, 'url'>): boolean => NEEDS_CLICK.test(url)
+
 export type Callable = { readonly url: string; readonly method: 'GET' | 'POST' }
 
 /** The call; undefined where the address cannot be called. */

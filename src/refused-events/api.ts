@@ -35,7 +35,7 @@ export const DIAGNOSES = {
   click_not_stored: {
     words: 'Click not stored',
     advice:
-      'The id was made for this workspace, but its click is not stored: it is still on its way, or nobody ever clicked with it. Run it again later.',
+      'The id was made for this workspace, but its click is not stored: it is still on its way, its month is no longer kept, or nobody ever clicked with it. Run it again later.',
   },
   type_unknown: { words: 'Unknown type', advice: 'The type is none of the event types.' },
   status_unmapped: {

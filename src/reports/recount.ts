@@ -1,6 +1,6 @@
 /**
  * The same question answered from the raw clicks alone, without counters: what tests, the bench and audits hold a report against. Reads every
- * click of the window, so it is no way to serve anyone.
+ * click of the window, so it is no way to serve anyone; and says nothing of months whose clicks are no longer kept.
  */
 import type pg from 'pg'
 import { firstIdAt } from '../contract/ids.ts'

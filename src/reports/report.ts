@@ -1,6 +1,7 @@
 /**
  * The report: tracked clicks by the moment they were made, with what they have earned so far. Reads `report_day`,
- * `report_delta`, `clicks`, `ad_spend` and names, in one statement and so in one snapshot, and must always equal a recount of the clicks.
+ * `report_delta`, `clicks`, `ad_spend` and names, in one statement and so in one snapshot, and must always equal a recount of the clicks that
+ * are still kept.
  */
 import type { Call } from '../contract/endpoint.ts'
 import { toWireId } from '../contract/ids.ts'
@@ -8,6 +9,7 @@ import type { Statement, Value } from '../db/statement.ts'
 import type { Context, Ground, Key, Member } from '../room.ts'
 import type * as api from './api.ts'
 import { coverOf } from './cover.ts'
+import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
 import { type Query, type Question, questionOf } from './question.ts'
 import { COUNTERS, type Put, sourcesOf } from './sources.ts'
 import { DAY_MS, dayOf, possible, type Window } from './window.ts'
@@ -41,12 +43,13 @@ async function report({ database, actor }: Asking, query: Query): Promise<api.Re
   const { dimension, window, campaigns } = question
   const counted = { ...question, window: possible(window) }
   const isEmpty = campaigns?.length === 0 || counted.window.from > counted.window.to
-  const found = isEmpty ? [] : await ask(database, actor.org_id, counted)
+  const { found, moved } = isEmpty ? NOTHING : await ask(database, actor.org_id, counted)
+  const told = moved ?? window
   const shown = found.slice(0, MOST_ROWS)
   const cost = hasCost(dimension)
   return {
     dimension,
-    window: { from: new Date(window.from).toISOString(), to: new Date(window.to).toISOString() },
+    window: { from: new Date(told.from).toISOString(), to: new Date(told.to).toISOString() },
     rows: shown.map(row => ({
       key: keyOf(dimension, row.key),
       label: labelOf(dimension, row),
@@ -59,10 +62,24 @@ async function report({ database, actor }: Asking, query: Query): Promise<api.Re
 
 type Found = { readonly [column: string]: string | null } & { readonly key: string; readonly name: string | null }
 
-async function ask(database: Ground['database'], org_id: number, question: Question): Promise<Found[]> {
-  const { text, values = [] } = statementFor(org_id, question, Date.now())
-  const { rows } = await database.reads.query<Found>(text, [...values])
-  return rows
+/** `moved` is the window that was counted instead of the one asked for. */
+type Answered = { readonly found: readonly Found[]; readonly moved?: Window }
+const NOTHING: Answered = { found: [] }
+
+/**
+ * What is kept is looked up behind the report, and the report made again where it had looked at clicks that were no longer there: a
+ * month may go in between.
+ */
+async function ask({ reads }: Ground['database'], org_id: number, question: Question): Promise<Answered> {
+  const now = Date.now()
+  for (let window = question.window; ; ) {
+    const { text, values = [] } = statementFor(org_id, { ...question, window }, now)
+    const { rows: found } = await reads.query<Found>(text, [...values])
+    const whole = mayBeGone(coverOf(window, now), now) ? inWholeDays(window, await clicksKeptFrom(reads)) : window
+    if (whole === window) return window === question.window ? { found } : { found, moved: window }
+    if (whole.from > whole.to) return { found: [], moved: whole }
+    window = whole
+  }
 }
 
 /** Spend is known by campaign, sub1 and day, not by country or offer. */

@@ -64,6 +64,7 @@ export const Trace = z.object({
   click: TracedClick.nullable().meta({
     description: 'Null where the click is not stored (any more), while something names it',
   }),
+  is_dropped: z.boolean().meta({ description: 'Whether clicks of its month are no longer kept' }),
   events: z.array(TracedEvent),
   persons: z.array(TracedPerson),
   deliveries: z.array(LoggedDelivery),

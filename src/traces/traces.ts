@@ -10,6 +10,7 @@ import { LADDER, stageOf } from '../contract/ladder.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
 import { ATTEMPT_COLUMNS, droppedOf, withEvents } from '../deliveries/deliveries.ts'
+import { clicksKeptFrom } from '../reports/kept.ts'
 import type { Context } from '../room.ts'
 import type * as api from './api.ts'
 
@@ -22,7 +23,7 @@ type Asking = { db: Kysely<Tables>; org_id: number }
 
 /** Refuses `object_not_found` where nothing of the organization knows this id. */
 export async function readTrace(
-  { db, actor }: Context<typeof api.readTrace>,
+  { db, database, actor }: Context<typeof api.readTrace>,
   { params }: Call<typeof api.readTrace>,
 ): Promise<api.Trace> {
   const click_id = toUuid(params.id) ?? refuse('object_not_found')
@@ -45,6 +46,7 @@ export async function readTrace(
   return {
     click_id,
     click,
+    is_dropped: click === null && timeOfId(click_id) < (await clicksKeptFrom(database.reads)),
     events: shown.map(event => ({ ...event, charge: event.charge === null ? null : unsigned(event.charge) })),
     persons,
     deliveries: await withAttempts(asking, deliveries.slice(0, MOST_DELIVERIES)),

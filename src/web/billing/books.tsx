@@ -38,11 +38,13 @@ export function Books() {
   )
 }
 
-function Outcome({ found: { at, holds, figures, findings } }: { found: Reconciliation }) {
+function Outcome({ found: { at, holds, clicks_from, figures, findings } }: { found: Reconciliation }) {
   return (
     <div className="flex flex-col gap-3">
       <Note kind={holds ? 'plain' : 'warning'}>
         <strong>{holds ? 'The books hold.' : 'The books do not hold.'}</strong> Counted {moment(at)}.
+        {clicks_from !== null &&
+          ` Clicks made before ${clicks_from} are no longer kept: what the report says of that time was left out.`}
       </Note>
       <Table caption="Books counted again">
         <thead>

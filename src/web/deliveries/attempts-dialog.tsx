@@ -58,7 +58,7 @@ function Attempts({ id }: { id: string }) {
           <p className="text-ink-soft">{state === 'skipped' ? 'None: it was skipped.' : 'None yet.'}</p>
         ) : (
           <>
-            <DroppedAttempts count={attempts_dropped} className="mb-3" />
+            <DroppedAttempts of={{ attempts_dropped, history }} className="mb-3" />
             <ol className="flex flex-col gap-3">
               {history.map(attempt => (
                 <Attempt key={attempt.number} attempt={attempt} />

@@ -76,10 +76,17 @@ function Timeline({ trace }: { trace: TraceRow }) {
     <ol className="flex flex-col">
       {click === null && (
         <li className="mb-3">
-          <Note kind="warning">
-            <strong>The click itself is not stored.</strong> It is still on its way, or was never made here; something
-            names it all the same.
-          </Note>
+          {trace.is_dropped ? (
+            <Note>
+              <strong>The click itself is no longer kept,</strong> nor are the others of its month. What came of it
+              stays.
+            </Note>
+          ) : (
+            <Note kind="warning">
+              <strong>The click itself is not stored.</strong> It is still on its way, or was never made here; something
+              names it all the same.
+            </Note>
+          )}
         </li>
       )}
       {entries.map(({ at, key, icon: Icon, tone, content }) => (
@@ -141,7 +148,7 @@ const STATES: Record<string, Tone> = {
 }
 
 function deliveryEntry(delivery: DeliveryRow): Entry {
-  const { state, kind, event_type, reason, history, attempts_dropped, next_attempt_at } = delivery
+  const { state, kind, event_type, reason, history, next_attempt_at } = delivery
   const content = (
     <>
       <p>
@@ -152,7 +159,7 @@ function deliveryEntry(delivery: DeliveryRow): Entry {
           <span className="text-ink-soft"> next attempt {exactMoment(next_attempt_at)}</span>
         )}
       </p>
-      <DroppedAttempts count={attempts_dropped} className="mt-1.5 text-sm" />
+      <DroppedAttempts of={delivery} className="mt-1.5 text-sm" />
       {history.length > 0 && (
         <ol className="mt-1.5 flex flex-col gap-1.5">
           {history.map(attempt => (
