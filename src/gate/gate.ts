@@ -23,8 +23,9 @@ import { dashboardOrigin } from './origin.ts'
 import { type Actor, permit, type Standings } from './permit.ts'
 import type { Quotas } from './quota.ts'
 import { BODY_LIMIT, readJson } from './read.ts'
-import { toolCall, type ToolCall } from './tool-call.ts'
 import { refusedIntake, type RefusedIntake } from './refused-intake.ts'
+import { spelledRight } from './spelling.ts'
+import { toolCall, type ToolCall } from './tool-call.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -64,6 +65,7 @@ export function openGate(door: Door, furnished: readonly Furnished[]): FastifyIn
     requestTimeout: 30_000,
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
     exposeHeadRoutes: false,
+    rewriteUrl: ({ url = '/' }) => spelledRight(url),
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
     routerOptions: { maxParamLength: 2048 },
     clientErrorHandler: answerBrokenRequest,

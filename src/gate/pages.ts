@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import helmet from '@fastify/helmet'
 import files from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { refuse } from '../contract/refusals.ts'
 import type { Declared } from '../room.ts'
 import { refuseUnknownRoute } from './gate.ts'
 import type { Identities } from './identify.ts'
@@ -16,6 +17,9 @@ const SWAGGER = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/
 
 /** Where no page may stand: what is not found there is said in JSON. */
 const NO_PAGES = /^\/(api|\.well-known|assets|c|o|l|postback|hooks|healthz|readyz|metrics)(\/|$|\?)/
+/** The same in another spelling: a page with status 200 would tell a program that all is well. */
+const ALIKE = /^\/+(api|\.well-known|assets|c|o|l|postback|hooks|healthz|readyz|metrics)(\/|$|\?|%2f)/i
+const SPELLING = { hint: 'Paths are spelled as in /api/docs: lower case, one slash at a time, none at the end.' }
 
 const YEAR_SECONDS = 31_536_000
 const page = { config: { endpoint: 'page' as const } }
@@ -72,6 +76,7 @@ function serveDashboard(scope: FastifyInstance, identities: Identities): void {
     ...page,
     handler: async (request, reply) => {
       if (NO_PAGES.test(request.url)) return refuseUnknownRoute(request, identities)
+      if (ALIKE.test(request.url)) refuse('route_not_found', SPELLING)
       const file = decodeURIComponent(request.url.split('?', 1)[0] ?? '').slice(1)
       // The icon and its like stand beside index.html; every other address is the dashboard's own.
       if (/^[\w-]+\.(svg|ico|png|txt|webmanifest)$/.test(file) && existsSync(join(DIST, file)))
