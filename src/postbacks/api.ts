@@ -29,6 +29,9 @@ export const POSTBACK_MACROS = [
 ] as const
 export type PostbackMacro = (typeof POSTBACK_MACROS)[number]
 
+/** A macro in an address: its name in any case, the braces doubled or percent-encoded by an editor; of any other `{…}` no name is caught. */
+export const MACRO = /(?:\{|%7b){1,2}([a-z][a-z0-9_.]{0,63})(?:\}|%7d){1,2}|\{[^{}]*\}/gi
+
 /** What a new rule's address may begin from; `{ref_id}` is the click id of the tracker that sent the visitor. */
 export const PRESETS = {
   keitaro: {

@@ -24,6 +24,17 @@ test('every macro is filled in percent-encoded, missing and unknown ones leave n
   )
 })
 
+test('macros are understood as in tracking links: in any case, with doubled and with percent-encoded braces', () => {
+  assert.equal(
+    fillMacros(
+      'https://example.com/%7Bsub1%7D?a={CLICK_ID}&b={{sub1}}&c=%7Bclick_id%7d&d={{payout}}&e=%7Bno%7D',
+      values('1'),
+    ),
+    'https://example.com/1?a=1&b=1&c=1&d=&e=',
+  )
+  assert.equal(fillMacros('https://example.com/%7bsub1%7d', values('..')), 'https://example.com/')
+})
+
 test('a value that looks like a macro is a value', () => {
   assert.equal(
     fillMacros('https://example.com/?a={sub1}', values('{click_id}')),

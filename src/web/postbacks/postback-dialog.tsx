@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import {
   createPostbackRule,
   listPostbackRules,
+  MACRO,
   POSTBACK_MACROS,
   type PostbackMacro,
   type PostbackRule,
@@ -154,9 +155,10 @@ const EXAMPLE: Record<PostbackMacro, string> = {
 }
 
 function exampleOf(url: string): string {
-  return url.replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(POSTBACK_MACROS.some(macro => macro === name) ? EXAMPLE[name as PostbackMacro] : ''),
-  )
+  return url.replace(MACRO, (_, name: string | undefined) => {
+    const known = POSTBACK_MACROS.find(macro => macro === name?.toLowerCase())
+    return known === undefined ? '' : encodeURIComponent(EXAMPLE[known])
+  })
 }
 
 function Address({
