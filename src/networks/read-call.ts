@@ -37,7 +37,9 @@ export function fieldsOf(query: string, body: Buffer | undefined): Fields {
   const isFull = () => room < 0 || fields.size >= MOST_FIELDS
   const put = (sentName: string, sentValue: string) => {
     if (isFull()) return
-    const name = faithful(sentName.trim()).slice(0, NAME_LENGTH).toLowerCase().toWellFormed()
+    // `&amp;` and a second `?` stand in addresses that went through an editor or were pasted together.
+    const plain = sentName.trim().replace(/^(\?|amp;)+/i, '')
+    const name = faithful(plain).slice(0, NAME_LENGTH).toLowerCase().toWellFormed()
     const value = faithful(sentValue.trim()).slice(0, VALUE_LENGTH).toWellFormed()
     room -= name.length + value.length
     if (room < 0 || (value === '' && fields.has(name))) return

@@ -173,6 +173,18 @@ test('forms, JSON and the query are read alike, and together', async () => {
   }
 })
 
+test('an address that was escaped as HTML on its way is read as it was meant: a rejection stays one', async () => {
+  const { path } = await network('plain')
+  const [paid, rejected] = [await click(), await click()]
+  await house.call('GET', `${path}?click_id=${toWireId(paid)}&amp;status=deposit&amp;payout=7&amp;txid=t`)
+  assert.deepEqual(
+    (await eventsOf(paid)).map(({ type, payout, nonce }) => [type, payout, nonce]),
+    [['deposit', '7', 't']],
+  )
+  await house.call('GET', `${path}?click_id=${toWireId(rejected)}&amp;status=rejected`)
+  assert.deepEqual(await eventsOf(rejected), [])
+})
+
 test('a transaction number of JSON is not rounded: two that differ in their last digit are two conversions', async () => {
   const { path } = await network('plain')
   const id = await click()
