@@ -8,13 +8,14 @@ import { useHasCampaigns } from '../campaigns/campaign-choice.tsx'
 import { NewestClicks } from '../feed/newest-clicks.tsx'
 import { Asked, PageHeader, Waiting } from '../ui/page.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
+import { askBefore } from './days-before.ts'
 import { FirstSteps } from './first-steps.tsx'
 import { Flow } from './flow.tsx'
 import { useNow } from './now.ts'
 import { ReportPart } from './report-part.tsx'
 import type { OverviewSearch } from './search.ts'
 import { Tiles } from './tiles.tsx'
-import { boundsBefore, boundsOf, type Days, daysIn, daysOf, everyDay } from './window.ts'
+import { boundsOf, type Days, daysIn, daysOf, everyDay } from './window.ts'
 import { WindowControls } from './window-controls.tsx'
 
 const DayChart = lazy(() => import('./day-chart.tsx').then(module => ({ default: module.DayChart })))
@@ -65,7 +66,7 @@ function Figures({ search, days, today, now, onChange }: FiguresProps) {
     refetchInterval: 60_000,
   })
   const before = useQuery({
-    ...ask(readReportAsMember, { query: { dimension: 'day', ...boundsBefore(days, now), ...narrowed } }),
+    ...askBefore(days, now, narrowed),
     placeholderData: keepPreviousData,
   })
   const goal = search.goal ?? 'lead'

@@ -59,13 +59,17 @@ export type Bounds = { readonly date_from: string; readonly date_to: string }
 /** The bounds of whole days: a report that ends with the day, or later than now, reads nothing but counters. */
 export const boundsOf = ({ from, to }: Days): Bounds => ({ date_from: from, date_to: `${to}T23:59:59.999Z` })
 
+/** As many days before. */
+export function daysBefore(days: Days): Days {
+  return { from: shift(days.from, -daysIn(days)), to: shift(days.from, -1) }
+}
+
 /**
- * As many days before. Where the window is still running, the days before end at the same time of day, so that a morning is compared
+ * The bounds of as many days before. Where the window is still running, the days before end at the same time of day, so that a morning is compared
  * with a morning; in steps of ten minutes, so that the question stays the same for a while.
  */
 export function boundsBefore(days: Days, now: number): Bounds {
-  const length = daysIn(days)
-  const before = { from: shift(days.from, -length), to: shift(days.from, -1) }
+  const before = daysBefore(days)
   if (iso(now) !== days.to) return boundsOf(before)
   const clock = (Math.floor(now / 600_000) * 600_000) % DAY_MS
   return { date_from: before.from, date_to: new Date(at(before.to) + clock).toISOString() }
