@@ -6,6 +6,8 @@ import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import type { Access, Call, Endpoint, Reply, Role } from './contract/endpoint.ts'
+import { toUuid } from './contract/ids.ts'
+import { refuse } from './contract/refusals.ts'
 import type { Database } from './db/connect.ts'
 import type { Secrets } from './db/secrets.ts'
 import type { Tables } from './db/tables.ts'
@@ -126,4 +128,9 @@ export function room<const Api extends object>(api: Api, deeds: Deeds<Api>): Fur
 
 function isEndpoint(value: unknown): value is Endpoint {
   return typeof value === 'object' && value !== null && 'route' in value && 'access' in value
+}
+
+/** The uuid behind an id as it stands in a path. What is no id names nothing: refuses `object_not_found`. */
+export function idOf(text: string): string {
+  return toUuid(text) ?? refuse('object_not_found')
 }

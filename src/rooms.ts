@@ -1,6 +1,8 @@
 /** Every room that needs nothing but the ground, in reading order. Rooms with something running are furnished in house.ts. */
 import * as adAccountsApi from './ad-accounts/api.ts'
 import * as adAccounts from './ad-accounts/ad-accounts.ts'
+import * as adOutcome from './ad-accounts/outcome.ts'
+import * as adTest from './ad-accounts/test-event.ts'
 import * as adSpendApi from './ad-spend/api.ts'
 import * as adSpend from './ad-spend/ad-spend.ts'
 import * as spendImport from './ad-spend/import.ts'
@@ -52,6 +54,6 @@ export const plainRooms = [
   room(tracesApi, traces),
   room(reportsApi, reports),
   room(adSpendApi, { ...adSpend, ...spendImport }),
-  room(adAccountsApi, adAccounts),
+  room(adAccountsApi, { ...adAccounts, ...adOutcome, ...adTest }),
   room(vitalsApi, vitals),
 ].flat()

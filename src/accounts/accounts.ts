@@ -3,9 +3,8 @@
  * library writes. A session lives in its row alone: without the row, or past its end, nobody is signed in.
  */
 import type { Call } from '../contract/endpoint.ts'
-import { toUuid, toWireId } from '../contract/ids.ts'
-import { refuse } from '../contract/refusals.ts'
-import type { Answer, Context, Ground, Person, Visit } from '../room.ts'
+import { toWireId } from '../contract/ids.ts'
+import { type Answer, type Context, type Ground, type Person, type Visit, idOf } from '../room.ts'
 import { openRounds } from '../rounds.ts'
 import type * as api from './api.ts'
 import { FirstOwner } from './api.ts'
@@ -81,7 +80,7 @@ async function revokeSession(
   { db, actor }: Context<typeof api.revokeSession>,
   { params }: Call<typeof api.revokeSession>,
 ) {
-  await endSessionOf(db, actor, toUuid(params.id) ?? refuse('object_not_found'))
+  await endSessionOf(db, actor, idOf(params.id))
   return { ok: true as const }
 }
 

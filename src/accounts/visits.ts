@@ -5,12 +5,12 @@
 import { isAPIError } from 'better-auth/api'
 import { z } from 'zod'
 import { Instant } from '../contract/fields.ts'
-import { toUuid, toWireId } from '../contract/ids.ts'
+import { toWireId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import { isTaken } from '../db/faults.ts'
 import { sendMail } from '../mail/mail.ts'
 import { activate } from '../organizations/organizations.ts'
-import type { Answer, Ground, Person, Visit } from '../room.ts'
+import { type Answer, type Ground, type Person, type Visit, idOf } from '../room.ts'
 import {
   AUTH_FORMS,
   type EmailChange,
@@ -207,7 +207,7 @@ async function endSession(
   { token }: Form<typeof SessionEnd>,
 ): Promise<Answer> {
   const person = (await whoIs(headers)) ?? refuse('sign_in_required')
-  await endSessionOf(ground.db, person, toUuid(token) ?? refuse('object_not_found'))
+  await endSessionOf(ground.db, person, idOf(token))
   return { status: 200, body: { status: true } }
 }
 

@@ -8,17 +8,14 @@ import type { Kysely } from 'kysely'
 import { announceChange } from '../campaigns/live.ts'
 import { AD_PLATFORM_LABELS, DEFAULT_MAPS, META_PURCHASE } from '../contract/ad-platforms.ts'
 import type { Call } from '../contract/endpoint.ts'
-import { newId, toUuid } from '../contract/ids.ts'
+import { newId } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
 import { forgetFailures } from '../deliveries/breaker.ts'
-import type { Context } from '../room.ts'
+import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
 import { serviceAccountOf } from './google-token.ts'
-
-export { readOutcome } from './outcome.ts'
-export { testAdAccount } from './test-event.ts'
 
 const COLUMNS = [
   'id',
@@ -33,8 +30,6 @@ const COLUMNS = [
   'created_at',
   'updated_at',
 ] as const
-
-const idOf = (text: string): string => toUuid(text) ?? refuse('object_not_found')
 
 /** Accounts of the organization, newest first. */
 export async function listAdAccounts(

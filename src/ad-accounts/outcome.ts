@@ -3,10 +3,9 @@
  * Reads `ad_accounts` and the log of deliveries; changes nothing.
  */
 import type { Call } from '../contract/endpoint.ts'
-import { toUuid } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import { redact } from '../deliveries/redact.ts'
-import type { Context } from '../room.ts'
+import { type Context, idOf } from '../room.ts'
 import { fieldsOf, jsonOf } from './adapter.ts'
 import type * as api from './api.ts'
 import { askAtOnce } from './asking.ts'
@@ -40,8 +39,8 @@ export async function readOutcome(context: Asking, { params }: Call<typeof api.r
 
 /** The credential of a Google account, and the last answer that was a success. */
 async function acceptedOf({ db, actor }: Asking, account: string, delivery: string) {
-  const id = toUuid(account) ?? refuse('object_not_found')
-  const delivery_id = toUuid(delivery) ?? refuse('object_not_found')
+  const id = idOf(account)
+  const delivery_id = idOf(delivery)
   const row = await db
     .selectFrom('deliveries as d')
     .innerJoin('ad_accounts as a', join => join.onRef('a.org_id', '=', 'd.org_id').onRef('a.id', '=', 'd.target_id'))

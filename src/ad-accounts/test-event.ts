@@ -1,11 +1,11 @@
 /** Test events: one event, sent at once, and what the platform says to it. Reads `ad_accounts` and clicks; changes nothing. */
 import type { Call } from '../contract/endpoint.ts'
 import type { EventType } from '../contract/event-types.ts'
-import { newId, toUuid } from '../contract/ids.ts'
+import { newId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Judgement, Outgoing } from '../deliveries/lane.ts'
 import { redact } from '../deliveries/redact.ts'
-import type { Context } from '../room.ts'
+import { type Context, idOf } from '../room.ts'
 import { CLICK_COLUMNS, type ClickRow, type ConversionRow, conversionOf, JOIN_PAGE } from './conversion.ts'
 import type * as api from './api.ts'
 import { askAtOnce } from './asking.ts'
@@ -37,7 +37,7 @@ export async function testAdAccount(
   { params, body }: Call<typeof api.testAdAccount>,
 ) {
   const { config, secrets } = context
-  const { credential, ...account } = await sealedAccountOf(context, toUuid(params.id) ?? refuse('object_not_found'))
+  const { credential, ...account } = await sealedAccountOf(context, idOf(params.id))
   const test_event_code = body.test_event_code ?? undefined
   if (account.platform !== 'google' && test_event_code === undefined)
     refuse('invalid_request', {

@@ -5,13 +5,13 @@
 import type { Kysely } from 'kysely'
 import { announceChange } from '../campaigns/live.ts'
 import type { Call } from '../contract/endpoint.ts'
-import { newId, toUuid, toWireId } from '../contract/ids.ts'
+import { newId, toWireId } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
 import { sqlState } from '../db/faults.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Conversions } from '../events/conversions.ts'
-import type { Context, Ground, Visit } from '../room.ts'
+import { type Context, type Ground, type Visit, idOf } from '../room.ts'
 import type * as api from './api.ts'
 import { hashOf, receiveUpdate } from './hook.ts'
 import { callTelegram, fieldsOf, isReachable } from './telegram.ts'
@@ -96,7 +96,7 @@ async function createBot(context: Context<typeof api.createBot>, { body }: Call<
 
 /** Asks Telegram again to send the bot's updates here; `hook_state` says how that went. Refuses `object_not_found`. */
 async function setBotHook(context: Context<typeof api.setBotHook>, { params }: Call<typeof api.setBotHook>) {
-  const id = toUuid(params.id) ?? refuse('object_not_found')
+  const id = idOf(params.id)
   const bot = await live(context.db, context.actor.org_id).select('token').where('id', '=', id).executeTakeFirst()
   if (bot === undefined) refuse('object_not_found')
   return shown(await setHook(context, id, context.secrets.open(bot.token)))
@@ -106,7 +106,7 @@ async function setBotHook(context: Context<typeof api.setBotHook>, { params }: C
 async function deleteBot(context: Context<typeof api.deleteBot>, { params }: Call<typeof api.deleteBot>) {
   const { db, actor, config, secrets, log } = context
   const { org_id } = actor
-  const id = toUuid(params.id) ?? refuse('object_not_found')
+  const id = idOf(params.id)
   const gone = await db.transaction().execute(async db => {
     await db.deleteFrom('bot_hooks').where('org_id', '=', org_id).where('bot_id', '=', id).execute()
     return await db

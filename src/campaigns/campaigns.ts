@@ -5,11 +5,11 @@
 import { randomInt } from 'node:crypto'
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
-import { newId, toUuid } from '../contract/ids.ts'
+import { newId } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
-import type { Context } from '../room.ts'
+import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
 import { announceChange } from './live.ts'
 import { isInScope, requireScope } from './scope.ts'
@@ -35,8 +35,6 @@ type Asking = { readonly origin: string | undefined }
 const addressed =
   ({ origin }: Asking) =>
   (row: Row): api.Campaign => ({ ...row, url: `${origin ?? ''}/c/${row.key}` })
-
-const idOf = (text: string): string => toUuid(text) ?? refuse('object_not_found')
 
 /** Campaigns of the organization, newest first; `q` looks into name and key. */
 export async function listCampaigns(

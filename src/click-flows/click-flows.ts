@@ -7,11 +7,11 @@ import { type Kysely, sql } from 'kysely'
 import { requireScopeOfAll } from '../campaigns/campaigns.ts'
 import { announceChange } from '../campaigns/live.ts'
 import type { Call } from '../contract/endpoint.ts'
-import { newId, toUuid } from '../contract/ids.ts'
+import { newId } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
-import type { Context, Key, Member } from '../room.ts'
+import { type Context, type Key, type Member, idOf } from '../room.ts'
 import type * as api from './api.ts'
 import type { ClickFlow, FlowStatus, Graph, Problem } from './api.ts'
 import { objectProblems, readObjects } from './objects.ts'
@@ -166,7 +166,7 @@ export async function restoreClickFlowVersion(
 
 /** A flow that is not deleted, by its id as it was sent. Refuses `object_not_found`. */
 export async function flowOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Flow> {
-  const uuid = toUuid(id) ?? refuse('object_not_found')
+  const uuid = idOf(id)
   const row = await flows(db, org_id).where('f.id', '=', uuid).$castTo<Flow>().executeTakeFirst()
   return row ?? refuse('object_not_found')
 }
@@ -209,7 +209,7 @@ const flows = (db: Kysely<Tables>, org_id: number) =>
 
 /** Locks a flow for a change to traffic. Refuses `object_not_found`, and `campaign_scope_forbidden` where a campaign is not listed. */
 async function lockFlow(db: Kysely<Tables>, actor: Member | Key, id: string) {
-  const uuid = toUuid(id) ?? refuse('object_not_found')
+  const uuid = idOf(id)
   const flow = await db
     .selectFrom('click_flows')
     .select(['id', 'graph', 'published_version'])
@@ -246,7 +246,7 @@ async function changeFlow(
   changes: Changes,
   tag?: string,
 ): Promise<ClickFlow> {
-  const uuid = toUuid(id) ?? refuse('object_not_found')
+  const uuid = idOf(id)
   const isWritten = await write(db, org_id, uuid, changes, tag)
   const flow = await flowOf(db, org_id, uuid)
   if (!isWritten) refuse('draft_changed')

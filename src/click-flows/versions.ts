@@ -1,10 +1,9 @@
 /** Versions of click flows: what was put into traffic, kept for ever and never changed. Owns `click_flow_versions`. */
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
-import { toUuid } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
-import type { Context } from '../room.ts'
+import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
 import type { FlowVersion, Graph } from './api.ts'
 
@@ -14,7 +13,7 @@ export async function listClickFlowVersions(
   { params, query }: Call<typeof api.listClickFlowVersions>,
 ) {
   const { org_id } = actor
-  const id = toUuid(params.id) ?? refuse('object_not_found')
+  const id = idOf(params.id)
   const flow = await db
     .selectFrom('click_flows')
     .select('id')

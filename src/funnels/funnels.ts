@@ -7,11 +7,11 @@ import { type Kysely, sql } from 'kysely'
 import { requireScopeOfAll } from '../campaigns/campaigns.ts'
 import { announceChange } from '../campaigns/live.ts'
 import type { Call } from '../contract/endpoint.ts'
-import { newId, toUuid } from '../contract/ids.ts'
+import { newId } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
-import type { Context } from '../room.ts'
+import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
 
 const COLUMNS = ['id', 'name', 'landings', 'offers', 'created_at', 'updated_at'] as const
@@ -25,8 +25,6 @@ type Row = {
   updated_at: string
 }
 type Members = Pick<Row, 'landings' | 'offers'>
-
-const idOf = (text: string): string => toUuid(text) ?? refuse('object_not_found')
 
 /** Funnels of the organization, newest first, each member with its name and status. */
 export async function listFunnels(

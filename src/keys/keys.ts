@@ -4,10 +4,10 @@
  */
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
-import { newId, toUuid } from '../contract/ids.ts'
+import { newId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
-import type { Context, Member } from '../room.ts'
+import { type Context, type Member, idOf } from '../room.ts'
 import type * as api from './api.ts'
 import { firstCharacters, hashSecret, newSecret } from './secret.ts'
 
@@ -66,7 +66,7 @@ async function readKeys(db: Kysely<Tables>, actor: Member, id?: string): Promise
 
 /** The key a path names, if the caller may see it. */
 export async function requireKey(db: Kysely<Tables>, actor: Member, wire_id: string): Promise<KeyRow> {
-  const id = toUuid(wire_id) ?? refuse('object_not_found')
+  const id = idOf(wire_id)
   const [key] = await readKeys(db, actor, id)
   return key ?? refuse('object_not_found')
 }

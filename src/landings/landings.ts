@@ -6,16 +6,14 @@ import { type Kysely, sql } from 'kysely'
 import { announceChange } from '../campaigns/live.ts'
 import { previewOf } from '../clicks/preview.ts'
 import type { Call } from '../contract/endpoint.ts'
-import { newId, toUuid } from '../contract/ids.ts'
+import { newId } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
-import type { Context } from '../room.ts'
+import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
 
 const COLUMNS = ['id', 'name', 'url', 'status', 'created_at', 'updated_at'] as const
-
-const idOf = (text: string): string => toUuid(text) ?? refuse('object_not_found')
 
 /** Landings of the organization, newest first, archived ones too unless `status` says otherwise. */
 export async function listLandings(

@@ -5,11 +5,11 @@
  */
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
-import { newId, toUuid } from '../contract/ids.ts'
+import { newId } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
-import type { Context, Ground } from '../room.ts'
+import { type Context, type Ground, idOf } from '../room.ts'
 import type * as api from './api.ts'
 import { faultOfIps } from './ips.ts'
 import type { Reading } from './read-call.ts'
@@ -171,8 +171,6 @@ export async function readingOf(db: Kysely<Tables>, org_id: number, network_id: 
     .$castTo<Reading>()
     .executeTakeFirst()
 }
-
-const idOf = (text: string): string => toUuid(text) ?? refuse('object_not_found')
 
 const live = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('networks').where('org_id', '=', org_id).where('deleted_at', 'is', null)

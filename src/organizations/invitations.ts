@@ -8,7 +8,7 @@ import { newId, toUuid, toWireId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
 import { linkTo, sendMail } from '../mail/mail.ts'
-import type { Context } from '../room.ts'
+import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
 import { activate, readOrganization } from './organizations.ts'
 
@@ -95,7 +95,7 @@ export async function withdrawInvitation(
   { db, actor }: Context<typeof api.withdrawInvitation>,
   { params }: Call<typeof api.withdrawInvitation>,
 ) {
-  const id = toUuid(params.id) ?? refuse('object_not_found')
+  const id = idOf(params.id)
   const { numUpdatedRows } = await db
     .updateTable('invitations')
     .set({ withdrawn_at: new Date().toISOString() })

@@ -4,10 +4,9 @@
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call, Role } from '../contract/endpoint.ts'
-import { toUuid } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
-import type { Context, Member } from '../room.ts'
+import { type Context, type Member, idOf } from '../room.ts'
 import type * as api from './api.ts'
 
 type Row = { id: string; user_id: string; name: string; email: string; role: Role; joined_at: string; is_you: boolean }
@@ -69,7 +68,7 @@ export async function deleteMember(
 
 /** Locks the organization and reads its members anew: the caller's role may have changed since the door looked. */
 async function holdMembers(trx: Transaction<Tables>, actor: Member, wire_id: string) {
-  const id = toUuid(wire_id) ?? refuse('object_not_found')
+  const id = idOf(wire_id)
   await sql`select 1 from organizations where org_id = ${actor.org_id} for no key update`.execute(trx)
   const members = await readMembers(trx, actor)
   const you = members.find(({ is_you }) => is_you) ?? refuse('object_not_found')

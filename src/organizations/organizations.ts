@@ -9,10 +9,10 @@ import { openBalance } from '../billing/balance.ts'
 import { announceOrganization } from '../campaigns/live.ts'
 import type { Config } from '../config.ts'
 import type { Call, Role } from '../contract/endpoint.ts'
-import { newId, toUuid } from '../contract/ids.ts'
+import { newId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
-import type { Context, Person } from '../room.ts'
+import { type Context, type Person, idOf } from '../room.ts'
 import type * as api from './api.ts'
 
 type Place = Pick<Person, 'user_id' | 'session_id'>
@@ -52,7 +52,7 @@ type Membership = { org_id: number; id: string; role: Role; deleted_at: string |
 
 /** The caller's membership in the organization a path names; one they are not in is as if it were not there. */
 async function requireMembership(db: Kysely<Tables>, user_id: string, wire_id: string): Promise<Membership> {
-  const id = toUuid(wire_id) ?? refuse('object_not_found')
+  const id = idOf(wire_id)
   const { rows } = await sql<Membership>`
     select o.org_id, o.id, m.role, o.deleted_at
     from organizations o

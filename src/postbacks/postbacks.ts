@@ -8,13 +8,13 @@ import { requireCampaign } from '../campaigns/campaigns.ts'
 import { requireScope } from '../campaigns/scope.ts'
 import type { Config } from '../config.ts'
 import type { Call } from '../contract/endpoint.ts'
-import { newId, toUuid } from '../contract/ids.ts'
+import { newId } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
 import { forgetFailures } from '../deliveries/breaker.ts'
 import { isPrivateHost } from '../deliveries/guard.ts'
-import type { Context } from '../room.ts'
+import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
 
 const COLUMNS = [
@@ -31,8 +31,6 @@ const COLUMNS = [
   'created_at',
   'updated_at',
 ] as const
-
-const idOf = (text: string): string => toUuid(text) ?? refuse('object_not_found')
 
 /** Rules of the organization, newest first. */
 export async function listPostbackRules(

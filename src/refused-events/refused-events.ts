@@ -3,14 +3,14 @@
  * request had, so whoever runs it twice, or after the sender did, does nothing twice. keep.ts writes the rows.
  */
 import type { Call } from '../contract/endpoint.ts'
-import { toUuid, toWireId } from '../contract/ids.ts'
+import { toWireId } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
 import { Refusal, refuse } from '../contract/refusals.ts'
 import { ConversionDraft } from '../events/api.ts'
 import type { Conversions } from '../events/conversions.ts'
 import { readConversion } from '../events/intake.ts'
 import type { Conversion } from '../events/items.ts'
-import type { Context, Ground } from '../room.ts'
+import { type Context, type Ground, idOf } from '../room.ts'
 import * as api from './api.ts'
 import { diagnose, lookAtClickId } from './diagnosis.ts'
 
@@ -50,7 +50,7 @@ export function refusedEventDeeds(tools: Tools) {
   return {
     listRefusedEvents,
     async runRefusedEvent(context: Context<typeof api.runRefusedEvent>, { params }: Call<typeof api.runRefusedEvent>) {
-      const id = toUuid(params.id) ?? refuse('object_not_found')
+      const id = idOf(params.id)
       const row = await rowsOf(context).where('id', '=', id).$castTo<Row>().executeTakeFirst()
       if (row === undefined) refuse('object_not_found')
       if (row.state === 'recorded') return row

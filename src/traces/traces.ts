@@ -5,13 +5,13 @@
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
 import { AD_IDS, SUBS } from '../contract/fields.ts'
-import { timeOfId, toUuid } from '../contract/ids.ts'
+import { timeOfId } from '../contract/ids.ts'
 import { LADDER, stageOf } from '../contract/ladder.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
 import { ATTEMPT_COLUMNS, droppedOf, withEvents } from '../deliveries/deliveries.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
-import type { Context } from '../room.ts'
+import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
 
 const MOST_EVENTS = 100
@@ -26,7 +26,7 @@ export async function readTrace(
   { db, database, actor }: Context<typeof api.readTrace>,
   { params }: Call<typeof api.readTrace>,
 ): Promise<api.Trace> {
-  const click_id = toUuid(params.id) ?? refuse('object_not_found')
+  const click_id = idOf(params.id)
   const asking = { db, org_id: actor.org_id }
   const [click, events, refused] = await Promise.all([
     clickOf(asking, click_id),
