@@ -1,6 +1,7 @@
 // The landing pages of a campaign that has some, and the funnel that shares its visitors among them.
 import type { Transaction } from 'kysely'
-import { choose, compileFunnel, hashOf } from '../src/funnels/choose.ts'
+import { choose, compileFunnel } from '../src/funnels/choose.ts'
+import { hashOf } from '../src/stable-hash.ts'
 import { newId } from '../src/contract/ids.ts'
 import type { Tables } from '../src/db/tables.ts'
 import type { DemoLanding } from './world.ts'

@@ -1,6 +1,7 @@
 // A graph compiled for traffic, and the walk of one visitor through it. Pure: the same visitor walks the same way in every process.
 import type { FlowEdge, FlowNode, Graph } from './api.ts'
 import { compileCondition, type FlowVisitor } from './conditions.ts'
+import { hashOf, mixed } from '../stable-hash.ts'
 
 /** A node ready to be walked. */
 export type Stop = {
@@ -76,28 +77,10 @@ function compileSplit(name: string, edges: readonly FlowEdge[]): (seed: string) 
   const bounds: number[] = []
   let total = 0
   for (const { weight } of edges) bounds.push((total += weight ?? 0))
-  const start = absorb(FNV_OFFSET, `${name} `)
+  const start = hashOf(`${name} `)
   return seed => {
     if (total === 0) return -1
-    const point = (mixed(absorb(start, seed)) / 2 ** 32) * total
+    const point = (mixed(hashOf(seed, start)) / 2 ** 32) * total
     return bounds.findIndex(bound => point < bound)
   }
-}
-
-const FNV_OFFSET = 0x811c9dc5
-const FNV_PRIME = 0x01000193
-
-/** FNV-1a, 32 bits. */
-function absorb(hash: number, text: string): number {
-  let out = hash
-  for (let at = 0; at < text.length; at += 1) out = Math.imul(out ^ text.charCodeAt(at), FNV_PRIME)
-  return out
-}
-
-/** The finalizer of MurmurHash3: without it, the last characters of a seed would barely reach the high bits. */
-function mixed(hash: number): number {
-  let out = hash
-  out = Math.imul(out ^ (out >>> 16), 0x85ebca6b)
-  out = Math.imul(out ^ (out >>> 13), 0xc2b2ae35)
-  return (out ^ (out >>> 16)) >>> 0
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId } from '../contract/ids.ts'
 import type { LiveFunnel, LiveLanding } from '../campaigns/live.ts'
-import { choose, compileFunnel, hashOf } from './choose.ts'
+import { hashOf } from '../stable-hash.ts'
+import { choose, compileFunnel } from './choose.ts'
 
 const VISITORS = Array.from({ length: 20_000 }, (_, i) => `visitor-${i}`)
 const IDS = ['a', 'b', 'c', 'd'].map(letter => `00000000-0000-7000-8000-00000000000${letter}`)

@@ -4,6 +4,7 @@
  * weight, or of a member's status, moves only the visitors that it must.
  */
 import type { LiveFunnel, LiveLanding, LiveObjects, LiveOffer } from '../campaigns/live.ts'
+import { hashOf, mixed } from '../stable-hash.ts'
 
 /** Where objects are looked up by their id. */
 export type Lookup = { object: <K extends keyof LiveObjects>(kind: K, id: string) => LiveObjects[K] | undefined }
@@ -47,21 +48,7 @@ export function choose<K extends 'landing' | 'offer'>(
   return chosen
 }
 
-/** FNV-1a over the characters of an id: 32 bits. */
-export function hashOf(text: string): number {
-  let hash = 0x811c9dc5
-  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
-  return hash >>> 0
-}
-
-/** A number above 0 and at most 1, by visitor and member: the finalizer of MurmurHash3 over both. */
+/** A number above 0 and at most 1, by visitor and member: the mixed hash of both. */
 function draw(visitor: number, seed: number): number {
   return (mixed(mixed(visitor) ^ seed) + 1) / 0x1_0000_0000
-}
-
-function mixed(bits: number): number {
-  let hash = bits
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return (hash ^ (hash >>> 16)) >>> 0
 }
