@@ -8,7 +8,7 @@ import type { Call } from '../contract/endpoint.ts'
 import { newId, toWireId } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
-import { sqlState } from '../db/faults.ts'
+import { isTaken } from '../db/faults.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Conversions } from '../events/conversions.ts'
 import { type Context, type Ground, type Visit, idOf } from '../room.ts'
@@ -86,8 +86,7 @@ async function createBot(context: Context<typeof api.createBot>, { body }: Call<
         .execute()
     })
   } catch (error) {
-    if (sqlState(error) === '23505')
-      refuse('already_exists', { error: 'username: the organization has this bot already' })
+    if (isTaken(error)) refuse('already_exists', { error: 'username: the organization has this bot already' })
     throw error
   }
   await announceChange(db, org_id, id)

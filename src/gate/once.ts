@@ -1,10 +1,10 @@
 /**
- * One request at a time per Idempotency-Key, and 55 seconds for it. A signal for
- * the caller, not the lock: what happens once is decided by primary keys. Freed when the work settles, not when the caller leaves.
+ * One request at a time per Idempotency-Key, and 55 seconds for it. A signal for the caller, not the lock: what happens once is
+ * decided by primary keys. Freed when the work settles, not when the caller leaves.
  */
 import { randomUUID } from 'node:crypto'
 import type { Redis } from 'ioredis'
-import { refuse } from '../contract/refusals.ts'
+import { Refusal, refuse } from '../contract/refusals.ts'
 
 export const BUDGET_MS = 55_000
 /** Outlives the budget, so that a token never frees the key while its work may still be running. */
@@ -50,7 +50,7 @@ async function claim(redis: Redis | undefined, name: string): Promise<() => Prom
     if ((await redis.set(name, token, 'PX', TOKEN_MS, 'NX')) === null) refuse('in_flight')
   } catch (error) {
     // Without the store the signal is lost, not the guarantee; the quota has refused by then in most cases.
-    if (error instanceof Error && 'refusal' in error) throw error
+    if (error instanceof Refusal) throw error
     return nothing
   }
   return async () => {
@@ -60,16 +60,7 @@ async function claim(redis: Redis | undefined, name: string): Promise<() => Prom
 
 async function withinBudget<T>(work: Promise<T>, left_ms: number): Promise<T> {
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => {
-      try {
-        refuse('timed_out')
-      } catch (refusal) {
-        late.reject(refusal)
-      }
-    },
-    Math.max(0, left_ms),
-  )
+  const timer = setTimeout(() => late.reject(new Refusal('timed_out')), Math.max(0, left_ms))
   // The work goes on after a 504; what it ends with then has no one left to tell.
   work.catch(() => undefined)
   try {

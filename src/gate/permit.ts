@@ -9,12 +9,12 @@ import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { refuse } from '../contract/refusals.ts'
 import { isRight, RIGHTS, type Right, TIERS, type Tier } from '../contract/rights.ts'
 import { type KeyRecord, rereadKeys } from '../keys/verify.ts'
+import type { Standing } from '../organizations/standing.ts'
 import type { Key, Member, Person } from '../room.ts'
 import type { Caller } from './identify.ts'
 
 /** A person's place in their active organization; undefined when they have none. */
-export type Standing = { member: Member; organization_deleted: boolean } | undefined
-export type Standings = { standingOf(person: Person): Promise<Standing> }
+export type Standings = { standingOf(person: Person): Promise<Standing | undefined> }
 
 export type Actor = Person | Member | Key | undefined
 

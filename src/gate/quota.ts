@@ -1,13 +1,15 @@
 /**
- * Quotas, counted per organization and minute over all its keys: in memory for one process, in Redis
- * for several. Without the store writes are refused 503 and reads pass.
+ * Quotas, counted per organization and minute over all its keys: in memory for one process, in Redis for several. Without the store
+ * writes are refused 503 and reads pass.
  */
 import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
+import type { QuotaName as DeclaredQuota } from '../contract/endpoint.ts'
 import { refuse } from '../contract/refusals.ts'
 
-export type QuotaName = 'events' | 'clicks' | 'report' | 'writes'
+/** What an endpoint declares, and what all other writes by key share. */
+export type QuotaName = DeclaredQuota | 'writes'
 
 /** `perMinute` requests; what happens when the store cannot be reached. */
 const QUOTAS: Record<QuotaName, { perMinute: number; outage: 'refuse' | 'pass' }> = {

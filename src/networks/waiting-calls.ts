@@ -77,7 +77,7 @@ async function drain(pool: pg.Pool, run: (call: WaitingCall) => Promise<Ran>, si
 async function runPortion(pool: pg.Pool, org_id: number, run: (call: WaitingCall) => Promise<Ran>): Promise<boolean> {
   const { rows } = await pool.query<Omit<WaitingCall, 'received_at'> & { received_at: string }>(TAKE, [org_id])
   const calls = rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  const ran = await Promise.all(calls.map(row => run({ ...row, received_at: timeOf(row.received_at) })))
+  const ran = await Promise.all(calls.map(row => run({ ...row, received_at: Date.parse(row.received_at) })))
   const idsOf = (outcome: Ran) => calls.filter((_, at) => ran[at] === outcome).map(({ id }) => id)
   for (const [outcome, statement] of [
     ['done', DROP],
@@ -89,6 +89,3 @@ async function runPortion(pool: pg.Pool, org_id: number, run: (call: WaitingCall
   }
   return calls.length === PORTION && !ran.includes('over_quota')
 }
-
-// The database writes +00 where JavaScript wants +00:00.
-const timeOf = (text: string): number => Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
