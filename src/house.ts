@@ -1,6 +1,7 @@
 /** Puts the house together: what runs, the rooms that use it, the door in front. The only place that knows all of them. */
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import sluice from '../package.json' with { type: 'json' }
 import { openAccounts } from './accounts/accounts.ts'
 import * as accountsApi from './accounts/api.ts'
 import { adAccountLane } from './ad-accounts/lane.ts'
@@ -66,8 +67,6 @@ export type House = {
 
 /** What tests and the bench set differently. */
 export type HouseOptions = { quotas?: Partial<Record<QuotaName, number>>; budget_ms?: number }
-
-const VERSION = '0.1.0'
 
 /** Opens everything on a migrated database, or nothing: where a part fails, those before it are closed again. */
 export async function openHouse(
@@ -161,8 +160,8 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
   const once = openOnce(redis, options.budget_ms)
   const onRefusedIntake = (refused: RefusedIntake) => void keeper.keep(refused)
   const app = openGate({ ground, identities, standings, quotas, once, onRefusedIntake }, furnished)
-  const declared = [...furnished, serveTools(app, { ground, identities }, VERSION)]
-  await servePages(app, declared, identities, VERSION)
+  const declared = [...furnished, serveTools(app, { ground, identities }, sluice.version)]
+  await servePages(app, declared, identities, sluice.version)
   return { app, furnished: declared }
 }
 

@@ -1,5 +1,6 @@
 /** What every platform's adapter is given and answers: a conversion, a body to send or a reason not to, and what an answer means. */
 import type { EventType } from '../contract/event-types.ts'
+import { fieldsOf } from '../contract/json.ts'
 import type { Answer, Judgement } from '../deliveries/lane.ts'
 import type { EventMap } from './api.ts'
 
@@ -48,11 +49,6 @@ export function jsonOf({ body }: Answer): Readonly<Record<string, unknown>> | un
   } catch {
     return undefined
   }
-}
-
-/** A value's fields, or none where it is no object. */
-export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
 type Filled<T> = { [K in keyof T]?: NonNullable<T[K]> }

@@ -3,8 +3,9 @@
  * per key until shortly before it ends, and calls that need one at the same time share the asking.
  */
 import { hash, sign } from 'node:crypto'
+import { fieldsOf } from '../contract/json.ts'
 import type { Answer, Fetch, Judgement } from '../deliveries/lane.ts'
-import { fieldsOf, jsonOf, unreadable } from './adapter.ts'
+import { jsonOf, unreadable } from './adapter.ts'
 
 const SCOPE = 'https://www.googleapis.com/auth/datamanager'
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'

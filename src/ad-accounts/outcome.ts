@@ -3,10 +3,11 @@
  * Reads `ad_accounts` and the log of deliveries; changes nothing.
  */
 import type { Call } from '../contract/endpoint.ts'
+import { fieldsOf } from '../contract/json.ts'
 import { refuse } from '../contract/refusals.ts'
 import { redact } from '../deliveries/redact.ts'
 import { type Context, idOf } from '../room.ts'
-import { fieldsOf, jsonOf } from './adapter.ts'
+import { jsonOf } from './adapter.ts'
 import type * as api from './api.ts'
 import { askAtOnce } from './asking.ts'
 import { openGoogleTokens } from './google-token.ts'

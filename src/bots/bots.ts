@@ -6,6 +6,7 @@ import type { Kysely } from 'kysely'
 import { announceChange } from '../campaigns/live.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId, toWireId } from '../contract/ids.ts'
+import { fieldsOf } from '../contract/json.ts'
 import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
 import { isTaken } from '../db/faults.ts'
@@ -14,7 +15,7 @@ import type { Conversions } from '../events/conversions.ts'
 import { type Context, type Ground, type Visit, idOf } from '../room.ts'
 import type * as api from './api.ts'
 import { hashOf, receiveUpdate } from './hook.ts'
-import { callTelegram, fieldsOf, isReachable } from './telegram.ts'
+import { callTelegram, isReachable } from './telegram.ts'
 
 const COLUMNS = ['id', 'username', 'hook_set_at', 'hook_error', 'created_at'] as const
 type Row = Pick<Tables['bots'], (typeof COLUMNS)[number]>

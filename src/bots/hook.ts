@@ -4,11 +4,11 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import { toUuid } from '../contract/ids.ts'
+import { fieldsOf } from '../contract/json.ts'
 import { Refusal, refuse } from '../contract/refusals.ts'
 import { isUnreachable } from '../db/faults.ts'
 import type { Conversions } from '../events/conversions.ts'
 import type { Answer, Ground, Visit } from '../room.ts'
-import { fieldsOf } from './telegram.ts'
 
 /** What a bot's secret is recognized by; it is made from the bot's id, so setting the hook again changes nothing. */
 export const hashOf = (secret: string): Buffer => hash('sha256', secret, 'buffer')

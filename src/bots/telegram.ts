@@ -1,5 +1,6 @@
 /** Calls the Bot API. The token is part of its addresses, so no error of a call is passed on as it is. */
 import { request } from 'undici'
+import { fieldsOf } from '../contract/json.ts'
 import { isPrivateHost } from '../deliveries/guard.ts'
 
 /** What was answered: the result, or why not. `isTokenUnknown`: no bot has this token. */
@@ -36,11 +37,6 @@ export async function callTelegram(
   } catch {
     return { ok: false, isTokenUnknown: false, description: 'Telegram could not be reached' }
   }
-}
-
-/** A value's fields, or none where it is no object. */
-export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
 /** The ports Telegram calls. */

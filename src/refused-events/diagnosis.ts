@@ -2,6 +2,7 @@
 import { organizationOfClick } from '../clicks/click-id.ts'
 import { isUnreplaced } from '../clicks/parameters.ts'
 import { timeOfId, toUuid } from '../contract/ids.ts'
+import { fieldsOf } from '../contract/json.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { Refusal } from '../contract/refusals.ts'
 import { ConversionDraft } from '../events/api.ts'
@@ -74,15 +75,10 @@ function diagnoseDraft(body: unknown): Diagnosis {
   const { error } = ConversionDraft.safeParse(body)
   // The schema has nothing against it: then it was the payload's person, or text that cannot be stored.
   if (error === undefined) {
-    const hasPerson = fieldOf(fieldOf(body, 'payload'), 'telegram_user_id') !== undefined
+    const hasPerson = fieldsOf(fieldsOf(body)['payload'])['telegram_user_id'] !== undefined
     return hasPerson ? 'telegram_user_id_invalid' : 'body_invalid'
   }
   const field = String(error.issues[0]?.path[0] ?? '')
-  const sent = fieldOf(body, field)
+  const sent = fieldsOf(body)[field]
   return typeof sent === 'string' && isMacro(sent) ? 'macro_not_replaced' : (BY_FIELD[field] ?? 'body_invalid')
-}
-
-/** A field of something that may be no object. */
-export function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
 }

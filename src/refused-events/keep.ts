@@ -4,11 +4,12 @@
  */
 import { cut, faithful } from '../clicks/parameters.ts'
 import { newId, toUuid } from '../contract/ids.ts'
+import { fieldsOf } from '../contract/json.ts'
 import type { Refusal } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Ground } from '../room.ts'
 import type { Diagnosis } from './api.ts'
-import { diagnose, fieldOf, lookAtClickId } from './diagnosis.ts'
+import { diagnose, lookAtClickId } from './diagnosis.ts'
 
 /** Something that was refused, of a known organization. */
 export type Refused = {
@@ -160,7 +161,7 @@ const textOf = (value: unknown): string | null =>
 /** The row, and the organization whose number the click id carries where that has to be asked for. */
 function rowOf(refused: Refused, clickKey: Uint8Array): { row: Row; owner: number | undefined } {
   const { org_id, surface, key_id = null, network_id = null, refusal, body, received_at, idempotency_key } = refused
-  const sent = refused.click_text ?? fieldOf(body, 'clickId')
+  const sent = refused.click_text ?? fieldsOf(body)['clickId']
   const click = typeof sent === 'string' ? sent : undefined
   let diagnosis: Diagnosis | 'click' = diagnose(refusal, body)
   let owner: number | undefined
@@ -181,7 +182,7 @@ function rowOf(refused: Refused, clickKey: Uint8Array): { row: Row; owner: numbe
     diagnosis,
     click_text: textOf(sent),
     click_id: click === undefined ? null : (toUuid(click.trim()) ?? null),
-    type: textOf(refused.type ?? fieldOf(body, 'type')),
+    type: textOf(refused.type ?? fieldsOf(body)['type']),
     idempotency_key: textOf(idempotency_key),
     received_at: new Date(received_at).toISOString(),
     ...keptBody(body),
