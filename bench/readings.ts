@@ -1,4 +1,5 @@
 // Report and feed through HTTP with a key: two organizations, one with ten times the clicks of the other, asked in turn.
+import { DAY_MS } from '../src/contract/days.ts'
 import { Client } from 'undici'
 import { DIMENSIONS } from '../src/reports/api.ts'
 import type { Child } from './children.ts'
@@ -6,7 +7,7 @@ import { ms } from './clicks.ts'
 import type { Plan } from './plan.ts'
 import { type Finding, finding, median, percentile } from './rows.ts'
 import type { Organization } from './organizations.ts'
-import { DAY_MS, DAYS } from './stock.ts'
+import { DAYS } from './stock.ts'
 
 const PAGE = 100
 const LARGEST_PAGE = 1000

@@ -1,15 +1,16 @@
 // Whether what the report says is true: held against the clicks themselves.
+import { DAY_MS } from '../src/contract/days.ts'
 import { toWireId } from '../src/contract/ids.ts'
 import { DIMENSIONS } from '../src/reports/api.ts'
+import { COUNTERS } from '../src/reports/deltas.ts'
 import { type Recounted, recount } from '../src/reports/recount.ts'
 import type { BenchGround } from './ground.ts'
 import { Asking, windowOf } from './readings.ts'
 import type { Organization } from './organizations.ts'
-import { DAY_MS, DAYS } from './stock.ts'
+import { DAYS } from './stock.ts'
 import type { Child } from './children.ts'
 
-const COUNTS = ['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd'] as const
-type Counts = Record<(typeof COUNTS)[number], number>
+type Counts = Record<(typeof COUNTERS)[number], number>
 
 /** @throws when a report by any dimension is not what a recount of its clicks says. */
 export async function checkReports(
@@ -43,4 +44,4 @@ const wireKey = (dimension: string, { key }: Recounted): string =>
   (dimension === 'campaign' || dimension === 'offer') && key !== '' ? toWireId(key) : key
 
 const lineOf = (row: Counts & { revenue: string }, key: string): string =>
-  [key, ...COUNTS.map(name => row[name]), Number(row.revenue).toFixed(2)].join(' ')
+  [key, ...COUNTERS.map(name => row[name]), Number(row.revenue).toFixed(2)].join(' ')

@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { pino } from 'pino'
 import { mintClickId } from '../src/clicks/click-id.ts'
 import { ensurePartitions } from '../src/clicks/partitions.ts'
+import { DAY_MS } from '../src/contract/days.ts'
 import { toWireId } from '../src/contract/ids.ts'
 import { openFolder } from '../src/reports/fold.ts'
 import type { BenchGround } from './ground.ts'
@@ -10,7 +11,6 @@ import { CAMPAIGNS, OFFERS, type Organization } from './organizations.ts'
 import type { Conversion } from './requests.ts'
 
 export const DAYS = 92
-export const DAY_MS = 86_400_000
 /** Two statements at a time fill two cores. */
 const LANES = 2
 

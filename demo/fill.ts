@@ -2,13 +2,14 @@
 import { CompiledQuery, sql, type Transaction } from 'kysely'
 import { fromMillionths } from '../src/billing/money.ts'
 import { CLICK_COLUMNS, clicksLiteral } from '../src/clicks/click.ts'
+import { DAY_MS, dayOf } from '../src/contract/days.ts'
 import { newId } from '../src/contract/ids.ts'
 import { highestRung, rungsGained } from '../src/contract/ladder.ts'
 import type { Tables } from '../src/db/tables.ts'
-import { type Change, DeltaSheet, NO_ID } from '../src/reports/deltas.ts'
+import { cellOf, type Change, DeltaSheet } from '../src/reports/deltas.ts'
 import type { Books } from './books.ts'
 import { chanceOf } from './chance.ts'
-import { DAY_MS, type DemoClick, type Placed } from './traffic.ts'
+import { type DemoClick, type Placed } from './traffic.ts'
 
 type Trx = Transaction<Tables>
 
@@ -32,16 +33,7 @@ export async function insertClicks(trx: Trx, clicks: readonly DemoClick[]): Prom
   const sheet = new DeltaSheet()
   for (const click of clicks) {
     if (!click.tracked) continue
-    const { org_id, campaign_id, offer_id, geo, sub1, ms } = click
-    const day = dayOf(ms)
-    const cell = {
-      day,
-      campaign_id: campaign_id ?? NO_ID,
-      offer_id: offer_id ?? NO_ID,
-      geo: geo ?? '',
-      sub1: sub1 ?? '',
-    }
-    sheet.add(org_id, cell, changeOf(click))
+    sheet.add(click.org_id, cellOf(click), changeOf(click))
   }
   const deltas = sheet.statement()
   if (deltas !== undefined) await trx.executeQuery(CompiledQuery.raw(deltas.text, [...(deltas.values ?? [])]))
@@ -159,4 +151,3 @@ export async function insertSpend(
 }
 
 const iso = (ms: number): string => new Date(ms).toISOString()
-const dayOf = (ms: number): string => iso(ms).slice(0, 10)

@@ -1,7 +1,7 @@
 // What the demo prints: how to sign in, the key, and lines that work as they stand.
+import { DAY_MS } from '../src/contract/days.ts'
 import { toWireId } from '../src/contract/ids.ts'
 import type { Right } from '../src/contract/rights.ts'
-import { DAY_MS } from '../src/reports/window.ts'
 import { EMAIL, NAME } from './workspace.ts'
 
 export type Told = {

@@ -1,5 +1,6 @@
 // Makes the demo, or finds the one that is there.
 import { ensurePartitions } from '../src/clicks/partitions.ts'
+import { DAY_MS } from '../src/contract/days.ts'
 import { openFolder } from '../src/reports/fold.ts'
 import type { Ground } from '../src/room.ts'
 import { auditDemo } from './audit.ts'
@@ -7,7 +8,7 @@ import { keepBooks } from './books.ts'
 import { CAMPAIGNS } from './campaigns.ts'
 import { insertBooks, insertClicks, insertDeliveries, insertSpend } from './fill.ts'
 import type { Told } from './lines.ts'
-import { DAY_MS, drawTraffic } from './traffic.ts'
+import { drawTraffic } from './traffic.ts'
 import { admitPerson, findWorkspace, foundWorkspace, makeKey } from './workspace.ts'
 
 export type Wanted = { seed: string; now: number; scale?: number }

@@ -3,6 +3,7 @@ import type { Click } from '../src/clicks/click.ts'
 import { CLICKED, LANDED, rungOfEvent, stageOf } from '../src/contract/ladder.ts'
 import { mintClickId } from '../src/clicks/click-id.ts'
 import { platformOf } from '../src/clicks/parameters.ts'
+import { DAY_MS } from '../src/contract/days.ts'
 import type { EventType } from '../src/contract/event-types.ts'
 import { drawAgent } from './agents.ts'
 import { type Chance, chanceOf, countAround, drawnUuid, later, letters, pick } from './chance.ts'
@@ -29,7 +30,6 @@ export type Placed = { campaign: DemoCampaign; campaign_id: string; offer_id: st
 
 export type Drawing = { seed: string; now: number; scale: number; org_id: number; clickKey: Uint8Array }
 
-export const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 
 /** How the hours of a day share the clicks, in the visitors' own time: quiet before dawn, most in the evening. */

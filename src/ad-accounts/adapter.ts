@@ -40,8 +40,6 @@ export type Mapped = NonNullable<EventMap[EventType]>
 /** The event as the platform takes it, or why it is not sent. */
 export type Rendered = { readonly event: Readonly<Record<string, unknown>> } | { readonly skip: string }
 
-export const DAY_MS = 86_400_000
-
 /** The answer as an object, or undefined: a proxy's page is none. */
 export function jsonOf({ body }: Answer): Readonly<Record<string, unknown>> | undefined {
   try {

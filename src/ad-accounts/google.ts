@@ -2,10 +2,11 @@
  * Google Data Manager API, which takes conversions imported from clicks. The value is the payout in USD. An accepted event is counted or
  * refused some time later, so an accepted request is what `delivered` means here.
  */
+import { DAY_MS } from '../contract/days.ts'
 import { fieldsOf } from '../contract/json.ts'
 import type { Answer, Judgement, Outgoing } from '../deliveries/lane.ts'
 import type { GoogleSettings } from './api.ts'
-import { type Conversion, DAY_MS, jsonOf, type Mapped, type Rendered, unreadable } from './adapter.ts'
+import { type Conversion, jsonOf, type Mapped, type Rendered, unreadable } from './adapter.ts'
 import { googleEmail, phoneDigits, sha256 } from './hashing.ts'
 
 /** The longest time between a click and its conversion that an action can be set to. */

@@ -3,10 +3,11 @@
  * and the payout is ignored, unless the account says otherwise.
  */
 import { META_PURCHASE } from '../contract/ad-platforms.ts'
+import { DAY_MS } from '../contract/days.ts'
 import { fieldsOf } from '../contract/json.ts'
 import type { Answer, Judgement, Outgoing } from '../deliveries/lane.ts'
 import type { MetaSettings } from './api.ts'
-import { type Conversion, DAY_MS, jsonOf, type Mapped, type Rendered, unreadable, withoutNulls } from './adapter.ts'
+import { type Conversion, jsonOf, type Mapped, type Rendered, unreadable, withoutNulls } from './adapter.ts'
 import { hashed, normalEmail, phoneDigits, sha256 } from './hashing.ts'
 
 /** One older event refuses the whole request; the minute is for the way there. */

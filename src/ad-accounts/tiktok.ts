@@ -1,8 +1,9 @@
 /** TikTok Events API 1.3. It answers HTTP 200 to nearly everything; what it thinks is in `code`. The value is the payout in USD. */
+import { DAY_MS } from '../contract/days.ts'
 import { fieldsOf } from '../contract/json.ts'
 import type { Answer, Judgement, Outgoing } from '../deliveries/lane.ts'
 import type { TikTokSettings } from './api.ts'
-import { type Conversion, DAY_MS, jsonOf, type Mapped, type Rendered, unreadable, withoutNulls } from './adapter.ts'
+import { type Conversion, jsonOf, type Mapped, type Rendered, unreadable, withoutNulls } from './adapter.ts'
 import { hashed, normalEmail, phoneDigits, sha256 } from './hashing.ts'
 
 /** TikTok names no limit for web events; later than this it can learn nothing from one. */

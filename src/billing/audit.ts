@@ -3,7 +3,7 @@
  * nothing when it does. Used by tests after every race and fault, and by the bench; cheap enough for a nightly run.
  */
 import type pg from 'pg'
-import { rungOfEvent, stageOf } from '../contract/ladder.ts'
+import { REACHED, rungOfEvent, stageOf } from '../contract/ladder.ts'
 
 export type Finding = { check: string; wrong: string }
 /** A figure that is kept as things happen, and the same counted anew from the rows it stands for. */
@@ -24,7 +24,7 @@ const dayOf = (id: string) =>
 const FIRST_KEPT = `coalesce(
     (select before_id from dropped_clicks order by before_id desc limit 1), '00000000-0000-0000-0000-000000000000'::uuid)`
 const FIRST_DAY = `(select ${dayOf(FIRST_KEPT)})`
-const RUNGS = [2, 4, 8, 16, 32, 64].map(bit => `count(*) filter (where stages & ${bit} > 0)`).join(', ')
+const RUNGS = REACHED.map(bit => `count(*) filter (where stages & ${bit} > 0)`).join(', ')
 /** A day of which nothing is left counts as one that was never there. */
 const NOTHING = '(0,0,0,0,0,0,0,0)'
 

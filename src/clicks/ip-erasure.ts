@@ -2,12 +2,13 @@
  * Erases the addresses that clicks have kept for an ad account, seven days after the click: within the hour after, and
  * after a pause at the next start. In portions, so that no lock on clicks is held for long.
  */
+import { DAY_MS } from '../contract/days.ts'
 import type pg from 'pg'
 import { firstIdAt } from '../contract/ids.ts'
 import type { Ground } from '../room.ts'
 import { openRounds, type Rounds } from '../rounds.ts'
 
-const KEPT_MS = 7 * 86_400_000
+const KEPT_MS = 7 * DAY_MS
 const HOUR_MS = 3_600_000
 /** Few enough for a fraction of a second. */
 const PORTION = 1000

@@ -1,12 +1,12 @@
 // The hash that stands for a visitor's address: HMAC-SHA-256 under a secret of the UTC day, over organization, address and
 // agent, so that hashes can be joined neither across days nor across organizations, and an IPv4 cannot be found by trying all of them.
 // Owns the table `daily_secrets`: a day's row is made by whichever process needs it first, and destroyed 48 hours after its day began.
+import { DAY_MS, dayOf } from '../contract/days.ts'
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import type { Tables } from '../db/tables.ts'
 
-const DAY_MS = 86_400_000
 const KEPT_DAYS = 2
 const HASH_BYTES = 16
 /** Often enough that tomorrow's secret is there before tomorrow, also when the database is away for hours. */
@@ -28,13 +28,13 @@ export async function openIpHashes(db: Kysely<Tables>, log: Logger): Promise<IpH
     const today = Math.floor(ms / DAY_MS)
     await db
       .insertInto('daily_secrets')
-      .values([today, today + 1].map(day => ({ day: dateOf(day), secret: randomBytes(32) })))
+      .values([today, today + 1].map(day => ({ day: dayOf(day * DAY_MS), secret: randomBytes(32) })))
       .onConflict(on => on.doNothing())
       .execute()
     // A secret is destroyed, not left to be found: what it has hashed can then never be tried out.
     await db
       .deleteFrom('daily_secrets')
-      .where('day', '<=', dateOf(today - KEPT_DAYS))
+      .where('day', '<=', dayOf((today - KEPT_DAYS) * DAY_MS))
       .execute()
     const rows = await db.selectFrom('daily_secrets').select(['day', 'secret']).execute()
     secrets = new Map(rows.map(({ day, secret }) => [Date.parse(day) / DAY_MS, createSecretKey(secret)]))
@@ -61,8 +61,4 @@ export async function openIpHashes(db: Kysely<Tables>, log: Logger): Promise<IpH
 /** An IPv4 address without the IPv6 clothes that a socket for both gives it. */
 export function plainAddress(ip: string): string {
   return /^::ffff:\d/i.test(ip) ? ip.slice(7) : ip
-}
-
-function dateOf(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }

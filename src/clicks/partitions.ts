@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
+import { DAY_MS } from '../contract/days.ts'
 import { firstIdAt } from '../contract/ids.ts'
 import { sqlState } from '../db/faults.ts'
 import type { Tables } from '../db/tables.ts'
 
 const MONTHS_AHEAD = 3
-const DAY_MS = 86_400_000
 const CHECK_VIOLATION = '23514'
 const ALREADY_THERE = new Set(['42P07', '23505', '42710'])
 /** On a sharded database only one of the nodes that connections go to in turn may change the schema. */

@@ -1,11 +1,11 @@
 // The statements that put clicks into the database, each with the report's counters in the same transaction.
 import type pg from 'pg'
+import { CLICKED } from '../contract/ladder.ts'
 import { isUnreachable, sqlState } from '../db/faults.ts'
 import { ask, flight } from '../db/flight.ts'
 import type { Statement } from '../db/statement.ts'
-import { DeltaSheet, NO_ID } from '../reports/deltas.ts'
+import { cellOf, DeltaSheet } from '../reports/deltas.ts'
 import { CLICK_COLUMNS, type Click, clicksLiteral } from './click.ts'
-import { CLICKED } from '../contract/ladder.ts'
 
 const columns = CLICK_COLUMNS.join(', ')
 const others = CLICK_COLUMNS.slice(1)
@@ -95,28 +95,7 @@ function deltasOf(clicks: readonly Click[]): Statement | undefined {
   const sheet = new DeltaSheet()
   for (const click of clicks) {
     if (!click.tracked) continue
-    const cell = {
-      day: dayOf(click.id),
-      campaign_id: click.campaign_id ?? NO_ID,
-      offer_id: click.offer_id ?? NO_ID,
-      geo: click.geo ?? '',
-      sub1: click.sub1 ?? '',
-    }
-    sheet.add(click.org_id, cell, { clicks: 1 })
+    sheet.add(click.org_id, cellOf(click), { clicks: 1 })
   }
   return sheet.statement()
-}
-
-const DAY_MS = 86_400_000
-let lastDay = -1
-let lastDate = ''
-
-/** The UTC day of a click id: nearly always the day of the click before. */
-function dayOf(id: string): string {
-  const day = Math.floor(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) / DAY_MS)
-  if (day !== lastDay) {
-    lastDate = new Date(day * DAY_MS).toISOString().slice(0, 10)
-    lastDay = day
-  }
-  return lastDate
 }

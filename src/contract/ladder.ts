@@ -33,6 +33,9 @@ export function stageOf(rung: number): number {
   return 1 << rung
 }
 
+/** The bits of the rungs above the first, in their order: what a report counts beside the clicks. */
+export const REACHED: readonly number[] = LADDER.map((_, rung) => stageOf(rung)).slice(1)
+
 /** The highest rung among stages, which is the click's status; 0 for a click that was only clicked. */
 export function highestRung(stages: number): number {
   return stages < 1 ? 0 : Math.min(31 - Math.clz32(stages), LADDER.length - 1)

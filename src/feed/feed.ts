@@ -2,6 +2,7 @@
  * The click feed: clicks newest first, page by page by id, which is the order of their creation. Reads `clicks` and selects
  * the 21 fields of the interface and nothing else; owns no table.
  */
+import { DAY_MS } from '../contract/days.ts'
 import { LADDER } from '../contract/ladder.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { SUBS } from '../contract/fields.ts'
@@ -9,7 +10,7 @@ import { firstIdAt, timeOfId, toWireId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Statement, Value } from '../db/statement.ts'
 import { campaignsOf, momentOf, once, type Sent } from '../reports/question.ts'
-import { after, DAY_MS, type Moment, type Window, windowBetween } from '../reports/window.ts'
+import { after, type Moment, type Window, windowBetween } from '../reports/window.ts'
 import type { Context, Ground, Key, Member } from '../room.ts'
 import * as api from './api.ts'
 import { openCursor, sealCursor } from './cursor.ts'

@@ -1,6 +1,7 @@
 /** Why a request was refused, from what was sent: pure, so that it costs a flood of garbage next to nothing. */
 import { organizationOfClick } from '../clicks/click-id.ts'
 import { isUnreplaced } from '../clicks/parameters.ts'
+import { DAY_MS } from '../contract/days.ts'
 import { timeOfId, toUuid } from '../contract/ids.ts'
 import { fieldsOf } from '../contract/json.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
@@ -27,7 +28,7 @@ export type ClickFinding = { diagnosis: Diagnosis } | { org_id: number }
 
 const ID_LENGTH = 26
 /** Nobody's clock is so far ahead. */
-const AHEAD_MS = 86_400_000
+const AHEAD_MS = DAY_MS
 
 /** Reads a click id that was not found, without a look at anyone's rows. */
 export function lookAtClickId(text: string, org_id: number, clickKey: Uint8Array): ClickFinding {

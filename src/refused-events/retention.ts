@@ -1,10 +1,11 @@
 /** How long refused intake is kept: 30 days, and of each organization the newest 10,000. */
+import { DAY_MS } from '../contract/days.ts'
 import type pg from 'pg'
 import { firstIdAt } from '../contract/ids.ts'
 import type { Ground } from '../room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../rounds.ts'
 
-const KEPT_MS = 30 * 86_400_000
+const KEPT_MS = 30 * DAY_MS
 const MOST_KEPT = 10_000
 /** Between two rounds an organization can exceed its number by what is kept of it in that time. */
 const PAUSE_MS = 600_000

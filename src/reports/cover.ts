@@ -2,7 +2,8 @@
  * How a window is made of counters and clicks: whole days from the counters, the ragged ends from the clicks themselves, either added, or
  * subtracted from a day counted whole, whichever is the shorter stretch of traffic.
  */
-import { DAY_MS, type Window } from './window.ts'
+import { DAY_MS } from '../contract/days.ts'
+import { type Window } from './window.ts'
 
 /** Clicks made from `from` to `to` (Unix ms, both inclusive, within one UTC day), to be added or taken away. */
 export type Stretch = { readonly sign: 1 | -1; readonly from: number; readonly to: number }

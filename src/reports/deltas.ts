@@ -2,7 +2,8 @@
  * What a transaction changes in the report's counters, gathered in memory and appended to `report_delta` by one statement.
  * The sheet belongs to the transaction that changes the clicks: both are committed, or neither, so a report always equals a recount.
  */
-import { newId } from '../contract/ids.ts'
+import { DAY_MS, dayOf } from '../contract/days.ts'
+import { newId, timeOfId } from '../contract/ids.ts'
 import type { Statement } from '../db/statement.ts'
 
 /** Stands for a missing campaign or offer. */
@@ -20,6 +21,29 @@ export type Cell = {
   readonly sub1: string
 }
 
+/** A click as far as it says where it is counted. */
+type Place = { readonly [name in 'campaign_id' | 'offer_id' | 'geo' | 'sub1']: string | null } & { readonly id: string }
+
+/** The cell a click is counted in. */
+export function cellOf({ id, campaign_id, offer_id, geo, sub1 }: Place): Cell {
+  return {
+    day: dayOfClick(id),
+    campaign_id: campaign_id ?? NO_ID,
+    offer_id: offer_id ?? NO_ID,
+    geo: geo ?? '',
+    sub1: sub1 ?? '',
+  }
+}
+
+let last = { first_ms: 0, day: dayOf(0) }
+
+/** Nearly always the day of the click before. */
+function dayOfClick(id: string): string {
+  const ms = timeOfId(id)
+  if (ms < last.first_ms || ms >= last.first_ms + DAY_MS) last = { first_ms: ms - (ms % DAY_MS), day: dayOf(ms) }
+  return last.day
+}
+
 /** Differences: clicks with each rung's stage, and revenue as a decimal string. Untracked clicks count nowhere. */
 export type Change = {
   readonly clicks: number
@@ -34,7 +58,8 @@ export type Change = {
 
 type Sum = { org_id: number; cell: Cell; counts: number[]; revenue: bigint }
 
-const COUNTS = ['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd'] as const
+/** What is counted, as its columns are called everywhere; the report has its revenue beside them. */
+export const COUNTERS = ['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd'] as const
 
 /** Payouts keep 6 decimals; the rest is room for amounts that came into the database by another way. */
 const DECIMALS = 20
@@ -59,8 +84,8 @@ export class DeltaSheet {
       sum = { org_id, cell, counts: [0, 0, 0, 0, 0, 0, 0], revenue: 0n }
       this.#sums.set(key, sum)
     }
-    for (let at = 0; at < COUNTS.length; at += 1) {
-      const count = change[COUNTS[at] as (typeof COUNTS)[number]]
+    for (let at = 0; at < COUNTERS.length; at += 1) {
+      const count = change[COUNTERS[at] as (typeof COUNTERS)[number]]
       if (count !== undefined) sum.counts[at] = (sum.counts[at] as number) + count
     }
     if (change.revenue !== undefined && change.revenue !== '0') sum.revenue += scaled(change.revenue)
@@ -81,7 +106,7 @@ export class DeltaSheet {
       cells.map(cell => cell.offer_id).join(),
       cells.map(cell => quoted(cell.geo)).join(),
       cells.map(cell => quoted(cell.sub1)).join(),
-      ...COUNTS.map((_, at) => rows.map(row => row.counts[at]).join()),
+      ...COUNTERS.map((_, at) => rows.map(row => row.counts[at]).join()),
       rows.map(row => decimal(row.revenue)).join(),
     ]
     // The database's own notation for arrays: the driver would escape number by number, which takes four times as long.

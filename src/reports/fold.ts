@@ -9,7 +9,7 @@ import type pg from 'pg'
 import { isRetryable } from '../db/faults.ts'
 import type { Ground } from '../room.ts'
 import { openRounds, organizationsWith } from '../rounds.ts'
-import { NO_ID } from './deltas.ts'
+import { COUNTERS, NO_ID } from './deltas.ts'
 
 /** What a row of `report_day` counts; added up into its `dimension`. */
 export const UNITS = { campaign: 1, geo: 2, sub1: 3, offer: 4 } as const
@@ -23,7 +23,7 @@ const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 const NEXT = 'select org_id from report_delta where org_id > $1 order by org_id limit 1'
 const BOUND = `select id from report_delta where org_id = $1 order by id offset ${PORTION - 1} limit 1`
-const SUMS = ['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd', 'revenue']
+const SUMS = [...COUNTERS, 'revenue']
 const sums = SUMS.map(name => `sum(${name}) as ${name}`).join(', ')
 
 // Rows are written in the order of the primary key, so that two folders of one organization seldom deadlock.

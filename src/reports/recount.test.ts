@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import { useDatabase } from '../../tests/support/database.ts'
 import { changeClick, type ClickSeed, type SeededClick, seedClicks } from '../../tests/support/counted-clicks.ts'
+import { DAY_MS } from '../contract/days.ts'
 import { newId, timeOfId, toWireId } from '../contract/ids.ts'
 import type { Database } from '../db/connect.ts'
 import type { Key } from '../room.ts'
@@ -14,7 +15,6 @@ import { type Dimension, DIMENSIONS } from './api.ts'
 import { openFolder } from './fold.ts'
 import { type Recounted, recount } from './recount.ts'
 import { readReport } from './report.ts'
-import { DAY_MS } from './window.ts'
 
 const ground = await useDatabase()
 const log = pino({ level: 'silent' })

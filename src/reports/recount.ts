@@ -4,6 +4,7 @@
  */
 import type pg from 'pg'
 import { firstIdAt } from '../contract/ids.ts'
+import { LADDER, REACHED } from '../contract/ladder.ts'
 import type { Dimension } from './api.ts'
 
 /** A row of a report before money is rounded and names are added; ids are uuids, a missing value is ''. */
@@ -29,7 +30,7 @@ const KEYS: Record<Dimension, string> = {
   day: `(date '1970-01-01' + (('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int)::text`,
 }
 
-const rung = (bit: number) => `count(*) filter (where stages & ${bit} > 0)::int`
+const reached = LADDER.slice(1).map((rung, at) => `count(*) filter (where stages & ${REACHED[at]} > 0)::int as ${rung}`)
 
 /**
  * Counts the tracked clicks from `from` to `to` (Unix ms, both inclusive) by one dimension, only of these campaigns unless null. All rows,
@@ -44,8 +45,7 @@ export async function recount(
   campaigns: readonly string[] | null = null,
 ): Promise<Recounted[]> {
   const { rows } = await db.query<Recounted>(
-    `select coalesce(${KEYS[dimension]}, '') as key, count(*)::int as clicks, ${rung(2)} as landed, ${rung(4)} as started,
-      ${rung(8)} as registered, ${rung(16)} as lead, ${rung(32)} as deposit, ${rung(64)} as ftd,
+    `select coalesce(${KEYS[dimension]}, '') as key, count(*)::int as clicks, ${reached.join(', ')},
       trim_scale(coalesce(sum(revenue), 0))::text as revenue
     from clicks where org_id = $1 and id >= $2::uuid and id < $3::uuid and tracked and ($4::uuid[] is null or campaign_id = any($4::uuid[]))
     group by 1 order by ${dimension === 'day' ? 'key' : 'clicks desc, coalesce(' + KEYS[dimension] + `, '') collate "C"`}`,

@@ -3,6 +3,7 @@
  * `report_delta`, `clicks`, `ad_spend` and names, in one statement and so in one snapshot, and must always equal a recount of the clicks that
  * are still kept.
  */
+import { DAY_MS, dayOf } from '../contract/days.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { toWireId } from '../contract/ids.ts'
 import type { Statement, Value } from '../db/statement.ts'
@@ -11,8 +12,9 @@ import type * as api from './api.ts'
 import { coverOf } from './cover.ts'
 import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
 import { type Query, type Question, questionOf } from './question.ts'
-import { COUNTERS, type Put, sourcesOf } from './sources.ts'
-import { DAY_MS, dayOf, possible, type Window } from './window.ts'
+import { COUNTERS } from './deltas.ts'
+import { type Put, sourcesOf } from './sources.ts'
+import { possible, type Window } from './window.ts'
 
 /** Rows of an answer. */
 const MOST_ROWS = 500

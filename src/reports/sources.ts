@@ -1,12 +1,12 @@
 /** The SQL of a report: what is counted in days and weeks, what is not folded yet, and the clicks of the ragged ends, as one union. */
+import { DAY_MS, dayOf } from '../contract/days.ts'
 import { firstIdAt } from '../contract/ids.ts'
+import { REACHED } from '../contract/ladder.ts'
 import type { Value } from '../db/statement.ts'
 import type { Dimension } from './api.ts'
-import { type Days, type Stretch, weeksOf } from './cover.ts'
-import type { Cover } from './cover.ts'
-import { NO_ID } from './deltas.ts'
+import { type Cover, type Days, type Stretch, weeksOf } from './cover.ts'
+import { COUNTERS, NO_ID } from './deltas.ts'
 import { ALL_CAMPAIGNS, UNITS, WEEK } from './fold.ts'
-import { DAY_MS, dayOf } from './window.ts'
 
 /** Puts a value among a statement's parameters and answers its placeholder. */
 export type Put = (value: Value) => string
@@ -30,9 +30,6 @@ const KEYS: Record<Exclude<Dimension, 'day'>, { counted: string; unfolded: strin
   offer: { counted: 'key', unfolded: UUID_KEY('offer_id'), clicked: `coalesce(offer_id::text, '')` },
 }
 
-/** A rung's counter and its bit in `clicks.stages`. */
-const RUNGS = { landed: 2, started: 4, registered: 8, lead: 16, deposit: 32, ftd: 64 } as const
-export const COUNTERS = ['clicks', ...(Object.keys(RUNGS) as (keyof typeof RUNGS)[])] as const
 const NUMBERS = [...COUNTERS, 'revenue'].join(', ')
 
 /** Rows of `key`, the counters and `revenue`, not yet added up, for the organization in `$1`. */
@@ -59,7 +56,7 @@ const isAny = ({ first, last }: Days): boolean => first <= last
 
 function clicksOf({ sign, from, to }: Stretch, key: string, within: string, put: Put): string {
   const signed = (sum: string) => (sign < 0 ? `-${sum}` : sum)
-  const rungs = Object.values(RUNGS).map(bit => signed(`count(*) filter (where stages & ${bit} <> 0)`))
+  const rungs = REACHED.map(bit => signed(`count(*) filter (where stages & ${bit} <> 0)`))
   return `select ${key}::text, ${signed('count(*)')}, ${rungs.join(', ')}, ${signed('coalesce(sum(revenue), 0)')}
       from clicks where org_id = $1 and id >= ${put(firstIdAt(from))}::uuid and id < ${put(firstIdAt(to + 1))}::uuid
         and tracked${within} group by 1`

@@ -1,8 +1,9 @@
+import { DAY_MS, dayOf } from '../contract/days.ts'
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import { Refusal } from '../contract/refusals.ts'
-import { after, DAY_MS, dayOf, type Moment, parseMoment, windowBetween } from './window.ts'
+import { after, type Moment, parseMoment, windowBetween } from './window.ts'
 
 const at = (text: string): string | undefined => {
   const moment = parseMoment(text)

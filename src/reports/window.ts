@@ -2,6 +2,7 @@
  * The window of a report or a feed: two moments, both inclusive, used exactly as sent. Clicks have
  * milliseconds, so a bound that is finer counts from the next one, or to the last one, inside the window.
  */
+import { DAY_MS, LAST_MS } from '../contract/days.ts'
 import { refuse } from '../contract/refusals.ts'
 
 /** A moment as sent: Unix milliseconds, and the digits of the fraction beyond them without trailing zeros. */
@@ -10,7 +11,6 @@ export type Moment = { readonly ms: number; readonly finer: string }
 /** First and last millisecond inside; `from` is after `to` where a window is too narrow to hold one. */
 export type Window = { readonly from: number; readonly to: number }
 
-export const DAY_MS = 86_400_000
 const WIDEST_DAYS = 92
 
 const ISO = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:[Zz]|([+\- ])(\d\d)(?::?(\d\d))?)?)?$/
@@ -53,15 +53,7 @@ function isBefore(one: Moment, other: Moment): boolean {
   return one.ms < other.ms || (one.ms === other.ms && one.finer < other.finer)
 }
 
-/** The last millisecond of the year 9999: the database's dates go further, but not as YYYY-MM-DD. */
-const LAST_MS = 253_402_300_799_999
-
 /** The part of a window in which there can be clicks and days at all; `from` is after `to` where there is none. */
 export function possible({ from, to }: Window): Window {
   return { from: Math.max(from, 0), to: Math.min(to, LAST_MS) }
-}
-
-/** The UTC day of a moment as YYYY-MM-DD, brought into the years 1970 to 9999. */
-export function dayOf(ms: number): string {
-  return new Date(Math.min(Math.max(ms, 0), LAST_MS)).toISOString().slice(0, 10)
 }

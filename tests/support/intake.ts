@@ -1,7 +1,7 @@
 // What conversions stand on, put into the database directly: offers, campaigns, rules, bots and clicks; and what came of them.
 import { newId } from '../../src/contract/ids.ts'
 import type { Database } from '../../src/db/connect.ts'
-import { DeltaSheet, NO_ID } from '../../src/reports/deltas.ts'
+import { cellOf, DeltaSheet } from '../../src/reports/deltas.ts'
 
 const now = () => new Date().toISOString()
 
@@ -110,15 +110,7 @@ export async function seedClicks(
       at: ms,
     } = typeof click === 'function' ? click(at) : click
     const id = newId(ms)
-    const day = new Date(ms ?? Date.now()).toISOString().slice(0, 10)
-    const cell = {
-      day,
-      campaign_id: campaign_id ?? NO_ID,
-      offer_id: offer_id ?? NO_ID,
-      geo: geo ?? '',
-      sub1: sub1 ?? '',
-    }
-    if (tracked) sheet.add(org_id, cell, { clicks: 1 })
+    if (tracked) sheet.add(org_id, cellOf({ id, campaign_id, offer_id, geo, sub1 }), { clicks: 1 })
     return { org_id, id, campaign_id, offer_id, visitor_id, bot_id, tracked, test, geo, sub1, platform }
   })
   const plain = { status: 0, stages: 1, suppressed_delivery: false }
