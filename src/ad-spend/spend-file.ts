@@ -3,7 +3,7 @@
  * line below the day, campaign, sub1 and amount it names, or what is wrong with it. Knows nothing of the database.
  */
 import { CsvError, parse } from 'csv-parse/sync'
-import { isFaithful, roundedHalfUp } from '../contract/fields.ts'
+import { isFaithful, toSixPlaces } from '../contract/fields.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Columns, SpendFile } from './api.ts'
 import { notationOf, readAmount, readDay } from './spend-values.ts'
@@ -180,7 +180,7 @@ function readLines(rows: readonly Numbered[], { places, titles }: Layout, file: 
     if (wrong.length > 0 && record.some(one => /^(grand )?total/i.test(one)))
       return { line, error: 'it is a line of totals: take it out of the file' }
     if ('error' in day || 'error' in amount || wrong.length > 0) return { line, error: wrong.join('; ') }
-    const rounded = amount.amount === null ? null : roundedHalfUp(amount.amount, 6)
+    const rounded = amount.amount === null ? null : toSixPlaces(amount.amount)
     return { line, day: day.day, campaign, sub1, amount: rounded }
   })
 }

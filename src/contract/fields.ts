@@ -3,6 +3,7 @@
  * encoded, so one schema serves validation, the documents and the browser.
  */
 import { z } from 'zod'
+import { fromUnits, toUnits } from './decimals.ts'
 import { toUuid, toWireId } from './ids.ts'
 
 /** An id: 26 base32 characters on the wire (other spellings are understood), a uuid inside. */
@@ -44,7 +45,7 @@ export function Amount(max: number) {
   const error = `must be a number or a decimal string from 0 to ${max.toLocaleString('en-US')}`
   return z.union([z.number(), z.string()], { error }).transform((sent, context) => {
     const text = typeof sent === 'number' ? plainDecimal(sent) : sent
-    if (text !== undefined && PLAIN_DECIMAL.test(text) && isAtMost(text, max)) return roundedHalfUp(text, 6)
+    if (text !== undefined && PLAIN_DECIMAL.test(text) && isAtMost(text, max)) return toSixPlaces(text)
     context.addIssue({ code: 'custom', message: error })
     return z.NEVER
   })
@@ -56,14 +57,9 @@ function plainDecimal(value: number): string | undefined {
   return text.includes('e') ? value.toFixed(20) : text
 }
 
-/** `text` (a plain decimal) with at most `places` decimals, rounded half up, without trailing zeros. */
-export function roundedHalfUp(text: string, places: number): string {
-  const [whole = '0', fraction = ''] = text.split('.')
-  const scaled =
-    BigInt(whole + fraction.slice(0, places).padEnd(places, '0')) + ((fraction[places] ?? '0') >= '5' ? 1n : 0n)
-  const digits = scaled.toString().padStart(places + 1, '0')
-  const decimals = digits.slice(-places).replace(/0+$/, '')
-  return digits.slice(0, -places) + (decimals === '' ? '' : `.${decimals}`)
+/** A plain decimal with at most six places, rounded half up, without trailing zeros. */
+export function toSixPlaces(text: string): string {
+  return fromUnits(toUnits(text, 6), 6)
 }
 
 function isAtMost(amount: string, max: number): boolean {

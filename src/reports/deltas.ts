@@ -3,6 +3,7 @@
  * The sheet belongs to the transaction that changes the clicks: both are committed, or neither, so a report always equals a recount.
  */
 import { DAY_MS, dayOf } from '../contract/days.ts'
+import { fromUnits, toUnits } from '../contract/decimals.ts'
 import { newId, timeOfId } from '../contract/ids.ts'
 import type { Statement } from '../db/statement.ts'
 
@@ -63,7 +64,6 @@ export const COUNTERS = ['clicks', 'landed', 'started', 'registered', 'lead', 'd
 
 /** Payouts keep 6 decimals; the rest is room for amounts that came into the database by another way. */
 const DECIMALS = 20
-const ONE = 10n ** BigInt(DECIMALS)
 
 /** Unnested side by side in a select list, not in `from`: there each array would be stored first, which costs more than the rows. */
 const INSERT = `insert into report_delta (org_id, id, day, campaign_id, offer_id, geo, sub1,
@@ -88,7 +88,7 @@ export class DeltaSheet {
       const count = change[COUNTERS[at] as (typeof COUNTERS)[number]]
       if (count !== undefined) sum.counts[at] = (sum.counts[at] as number) + count
     }
-    if (change.revenue !== undefined && change.revenue !== '0') sum.revenue += scaled(change.revenue)
+    if (change.revenue !== undefined && change.revenue !== '0') sum.revenue += toUnits(change.revenue, DECIMALS)
   }
 
   /** The statement that appends the sums, or undefined where nothing has changed. Its text is always the same. */
@@ -107,7 +107,7 @@ export class DeltaSheet {
       cells.map(cell => quoted(cell.geo)).join(),
       cells.map(cell => quoted(cell.sub1)).join(),
       ...COUNTERS.map((_, at) => rows.map(row => row.counts[at]).join()),
-      rows.map(row => decimal(row.revenue)).join(),
+      rows.map(row => fromUnits(row.revenue, DECIMALS)).join(),
     ]
     // The database's own notation for arrays: the driver would escape number by number, which takes four times as long.
     return { text: INSERT, values: values.map(list => `{${list}}`) }
@@ -125,20 +125,4 @@ function freshIds(count: number): string[] {
 
 function quoted(text: string): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`
-}
-
-const DECIMAL = /^(-?)(\d+)(?:\.(\d{1,20})0*)?$/
-
-function scaled(revenue: string): bigint {
-  const [, minus, whole, fraction = ''] = DECIMAL.exec(revenue) ?? []
-  if (whole === undefined) throw new RangeError(`revenue is no decimal number of ${DECIMALS} places: ${revenue}`)
-  const amount = BigInt(whole + fraction.padEnd(DECIMALS, '0'))
-  return minus === '-' ? -amount : amount
-}
-
-function decimal(amount: bigint): string {
-  if (amount === 0n) return '0'
-  const size = amount < 0n ? -amount : amount
-  const fraction = (size % ONE).toString().padStart(DECIMALS, '0').replace(/0+$/, '')
-  return `${amount < 0n ? '-' : ''}${size / ONE}${fraction === '' ? '' : `.${fraction}`}`
 }
