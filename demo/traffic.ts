@@ -2,7 +2,7 @@
 import type { Click } from '../src/clicks/click.ts'
 import { CLICKED, LANDED, rungOfEvent, stageOf } from '../src/contract/ladder.ts'
 import { mintClickId } from '../src/clicks/click-id.ts'
-import { platformOf } from '../src/clicks/parameters.ts'
+import { noParameters, platformOf } from '../src/clicks/parameters.ts'
 import { DAY_MS } from '../src/contract/days.ts'
 import type { EventType } from '../src/contract/event-types.ts'
 import { drawAgent } from './agents.ts'
@@ -151,14 +151,11 @@ function momentIn(chance: Chance, country: string): number {
 
 function drawParameters(chance: Chance, { origin, subs, key }: DemoCampaign) {
   const sub1 = pick(chance, subs)
-  const nothing = { sub4: null, sub5: null, sub6: null, sub7: null, sub8: null, sub9: null, gbraid: null, wbraid: null }
-  const unset = { ref_id: null, sub2: null, sub3: null, fbclid: null, gclid: null, ttclid: null }
   const placed = (places: readonly string[]) => places[Math.floor(chance() * chance() * places.length)] ?? null
   switch (origin) {
     case 'meta':
       return {
-        ...nothing,
-        ...unset,
+        ...noParameters(),
         sub1,
         sub2: placed(['feed', 'reels', 'stories', 'audience_network']),
         sub3: `adset-${1 + Math.floor(chance() * 4)}`,
@@ -166,30 +163,27 @@ function drawParameters(chance: Chance, { origin, subs, key }: DemoCampaign) {
       }
     case 'tiktok':
       return {
-        ...nothing,
-        ...unset,
+        ...noParameters(),
         sub1,
         sub2: placed(['feed', 'search', 'pangle']),
         ttclid: `E.C.P.${letters(chance, 70)}`,
       }
     case 'google':
       return {
-        ...nothing,
-        ...unset,
+        ...noParameters(),
         sub1,
         sub2: placed(['search', 'youtube', 'display']),
         gclid: `Cj0KCQ${letters(chance, 80)}`,
       }
     case 'push':
       return {
-        ...nothing,
-        ...unset,
+        ...noParameters(),
         sub1,
         sub2: placed(['high', 'medium', 'low']),
         ref_id: letters(chance, 24, '0123456789abcdef'),
       }
     case 'telegram':
-      return { ...nothing, ...unset, sub1, sub2: key }
+      return { ...noParameters(), sub1, sub2: key }
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import { requireScope } from '../campaigns/scope.ts'
-import { cut } from '../clicks/parameters.ts'
+import { cut, TEXT_BYTES } from '../clicks/parameters.ts'
 import { DAY_MS, dayOf } from '../contract/days.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { isFaithful } from '../contract/fields.ts'
@@ -15,8 +15,6 @@ import { after, parseMoment, windowBetween } from '../reports/window.ts'
 import type { Context } from '../room.ts'
 import type * as api from './api.ts'
 
-/** Clicks keep as much of sub1, and spend has to meet them. */
-export const SUB1_BYTES = 500
 const USUAL_DAYS = 30
 
 const COLUMNS = ['campaign_id', 'day', 'sub1', 'amount', 'source', 'updated_at'] as const
@@ -35,7 +33,8 @@ export async function recordAdSpend(
   requireScope(actor, campaign_id)
   const campaign = db.selectFrom('campaigns').select('id').where('org_id', '=', org_id).where('id', '=', campaign_id)
   if ((await campaign.executeTakeFirst()) === undefined) refuse('object_not_found')
-  const sub1 = cut(body.sub1 ?? '', SUB1_BYTES)
+  // As much as clicks keep of it, because spend has to meet them.
+  const sub1 = cut(body.sub1 ?? '', TEXT_BYTES)
   if (amount === null) {
     const { numDeletedRows } = await db
       .deleteFrom('ad_spend')

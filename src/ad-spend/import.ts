@@ -1,13 +1,12 @@
 /** Takes in a file of spend: all of its lines or none, so that a file that was put right can be sent again whole. */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { fromMillionths, toMillionths } from '../billing/money.ts'
-import { cut } from '../clicks/parameters.ts'
+import { cut, TEXT_BYTES } from '../clicks/parameters.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { toUuid } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Context } from '../room.ts'
-import { SUB1_BYTES } from './ad-spend.ts'
 import type * as api from './api.ts'
 import { type Line, readSpendFile, type WrongLine } from './spend-file.ts'
 
@@ -77,7 +76,7 @@ const isNamed = (line: Named | WrongLine): line is Named => !('error' in line)
 function nameCampaign(line: Line, find: Find): Named | WrongLine {
   const campaign = find(line.campaign)
   if (typeof campaign === 'string') return { line: line.line, error: campaign }
-  return { ...line, campaign, sub1: cut(line.sub1, SUB1_BYTES) }
+  return { ...line, campaign, sub1: cut(line.sub1, TEXT_BYTES) }
 }
 
 const placeOf = (campaign_id: string, day: string, sub1: string) => `${day} ${campaign_id} ${sub1}`

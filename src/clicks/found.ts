@@ -2,6 +2,7 @@
 // minutes, and so they are known also while the database is away and their rows are in the journal.
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
+import { SUBS } from '../contract/fields.ts'
 import { timeOfId, toWireId } from '../contract/ids.ts'
 import type { Click } from './click.ts'
 import { organizationOfClick } from './click-id.ts'
@@ -16,15 +17,7 @@ const COLUMNS = [
   'landing_id',
   'bot_id',
   'ref_id',
-  'sub1',
-  'sub2',
-  'sub3',
-  'sub4',
-  'sub5',
-  'sub6',
-  'sub7',
-  'sub8',
-  'sub9',
+  ...SUBS,
   'geo',
   'device',
   'os',

@@ -1,6 +1,7 @@
 // The macros in addresses that visitors are sent to: redirects, fallbacks, offers, landings. An address is compiled once and filled in per
 // click. Values come from visitors, so they are percent-encoded and never stand in scheme, host or port.
 import { domainToASCII } from 'node:url'
+import { SUBS } from '../contract/fields.ts'
 
 /** The macros there are. Any other `{name}` is removed, because what stands behind it would not be understood there anyway. */
 export const MACROS = [
@@ -8,15 +9,7 @@ export const MACROS = [
   'campaign_id',
   'offer_id',
   'landing_id',
-  'sub1',
-  'sub2',
-  'sub3',
-  'sub4',
-  'sub5',
-  'sub6',
-  'sub7',
-  'sub8',
-  'sub9',
+  ...SUBS,
   'ref_id',
   'geo',
   'device',

@@ -1,12 +1,10 @@
 // What a click's query says: the source's click id, sub1 to sub9 and the ad platforms' click ids. Nothing that a visitor's
 // browser or an ad platform puts there can fail a click: what cannot be stored is left out, and the rest is kept.
 import { unescape } from 'node:querystring'
-import { AD_IDS, SUBS } from '../contract/fields.ts'
+import { SOURCE_FIELDS } from '../campaigns/api.ts'
+import { AD_IDS } from '../contract/fields.ts'
 
-/** Free texts of a source, at most 500 bytes each. */
-const TEXTS = ['ref_id', ...SUBS] as const
-
-type Text = (typeof TEXTS)[number]
+type Text = (typeof SOURCE_FIELDS)[number]
 type AdId = (typeof AD_IDS)[number]
 type Field = Text | AdId
 
@@ -19,12 +17,15 @@ export type Parameters = Record<Field, string | null>
 /** Which fields a parameter may fill: under its own name first, else under the source's. */
 type Fills = { readonly field: Field; readonly own: boolean }
 
-const TEXT_BYTES = 500
+/** How much of a source's own text is kept. */
+export const TEXT_BYTES = 500
 const AD_ID_LENGTH = 512
 const AD_ID = /^[\x21-\x7e]+$/
-const textFields: ReadonlySet<string> = new Set(TEXTS)
+const textFields: ReadonlySet<string> = new Set(SOURCE_FIELDS)
 
-const ownNames = new Map<string, readonly Fills[]>([...TEXTS, ...AD_IDS].map(field => [field, [{ field, own: true }]]))
+const ownNames = new Map<string, readonly Fills[]>(
+  [...SOURCE_FIELDS, ...AD_IDS].map(field => [field, [{ field, own: true }]]),
+)
 
 /** Reads the query of a visit's url as Node gives it, with everything behind the first `?`. */
 export type ParameterReader = (url: string) => Parameters
@@ -32,7 +33,7 @@ export type ParameterReader = (url: string) => Parameters
 /** A reader for one campaign's source. */
 export function parameterReader(source: Source): ParameterReader {
   const names = new Map(ownNames)
-  for (const field of TEXTS) {
+  for (const field of SOURCE_FIELDS) {
     const name = source[field]
     if (name !== undefined && name !== field) names.set(name, [...(names.get(name) ?? []), { field, own: false }])
   }
@@ -40,7 +41,7 @@ export function parameterReader(source: Source): ParameterReader {
 }
 
 function readParameters(url: string, names: ReadonlyMap<string, readonly Fills[]>): Parameters {
-  const found = nothing()
+  const found = noParameters()
   let start = url.indexOf('?') + 1
   if (start === 0) return found
   const hash = url.indexOf('#', start)
@@ -58,7 +59,7 @@ function readParameters(url: string, names: ReadonlyMap<string, readonly Fills[]
       if (fills !== undefined) {
         const value = decoded(query.slice(equals + 1, end))
         for (const { field, own } of fills) {
-          const target = own ? found : (fromSource ??= nothing())
+          const target = own ? found : (fromSource ??= noParameters())
           // The first usable value counts: an unreplaced {gclid} in the address must not hide the one auto-tagging appends.
           target[field] ??= textFields.has(field) ? text(value) : adId(value)
         }
@@ -66,12 +67,12 @@ function readParameters(url: string, names: ReadonlyMap<string, readonly Fills[]
     }
     start = end + 1
   }
-  if (fromSource !== undefined) for (const field of TEXTS) found[field] ??= fromSource[field]
+  if (fromSource !== undefined) for (const field of SOURCE_FIELDS) found[field] ??= fromSource[field]
   return found
 }
 
-/** One shape for all, made in one go. */
-function nothing(): Parameters {
+/** What a click without a query has. One shape for all, made in one go. */
+export function noParameters(): Parameters {
   return {
     ref_id: null,
     sub1: null,

@@ -1,4 +1,5 @@
 // What an address looks like to a visitor, by the example of a click that was never made.
+import { SUBS } from '../contract/fields.ts'
 import { refuse } from '../contract/refusals.ts'
 import { compileTemplate, type MacroValues } from './macros.ts'
 
@@ -7,15 +8,7 @@ const EXAMPLE: MacroValues = {
   campaign_id: '01jazt5y0qfk8a2m4n6p8r0s2t',
   offer_id: '01jazt5y0qfk8a2m4n6p8r0s3v',
   landing_id: '01jazt5y0qfk8a2m4n6p8r0s4w',
-  sub1: 'sub1',
-  sub2: 'sub2',
-  sub3: 'sub3',
-  sub4: 'sub4',
-  sub5: 'sub5',
-  sub6: 'sub6',
-  sub7: 'sub7',
-  sub8: 'sub8',
-  sub9: 'sub9',
+  ...Object.fromEntries(SUBS.map(sub => [sub, sub])),
   ref_id: 'ref-id',
   geo: 'DE',
   device: 'mobile',

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Address } from '../contract/address.ts'
 import { endpoint } from '../contract/endpoint.ts'
-import { Done, Id, Instant, Page } from '../contract/fields.ts'
+import { Done, Id, Instant, Page, SUBS } from '../contract/fields.ts'
 import { paging } from '../contract/paging.ts'
 import { EventType } from '../contract/event-types.ts'
 import { dryRun, RunPlan } from '../deliveries/api.ts'
@@ -11,15 +11,7 @@ import { dryRun, RunPlan } from '../deliveries/api.ts'
 export const POSTBACK_MACROS = [
   'click_id',
   'event_type',
-  'sub1',
-  'sub2',
-  'sub3',
-  'sub4',
-  'sub5',
-  'sub6',
-  'sub7',
-  'sub8',
-  'sub9',
+  ...SUBS,
   'ref_id',
   'event_id',
   'campaign_id',

@@ -1,13 +1,13 @@
 /** Fills a rule's address with what a conversion and its click know, and says how it is called. */
+import { SUBS } from '../contract/fields.ts'
 import { toWireId } from '../contract/ids.ts'
 import type { Outgoing } from '../deliveries/lane.ts'
 import { fillMacros, type MacroValues } from './macros.ts'
 
-type Subs = Pick<MacroValues, 'sub1' | 'sub2' | 'sub3' | 'sub4' | 'sub5' | 'sub6' | 'sub7' | 'sub8' | 'sub9'>
+type Subs = Pick<MacroValues, (typeof SUBS)[number]>
 
 /** The columns of a click `c` that macros stand for. */
-export const CLICK_COLUMNS =
-  'c.ref_id, c.geo, c.sub1, c.sub2, c.sub3, c.sub4, c.sub5, c.sub6, c.sub7, c.sub8, c.sub9' as const
+export const CLICK_COLUMNS = ['ref_id', 'geo', ...SUBS].map(name => `c.${name}`).join(', ')
 
 /** What a conversion `e` is to a macro; the ids as they are stored, the time in Unix seconds. */
 export type Fired = Subs & {

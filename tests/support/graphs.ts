@@ -2,24 +2,17 @@
 import fc from 'fast-check'
 import { CONDITION_FIELDS, DAYS, type FlowEdge, type FlowNode, type Graph } from '../../src/click-flows/api.ts'
 import type { FlowVisitor } from '../../src/click-flows/conditions.ts'
+import { noParameters } from '../../src/clicks/parameters.ts'
 
 /** A visitor with nothing known but what is given. */
 export function aVisitor(known: Partial<FlowVisitor> = {}): FlowVisitor {
   return {
+    ...noParameters(),
     geo: null,
     device: null,
     os: null,
     browser: null,
     language: null,
-    sub1: null,
-    sub2: null,
-    sub3: null,
-    sub4: null,
-    sub5: null,
-    sub6: null,
-    sub7: null,
-    sub8: null,
-    sub9: null,
     is_new: true,
     is_bot: false,
     ms: Date.UTC(2026, 10, 21, 12),

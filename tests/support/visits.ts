@@ -9,6 +9,7 @@ import * as clicksApi from '../../src/clicks/api.ts'
 import type { Click } from '../../src/clicks/click.ts'
 import { mintClickId } from '../../src/clicks/click-id.ts'
 import { type Clicks, clickDeeds, openClicks } from '../../src/clicks/clicks.ts'
+import { noParameters } from '../../src/clicks/parameters.ts'
 import { readConfig } from '../../src/config.ts'
 import { newId } from '../../src/contract/ids.ts'
 import type { Database } from '../../src/db/connect.ts'
@@ -128,21 +129,7 @@ export function aClick(clickKey: Uint8Array, org_id: number, fields: Partial<Cli
     os: 'Android',
     browser: 'Chrome',
     platform: null,
-    ref_id: null,
-    sub1: null,
-    sub2: null,
-    sub3: null,
-    sub4: null,
-    sub5: null,
-    sub6: null,
-    sub7: null,
-    sub8: null,
-    sub9: null,
-    fbclid: null,
-    gclid: null,
-    gbraid: null,
-    wbraid: null,
-    ttclid: null,
+    ...noParameters(),
     visitor_id: null,
     visitor_is_new: null,
     ip_hash: null,
