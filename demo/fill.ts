@@ -124,6 +124,7 @@ export async function insertSpend(
   seed: string,
   placed: readonly Placed[],
   clicks: readonly DemoClick[],
+  now: number,
 ): Promise<void> {
   const campaigns = new Map(placed.map(({ campaign, campaign_id }) => [campaign_id, campaign]))
   const spent = new Map<string, { campaign_id: string; day: string; sub1: string; clicks: number }>()
@@ -140,7 +141,7 @@ export async function insertSpend(
     const campaign = campaigns.get(row.campaign_id)
     const chance = chanceOf(seed, 'spend', campaign?.key ?? '', row.day, row.sub1)
     const amount = (clicks * (campaign?.cost_per_click ?? 0) * (0.9 + chance() * 0.2)).toFixed(2)
-    return { org_id, ...row, amount, source: 'manual', updated_at: iso(Date.parse(row.day) + DAY_MS) }
+    return { org_id, ...row, amount, source: 'manual', updated_at: iso(Math.min(Date.parse(row.day) + DAY_MS, now)) }
   })
   await inPortions(rows, portion =>
     trx

@@ -49,7 +49,7 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
     await insertClicks(trx, clicks)
     await insertBooks(trx, org_id, books)
     await insertDeliveries(trx, org_id, books)
-    await insertSpend(trx, org_id, seed, placed, clicks)
+    await insertSpend(trx, org_id, seed, placed, clicks, now)
     return org_id
   })
 }

@@ -98,6 +98,11 @@ export const SpendFile = z.object({
     .enum(['month_first', 'day_first'])
     .nullish()
     .meta({ description: 'How days with slashes are meant; without it they are refused' }),
+  leave_out: z
+    .array(z.number().int())
+    .max(5000)
+    .nullish()
+    .meta({ description: 'Numbers of lines that are passed over, such as those a dry run has called wrong' }),
   dry_run: z.boolean().meta({ description: 'True: only tells what would become of each line' }),
 })
 export type SpendFile = z.output<typeof SpendFile>
@@ -128,7 +133,7 @@ export const importAdSpend = endpoint({
   summary: 'Import ad spend from a CSV file',
   description:
     'Takes the exports of ad platforms and spreadsheets: titles such as day or date, campaign (its name, key or id), sub1, amount, cost or spend. All ' +
-    'lines go in, or none. Look at a dry run first.',
+    'lines go in, or none; but those you leave out. Look at a dry run first.',
   body: SpendFile,
   reply: z.object({
     dry_run: z.boolean(),

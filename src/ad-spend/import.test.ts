@@ -62,6 +62,20 @@ const fates = ({ lines }: Imported) => lines.map(({ line, fate }) => `${line} ${
 const errors = ({ lines }: Imported) => lines.flatMap(({ line, error }) => (error === null ? [] : [`${line} ${error}`]))
 
 describe('a file of spend', () => {
+  test('goes in without the lines that are left out by number, and still whole or not at all', async () => {
+    const place = await seedPlace('Alpha')
+    const csv = 'day,campaign,amount\n2026-03-01,Alpha,5\n2026-03-01,Nobody,7\n2026-03-02,Alpha,x\n2026-03-03,Alpha,2'
+    const looked = await taken(place, { csv, leave_out: [3], dry_run: true })
+    assert.deepEqual(fates(looked), ['2 new', '4 wrong', '5 new'])
+    assert.equal((await send(place, { csv, leave_out: [3] })).statusCode, 400)
+    assert.deepEqual(await stored(place), [])
+    const answer = await taken(place, { csv, leave_out: [3, 4, 99] })
+    assert.equal(answer.wrong, 0)
+    assert.equal(answer.total, '7')
+    assert.deepEqual(await stored(place), ['2026-03-01 Alpha 5 manual', '2026-03-03 Alpha 2 manual'])
+    assert.equal((await send(place, { csv, leave_out: ['3'] })).statusCode, 400)
+  })
+
   test('is looked through in a dry run, which changes nothing, and then taken in whole', async () => {
     const place = await seedPlace('Alpha', 'Beta')
     const [alpha, beta] = place.campaigns

@@ -1,4 +1,4 @@
-/** Takes in a file of spend: all of its lines or none, so that a file that was put right can be sent again whole. */
+/** Takes in a file of spend: all of its lines or none, but those that are left out by number, so that a file that was put right can be sent again whole. */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { fromMillionths, toMillionths } from '../billing/money.ts'
 import { cut, TEXT_BYTES } from '../clicks/parameters.ts'
@@ -23,7 +23,9 @@ export async function importAdSpend(
   const { org_id } = actor
   const { lines, titles, columns } = readSpendFile(body)
   const find = await campaignFinder(db, org_id, body.campaign_id ?? undefined)
-  const named = lines.map(line => ('error' in line ? line : nameCampaign(line, find)))
+  const passedOver = new Set(body.leave_out)
+  const meant = lines.filter(({ line }) => !passedOver.has(line))
+  const named = meant.map(line => ('error' in line ? line : nameCampaign(line, find)))
   return db.transaction().execute(async trx => {
     const lines = named.filter(isNamed)
     if (!body.dry_run) await holdCampaigns(trx, org_id, lines)

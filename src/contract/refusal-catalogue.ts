@@ -252,7 +252,7 @@ const entries = {
     status: 400,
     error: 'some lines are wrong',
     code: 'spend_lines_wrong',
-    hint: 'Nothing was imported. Put the lines right, or take them out; a dry run shows all of them.',
+    hint: 'Nothing was imported. Put the lines right, or name them in leave_out; a dry run shows all of them.',
   },
   click_flow_incomplete: { status: 422, error: 'the click flow cannot be published', code: 'click_flow_incomplete' },
   draft_changed: {

@@ -37,12 +37,14 @@ test('a network is made, calls, is refused, has its map mended, is run again, an
   expect(await call('sum=40&txid=1&goal=jackpot')).toMatch(/^Not recorded/)
   expect(await call('sum=15&txid=2&status=1&goal=dep')).toBe('OK\n')
 
-  await page.getByRole('button', { name: 'Add a word' }).click()
-  await page
-    .getByLabel(/^Word \d+$/)
-    .last()
-    .fill('Jackpot')
-  await page.getByLabel('What Jackpot stands for').selectOption('ftd')
+  const ftd = page.getByLabel('FTD', { exact: true }).first()
+  if ((await ftd.count()) === 0) await page.getByLabel('Add an event type').selectOption('FTD')
+  await page.getByLabel('Nothing', { exact: true }).fill('trash, Jackpot')
+  await ftd.fill('Jackpot')
+  await expect(page.getByLabel('Nothing', { exact: true })).toHaveAccessibleDescription(
+    /jackpot stands for FTD already/i,
+  )
+  await page.getByLabel('Nothing', { exact: true }).fill('trash')
   await page.getByLabel('IP addresses and ranges').fill('127.0.0.1\n::1')
   await page.getByRole('button', { name: 'Save network' }).click()
   await expect(page.getByText('The network is saved').first()).toBeVisible()
@@ -62,8 +64,9 @@ test('a network is made, calls, is refused, has its map mended, is run again, an
   await page.getByLabel('Trace a click id').press('Enter')
   await expect(page.getByRole('heading', { level: 1, name: 'Click' })).toBeVisible()
   await expect(page.getByText('Refused, later recorded: Status without meaning.')).toBeVisible()
-  await expect(page.getByText('FTD by a network')).toBeVisible()
-  await expect(page.getByText('Deposit by a network')).toBeVisible()
+  await expect(page.getByText('FTD by the network Great Offers as “jackpot”')).toBeVisible()
+  await expect(page.getByText('Deposit by the network Great Offers as “dep”')).toBeVisible()
+  await expect(page.getByText('Sent by the network Great Offers.')).toBeVisible()
   await expect(page.getByText('$55.00')).toBeVisible()
   await expect(page.getByText(/^Charged \$0\.05$/)).toHaveCount(1)
 })

@@ -140,7 +140,7 @@ test('spend is recorded and deleted, and the balance is topped up', async ({ pag
   await page
     .getByLabel('CSV file')
     .setInputFiles(file('Day;Campaign name;Cost\n01.03.2026;Spent;12,50\n02.03.2026;Spend;1,5'))
-  await expect(page.getByRole('row', { name: /^3/ })).toContainText('there is no campaign “Spend”')
+  await expect(page.getByRole('row', { name: /^3/ })).toContainText('There is no campaign “Spend”.')
   await expect(page.getByRole('row', { name: /^2/ })).toContainText('12.50')
   await expect(page.getByRole('button', { name: /^Import/ })).toHaveAttribute('aria-disabled', 'true')
   await page
@@ -171,4 +171,22 @@ test('spend is recorded and deleted, and the balance is topped up', async ({ pag
   await expect(page.getByText('The balance is low.')).toBeVisible()
   await page.getByRole('link', { name: 'Offers' }).click()
   await expect(page.getByText('The balance is low.')).toBeVisible()
+})
+
+test('a file of spend with a wrong line goes in without it, once that is said', async ({ page, owner }) => {
+  await send(owner, 'POST', '/api/campaigns', {
+    name: 'Filed',
+    destination: { type: 'redirect', url: 'https://example.com/' },
+  })
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
+  const csv = `day,campaign,amount\n${yesterday},Filed,12.5\n${yesterday},Nobody,7`
+  await page.goto('/ad-spend/import')
+  await page.getByLabel('CSV file').setInputFiles({ name: 'spend.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
+  await expect(page.getByRole('row', { name: /There is no campaign “Nobody”/ })).toBeVisible()
+  await page.getByRole('button', { name: 'Leave out the wrong line' }).click()
+  await expect(page.getByText('1 line is left out: 3.')).toBeVisible()
+  await page.getByRole('button', { name: 'Take them back in' }).click()
+  await page.getByRole('button', { name: 'Leave out the wrong line' }).click()
+  await page.getByRole('button', { name: 'Import 1 change' }).click()
+  await expect(page.getByRole('row', { name: /Filed/ })).toContainText('12.50')
 })

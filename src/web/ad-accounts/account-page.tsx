@@ -41,7 +41,9 @@ export function AdAccountPage() {
         <ChevronLeft aria-hidden className="size-3.5" />
         Ad accounts
       </Link>
-      <Asked query={account}>{found => <AccountDetail key={found.id} account={found} />}</Asked>
+      <Asked query={account} title="Ad account">
+        {found => <AccountDetail key={found.id} account={found} />}
+      </Asked>
     </>
   )
 }

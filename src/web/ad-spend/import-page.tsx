@@ -4,21 +4,20 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { FileUp } from 'lucide-react'
 import { type ChangeEvent, useState } from 'react'
 import type { z } from 'zod'
-import { importAdSpend, listAdSpend, type SpendLine } from '../../ad-spend/api.ts'
+import { importAdSpend, listAdSpend } from '../../ad-spend/api.ts'
 import { call } from '../call.ts'
 import { useCampaigns } from '../campaigns/campaign-choice.tsx'
-import { count, exactMoney, NONE } from '../figures.ts'
+import { count, exactMoney } from '../figures.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
-import { Badge, type Tone } from '../ui/badge.tsx'
 import { Button, buttonLook } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { PageHeader, Section } from '../ui/page.tsx'
 import { Note, RefusalNote } from '../ui/refusal.tsx'
-import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { notify } from '../ui/toast.tsx'
+import { Lines } from './import-lines.tsx'
 
 type File = z.input<(typeof importAdSpend)['body']>
-type Choices = Pick<File, 'columns' | 'campaign_id' | 'date_order'>
+type Choices = Pick<File, 'columns' | 'campaign_id' | 'date_order' | 'leave_out'>
 type Looked = z.input<(typeof importAdSpend)['reply']>
 
 export function ImportPage() {
@@ -56,13 +55,22 @@ export function ImportPage() {
       </Section>
       {csv !== undefined && (
         <Section title="How it is read">
-          <ChoiceFields looked={look.data} choices={choices} onChange={chosen => lookAt(csv, chosen)} />
+          <ChoiceFields
+            looked={look.data}
+            choices={choices}
+            onChange={chosen => lookAt(csv, { ...chosen, leave_out: null })}
+          />
         </Section>
       )}
       <RefusalNote refused={look.error} className="mb-6" />
       <div aria-live="polite">
         {csv !== undefined && look.data !== undefined && (
-          <Outcome looked={look.data} file={{ csv, ...choices, dry_run: false }} />
+          <Outcome
+            looked={look.data}
+            file={{ csv, ...choices, dry_run: false }}
+            isLooking={look.isPending}
+            onLeaveOut={leave_out => lookAt(csv, { ...choices, leave_out })}
+          />
         )}
       </div>
     </>
@@ -158,7 +166,14 @@ function ChoiceFields({ looked, choices, onChange }: ChoiceProps) {
   )
 }
 
-function Outcome({ looked, file }: { looked: Looked; file: File }) {
+type OutcomeProps = {
+  looked: Looked
+  file: File
+  isLooking: boolean
+  onLeaveOut: (lines: number[] | null) => void
+}
+
+function Outcome({ looked, file, isLooking, onLeaveOut }: OutcomeProps) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const take = useMutation({
@@ -170,7 +185,8 @@ function Outcome({ looked, file }: { looked: Looked; file: File }) {
     },
   })
   const { lines, wrong, changed, total } = looked
-  const reason = wrong > 0 ? 'Put the wrong lines right first.' : changed === 0 ? 'Nothing would change.' : undefined
+  const reason =
+    wrong > 0 ? 'Put the wrong lines right, or leave them out.' : changed === 0 ? 'Nothing would change.' : undefined
   return (
     <Section
       title="Lines"
@@ -187,94 +203,49 @@ function Outcome({ looked, file }: { looked: Looked; file: File }) {
             <strong>
               {count(wrong)} {wrong === 1 ? 'line is' : 'lines are'} wrong.
             </strong>{' '}
-            A file goes in whole or not at all: put them right and choose the file again.
+            Put them right and choose the file again, or leave them out: the rest goes in whole or not at all.
+            <Button
+              size="sm"
+              className="mt-2 flex!"
+              pending={isLooking}
+              onClick={() =>
+                onLeaveOut([
+                  ...(file.leave_out ?? []),
+                  ...lines.filter(({ fate }) => fate === 'wrong').map(({ line }) => line),
+                ])
+              }
+            >
+              {wrong === 1 ? 'Leave out the wrong line' : `Leave out the ${count(wrong)} wrong lines`}
+            </Button>
           </Note>
         </div>
       )}
+      <LeftOut lines={file.leave_out ?? []} onTakeBack={() => onLeaveOut(null)} />
       <RefusalNote refused={take.error} className="mb-3" />
       <Lines lines={lines} />
     </Section>
   )
 }
 
-/** So many are shown; the wrong ones first, because they are to be acted on. */
-const MOST_SHOWN = 500
+/** So many numbers tell which lines they are; more tell nothing. */
+const MOST_NUMBERS = 20
 
-const FATES: Record<z.input<typeof SpendLine>['fate'], { words: string; tone: Tone }> = {
-  new: { words: 'New', tone: 'good' },
-  replaces: { words: 'Replaces', tone: 'accent' },
-  same: { words: 'Same as before', tone: 'plain' },
-  added: { words: 'Added up', tone: 'good' },
-  deletes: { words: 'Deletes', tone: 'warn' },
-  nothing: { words: 'Nothing to delete', tone: 'plain' },
-  wrong: { words: 'Wrong', tone: 'bad' },
-}
-
-function Lines({ lines }: { lines: Looked['lines'] }) {
-  const shown = lines
-    .toSorted((one, other) => Number(other.fate === 'wrong') - Number(one.fate === 'wrong') || one.line - other.line)
-    .slice(0, MOST_SHOWN)
+function LeftOut({ lines, onTakeBack }: { lines: readonly number[]; onTakeBack: () => void }) {
+  if (lines.length === 0) return null
+  const numbers = lines.toSorted((one, other) => one - other).slice(0, MOST_NUMBERS)
   return (
-    <>
-      <Table caption="Lines of the file">
-        <thead>
-          <tr>
-            <Head stay>Line</Head>
-            <Head>What becomes of it</Head>
-            <Head>Day</Head>
-            <Head>Campaign</Head>
-            <Head>sub1</Head>
-            <Head numeric>Amount, $</Head>
-            <Head numeric>Before, $</Head>
-            <Head numeric>After, $</Head>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map(line => (
-            <LineRow key={line.line} line={line} />
-          ))}
-        </tbody>
-      </Table>
-      {lines.length > shown.length && (
-        <p className="mt-2 text-ink-faint">{count(lines.length - shown.length)} more lines are not shown.</p>
-      )}
-    </>
-  )
-}
-
-const amountOf = (amount: string | null) => (amount === null ? NONE : exactMoney(amount))
-
-function LineRow({ line }: { line: Looked['lines'][number] }) {
-  const { words, tone } = FATES[line.fate]
-  const outcome = (
-    <>
-      <Badge tone={tone}>{words}</Badge>
-      {line.added_to !== null && <span className="ml-2 text-ink-faint">to line {line.added_to}</span>}
-    </>
-  )
-  if (line.error !== null)
-    return (
-      <Row>
-        <RowHead stay>{line.line}</RowHead>
-        <Cell colSpan={7} className="whitespace-normal!">
-          <Badge tone={tone}>{words}</Badge> <span className="ml-1">{line.error}</span>
-        </Cell>
-      </Row>
-    )
-  return (
-    <Row>
-      <RowHead stay>{line.line}</RowHead>
-      <Cell>{outcome}</Cell>
-      <Cell>{line.day}</Cell>
-      <Cell className="max-w-60 truncate">{line.campaign_name}</Cell>
-      <Cell faint={line.sub1 === ''} className="max-w-44 truncate">
-        {line.sub1 === '' ? NONE : line.sub1}
-      </Cell>
-      <Cell numeric>{amountOf(line.amount)}</Cell>
-      <Cell numeric faint={line.before === null}>
-        {amountOf(line.before)}
-      </Cell>
-      <Cell numeric>{amountOf(line.becomes)}</Cell>
-    </Row>
+    <div className="mb-3">
+      <Note>
+        <strong>
+          {count(lines.length)} {lines.length === 1 ? 'line is' : 'lines are'} left out:
+        </strong>{' '}
+        {numbers.join(', ')}
+        {lines.length > numbers.length && ` and ${count(lines.length - numbers.length)} more`}. Their spend is not in
+        the amounts below.
+        <Button size="sm" className="mt-2 flex!" onClick={onTakeBack}>
+          Take them back in
+        </Button>
+      </Note>
+    </div>
   )
 }

@@ -1,4 +1,4 @@
-/** A campaign's public address, bare and with the parameters an ad network fills in. */
+/** A campaign's public address, bare and with the parameters a traffic source fills in. */
 import { useState } from 'react'
 import type { z } from 'zod'
 import { type Campaign, SOURCE_FIELDS } from '../../campaigns/api.ts'
@@ -14,9 +14,9 @@ export function addressOf({ url }: { url: string }): string {
 
 type Filled = Partial<Record<(typeof SOURCE_FIELDS)[number], string>>
 
-/** What the networks call what; they send their own click ids (fbclid, ttclid, gclid) by themselves. */
-const NETWORKS: Record<string, { name: string; fills: Filled }> = {
-  none: { name: 'No network: the bare address', fills: {} },
+/** What the traffic sources call what; they send their own click ids (fbclid, ttclid, gclid) by themselves. */
+const SOURCES: Record<string, { name: string; fills: Filled }> = {
+  none: { name: 'No traffic source: the bare address', fills: {} },
   meta: {
     name: 'Meta',
     fills: {
@@ -42,14 +42,14 @@ const NETWORKS: Record<string, { name: string; fills: Filled }> = {
     fills: { sub1: '{creative}', sub2: '{adgroupid}', sub3: '{campaignid}', sub4: '{keyword}', sub5: '{device}' },
   },
   tracker: {
-    name: 'Another tracker or push network',
+    name: 'Push or native source, or another tracker',
     fills: { ref_id: '{click_id}', sub1: '{zone_id}', sub2: '{banner_id}' },
   },
 }
 
 export function AddressBlock({ campaign }: { campaign: Addressed }) {
-  const [network, setNetwork] = useState('none')
-  const fills = NETWORKS[network]?.fills ?? {}
+  const [source, setSource] = useState('none')
+  const fills = SOURCES[source]?.fills ?? {}
   const query = SOURCE_FIELDS.flatMap(field => {
     const macro = fills[field]
     return macro === undefined ? [] : [`${campaign.source[field] ?? field}=${macro}`]
@@ -60,10 +60,10 @@ export function AddressBlock({ campaign }: { campaign: Addressed }) {
       <SelectField
         label="Parameters for"
         className="max-w-xs"
-        value={network}
-        onChange={event => setNetwork(event.target.value)}
+        value={source}
+        onChange={event => setSource(event.target.value)}
       >
-        {Object.entries(NETWORKS).map(([id, { name }]) => (
+        {Object.entries(SOURCES).map(([id, { name }]) => (
           <option key={id} value={id}>
             {name}
           </option>
@@ -71,8 +71,8 @@ export function AddressBlock({ campaign }: { campaign: Addressed }) {
       </SelectField>
       <CodeBlock label="Address for your ads" text={text} />
       <p className="text-sm text-ink-faint">
-        The network replaces its macros when it shows the ad. What it leaves as it is, such as an unknown macro, is
-        stored as empty.
+        The traffic source replaces its macros when it shows the ad. What it leaves as it is, such as an unknown macro,
+        is stored as empty.
       </p>
     </div>
   )

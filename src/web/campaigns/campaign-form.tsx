@@ -7,7 +7,7 @@ import { type Campaign, type CampaignDraft, SOURCE_FIELDS } from '../../campaign
 import { AD_PLATFORM_LABELS } from '../../contract/ad-platforms.ts'
 import { ask } from '../call.ts'
 import { noneIfBlank } from '../ui/draft.ts'
-import { SelectField, TextField } from '../ui/field.tsx'
+import { Checkbox, SelectField, TextField } from '../ui/field.tsx'
 import { DestinationFields } from './destination-fields.tsx'
 import { OfferField } from './offer-field.tsx'
 
@@ -67,15 +67,11 @@ export function CampaignFields({
       />
       <AdAccountField form={form} />
       <SourceFields form={form} />
-      <label className="flex items-start gap-2.5">
-        <input type="checkbox" className="mt-0.5 size-4 accent-accent" {...form.register('strict_filter')} />
-        <span>
-          Strict filter
-          <span className="block text-sm text-ink-faint">
-            Keeps generic HTTP libraries out of the counts too. Their clicks are stored and shown as not counted.
-          </span>
-        </span>
-      </label>
+      <Checkbox
+        label="Strict filter"
+        words="Keeps generic HTTP libraries out of the counts too. Their clicks are stored and shown as not counted."
+        {...form.register('strict_filter')}
+      />
     </fieldset>
   )
 }

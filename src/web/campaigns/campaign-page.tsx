@@ -80,7 +80,9 @@ export function CampaignPage() {
   return (
     <>
       <Back />
-      <Asked query={campaign}>{found => <CampaignDetail key={found.id} campaign={found} />}</Asked>
+      <Asked query={campaign} title="Campaign">
+        {found => <CampaignDetail key={found.id} campaign={found} />}
+      </Asked>
     </>
   )
 }

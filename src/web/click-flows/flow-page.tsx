@@ -38,7 +38,9 @@ export function FlowPage() {
         <ChevronLeft aria-hidden className="size-3.5" />
         Click flows
       </Link>
-      <Asked query={flow}>{found => <FlowEditor key={found.id} flow={found} />}</Asked>
+      <Asked query={flow} title="Click flow">
+        {found => <FlowEditor key={found.id} flow={found} />}
+      </Asked>
     </>
   )
 }

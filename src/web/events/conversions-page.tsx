@@ -10,6 +10,7 @@ import { CampaignChoice, useCampaignNames } from '../campaigns/campaign-choice.t
 import { inWords } from '../feed/rungs.ts'
 import { exactMoment, exactMoney, NONE } from '../figures.ts'
 import { EVENT_TYPES } from '../lists.ts'
+import { reportOf, useNetworkNames } from '../networks/names.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { Choice } from '../ui/choice.tsx'
@@ -75,6 +76,7 @@ export function ConversionsPage() {
 
 function EventTable({ events }: { events: readonly EventRow[] }) {
   const nameOf = useCampaignNames()
+  const networks = useNetworkNames()
   const [shown, setShown] = useState<EventRow>()
   return (
     <>
@@ -113,7 +115,9 @@ function EventTable({ events }: { events: readonly EventRow[] }) {
               <Cell className="max-w-40 truncate" faint={event.nonce === null} title={event.nonce ?? undefined}>
                 {event.nonce ?? NONE}
               </Cell>
-              <Cell>{FROM[event.source]}</Cell>
+              <Cell className="max-w-40 truncate">
+                {networks.get(reportOf(event).network_id ?? '') ?? FROM[event.source]}
+              </Cell>
               <Cell className="pr-1! text-right">
                 <Button
                   size="sm"

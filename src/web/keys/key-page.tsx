@@ -34,19 +34,22 @@ export function KeyPage() {
   const { id } = route.useParams()
   const keys = useQuery(ask(listKeys))
   return (
-    <Asked query={keys}>
+    <Asked query={keys} title="API key">
       {({ data }) => {
         const key = data.find(one => one.id === id)
         return key === undefined ? (
-          <EmptyState
-            icon={KeyRound}
-            title="This key is not here"
-            words="It may act in another workspace, or belong to someone else."
-          >
-            <Link to="/settings/api-keys" className={buttonLook('plain')}>
-              To the list of keys
-            </Link>
-          </EmptyState>
+          <>
+            <PageHeader title="API key" />
+            <EmptyState
+              icon={KeyRound}
+              title="This key is not here"
+              words="It may act in another workspace, or belong to someone else."
+            >
+              <Link to="/settings/api-keys" className={buttonLook('plain')}>
+                To the list of keys
+              </Link>
+            </EmptyState>
+          </>
         ) : (
           <KeyDetail apiKey={key} />
         )

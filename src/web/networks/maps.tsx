@@ -1,12 +1,10 @@
 /** How a network's calls are read: its parameter names, and what its words stand for. */
-import { Plus, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import { FIELDS, type Field, type NetworkChanges, type ParameterMap } from '../../networks/api.ts'
 import { inWords } from '../feed/rungs.ts'
 import { EVENT_TYPES } from '../lists.ts'
-import { Button, IconButton } from '../ui/button.tsx'
-import { Checkbox, SelectField, TextField } from '../ui/field.tsx'
+import { Checkbox, SelectField, TextArea, TextField } from '../ui/field.tsx'
 
 type Changes = z.input<typeof NetworkChanges>
 type Names = z.input<typeof ParameterMap>
@@ -56,60 +54,57 @@ type StatusFieldsProps = {
   onChange: (changes: Changes) => void
 }
 
+// A field grows with its words; a row of it takes about so many letters.
+const MOST_ROWS = 6
+const ROW_LETTERS = 64
+
+/** One line for each event type, with the network's words for it: as short as the map allows. */
 export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: StatusFieldsProps) {
-  const [rows, setRows] = useState(() => inOrder(statuses).map(([word, type], key) => ({ key, word, type })))
-  const change = (next: typeof rows) => {
-    setRows(next)
-    onChange({
-      statuses: Object.fromEntries(next.flatMap(({ word, type }) => (word.trim() === '' ? [] : [[word.trim(), type]]))),
-    })
+  const [lines, setLines] = useState(() => inLines(statuses))
+  const change = (next: readonly Line[]) => {
+    setLines(next)
+    // The first line that holds a word has it; the field of a later one says so.
+    const pairs = next.flatMap(({ type, text }) => wordsOf(text).map(word => [word, type] as const))
+    onChange({ statuses: Object.fromEntries(pairs.toReversed()) })
   }
   const used = EVENT_TYPES.filter(
-    type => rows.some(row => row.type === type) || type === defaultType || unpaidTypes.includes(type),
+    type => lines.some(line => line.type === type) || type === defaultType || unpaidTypes.includes(type),
   )
   return (
     <div className="flex flex-col gap-4">
-      <div className="relative max-h-96 overflow-y-auto rounded-md border border-line p-3">
-        <ul className="flex flex-col gap-2">
-          {rows.map((row, at) => (
-            <li key={row.key} className="flex items-center gap-2">
-              <TextField
-                label={`Word ${at + 1}`}
-                hideLabel
-                className="min-w-0 flex-1 [&_input]:font-mono"
-                value={row.word}
-                onChange={event => change(rows.with(at, { ...row, word: event.target.value }))}
-              />
-              <TypeField
-                label={`What ${row.word === '' ? 'it' : row.word} stands for`}
-                nothing="Nothing"
-                type={row.type}
-                onChange={type => change(rows.with(at, { ...row, type }))}
-              />
-              <IconButton
-                icon={Trash2}
-                size="sm"
-                label={`Remove ${row.word}`}
-                onClick={() => change(rows.toSpliced(at, 1))}
-              />
-            </li>
-          ))}
-        </ul>
-      </div>
-      <div>
-        <Button
-          size="sm"
-          icon={Plus}
-          onClick={() =>
-            change([...rows, { key: Math.max(0, ...rows.map(({ key }) => key)) + 1, word: '', type: 'lead' }])
-          }
-        >
-          Add a word
-        </Button>
-      </div>
+      {lines.map((line, at) => (
+        <TextArea
+          key={line.type}
+          rows={Math.min(MOST_ROWS, 1 + Math.floor(line.text.length / ROW_LETTERS))}
+          label={labelOf(line.type)}
+          hint={line.type === null ? 'Answered, and recorded as nothing.' : undefined}
+          error={clashOf(lines, at)}
+          className="[&_textarea]:font-mono"
+          spellCheck={false}
+          autoComplete="off"
+          autoCapitalize="none"
+          value={line.text}
+          onChange={event => change(lines.with(at, { ...line, text: event.target.value }))}
+        />
+      ))}
+      <SelectField
+        label="Add an event type"
+        className="w-80 max-w-full"
+        value=""
+        onChange={event => {
+          const type = EVENT_TYPES.find(one => one === event.target.value)
+          if (type !== undefined) setLines([...lines.slice(0, -1), { type, text: '' }, ...lines.slice(-1)])
+        }}
+      >
+        <option value="">Choose one to give it words</option>
+        {EVENT_TYPES.filter(type => lines.every(line => line.type !== type)).map(type => (
+          <option key={type} value={type}>
+            {inWords(type)}
+          </option>
+        ))}
+      </SelectField>
       <TypeField
         label="A call without a status stands for"
-        showLabel
         nothing="Nothing: it is refused and kept"
         type={defaultType}
         onChange={default_type => onChange({ default_type })}
@@ -139,28 +134,45 @@ export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: S
   )
 }
 
-/** What stands for the same together, nothing last. */
-function inOrder(statuses: StatusFieldsProps['statuses']): [word: string, type: Type | null][] {
-  const place = (type: Type | null) => (type === null ? EVENT_TYPES.length : EVENT_TYPES.indexOf(type))
-  return Object.entries(statuses).toSorted(
-    ([one, type], [two, other]) => place(type) - place(other) || one.localeCompare(two),
-  )
+type Line = { type: Type | null; text: string }
+
+const labelOf = (type: Type | null) => (type === null ? 'Nothing' : inWords(type))
+
+/** Words are compared in lower case, as calls are read. */
+const wordsOf = (text: string) =>
+  text
+    .split(',')
+    .map(word => word.trim().toLowerCase())
+    .filter(word => word !== '')
+
+/** The types that have words, in the order of the ladder, and nothing last. */
+function inLines(statuses: StatusFieldsProps['statuses']): Line[] {
+  const textOf = (type: Type | null) =>
+    Object.keys(statuses)
+      .filter(word => statuses[word] === type)
+      .toSorted()
+      .join(', ')
+  const types = EVENT_TYPES.filter(type => Object.values(statuses).includes(type))
+  return [...types, null].map(type => ({ type, text: textOf(type) }))
 }
 
-type TypeFieldProps = {
-  label: string
-  showLabel?: boolean
-  nothing: string
-  type: Type | null
-  onChange: (type: Type | null) => void
+/** What is wrong with a line: a word that another one before it has already. */
+function clashOf(lines: readonly Line[], at: number): string | undefined {
+  const mine = wordsOf(lines[at]?.text ?? '')
+  for (const { type, text } of lines.slice(0, at)) {
+    const word = wordsOf(text).find(one => mine.includes(one))
+    if (word !== undefined) return `${word} stands for ${labelOf(type)} already and keeps doing so.`
+  }
+  return undefined
 }
 
-function TypeField({ label, showLabel = false, nothing, type, onChange }: TypeFieldProps) {
+type TypeFieldProps = { label: string; nothing: string; type: Type | null; onChange: (type: Type | null) => void }
+
+function TypeField({ label, nothing, type, onChange }: TypeFieldProps) {
   return (
     <SelectField
       label={label}
-      hideLabel={!showLabel}
-      className={showLabel ? 'w-80 max-w-full' : 'w-48 max-sm:w-32'}
+      className="w-80 max-w-full"
       value={type ?? ''}
       onChange={event => onChange(EVENT_TYPES.find(one => one === event.target.value) ?? null)}
     >

@@ -21,7 +21,7 @@ import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Button } from '../ui/button.tsx'
 import { useConfirm } from '../ui/confirm.tsx'
 import { CodeBlock } from '../ui/copy.tsx'
-import { Checkbox, TextField } from '../ui/field.tsx'
+import { Checkbox, TextArea, TextField } from '../ui/field.tsx'
 import { Asked, PageHeader, Setting } from '../ui/page.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
 import { notify } from '../ui/toast.tsx'
@@ -41,7 +41,9 @@ export function NetworkPage() {
         <ChevronLeft aria-hidden className="size-3.5" />
         Networks
       </Link>
-      <Asked query={network}>{found => <NetworkSettings key={found.updated_at} network={found} />}</Asked>
+      <Asked query={network} title="Network">
+        {found => <NetworkSettings key={found.updated_at} network={found} />}
+      </Asked>
     </>
   )
 }
@@ -105,7 +107,7 @@ function NetworkSettings({ network }: { network: NetworkRow }) {
         </Setting>
         <Setting
           title="Statuses"
-          words="What the network’s words stand for, in any case. A word that is not here is answered, kept and recorded as nothing."
+          words="What the network’s words stand for, in any case, separated by commas. A word that is not here is answered, kept as refused and recorded as nothing."
         >
           <StatusFields
             statuses={now.statuses}
@@ -139,20 +141,18 @@ function Lines({
 }) {
   const [text, setText] = useState(value.join('\n'))
   return (
-    <label className="flex flex-col gap-1">
-      <span className="font-medium">{label}</span>
-      <textarea
-        rows={3}
-        spellCheck={false}
-        className="control h-auto! w-full py-1.5 font-mono"
-        value={text}
-        onChange={event => {
-          setText(event.target.value)
-          onChange(event.target.value.split(/[\s,]+/).filter(line => line !== ''))
-        }}
-      />
-      <span className="text-sm text-ink-faint">{hint}</span>
-    </label>
+    <TextArea
+      label={label}
+      hint={hint}
+      rows={3}
+      spellCheck={false}
+      className="[&_textarea]:font-mono"
+      value={text}
+      onChange={event => {
+        setText(event.target.value)
+        onChange(event.target.value.split(/[\s,]+/).filter(line => line !== ''))
+      }}
+    />
   )
 }
 

@@ -4,7 +4,6 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { RotateCcw, ShieldQuestion } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
-import { listNetworks } from '../../networks/api.ts'
 import {
   DIAGNOSES,
   Diagnosis,
@@ -16,6 +15,7 @@ import {
 import { ask, call } from '../call.ts'
 import { inWords } from '../feed/rungs.ts'
 import { count, exactMoment, NONE } from '../figures.ts'
+import { useNetworkNames } from '../networks/names.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
@@ -92,8 +92,7 @@ export function RefusedEventsPage() {
 type NetworkChoiceProps = { network: string | undefined; onChange: (id: string | undefined) => void }
 
 function NetworkChoice({ network, onChange }: NetworkChoiceProps) {
-  const networks = useQuery(ask(listNetworks, { query: { limit: 200 } }))
-  const names = new Map(networks.data?.data.map(({ id, name }) => [id, name]))
+  const names = useNetworkNames()
   if (names.size === 0) return null
   return (
     <Choice

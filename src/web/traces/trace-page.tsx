@@ -15,6 +15,7 @@ import { DroppedAttempts } from '../deliveries/dropped-attempts.tsx'
 import { Rung } from '../feed/click-table.tsx'
 import { inWords } from '../feed/rungs.ts'
 import { country, exactMoment, exactMoney, NONE } from '../figures.ts'
+import { reportOf, useNetworkNames } from '../networks/names.ts'
 import { Badge, type Tone } from '../ui/badge.tsx'
 import { CopyButton } from '../ui/copy.tsx'
 import { Asked, PageHeader, Section } from '../ui/page.tsx'
@@ -66,11 +67,12 @@ type Entry = { at: string; key: string; icon: LucideIcon; tone: string; content:
 /** All of it in the order of time. */
 function Timeline({ trace }: { trace: TraceRow }) {
   const { click, events, deliveries, refused } = trace
+  const networks = useNetworkNames()
   const entries: Entry[] = [
     ...(click === null ? [] : [clickEntry(click)]),
-    ...events.map(event => eventEntry(event)),
+    ...events.map(event => eventEntry(event, networks)),
     ...deliveries.map(delivery => deliveryEntry(delivery)),
-    ...refused.map(row => refusedEntry(row)),
+    ...refused.map(row => refusedEntry(row, networks)),
   ].toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
   return (
     <ol className="flex flex-col">
@@ -97,7 +99,7 @@ function Timeline({ trace }: { trace: TraceRow }) {
             <Icon aria-hidden className="size-3.5" />
           </span>
           <div className="min-w-0 flex-1">
-            <p className="text-sm text-ink-faint">{exactMoment(at)}</p>
+            <p className="text-sm text-ink-faint">{exactMoment(at)} UTC</p>
             {content}
           </div>
         </li>
@@ -124,11 +126,17 @@ const FROM = {
   network: 'by a network',
 } as const
 
-function eventEntry(event: TraceRow['events'][number]): Entry {
+type Names = ReadonlyMap<string, string>
+
+function eventEntry(event: TraceRow['events'][number], networks: Names): Entry {
+  const { network_id = '', status } = reportOf(event)
+  const network = networks.get(network_id)
   const content = (
     <>
       <p>
-        <strong className="font-semibold">{inWords(event.type)}</strong> {FROM[event.source]}
+        <strong className="font-semibold">{inWords(event.type)}</strong>{' '}
+        {network === undefined ? FROM[event.source] : `by the network ${network}`}
+        {status !== undefined && <span className="text-ink-soft">{` as “${status}”`}</span>}
         {event.payout !== null && <span className="font-semibold"> ${exactMoney(event.payout)}</span>}{' '}
         {event.test && <Badge>Test</Badge>}{' '}
         {event.charge !== null && <Badge tone="accent">Charged ${exactMoney(event.charge)}</Badge>}
@@ -185,16 +193,18 @@ function deliveryEntry(delivery: DeliveryRow): Entry {
   return { at: delivery.created_at, key: delivery.id, icon: Send, tone: 'text-ink-soft', content }
 }
 
-function refusedEntry(row: TraceRow['refused'][number]): Entry {
+function refusedEntry(row: TraceRow['refused'][number], networks: Names): Entry {
   const { words, advice } = DIAGNOSES[row.diagnosis]
+  const network = networks.get(row.network_id ?? '')
   const content = (
     <p>
       <strong className="font-semibold">
         {row.state === 'recorded' ? 'Refused, later recorded' : 'Refused'}: {words}.
       </strong>{' '}
+      {network !== undefined && `Sent by the network ${network}. `}
       <span className="text-ink-soft">{row.state === 'recorded' ? row.error : advice}</span>{' '}
       <Link to="/refused-events" search={{ diagnosis: row.diagnosis }} className="text-accent hover:underline">
-        Refused intake
+        Refused
       </Link>
     </p>
   )

@@ -67,6 +67,25 @@ export function TextField({
   )
 }
 
+/** For more than a line. `rows` is how high it is. */
+export function TextArea({
+  label,
+  hint,
+  error,
+  optional,
+  hideLabel,
+  className,
+  ...rest
+}: FieldProps & ComponentProps<'textarea'>) {
+  const id = useId()
+  const frame = { id, label, hint, error, optional, hideLabel, className }
+  return (
+    <Frame {...frame}>
+      <textarea {...rest} {...tied(id, { hint, error })} className="control h-auto! w-full py-1.5" />
+    </Frame>
+  )
+}
+
 /** The browser's own select: it works on phones, by keyboard and with readers as people know it. `toolbar`: with a quieter frame. */
 export function SelectField({
   label,

@@ -2,6 +2,8 @@
 import { clsx } from 'clsx'
 import type { LucideIcon } from 'lucide-react'
 import { type ReactNode, useEffect, useId } from 'react'
+import { Refused } from '../call.ts'
+import { Button } from './button.tsx'
 import { RefusalNote } from './refusal.tsx'
 
 export function PageHeader({ title, words, children }: { title: string; words?: ReactNode; children?: ReactNode }) {
@@ -111,17 +113,30 @@ export function Waiting({ className = 'h-40' }: { className?: string }) {
   )
 }
 
-/** What a query is: waiting, refused, or its data handed to `children`. */
-export function Asked<T>({
-  query,
-  waiting,
-  children,
-}: {
-  query: { data: T | undefined; error: Error | null }
+type Query<T> = { data: T | undefined; error: Error | null; refetch?: () => unknown; isFetching?: boolean }
+
+type AskedProps<T> = {
+  query: Query<T>
+  /** What heads the page where `children` would have: without it, a refusal stands on a page without a name. */
+  title?: string
   waiting?: ReactNode
   children: (data: T) => ReactNode
-}) {
+}
+
+/** What a query is: waiting, refused, or its data handed to `children`. */
+export function Asked<T>({ query, title, waiting, children }: AskedProps<T>) {
   if (query.data !== undefined) return children(query.data)
-  if (query.error !== null) return <RefusalNote refused={query.error} />
-  return waiting ?? <Waiting />
+  if (query.error === null) return waiting ?? <Waiting />
+  const isPassing = query.error instanceof Refused && (query.error.status === 0 || query.error.status >= 500)
+  return (
+    <>
+      {title !== undefined && <PageHeader title={title} />}
+      <RefusalNote refused={query.error} />
+      {isPassing && query.refetch !== undefined && (
+        <Button className="mt-3" pending={query.isFetching} onClick={() => void query.refetch?.()}>
+          Try again
+        </Button>
+      )}
+    </>
+  )
 }
