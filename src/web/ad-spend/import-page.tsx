@@ -24,8 +24,12 @@ export function ImportPage() {
   const { role } = useActive()
   const [csv, setCsv] = useState<string>()
   const [choices, setChoices] = useState<Choices>({})
+  // The last answer stays in sight while the next one is on its way.
+  const [answer, setAnswer] = useState<{ looked: Looked; file: File }>()
   const look = useMutation({
     mutationFn: (file: File) => call(importAdSpend, { body: file }),
+    onSuccess: (looked, file) => setAnswer({ looked, file }),
+    onError: () => setAnswer(undefined),
   })
   const lookAt = (text: string, chosen: Choices) => {
     setCsv(text)
@@ -49,14 +53,16 @@ export function ImportPage() {
         <FileField
           reason={reasonAgainst(importAdSpend, role)}
           onRead={text => {
-            if (text !== '') lookAt(text, {})
+            if (text === '') return
+            setAnswer(undefined)
+            lookAt(text, {})
           }}
         />
       </Section>
       {csv !== undefined && (
         <Section title="How it is read">
           <ChoiceFields
-            looked={look.data}
+            looked={answer?.looked}
             choices={choices}
             onChange={chosen => lookAt(csv, { ...chosen, leave_out: null })}
           />
@@ -64,10 +70,10 @@ export function ImportPage() {
       )}
       <RefusalNote refused={look.error} className="mb-6" />
       <div aria-live="polite">
-        {csv !== undefined && look.data !== undefined && (
+        {csv !== undefined && answer !== undefined && (
           <Outcome
-            looked={look.data}
-            file={{ csv, ...choices, dry_run: false }}
+            looked={answer.looked}
+            file={{ ...answer.file, dry_run: false }}
             isLooking={look.isPending}
             onLeaveOut={leave_out => lookAt(csv, { ...choices, leave_out })}
           />

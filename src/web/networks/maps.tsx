@@ -61,7 +61,7 @@ const ROW_LETTERS = 64
 /** One line for each event type, with the network's words for it: as short as the map allows. */
 export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: StatusFieldsProps) {
   const [lines, setLines] = useState(() => inLines(statuses))
-  const change = (next: readonly Line[]) => {
+  const change = (next: Line[]) => {
     setLines(next)
     // The first line that holds a word has it; the field of a later one says so.
     const pairs = next.flatMap(({ type, text }) => wordsOf(text).map(word => [word, type] as const))
