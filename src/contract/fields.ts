@@ -3,8 +3,10 @@
  * encoded, so one schema serves validation, the documents and the browser.
  */
 import { z } from 'zod'
+import { LAST_MS } from './days.ts'
 import { fromUnits, toUnits } from './decimals.ts'
 import { toUuid, toWireId } from './ids.ts'
+import { parseMoment } from './moments.ts'
 
 /** An id: 26 base32 characters on the wire (other spellings are understood), a uuid inside. */
 export const Id = z.codec(
@@ -21,11 +23,14 @@ export const Id = z.codec(
   },
 )
 
+/** With `LAST_MS` the years 1 to 9999, which the database holds and four digits write. */
+const FIRST_MS = Date.parse('0001-01-01T00:00:00Z')
+
 /** A moment: ISO 8601 in UTC with a trailing Z on the wire, the database's own text or ISO inside. */
 export const Instant = z.codec(z.string().meta({ format: 'date-time', description: 'UTC, ISO 8601' }), z.string(), {
   decode: (wire, context) => {
-    const time = Date.parse(wire)
-    if (!Number.isNaN(time)) return new Date(time).toISOString()
+    const ms = parseMoment(wire)?.ms
+    if (ms !== undefined && ms >= FIRST_MS && ms <= LAST_MS) return new Date(ms).toISOString()
     context.issues.push({ code: 'custom', message: 'is not an ISO 8601 time', input: wire })
     return z.NEVER
   },

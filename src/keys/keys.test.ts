@@ -130,7 +130,20 @@ test('a key is disabled and enabled, and expires', async () => {
   assert.equal(await tried(secret), 400)
   assert.equal((await patch(id, { expires_at: null })).data()['expires_at'], null)
   assert.equal((await patch(id, {})).data()['state'], 'accepted')
-  for (const body of [{ enabled: 'yes' }, { expires_at: 'soon' }]) assert.equal((await patch(id, body)).statusCode, 400)
+  const wrong = [
+    'soon',
+    '1',
+    'March 7 2031',
+    '2030-02-30',
+    '2030-01-01T25:00',
+    '+275760-09-13T00:00:00.000Z',
+    '0000-01-01',
+  ]
+  for (const expires_at of [...wrong, '9999-12-31T24:00:00Z', '9999-12-31T23:00:00-05:00'])
+    assert.equal((await patch(id, { expires_at })).data()['error'], 'expires_at: is not an ISO 8601 time', expires_at)
+  assert.equal((await patch(id, { enabled: 'yes' })).statusCode, 400)
+  const zoned = await patch(id, { expires_at: '2030-01-01T00:00:00 02:00' })
+  assert.equal(zoned.data()['expires_at'], '2029-12-31T22:00:00.000Z')
 })
 
 test('rotation: the new key works beside the old one, and the old one ends alone', async () => {

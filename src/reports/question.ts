@@ -1,12 +1,13 @@
 /** Reads what a caller asks of a report or a feed, refusing in one order: window, width, status, tracked, cursor. */
 import { isInScope } from '../campaigns/scope.ts'
 import { toUuid } from '../contract/ids.ts'
+import { type Moment, parseMoment } from '../contract/moments.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Key, Member } from '../room.ts'
 import { DIMENSIONS, type Dimension } from './api.ts'
 import { NO_ID } from './deltas.ts'
-import { type Moment, parseMoment, type Window, windowBetween } from './window.ts'
+import { type Window, windowBetween } from './window.ts'
 
 /** A query parameter as it came. */
 export type Sent = string | readonly string[] | undefined

@@ -1,9 +1,10 @@
-import { DAY_MS, dayOf } from '../contract/days.ts'
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
+import { DAY_MS, dayOf } from '../contract/days.ts'
+import { type Moment, parseMoment } from '../contract/moments.ts'
 import { Refusal } from '../contract/refusals.ts'
-import { after, type Moment, parseMoment, windowBetween } from './window.ts'
+import { after, windowBetween } from './window.ts'
 
 const at = (text: string): string | undefined => {
   const moment = parseMoment(text)
