@@ -111,6 +111,8 @@ describe('recording spend', () => {
     await nothingChanges(async () => {
       for (const one of wrong) assert.equal((await put(key, one)).statusCode, 400, JSON.stringify(one))
     })
+    const forgotten = await put(key, { ...body, amount: undefined })
+    assert.match(String(forgotten.data()['error']), /^amount: must be sent: .*empty to delete the row$/)
   })
 
   test('a key restricted to campaigns must name a listed one', async () => {

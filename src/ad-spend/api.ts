@@ -26,7 +26,9 @@ const MOST = Amount(1_000_000_000)
 
 /** An amount, or none: null and the empty text delete the row. It must be sent, so that a forgotten field deletes nothing. */
 const AmountOrNone = z
-  .union([z.number(), z.string(), z.null()])
+  .union([z.number(), z.string(), z.null()], {
+    error: 'must be sent: a number or a decimal string, or empty to delete the row',
+  })
   .transform((sent, context) => {
     if (sent === null || sent === '') return null
     const read = MOST.safeParse(sent)
