@@ -8,6 +8,7 @@ import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import { type Receiver, startReceiver } from '../../tests/support/receiver.ts'
 import { aClick } from '../../tests/support/visits.ts'
 import { reconcile } from '../billing/audit.ts'
+import { DAY_MS } from '../contract/days.ts'
 import { firstIdAt } from '../contract/ids.ts'
 import type { Report } from '../reports/api.ts'
 import { recount } from '../reports/recount.ts'
@@ -16,7 +17,6 @@ import { ensurePartitions } from './partitions.ts'
 import { dropOldClicks } from './retention.ts'
 import { storeAbsentClicks } from './store.ts'
 
-const DAY_MS = 86_400_000
 const KEPT_MONTHS = 2
 const today = new Date()
 /** Noon in the middle of the month so many months ago. */
@@ -198,6 +198,9 @@ test('the feed ends where the clicks do, without an error', async () => {
   const window = `date_from=${iso(beginningOf(5))}&date_to=${iso(beginningOf(4))}`
   const gone = await house.call('GET', `/api/v1/clicks?${window}`, { key })
   assert.deepEqual([gone.statusCode, gone.data()], [200, { data: [], next_cursor: null }])
+  const seen = await house.call('GET', `/api/clicks?${window}`, owner)
+  const clicks_from = iso(beginningOf(KEPT_MONTHS)).slice(0, 10)
+  assert.deepEqual(seen.data(), { data: [], next_cursor: null, clicks_from })
 })
 
 test('a conversion recorded before is answered as ever; a new one of a click that has gone is refused like that of any unknown click', async () => {

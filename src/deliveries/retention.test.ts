@@ -7,10 +7,10 @@ import { seedClick, tally } from '../../tests/support/intake.ts'
 import { attemptsOf, deliveryOf, seedDelivery, seedRule, until } from '../../tests/support/outbox.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import { type Receiver, startReceiver } from '../../tests/support/receiver.ts'
+import { DAY_MS } from '../contract/days.ts'
 import type { Trace } from '../traces/api.ts'
 import { dropOldAttempts } from './retention.ts'
 
-const DAY_MS = 86_400_000
 let house: TestHouse
 let owner: SignedIn
 let other: SignedIn

@@ -3,11 +3,11 @@
  * nothing is called twice and everything can be sent again; what goes is what was called, sent and answered.
  */
 import type pg from 'pg'
+import { DAY_MS } from '../contract/days.ts'
 import { firstIdAt } from '../contract/ids.ts'
 import type { Ground } from '../room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../rounds.ts'
 
-const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 /** Rows, each with up to 16 KiB of answer: few enough for a fraction of a second. */
 const PORTION = 500

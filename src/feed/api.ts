@@ -65,6 +65,9 @@ export const listClicks = endpoint({
 
 export const listClicksAsMember = endpoint({
   ...declared,
+  reply: Page(Click).extend({
+    clicks_from: z.iso.date().nullable().meta({ description: 'Clicks made before this day are no longer kept' }),
+  }),
   route: 'GET /api/clicks',
   access: { session: 'member' },
 })

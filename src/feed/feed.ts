@@ -2,7 +2,7 @@
  * The click feed: clicks newest first, page by page by id, which is the order of their creation. Reads `clicks` and selects
  * the 21 fields of the interface and nothing else; owns no table.
  */
-import { DAY_MS } from '../contract/days.ts'
+import { DAY_MS, dayOf } from '../contract/days.ts'
 import { LADDER } from '../contract/ladder.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { SUBS } from '../contract/fields.ts'
@@ -10,6 +10,7 @@ import { firstIdAt, timeOfId, toWireId } from '../contract/ids.ts'
 import type { Moment } from '../contract/moments.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Statement, Value } from '../db/statement.ts'
+import { clicksKeptFrom } from '../reports/kept.ts'
 import { campaignsOf, momentOf, once, type Sent } from '../reports/question.ts'
 import { after, type Window, windowBetween } from '../reports/window.ts'
 import type { Context, Ground, Key, Member } from '../room.ts'
@@ -40,12 +41,14 @@ export function listClicks(context: Context<typeof api.listClicks>, { query }: C
   return pageOf(context, query)
 }
 
-/** The same for someone signed in. */
-export function listClicksAsMember(
+/** The same for someone signed in, with the day from which on clicks are kept: an empty page of days before it says little. */
+export async function listClicksAsMember(
   context: Context<typeof api.listClicksAsMember>,
   { query }: Call<typeof api.listClicksAsMember>,
 ) {
-  return pageOf(context, query)
+  const page = await pageOf(context, query)
+  const kept_from = await clicksKeptFrom(context.database.reads)
+  return { ...page, clicks_from: kept_from === 0 ? null : dayOf(kept_from) }
 }
 
 async function pageOf({ database, secrets, actor }: Asking, query: Query) {

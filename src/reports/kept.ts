@@ -2,12 +2,12 @@
  * What a report can still count once months of clicks are no longer kept: of their days only the counters are left, so each counts whole or
  * not at all. Reads `dropped_clicks`.
  */
-import { DAY_MS, dayOf } from '../contract/days.ts'
 import type pg from 'pg'
+import { DAY_MS, dayOf } from '../contract/days.ts'
 import { timeOfId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Cover } from './cover.ts'
-import { type Window } from './window.ts'
+import type { Window } from './window.ts'
 
 const FIRST_KEPT = 'select before_id from dropped_clicks order by before_id desc limit 1'
 

@@ -5,6 +5,7 @@ import { MousePointerClick } from 'lucide-react'
 import { listClicksAsMember, TRACKED } from '../../feed/api.ts'
 import { ask } from '../call.ts'
 import { CampaignChoice } from '../campaigns/campaign-choice.tsx'
+import { day } from '../figures.ts'
 import { useNow } from '../reports/now.ts'
 import { boundsOf, daysOf } from '../reports/window.ts'
 import { DaysChoice } from '../reports/window-controls.tsx'
@@ -13,6 +14,7 @@ import { Choice } from '../ui/choice.tsx'
 import { SelectField } from '../ui/field.tsx'
 import { List, useListAddress } from '../ui/list.tsx'
 import { EmptyState, PageHeader } from '../ui/page.tsx'
+import { Note } from '../ui/refusal.tsx'
 import { ClickTable } from './click-table.tsx'
 import { inWords, LADDER } from './rungs.ts'
 
@@ -69,6 +71,7 @@ export function ClicksPage() {
         </SelectField>
         <DaysChoice search={search} days={days} today={today} onChange={narrow} />
       </PageHeader>
+      <NoLongerKept before={clicks.data?.clicks_from} from={days.from} />
       <List
         query={clicks}
         address={address}
@@ -84,5 +87,14 @@ export function ClicksPage() {
         {rows => <ClickTable caption="Clicks" clicks={rows} />}
       </List>
     </>
+  )
+}
+
+function NoLongerKept({ before, from }: { before: string | null | undefined; from: string }) {
+  if (before === null || before === undefined || from >= before) return null
+  return (
+    <div className="mb-4">
+      <Note>Clicks made before {day(before)} are no longer kept. Reports count their days as ever.</Note>
+    </div>
   )
 }
