@@ -1,4 +1,5 @@
-/** The public address of a campaign: where visitors of ads arrive. */
+/** The public address of a campaign: where visitors of ads arrive, and the one its owners try it out by. */
+import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
 
 export const visitCampaign = endpoint({
@@ -8,4 +9,15 @@ export const visitCampaign = endpoint({
   summary: "Record a click and redirect to the campaign's destination",
   description:
     'Answers 302, or a plain 404 for a key that no campaign has. Reads ref_id, sub1 to sub9, fbclid, gclid, gbraid, wbraid and ttclid from the query. HEAD redirects with an empty click id and records nothing.',
+})
+
+export const readTestLink = endpoint({
+  route: 'GET /api/campaigns/:id/test-link',
+  access: { session: 'member' },
+  summary: 'The address to try a campaign out by',
+  description:
+    'Leads where the campaign leads. Its clicks are test clicks: listed with tracked=false, and with all that comes of them never counted, ' +
+    'billed or delivered. A path alone while BASE_URL is not set and the caller came by no address of this machine.',
+  reply: z.object({ url: z.string() }),
+  refuses: ['object_not_found'],
 })

@@ -15,6 +15,7 @@ import { openJournal } from './journal.ts'
 import { openOutage } from './outage.ts'
 import { keepPartitions } from './partitions.ts'
 import { redirector } from './redirect.ts'
+import { readTestLink } from './test-link.ts'
 
 /** For metrics. `is_down`: the database takes no clicks at the moment; `lost` counts redirects that left with an empty id for it. */
 export type ClicksState = ReturnType<Batches['state']> & {
@@ -70,6 +71,6 @@ export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<C
 }
 
 /** The deeds of the room, for `room(clicksApi, clickDeeds(clicks))`. */
-export function clickDeeds(clicks: Clicks): { visitCampaign: Deed<typeof api.visitCampaign> } {
-  return { visitCampaign: clicks.visit }
+export function clickDeeds(clicks: Clicks) {
+  return { visitCampaign: clicks.visit, readTestLink }
 }

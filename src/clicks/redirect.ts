@@ -144,7 +144,8 @@ function valuesOf(
   }
 }
 
-const TEST_PARAMETER = 'sluice_test'
+/** The query parameter that marks a visit as a test. */
+export const TEST_PARAMETER = 'sluice_test'
 
 /**
  * What `sluice_test` must hold for a visit to be a test click, which counts nowhere and never will. Only the dashboard

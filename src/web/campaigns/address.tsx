@@ -1,11 +1,14 @@
 /** A campaign's public address, bare and with the parameters a traffic source fills in. */
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
 import { type Campaign, SOURCE_FIELDS } from '../../campaigns/api.ts'
+import { readTestLink } from '../../clicks/api.ts'
+import { ask } from '../call.ts'
 import { CodeBlock } from '../ui/copy.tsx'
 import { SelectField } from '../ui/field.tsx'
 
-type Addressed = Pick<z.input<typeof Campaign>, 'url' | 'source'>
+type Addressed = Pick<z.input<typeof Campaign>, 'id' | 'url' | 'source'>
 
 /** The whole address; without BASE_URL the server knows its path only, and this browser the rest. */
 export function addressOf({ url }: { url: string }): string {
@@ -74,6 +77,21 @@ export function AddressBlock({ campaign }: { campaign: Addressed }) {
         The traffic source replaces its macros when it shows the ad. What it leaves as it is, such as an unknown macro,
         is stored as empty.
       </p>
+      <TestLink id={campaign.id} />
     </div>
+  )
+}
+
+function TestLink({ id }: { id: string }) {
+  const link = useQuery(ask(readTestLink, { params: { id } }))
+  if (link.data === undefined) return null
+  return (
+    <>
+      <CodeBlock label="Address to try it out by" text={addressOf(link.data)} />
+      <p className="text-sm text-ink-faint">
+        Leads to the same place. Its clicks and their conversions are never counted, billed or delivered; Clicks shows
+        them as untracked.
+      </p>
+    </>
   )
 }

@@ -1,0 +1,24 @@
+/** The address by which people try a campaign out. Reads `campaigns`. */
+import type { Call } from '../contract/endpoint.ts'
+import { toUuid } from '../contract/ids.ts'
+import { refuse } from '../contract/refusals.ts'
+import type { Context } from '../room.ts'
+import type * as api from './api.ts'
+import { TEST_PARAMETER, testToken } from './redirect.ts'
+
+/** The campaign's address with the mark that makes its clicks test clicks. Refuses `object_not_found`. */
+export async function readTestLink(
+  { db, actor, secrets, origin }: Context<typeof api.readTestLink>,
+  { params }: Call<typeof api.readTestLink>,
+) {
+  const id = toUuid(params.id) ?? refuse('object_not_found')
+  const campaign = await db
+    .selectFrom('campaigns')
+    .select('key')
+    .where('org_id', '=', actor.org_id)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (campaign === undefined) refuse('object_not_found')
+  return { url: `${origin ?? ''}/c/${campaign.key}?${TEST_PARAMETER}=${testToken(secrets, id)}` }
+}
