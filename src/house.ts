@@ -14,7 +14,7 @@ import { clickDeeds, openClicks } from './clicks/clicks.ts'
 import { openIpErasure } from './clicks/ip-erasure.ts'
 import { openClickRetention } from './clicks/retention.ts'
 import type { Config } from './config.ts'
-import { Refusal } from './contract/refusals.ts'
+import { Refusal, refuse } from './contract/refusals.ts'
 import type { Database } from './db/connect.ts'
 import { openSecrets } from './db/secrets.ts'
 import * as deliveriesApi from './deliveries/api.ts'
@@ -51,7 +51,7 @@ import { refusedEventDeeds } from './refused-events/refused-events.ts'
 import { openRetention } from './refused-events/retention.ts'
 import { openFolder } from './reports/fold.ts'
 import { type Declared, type Ground, type Person, room } from './room.ts'
-import { plainRooms } from './rooms.ts'
+import { plainRooms, probes } from './rooms.ts'
 
 export type House = {
   /** The server, for calls without a socket. */
@@ -88,10 +88,7 @@ export async function openHouse(
       app,
       furnished,
       ground,
-      async listen() {
-        if (config.role === 'work') return NOWHERE
-        return app.listen({ port: config.port, host: config.host })
-      },
+      listen: () => app.listen({ port: config.port, host: config.host }),
       close: () => running.disposeAsync(),
     }
   } catch (error) {
@@ -99,9 +96,6 @@ export async function openHouse(
     throw error
   }
 }
-
-/** Said in place of an address by a process that only delivers. */
-const NOWHERE = 'no address: this process only delivers'
 
 /** What goes on behind the house: folding, forgetting; deliveries, erasing and notices, unless another process does them. */
 function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDisposableStack): void {
@@ -122,7 +116,7 @@ const into =
   <T extends { close(): unknown }>(part: T): T =>
     running.adopt(part, async () => void (await part.close()))
 
-/** What is open to the outside. Each part is closed before those it stands on, the door first. */
+/** What is open to the outside: where another process serves, the probes alone. Each part is closed before those it stands on, the door first. */
 async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseOptions, running: AsyncDisposableStack) {
   const take = into(running)
   const { config, database, db, log } = ground
@@ -159,7 +153,13 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
   const standings = { standingOf: (person: Person) => standingOf(db, person) }
   const once = openOnce(redis, options.budget_ms)
   const onRefusedIntake = (refused: RefusedIntake) => void keeper.keep(refused)
-  const app = openGate({ ground, identities, standings, quotas, once, onRefusedIntake }, furnished)
+  const door = { ground, identities, standings, quotas, once, onRefusedIntake }
+  if (config.role === 'work') {
+    const app = openGate(door, probes)
+    app.setNotFoundHandler(async () => refuse('route_not_found'))
+    return { app, furnished: probes }
+  }
+  const app = openGate(door, furnished)
   const declared = [...furnished, serveTools(app, { ground, identities }, sluice.version)]
   await servePages(app, declared, identities, sluice.version)
   return { app, furnished: declared }

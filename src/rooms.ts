@@ -41,6 +41,9 @@ import * as traces from './traces/traces.ts'
 import * as vitalsApi from './vitals/api.ts'
 import * as vitals from './vitals/vitals.ts'
 
+/** What monitoring asks: all that a process answers which only delivers. */
+export const probes = room(vitalsApi, vitals)
+
 export const plainRooms = [
   room(organizationsApi, { ...organizations, ...members, ...invitations }),
   room(keysApi, { ...keys, ...grants }),
@@ -55,5 +58,5 @@ export const plainRooms = [
   room(reportsApi, reports),
   room(adSpendApi, { ...adSpend, ...spendImport }),
   room(adAccountsApi, { ...adAccounts, ...adOutcome, ...adTest }),
-  room(vitalsApi, vitals),
+  probes,
 ].flat()

@@ -79,7 +79,8 @@ async function serve(config: Config, log: Logger, open: AsyncDisposableStack, as
   const address = await house.listen().catch(error => {
     throw explainListening(error, config)
   })
-  console.log(`Sluice is open at ${config.baseUrl ?? address.replace('127.0.0.1', 'localhost')}`)
+  const opened = config.role === 'work' ? undefined : config.baseUrl
+  console.log(`Sluice is open at ${opened ?? address.replace('127.0.0.1', 'localhost')}`)
   await asked
   log.info('closing')
 }
