@@ -427,6 +427,16 @@ describe('a body that does not fit is refused 400, names the field and what is a
     })
   }
 
+  test('a payload of 60,000 keys, as large as a body may be, is stored and answered as it was sent', async () => {
+    const place = await settleWithClick()
+    const payload = Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`k${n}`, n % 3 === 0 ? `v${n}` : n]))
+    const answer = await send(place, { clickId: place.clickId, type: 'lead', payload })
+    assert.equal(answer.statusCode, 201, answer.body)
+    assert.deepEqual(answer.data()['payload'], payload)
+    const again = await send(place, { clickId: place.clickId, type: 'lead' })
+    assert.deepEqual(again.data()['payload'], payload)
+  })
+
   test('and what is just allowed passes', async () => {
     const place = await settleWithClick()
     const deepest = { a: JSON.parse(`${'['.repeat(30)}${']'.repeat(30)}`) as unknown }

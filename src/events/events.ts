@@ -39,7 +39,7 @@ export function eventDeeds(conversions: Pick<Conversions, 'record'>) {
       const conversion = readConversion(body, { org_id, ...from, idempotency_key, arrived_at })
       const { event, replayed } = await conversions.record(conversion)
       if (replayed) context.header('idempotent-replayed', 'true')
-      return { ...event, payload: event.payload === null ? null : { ...event.payload } }
+      return event
     },
 
     async listEvents({ database, actor }: Context<typeof api.listEvents>, { query }: Call<typeof api.listEvents>) {

@@ -48,7 +48,7 @@ const MAX_DEPTH = 32
 
 /** What is kept of a payload: all but the ad platform's own block, which intake may not set. */
 function storedPayload(payload: Record<string, unknown>): Record<string, unknown> {
-  const { custom_data: _, ...kept } = payload
+  const kept = 'custom_data' in payload ? without(payload, 'custom_data') : payload
   if (!isStorable(kept, MAX_DEPTH)) {
     refuse('invalid_request', {
       error: `payload: must hold no U+0000 and no half surrogate pair, and be nested at most ${MAX_DEPTH} levels`,
@@ -62,7 +62,15 @@ function isStorable(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true
   if (depth === 0) return false
   if (Array.isArray(value)) return value.every(inner => isStorable(inner, depth - 1))
-  return Object.entries(value).every(([key, inner]) => isFaithful(key) && isStorable(inner, depth - 1))
+  for (const key in value) {
+    if (!isFaithful(key) || !isStorable((value as Record<string, unknown>)[key], depth - 1)) return false
+  }
+  return true
+}
+
+function without(payload: Record<string, unknown>, key: string): Record<string, unknown> {
+  const { [key]: _, ...kept } = payload
+  return kept
 }
 
 /** The bot a bot_start names: by the internal id, else by its name. What cannot be either is the name of no bot. */
