@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { sql } from 'kysely'
+import pg from 'pg'
 import { pino } from 'pino'
 import { freshDatabase, useDatabase } from '../../tests/support/database.ts'
 import { connect } from './connect.ts'
@@ -130,4 +131,10 @@ test('all pools together stay below half of the embedded connections', () => {
   const { reads, keys, clicks, intake, worker, auth } = ground.database
   const most = [reads, keys, clicks, intake, worker, auth].reduce((sum, pool) => sum + pool.options.max, 6)
   assert.ok(most <= 40, String(most))
+})
+
+test('a database without room is told apart from a statement that is wrong', () => {
+  const answered = (code: string) => Object.assign(new pg.DatabaseError('no', 0, 'error'), { code })
+  for (const code of ['53100', '53200', '53300', '58030', '08006']) assert.ok(isUnreachable(answered(code)), code)
+  for (const code of ['22P02', '23505', '42P01', '54001']) assert.ok(!isUnreachable(answered(code)), code)
 })

@@ -13,12 +13,23 @@ export function isTaken(error: unknown): boolean {
   return sqlState(error) === UNIQUE_VIOLATION
 }
 
-/** No room for another connection, or the server is going down, coming up, or has dropped the session. */
-const unreachableStates = new Set(['53300', '57P01', '57P02', '57P03', '57P05', '25P03', '25P04'])
+/** No disk, no memory or no connection is left, the disk failed, or the server is going down, coming up, or has dropped the session. */
+const unreachableStates = new Set([
+  '53100',
+  '53200',
+  '53300',
+  '58030',
+  '57P01',
+  '57P02',
+  '57P03',
+  '57P05',
+  '25P03',
+  '25P04',
+])
 
 /**
- * True when the database did not answer: nobody listens, the connection broke, or the wait for it ended. Whether the
- * statement took effect is then unknown. False for every answer that is about the statement itself.
+ * True when the database did not answer, or answers nobody: nobody listens, the connection broke, the wait for it ended, its disk is
+ * full. Whether the statement took effect is then unknown. False for every answer that is about the statement itself.
  */
 export function isUnreachable(error: unknown): boolean {
   const state = sqlState(error)
