@@ -6,7 +6,7 @@ import type { Database } from '../../src/db/connect.ts'
 import type { Target } from './load.ts'
 import { seedPlace } from './place.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { type Sluice, startSluice } from './sluice.ts'
+import { type Sluice, type SluiceOptions, startSluice } from './sluice.ts'
 
 /** How long each fault is kept up: some seconds in `npm test`, longer in `npm run test:faults`. */
 export const SECONDS = Number(process.env['SLUICE_FAULT_SECONDS'] ?? 6)
@@ -15,7 +15,7 @@ export type FaultGround = {
   targets: Target[]
   receiver: Receiver
   /** Starts a process; `number` is its place among several and names its data folder. */
-  start(number: number, env?: Record<string, string>): Promise<Sluice>
+  start(number: number, env?: Record<string, string>, options?: SluiceOptions): Promise<Sluice>
   /** Makes everything due that waits for a lease or a retry. Only while no process works. */
   mature(): Promise<void>
   end(): Promise<void>
@@ -31,15 +31,18 @@ export async function faultGround(database: Database, url: string, organizations
   return {
     targets,
     receiver,
-    async start(number, env = {}) {
-      const sluice = await startSluice({
-        DATABASE_URL: url,
-        DATA_DIR: join(folder, String(number)),
-        SECRET: 'the same in all processes',
-        ALLOW_PRIVATE_TARGETS: 'true',
-        LOG_LEVEL: 'silent',
-        ...env,
-      })
+    async start(number, env = {}, options = {}) {
+      const sluice = await startSluice(
+        {
+          DATABASE_URL: url,
+          DATA_DIR: join(folder, String(number)),
+          SECRET: 'the same in all processes',
+          ALLOW_PRIVATE_TARGETS: 'true',
+          LOG_LEVEL: 'silent',
+          ...env,
+        },
+        options,
+      )
       running.add(sluice)
       sluice.child.once('close', () => running.delete(sluice))
       return sluice

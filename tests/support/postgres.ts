@@ -1,5 +1,6 @@
 // A PostgreSQL of a test's own, that keeps its promises to the disk and can be killed and frozen.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -22,10 +23,18 @@ export type TestPostgres = {
   end(): Promise<void>
 }
 
+type Places = {
+  /** DATA_DIR of the server; kept at the end when it was given. */
+  folder?: string
+  /** Where its log of changes (`pg_wal`) lies; inside the cluster unless given. */
+  walFolder?: string
+}
+
 /** As Sluice starts it, with its own settings: nothing is left out that makes a commit durable. */
-export async function startTestPostgres(): Promise<TestPostgres> {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-postgres-'))
+export async function startTestPostgres(places: Places = {}): Promise<TestPostgres> {
+  const folder = places.folder ?? mkdtempSync(join(tmpdir(), 'sluice-postgres-'))
   const log = pino({ level: 'silent' })
+  if (places.walFolder !== undefined) await moveWal(folder, places.walFolder)
   const server = await startPostgres({ dataDir: folder, log })
   const client = new pg.Client(server.connection)
   await client.connect()
@@ -36,7 +45,7 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   const frozen = new Set<number>()
   return {
     database,
-    url: `postgres://sluice@localhost/postgres?host=${encodeURIComponent(join(folder, 'postgres'))}`,
+    url: urlOf(folder),
     crash: () => void process.kill(postmaster(), 'SIGQUIT'),
     killBackend() {
       const backends = childrenOf(postmaster()).filter(child => titleOf(child).includes(' [local] '))
@@ -59,10 +68,26 @@ export async function startTestPostgres(): Promise<TestPostgres> {
       for (const pid of frozen) process.kill(pid, 'SIGCONT')
       await database.close()
       await server.stop()
-      rmSync(folder, { recursive: true, force: true })
+      if (places.folder === undefined) rmSync(folder, { recursive: true, force: true })
     },
   }
 }
+
+/** Makes the cluster and moves its log of changes elsewhere, as operators do who give it a disk of its own. */
+async function moveWal(folder: string, walFolder: string): Promise<void> {
+  const server = await startPostgres({ dataDir: folder, log: pino({ level: 'silent' }) })
+  await server.stop()
+  const wal = join(folder, 'postgres/pg_wal')
+  const [from, to] = [wal, join(walFolder, 'pg_wal')]
+  // A copy by Node would forget whose the files are.
+  execFileSync('cp', ['-a', from, to])
+  rmSync(from, { recursive: true })
+  symlinkSync(to, wal)
+}
+
+/** How a process reaches the server that works on `dataDir`. */
+const urlOf = (dataDir: string) =>
+  `postgres://sluice@localhost/postgres?host=${encodeURIComponent(join(dataDir, 'postgres'))}`
 
 function childrenOf(parent: number): number[] {
   return readdirSync('/proc')

@@ -20,20 +20,21 @@ export type Sluice = {
 /** What a process that ended by itself has said. */
 export type Ended = { code: number | null; stdout: string; stderr: string }
 
-type Options = { uid?: number; gid?: number; command?: string }
+/** `stderr` is an open file for the log, in place of a pipe. */
+export type SluiceOptions = { uid?: number; gid?: number; command?: string; stderr?: number }
 
 /** The settings a test gives; nothing of the surrounding environment but the path. */
-function launch(env: Record<string, string>, { command, ...who }: Options = {}): ChildProcess {
+function launch(env: Record<string, string>, { command, stderr, ...who }: SluiceOptions = {}): ChildProcess {
   const { PATH = '' } = process.env
   return spawn(process.execPath, [MAIN, ...(command === undefined ? [] : [command])], {
     ...who,
     env: { PATH, PORT: '0', LOG_LEVEL: 'warn', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', stderr ?? 'pipe'],
   })
 }
 
 /** Runs Sluice until it ends by itself. */
-export async function runSluice(env: Record<string, string>, options?: Options): Promise<Ended> {
+export async function runSluice(env: Record<string, string>, options?: SluiceOptions): Promise<Ended> {
   const child = launch(env, options)
   const [stdout, stderr] = await Promise.all([read(child.stdout), read(child.stderr), once(child, 'close')])
   return { code: child.exitCode, stdout, stderr }
@@ -42,7 +43,7 @@ export async function runSluice(env: Record<string, string>, options?: Options):
 const read = (stream: ChildProcess['stdout']): Promise<string> => (stream ? text(stream) : Promise.resolve(''))
 
 /** Starts Sluice and resolves when it says where it listens. Rejects with what it has said instead. */
-export async function startSluice(env: Record<string, string>, options?: Options): Promise<Sluice> {
+export async function startSluice(env: Record<string, string>, options?: SluiceOptions): Promise<Sluice> {
   const child = launch(env, options)
   const closed = once(child, 'close')
   let said = ''

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { chmodSync, closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { pino } from 'pino'
+import { toUuid } from '../../src/contract/ids.ts'
+import { connect, type Database } from '../../src/db/connect.ts'
+import { startPostgres } from '../../src/db/embedded.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { assertAudit, drained } from '../support/audit.ts'
+import { type FaultGround, faultGround, SECONDS } from '../support/fault-ground.ts'
+import { Load, type Target } from '../support/load.ts'
+import { startTestPostgres } from '../support/postgres.ts'
+import type { Sluice, SluiceOptions } from '../support/sluice.ts'
+import { mountSmallDisk, type SmallDisk, whyNoDisk } from '../support/small-disk.ts'
+
+/** Room for a cluster and what the load writes in the time of the longest run. */
+const MEGABYTES = 512
+const skip =
+  process.env['SLUICE_FAULT_SECONDS'] === undefined ? 'it mounts disks: see npm run test:faults' : whyNoDisk()
+
+let ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.reverse()) await end()
+  ends = []
+})
+
+function smallDisk() {
+  const disk = mountSmallDisk(MEGABYTES)
+  ends.push(() => disk.end())
+  return disk
+}
+
+function ordinaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-disk-'))
+  // Its files belong to the user whom PostgreSQL runs as.
+  chmodSync(folder, 0o755)
+  ends.push(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+type Scene = {
+  ground: FaultGround
+  database: Database
+  start: () => Promise<Sluice>
+  /** Makes everything due while no process works. */
+  mature: () => Promise<void>
+}
+
+/** Two organizations on a PostgreSQL of their own, and a process whose data folder lies elsewhere. */
+async function scene(places: Parameters<typeof startTestPostgres>[0], options: SluiceOptions = {}) {
+  const postgres = await startTestPostgres(places)
+  ends.push(() => postgres.end())
+  const { database } = postgres
+  const ground = await faultGround(database, postgres.url, 2)
+  ends.push(() => ground.end())
+  const start = () => ground.start(0, { LOG_LEVEL: 'trace' }, options)
+  return { postgres, ground, database, start, mature: () => ground.mature() }
+}
+
+/** Two organizations in an installation that has all it keeps in one folder. */
+async function sceneIn(disk: SmallDisk): Promise<Scene> {
+  const { folder } = disk
+  const env = { DATABASE_URL: '', DATA_DIR: folder }
+  const log = pino({ level: 'silent' })
+  const server = await startPostgres({ dataDir: folder, log })
+  // The server outlives a Sluice that is killed.
+  ends.push(async () => {
+    disk.free()
+    await (await startPostgres({ dataDir: folder, log })).stop()
+  })
+  const client = new pg.Client(server.connection)
+  await client.connect()
+  await migrate(client)
+  await client.end()
+  const database = connect([server.connection], { log })
+  ends.push(() => database.close())
+  const ground = await faultGround(database, '', 2)
+  ends.push(() => ground.end())
+  await server.stop()
+  const mature = async () => {
+    const alone = await startPostgres({ dataDir: folder, log })
+    await until('the tests reach the database again', async () => (await ground.mature()) === undefined)
+    await alone.stop()
+  }
+  return { ground, database, start: () => ground.start(0, env), mature }
+}
+
+type Scope = { load: Load; target: Target; sluice: Sluice; database: Database }
+
+/** The load while something is done, then the audit. Nobody starts the process anew meanwhile. */
+async function auditAfter({ ground, database, start, mature }: Scene, during: (at: Scope) => Promise<void>) {
+  let sluice = await start()
+  const load = new Load({ address: () => sluice.address })
+  const target = ground.targets[0] ?? assert.fail()
+  const running = load.run(performance.now() + SECONDS * 1000, 8, ground.targets)
+  await until('reports are accepted', async () => typeof (await reported(load, target)) === 'object')
+  await during({ load, target, sluice, database })
+  await until('reports are accepted again', async () => typeof (await reported(load, target)) === 'object')
+  await running
+  assert.equal(sluice.child.exitCode, null, 'the process has outlived it')
+  // An attempt whose outcome could not be written is due again when its lease is over; nobody works while that is brought about.
+  await sluice.stop()
+  await until('the tests reach the database again', async () => (await mature()) === undefined)
+  sluice = await start()
+  await drained(database.reads, ground.receiver)
+  const { targets, receiver } = ground
+  await assertAudit(database.reads, load, { targets, receiver, address: sluice.address })
+}
+
+/** Fills the disk for a while. Answers how many ms after there was room reports were accepted again. */
+async function whileFull(disk: SmallDisk, { load, target, sluice, database }: Scope, look: () => Promise<void>) {
+  disk.fill()
+  await until('reports are refused', async () => {
+    // PostgreSQL has segments of its log in store: they are used up.
+    await database.reads.query('select pg_switch_wal()').catch(() => {})
+    return (await reported(load, target)) === 'unknown'
+  })
+  await look()
+  await sleep(SECONDS * 300)
+  await look()
+  assert.equal(sluice.child.exitCode, null, 'the process lives')
+  disk.free()
+  const freed = performance.now()
+  await until('reports are accepted again', async () => typeof (await reported(load, target)) === 'object')
+  return Math.round(performance.now() - freed)
+}
+
+let nonces = 0
+async function reported(load: Load, target: Parameters<Load['report']>[0]) {
+  const clickId = await load.click(target)
+  return clickId === undefined ? 'unknown' : load.report(target, { clickId, type: 'ftd', nonce: `n${(nonces += 1)}` })
+}
+
+async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 60_000
+  while (!(await isSo().catch(() => false))) {
+    assert.ok(performance.now() < deadline, what)
+    await sleep(50)
+  }
+}
+
+/** Where the journal has room. */
+const getsOn =
+  ({ load, target }: Scope) =>
+  async () =>
+    assert.ok(await load.click(target), 'a visitor gets on with an id')
+
+test('the disk of the database is full: reports are told to come again, visitors get on, and it goes on by itself', {
+  skip,
+}, async t => {
+  const disk = smallDisk()
+  const place = await scene({ folder: disk.folder, walFolder: ordinaryFolder() })
+  await auditAfter(place, async at => {
+    t.diagnostic(`back ${await whileFull(disk, at, getsOn(at))} ms after there was room`)
+  })
+})
+
+test('the disk of PostgreSQL’s log is full, which ends PostgreSQL: it is started again and again until there is room', {
+  skip,
+}, async t => {
+  const disk = smallDisk()
+  const place = await scene({ folder: ordinaryFolder(), walFolder: disk.folder })
+  await auditAfter(place, async at => {
+    t.diagnostic(`back ${await whileFull(disk, at, getsOn(at))} ms after there was room`)
+  })
+})
+
+test('the one disk of an installation is full: visitors get on, if need be without an id, and it goes on by itself', {
+  skip,
+}, async t => {
+  const disk = smallDisk()
+  const place = await sceneIn(disk)
+  await auditAfter(place, async at => {
+    const passes = async () => {
+      const visit = await fetch(`${at.sluice.address}/c/${at.target.campaign}`, { redirect: 'manual' })
+      assert.equal(visit.status, 302)
+      const id = new URL(visit.headers.get('location') ?? '').searchParams.get('c')
+      if (id) at.load.clicks.add(toUuid(id) ?? assert.fail(id))
+    }
+    t.diagnostic(`back ${await whileFull(disk, at, passes)} ms after there was room`)
+  })
+})
+
+test('the disk of Sluice’s own log is full: nothing else notices', async () => {
+  const full = openSync('/dev/full', 'w')
+  ends.push(() => closeSync(full))
+  const place = await scene({}, { stderr: full })
+  await auditAfter(place, async ({ sluice }) => {
+    // What there is to say: the database is gone, and is back.
+    for (let times = 0; times < 3; times += 1) {
+      place.postgres.crash()
+      await sleep(SECONDS * 100)
+      assert.equal(sluice.child.exitCode, null, 'the process lives')
+    }
+  })
+})
