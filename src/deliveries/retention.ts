@@ -21,12 +21,15 @@ const OLDEST = `
   order by delivery_id, number
   limit $4`
 
-// Asked again here, because one may have been sent again in between. An attempt that begins meanwhile is not seen, and stays.
+const ENDED = `
+  select id, attempts from deliveries
+  where org_id = $1 and id = any($2::uuid[]) and id between $3 and $4 and finished_at < $5`
+
+// Only those there were when it had ended: it may have been sent again since.
 const DROP = `
   delete from delivery_attempts a
-  using deliveries d
-  where a.org_id = $1 and a.delivery_id = any($2::uuid[]) and a.delivery_id between $3 and $4
-    and d.org_id = $1 and d.id = a.delivery_id and d.finished_at < $5`
+  using unnest($2::uuid[], $3::int[]) as ended (id, attempts)
+  where a.org_id = $1 and a.delivery_id = ended.id and a.number <= ended.attempts`
 
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
 
@@ -47,12 +50,24 @@ export async function dropOldAttempts(
       const ids = [...new Set(rows.map(({ delivery_id }) => delivery_id))]
       last = ids.at(-1) ?? last
       isMore = rows.length === portion
-      if (ids.length === 0) break
-      const { rowCount } = await pool.query(DROP, [org_id, ids, ids[0], last, new Date(until).toISOString()])
-      dropped += rowCount ?? 0
+      if (ids.length > 0) dropped += await dropOf(pool, org_id, ids, until)
     }
   }
   return dropped
+}
+
+/** Deletes the attempts of those of these deliveries, the first one first, that ended before `until`; answers how many. */
+async function dropOf(
+  pool: Pick<pg.Pool, 'query'>,
+  org_id: number,
+  ids: readonly string[],
+  until: number,
+): Promise<number> {
+  const asked = [org_id, ids, ids[0], ids.at(-1), new Date(until).toISOString()]
+  const { rows: ended } = await pool.query<{ id: string; attempts: number }>(ENDED, asked)
+  if (ended.length === 0) return 0
+  const { rowCount } = await pool.query(DROP, [org_id, ended.map(one => one.id), ended.map(one => one.attempts)])
+  return rowCount ?? 0
 }
 
 /** Deletes now and within every hour until it is closed; any number of processes may. Nothing where the log is kept for ever. */
