@@ -101,8 +101,10 @@ export const landVisitor = endpoint({
   route: 'POST /l/:click',
   access: 'anyone',
   visit: true,
+  takesRaw: true,
   summary: 'Raise a click to landed',
-  description: 'The beacon of a landing page: 204, or 404 for a click that is unknown. Records no event.',
+  description:
+    'The beacon of a landing page: 204, or 404 for a click that is unknown. Whatever its body holds is not looked at. Records no event.',
 })
 
 const ONWARD =

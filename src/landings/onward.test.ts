@@ -105,6 +105,21 @@ test('the beacon raises a click to landed, once, and writes no event', async () 
   assert.equal(events.rows.length, 0)
 })
 
+test('a beacon may carry whatever a page puts into one', async () => {
+  const { key } = await aWay()
+  for (const [type, payload] of [
+    ['text/plain;charset=UTF-8', 'landed'],
+    ['application/x-www-form-urlencoded', 'a=1&b=2'],
+    ['application/json', '{"broken'],
+    ['multipart/form-data; boundary=x', '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n\ufffd\r\n--x--'],
+  ] as const) {
+    const { id } = await arrive(key)
+    const headers = { ...BROWSER, 'content-type': type }
+    assert.equal((await house.call('POST', `/l/${id}`, { headers, payload })).statusCode, 204, type)
+    assert.equal(await statusOf(id), 1, type)
+  }
+})
+
 test('the id is understood in any case and as a plain uuid', async () => {
   const { key } = await aWay()
   for (const spelled of [(id: string) => id.toUpperCase(), (id: string) => toUuid(id) ?? '']) {
