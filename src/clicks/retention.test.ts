@@ -35,12 +35,10 @@ const clicks: Record<'old' | 'converted' | 'started' | 'waiting' | 'suppressed' 
   Object.create(null)
 let firstAnswer: { status: number; body: string }
 let reportBefore: Report
-/** How the receiver answers calls of an old click before its month goes. */
-let status = 500
-
 before(async () => {
-  receiver = await startReceiver((_, response) => void response.writeHead(status).end())
-  house = await startHouse({}, { quotas: { report: 10_000, clicks: 10_000 } })
+  receiver = await startReceiver()
+  // Without a worker, so that what is put out waits until its click has gone.
+  house = await startHouse({ ROLE: 'serve' }, { quotas: { report: 10_000, clicks: 10_000 } })
   owner = await seedSignedIn(house)
   key = (await seedKey(house.database, owner, { rights: ['events', 'clicks', 'report'] })).secret
   const { database } = house
@@ -102,6 +100,7 @@ test('before: conversions of months past are recorded, charged and put out', asy
 test('a month whose click a conversion has read goes only after that conversion', async () => {
   const reading = await house.database.worker.connect()
   await reading.query('begin')
+  await reading.query('set local idle_in_transaction_session_timeout = 0')
   await reading.query('select 1 from clicks where org_id = $1 and id = $2', [owner.org_id, clicks.old])
   assert.ok(!(await drop()).includes(nameOf(OLD)))
   assert.ok((await monthsThere()).includes(nameOf(OLD)))
@@ -240,13 +239,6 @@ test('a click of the journal whose month was given up is neither stored nor coun
 })
 
 test('a waiting postback that tells of the click is skipped, one that only names it is called', async () => {
-  status = 200
-  receiver.arrivals.length = 0
-  const { data } = (await house.call('GET', `/api/deliveries?click_id=${toWireId(clicks.waiting)}`, owner)).json<{
-    data: { id: string }[]
-  }>()
-  assert.equal(data.length, 2)
-  for (const { id } of data) await house.call('POST', `/api/deliveries/${id}/resend`, owner)
   const ended = async () => {
     const { rows } = await house.database.reads.query<{ state: string; reason: string | null }>(
       `select state, reason from deliveries where org_id = $1 and click_id = $2 order by state`,
@@ -254,7 +246,12 @@ test('a waiting postback that tells of the click is skipped, one that only names
     )
     return rows
   }
-  await waitFor(async () => (await ended()).every(({ state }) => state === 'delivered' || state === 'skipped'))
+  const worker = await openTestHouse(house.database, { ROLE: 'work' })
+  try {
+    await waitFor(async () => (await ended()).every(({ state }) => state === 'delivered' || state === 'skipped'))
+  } finally {
+    await worker.end()
+  }
   assert.deepEqual(await ended(), [
     { state: 'delivered', reason: null },
     { state: 'skipped', reason: 'the click is no longer kept, and the address tells of it' },
@@ -299,7 +296,11 @@ test('conversions and a drop at once: what is recorded is counted, what is refus
     ids.map(async (id, index) => {
       await sleep(index * 3)
       const body = { clickId: toWireId(id), type: 'ftd', payout: '1' }
-      return await house.call('POST', '/api/events', { key: secret, body })
+      for (const deadline = performance.now() + 60_000; ; ) {
+        const answer = await house.call('POST', '/api/events', { key: secret, body })
+        // A machine that is busy tells it later; nothing was recorded then.
+        if (answer.statusCode !== 503 || performance.now() > deadline) return answer
+      }
     }),
   )
   await dropping
@@ -337,6 +338,6 @@ test('a worker drops by itself what KEEP_CLICKS_MONTHS no longer keeps', async (
 })
 
 async function waitFor(isSo: () => Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + 20_000; !(await isSo()); await sleep(20))
-    assert.ok(performance.now() < deadline, 'it did not happen within 20 seconds')
+  for (const deadline = performance.now() + 60_000; !(await isSo()); await sleep(20))
+    assert.ok(performance.now() < deadline, 'it did not happen within a minute')
 }

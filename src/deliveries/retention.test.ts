@@ -167,6 +167,6 @@ async function pendingOf(org_id: number): Promise<number> {
 }
 
 async function waitFor(isSo: () => Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + 20_000; !(await isSo()); await sleep(20))
-    assert.ok(performance.now() < deadline, 'it did not happen within 20 seconds')
+  for (const deadline = performance.now() + 60_000; !(await isSo()); await sleep(20))
+    assert.ok(performance.now() < deadline, 'it did not happen within a minute')
 }
