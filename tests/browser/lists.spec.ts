@@ -78,3 +78,14 @@ test('older rows are on further pages, and another question begins at the newest
   // Other tests find their offers on the first page.
   for (const id of made) await send(owner, 'DELETE', `/api/offers/${id}`)
 })
+
+test('the name of a row opens it, and closing leads back to the name', async ({ page, owner }) => {
+  await send(owner, 'POST', '/api/landings', { name: 'Quiz', url: 'https://example.com/?c={click_id}' })
+  await page.goto('/landings')
+  const name = page.getByRole('row', { name: /Quiz/ }).getByRole('button', { name: 'Quiz', exact: true })
+  await name.press('Enter')
+  await expect(page.getByRole('dialog', { name: 'Edit Quiz' }).getByLabel('Name')).toHaveValue('Quiz')
+  await page.keyboard.press('Escape')
+  await expect(page.getByRole('dialog')).toBeHidden()
+  await expect(name).toBeFocused()
+})

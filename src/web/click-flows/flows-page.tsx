@@ -2,21 +2,17 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Waypoints } from 'lucide-react'
-import { useState } from 'react'
 import { z } from 'zod'
 import { createClickFlow, FLOW_STATUSES, FlowDraft, listClickFlows, type ListedFlow } from '../../click-flows/api.ts'
 import { ask, call } from '../call.ts'
-import { inWords } from '../feed/rungs.ts'
 import { day, NONE } from '../figures.ts'
 import { Badge } from '../ui/badge.tsx'
-import { Choice } from '../ui/choice.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { DraftForm } from '../ui/draft-form.tsx'
 import { useDraft } from '../ui/draft.ts'
 import { TextField } from '../ui/field.tsx'
-import { AddButton, List, useListAddress } from '../ui/list.tsx'
-import { EmptyState, PageHeader } from '../ui/page.tsx'
-import { SearchField } from '../ui/search-field.tsx'
+import { ListPage, NameAndStatus } from '../ui/list-page.tsx'
+import { useListAddress } from '../ui/list.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { EMPTY } from './graph.ts'
 import { FlowMenu, StatusBadge } from './status.tsx'
@@ -27,48 +23,31 @@ const route = getRouteApi('/inside/click-flows')
 
 export function FlowsPage() {
   const address = useListAddress(route.useSearch())
-  const { search, narrow } = address
-  const [creating, setCreating] = useState(false)
+  const { search } = address
   const flows = useQuery({ ...ask(listClickFlows, { query: search }), placeholderData: keepPreviousData })
-  const create = (
-    <AddButton endpoint={createClickFlow} onClick={() => setCreating(true)}>
-      New click flow
-    </AddButton>
-  )
   return (
-    <>
-      <PageHeader title="Click flows" words="A graph that parts visitors by who they are, and sends each on its way.">
-        <SearchField value={search.q} onSeek={q => narrow({ q })} />
-        <Choice
-          label="Status"
-          any="Any status"
-          options={FLOW_STATUSES}
-          words={inWords}
-          value={search.status}
-          onChange={status => narrow({ status })}
-        />
-        {create}
-      </PageHeader>
-      <List
-        query={flows}
-        address={address}
-        what="click flows"
-        empty={
-          <EmptyState
-            icon={Waypoints}
-            title="No click flows yet"
-            words="Draw who goes where: by country, device, time, by weights, to landings, offers, bots and addresses."
-          >
-            {create}
-          </EmptyState>
-        }
-      >
-        {rows => <FlowTable flows={rows} />}
-      </List>
-      <Dialog open={creating} onClose={() => setCreating(false)} title="New click flow">
-        <NewFlowForm onClose={() => setCreating(false)} />
-      </Dialog>
-    </>
+    <ListPage
+      title="Click flows"
+      words="A graph that parts visitors by who they are, and sends each on its way."
+      filters={<NameAndStatus address={address} statuses={FLOW_STATUSES} />}
+      query={flows}
+      address={address}
+      empty={{
+        icon: Waypoints,
+        words: 'Draw who goes where: by country, device, time, by weights, to landings, offers, bots and addresses.',
+      }}
+      add={{
+        endpoint: createClickFlow,
+        words: 'New click flow',
+        dialog: (open, onClose) => (
+          <Dialog open={open} onClose={onClose} title="New click flow">
+            <NewFlowForm onClose={onClose} />
+          </Dialog>
+        ),
+      }}
+    >
+      {rows => <FlowTable flows={rows} />}
+    </ListPage>
   )
 }
 

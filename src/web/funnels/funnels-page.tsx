@@ -8,9 +8,9 @@ import { listCampaigns } from '../../campaigns/api.ts'
 import { createFunnel, deleteFunnel, type Funnel, listFunnels } from '../../funnels/api.ts'
 import { ask, call } from '../call.ts'
 import { day, percent } from '../figures.ts'
-import { AddButton, List, useListAddress } from '../ui/list.tsx'
+import { ListPage, OpenName } from '../ui/list-page.tsx'
+import { useListAddress } from '../ui/list.tsx'
 import { MenuItem, MenuLine } from '../ui/menu.tsx'
-import { EmptyState, PageHeader } from '../ui/page.tsx'
 import { DeleteItem, RowMenu } from '../ui/row-menu.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
@@ -24,40 +24,26 @@ const route = getRouteApi('/inside/funnels')
 export function FunnelsPage() {
   const address = useListAddress(route.useSearch())
   const { search, narrow } = address
-  const [creating, setCreating] = useState(false)
   const funnels = useQuery({ ...ask(listFunnels, { query: search }), placeholderData: keepPreviousData })
-  const create = (
-    <AddButton endpoint={createFunnel} onClick={() => setCreating(true)}>
-      New funnel
-    </AddButton>
-  )
   return (
-    <>
-      <PageHeader
-        title="Funnels"
-        words="A visitor gets one landing and then one offer, and keeps both when he comes again."
-      >
-        <SearchField value={search.q} onSeek={q => narrow({ q })} />
-        {create}
-      </PageHeader>
-      <List
-        query={funnels}
-        address={address}
-        what="funnels"
-        empty={
-          <EmptyState
-            icon={FunnelIcon}
-            title="No funnels yet"
-            words="Put landings and offers together, weigh them, and let a campaign lead to the funnel."
-          >
-            {create}
-          </EmptyState>
-        }
-      >
-        {rows => <FunnelTable funnels={rows} />}
-      </List>
-      <FunnelDialog funnel={undefined} open={creating} onClose={() => setCreating(false)} />
-    </>
+    <ListPage
+      title="Funnels"
+      words="A visitor gets one landing and then one offer, and keeps both when he comes again."
+      filters={<SearchField value={search.q} onSeek={q => narrow({ q })} />}
+      query={funnels}
+      address={address}
+      empty={{
+        icon: FunnelIcon,
+        words: 'Put landings and offers together, weigh them, and let a campaign lead to the funnel.',
+      }}
+      add={{
+        endpoint: createFunnel,
+        words: 'New funnel',
+        dialog: (open, onClose) => <FunnelDialog funnel={undefined} open={open} onClose={onClose} />,
+      }}
+    >
+      {rows => <FunnelTable funnels={rows} />}
+    </ListPage>
   )
 }
 
@@ -75,21 +61,7 @@ function FunnelTable({ funnels }: { funnels: readonly FunnelRow[] }) {
       </thead>
       <tbody>
         {funnels.map(funnel => (
-          <Row key={funnel.id}>
-            <RowHead stay className="max-w-36 truncate sm:max-w-60" title={funnel.name}>
-              {funnel.name}
-            </RowHead>
-            <Cell className="whitespace-normal!">
-              <Members members={funnel.landings.map(member => ({ ...member, id: member.landing_id }))} />
-            </Cell>
-            <Cell className="whitespace-normal!">
-              <Members members={funnel.offers.map(member => ({ ...member, id: member.offer_id }))} />
-            </Cell>
-            <Cell>{day(funnel.created_at)}</Cell>
-            <Cell className="pr-1! text-right">
-              <FunnelMenu funnel={funnel} />
-            </Cell>
-          </Row>
+          <FunnelLine key={funnel.id} funnel={funnel} />
         ))}
       </tbody>
     </Table>
@@ -115,9 +87,30 @@ function Members({ members }: { members: readonly MemberRow[] }) {
   )
 }
 
-function FunnelMenu({ funnel }: { funnel: FunnelRow }) {
-  const queries = useQueryClient()
+function FunnelLine({ funnel }: { funnel: FunnelRow }) {
   const [editing, setEditing] = useState(false)
+  return (
+    <Row>
+      <RowHead stay className="max-w-36 truncate sm:max-w-60" title={funnel.name}>
+        <OpenName onOpen={() => setEditing(true)}>{funnel.name}</OpenName>
+      </RowHead>
+      <Cell className="whitespace-normal!">
+        <Members members={funnel.landings.map(member => ({ ...member, id: member.landing_id }))} />
+      </Cell>
+      <Cell className="whitespace-normal!">
+        <Members members={funnel.offers.map(member => ({ ...member, id: member.offer_id }))} />
+      </Cell>
+      <Cell>{day(funnel.created_at)}</Cell>
+      <Cell className="pr-1! text-right">
+        <FunnelMenu funnel={funnel} onEdit={() => setEditing(true)} />
+        <FunnelDialog funnel={funnel} open={editing} onClose={() => setEditing(false)} />
+      </Cell>
+    </Row>
+  )
+}
+
+function FunnelMenu({ funnel, onEdit }: { funnel: FunnelRow; onEdit: () => void }) {
+  const queries = useQueryClient()
   const { id, name } = funnel
   const consequences = async () => {
     const { data } = await queries.fetchQuery(ask(listCampaigns, { query: { funnel_id: id, limit: 200 } }))
@@ -126,22 +119,19 @@ function FunnelMenu({ funnel }: { funnel: FunnelRow }) {
     return `${led}: visitors go to the fallback from then on. It cannot be brought back.`
   }
   return (
-    <>
-      <RowMenu name={name}>
-        <MenuItem icon={Pencil} onSelect={() => setEditing(true)}>
-          Edit
-        </MenuItem>
-        <MenuLine />
-        <DeleteItem
-          name={name}
-          what="funnel"
-          endpoint={deleteFunnel}
-          refresh={[listFunnels]}
-          words={consequences}
-          deed={() => call(deleteFunnel, { params: { id } })}
-        />
-      </RowMenu>
-      <FunnelDialog funnel={funnel} open={editing} onClose={() => setEditing(false)} />
-    </>
+    <RowMenu name={name}>
+      <MenuItem icon={Pencil} onSelect={onEdit}>
+        Edit
+      </MenuItem>
+      <MenuLine />
+      <DeleteItem
+        name={name}
+        what="funnel"
+        endpoint={deleteFunnel}
+        refresh={[listFunnels]}
+        words={consequences}
+        deed={() => call(deleteFunnel, { params: { id } })}
+      />
+    </RowMenu>
   )
 }

@@ -17,12 +17,10 @@ import { ask, call } from '../call.ts'
 import { inWords } from '../feed/rungs.ts'
 import { day } from '../figures.ts'
 import { Badge } from '../ui/badge.tsx'
-import { Choice } from '../ui/choice.tsx'
-import { AddButton, List, useListAddress } from '../ui/list.tsx'
+import { ListPage, NameAndStatus, OpenName } from '../ui/list-page.tsx'
+import { useListAddress } from '../ui/list.tsx'
 import { MenuItem, MenuLine } from '../ui/menu.tsx'
-import { EmptyState, PageHeader } from '../ui/page.tsx'
 import { ArchiveItem, DeleteItem, RowMenu } from '../ui/row-menu.tsx'
-import { SearchField } from '../ui/search-field.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { LandingDialog } from './landing-dialog.tsx'
 import { OnThePage } from './on-the-page.tsx'
@@ -33,50 +31,28 @@ const route = getRouteApi('/inside/landings')
 
 export function LandingsPage() {
   const address = useListAddress(route.useSearch())
-  const { search, narrow } = address
-  const [creating, setCreating] = useState(false)
+  const { search } = address
   const landings = useQuery({ ...ask(listLandings, { query: search }), placeholderData: keepPreviousData })
-  const create = (
-    <AddButton endpoint={createLanding} onClick={() => setCreating(true)}>
-      New landing
-    </AddButton>
-  )
   return (
-    <>
-      <PageHeader
-        title="Landings"
-        words="Pages of yours that visitors see before an offer. A funnel shares visitors among them."
-      >
-        <SearchField value={search.q} onSeek={q => narrow({ q })} />
-        <Choice
-          label="Status"
-          any="Any status"
-          options={LANDING_STATUSES}
-          words={inWords}
-          value={search.status}
-          onChange={status => narrow({ status })}
-        />
-        {create}
-      </PageHeader>
-      <List
-        query={landings}
-        address={address}
-        what="landings"
-        empty={
-          <EmptyState
-            icon={AppWindow}
-            title="No landings yet"
-            words="Add a page that stands on your server, then put it into a funnel with an offer."
-          >
-            {create}
-          </EmptyState>
-        }
-      >
-        {rows => <LandingTable landings={rows} />}
-      </List>
-      <OnThePage />
-      <LandingDialog landing={undefined} open={creating} onClose={() => setCreating(false)} />
-    </>
+    <ListPage
+      title="Landings"
+      words="Pages of yours that visitors see before an offer. A funnel shares visitors among them."
+      filters={<NameAndStatus address={address} statuses={LANDING_STATUSES} />}
+      query={landings}
+      address={address}
+      empty={{
+        icon: AppWindow,
+        words: 'Add a page that stands on your server, then put it into a funnel with an offer.',
+      }}
+      add={{
+        endpoint: createLanding,
+        words: 'New landing',
+        dialog: (open, onClose) => <LandingDialog landing={undefined} open={open} onClose={onClose} />,
+      }}
+      below={<OnThePage />}
+    >
+      {rows => <LandingTable landings={rows} />}
+    </ListPage>
   )
 }
 
@@ -94,56 +70,60 @@ function LandingTable({ landings }: { landings: readonly LandingRow[] }) {
       </thead>
       <tbody>
         {landings.map(landing => (
-          <Row key={landing.id} className={landing.status === 'archived' ? 'text-ink-faint' : ''}>
-            <RowHead stay className="max-w-36 truncate sm:max-w-60" title={landing.name}>
-              {landing.name}
-            </RowHead>
-            <Cell>
-              <Badge tone={landing.status === 'active' ? 'good' : 'plain'}>{inWords(landing.status)}</Badge>
-            </Cell>
-            <Cell className="max-w-96 truncate font-mono text-sm" title={landing.url}>
-              {landing.url}
-            </Cell>
-            <Cell>{day(landing.created_at)}</Cell>
-            <Cell className="pr-1! text-right">
-              <LandingMenu landing={landing} />
-            </Cell>
-          </Row>
+          <LandingLine key={landing.id} landing={landing} />
         ))}
       </tbody>
     </Table>
   )
 }
 
-function LandingMenu({ landing }: { landing: LandingRow }) {
+function LandingLine({ landing }: { landing: LandingRow }) {
   const [editing, setEditing] = useState(false)
+  return (
+    <Row className={landing.status === 'archived' ? 'text-ink-faint' : ''}>
+      <RowHead stay className="max-w-36 truncate sm:max-w-60" title={landing.name}>
+        <OpenName onOpen={() => setEditing(true)}>{landing.name}</OpenName>
+      </RowHead>
+      <Cell>
+        <Badge tone={landing.status === 'active' ? 'good' : 'plain'}>{inWords(landing.status)}</Badge>
+      </Cell>
+      <Cell className="max-w-96 truncate font-mono text-sm" title={landing.url}>
+        {landing.url}
+      </Cell>
+      <Cell>{day(landing.created_at)}</Cell>
+      <Cell className="pr-1! text-right">
+        <LandingMenu landing={landing} onEdit={() => setEditing(true)} />
+        <LandingDialog landing={landing} open={editing} onClose={() => setEditing(false)} />
+      </Cell>
+    </Row>
+  )
+}
+
+function LandingMenu({ landing, onEdit }: { landing: LandingRow; onEdit: () => void }) {
   const { id, name, status } = landing
   return (
-    <>
-      <RowMenu name={name}>
-        <MenuItem icon={Pencil} onSelect={() => setEditing(true)}>
-          Edit
-        </MenuItem>
-        <ArchiveItem
-          name={name}
-          endpoint={setLandingStatus}
-          refresh={[listLandings, listFunnels]}
-          status={status}
-          words="It gets no new visitors: funnels send them to their other landings, or straight to an offer. Who is on the page already still comes to the offer."
-          wordsBack="The funnels it is in send visitors to it again."
-          deed={next => call(setLandingStatus, { params: { id }, body: { status: next } })}
-        />
-        <MenuLine />
-        <DeleteItem
-          name={name}
-          what="landing"
-          endpoint={deleteLanding}
-          refresh={[listLandings, listFunnels]}
-          words="Funnels go on without it. It cannot be brought back."
-          deed={() => call(deleteLanding, { params: { id } })}
-        />
-      </RowMenu>
-      <LandingDialog landing={landing} open={editing} onClose={() => setEditing(false)} />
-    </>
+    <RowMenu name={name}>
+      <MenuItem icon={Pencil} onSelect={onEdit}>
+        Edit
+      </MenuItem>
+      <ArchiveItem
+        name={name}
+        endpoint={setLandingStatus}
+        refresh={[listLandings, listFunnels]}
+        status={status}
+        words="It gets no new visitors: funnels send them to their other landings, or straight to an offer. Who is on the page already still comes to the offer."
+        wordsBack="The funnels it is in send visitors to it again."
+        deed={next => call(setLandingStatus, { params: { id }, body: { status: next } })}
+      />
+      <MenuLine />
+      <DeleteItem
+        name={name}
+        what="landing"
+        endpoint={deleteLanding}
+        refresh={[listLandings, listFunnels]}
+        words="Funnels go on without it. It cannot be brought back."
+        deed={() => call(deleteLanding, { params: { id } })}
+      />
+    </RowMenu>
   )
 }

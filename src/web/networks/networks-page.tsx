@@ -2,7 +2,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { RadioTower } from 'lucide-react'
-import { useState } from 'react'
 import type { z } from 'zod'
 import {
   createNetwork,
@@ -21,8 +20,8 @@ import { Dialog } from '../ui/dialog.tsx'
 import { DraftForm } from '../ui/draft-form.tsx'
 import { useDraft } from '../ui/draft.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
-import { AddButton, List, useListAddress } from '../ui/list.tsx'
-import { EmptyState, PageHeader } from '../ui/page.tsx'
+import { ListPage } from '../ui/list-page.tsx'
+import { useListAddress } from '../ui/list.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 
 type NetworkRow = z.input<typeof Network>
@@ -31,41 +30,29 @@ const route = getRouteApi('/inside/networks')
 
 export function NetworksPage() {
   const address = useListAddress(route.useSearch())
-  const [creating, setCreating] = useState(false)
   const networks = useQuery({ ...ask(listNetworks, { query: address.search }), placeholderData: keepPreviousData })
-  const create = (
-    <AddButton endpoint={createNetwork} onClick={() => setCreating(true)}>
-      New network
-    </AddButton>
-  )
   return (
-    <>
-      <PageHeader
-        title="Networks"
-        words="Affiliate networks report conversions by calling an address. Each gets its own, and is read by its own words."
-      >
-        {create}
-      </PageHeader>
-      <List
-        query={networks}
-        address={address}
-        what="networks"
-        empty={
-          <EmptyState
-            icon={RadioTower}
-            title="No networks yet"
-            words="Add the network whose offers you run, and enter the address it gets as its postback."
-          >
-            {create}
-          </EmptyState>
-        }
-      >
-        {rows => <NetworkTable networks={rows} />}
-      </List>
-      <Dialog open={creating} onClose={() => setCreating(false)} title="New network">
-        <NewNetworkForm onClose={() => setCreating(false)} />
-      </Dialog>
-    </>
+    <ListPage
+      title="Networks"
+      words="Affiliate networks report conversions by calling an address. Each gets its own, and is read by its own words."
+      query={networks}
+      address={address}
+      empty={{
+        icon: RadioTower,
+        words: 'Add the network whose offers you run, and enter the address it gets as its postback.',
+      }}
+      add={{
+        endpoint: createNetwork,
+        words: 'New network',
+        dialog: (open, onClose) => (
+          <Dialog open={open} onClose={onClose} title="New network">
+            <NewNetworkForm onClose={onClose} />
+          </Dialog>
+        ),
+      }}
+    >
+      {rows => <NetworkTable networks={rows} />}
+    </ListPage>
   )
 }
 

@@ -22,9 +22,9 @@ import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
 import { useConfirm } from '../ui/confirm.tsx'
-import { AddButton, List, useListAddress } from '../ui/list.tsx'
+import { ListPage, OpenName } from '../ui/list-page.tsx'
+import { useListAddress } from '../ui/list.tsx'
 import { MenuItem, MenuLine } from '../ui/menu.tsx'
-import { EmptyState, PageHeader } from '../ui/page.tsx'
 import { Note, RefusalNote } from '../ui/refusal.tsx'
 import { useRefresh } from '../ui/refresh.ts'
 import { RowMenu } from '../ui/row-menu.tsx'
@@ -40,49 +40,33 @@ const route = getRouteApi('/inside/postbacks')
 export function PostbacksPage() {
   const address = useListAddress(route.useSearch())
   const { search, narrow } = address
-  const [creating, setCreating] = useState(false)
   const { campaign: campaign_id, type: event_type, cursor } = search
   const rules = useQuery({
     ...ask(listPostbackRules, { query: { campaign_id, event_type, cursor } }),
     placeholderData: keepPreviousData,
   })
-  const create = (
-    <AddButton endpoint={createPostbackRule} onClick={() => setCreating(true)}>
-      New rule
-    </AddButton>
-  )
   return (
-    <>
-      <PageHeader
-        title="Postbacks"
-        words="Each rule calls its address once for every conversion that matches, and tries again when the other side fails."
-      >
-        <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
-        {create}
-      </PageHeader>
-      <List
-        query={rules}
-        address={address}
-        what="rules"
-        empty={
-          <EmptyState
-            icon={Webhook}
-            title="No rules yet"
-            words="Tell the traffic source, or another tracker, about conversions as they come."
-          >
-            {create}
-          </EmptyState>
-        }
-      >
-        {rows => (
-          <>
-            {rows.map(rule => rule.switched_off_at !== null && <SwitchedOff key={rule.id} rule={rule} />)}
-            <RuleTable rules={rows} />
-          </>
-        )}
-      </List>
-      <PostbackDialog rule={undefined} open={creating} onClose={() => setCreating(false)} />
-    </>
+    <ListPage
+      title="Postbacks"
+      words="Each rule calls its address once for every conversion that matches, and tries again when the other side fails."
+      what="rules"
+      filters={<CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />}
+      query={rules}
+      address={address}
+      empty={{ icon: Webhook, words: 'Tell the traffic source, or another tracker, about conversions as they come.' }}
+      add={{
+        endpoint: createPostbackRule,
+        words: 'New rule',
+        dialog: (open, onClose) => <PostbackDialog rule={undefined} open={open} onClose={onClose} />,
+      }}
+    >
+      {rows => (
+        <>
+          {rows.map(rule => rule.switched_off_at !== null && <SwitchedOff key={rule.id} rule={rule} />)}
+          <RuleTable rules={rows} />
+        </>
+      )}
+    </ListPage>
   )
 }
 
@@ -132,7 +116,6 @@ function RuleState({ rule }: { rule: Rule }) {
 }
 
 function RuleTable({ rules }: { rules: readonly Rule[] }) {
-  const nameOf = useCampaignNames()
   return (
     <Table caption="Postback rules">
       <thead>
@@ -148,35 +131,46 @@ function RuleTable({ rules }: { rules: readonly Rule[] }) {
       </thead>
       <tbody>
         {rules.map(rule => (
-          <Row key={rule.id}>
-            <RowHead stay>{inWords(rule.event_type)}</RowHead>
-            <Cell>
-              <RuleState rule={rule} />
-            </Cell>
-            <Cell className="max-w-52 truncate">{nameOf(rule.campaign_id) ?? 'Every campaign'}</Cell>
-            <Cell>
-              {rule.method}
-              {rule.once_per_person && <span className="text-ink-faint">, once per person</span>}
-            </Cell>
-            <Cell className="max-w-96 truncate font-mono text-sm" title={rule.url}>
-              {rule.url}
-            </Cell>
-            <Cell>{day(rule.created_at)}</Cell>
-            <Cell className="pr-1! text-right">
-              <RuleMenu rule={rule} />
-            </Cell>
-          </Row>
+          <RuleLine key={rule.id} rule={rule} />
         ))}
       </tbody>
     </Table>
   )
 }
 
-function RuleMenu({ rule }: { rule: Rule }) {
+function RuleLine({ rule }: { rule: Rule }) {
+  const nameOf = useCampaignNames()
+  const [editing, setEditing] = useState(false)
+  return (
+    <Row>
+      <RowHead stay>
+        <OpenName onOpen={() => setEditing(true)}>{inWords(rule.event_type)}</OpenName>
+      </RowHead>
+      <Cell>
+        <RuleState rule={rule} />
+      </Cell>
+      <Cell className="max-w-52 truncate">{nameOf(rule.campaign_id) ?? 'Every campaign'}</Cell>
+      <Cell>
+        {rule.method}
+        {rule.once_per_person && <span className="text-ink-faint">, once per person</span>}
+      </Cell>
+      <Cell className="max-w-96 truncate font-mono text-sm" title={rule.url}>
+        {rule.url}
+      </Cell>
+      <Cell>{day(rule.created_at)}</Cell>
+      <Cell className="pr-1! text-right">
+        <RuleMenu rule={rule} onEdit={() => setEditing(true)} />
+        <PostbackDialog rule={rule} open={editing} onClose={() => setEditing(false)} />
+      </Cell>
+    </Row>
+  )
+}
+
+function RuleMenu({ rule, onEdit }: { rule: Rule; onEdit: () => void }) {
   const navigate = useNavigate()
   const confirm = useConfirm()
   const { role } = useActive()
-  const [opened, setOpened] = useState<'edit' | 'test' | 'backfill'>()
+  const [opened, setOpened] = useState<'test' | 'backfill'>()
   const close = () => setOpened(undefined)
   const name = `the rule for ${inWords(rule.event_type)}`
   const reason = reasonAgainst(updatePostbackRule, role)
@@ -204,7 +198,7 @@ function RuleMenu({ rule }: { rule: Rule }) {
   return (
     <>
       <RowMenu name={name}>
-        <MenuItem icon={Pencil} onSelect={() => setOpened('edit')}>
+        <MenuItem icon={Pencil} onSelect={onEdit}>
           Edit
         </MenuItem>
         <MenuItem icon={rule.active ? CirclePause : CirclePlay} reason={reason} onSelect={turn}>
@@ -228,7 +222,6 @@ function RuleMenu({ rule }: { rule: Rule }) {
           Delete
         </MenuItem>
       </RowMenu>
-      <PostbackDialog rule={rule} open={opened === 'edit'} onClose={close} />
       <TestFireDialog rule={rule} open={opened === 'test'} onClose={close} />
       <RunDialog
         open={opened === 'backfill'}

@@ -14,7 +14,7 @@ import { Pager } from './pager.tsx'
 type Search = { cursor?: string | undefined }
 
 /** What the address of a list says, and the ways to change it. */
-type ListAddress<S extends Search> = {
+export type ListAddress<S extends Search> = {
   search: S
   /** Changes what is looked for. Another question begins at its newest row. */
   narrow: (changes: Partial<S>) => void
@@ -39,7 +39,7 @@ export function useListAddress<S extends Search>(search: S): ListAddress<S> {
 
 type Listed<T> = { data: readonly T[]; next_cursor: string | null }
 
-type ListProps<T> = {
+export type ListProps<T> = {
   query: { data: Listed<T> | undefined; error: Error | null; isPlaceholderData: boolean }
   address: Pick<ListAddress<Search>, 'search' | 'go' | 'clear'>
   /** What the rows are: "landings". */
