@@ -1,21 +1,11 @@
 /** The map of the dashboard: every page, its address, and what its address may hold. */
 import type { QueryClient } from '@tanstack/react-query'
-import {
-  createRootRouteWithContext,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-  redirect,
-} from '@tanstack/react-router'
-import { z } from 'zod'
-import { readSetup } from '../accounts/api.ts'
-import { whoIsSignedIn } from './accounts/session.ts'
-import { ask } from './call.ts'
+import { createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { DOOR } from './door-routes.tsx'
 import { ClicksSearch } from './feed/search.ts'
+import { inside, root } from './frame.tsx'
 import {
   AdSpendSearch,
-  BillingSearch,
   ClickFlowsSearch,
   ConversionsSearch,
   DeliveriesSearch,
@@ -26,69 +16,11 @@ import {
   PostbacksSearch,
   RefusedSearch,
 } from './lists.ts'
-import { myOrganizations } from './organizations/active.ts'
 import { OverviewSearch } from './reports/search.ts'
-import { NotFound, Stumbled } from './shell/lost.tsx'
-import { Shell } from './shell/shell.tsx'
+import { SETTINGS } from './settings-routes.tsx'
+import { Stumbled } from './shell/lost.tsx'
 import { Waiting } from './ui/page.tsx'
 
-const root = createRootRouteWithContext<{ queries: QueryClient }>()({ component: Outlet, notFoundComponent: NotFound })
-
-// Before the door.
-const firstRun = createRoute({
-  getParentRoute: () => root,
-  path: '/setup',
-  beforeLoad: async ({ context }) => {
-    if (!(await context.queries.fetchQuery(ask(readSetup))).needs_owner) throw redirect({ to: '/' })
-  },
-  component: lazyRouteComponent(() => import('./accounts/first-run-page.tsx'), 'FirstRunPage'),
-})
-const signIn = createRoute({
-  getParentRoute: () => root,
-  path: '/sign-in',
-  validateSearch: z.object({
-    next: z.string().optional().catch(undefined),
-    email: z.string().optional().catch(undefined),
-  }),
-  beforeLoad: async ({ context }) => {
-    if ((await context.queries.fetchQuery(ask(readSetup))).needs_owner) throw redirect({ to: '/setup' })
-  },
-  component: lazyRouteComponent(() => import('./accounts/sign-in-page.tsx'), 'SignInPage'),
-})
-const signUp = createRoute({
-  getParentRoute: () => root,
-  path: '/sign-up',
-  component: lazyRouteComponent(() => import('./accounts/sign-up-page.tsx'), 'SignUpPage'),
-})
-const forgotPassword = createRoute({
-  getParentRoute: () => root,
-  path: '/forgot-password',
-  component: lazyRouteComponent(() => import('./accounts/password-pages.tsx'), 'ForgotPasswordPage'),
-})
-const resetPassword = createRoute({
-  getParentRoute: () => root,
-  path: '/reset-password',
-  validateSearch: z.object({ token: z.string().optional().catch(undefined) }),
-  component: lazyRouteComponent(() => import('./accounts/password-pages.tsx'), 'ResetPasswordPage'),
-})
-const invitation = createRoute({
-  getParentRoute: () => root,
-  path: '/invitations/$id',
-  component: lazyRouteComponent(() => import('./organizations/invitation-page.tsx'), 'InvitationPage'),
-})
-
-// Behind it.
-const inside = createRoute({
-  getParentRoute: () => root,
-  id: 'inside',
-  beforeLoad: async ({ context, location }) => {
-    const session = await context.queries.ensureQueryData(whoIsSignedIn)
-    if (session === null)
-      throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { next: location.href } })
-    await context.queries.ensureQueryData(myOrganizations)
-  },
-  component: Shell,
-})
 const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
@@ -214,54 +146,17 @@ const bots = createRoute({
   validateSearch: PagedSearch,
   component: lazyRouteComponent(() => import('./bots/bots-page.tsx'), 'BotsPage'),
 })
-const billing = createRoute({
-  getParentRoute: () => inside,
-  path: '/billing',
-  validateSearch: BillingSearch,
-  component: lazyRouteComponent(() => import('./billing/billing-page.tsx'), 'BillingPage'),
-})
-const keys = createRoute({
-  getParentRoute: () => inside,
-  path: '/settings/api-keys',
-  component: lazyRouteComponent(() => import('./keys/keys-page.tsx'), 'KeysPage'),
-})
-const key = createRoute({
-  getParentRoute: () => inside,
-  path: '/settings/api-keys/$id',
-  validateSearch: z.object({ grant: z.literal(true).optional().catch(undefined) }),
-  component: lazyRouteComponent(() => import('./keys/key-page.tsx'), 'KeyPage'),
-})
-const team = createRoute({
-  getParentRoute: () => inside,
-  path: '/settings/team',
-  component: lazyRouteComponent(() => import('./organizations/team-page.tsx'), 'TeamPage'),
-})
-const workspace = createRoute({
-  getParentRoute: () => inside,
-  path: '/settings/workspace',
-  component: lazyRouteComponent(() => import('./organizations/workspace-page.tsx'), 'WorkspacePage'),
-})
-const profile = createRoute({
-  getParentRoute: () => inside,
-  path: '/settings/profile',
-  component: lazyRouteComponent(() => import('./accounts/profile-page.tsx'), 'ProfilePage'),
-})
 
 const map = root.addChildren([
-  firstRun,
-  signIn,
-  signUp,
-  forgotPassword,
-  resetPassword,
-  invitation,
+  ...DOOR,
   inside.addChildren([
     overview,
     clicks,
     trace,
-    conversions,
     networks,
     network,
     refusedEvents,
+    conversions,
     campaigns,
     newCampaign,
     campaign,
@@ -270,19 +165,14 @@ const map = root.addChildren([
     offers,
     landings,
     funnels,
-    adSpend,
-    adSpendImport,
     postbacks,
     deliveries,
+    adSpend,
+    adSpendImport,
     adAccounts,
     adAccount,
     bots,
-    billing,
-    keys,
-    key,
-    team,
-    workspace,
-    profile,
+    ...SETTINGS,
   ]),
 ])
 

@@ -109,15 +109,21 @@ export function DeliveriesPage() {
 type FiltersProps = { search: DeliveriesSearch; narrow: (changes: DeliveriesSearch) => void }
 
 function Filters({ search, narrow }: FiltersProps) {
-  const day = (label: string, name: 'from' | 'to') => (
-    <TextField
-      type="date"
-      label={label}
-      hideLabel
-      title={label}
-      value={search[name] ?? ''}
-      onChange={event => narrow({ [name]: event.target.value || undefined })}
-    />
+  const day = (word: string, label: string, name: 'from' | 'to') => (
+    <div className="flex items-center gap-1.5">
+      <span aria-hidden className="text-ink-soft">
+        {word}
+      </span>
+      <TextField
+        type="date"
+        label={label}
+        hideLabel
+        title={label}
+        className="[&_input]:border-line!"
+        value={search[name] ?? ''}
+        onChange={event => narrow({ [name]: event.target.value || undefined })}
+      />
+    </div>
   )
   return (
     <>
@@ -137,8 +143,8 @@ function Filters({ search, narrow }: FiltersProps) {
         value={search.failure}
         onChange={failure => narrow({ failure })}
       />
-      {day('Put out from (UTC)', 'from')}
-      {day('Put out until and including (UTC)', 'to')}
+      {day('From', 'Put out from (UTC)', 'from')}
+      {day('to', 'Put out until and including (UTC)', 'to')}
     </>
   )
 }

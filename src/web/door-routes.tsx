@@ -1,0 +1,50 @@
+/** The pages before the door: the first start, signing in, and what mails lead to. */
+import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { z } from 'zod'
+import { readSetup } from '../accounts/api.ts'
+import { ask } from './call.ts'
+import { root } from './frame.tsx'
+
+const firstRun = createRoute({
+  getParentRoute: () => root,
+  path: '/setup',
+  beforeLoad: async ({ context }) => {
+    if (!(await context.queries.fetchQuery(ask(readSetup))).needs_owner) throw redirect({ to: '/' })
+  },
+  component: lazyRouteComponent(() => import('./accounts/first-run-page.tsx'), 'FirstRunPage'),
+})
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  validateSearch: z.object({
+    next: z.string().optional().catch(undefined),
+    email: z.string().optional().catch(undefined),
+  }),
+  beforeLoad: async ({ context }) => {
+    if ((await context.queries.fetchQuery(ask(readSetup))).needs_owner) throw redirect({ to: '/setup' })
+  },
+  component: lazyRouteComponent(() => import('./accounts/sign-in-page.tsx'), 'SignInPage'),
+})
+const signUp = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-up',
+  component: lazyRouteComponent(() => import('./accounts/sign-up-page.tsx'), 'SignUpPage'),
+})
+const forgotPassword = createRoute({
+  getParentRoute: () => root,
+  path: '/forgot-password',
+  component: lazyRouteComponent(() => import('./accounts/password-pages.tsx'), 'ForgotPasswordPage'),
+})
+const resetPassword = createRoute({
+  getParentRoute: () => root,
+  path: '/reset-password',
+  validateSearch: z.object({ token: z.string().optional().catch(undefined) }),
+  component: lazyRouteComponent(() => import('./accounts/password-pages.tsx'), 'ResetPasswordPage'),
+})
+const invitation = createRoute({
+  getParentRoute: () => root,
+  path: '/invitations/$id',
+  component: lazyRouteComponent(() => import('./organizations/invitation-page.tsx'), 'InvitationPage'),
+})
+
+export const DOOR = [firstRun, signIn, signUp, forgotPassword, resetPassword, invitation] as const

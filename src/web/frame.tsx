@@ -1,0 +1,25 @@
+/** The two frames every page stands in: the root, and the one behind the sign-in. */
+import type { QueryClient } from '@tanstack/react-query'
+import { createRootRouteWithContext, createRoute, Outlet, redirect } from '@tanstack/react-router'
+import { whoIsSignedIn } from './accounts/session.ts'
+import { myOrganizations } from './organizations/active.ts'
+import { NotFound } from './shell/lost.tsx'
+import { Shell } from './shell/shell.tsx'
+
+export const root = createRootRouteWithContext<{ queries: QueryClient }>()({
+  component: Outlet,
+  notFoundComponent: NotFound,
+})
+
+/** Opens for nobody without a session, and comes back to where one wanted to be. */
+export const inside = createRoute({
+  getParentRoute: () => root,
+  id: 'inside',
+  beforeLoad: async ({ context, location }) => {
+    const session = await context.queries.ensureQueryData(whoIsSignedIn)
+    if (session === null)
+      throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { next: location.href } })
+    await context.queries.ensureQueryData(myOrganizations)
+  },
+  component: Shell,
+})
