@@ -85,6 +85,23 @@ test('parameters and bodies are those that the gate reads', () => {
   }
 })
 
+test('intake names the header that stands in for a nonce, and shows no code where it answers none', () => {
+  const { parameters = [], responses } = document.paths['/api/events']?.['post'] ?? assert.fail()
+  assert.deepEqual(
+    parameters.map(({ in: place, name, required }) => [place, name, required]),
+    [['header', 'Idempotency-Key', false]],
+  )
+  for (const [status, code] of [
+    ['401', 'unauthorized'],
+    ['429', 'rate_limited'],
+  ] as const) {
+    assert.ok(!responses[status]?.description.includes(`\`${code}\``), status)
+    const ofReads = document.paths['/api/v1/clicks']?.['get']?.responses[status]
+    assert.ok(ofReads?.description.includes(`\`${code}\``), status)
+  }
+  assert.match(responses['429']?.description ?? '', /rate limit exceeded/)
+})
+
 test('answers are described: the good one, and every refusal the route declares, under its status', () => {
   for (const { endpoint } of house.furnished) {
     const { responses } = operationOf(endpoint)

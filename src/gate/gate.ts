@@ -18,7 +18,7 @@ import { refuse } from '../contract/refusals.ts'
 import type { Answer, Asked, Furnished, Ground, Visit } from '../room.ts'
 import { answerBrokenRequest, answerRefusal } from './answer.ts'
 import { type Caller, type Identities, identify, isKeyOnly, keyOf, verified } from './identify.ts'
-import type { Once } from './once.ts'
+import { IDEMPOTENCY_KEY_LENGTH, type Once } from './once.ts'
 import { dashboardOrigin } from './origin.ts'
 import { type Actor, permit, type Standings } from './permit.ts'
 import type { Quotas } from './quota.ts'
@@ -175,8 +175,6 @@ function deedRunner({ ground, once }: Door, endpoint: Endpoint, deed: Furnished[
     return once.run(actor.org_id, idempotency_key, arrived_at, act)
   }
 }
-
-const IDEMPOTENCY_KEY_LENGTH = 128
 
 function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   const sent = request.headers['idempotency-key']

@@ -7,6 +7,8 @@ import type { Redis } from 'ioredis'
 import { Refusal, refuse } from '../contract/refusals.ts'
 
 export const BUDGET_MS = 55_000
+/** The most characters of an Idempotency-Key: those of a nonce, which it stands in for. */
+export const IDEMPOTENCY_KEY_LENGTH = 128
 /** Outlives the budget, so that a token never frees the key while its work may still be running. */
 const TOKEN_MS = BUDGET_MS + 5000
 

@@ -2,9 +2,11 @@
 import { z } from 'zod'
 import { type Endpoint, rightOf, routeOf } from '../contract/endpoint.ts'
 import { type RefusalName, REFUSALS } from '../contract/refusal-catalogue.ts'
+import { Refusal, type RefusalBody, refusalBody } from '../contract/refusals.ts'
 import { RIGHTS } from '../contract/rights.ts'
 import type { Declared } from '../room.ts'
-import { isKeyOnly } from './identify.ts'
+import { isKeyOnly, surfaceOf } from './identify.ts'
+import { IDEMPOTENCY_KEY_LENGTH } from './once.ts'
 
 type Json = { [key: string]: unknown }
 
@@ -43,7 +45,7 @@ const REFUSAL = {
 }
 
 function operation(name: string, endpoint: Endpoint, path: string, schemas: Json): Json {
-  const parameters = [...pathParameters(path), ...queryParameters(endpoint, schemas)]
+  const parameters = [...pathParameters(path), ...queryParameters(endpoint, schemas), ...headerParameters(endpoint)]
   return {
     operationId: name,
     summary: endpoint.summary,
@@ -105,6 +107,14 @@ function queryParameters(endpoint: Endpoint, schemas: Json): Json[] {
   }))
 }
 
+function headerParameters({ once }: Endpoint): Json[] {
+  if (!once) return []
+  const schema = { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH }
+  const description =
+    'Stands in for a missing nonce. While a request with it is in flight another one is refused 409; after 55 seconds the answer is 504.'
+  return [{ name: 'Idempotency-Key', in: 'header', required: false, description, schema }]
+}
+
 /** What the gate itself can refuse on the way to this endpoint. */
 function refusalsOnTheWay(endpoint: Endpoint): RefusalName[] {
   const { access, body, query, once } = endpoint
@@ -158,13 +168,15 @@ function responses(endpoint: Endpoint, schemas: Json): Json {
       status,
       {
         description: names
-          .map(name => `${REFUSALS[name].error}${REFUSALS[name].code ? ` (\`${REFUSALS[name].code}\`)` : ''}`)
+          .map(name => REFUSALS[name].error + codeInWords(refusalBody(new Refusal(name), surfaceOf(endpoint))))
           .join('; '),
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Refusal' } } },
       },
     ])
   return { [endpoint.status ?? 200]: answerOf(endpoint, 'Done', schemas), ...Object.fromEntries(refused) }
 }
+
+const codeInWords = ({ code }: RefusalBody): string => (code === undefined ? '' : ` (\`${code}\`)`)
 
 function answerOf({ reply }: Endpoint, description: string, schemas: Json): Json {
   return reply === undefined
