@@ -124,7 +124,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
   running.defer(() => redis?.disconnect())
   const live = take(await openLiveCampaigns(ground))
   const clicks = take(await openClicks(ground, live))
-  const conversions = take(openConversions(ground, { stillAllowed, isDrained: clicks.isSettled }))
+  const conversions = take(openConversions(ground, { stillAllowed, unsettled: clicks.unsettled }))
   const landed = take(openLanded({ conversions, clicks, log }))
   const quotas = openQuotas(redis, options.quotas)
   const keeper = take(openKeeper(ground))

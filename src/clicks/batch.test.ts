@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { openAbsence } from '../db/absence.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +28,7 @@ async function open(): Promise<Batches> {
   const log = pino({ level: 'silent' })
   const pool = fresh.database.clicks
   const journal = await openJournal(folder, log)
-  return openBatches({ pool, clickKey, outage: openOutage({ pool, journal, log }), log })
+  return openBatches({ pool, clickKey, outage: openOutage({ pool, away: openAbsence(), journal, log }), log })
 }
 
 async function stored(org_id: number): Promise<Click[]> {

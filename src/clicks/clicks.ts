@@ -5,6 +5,7 @@
  */
 import { join } from 'node:path'
 import type { LiveCampaigns } from '../campaigns/live.ts'
+import { timeOfId } from '../contract/ids.ts'
 import type { Deed, Ground } from '../room.ts'
 import type * as api from './api.ts'
 import { type Batches, openBatches } from './batch.ts'
@@ -31,11 +32,13 @@ export type Clicks = {
   readonly find: FoundClicks['find']
   /** Stores a click made elsewhere; resolves with its id once remembered, undefined when it could not be. */
   readonly store: Batches['store']
-  /**
-   * False while clicks whose ids were handed out are still in this process's journal: conversions are answered 503 until it is true,
-   * because their click may not be known yet.
-   */
+  /** False while clicks whose ids were handed out are still in this process's journal. */
   readonly isSettled: () => boolean
+  /**
+   * As of now: which unknown clicks may be in a journal, given by their ids. Their conversions are answered 503. With clicks in this
+   * process's own journal any; after an outage those made since it began, which another process may still have to store.
+   */
+  readonly unsettled: () => (click_id: string) => boolean
   readonly state: () => ClicksState
   /** Finishes what has come in. What the database did not take stays in the journal for the next start. */
   readonly close: () => Promise<void>
@@ -49,7 +52,7 @@ export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<C
   const partitions = await keepPartitions(db, log)
   const ipHashes = await openIpHashes(db, log)
   const journal = await openJournal(join(config.dataDir, 'journal'), log)
-  const outage = openOutage({ pool, journal, log })
+  const outage = openOutage({ pool, away: database.away, journal, log })
   const batches = openBatches({ pool, clickKey: secrets.clickKey, outage, log })
   const isSecure = config.baseUrl?.startsWith('https:') ?? false
   const found = openFoundClicks(pool, secrets.clickKey)
@@ -59,6 +62,7 @@ export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<C
     find: found.find,
     store: batches.store,
     isSettled: outage.isSettled,
+    unsettled: () => unsettled(outage.isSettled(), database.away.since()),
     state: () => ({ ...batches.state(), ...journal.state(), is_down: outage.isDown() }),
     async close() {
       partitions.close()
@@ -67,6 +71,18 @@ export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<C
       await outage.close()
       await journal.close()
     },
+  }
+}
+
+/** Of another process's clock, or of the sender's idea of an id. */
+const AHEAD_MS = 10_000
+
+function unsettled(isSettled: boolean, since: number | undefined): (click_id: string) => boolean {
+  if (!isSettled) return () => true
+  if (since === undefined) return () => false
+  return click_id => {
+    const made = timeOfId(click_id)
+    return made >= since && made <= Date.now() + AHEAD_MS
   }
 }
 

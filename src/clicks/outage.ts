@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import type { Absence } from '../db/absence.ts'
 import type { Click } from './click.ts'
 import { within } from './deadline.ts'
 import type { Journal } from './journal.ts'
@@ -22,11 +23,11 @@ export type Outage = {
   close: () => Promise<void>
 }
 
-type Parts = { pool: pg.Pool; journal: Journal; log: Logger }
+type Parts = { pool: pg.Pool; away: Absence; journal: Journal; log: Logger }
 
 /** Stores what dead processes have left in the journal, in the background. */
 export function openOutage(parts: Parts): Outage {
-  const { journal, log } = parts
+  const { away, journal, log } = parts
   let isClosed = false
   const breaker = openBreaker(log)
 
@@ -38,6 +39,7 @@ export function openOutage(parts: Parts): Outage {
       breaker.close()
       return true
     } catch (error) {
+      away.note()
       breaker.open(error)
       return false
     }
@@ -59,6 +61,7 @@ export function openOutage(parts: Parts): Outage {
   return {
     isDown: breaker.isOpen,
     report(error) {
+      away.note()
       breaker.open(error)
       recovery.start()
     },

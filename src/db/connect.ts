@@ -3,6 +3,7 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { type Absence, openAbsence } from './absence.ts'
 import { Prepared } from './prepared.ts'
 import type { Tables } from './tables.ts'
 
@@ -22,6 +23,8 @@ export type Database = {
   worker: pg.Pool
   /** For better-auth alone, which compares Date objects: up to 4 connections with node-postgres's own parsers. */
   auth: pg.Pool
+  /** When it was last away; lost connections are noted by themselves. */
+  readonly away: Absence
   /** A connection of the caller's own, for LISTEN; not pooled, its errors and its end are the caller's. */
   dedicated(): pg.Client
   /** Waits for what is running, then closes every pool. */
@@ -105,6 +108,7 @@ function clientFor(nodes: pg.ClientConfig[], Base: typeof pg.Client): typeof pg.
  */
 export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log: Logger; name?: string }): Database {
   let closing = false
+  const away = openAbsence()
   const open = (kind: keyof typeof limits): pg.Pool => {
     const { pipeline = false, ...rest }: Limits = limits[kind]
     const Client = clientFor(
@@ -122,7 +126,7 @@ export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log:
     pool.on('error', ({ message }) => {
       if (!closing) log.warn({ pool: kind, reason: message }, 'a database connection was lost')
     })
-    pool.on('connect', client => client.on('error', () => {}))
+    pool.on('connect', client => client.on('error', () => away.note()))
     return pool
   }
   const pools = {
@@ -141,6 +145,7 @@ export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log:
   return {
     ...pools,
     kysely,
+    away,
     dedicated: () => new Dedicated({ types }),
     close: async () => {
       closing = true

@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { LANDED } from '../contract/ladder.ts'
 import { Refusal } from '../contract/refusals.ts'
 import type { Ground } from '../room.ts'
-import type { Recorded } from './decide.ts'
+import type { IsUnsettled, Recorded } from './decide.ts'
 import { eventId, ownNonce, startId } from './identity.ts'
 import type { Conversion } from './items.ts'
 import { OrganizationQueues } from './queue.ts'
@@ -45,8 +45,8 @@ export type Conversions = {
 
 export type ConversionTerms = {
   stillAllowed?: StillAllowed
-  /** False while clicks wait in the journal: an unknown click may be one of them, and is told to come again. */
-  isDrained?: () => boolean
+  /** Which unknown clicks may wait in a journal as of now: their conversions are told to come again. */
+  unsettled?: () => IsUnsettled
   /** How many organizations may share a transaction; unless given, many on one server and one on a sharded database. */
   mostOrganizations?: number
 }
@@ -67,10 +67,16 @@ const SESSION = `
 export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms: ConversionTerms = {}): Conversions {
   const { database } = ground
   database.intake.on('connect', client => void client.query(SESSION).catch(() => undefined))
-  const { stillAllowed, isDrained = () => true } = terms
+  const { stillAllowed, unsettled = () => () => false } = terms
   let { mostOrganizations = 1 } = terms
   const hint = hinter(() => database.intake.query('notify deliveries'))
-  const tools = { pool: database.intake, log: ground.log, terms: { stillAllowed, isDrained }, onDeliveries: hint.give }
+  const tools = {
+    pool: database.intake,
+    away: database.away,
+    log: ground.log,
+    terms: { stillAllowed, unsettled },
+    onDeliveries: hint.give,
+  }
   if (terms.mostOrganizations === undefined)
     void isOneNode(database.intake).then(isOne => {
       if (isOne) mostOrganizations = MOST_ORGANIZATIONS

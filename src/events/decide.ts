@@ -17,6 +17,9 @@ export type Recorded = { event: StoredEvent; replayed: boolean }
 /** What an item is answered; a rise says whether its click is known. */
 export type Outcome = Recorded | Refusal | boolean
 
+/** Whether a click that is not in the database, given by its id, may be in a journal, of whatever process. */
+export type IsUnsettled = (click_id: string) => boolean
+
 /** Decides for one organization; what it changes is gathered with that of the batch's others. */
 export class Decisions {
   readonly #org_id: number
@@ -24,17 +27,17 @@ export class Decisions {
   readonly #people: People
   readonly #known: Known
   readonly #at: string
-  readonly #isDrained: boolean
+  readonly #isUnsettled: IsUnsettled
   readonly #price: bigint
   #balance: bigint
 
-  /** `at` is the moment all of it happens; not drained, an unknown click may still be in the journal. */
-  constructor(org_id: number, known: Known, changes: Changes, at: string, isDrained: boolean) {
+  /** `at` is the moment all of it happens; an unknown click that is unsettled may still be in a journal. */
+  constructor(org_id: number, known: Known, changes: Changes, at: string, isUnsettled: IsUnsettled) {
     this.#org_id = org_id
     this.#known = known
     this.#changes = changes
     this.#at = at
-    this.#isDrained = isDrained
+    this.#isUnsettled = isUnsettled
     this.#balance = toMillionths(known.balance.balance)
     this.#price = toMillionths(known.balance.price_per_person)
     this.#people = new People(known.people)
@@ -47,7 +50,7 @@ export class Decisions {
 
   #rise({ click_id, rung }: Rise): Outcome {
     const click = this.#known.clicks.get(click_id)
-    if (click === undefined) return this.#isDrained ? false : tellLater()
+    if (click === undefined) return this.#isUnsettled(click_id) ? tellLater() : false
     this.#changes.touch(this.#org_id, click)
     click.stages |= stageOf(rung)
     return true
@@ -63,7 +66,7 @@ export class Decisions {
       if (click !== undefined && item.source === 'service') this.#meetAgain(item, click)
       return { event: recorded, replayed: true }
     }
-    if (click === undefined) return this.#isDrained ? new Refusal('click_not_found') : tellLater()
+    if (click === undefined) return this.#isUnsettled(item.click_id) ? tellLater() : new Refusal('click_not_found')
     if (botOf(item, this.#known) === 'unknown') return new Refusal('bot_not_found')
     if (isOutside(item.campaigns, click.campaign_id)) return new Refusal('campaign_scope_forbidden')
     const start_id = startOf(item, this.#known)

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import type { Absence } from '../db/absence.ts'
 import { isRetryable, isTaken, isUnreachable, sqlState } from '../db/faults.ts'
 import { type Outcome, tellLater } from './decide.ts'
 import type { Item } from './items.ts'
@@ -15,7 +16,7 @@ export type Waiting = { item: Item; resolve: (outcome: Outcome) => void; reject:
 /** What one organization has gathered, or several have. */
 export type Batch = readonly Waiting[]
 
-export type LaneTools = { pool: pg.Pool; log: Logger; terms: Terms; onDeliveries: () => void }
+export type LaneTools = { pool: pg.Pool; away: Absence; log: Logger; terms: Terms; onDeliveries: () => void }
 
 /** With the four seconds of a transaction this stays below the caller's 55. */
 const TOO_OLD_MS = 50_000
@@ -62,6 +63,7 @@ async function transact({ pool, terms }: LaneTools, batch: Batch): Promise<Decid
 
 async function recover(tools: LaneTools, batch: Batch, attempt: number, error: unknown): Promise<Batch> {
   const isAlone = batch.length === 1
+  if (isUnreachable(error) || error instanceof NotConnected) tools.away.note()
   if ((isTransient(error) || (isAlone && isTaken(error))) && attempt < TRIES) {
     await sleep(5 * 2 ** attempt)
     return runBatch(tools, batch, attempt + 1)

@@ -234,7 +234,7 @@ test('while clicks wait in the journal an unknown click is told to come again, a
   const { org_id } = await seedOrganization(fresh.database)
   const click = await seedClick(fresh.database, org_id)
   let drained = false
-  const cautious = openQueue(fresh.database, { isDrained: () => drained })
+  const cautious = openQueue(fresh.database, { unsettled: () => () => !drained })
   await assert.rejects(cautious.send(org_id, newId(), {}), later)
   await assert.rejects(cautious.raise(org_id, newId(), 'landed'), later)
   assert.equal((await cautious.send(org_id, click, {})).replayed, false)

@@ -4,7 +4,7 @@ import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { Refusal } from '../contract/refusals.ts'
 import { ask, flight, type Question } from '../db/flight.ts'
 import { Changes } from './changes.ts'
-import { Decisions, type Outcome } from './decide.ts'
+import { Decisions, type IsUnsettled, type Outcome } from './decide.ts'
 import type { Item, UsedKey } from './items.ts'
 import { type Asked, readKnown, readStarts } from './known.ts'
 
@@ -18,7 +18,7 @@ export type StillAllowed = (
   keys: readonly UsedKey[],
 ) => Promise<ReadonlyMap<UsedKey, KeyStanding>>
 
-export type Terms = { stillAllowed: StillAllowed | undefined; isDrained: () => boolean }
+export type Terms = { stillAllowed: StillAllowed | undefined; unsettled: () => IsUnsettled }
 
 /** What becomes of each item, if the writes are committed; nothing of an organization whose lock someone else holds. */
 export type Decided = { outcomes: Map<Item, Outcome>; writes: Question[]; hasDeliveries: boolean }
@@ -34,11 +34,11 @@ export class TooSlow extends Error {}
 export async function decideBatch(
   client: pg.PoolClient,
   asked: Asked,
-  { stillAllowed, isDrained }: Terms,
+  { stillAllowed, unsettled }: Terms,
 ): Promise<Decided> {
   const begun = performance.now()
   // Asked before the clicks are read: one that came out of the journal in between must not be taken for unknown.
-  const drained = isDrained()
+  const isUnsettled = unsettled()
   const stale = stillAllowed === undefined ? new Map<number, UsedKey[]>() : staleKeys(asked, begun)
   const reread = () =>
     stillAllowed === undefined || stale.size === 0 ? undefined : rereadKeys(client, stale, stillAllowed)
@@ -49,7 +49,7 @@ export async function decideBatch(
   const changes = new Changes()
   const outcomes = new Map<Item, Outcome>()
   for (const [org_id, of] of known) {
-    const decisions = new Decisions(org_id, of, changes, at, drained)
+    const decisions = new Decisions(org_id, of, changes, at, isUnsettled)
     for (const item of asked.get(org_id) ?? []) {
       const allowed = asAllowed(item, standings)
       outcomes.set(item, allowed instanceof Refusal ? allowed : decisions.decide(allowed))

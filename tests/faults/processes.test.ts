@@ -73,3 +73,34 @@ test('one conversion sent 200 times at once to two processes is one event, one c
   assert.deepEqual(load.unexpected, [])
   await assertBooks(fresh.database.reads)
 })
+
+test('without Redis an Idempotency-Key sent to two processes at once is one event: each answers 201 with its row, or 409', async () => {
+  const target = ground.targets[0] ?? assert.fail()
+  const load = new Load({ address })
+  const clickId = (await load.click(target)) ?? assert.fail()
+  for (let round = 0; round < 20; round += 1) {
+    const body = JSON.stringify({ clickId, type: 'ftd', payload: { telegram_user_id: `header ${round}` } })
+    const headers = { 'x-api-key': target.key, 'idempotency-key': `header ${round}` }
+    const serving = processes.slice(0, 2)
+    const answers = await Promise.all(
+      [...serving, ...serving].map(one => fetch(`${one.address}/api/events`, { method: 'POST', headers, body })),
+    )
+    const told = await Promise.all(
+      answers.map(async one => [one.status, (await one.json()) as { id?: string }] as const),
+    )
+    assert.ok(
+      told.every(([status]) => status === 201 || status === 409),
+      JSON.stringify(told),
+    )
+    const ids = new Set(told.flatMap(([status, { id }]) => (status === 201 ? [id] : [])))
+    assert.equal(ids.size, 1, 'somebody has recorded it, and nobody another one')
+    const { rows } = await fresh.database.reads.query(
+      `select (select count(*)::int from events where org_id = $1 and nonce = $2) as events,
+        (select count(*)::int from ledger l join events e on e.org_id = l.org_id and e.id = l.event_id
+          where e.org_id = $1 and e.nonce = $2) as charges`,
+      [target.org_id, `header ${round}`],
+    )
+    assert.deepEqual(rows, [{ events: 1, charges: 1 }])
+  }
+  await assertBooks(fresh.database.reads)
+})

@@ -77,7 +77,7 @@ export const SEEDED: readonly Seeded[] = [
   {
     fault: 'nobody listens to errors of a connection in use',
     file: 'src/db/connect.ts',
-    changes: [["pool.on('connect', client => client.on('error', () => {}))", '']],
+    changes: [["pool.on('connect', client => client.on('error', () => away.note()))", '']],
     test: 'src/db/connect.test.ts',
     named: 'between two statements of its user',
   },
