@@ -1,46 +1,23 @@
 // Breakers of targets, and what becomes of one that only fails. Pauses and days are parameters.
 import assert from 'node:assert/strict'
-import test, { after, afterEach } from 'node:test'
+import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pino } from 'pino'
-import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'
-import { deliveryOf, ORG, seedDelivery, seedRule, until } from '../../tests/support/outbox.ts'
+import { deliveryOf, ORG, seedDelivery, seedRule, until, useOutbox } from '../../tests/support/outbox.ts'
 import { openMailbox } from '../../tests/support/mailbox.ts'
 import { seedOrganization } from '../../tests/support/house.ts'
-import { type Receiver, startReceiver } from '../../tests/support/receiver.ts'
-import { readConfig } from '../config.ts'
 import { postbackLane } from '../postbacks/lane.ts'
 import { BREAKER } from './breaker.ts'
 import { claimDue } from './claim.ts'
 import { Places, shareOut } from './share.ts'
-import { openWorker, type WorkerOptions } from './worker.ts'
+import type { WorkerOptions } from './worker.ts'
 
-const fresh: FreshDatabase = await freshDatabase()
-const { kysely: db, worker: pool } = fresh.database
-after(() => fresh.drop())
-
-const open: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close()
-  await pool.query('truncate deliveries, delivery_attempts, events, clicks, postback_rules, failing_targets')
-})
-
-async function receiver(...options: Parameters<typeof startReceiver>): Promise<Receiver> {
-  const started = await startReceiver(...options)
-  open.push(started)
-  return started
-}
+const { database, db, pool, closing, receiver, work: workWith } = await useOutbox()
 
 const HOUR_MS = 3_600_000
 
-function work(options: WorkerOptions = {}, env: Record<string, string> = {}) {
-  const config = readConfig({ ALLOW_PRIVATE_TARGETS: 'true', LOG_LEVEL: 'silent', ...env })
-  const ground = { config, database: fresh.database, log: pino({ level: 'silent' }) }
-  // Each delivery fails once within the test.
-  const worker = openWorker(ground, [postbackLane], { delays: [HOUR_MS, HOUR_MS], ...options })
-  open.push(worker)
-  return worker
-}
+/** Each delivery fails once within the test. */
+const work = (options: WorkerOptions = {}, env: Record<string, string> = {}) =>
+  workWith({ delays: [HOUR_MS, HOUR_MS], ...options }, { env })
 
 const failing = async () => (await db.selectFrom('failing_targets').selectAll().execute())[0]
 
@@ -186,20 +163,19 @@ test('healthy rules go out beside sick ones of the same organization at the same
 })
 
 test('the owners are told by mail, once, what was switched off', async () => {
-  const mailbox = await openMailbox()
-  open.push(mailbox)
+  const mailbox = closing(await openMailbox())
   const dead = await receiver((_, response) => void response.writeHead(410).end())
-  const { org_id, user_id } = await seedOrganization(fresh.database)
+  const { org_id, user_id } = await seedOrganization(database)
   const { email } = await db.selectFrom('users').select('email').where('id', '=', user_id).executeTakeFirstOrThrow()
   const target_id = await seedRule(db, { org_id, url: dead.origin })
   const seeded = []
   for (let n = 0; n < 6; n += 1) seeded.push(await seedDelivery(db, { org_id, target_id }))
-  work({ breaker: { ...BREAKER, off_failures: 1, off_after_ms: 0 } }, { SMTP_URL: mailbox.url })
+  const worker = work({ breaker: { ...BREAKER, off_failures: 1, off_after_ms: 0 } }, { SMTP_URL: mailbox.url })
   const mail = await mailbox.next(email)
   assert.match(mail.text, new RegExp(`the postback to ${new URL(dead.origin).host}`))
   for (const { id } of seeded.slice(1))
     await eventually('it was not ended', async () => (await deliveryOf(db, id)).lease_token === null)
-  await open.pop()?.close()
+  await worker.close()
   assert.equal(mailbox.mails.length, 1)
 })
 

@@ -1,43 +1,13 @@
 // Leases, the fence and the end of a worker, against a real receiver on loopback.
 import assert from 'node:assert/strict'
-import test, { after, afterEach } from 'node:test'
+import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pino } from 'pino'
-import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'
-import { attemptsOf, deliveryOf, ORG, seedDelivery, seedRule, until } from '../../tests/support/outbox.ts'
-import { type Receiver, startReceiver } from '../../tests/support/receiver.ts'
-import { readConfig } from '../config.ts'
+import { attemptsOf, deliveryOf, ORG, seedDelivery, seedRule, until, useOutbox } from '../../tests/support/outbox.ts'
 import { postbackLane } from '../postbacks/lane.ts'
 import { claimDue } from './claim.ts'
 import { finish } from './finish.ts'
-import { openWorker, type Worker, type WorkerOptions } from './worker.ts'
 
-const fresh: FreshDatabase = await freshDatabase()
-const { kysely: db, worker: pool } = fresh.database
-after(() => fresh.drop())
-
-const ground = {
-  config: readConfig({ ALLOW_PRIVATE_TARGETS: 'true', LOG_LEVEL: 'silent' }),
-  database: fresh.database,
-  log: pino({ level: 'silent' }),
-}
-const open: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close()
-  await pool.query('truncate deliveries, delivery_attempts, events, clicks, postback_rules, failing_targets')
-})
-
-async function receiver(...options: Parameters<typeof startReceiver>): Promise<Receiver> {
-  const started = await startReceiver(...options)
-  open.push(started)
-  return started
-}
-
-function work(options: WorkerOptions = {}): Worker {
-  const worker = openWorker(ground, [postbackLane], options)
-  open.push(worker)
-  return worker
-}
+const { db, pool, receiver, work } = await useOutbox()
 
 test('what a dead worker had claimed is taken over when its lease ends, and the lost attempt stays visible', async () => {
   const there = await receiver()

@@ -1,31 +1,12 @@
 // What a lane may say beyond the call itself: what an answer means, what is still missing, what the log must not show.
 import assert from 'node:assert/strict'
-import test, { after, afterEach } from 'node:test'
-import { pino } from 'pino'
-import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'
-import { attemptsOf, deliveryOf, ORG, seedDelivery, until } from '../../tests/support/outbox.ts'
-import { type Receiver, startReceiver } from '../../tests/support/receiver.ts'
-import { readConfig } from '../config.ts'
+import test from 'node:test'
+import { attemptsOf, deliveryOf, ORG, seedDelivery, until, useOutbox } from '../../tests/support/outbox.ts'
 import { newId } from '../contract/ids.ts'
 import type { Lane, Outgoing } from './lane.ts'
 import { redact } from './redact.ts'
-import { openWorker } from './worker.ts'
 
-const fresh: FreshDatabase = await freshDatabase()
-const { kysely: db, worker: pool } = fresh.database
-after(() => fresh.drop())
-
-const open: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close()
-  await pool.query('truncate deliveries, delivery_attempts, events, clicks, failing_targets')
-})
-
-async function receiver(...options: Parameters<typeof startReceiver>): Promise<Receiver> {
-  const started = await startReceiver(...options)
-  open.push(started)
-  return started
-}
+const { db, pool, receiver, work: workWith } = await useOutbox()
 
 /** A worker that guards addresses, with a lane of ad accounts whose every delivery is this call. */
 function work(call: Outgoing) {
@@ -47,10 +28,8 @@ function work(call: Outgoing) {
       off.set(target_id, reason)
     },
   }
-  const config = readConfig({ LOG_LEVEL: 'silent' })
-  const ground = { config, database: fresh.database, log: pino({ level: 'silent' }) }
-  open.push(openWorker(ground, [lane], { delays: [1, 1, 1] }))
-  return off
+  const worker = workWith({ delays: [1, 1, 1] }, { lanes: [lane], env: { ALLOW_PRIVATE_TARGETS: 'false' } })
+  return { off, worker }
 }
 
 const seed = (target_id = newId()) => seedDelivery(db, { target_id, kind: 'ad_account' })
@@ -58,9 +37,9 @@ const seed = (target_id = newId()) => seedDelivery(db, { target_id, kind: 'ad_ac
 test('an address the operator set is called, one that a user typed is not where it leads inside', async () => {
   const there = await receiver()
   const trusted = await seed()
-  work({ method: 'GET', url: there.origin, isTrusted: true })
+  const { worker } = work({ method: 'GET', url: there.origin, isTrusted: true })
   await until(db, trusted.id, 'delivered')
-  await open.pop()?.close()
+  await worker.close()
   const typed = await seed()
   work({ method: 'GET', url: there.origin })
   const row = await until(db, typed.id, 'failed')
@@ -73,13 +52,13 @@ test('a lane judges an answer: a 200 that is a refusal, a 400 that is done', asy
   const refuses = await receiver((_, response) => void response.end('{"code":40002}'))
   const call: Outgoing = { method: 'POST', url: refuses.origin, body: '{}', isTrusted: true }
   const { id } = await seed()
-  work({
+  const { worker } = work({
     ...call,
     judge: ({ body }) => ({ outcome: 'failed', reason: `code ${(JSON.parse(body) as { code: number }).code}` }),
   })
   const row = await until(db, id, 'failed')
   assert.deepEqual([row.reason, row.failure, row.attempts], ['code 40002', 'rejected', 1])
-  await open.pop()?.close()
+  await worker.close()
   const done = await receiver((_, response) => void response.writeHead(400).end('duplicate'))
   const other = await seed()
   work({ ...call, url: done.origin, judge: ({ status }) => (status === 400 ? { outcome: 'delivered' } : undefined) })
@@ -90,7 +69,7 @@ test('a dead connection switches the target off, costs no attempt, and its deliv
   const there = await receiver((_, response) => void response.writeHead(401).end('revoked'))
   const target_id = newId()
   const { id } = await seed(target_id)
-  const off = work({
+  const { off } = work({
     method: 'GET',
     url: there.origin,
     isTrusted: true,

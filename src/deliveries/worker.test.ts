@@ -1,42 +1,19 @@
 // The worker against real receivers on loopback. It stands on `events`, `clicks` and `postback_rules` only as rows.
 import assert from 'node:assert/strict'
-import test, { after, afterEach } from 'node:test'
-import { pino } from 'pino'
-import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'
-import { attemptsOf, CREATED_SECONDS, deliveryOf, seedDelivery, seedRule, until } from '../../tests/support/outbox.ts'
-import { type Receiver, startReceiver } from '../../tests/support/receiver.ts'
-import { readConfig } from '../config.ts'
+import test from 'node:test'
+import {
+  attemptsOf,
+  CREATED_SECONDS,
+  deliveryOf,
+  seedDelivery,
+  seedRule,
+  until,
+  useOutbox,
+} from '../../tests/support/outbox.ts'
 import { toWireId } from '../contract/ids.ts'
-import { postbackLane } from '../postbacks/lane.ts'
 import { BREAKER } from './breaker.ts'
-import { openWorker, type Worker, type WorkerOptions } from './worker.ts'
 
-const fresh: FreshDatabase = await freshDatabase()
-const { kysely: db, worker: pool } = fresh.database
-after(() => fresh.drop())
-
-const ground = {
-  config: readConfig({ ALLOW_PRIVATE_TARGETS: 'true', LOG_LEVEL: 'silent' }),
-  database: fresh.database,
-  log: pino({ level: 'silent' }),
-}
-const open: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close()
-  await pool.query('truncate deliveries, delivery_attempts, events, clicks, postback_rules, failing_targets')
-})
-
-async function receiver(...options: Parameters<typeof startReceiver>): Promise<Receiver> {
-  const started = await startReceiver(...options)
-  open.push(started)
-  return started
-}
-
-function work(options: WorkerOptions = {}): Worker {
-  const worker = openWorker(ground, [postbackLane], options)
-  open.push(worker)
-  return worker
-}
+const { db, pool, receiver, work } = await useOutbox()
 
 test('a postback is sent once, with what the click and the conversion know', async () => {
   const there = await receiver()

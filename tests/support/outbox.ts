@@ -1,9 +1,17 @@
-// Outbox rows for tests of the worker: rules, and deliveries with the click and the conversion they stand on.
+// Outbox rows for tests of the worker: rules, and deliveries with the click and the conversion they stand on. And the worker itself.
 import assert from 'node:assert/strict'
+import { afterEach } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
+import { pino } from 'pino'
+import { readConfig } from '../../src/config.ts'
 import { newId } from '../../src/contract/ids.ts'
 import type { Tables } from '../../src/db/tables.ts'
+import type { Lane } from '../../src/deliveries/lane.ts'
+import { openWorker, type Worker, type WorkerOptions } from '../../src/deliveries/worker.ts'
+import { postbackLane } from '../../src/postbacks/lane.ts'
+import { useDatabase } from './database.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
 
 type Db = Kysely<Tables>
 export const ORG = 7
@@ -81,5 +89,39 @@ export async function until(db: Db, id: string, state: string, attempts = 0): Re
       `the delivery is ${row.state} after ${row.attempts} attempts: ${row.reason}`,
     )
     await sleep(10)
+  }
+}
+
+type Work = { readonly lanes?: readonly Lane[]; readonly env?: Record<string, string> }
+
+/**
+ * A database for all tests of a file, with what they need to see a worker at it. What a test opens is closed behind it, the last first, and
+ * its rows are gone: `const { db, pool, receiver, work } = await useOutbox()` at the top.
+ */
+export async function useOutbox() {
+  const { database } = await useDatabase()
+  const { kysely: db, worker: pool } = database
+  const open: { close(): Promise<void> }[] = []
+  afterEach(async () => {
+    for (const one of open.splice(0).reverse()) await one.close()
+    await pool.query('truncate deliveries, delivery_attempts, events, clicks, postback_rules, failing_targets')
+  })
+  const closing = <T extends { close(): Promise<void> }>(one: T): T => {
+    open.push(one)
+    return one
+  }
+  return {
+    database,
+    db,
+    pool,
+    /** Has it closed behind the test. */
+    closing,
+    receiver: async (...options: Parameters<typeof startReceiver>): Promise<Receiver> =>
+      closing(await startReceiver(...options)),
+    /** A worker of these lanes, postbacks unless given, that may call private addresses unless `env` says otherwise. */
+    work(options: WorkerOptions = {}, { lanes = [postbackLane], env = {} }: Work = {}): Worker {
+      const config = readConfig({ ALLOW_PRIVATE_TARGETS: 'true', ...env })
+      return closing(openWorker({ config, database, log: pino({ level: 'silent' }) }, lanes, options))
+    },
   }
 }
