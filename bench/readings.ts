@@ -1,6 +1,6 @@
 // Report and feed through HTTP with a key: two organizations, one with ten times the clicks of the other, asked in turn.
-import { DAY_MS } from '../src/contract/days.ts'
 import { Client } from 'undici'
+import { DAY_MS } from '../src/contract/days.ts'
 import { DIMENSIONS } from '../src/reports/api.ts'
 import type { Child } from './children.ts'
 import { ms } from './clicks.ts'

@@ -1,8 +1,8 @@
 // The statements behind the campaigns in memory: all of them once, and what has changed lately.
 import type pg from 'pg'
+import type { z } from 'zod'
 import type { Destination } from './api.ts'
 import type { Graph } from '../click-flows/api.ts'
-import type { z } from 'zod'
 
 /** A campaign's row as traffic needs it, deleted ones included. */
 export type CampaignRow = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { useDatabase } from '../../tests/support/database.ts'
+import { eventually } from '../../tests/support/eventually.ts'
 import { startProxy } from '../../tests/support/proxy.ts'
 import { seedCampaign } from '../../tests/support/visits.ts'
 import { readConfig } from '../config.ts'
@@ -60,14 +60,6 @@ const urlOf = (live: LiveCampaigns, key: string): string | undefined => {
   return destination?.type === 'redirect' ? destination.url : undefined
 }
 
-async function until(isSo: () => boolean, ms: number, what: string): Promise<void> {
-  const start = performance.now()
-  while (!isSo()) {
-    if (performance.now() - start > ms) assert.fail(`${what} took longer than ${ms} ms`)
-    await sleep(5)
-  }
-}
-
 test('every campaign is in memory from the start, deleted ones included', async () => {
   const org_id = await anOrganization()
   const one = await seedCampaign(database, org_id, { source: { sub1: 'utm' }, strict_filter: true })
@@ -99,7 +91,7 @@ test('an announced change is served by this process before its author is answere
   }
 })
 
-test('an announced change is served by other processes within a second, also when its time lies far back', async () => {
+test('an announced change is served by other processes, also when its time lies far back', async () => {
   const org_id = await anOrganization()
   const { id, key } = await seedCampaign(database, org_id, { updated_at: '2020-01-01T00:00:00Z' })
   const other = await open(anotherProcess())
@@ -111,19 +103,18 @@ test('an announced change is served by other processes within a second, also whe
     .where('id', '=', id)
     .execute()
   await announceChange(database.kysely, org_id, id)
-  await until(() => urlOf(other, key) === 'https://b.example/', 1000, 'the change')
+  await eventually('the change', () => urlOf(other, key) === 'https://b.example/')
 })
 
-test('a change that nobody announces is seen within some two seconds', async () => {
+test('a change that nobody announces is seen by itself', async () => {
   const org_id = await anOrganization()
   const { id, key } = await seedCampaign(database, org_id)
   const live = await open()
   await rename(org_id, id, 'https://c.example/')
   const another = await seedCampaign(database, org_id)
-  await until(
-    () => urlOf(live, key) === 'https://c.example/' && live.find(another.key) !== undefined,
-    2000,
+  await eventually(
     'the change',
+    () => urlOf(live, key) === 'https://c.example/' && live.find(another.key) !== undefined,
   )
 })
 
@@ -172,10 +163,9 @@ test('while the database is away campaigns go on being served, and changes of th
   assert.equal(urlOf(live, key), 'https://offer.example/?c={click_id}')
   assert.equal(await live.search('nobody-knows'), undefined)
   proxy.set('flow')
-  await until(
+  await eventually(
+    'the change',
     () => urlOf(live, key) === 'https://d.example/' && live.find(another.key) !== undefined,
-    2500,
-    'catching up',
   )
 })
 
@@ -230,13 +220,13 @@ test('landings and funnels are known, and their changes are seen by other proces
   assert.deepEqual(live.object('landing', landing_id), landing)
   assert.deepEqual(live.object('funnel', funnel_id), { org_id, id: funnel_id, landings, offers: [], is_deleted: false })
   assert.equal(live.object('offer', landing_id), undefined)
-  await until(() => other.object('funnel', funnel_id) !== undefined, 10_000, 'the funnel')
+  await eventually('the funnel', () => other.object('funnel', funnel_id) !== undefined)
   await database.kysely
     .updateTable('landings')
     .set({ status: 'archived', updated_at: new Date().toISOString() })
     .where('org_id', '=', org_id)
     .execute()
-  await until(() => other.object('landing', landing_id)?.status === 'archived', 10_000, 'the change')
+  await eventually('the change', () => other.object('landing', landing_id)?.status === 'archived')
 })
 
 test('deleting and restoring an organization is seen', async () => {

@@ -2,8 +2,8 @@
  * Erases the addresses that clicks have kept for an ad account, seven days after the click: within the hour after, and
  * after a pause at the next start. In portions, so that no lock on clicks is held for long.
  */
-import { DAY_MS } from '../contract/days.ts'
 import type pg from 'pg'
+import { DAY_MS } from '../contract/days.ts'
 import { firstIdAt } from '../contract/ids.ts'
 import type { Ground } from '../room.ts'
 import { openRounds, type Rounds } from '../rounds.ts'

@@ -1,10 +1,10 @@
 // The hash that stands for a visitor's address: HMAC-SHA-256 under a secret of the UTC day, over organization, address and
 // agent, so that hashes can be joined neither across days nor across organizations, and an IPv4 cannot be found by trying all of them.
 // Owns the table `daily_secrets`: a day's row is made by whichever process needs it first, and destroyed 48 hours after its day began.
-import { DAY_MS, dayOf } from '../contract/days.ts'
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
+import { DAY_MS, dayOf } from '../contract/days.ts'
 import type { Tables } from '../db/tables.ts'
 
 const KEPT_DAYS = 2

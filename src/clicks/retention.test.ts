@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../../tests/support/eventually.ts'
 import { newId, openTestHouse, seedKey, startHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
 import { readClick, seedBot, seedCampaign, seedClick, seedClicks, seedRule, tally } from '../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
@@ -248,7 +249,9 @@ test('a waiting postback that tells of the click is skipped, one that only names
   }
   const worker = await openTestHouse(house.database, { ROLE: 'work' })
   try {
-    await waitFor(async () => (await ended()).every(({ state }) => state === 'delivered' || state === 'skipped'))
+    await eventually('all deliveries ended', async () =>
+      (await ended()).every(({ state }) => state === 'delivered' || state === 'skipped'),
+    )
   } finally {
     await worker.end()
   }
@@ -328,7 +331,7 @@ test('a worker drops by itself what KEEP_CLICKS_MONTHS no longer keeps', async (
   await ensurePartitions(house.database.kysely, middleOf(7), middleOf(7))
   const worker = await openTestHouse(house.database, { ROLE: 'work', KEEP_CLICKS_MONTHS: '3' })
   try {
-    await waitFor(async () => !(await monthsThere()).includes(name))
+    await eventually('the month is dropped', async () => !(await monthsThere()).includes(name))
     assert.ok((await readClick(house.database, owner.org_id, clicks.lately)) !== undefined)
   } finally {
     await worker.end()
@@ -336,8 +339,3 @@ test('a worker drops by itself what KEEP_CLICKS_MONTHS no longer keeps', async (
   const { rows } = await house.database.reads.query<{ id: string }>('select before_id as id from dropped_clicks')
   assert.ok(rows.some(({ id }) => id === firstIdAt(beginningOf(KEPT_MONTHS))))
 })
-
-async function waitFor(isSo: () => Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + 60_000; !(await isSo()); await sleep(20))
-    assert.ok(performance.now() < deadline, 'it did not happen within a minute')
-}

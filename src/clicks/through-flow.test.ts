@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { eventually } from '../../tests/support/eventually.ts'
 import { flowCalls } from '../../tests/support/flows.ts'
 import { forked, parted, straight } from '../../tests/support/graphs.ts'
 import { openTestHouse, startHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
@@ -82,8 +83,7 @@ test('another process follows without being asked', async () => {
     assert.equal(await target(), 'https://one.example/')
     await calls.put(id, { name: 'Flow', graph: straight('https://two.example/') })
     await calls.publish(id)
-    const deadline = Date.now() + 30_000
-    while ((await target()) !== 'https://two.example/') assert.ok(Date.now() < deadline, 'it never followed')
+    await eventually('it follows', async () => (await target()) === 'https://two.example/')
   } finally {
     await second.end()
   }

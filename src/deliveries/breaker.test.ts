@@ -1,7 +1,7 @@
 // Breakers of targets, and what becomes of one that only fails. Pauses and days are parameters.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../../tests/support/eventually.ts'
 import { deliveryOf, ORG, seedDelivery, seedRule, until, useOutbox } from '../../tests/support/outbox.ts'
 import { openMailbox } from '../../tests/support/mailbox.ts'
 import { seedOrganization } from '../../tests/support/house.ts'
@@ -20,14 +20,6 @@ const work = (options: WorkerOptions = {}, env: Record<string, string> = {}) =>
   workWith({ delays: [HOUR_MS, HOUR_MS], ...options }, { env })
 
 const failing = async () => (await db.selectFrom('failing_targets').selectAll().execute())[0]
-
-async function eventually(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000
-  while (!(await isSo())) {
-    assert.ok(performance.now() < deadline, what)
-    await sleep(10)
-  }
-}
 
 async function seedMany(count: number, url: string) {
   const target_id = await seedRule(db, { url })

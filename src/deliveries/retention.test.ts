@@ -1,7 +1,7 @@
 // The log of attempts goes some time after its delivery ended; what happened, and what may never happen twice, stays.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../../tests/support/eventually.ts'
 import { newId, openTestHouse, seedKey, startHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
 import { seedClick, tally } from '../../tests/support/intake.ts'
 import { attemptsOf, deliveryOf, seedDelivery, seedRule, until } from '../../tests/support/outbox.ts'
@@ -138,7 +138,7 @@ test('a rule that calls once per person does not call again when the log of the 
   }
   await send()
   const once = () => receiver.arrivals.filter(({ url: called }) => called.startsWith('/once')).length
-  await waitFor(async () => once() === 1 && (await pendingOf(owner.org_id)) === 0)
+  await eventually('all was delivered', async () => once() === 1 && (await pendingOf(owner.org_id)) === 0)
   await dropOldAttempts(house.database.worker, 90, { now: Date.now() + 91 * DAY_MS })
   const before = await tally(house.database, owner.org_id)
   await send()
@@ -151,7 +151,7 @@ test('a worker deletes by itself what KEEP_ATTEMPTS_DAYS no longer keeps', async
   const lately = await seedPast({ ended_days_ago: 6 })
   const worker = await openTestHouse(house.database, { ROLE: 'work', KEEP_ATTEMPTS_DAYS: '7' })
   try {
-    await waitFor(async () => (await numbersOf(old.id)).length === 0)
+    await eventually('the attempts were dropped', async () => (await numbersOf(old.id)).length === 0)
     assert.deepEqual(await numbersOf(lately.id), [1])
   } finally {
     await worker.end()
@@ -164,9 +164,4 @@ async function pendingOf(org_id: number): Promise<number> {
     [org_id],
   )
   return rows[0]?.count ?? 0
-}
-
-async function waitFor(isSo: () => Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + 60_000; !(await isSo()); await sleep(20))
-    assert.ok(performance.now() < deadline, 'it did not happen within a minute')
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { after, before, test } from 'node:test'
+import { eventually } from '../../tests/support/eventually.ts'
 import {
   newId,
   seedKey,
@@ -327,9 +328,6 @@ test('the use of a key is remarked, that of a refused one is not', async () => {
       .select('key_id')
       .where('key_id', 'in', [used.key_id, idle.key_id])
       .execute()
-  for (const deadline = Date.now() + 5000; (await uses()).length === 0; ) {
-    assert.ok(Date.now() < deadline, 'the use was never remarked')
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
+  await eventually('the use is remarked', async () => (await uses()).length > 0)
   assert.deepEqual(await uses(), [{ key_id: used.key_id }])
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../../tests/support/eventually.ts'
 import { openTestHouse, seedKey, seedOrganization, startHouse, type TestHouse } from '../../tests/support/house.ts'
 import { startRedis, type TestRedis } from '../../tests/support/redis.ts'
 
@@ -90,7 +90,6 @@ async function assertOutage(): Promise<void> {
     ['POST', '/api/events'],
     ['POST', '/api/offers'],
   ] as const) {
-    const began = performance.now()
     const refused = await house.call(method, route, { key, body: EVENT })
     assert.equal(refused.statusCode, 503)
     assert.equal(refused.data()['error'], 'service unavailable')
@@ -99,17 +98,14 @@ async function assertOutage(): Promise<void> {
       Object.keys(refused.headers).filter(name => name.startsWith('x-ratelimit')),
       [],
     )
-    assert.ok(performance.now() - began < 2000)
   }
   assert.equal((await house.call('GET', '/api/v1/clicks', { key })).statusCode, 200)
 }
 
 async function recovered(): Promise<void> {
-  const deadline = Date.now() + 5000
-  while ((await house.call('POST', '/api/offers', { key, body: {} })).statusCode === 503) {
-    assert.ok(Date.now() < deadline, 'writes did not come back')
-    await sleep(50)
-  }
+  await eventually('writes are taken again', async () => {
+    return (await house.call('POST', '/api/offers', { key, body: {} })).statusCode !== 503
+  })
 }
 
 test('while Redis hangs or is gone writes by key answer 503 and reads pass; both recover without a restart', async () => {

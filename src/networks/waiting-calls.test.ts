@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'
+import { eventually } from '../../tests/support/eventually.ts'
 import { openTestHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
 import { seedClick, seedRule, tally } from '../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
@@ -55,12 +55,6 @@ const waiting = async (org_id: number) => {
   return rows[0]?.count ?? 0
 }
 
-/** Long, because a loaded machine is slow and nothing here is about speed. */
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 60_000; !(await isSo()); await sleep(50))
-    if (Date.now() > end) assert.fail(`${what} did not come about`)
-}
-
 test('the same call 100 times at once over two processes is one event, one charge, one delivery', async () => {
   const second = await open()
   const { owner, path } = await place()
@@ -88,12 +82,12 @@ test('what is over the quota is stored, shown as waiting, and recorded once when
       narrow.call('GET', `${path}?subid=${wire}&status=deposit&payout=1&txid=${at}`),
     ),
   )
-  await until('the waiting of 25', async () => (await waiting(owner.org_id)) >= 25)
+  await eventually('the waiting of 25', async () => (await waiting(owner.org_id)) >= 25)
   const shown = await first().call('GET', `/api/networks/${network_id}`, owner)
   assert.ok(shown.json<api.Network>().waiting >= 25)
   await release()
   assert.deepEqual(new Set((await answers).map(({ body }) => body)), new Set(['OK\n']))
-  await until('the draining', async () => (await waiting(owner.org_id)) === 0)
+  await eventually('the draining', async () => (await waiting(owner.org_id)) === 0)
   const { events, charges } = await tally(fresh.database, owner.org_id)
   assert.deepEqual([events, charges], [30, 1])
   assert.deepEqual(await auditBooks(fresh.database.reads, owner.org_id), [])
@@ -107,7 +101,7 @@ test('a call that takes too long is answered, stored, and recorded once', async 
   assert.equal(reply.body, 'OK\n')
   assert.equal(await waiting(owner.org_id), 1)
   await release()
-  await until('the draining', async () => (await waiting(owner.org_id)) === 0)
+  await eventually('the draining', async () => (await waiting(owner.org_id)) === 0)
   assert.equal((await tally(fresh.database, owner.org_id)).events, 1)
 })
 
@@ -148,7 +142,7 @@ test('what a killed process had taken, had recorded, or had found to be refused 
       row(2, refused),
     ])
     .execute()
-  await until('the draining', async () => (await waiting(org_id)) === 0)
+  await eventually('the draining', async () => (await waiting(org_id)) === 0)
   assert.equal((await tally(fresh.database, org_id)).events, 2)
   const kept = await first().call('GET', `/api/refused-events?network_id=${network.id}`, owner)
   assert.equal(kept.json<{ data: unknown[] }>().data.length, 1)
@@ -160,7 +154,7 @@ test('a call that waits and turns out to be refused is kept with its diagnosis',
   const narrow = await open(0)
   const text = toWireId(newId())
   assert.equal((await narrow.call('GET', `${path}?subid=${text}&payout=2`)).body, 'OK\n')
-  await until('the draining', async () => (await waiting(owner.org_id)) === 0)
+  await eventually('the draining', async () => (await waiting(owner.org_id)) === 0)
   const kept = (await first().call('GET', '/api/refused-events', owner)).json<{ data: { diagnosis: string }[] }>()
   assert.deepEqual(
     kept.data.map(({ diagnosis }) => diagnosis),
@@ -196,7 +190,7 @@ test('without the database a network is told to come again, and nothing is ackno
   const reply = await house.call('GET', url)
   assert.deepEqual([reply.statusCode, reply.headers['retry-after']], [503, '60'])
   proxy.set('flow')
-  await until('the recording', async () => (await house.call('GET', url)).statusCode === 200)
+  await eventually('the recording', async () => (await house.call('GET', url)).statusCode === 200)
   assert.equal((await tally(fresh.database, owner.org_id)).events, 1)
   houses.splice(houses.indexOf(house), 1)
   await house.end()

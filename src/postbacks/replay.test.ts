@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../../tests/support/eventually.ts'
 import { newId, ORIGIN, seedKey, startHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import { type Receiver, startReceiver } from '../../tests/support/receiver.ts'
@@ -57,14 +58,6 @@ async function workspace() {
   const deliveries = async (query = '') =>
     (await house.call('GET', `/api/deliveries?${query}`, as)).json<{ data: Record<string, unknown>[] }>().data
   return { owner, as, post, campaign_id: String(campaign['id']), click, convert, rule, deliveries }
-}
-
-async function eventually(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000
-  while (!(await isSo())) {
-    assert.ok(performance.now() < deadline, what)
-    await sleep(10)
-  }
 }
 
 test('a rule for once per person calls for the first conversion of each, also when they race', async () => {

@@ -1,8 +1,8 @@
 // Refused intake, through the door: what is kept and what is not, running it again, and whose it is.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
+import { eventually } from '../../tests/support/eventually.ts'
 import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
 import { seedBot, seedCampaign, seedClick, tally } from '../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
@@ -36,11 +36,12 @@ const run = (id: string, as = owner) => house.call('POST', `/api/refused-events/
 
 /** Kept behind the answer, so it is waited for. */
 async function kept(of: (row: Row) => boolean, as = owner): Promise<Row> {
-  for (const end = Date.now() + 30_000; Date.now() < end; await sleep(20)) {
-    const found = (await list('', as)).find(of)
-    if (found !== undefined) return found
-  }
-  return assert.fail('it was not kept')
+  let found: Row | undefined
+  await eventually('it is kept', async () => {
+    found = (await list('', as)).find(of)
+    return found !== undefined
+  })
+  return found ?? assert.fail()
 }
 
 test('each refusal of a conversion is kept with what was sent and why', async () => {
@@ -152,7 +153,7 @@ test('a portion at a time by diagnosis; what stays refused is not met again', as
   const clicks = await Promise.all(Array.from({ length: 12 }, () => seedClick(house.database, own.org_id)))
   for (const click of clicks) await send({ clickId: toWireId(click), type: 'lead' }, secret)
   await send({ clickId: toWireId(newId()), type: 'lead' }, secret)
-  for (const end = Date.now() + 30_000; (await list('', own)).length < 13; await sleep(20)) assert.ok(Date.now() < end)
+  await eventually('all are kept', async () => (await list('', own)).length >= 13)
   const bulk = (body: object, as = own) => house.call('POST', '/api/refused-events/run', { ...as, body })
   assert.deepEqual((await bulk({ diagnosis: 'payout_invalid' })).json(), { recorded: 0, refused: 0, next_cursor: null })
   assert.deepEqual((await bulk({ to: '2020-01-01T00:00:00Z' })).json(), { recorded: 0, refused: 0, next_cursor: null })

@@ -1,6 +1,6 @@
 /** How long refused intake is kept: 30 days, and of each organization the newest 10,000. */
-import { DAY_MS } from '../contract/days.ts'
 import type pg from 'pg'
+import { DAY_MS } from '../contract/days.ts'
 import { firstIdAt } from '../contract/ids.ts'
 import type { Ground } from '../room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../rounds.ts'

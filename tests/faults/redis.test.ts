@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assertAudit, drained } from '../support/audit.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { type FaultGround, faultGround, SECONDS } from '../support/fault-ground.ts'
 import { Load } from '../support/load.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -52,7 +53,7 @@ let nonces = 0
 
 /** Without the counters a report is refused, while a visitor gets on and the feed is read. */
 async function refused(load: Load): Promise<void> {
-  await until('reports are refused', async () => {
+  await eventually('reports are refused', async () => {
     const clickId = (await load.click(target())) ?? assert.fail('a visitor gets on')
     const nonce = `refused ${(nonces += 1)}`
     return (await load.report(target(), { clickId, type: 'lead', nonce })) === 'refused'
@@ -62,17 +63,9 @@ async function refused(load: Load): Promise<void> {
 }
 
 async function accepted(load: Load): Promise<void> {
-  await until('reports are accepted again', async () => {
+  await eventually('reports are accepted again', async () => {
     const clickId = (await load.click(target())) ?? assert.fail('a visitor gets on')
     const nonce = `accepted ${(nonces += 1)}`
     return typeof (await load.report(target(), { clickId, type: 'lead', nonce })) === 'object'
   })
-}
-
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 30_000
-  while (!(await isSo())) {
-    assert.ok(performance.now() < deadline, what)
-    await sleep(50)
-  }
 }

@@ -1,8 +1,6 @@
 // Races run step by step: hold what the racers need, wait until they all stand before it, let go.
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../src/db/connect.ts'
-
-const PATIENCE_MS = 20_000
+import { eventually } from './eventually.ts'
 
 /**
  * Runs `hold` (one statement that locks something) in a transaction of its own, starts the racers one after the other, each once
@@ -30,14 +28,11 @@ export async function raceInto<T>(
 }
 
 /** Resolves when so many statements of this database wait for a lock. */
-async function untilWaiting(database: Database, count: number): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS
-  for (;;) {
+export async function untilWaiting(database: Database, count: number): Promise<void> {
+  await eventually(`${count} wait for a lock`, async () => {
     const { rows } = await database.reads.query<{ waiting: number }>(
       `select count(*)::int as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
     )
-    if ((rows[0]?.waiting ?? 0) >= count) return
-    if (Date.now() > deadline) throw new Error(`only ${rows[0]?.waiting} of ${count} came to wait`)
-    await sleep(5)
-  }
+    return (rows[0]?.waiting ?? 0) >= count
+  })
 }

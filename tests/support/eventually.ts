@@ -1,0 +1,12 @@
+// Waiting for something instead of sleeping.
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Long, because a loaded machine is slow and nothing that is waited for is about speed. */
+const PATIENCE_MS = 60_000
+
+/** Resolves once it is so; fails with `what` when it never comes about. */
+export async function eventually(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (const deadline = performance.now() + PATIENCE_MS; !(await isSo()); await sleep(20))
+    assert.ok(performance.now() < deadline, `in vain: ${what}`)
+}
