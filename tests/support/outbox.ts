@@ -119,7 +119,7 @@ export async function useOutbox() {
     receiver: async (...options: Parameters<typeof startReceiver>): Promise<Receiver> =>
       closing(await startReceiver(...options)),
     /** A worker of these lanes, postbacks unless given, that may call private addresses unless `env` says otherwise. */
-    work(options: WorkerOptions = {}, { lanes = [postbackLane], env = {} }: Work = {}): Worker {
+    work: (options: WorkerOptions = {}, { lanes = [postbackLane], env = {} }: Work = {}): Worker => {
       const config = readConfig({ ALLOW_PRIVATE_TARGETS: 'true', ...env })
       return closing(openWorker({ config, database, log: pino({ level: 'silent' }) }, lanes, options))
     },
