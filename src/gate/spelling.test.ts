@@ -33,6 +33,11 @@ test('a tracking link leads on however its slashes and its letters were rewritte
     assert.match(at.searchParams.get('c') ?? '', /^[0-9a-z]{26}$/, path)
   }
   assert.equal((await house.call('GET', `/c/${key}/more`)).statusCode, 404)
+  // What an ad network appends to an address that it takes to have parameters already.
+  for (const path of [`/c/${key}&sub1=a&sub2=b`, `/c/${key}/&sub1=a`, `/c/${key}&x=1?sub1=a`]) {
+    const { headers } = await house.call('GET', path)
+    assert.equal(new URL(String(headers['location'])).searchParams.get('s'), 'a', path)
+  }
 })
 
 test('a call of a network is recorded however its slashes and its letters were rewritten', async () => {
