@@ -57,8 +57,19 @@ export async function send(method: string, address: string, body?: unknown): Pro
   })
   const reply: unknown = await response.json().catch(() => undefined)
   if (response.ok) return reply
+  if (response.status === 503) throw new Refused(503, unavailable(method))
   throw new Refused(response.status, typeof reply === 'object' && reply !== null ? reply : {})
 }
+
+/** The server's own hint is for programs that report conversions. */
+const unavailable = (method: string) => ({
+  code: 'service_unavailable',
+  error: 'Sluice cannot reach its database just now',
+  hint:
+    method === 'GET'
+      ? 'Clicks are taken in all the same. Try again in a moment.'
+      : 'Look whether it was saved before you try again.',
+})
 
 /** The query of an endpoint, keyed by its route and what it was given. */
 export function ask<E extends Endpoint>(endpoint: E, ...args: Arguments<E>) {

@@ -172,3 +172,33 @@ test('an invited person signs up by the link and sees what a member may not do',
   const members = await send(owner, 'GET', '/api/members')
   expect(members['data']).toContainEqual(expect.objectContaining({ email: 'jon@example.com', role: 'member' }))
 })
+
+test('a tab whose workspace was left in another tab asks before anything is saved in the wrong place', async ({
+  page,
+  context,
+  owner,
+}) => {
+  const { data } = (await (await owner.get('/api/organizations')).json()) as { data: { id: string; name: string }[] }
+  const home = data.find(({ name }) => name === OWNER.organization)
+  const second = await send(owner, 'POST', '/api/organizations', { name: 'Elsewhere' })
+  await send(owner, 'POST', `/api/organizations/${home?.id}/activate`)
+  await page.goto('/campaigns/new')
+  await settle(page)
+  await page.getByLabel('Name', { exact: true }).fill('Half written')
+  const other = await context.newPage()
+  await other.goto('/')
+  await other.getByRole('button', { name: `Workspace: ${OWNER.organization}` }).click()
+  await other.getByRole('menuitemradio', { name: 'Elsewhere' }).click()
+  await expect(other.getByRole('button', { name: 'Workspace: Elsewhere' })).toBeVisible()
+
+  const asked = page.getByRole('dialog', { name: 'Another tab went to Elsewhere' })
+  await asked.getByRole('button', { name: `Back to ${OWNER.organization}` }).click()
+  await expect(asked).toBeHidden()
+  await expect(page.getByLabel('Name', { exact: true })).toHaveValue('Half written')
+  const back = other.getByRole('dialog', { name: `Another tab went to ${OWNER.organization}` })
+  await back.getByRole('button', { name: `Go on in ${OWNER.organization}` }).click()
+  await expect(other.getByRole('button', { name: `Workspace: ${OWNER.organization}` })).toBeVisible()
+  await expect(back).toBeHidden()
+  await other.close()
+  await send(owner, 'DELETE', `/api/organizations/${String(second.id)}`)
+})

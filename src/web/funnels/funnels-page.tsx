@@ -94,10 +94,10 @@ function FunnelLine({ funnel }: { funnel: FunnelRow }) {
       <RowHead stay className="max-w-36 truncate sm:max-w-60" title={funnel.name}>
         <OpenName onOpen={() => setEditing(true)}>{funnel.name}</OpenName>
       </RowHead>
-      <Cell className="whitespace-normal!">
+      <Cell className="min-w-52 whitespace-normal!">
         <Members members={funnel.landings.map(member => ({ ...member, id: member.landing_id }))} />
       </Cell>
-      <Cell className="whitespace-normal!">
+      <Cell className="min-w-52 whitespace-normal!">
         <Members members={funnel.offers.map(member => ({ ...member, id: member.offer_id }))} />
       </Cell>
       <Cell>{day(funnel.created_at)}</Cell>

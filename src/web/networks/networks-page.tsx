@@ -73,7 +73,7 @@ function NetworkTable({ networks }: { networks: readonly NetworkRow[] }) {
       <tbody>
         {networks.map(network => (
           <Row key={network.id}>
-            <RowHead stay>
+            <RowHead stay className="max-w-36 truncate sm:max-w-60" title={network.name}>
               <Link to="/networks/$id" params={{ id: network.id }} className="text-accent hover:underline">
                 {network.name}
               </Link>

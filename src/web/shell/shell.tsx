@@ -3,6 +3,7 @@ import { Outlet, useRouterState } from '@tanstack/react-router'
 import { Menu as MenuIcon } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useOrganizations } from '../organizations/active.ts'
+import { OtherTabs } from '../organizations/other-tabs.tsx'
 import { DeletedWorkspace, NoWorkspace } from '../organizations/restore-page.tsx'
 import { IconButton } from '../ui/button.tsx'
 import { Drawer } from '../ui/drawer.tsx'
@@ -36,6 +37,7 @@ export function Shell() {
       >
         Skip to the page
       </a>
+      <OtherTabs />
       <aside className="sticky top-0 hidden h-dvh flex-col gap-4 border-r border-line bg-sunken/60 px-3 pt-4 pb-2 lg:flex">
         <div className="px-2">
           <Wordmark />

@@ -2,7 +2,7 @@
 import { Dialog as Base } from '@base-ui/react/dialog'
 import { clsx } from 'clsx'
 import { X } from 'lucide-react'
-import type { ReactNode, SyntheticEvent } from 'react'
+import { type ReactNode, type SyntheticEvent, useRef } from 'react'
 import { Button } from './button.tsx'
 
 type DialogProps = {
@@ -16,7 +16,11 @@ type DialogProps = {
   children: ReactNode
 }
 
+/** What one types or chooses first; a finger that opens the dialog would be met by the keyboard. */
+const FIELDS = 'form :is(input,select,textarea):not([readonly])'
+
 export function Dialog({ open, onClose, title, description, width = 'narrow', firm = false, children }: DialogProps) {
+  const popup = useRef<HTMLDivElement>(null)
   return (
     <Base.Root
       open={open}
@@ -31,6 +35,10 @@ export function Dialog({ open, onClose, title, description, width = 'narrow', fi
         <Base.Backdrop className="fixed inset-0 z-40 bg-scrim transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0" />
         <Base.Viewport className="fixed inset-0 z-40 grid place-items-end overflow-hidden sm:place-items-center sm:p-6">
           <Base.Popup
+            ref={popup}
+            initialFocus={opened =>
+              opened === 'touch' ? true : (popup.current?.querySelector<HTMLElement>(FIELDS) ?? true)
+            }
             className={clsx(
               'popup flex max-h-[calc(100dvh-1.5rem)] w-full flex-col overflow-hidden max-sm:rounded-b-none sm:max-h-[calc(100dvh-3rem)]',
               width === 'wide' ? 'sm:max-w-3xl' : 'sm:max-w-md',

@@ -1,6 +1,6 @@
 /** The parts a page is set from: its header, its sections, its waiting and its emptiness. */
 import { clsx } from 'clsx'
-import type { LucideIcon } from 'lucide-react'
+import { type LucideIcon, SearchX } from 'lucide-react'
 import { type ReactNode, useEffect, useId } from 'react'
 import { Refused } from '../call.ts'
 import { Button } from './button.tsx'
@@ -127,6 +127,17 @@ type AskedProps<T> = {
 export function Asked<T>({ query, title, waiting, children }: AskedProps<T>) {
   if (query.data !== undefined) return children(query.data)
   if (query.error === null) return waiting ?? <Waiting />
+  if (title !== undefined && query.error instanceof Refused && query.error.status === 404)
+    return (
+      <>
+        <PageHeader title={title} />
+        <EmptyState
+          icon={SearchX}
+          title={`This ${title.toLowerCase()} is not here`}
+          words="It may be deleted, or be in another of your workspaces: choose that one in the menu, then open the address again."
+        />
+      </>
+    )
   const isPassing = query.error instanceof Refused && (query.error.status === 0 || query.error.status >= 500)
   return (
     <>
