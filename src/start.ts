@@ -50,6 +50,7 @@ async function migrateOnly(config: Config, log: Logger, open: AsyncDisposableSta
 }
 
 const UNKNOWN_TABLE = '42P01'
+const NOT_MIGRATED = 'the database has not all tables of this version: start Sluice on it first, or run npm run migrate'
 
 /** Beside a running Sluice or without one. The exit code is 1 when anything differs. */
 async function reconcileOnly(config: Config, log: Logger, open: AsyncDisposableStack): Promise<void> {
@@ -58,7 +59,7 @@ async function reconcileOnly(config: Config, log: Logger, open: AsyncDisposableS
   const pool = openPatientPool(nodes)
   open.defer(() => pool.end())
   const wrong = await reconcileAll(pool, line => console.log(line)).catch((error: unknown) => {
-    throw sqlState(error) === UNKNOWN_TABLE ? new StartError('the database is empty: start Sluice on it first') : error
+    throw sqlState(error) === UNKNOWN_TABLE ? new StartError(NOT_MIGRATED) : error
   })
   if (wrong > 0) process.exitCode = 1
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { seedKey, startHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
+import { seedKey, seedOrganization, startHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
 import { seedClicks, seedRule } from '../../tests/support/intake.ts'
 import { openQueue } from '../../tests/support/organization-queue.ts'
 import { seedSignedIn } from '../../tests/support/people.ts'
@@ -104,6 +104,16 @@ describe('one organization, counted again on its screen', () => {
     const { secret: key } = await seedKey(house.database, owner, { rights: ['report'] })
     assert.equal((await house.call('GET', '/api/billing/reconciliation', { key })).statusCode, 403)
   })
+})
+
+test('npm run reconcile says of a database of an older version to migrate it', async t => {
+  const fresh = await freshDatabase()
+  t.after(() => fresh.drop())
+  await seedOrganization(fresh.database)
+  await fresh.database.worker.query('drop table dropped_clicks')
+  const { code, stderr } = await runSluice({ DATABASE_URL: fresh.url, LOG_LEVEL: 'silent' }, { command: 'reconcile' })
+  assert.equal(code, 1)
+  assert.match(stderr, /^Sluice cannot start: the database has not all tables of this version: .* npm run migrate\n$/)
 })
 
 test('npm run reconcile ends with 0 while all books hold, and with 1 and the rows when one does not', async () => {
