@@ -79,7 +79,7 @@ async function next(client: pg.ClientBase, lanes: readonly Lane[], run: Locked, 
 
 const INSERT = `
   insert into deliveries (org_id, kind, target_id, state, attempts, run_at, created_at, id, event_id, click_id, campaign_id, person_id)
-  select $1, $2, $3, 'pending', 0, $4, $4, t.*
+  select $1, $2, $3, 'pending', 0, now(), $4, t.*
   from unnest($5::uuid[], $6::uuid[], $7::uuid[], $8::uuid[], $9::uuid[]) as t (id, event_id, click_id, campaign_id, person_id)
   on conflict do nothing`
 

@@ -103,11 +103,12 @@ export const MOVE_BALANCES = forms(
   where b.org_id = ${org}`,
 )
 
+/** Due at once by the database's clock, which the worker goes by: a process's own may be ahead of it. */
 export const INSERT_DELIVERIES = forms(
   3,
   ({ listed, column }) => `
   insert into deliveries (attempts, created_at, run_at, id, event_id, kind, target_id, state, click_id, campaign_id, person_id, org_id)
-  select 0, $2::timestamptz, $2::timestamptz, t.*${listed}
+  select 0, $2::timestamptz, now(), t.*${listed}
   from json_to_recordset($1) as t(id uuid, event_id uuid, kind text, target_id uuid, state text, click_id uuid,
     campaign_id uuid, person_id uuid${column})
   on conflict do nothing`,

@@ -72,14 +72,16 @@ export function openQuotas(redis: Redis | undefined, perMinute: Partial<Record<Q
         refuse('service_unavailable', { headers: { 'retry-after': OUTAGE_RETRY_SECONDS } })
       }
       const { isOver, result } = counted
+      // The counter in memory goes by the wall clock; where that was set back, no window is longer than a window for it.
+      const left_ms = Math.min(result.msBeforeNext, WINDOW_SECONDS * 1000)
       const headers = {
         'x-ratelimit-limit': String(limiter.points),
         'x-ratelimit-remaining': String(isOver ? 0 : result.remainingPoints),
-        'x-ratelimit-reset': String(Math.ceil((Date.now() + result.msBeforeNext) / 1000)),
+        'x-ratelimit-reset': String(Math.ceil((Date.now() + left_ms) / 1000)),
       }
       if (isOver)
         refuse('rate_limited', {
-          headers: { ...headers, 'retry-after': String(Math.max(1, Math.ceil(result.msBeforeNext / 1000))) },
+          headers: { ...headers, 'retry-after': String(Math.max(1, Math.ceil(left_ms / 1000))) },
         })
       for (const [name, value] of Object.entries(headers)) answer.header(name, value)
     },

@@ -2,6 +2,7 @@
  * Stores calls that are run later: gathered while a batch is being written, so that a flood of them takes one connection and few
  * commits, and no more than so many of an organization.
  */
+import { sql } from 'kysely'
 import { newId } from '../contract/ids.ts'
 import type { Ground } from '../room.ts'
 import type { NetworkCall } from './waiting-calls.ts'
@@ -80,7 +81,8 @@ function rowOf({ org_id, network_id, fields, ip, received_at }: NetworkCall) {
     fields: JSON.stringify(fields),
     ip,
     received_at: at,
-    run_at: at,
+    // The worker goes by the database's clock.
+    run_at: sql<string>`now()`,
     attempts: 0,
   }
 }

@@ -136,7 +136,7 @@ async function reported(load: Load, target: Parameters<Load['report']>[0]) {
 }
 
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 60_000
+  const deadline = performance.now() + 100_000
   while (!(await isSo().catch(() => false))) {
     assert.ok(performance.now() < deadline, what)
     await sleep(50)
