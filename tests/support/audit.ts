@@ -79,6 +79,26 @@ export async function assertAudit(
   assertSilent(load, targets)
 }
 
+/**
+ * What holds of a restored backup: all that was acknowledged `before` it was taken, exactly once; nothing invented; books and feed that
+ * agree. What came later may be there or not.
+ */
+export async function assertRestored(
+  pool: Pool,
+  load: Load,
+  before: { clicks: ReadonlySet<string>; events: ReadonlySet<string> },
+  { targets, address }: { targets: readonly Target[]; address: string },
+): Promise<void> {
+  assert.deepEqual(load.unexpected.slice(0, 3), [], 'answers that the interface does not know')
+  assert.ok(before.clicks.size > 0 && before.events.size > 0, 'there was something to lose')
+  await assertStored(pool, 'clicks', before.clicks)
+  await assertStored(pool, 'events', before.events)
+  await assertNothingInvented(pool, load, targets)
+  await assertBooks(pool)
+  for (const target of targets) await assertFeed(pool, target, address)
+  assertSilent(load, targets)
+}
+
 /** A2: every event that is stored was sent, and was not refused. */
 async function assertNothingInvented(pool: Pool, { intents }: Load, targets: readonly Target[]): Promise<void> {
   const { rows } = await pool.query<{ intent: string }>(

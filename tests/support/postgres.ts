@@ -11,6 +11,8 @@ import { migrate } from '../../src/db/migrate.ts'
 import { postmasterOf } from './sluice.ts'
 
 export type TestPostgres = {
+  /** Its DATA_DIR. */
+  folder: string
   database: Database
   url: string
   /** Ends it as a power cut would; whoever started it brings it up again. */
@@ -44,6 +46,7 @@ export async function startTestPostgres(places: Places = {}): Promise<TestPostgr
   const postmaster = () => postmasterOf(folder)
   const frozen = new Set<number>()
   return {
+    folder,
     database,
     url: urlOf(folder),
     crash: () => void process.kill(postmaster(), 'SIGQUIT'),

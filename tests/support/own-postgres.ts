@@ -1,0 +1,81 @@
+// A PostgreSQL as an operator runs it beside Sluice: with the programs of the system, which the embedded one does not bring.
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, existsSync, globSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { chooseOwner } from '../../src/db/programs.ts'
+
+const run = promisify(execFile)
+const NEEDED = ['initdb', 'postgres', 'pg_dump', 'pg_restore', 'pg_basebackup']
+/** Where Debian and its like keep them, which is not in the path. */
+const bin = globSync('/usr/lib/postgresql/*/bin')
+  .filter(
+    folder => Number(/(\d+)\/bin$/.exec(folder)?.[1]) >= 15 && NEEDED.every(name => existsSync(join(folder, name))),
+  )
+  .at(-1)
+
+/** Why there is none, or false: what `skip` of a test takes. */
+export const whyNoOwnPostgres: string | false =
+  bin === undefined ? 'no PostgreSQL 15 or newer is installed (Debian: apt-get install postgresql)' : false
+
+export type OwnPostgres = {
+  /** Of the named database, for DATABASE_URL. */
+  url(database: string): string
+  connection(database: string): pg.ClientConfig
+  stop(): Promise<void>
+}
+
+/** Whom the server runs as: root may not. */
+const owner = chooseOwner('/nowhere')
+
+/** Runs one of PostgreSQL's programs as its owner. */
+export async function runProgram(name: string, ...given: string[]): Promise<void> {
+  await run(join(bin ?? '', name), given, { ...owner, cwd: '/' })
+}
+
+/** A folder that PostgreSQL's owner may write. */
+export function ownersFolder(path: string): string {
+  mkdirSync(path, { mode: 0o700 })
+  if (owner.uid !== undefined && owner.gid !== undefined) chownSync(path, owner.uid, owner.gid)
+  return path
+}
+
+export async function createOwnCluster(folder: string): Promise<void> {
+  await runProgram('initdb', '-D', folder, '-U', 'sluice', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync')
+}
+
+/** Starts the server of `folder`, with its socket beside it; resolves when it takes connections and writes. */
+export async function startOwnPostgres(folder: string, settings: readonly string[]): Promise<OwnPostgres> {
+  const host = dirname(folder)
+  const given = ['listen_addresses=', `unix_socket_directories=${host}`, ...settings].flatMap(one => ['-c', one])
+  const child = spawn(join(bin ?? '', 'postgres'), ['-D', folder, ...given], { ...owner, cwd: '/', stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  const connection = (database: string) => ({ host, port: 5432, user: 'sluice', database })
+  for (const deadline = performance.now() + 60_000; ; ) {
+    const client = new pg.Client(connection('postgres'))
+    client.on('error', () => {})
+    const isUp = await client
+      .connect()
+      .then(() => client.query<{ is: boolean }>('select not pg_is_in_recovery() as is'))
+      .then(
+        ({ rows }) => rows[0]?.is === true,
+        () => false,
+      )
+    await client.end().catch(() => {})
+    if (isUp) break
+    if (child.exitCode !== null || performance.now() > deadline)
+      throw new Error(`PostgreSQL did not start on ${folder}`)
+    await sleep(50)
+  }
+  return {
+    connection,
+    url: database => `postgres://sluice@localhost/${database}?host=${encodeURIComponent(host)}`,
+    async stop() {
+      child.kill('SIGINT')
+      await ended
+    },
+  }
+}
