@@ -40,5 +40,7 @@ export const RefusedSearch = z.object({
   network: text,
   cursor: text,
 })
+/** Campaigns, and the days of their figures. */
+export const CampaignsSearch = WindowSearch.extend({ q: text, cursor: text })
 export const AdSpendSearch = WindowSearch.extend({ campaign: text, cursor: text })
 export type DeliveriesSearch = z.output<typeof DeliveriesSearch>

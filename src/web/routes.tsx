@@ -6,6 +6,7 @@ import { ClicksSearch } from './feed/search.ts'
 import { inside, root } from './frame.tsx'
 import {
   AdSpendSearch,
+  CampaignsSearch,
   ClickFlowsSearch,
   ConversionsSearch,
   DeliveriesSearch,
@@ -64,7 +65,7 @@ const conversions = createRoute({
 const campaigns = createRoute({
   getParentRoute: () => inside,
   path: '/campaigns',
-  validateSearch: ListSearch,
+  validateSearch: CampaignsSearch,
   component: lazyRouteComponent(() => import('./campaigns/campaigns-page.tsx'), 'CampaignsPage'),
 })
 const newCampaign = createRoute({

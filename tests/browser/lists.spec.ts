@@ -89,3 +89,22 @@ test('the name of a row opens it, and closing leads back to the name', async ({ 
   await expect(page.getByRole('dialog')).toBeHidden()
   await expect(name).toBeFocused()
 })
+
+test('campaigns show what they cost and bring in the days one chooses', async ({ page, owner }) => {
+  const { id } = await send(owner, 'POST', '/api/campaigns', {
+    name: 'Counted',
+    destination: { type: 'redirect', url: 'https://example.com/' },
+  })
+  const old = new Date(Date.now() - 20 * 86_400_000).toISOString().slice(0, 10)
+  await send(owner, 'PUT', '/api/ad-spend', { campaign_id: id, day: old, amount: '8.25' })
+  await page.goto('/campaigns')
+  const row = page.getByRole('row', { name: /Counted/ })
+  await expect(row).toContainText('0.00')
+  await expect(row).not.toContainText('8.25')
+  await page.getByLabel('Days').selectOption('Last 30 days')
+  await expect(page).toHaveURL(/range=30d/)
+  await expect(row).toContainText('−8.25')
+  await page.getByRole('button', { name: 'Actions for Counted' }).click()
+  await page.getByRole('menuitem', { name: 'Report' }).click()
+  await expect(page).toHaveURL(/by=day/)
+})

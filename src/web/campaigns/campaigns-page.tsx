@@ -1,24 +1,26 @@
-/** Campaigns: their address to copy, where they lead, and how the last week went. */
+/** Campaigns: their address to copy, where they lead, and how they went in the chosen days. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { Megaphone, Pencil, Plus } from 'lucide-react'
+import { ChartNoAxesCombined, Megaphone, MousePointerClick, Pencil, Plus } from 'lucide-react'
 import type { z } from 'zod'
 import { type Campaign, createCampaign, deleteCampaign, listCampaigns } from '../../campaigns/api.ts'
 import { listClickFlows } from '../../click-flows/api.ts'
 import { listFunnels } from '../../funnels/api.ts'
 import { readReportAsMember } from '../../reports/api.ts'
 import { ask, call } from '../call.ts'
-import { count, day, money, NONE, percent } from '../figures.ts'
+import { count, money, NONE, percent } from '../figures.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { measure, type Row as ReportRow } from '../reports/measures.ts'
 import { useNow } from '../reports/now.ts'
-import { boundsOf, daysOf } from '../reports/window.ts'
+import { DaysChoice } from '../reports/window-controls.tsx'
+import { boundsOf, type Days, daysOf } from '../reports/window.ts'
 import { Button, buttonLook } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy.tsx'
 import { List, useListAddress } from '../ui/list.tsx'
 import { MenuItem, MenuLine } from '../ui/menu.tsx'
 import { EmptyState, PageHeader } from '../ui/page.tsx'
 import { DeleteItem, RowMenu } from '../ui/row-menu.tsx'
+import { RefusalNote } from '../ui/refusal.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { addressOf } from './address.tsx'
@@ -31,7 +33,12 @@ export function CampaignsPage() {
   const address = useListAddress(route.useSearch())
   const { search, narrow } = address
   const { role } = useActive()
-  const campaigns = useQuery({ ...ask(listCampaigns, { query: search }), placeholderData: keepPreviousData })
+  const { q, cursor } = search
+  const today = new Date(useNow()).toISOString().slice(0, 10)
+  const days = daysOf(search, today)
+  // The days choose figures, not campaigns.
+  const sought = { ...address, search: { q, cursor } }
+  const campaigns = useQuery({ ...ask(listCampaigns, { query: { q, cursor } }), placeholderData: keepPreviousData })
   const reason = reasonAgainst(createCampaign, role)
   const create =
     reason === undefined ? (
@@ -46,13 +53,17 @@ export function CampaignsPage() {
     )
   return (
     <>
-      <PageHeader title="Campaigns" words="Each has an address to send traffic to. Figures are of the last 7 days.">
-        <SearchField value={search.q} onSeek={q => narrow({ q })} />
+      <PageHeader
+        title="Campaigns"
+        words="Each has an address to send traffic to. A conversion counts on the UTC day of its click."
+      >
+        <SearchField value={q} onSeek={sought => narrow({ q: sought })} />
+        <DaysChoice search={search} days={days} today={today} onChange={changes => narrow({ ...changes, cursor })} />
         {create}
       </PageHeader>
       <List
         query={campaigns}
-        address={address}
+        address={sought}
         what="campaigns"
         empty={
           <EmptyState
@@ -64,46 +75,62 @@ export function CampaignsPage() {
           </EmptyState>
         }
       >
-        {rows => <CampaignTable campaigns={rows} />}
+        {rows => <CampaignTable campaigns={rows} days={days} />}
       </List>
     </>
   )
 }
 
-function CampaignTable({ campaigns }: { campaigns: readonly CampaignRow[] }) {
-  const today = new Date(useNow()).toISOString().slice(0, 10)
-  const report = useQuery(
-    ask(readReportAsMember, { query: { dimension: 'campaign', ...boundsOf(daysOf({ range: '7d' }, today)) } }),
-  )
+function CampaignTable({ campaigns, days }: { campaigns: readonly CampaignRow[]; days: Days }) {
+  const report = useQuery(ask(readReportAsMember, { query: { dimension: 'campaign', ...boundsOf(days) } }))
   const rows = new Map(report.data?.rows.map(row => [row.key, row]))
   return (
-    <Table caption="Campaigns">
-      <thead>
-        <tr>
-          <Head stay>Name</Head>
-          <Head>Address</Head>
-          <Head>Leads to</Head>
-          <Head numeric>Clicks</Head>
-          <Head numeric>Lead</Head>
-          <Head numeric>FTD</Head>
-          <Head numeric>Revenue</Head>
-          <Head numeric>ROI</Head>
-          <Head>Created</Head>
-          <Head unseen>Actions</Head>
-        </tr>
-      </thead>
-      <tbody>
-        {campaigns.map(campaign => (
-          <CampaignLine key={campaign.id} campaign={campaign} row={rows.get(campaign.id)} />
-        ))}
-      </tbody>
-    </Table>
+    <>
+      <RefusalNote refused={report.error} className="mb-3" />
+      <Table caption="Campaigns">
+        <thead>
+          <tr>
+            <Head stay>Name</Head>
+            <Head>Address</Head>
+            <Head>Leads to</Head>
+            <Head numeric>Clicks</Head>
+            <Head numeric>Lead</Head>
+            <Head numeric>FTD</Head>
+            <Head numeric>Revenue</Head>
+            <Head numeric>Cost</Head>
+            <Head numeric>Profit</Head>
+            <Head numeric>ROI</Head>
+            <Head unseen>Actions</Head>
+          </tr>
+        </thead>
+        <tbody>
+          {campaigns.map(campaign => (
+            <CampaignLine
+              key={campaign.id}
+              campaign={campaign}
+              row={rows.get(campaign.id)}
+              isCounted={report.data !== undefined}
+            />
+          ))}
+        </tbody>
+      </Table>
+    </>
   )
 }
 
-function CampaignLine({ campaign, row }: { campaign: CampaignRow; row: ReportRow | undefined }) {
+type LineProps = {
+  campaign: CampaignRow
+  /** Undefined without clicks in these days. */
+  row: ReportRow | undefined
+  /** False until the figures are there: nobody knows yet that they are 0. */
+  isCounted: boolean
+}
+
+function CampaignLine({ campaign, row, isCounted }: LineProps) {
   const destinationOf = useDestinations()
-  const roi = row === undefined ? undefined : measure(row, 'lead').roi
+  const { cost, profit, roi } = row === undefined ? NO_CLICKS : measure(row, 'lead')
+  const figure = (text: string) => (isCounted ? text : NONE)
+  const dollars = (value: string | undefined) => (value === undefined ? NONE : money(value).replace('-', '−'))
   return (
     <Row>
       <RowHead stay className="max-w-36 truncate sm:max-w-60">
@@ -120,22 +147,31 @@ function CampaignLine({ campaign, row }: { campaign: CampaignRow; row: ReportRow
       <Cell className="max-w-56 truncate" title={destinationOf(campaign)}>
         {destinationOf(campaign)}
       </Cell>
-      <Cell numeric>{row === undefined ? '0' : count(row.clicks)}</Cell>
-      <Cell numeric>{row === undefined ? '0' : count(row.lead)}</Cell>
-      <Cell numeric>{row === undefined ? '0' : count(row.ftd)}</Cell>
-      <Cell numeric>{money(row?.revenue ?? '0')}</Cell>
-      <Cell
-        numeric
-        faint={roi === undefined}
-        className={roi === undefined || roi === 0 ? undefined : roi > 0 ? 'text-good' : 'text-bad'}
-      >
-        {roi === undefined ? NONE : percent(roi, true)}
+      <Cell numeric>{figure(count(row?.clicks ?? 0))}</Cell>
+      <Cell numeric>{figure(count(row?.lead ?? 0))}</Cell>
+      <Cell numeric>{figure(count(row?.ftd ?? 0))}</Cell>
+      <Cell numeric>{figure(money(row?.revenue ?? '0'))}</Cell>
+      <Cell numeric faint={cost === undefined}>
+        {dollars(cost)}
       </Cell>
-      <Cell>{day(campaign.created_at)}</Cell>
+      <Signed value={profit === undefined ? undefined : Number(profit)} text={dollars(profit)} />
+      <Signed value={roi} text={percent(roi, true)} />
       <Cell className="pr-1! text-right">
         <CampaignMenu campaign={campaign} />
       </Cell>
     </Row>
+  )
+}
+
+const NO_CLICKS = { cost: undefined, profit: undefined, roi: undefined }
+
+/** A figure in red or green by its sign. */
+function Signed({ value, text }: { value: number | undefined; text: string }) {
+  const look = value === undefined || value === 0 ? undefined : value > 0 ? 'text-good' : 'text-bad'
+  return (
+    <Cell numeric faint={value === undefined} className={look}>
+      {text}
+    </Cell>
   )
 }
 
@@ -159,6 +195,15 @@ function CampaignMenu({ campaign: { id, name } }: { campaign: CampaignRow }) {
     <RowMenu name={name}>
       <MenuItem icon={Pencil} onSelect={() => void navigate({ to: '/campaigns/$id', params: { id } })}>
         Open
+      </MenuItem>
+      <MenuItem
+        icon={ChartNoAxesCombined}
+        onSelect={() => void navigate({ to: '/', search: { campaign: id, by: 'day' } })}
+      >
+        Report
+      </MenuItem>
+      <MenuItem icon={MousePointerClick} onSelect={() => void navigate({ to: '/clicks', search: { campaign: id } })}>
+        Clicks
       </MenuItem>
       <MenuLine />
       <DeleteItem

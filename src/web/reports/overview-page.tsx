@@ -74,7 +74,7 @@ function Figures({ search, days, today, now, onChange }: FiguresProps) {
   const length = daysIn(days)
   return (
     <>
-      <Asked query={byDay} waiting={<Waiting className="mb-8 h-96" />}>
+      <Asked query={byDay} waiting={<Waiting className="mb-8 h-[58rem] sm:h-[34rem]" />}>
         {report => (
           <div className="mb-8 overflow-hidden rounded-lg border border-line bg-surface">
             <Tiles
