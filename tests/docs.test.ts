@@ -1,0 +1,47 @@
+// What the documents name is there, and what they have to name they do.
+import assert from 'node:assert/strict'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import sluice from '../package.json' with { type: 'json' }
+import { readConfig } from '../src/config.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT })
+
+/** Everything this expression finds in the documents, with where it was found. */
+const named = (what: RegExp) =>
+  documents.flatMap(document => [...read(document).matchAll(what)].map(([, name = '']) => ({ document, name })))
+
+test('files and pages that the documents name exist', () => {
+  const files = named(/`((?:src|tests|docs|demo|bench|scripts|migrations)\/[\w./-]+)`/g)
+  const pages = named(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)
+  assert.ok(files.length > 10 && pages.length > 30, 'the documents were read')
+  const missing = [
+    ...files.filter(({ name }) => !existsSync(join(ROOT, name))),
+    ...pages.filter(({ document, name }) => !existsSync(join(ROOT, dirname(document), name))),
+  ]
+  assert.deepEqual(missing, [])
+})
+
+test('every setting is explained, with its default', () => {
+  const rows = read('docs/settings.md').split('\n')
+  /** Not shown as they are: resolved against the folder of the start, and the long addresses of the platforms. */
+  const elsewhere = /^(DATA_DIR|\w+_BASE|GOOGLE_TOKEN_URL)$/
+  for (const [key, value] of Object.entries(readConfig({}))) {
+    const name = key.replace(/[A-Z]/g, '_$&').toUpperCase()
+    const row = rows.find(one => one.split('|')[1]?.includes(`\`${name}\``)) ?? assert.fail(`${name} is not explained`)
+    const isShown = value === undefined || typeof value === 'object' || elsewhere.test(name)
+    assert.ok(
+      isShown || row.split('|')[2]?.includes(`\`${String(value)}\``),
+      `${name} has another default: ${String(value)}`,
+    )
+  }
+})
+
+test('every command of npm is in the README', () => {
+  const readme = read('README.md')
+  for (const name of Object.keys(sluice.scripts))
+    assert.match(readme, new RegExp(`npm (run )?${name}\\b`), `npm run ${name} is not explained`)
+})
