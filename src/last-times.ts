@@ -8,7 +8,7 @@ const EVERY_MS = 60_000
 const MOST_KEPT = 100_000
 
 /** A thing, and when it happened last (ISO 8601). */
-export type LastTime<Thing> = Thing & { readonly at: string }
+type LastTime<Thing> = Thing & { readonly at: string }
 
 export type LastTimes<Thing> = {
   /** Notes that it happens now. Never waits, never throws. */

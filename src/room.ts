@@ -53,7 +53,7 @@ export type Key = {
 }
 
 /** Who acts, narrowed by what the endpoint lets in. */
-export type ActorOf<A extends Access> = A extends 'anyone'
+type ActorOf<A extends Access> = A extends 'anyone'
   ? undefined
   : A extends { session: 'person' }
     ? Person

@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely'
 import type pg from 'pg'
 
-export type AuthDatabase = {
+type AuthDatabase = {
   readonly db: Kysely<object>
   /** Runs work of the library; throws the first error of its database instead of what the library made of it. */
   faithfully<T>(work: () => Promise<T>): Promise<T>

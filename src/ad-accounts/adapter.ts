@@ -22,7 +22,7 @@ export type Conversion = {
   readonly click: ConversionClick
 }
 
-export type ConversionClick = {
+type ConversionClick = {
   readonly made_ms: number
   readonly fbclid: string | null
   readonly gclid: string | null

@@ -13,7 +13,7 @@ const LIVES_S = 3600
 /** A token is renewed this long before its end, so that none ends on its way. */
 const SPARE_MS = 300_000
 
-export type ServiceAccount = {
+type ServiceAccount = {
   readonly client_email: string
   readonly private_key: string
   readonly private_key_id?: string

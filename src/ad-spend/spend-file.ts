@@ -44,7 +44,7 @@ export type Line = {
   readonly amount: string | null
 }
 export type WrongLine = { readonly line: number; readonly error: string }
-export type Understood = {
+type Understood = {
   readonly delimiter: string
   readonly titles: readonly string[]
   readonly columns: Record<Role, string | null>

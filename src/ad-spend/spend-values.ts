@@ -4,7 +4,7 @@
  */
 
 type Wrong = { readonly error: string }
-export type DateOrder = 'month_first' | 'day_first'
+type DateOrder = 'month_first' | 'day_first'
 
 const EARLIEST = '2000-01-01'
 const MOST = 1_000_000_000n

@@ -60,7 +60,7 @@ type Entry = {
 }
 
 /** What is added, or taken with a negative amount, by a person. The same nonce again is the same entry. */
-export type Movement = {
+type Movement = {
   kind: 'top_up' | 'adjustment'
   amount: string
   note: string | null

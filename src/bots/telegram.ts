@@ -4,7 +4,7 @@ import { fieldsOf } from '../contract/json.ts'
 import { isPrivateHost } from '../deliveries/guard.ts'
 
 /** What was answered: the result, or why not. `isTokenUnknown`: no bot has this token. */
-export type TelegramAnswer =
+type TelegramAnswer =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly isTokenUnknown: boolean; readonly description: string }
 

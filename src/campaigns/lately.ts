@@ -44,7 +44,7 @@ export type LiveFlow = LiveRow & {
 export type LiveBot = LiveRow & { readonly username: string }
 
 /** An ad account as traffic needs it. `wants_ip`: it is in use, and matches by the visitor's address. */
-export type LiveAdAccount = LiveRow & { readonly wants_ip: boolean }
+type LiveAdAccount = LiveRow & { readonly wants_ip: boolean }
 
 /** What campaigns lead to or report to, by kind; kept in memory like the campaigns themselves. */
 export type LiveObjects = {

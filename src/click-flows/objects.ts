@@ -4,10 +4,10 @@ import type { Tables } from '../db/tables.ts'
 import type { FlowNode, Graph, Problem } from './api.ts'
 import { nameOf } from './validate.ts'
 
-export type ObjectKind = 'landing' | 'offer' | 'bot'
+type ObjectKind = 'landing' | 'offer' | 'bot'
 
 /** What is known of an object that a node names; one that is not in the map is not there. */
-export type FlowObject = { readonly name: string; readonly is_archived: boolean }
+type FlowObject = { readonly name: string; readonly is_archived: boolean }
 export type FlowObjects = ReadonlyMap<string, FlowObject>
 
 /** The kind and the id of the object a node names, if it names one. */

@@ -6,7 +6,7 @@ import uap from 'my-ua-parser'
 import { faithful } from './parameters.ts'
 
 /** `person` may as well be an app; `library` is curl and its like, or no agent at all; `crawler` includes link previews. */
-export type AgentKind = 'person' | 'library' | 'crawler'
+type AgentKind = 'person' | 'library' | 'crawler'
 
 /** A parsed User-Agent; `os` and `browser` are names without versions. */
 export type Agent = {

@@ -18,8 +18,11 @@ import { keepPartitions } from './partitions.ts'
 import { redirector } from './redirect.ts'
 import { readTestLink } from './test-link.ts'
 
-/** For metrics. `is_down`: the database takes no clicks at the moment; `lost` counts redirects that left with an empty id for it. */
-export type ClicksState = ReturnType<Batches['state']> & {
+/**
+ * What is under way, and what has come of it since the start. `is_down`: the database takes no clicks at the moment; `lost` counts redirects
+ * that left with an empty id for it.
+ */
+type ClicksState = ReturnType<Batches['state']> & {
   is_down: boolean
   journal_bytes: number
   journal_files: number

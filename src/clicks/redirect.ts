@@ -17,7 +17,7 @@ import type { MacroValues } from './macros.ts'
 import { platformOf } from './parameters.ts'
 import { onwardCookie, visitorOf } from './visitor.ts'
 
-export type RedirectParts = {
+type RedirectParts = {
   live: LiveCampaigns
   batches: Pick<Batches, 'store'>
   found: Pick<FoundClicks, 'note'>

@@ -59,8 +59,8 @@ export const STANDARD_EVENTS: Readonly<Record<AdPlatform, readonly string[]>> = 
 /** Meta's event that it takes only with a value and a currency. */
 export const META_PURCHASE = 'Purchase'
 
-export type MappedEvent = { name: string; custom_data?: { value?: string; currency?: string } }
-export type DefaultMap = Partial<Record<EventType, MappedEvent>>
+type MappedEvent = { name: string; custom_data?: { value?: string; currency?: string } }
+type DefaultMap = Partial<Record<EventType, MappedEvent>>
 
 // A deposit is left out: a first deposit is an `ftd` as well, and both as Purchase would count one payment twice.
 const FUNNEL: DefaultMap = {

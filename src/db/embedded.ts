@@ -15,7 +15,7 @@ import { chooseOwner, findPrograms } from './programs.ts'
 export type Embedded = { connection: pg.ClientConfig; adopted: boolean; stop(): Promise<void> }
 
 /** `alone: false` shares the server with other processes and never ends one that it did not start (tests). */
-export type EmbeddedOptions = { dataDir: string; log: Logger; settings?: readonly string[]; alone?: boolean }
+type EmbeddedOptions = { dataDir: string; log: Logger; settings?: readonly string[]; alone?: boolean }
 
 /** For two cores and 1 to 4 GB. Given at each start, not in a file, so that a new version of Sluice can change them. */
 const SETTINGS = [

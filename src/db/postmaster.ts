@@ -11,7 +11,7 @@ import type { Owner, Programs } from './programs.ts'
 /** A cluster on disk: its folder, where its log goes, and what its server is started with. */
 export type Cluster = { root: string; log: string; owner: Owner; programs: Programs; settings: readonly string[] }
 
-export type Postmaster = { pid: number; ready: boolean }
+type Postmaster = { pid: number; ready: boolean }
 
 const SOCKET = '.s.PGSQL.5432'
 const LARGEST_LOG = 10_000_000

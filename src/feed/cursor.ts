@@ -8,7 +8,7 @@ import type { Secrets } from '../db/secrets.ts'
 import type { Window } from '../reports/window.ts'
 
 /** `bounds`: the window that "the last 30 days" was on the first page. */
-export type Cursor = { readonly id: string; readonly bounds?: Window }
+type Cursor = { readonly id: string; readonly bounds?: Window }
 
 const ID_BYTES = 16
 const BOUND_BYTES = 8

@@ -19,7 +19,7 @@ import type { Answer, Deed, Ground, Visit } from '../room.ts'
 import type * as api from './api.ts'
 import type { Landed } from './landed.ts'
 
-export type OnwardParts = {
+type OnwardParts = {
   live: Pick<LiveCampaigns, 'campaign' | 'object'>
   clicks: Pick<Clicks, 'find'>
   landed: Pick<Landed, 'mark'>

@@ -52,7 +52,7 @@ type Draft<E extends Endpoint> = {
   readonly unlessGiven?: Json
 }
 
-export type ToolRequest = {
+type ToolRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: string
   readonly body?: Json

@@ -24,7 +24,7 @@ export function isMacro(text: string): boolean {
 }
 
 /** What is wrong with a click id, or whose number it carries: then the organizations have to be asked. */
-export type ClickFinding = { diagnosis: Diagnosis } | { org_id: number }
+type ClickFinding = { diagnosis: Diagnosis } | { org_id: number }
 
 const ID_LENGTH = 26
 /** Nobody's clock is so far ahead. */

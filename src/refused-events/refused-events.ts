@@ -41,7 +41,7 @@ type Running = Pick<Ground, 'db' | 'secrets'> & {
 }
 
 /** A network's call as a conversion, by the maps of today; throws its refusal. */
-export type ReadCallAgain = (org_id: number, network_id: string, fields: unknown) => Promise<Conversion>
+type ReadCallAgain = (org_id: number, network_id: string, fields: unknown) => Promise<Conversion>
 
 type Tools = { readonly conversions: Pick<Conversions, 'record'>; readonly readCallAgain: ReadCallAgain }
 

@@ -48,7 +48,7 @@ const FOLD = `
   on conflict (org_id, dimension, day, campaign_id, key) do update
     set ${SUMS.map(name => `${name} = counted.${name} + excluded.${name}`).join(', ')}`
 
-export type Folder = {
+type Folder = {
   /** Folds all that is there now; for tests, the bench and bulk loads. @throws what the database says */
   foldAll(): Promise<void>
   /** Lets the portion in hand finish and stops. */

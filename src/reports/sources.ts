@@ -10,7 +10,7 @@ import { ALL_CAMPAIGNS, UNITS, WEEK } from './fold.ts'
 
 /** Puts a value among a statement's parameters and answers its placeholder. */
 export type Put = (value: Value) => string
-export type Slice = {
+type Slice = {
   readonly dimension: Dimension
   readonly campaigns: readonly string[] | null
   readonly cover: Cover

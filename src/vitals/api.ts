@@ -1,3 +1,4 @@
+/** Vitals over HTTP: what an operator's monitoring asks of the process. */
 import { endpoint } from '../contract/endpoint.ts'
 
 export const readHealth = endpoint({
