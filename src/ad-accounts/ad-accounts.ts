@@ -9,8 +9,8 @@ import { announceChange } from '../campaigns/live.ts'
 import { AD_PLATFORM_LABELS, DEFAULT_MAPS, META_PURCHASE } from '../contract/ad-platforms.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
-import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
+import { newestFirst } from '../db/lists.ts'
 import type { Tables } from '../db/tables.ts'
 import { forgetFailures } from '../deliveries/breaker.ts'
 import { type Context, idOf } from '../room.ts'
@@ -36,16 +36,11 @@ export async function listAdAccounts(
   { db, actor }: Context<typeof api.listAdAccounts>,
   { query }: Call<typeof api.listAdAccounts>,
 ) {
-  const { platform, state, cursor, limit } = query
+  const { platform, state } = query
   let rows = live(db, actor.org_id).select(COLUMNS)
   if (platform !== undefined) rows = rows.where('platform', '=', platform)
   if (state !== undefined) rows = rows.where('state', '=', state)
-  if (cursor !== undefined) rows = rows.where('id', '<', cursor)
-  const found = rows
-    .orderBy('id', 'desc')
-    .limit(limit + 1)
-    .$castTo<api.AdAccount>()
-  return pageOf(await found.execute(), limit)
+  return await newestFirst(rows.$castTo<api.AdAccount>(), query)
 }
 
 /** One account. Refuses `object_not_found`. */

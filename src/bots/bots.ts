@@ -7,9 +7,9 @@ import { announceChange } from '../campaigns/live.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId, toWireId } from '../contract/ids.ts'
 import { fieldsOf } from '../contract/json.ts'
-import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
 import { isTaken } from '../db/faults.ts'
+import { newestFirst } from '../db/lists.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Conversions } from '../events/conversions.ts'
 import { type Context, type Ground, type Visit, idOf } from '../room.ts'
@@ -47,14 +47,8 @@ export function botDeeds(conversions: Pick<Conversions, 'recordStart'>) {
 
 /** Bots of the organization, newest first. */
 async function listBots({ db, actor }: Context<typeof api.listBots>, { query }: Call<typeof api.listBots>) {
-  const { cursor, limit } = query
   let rows = live(db, actor.org_id).select(COLUMNS)
-  if (cursor !== undefined) rows = rows.where('id', '<', cursor)
-  const found = await rows
-    .orderBy('id', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const { data, next_cursor } = pageOf(found, limit)
+  const { data, next_cursor } = await newestFirst(rows, query)
   return { data: data.map(shown), next_cursor }
 }
 

@@ -6,8 +6,8 @@ import { randomInt } from 'node:crypto'
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
-import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
+import { newestFirst } from '../db/lists.ts'
 import type { Tables } from '../db/tables.ts'
 import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
@@ -41,18 +41,12 @@ export async function listCampaigns(
   context: Context<typeof api.listCampaigns>,
   { query }: Call<typeof api.listCampaigns>,
 ) {
-  const { q, offer_id, funnel_id, cursor, limit } = query
+  const { q, offer_id, funnel_id } = query
   let rows = live(context.db, context.actor.org_id).select(COLUMNS)
   if (q) rows = rows.where(sql<boolean>`strpos(lower(name), lower(${q})) > 0 or strpos(key, lower(${q})) > 0`)
   if (offer_id !== undefined) rows = rows.where('offer_id', '=', offer_id)
   if (funnel_id !== undefined) rows = rows.where(leadsTo('funnel', funnel_id))
-  if (cursor !== undefined) rows = rows.where('id', '<', cursor)
-  const found = await rows
-    .orderBy('id', 'desc')
-    .limit(limit + 1)
-    .$castTo<Row>()
-    .execute()
-  const { data, next_cursor } = pageOf(found, limit)
+  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
   return { data: data.map(addressed(context)), next_cursor }
 }
 

@@ -8,8 +8,8 @@ import { requireScopeOfAll } from '../campaigns/campaigns.ts'
 import { announceChange } from '../campaigns/live.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
-import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
+import { nameHolds, newestFirst } from '../db/lists.ts'
 import type { Tables } from '../db/tables.ts'
 import { type Context, type Key, type Member, idOf } from '../room.ts'
 import type * as api from './api.ts'
@@ -35,17 +35,11 @@ export async function listClickFlows(
   { db, actor }: Context<typeof api.listClickFlows>,
   { query }: Call<typeof api.listClickFlows>,
 ) {
-  const { q, status, cursor, limit } = query
+  const { q, status } = query
   let rows = flows(db, actor.org_id)
-  if (q) rows = rows.where(sql<boolean>`strpos(lower(f.name), lower(${q})) > 0`)
+  if (q) rows = rows.where(nameHolds(q, 'f.name'))
   if (status !== undefined) rows = rows.where('f.status', '=', status)
-  if (cursor !== undefined) rows = rows.where('f.id', '<', cursor)
-  const found = await rows
-    .orderBy('f.id', 'desc')
-    .limit(limit + 1)
-    .$castTo<Flow>()
-    .execute()
-  const { data, next_cursor } = pageOf(found, limit)
+  const { data, next_cursor } = await newestFirst(rows.$castTo<Flow>(), query, 'f.id')
   const using = await usersOf(
     db,
     actor.org_id,

@@ -8,8 +8,8 @@ import { requireScopeOfAll } from '../campaigns/campaigns.ts'
 import { announceChange } from '../campaigns/live.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
-import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
+import { nameHolds, newestFirst } from '../db/lists.ts'
 import type { Tables } from '../db/tables.ts'
 import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
@@ -31,16 +31,10 @@ export async function listFunnels(
   { db, actor }: Context<typeof api.listFunnels>,
   { query }: Call<typeof api.listFunnels>,
 ) {
-  const { q, cursor, limit } = query
+  const { q } = query
   let rows = live(db, actor.org_id).select(COLUMNS)
-  if (q) rows = rows.where(sql<boolean>`strpos(lower(name), lower(${q})) > 0`)
-  if (cursor !== undefined) rows = rows.where('id', '<', cursor)
-  const found = await rows
-    .orderBy('id', 'desc')
-    .limit(limit + 1)
-    .$castTo<Row>()
-    .execute()
-  const { data, next_cursor } = pageOf(found, limit)
+  if (q) rows = rows.where(nameHolds(q))
+  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
   return { data: await withStates(db, actor.org_id, data), next_cursor }
 }
 

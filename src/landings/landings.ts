@@ -2,13 +2,13 @@
  * Landings: the pages visitors see before an offer. They stand on servers of their own; Sluice knows their addresses. A landing belongs to
  * the whole organization. Owns `landings`. Deletion is soft: clicks that went over a landing keep it.
  */
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import { announceChange } from '../campaigns/live.ts'
 import { previewOf } from '../clicks/preview.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
-import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
+import { nameHolds, newestFirst } from '../db/lists.ts'
 import type { Tables } from '../db/tables.ts'
 import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
@@ -20,16 +20,11 @@ export async function listLandings(
   { db, actor }: Context<typeof api.listLandings>,
   { query }: Call<typeof api.listLandings>,
 ) {
-  const { q, status, cursor, limit } = query
+  const { q, status } = query
   let rows = live(db, actor.org_id).select(COLUMNS)
-  if (q) rows = rows.where(sql<boolean>`strpos(lower(name), lower(${q})) > 0`)
+  if (q) rows = rows.where(nameHolds(q))
   if (status !== undefined) rows = rows.where('status', '=', status)
-  if (cursor !== undefined) rows = rows.where('id', '<', cursor)
-  const found = rows
-    .orderBy('id', 'desc')
-    .limit(limit + 1)
-    .$castTo<api.Landing>()
-  return pageOf(await found.execute(), limit)
+  return await newestFirst(rows.$castTo<api.Landing>(), query)
 }
 
 /** One landing. Refuses `object_not_found`. */

@@ -6,8 +6,8 @@
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
-import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
+import { newestFirst } from '../db/lists.ts'
 import type { Tables } from '../db/tables.ts'
 import { type Context, type Ground, idOf } from '../room.ts'
 import type * as api from './api.ts'
@@ -46,11 +46,8 @@ export async function listNetworks(
   context: Context<typeof api.listNetworks>,
   { query }: Call<typeof api.listNetworks>,
 ) {
-  const { cursor, limit } = query
   let rows = live(context.db, context.actor.org_id).select(COLUMNS)
-  if (cursor !== undefined) rows = rows.where('id', '<', cursor)
-  const found = rows.orderBy('id', 'desc').limit(limit + 1)
-  const { data, next_cursor } = pageOf(await found.$castTo<Row>().execute(), limit)
+  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
   return { data: await shown(context, data), next_cursor }
 }
 

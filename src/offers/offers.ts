@@ -2,13 +2,13 @@
  * Offers: what a conversion pays. An offer belongs to the whole organization, so no campaign list ever narrows who may touch one. Owns
  * `offers`. Deletion is soft: clicks that were made for an offer keep it, and their late conversions earn its payout.
  */
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import { announceChange } from '../campaigns/live.ts'
 import { previewOf } from '../clicks/preview.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
-import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
+import { nameHolds, newestFirst } from '../db/lists.ts'
 import type { Tables } from '../db/tables.ts'
 import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
@@ -20,16 +20,11 @@ export async function listOffers(
   { db, actor }: Context<typeof api.listOffers>,
   { query }: Call<typeof api.listOffers>,
 ) {
-  const { q, status, cursor, limit } = query
+  const { q, status } = query
   let rows = live(db, actor.org_id).select(COLUMNS)
-  if (q) rows = rows.where(sql<boolean>`strpos(lower(name), lower(${q})) > 0`)
+  if (q) rows = rows.where(nameHolds(q))
   if (status !== undefined) rows = rows.where('status', '=', status)
-  if (cursor !== undefined) rows = rows.where('id', '<', cursor)
-  const found = rows
-    .orderBy('id', 'desc')
-    .limit(limit + 1)
-    .$castTo<api.Offer>()
-  return pageOf(await found.execute(), limit)
+  return await newestFirst(rows.$castTo<api.Offer>(), query)
 }
 
 /** One offer. Refuses `object_not_found`. */

@@ -9,8 +9,8 @@ import { requireScope } from '../campaigns/scope.ts'
 import type { Config } from '../config.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
-import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
+import { newestFirst } from '../db/lists.ts'
 import type { Tables } from '../db/tables.ts'
 import { forgetFailures } from '../deliveries/breaker.ts'
 import { isPrivateHost } from '../deliveries/guard.ts'
@@ -37,14 +37,12 @@ export async function listPostbackRules(
   { db, actor }: Context<typeof api.listPostbackRules>,
   { query }: Call<typeof api.listPostbackRules>,
 ) {
-  const { campaign_id, event_type, active, cursor, limit } = query
+  const { campaign_id, event_type, active } = query
   let rows = live(db, actor.org_id).select(COLUMNS)
   if (campaign_id !== undefined) rows = rows.where('campaign_id', '=', campaign_id)
   if (event_type !== undefined) rows = rows.where('event_type', '=', event_type)
   if (active !== undefined) rows = rows.where('active', '=', active === 'true')
-  if (cursor !== undefined) rows = rows.where('id', '<', cursor)
-  const found = rows.orderBy('id', 'desc').limit(limit + 1)
-  return pageOf(await found.$castTo<api.PostbackRule>().execute(), limit)
+  return await newestFirst(rows.$castTo<api.PostbackRule>(), query)
 }
 
 /** One rule. Refuses `object_not_found`. */

@@ -4,8 +4,8 @@
  */
 import type { Call } from '../contract/endpoint.ts'
 import { toWireId } from '../contract/ids.ts'
-import { pageOf } from '../contract/paging.ts'
 import { Refusal, refuse } from '../contract/refusals.ts'
+import { newestFirst } from '../db/lists.ts'
 import { ConversionDraft } from '../events/api.ts'
 import type { Conversions } from '../events/conversions.ts'
 import { readConversion } from '../events/intake.ts'
@@ -74,13 +74,11 @@ async function listRefusedEvents(
   context: Context<typeof api.listRefusedEvents>,
   { query }: Call<typeof api.listRefusedEvents>,
 ) {
-  const { cursor, limit, state, click_id, ...filters } = query
+  const { state, click_id, ...filters } = query
   let rows = filtered(rowsOf(context), filters)
   if (state !== undefined) rows = rows.where('state', '=', state)
   if (click_id !== undefined) rows = rows.where('click_id', '=', click_id)
-  if (cursor !== undefined) rows = rows.where('id', '<', cursor)
-  const found = rows.orderBy('id', 'desc').limit(limit + 1)
-  return pageOf(await found.$castTo<Row>().execute(), limit)
+  return await newestFirst(rows.$castTo<Row>(), query)
 }
 
 const rowsOf = ({ db, actor }: Pick<Running, 'db' | 'actor'>) =>
