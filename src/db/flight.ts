@@ -26,20 +26,22 @@ type RowsOf<Q> = NonNullable<Q> extends Question<infer Row> ? Row[] : []
  * @param client of a pool with `pipeline: true`.
  * @throws the error of the statement that failed, or of the connection.
  */
-export function flight<const Q extends Questions>(client: pg.PoolClient, questions: Q): Promise<Answers<Q>> {
+export async function flight<const Q extends Questions>(client: pg.PoolClient, questions: Q): Promise<Answers<Q>> {
   const asked = Object.entries(questions).filter((entry): entry is [string, Question] => entry[1] !== undefined)
+  const answers = await flightOf<unknown>(
+    client,
+    asked.map(([, question]) => question),
+  )
+  const rows = new Map(asked.map(([name], at) => [name, answers[at] ?? []]))
+  // The names of the questions, which the compiler cannot follow through Object.fromEntries.
+  return Object.fromEntries(Object.keys(questions).map(name => [name, rows.get(name) ?? []])) as Answers<Q>
+}
+
+/** The same for a list of statements that answer one kind of row: the rows of each, in the order of the list. */
+export function flightOf<Row>(client: pg.PoolClient, questions: readonly Question<Row>[]): Promise<Row[][]> {
   return new Promise((resolve, reject) => {
-    const query = new Flight(
-      client,
-      asked.map(([, question]) => question),
-      (error, answers) => {
-        if (error) return reject(error)
-        const rows = new Map(asked.map(([name], at) => [name, answers?.[at] ?? []]))
-        // The names of the questions, which the compiler cannot follow through Object.fromEntries.
-        resolve(Object.fromEntries(Object.keys(questions).map(name => [name, rows.get(name) ?? []])) as Answers<Q>)
-      },
-    )
-    client.query(query)
+    const done: Done = (error, answers) => (error ? reject(error) : resolve((answers ?? []) as Row[][]))
+    client.query(new Flight(client, questions, done))
   })
 }
 

@@ -2,7 +2,7 @@
 import type pg from 'pg'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { Refusal } from '../contract/refusals.ts'
-import { ask, flight, type Question } from '../db/flight.ts'
+import { ask, flightOf, type Question } from '../db/flight.ts'
 import { Changes } from './changes.ts'
 import { Decisions, type IsUnsettled, type Outcome } from './decide.ts'
 import type { Item, UsedKey } from './items.ts'
@@ -63,8 +63,7 @@ export async function commitBatch(client: pg.PoolClient, writes: readonly Questi
   // With nothing to write there is nothing to make durable either.
   const end = ask(writes.length === 0 ? 'rollback' : 'commit')
   // Behind a statement that fails the commit is skipped, so nothing can be half written.
-  const questions = [...writes, end].map((question, position) => [`write_${position}`, question] as const)
-  await flight(client, Object.fromEntries(questions))
+  await flightOf(client, [...writes, end])
 }
 
 function staleKeys(asked: Asked, now: number): Map<number, UsedKey[]> {
