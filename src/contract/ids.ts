@@ -88,3 +88,13 @@ export function timeOfId(uuid: string): number {
 export function firstIdAt(ms: number): string {
   return dashed(`${Math.max(0, ms).toString(16).padStart(12, '0')}00000000000000000000`)
 }
+
+/** The least and the greatest id; ids are lower-case uuids, whose order as text is their order in the database. */
+export function boundsOf(ids: readonly string[]): [least: string, greatest: string] {
+  let [least = '', greatest = ''] = [ids[0], ids[0]]
+  for (const id of ids) {
+    if (id < least) least = id
+    if (id > greatest) greatest = id
+  }
+  return [least, greatest]
+}

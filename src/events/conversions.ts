@@ -1,8 +1,8 @@
 /** The way in for all that is recorded about clicks, while the process runs: one queue for intake, Sluice's own events and beacons. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type pg from 'pg'
 import { LANDED } from '../contract/ladder.ts'
 import { Refusal } from '../contract/refusals.ts'
+import { openSharing } from '../db/sharing.ts'
 import type { Ground } from '../room.ts'
 import type { IsUnsettled, Recorded } from './decide.ts'
 import { eventId, ownNonce, startId } from './identity.ts'
@@ -51,9 +51,6 @@ export type ConversionTerms = {
   mostOrganizations?: number
 }
 
-/** Enough that with many organizations a batch is as large as with one. */
-const MOST_ORGANIZATIONS = 100
-
 /** Gathers the hints of many batches; the worker polls anyway. */
 const HINT_MS = 25
 
@@ -67,8 +64,7 @@ const SESSION = `
 export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms: ConversionTerms = {}): Conversions {
   const { database } = ground
   database.intake.on('connect', client => void client.query(SESSION).catch(() => undefined))
-  const { stillAllowed, unsettled = () => () => false } = terms
-  let { mostOrganizations = 1 } = terms
+  const { stillAllowed, unsettled = () => () => false, mostOrganizations } = terms
   const hint = hinter(() => database.intake.query('notify deliveries'))
   const tools = {
     pool: database.intake,
@@ -77,11 +73,8 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
     terms: { stillAllowed, unsettled },
     onDeliveries: hint.give,
   }
-  if (terms.mostOrganizations === undefined)
-    void isOneNode(database.intake).then(isOne => {
-      if (isOne) mostOrganizations = MOST_ORGANIZATIONS
-    })
-  const queues = new OrganizationQueues(tools, () => mostOrganizations)
+  const most = mostOrganizations === undefined ? openSharing(database.intake) : () => mostOrganizations
+  const queues = new OrganizationQueues(tools, most)
   const replays = new Replays(database.intake)
 
   const underWay = new Set<Promise<unknown>>()
@@ -117,18 +110,6 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
       await Promise.allSettled(underWay)
       await hint.given()
     },
-  }
-}
-
-/** A batch of several organizations would span the nodes of a sharded database, where each is to have its transaction. */
-async function isOneNode(pool: pg.Pool): Promise<boolean> {
-  try {
-    const { rows } = await pool.query<{ is_one: boolean }>(
-      "select to_regproc('create_distributed_table') is null as is_one",
-    )
-    return rows[0]?.is_one === true
-  } catch {
-    return false
   }
 }
 

@@ -4,13 +4,14 @@
  */
 import type pg from 'pg'
 import { toMillionths } from '../billing/money.ts'
+import { boundsOf } from '../contract/ids.ts'
 import { ask, flight, type Question } from '../db/flight.ts'
 import type { Value } from '../db/statement.ts'
 import { startId } from './identity.ts'
 import type { Conversion, Item } from './items.ts'
 import { personKey } from './person.ts'
 import * as reads from './reads.ts'
-import { discardStalePlans } from './stale-plans.ts'
+import { discardStalePlans } from '../db/stale-plans.ts'
 import type { EventType } from '../contract/event-types.ts'
 
 /** An event as it is stored and answered. */
@@ -255,14 +256,4 @@ function knowAliased(known: Known | undefined, asked: string, event: StoredEvent
   const kept = known?.events.get(event.id) ?? event
   known?.events.set(event.id, kept)
   known?.aliased.set(asked, kept)
-}
-
-/** The least and the greatest id; ids are lower-case uuids, whose order as text is their order in the database. */
-function boundsOf(ids: readonly string[]): [least: string, greatest: string] {
-  let [least = '', greatest = ''] = [ids[0], ids[0]]
-  for (const id of ids) {
-    if (id < least) least = id
-    if (id > greatest) greatest = id
-  }
-  return [least, greatest]
 }

@@ -9,7 +9,7 @@ import { openQueue, type Queue } from '../../tests/support/organization-queue.ts
 import { ensurePartitions } from '../clicks/partitions.ts'
 import { firstIdAt, newId } from '../contract/ids.ts'
 import * as reads from './reads.ts'
-import { discardStalePlans } from './stale-plans.ts'
+import { discardStalePlans } from '../db/stale-plans.ts'
 
 let fresh: FreshDatabase
 let queue: Queue

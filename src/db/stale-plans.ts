@@ -4,7 +4,7 @@
  * anew, soon at first and then once a minute.
  */
 import type pg from 'pg'
-import { ask, type Question } from '../db/flight.ts'
+import { ask, type Question } from './flight.ts'
 
 const FIRST_MS = 500
 const LAST_MS = 60_000
