@@ -83,7 +83,14 @@ export class Changes {
     add(write.INSERT_PERSON_KEYS, of(people, 'linked'))
     add(write.INSERT_CHARGES, this.charges, at)
     add(write.MOVE_BALANCES, totals(this.charges))
-    add(write.INSERT_DELIVERIES, this.deliveries.map(writtenDelivery), at)
+    const deliveries = this.deliveries.map(writtenDelivery)
+    const isOnce = ({ person_id }: { person_id: string | null }) => person_id !== null
+    add(
+      write.INSERT_DELIVERIES,
+      deliveries.filter(one => !isOnce(one)),
+      at,
+    )
+    add(write.INSERT_ONCE_PER_PERSON, deliveries.filter(isOnce), at)
     const deltas = sheetOf(clicks.map(([click, { org_id, before }]) => ({ org_id, click, before }))).statement()
     if (deltas !== undefined) statements.push(ask(deltas.text, deltas.values))
     return statements

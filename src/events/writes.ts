@@ -2,7 +2,7 @@
  * The statements a batch writes with, each for any number of rows out of one JSON parameter: one text to prepare whatever the batch's
  * size, and less work for small batches than an array per column (measured). Each has two forms, as the reads have. Plain inserts
  * without `on conflict`: under the lock nothing can be there already, and if it were, the transaction must fail as a whole and be
- * decided anew. Only deliveries have one: a rule that calls once per person is kept to it by the outbox's own index.
+ * decided anew. Only a rule that calls once per person is kept to it by the outbox's own index.
  */
 import type { Forms } from './reads.ts'
 
@@ -103,13 +103,16 @@ export const MOVE_BALANCES = forms(
   where b.org_id = ${org}`,
 )
 
+export const INSERT_DELIVERIES = forms(3, org => deliveries(org))
+
+/** For those that a rule calls once per person: an earlier one stays, and what comes after it is left out. */
+export const INSERT_ONCE_PER_PERSON = forms(3, org => `${deliveries(org)} on conflict do nothing`)
+
 /** Due at once by the database's clock, which the worker goes by: a process's own may be ahead of it. */
-export const INSERT_DELIVERIES = forms(
-  3,
-  ({ listed, column }) => `
+function deliveries({ listed, column }: Org): string {
+  return `
   insert into deliveries (attempts, created_at, run_at, id, event_id, kind, target_id, state, click_id, campaign_id, person_id, org_id)
   select 0, $2::timestamptz, now(), t.*${listed}
   from json_to_recordset($1) as t(id uuid, event_id uuid, kind text, target_id uuid, state text, click_id uuid,
-    campaign_id uuid, person_id uuid${column})
-  on conflict do nothing`,
-)
+    campaign_id uuid, person_id uuid${column})`
+}
