@@ -57,6 +57,11 @@ const read = async (id: string) => {
 }
 
 test('the log of what ended long ago goes, in portions, of every organization; what waits or ended lately keeps it', async () => {
+  const poor = await seedSignedIn(house)
+  // With a balance the worker would let go what is held.
+  await house.database.worker.query('update balances set balance = -1, hold_when_empty = true where org_id = $1', [
+    poor.org_id,
+  ])
   const old = await Promise.all([
     seedPast({ attempts: 3 }),
     seedPast({ attempts: 8, state: 'failed' }),
@@ -65,7 +70,7 @@ test('the log of what ended long ago goes, in portions, of every organization; w
   const kept = await Promise.all([
     seedPast({ ended_days_ago: 89, attempts: 2 }),
     seedPast({ state: 'pending', ended_days_ago: null, attempts: 2 }),
-    seedPast({ state: 'held', ended_days_ago: null, attempts: 2 }),
+    seedPast({ org_id: poor.org_id, state: 'held', ended_days_ago: null, attempts: 2 }),
   ])
   const was = await Promise.all([...old, ...kept].map(({ id }) => deliveryOf(house.database.kysely, id)))
   assert.equal(await dropOldAttempts(house.database.worker, 90, { portion: 2 }), 12)
