@@ -4,6 +4,7 @@
  * by `breakAccount`.
  */
 import type pg from 'pg'
+import { boundsOf } from '../contract/ids.ts'
 import type { Config } from '../config.ts'
 import type { Secrets } from '../db/secrets.ts'
 import type { Composed, Judgement, Lane, Target } from '../deliveries/lane.ts'
@@ -30,7 +31,7 @@ const READ = `
   from deliveries d
   join ad_accounts a on a.org_id = d.org_id and a.id = d.target_id
   join events e on e.org_id = d.org_id and e.id = d.event_id
-  left join clicks c on c.org_id = d.org_id and c.id = d.click_id${JOIN_PAGE}
+  left join clicks c on c.org_id = d.org_id and c.id = d.click_id and c.id between $3 and $4${JOIN_PAGE}
   where d.org_id = $1 and d.id = any($2::uuid[])`
 
 type Row = ConversionRow &
@@ -56,8 +57,9 @@ export function adAccountLane({ config, secrets }: Setup): Lane {
       const { rows } = await pool.query<{ org_id: number; target_id: string; platform: string }>(FIND_TARGETS)
       return rows.map(({ org_id, target_id, platform }) => ({ org_id, target_id, origin: `${platform} ${target_id}` }))
     },
-    async compose(client, org_id, ids) {
-      const { rows } = await client.query<Row>(READ, [org_id, ids])
+    async compose(client, org_id, due) {
+      const [ids, clicks] = [due.map(({ id }) => id), due.map(({ click_id }) => click_id)]
+      const { rows } = await client.query<Row>(READ, [org_id, ids, ...boundsOf(clicks)])
       return rows.map(row => compose(row, { secrets }, ways, remember))
     },
     async switchOff(client, org_id, target_id, reason) {

@@ -19,7 +19,7 @@ export type Database = {
   clicks: pg.Pool
   /** The transactions of conversions: up to 10 connections, pipelined and prepared; a transaction lives 4 s at most. */
   intake: pg.Pool
-  /** Deliveries, folding and housekeeping: up to 4 connections, a statement may take 30 s. */
+  /** Deliveries, folding and housekeeping: up to 4 connections, pipelined and prepared; a statement may take 30 s. */
   worker: pg.Pool
   /** For better-auth alone, which compares Date objects: up to 4 connections with node-postgres's own parsers. */
   auth: pg.Pool
@@ -70,7 +70,7 @@ const limits = {
   keys: { max: 2, min: 1, ...pipelinedAndText, statement_timeout: 2000, query_timeout: 3000 },
   clicks: { max: 3, min: 1, ...pipelinedAndText, lock_timeout: 1000, statement_timeout: 2000, query_timeout: 2000 },
   intake: { max: 10, min: 1, ...pipelinedAndText, lock_timeout: 2000, statement_timeout: 4000, query_timeout: 5000 },
-  worker: { max: 4, types, statement_timeout: 30_000, query_timeout: 35_000 },
+  worker: { max: 4, ...pipelinedAndText, statement_timeout: 30_000, query_timeout: 35_000 },
   auth: { max: 4, statement_timeout: 5000, query_timeout: 8000 },
 } satisfies Record<string, Limits>
 

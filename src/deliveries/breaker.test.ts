@@ -80,7 +80,7 @@ test('two workers do not probe at once', async () => {
     })
     .execute()
   const claims = await Promise.all(
-    Array.from({ length: 5 }, () => claimDue(pool, postbackLane, ORG, [{ target_id, most: 4 }])),
+    Array.from({ length: 5 }, () => claimDue(pool, postbackLane, [{ org_id: ORG, target_id, most: 4 }])),
   )
   const claimed = claims.flatMap(one => one.claimed)
   assert.deepEqual(
@@ -97,16 +97,16 @@ test('a breaker that another worker holds keeps nobody waiting, and its target g
     .insertInto('failing_targets')
     .values({ org_id: ORG, kind: 'postback', target_id, failures: 10, failing_since: isOver, paused_until: isOver })
     .execute()
-  const wanted = [target_id, healthy.target_id].map(id => ({ target_id: id, most: 1 }))
+  const wanted = [target_id, healthy.target_id].map(id => ({ org_id: ORG, target_id: id, most: 1 }))
   const held = await db.startTransaction().execute()
   await held.selectFrom('failing_targets').selectAll().where('org_id', '=', ORG).forUpdate().execute()
-  const { claimed } = await claimDue(pool, postbackLane, ORG, wanted)
+  const { claimed } = await claimDue(pool, postbackLane, wanted)
   assert.deepEqual(
     claimed.map(({ id }) => id),
     healthy.ids,
   )
   await held.rollback().execute()
-  const later = await claimDue(pool, postbackLane, ORG, wanted)
+  const later = await claimDue(pool, postbackLane, wanted)
   assert.deepEqual(
     later.claimed.map(({ id, isProbe }) => [id, isProbe]),
     [[sick.ids[0], true]],

@@ -5,6 +5,7 @@
  */
 import type { Kysely } from 'kysely'
 import type pg from 'pg'
+import { ask, type Question } from '../db/flight.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Finished } from './finish.ts'
 import type { Lane } from './lane.ts'
@@ -37,7 +38,12 @@ export async function findPaused(pool: pg.Pool, kind: Lane['kind']): Promise<Set
   return new Set(rows.map(({ target_id }) => target_id))
 }
 
-const LOCK_OPEN = `
+/**
+ * Those of the targets $3 whose breaker is open: paused ones get nothing, the others one delivery as a probe. Locked, so that no two workers
+ * probe at once; one that another worker holds is being probed or judged there, and is not waited for, because all other organizations
+ * would wait with it. $1 is the organization, $2 the kind.
+ */
+export const LOCK_OPEN = `
   with mine as (
     select target_id, paused_until > now() as is_paused
     from failing_targets
@@ -49,21 +55,6 @@ const LOCK_OPEN = `
   left join mine on mine.target_id = f.target_id
   where f.org_id = $1 and f.kind = $2 and f.target_id = any($3::uuid[]) and f.paused_until is not null`
 
-/**
- * Those of the targets whose breaker is open: paused ones get nothing, the others one delivery as a probe. Locked, so that no two
- * workers probe at once; one that another worker holds is being probed or judged there, and is not waited for, because all other
- * organizations would wait with it.
- */
-export async function lockOpen(
-  client: pg.ClientBase,
-  org_id: number,
-  kind: Lane['kind'],
-  targets: readonly string[],
-): Promise<Map<string, 'paused' | 'probe'>> {
-  const { rows } = await client.query<{ target_id: string; is_paused: boolean }>(LOCK_OPEN, [org_id, kind, targets])
-  return new Map(rows.map(({ target_id, is_paused }) => [target_id, is_paused ? 'paused' : 'probe']))
-}
-
 const PAUSE = `
   update failing_targets as t
   set paused_until = now() + paused.pause_ms * interval '1 millisecond', pauses = t.pauses + paused.more
@@ -71,15 +62,13 @@ const PAUSE = `
   where t.org_id = $1 and t.kind = $2 and t.target_id = paused.target_id`
 
 /** While its probe is under way a target gets nothing else, in no process; a probe that is lost ends with its lease. */
-export async function holdForProbes(
-  client: pg.ClientBase,
+export function holdForProbes(
   org_id: number,
   kind: Lane['kind'],
   targets: readonly string[],
   lease_ms: number,
-): Promise<void> {
-  if (targets.length === 0) return
-  await client.query(PAUSE, [org_id, kind, targets, targets.map(() => lease_ms), targets.map(() => 0)])
+): Question<never> {
+  return ask(PAUSE, [org_id, kind, targets, targets.map(() => lease_ms), targets.map(() => 0)])
 }
 
 /** Forgets what failed: the target was changed or switched on by someone, and is tried at once. */
@@ -109,7 +98,10 @@ type Counted = {
 /** A target to be switched off, and why. */
 export type SwitchOff = { readonly kind: Lane['kind']; readonly target_id: string; readonly reason: string }
 
-/** Writes down what an organization's finished deliveries say about their targets, and answers which of them have to be switched off. */
+/**
+ * Writes down what an organization's finished deliveries say against their targets, and answers which of them have to be switched off.
+ * What speaks for a target is written with the outcome itself (finish.ts).
+ */
 export async function learn(
   client: pg.ClientBase,
   org_id: number,
@@ -118,14 +110,13 @@ export async function learn(
 ): Promise<SwitchOff[]> {
   const off: SwitchOff[] = []
   for (const [kind, list] of Map.groupBy(done, one => one.kind)) {
-    const good = new Set(list.filter(({ state }) => state === 'delivered').map(({ target_id }) => target_id))
     const broken = new Map(list.filter(({ isBroken }) => isBroken).map(one => [one.target_id, one.reason]))
     for (const [target_id, reason] of broken) off.push({ kind, target_id, reason: reason ?? 'its connection is dead' })
     const bad = list.filter(
       (one, place) =>
         isAgainstTarget(one) && !broken.has(one.target_id) && !list.slice(place).some(later => isSuccessOf(one, later)),
     )
-    if (good.size + broken.size > 0) await client.query(FORGET, [org_id, kind, [...good, ...broken.keys()]])
+    if (broken.size > 0) await client.query(FORGET, [org_id, kind, [...broken.keys()]])
     if (bad.length > 0) off.push(...(await count(client, org_id, kind, bad, terms)))
   }
   return off

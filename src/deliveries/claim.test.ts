@@ -14,7 +14,7 @@ test('what a dead worker had claimed is taken over when its lease ends, and the 
   const there = await receiver()
   const target_id = await seedRule(db, { url: there.origin })
   const { id } = await seedDelivery(db, { target_id })
-  const { claimed } = await claimDue(pool, postbackLane, ORG, [{ target_id, most: 4 }])
+  const { claimed } = await claimDue(pool, postbackLane, [{ org_id: ORG, target_id, most: 4 }])
   assert.equal(claimed.length, 1)
   work()
   await sleep(300)
@@ -36,11 +36,11 @@ test('a worker that slept past its lease changes nothing: the fence holds', asyn
   const { id } = await seedDelivery(db, { target_id })
   const {
     claimed: [stale],
-  } = await claimDue(pool, postbackLane, ORG, [{ target_id, most: 1 }], 0)
+  } = await claimDue(pool, postbackLane, [{ org_id: ORG, target_id, most: 1 }], 0)
   assert.ok(stale)
   const {
     claimed: [current],
-  } = await claimDue(pool, postbackLane, ORG, [{ target_id, most: 1 }])
+  } = await claimDue(pool, postbackLane, [{ org_id: ORG, target_id, most: 1 }])
   assert.ok(current)
   const { token, number } = stale
   const late = {
@@ -58,11 +58,11 @@ test('a worker that slept past its lease changes nothing: the fence holds', asyn
     isCounted: true,
     isBroken: false,
   } as const
-  assert.equal((await finish(pool, [postbackLane], ORG, [late])).kept, 0)
+  assert.equal((await finish(pool, [postbackLane], [late])).kept, 0)
   assert.equal((await deliveryOf(db, id)).state, 'pending')
   const good = { ...current, status: 200, state: 'delivered', reason: null } as const
-  assert.equal((await finish(pool, [postbackLane], ORG, [{ ...late, ...good }])).kept, 1)
-  assert.equal((await finish(pool, [postbackLane], ORG, [late])).kept, 0)
+  assert.equal((await finish(pool, [postbackLane], [{ ...late, ...good }])).kept, 1)
+  assert.equal((await finish(pool, [postbackLane], [late])).kept, 0)
   const row = await deliveryOf(db, id)
   assert.deepEqual([row.state, row.reason, row.attempts], ['delivered', null, 2])
   assert.deepEqual(

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import { isUnreachable } from '../db/faults.ts'
 import { findPaused } from './breaker.ts'
 import { type Claimed, claimDue } from './claim.ts'
 import { type Agents, deliver, type Terms } from './deliver.ts'
@@ -12,10 +13,23 @@ import { type Places, shareOut } from './share.ts'
 const POLL_MS = 1000
 /** Under a stream of notifications the targets are looked for at most this often. */
 const SEARCH_MS = 100
+const MOST_REST_MS = 250
 /** How long calls in hand may go on when the process is asked to end, which is given ten seconds itself. */
 const CLOSING_MS = 7000
 
-type Setup = { pool: pg.Pool; log: Logger; agents: Agents; outcomes: Outcomes; places: Places; terms: Terms }
+type Setup = {
+  pool: pg.Pool
+  log: Logger
+  agents: Agents
+  outcomes: Outcomes
+  places: Places
+  terms: Terms
+  /** So many organizations are claimed for in one transaction. */
+  mostOrganizations: () => number
+}
+
+/** So many places of a target. */
+type Share = [target: Target, most: number]
 
 /** One lane at work until it is closed. What it claims in a turn is what there are places for. */
 export class Dispatch {
@@ -73,17 +87,23 @@ export class Dispatch {
   }
 
   async #turn(): Promise<boolean> {
-    if (performance.now() - this.#isSearchedAt >= (this.#shallSearch ? SEARCH_MS : POLL_MS)) await this.#search()
+    const begun = performance.now()
+    if (begun - this.#isSearchedAt >= (this.#shallSearch ? SEARCH_MS : POLL_MS)) await this.#search()
     const shares = shareOut(this.#waiting.values(), this.#setup.places)
-    const claims = [...Map.groupBy(shares, ([{ org_id }]) => org_id)]
+    const organizations = [...Map.groupBy(shares, ([{ org_id }]) => org_id).values()]
+    await this.#claimAll(organizations, this.#setup.mostOrganizations())
+    // A busy database is left to intake half of the time; what becomes due meanwhile makes the next claims larger.
+    if (shares.size > 0) await sleep(Math.min(performance.now() - begun, MOST_REST_MS))
+    return shares.size > 0
+  }
+
+  async #claimAll(organizations: Share[][], atOnce: number): Promise<void> {
     try {
-      // One after the other: what waits meanwhile makes the next claims larger, and intake is left more of the database.
-      for (let one = claims.shift(); one !== undefined; one = claims.shift()) await this.#claim(...one)
+      while (organizations.length > 0) await this.#claim(organizations.splice(0, atOnce))
     } finally {
       // Those that a failure kept from their turn.
-      for (const [, list] of claims) for (const [target, most] of list) this.#free(target, most)
+      for (const [target, most] of organizations.flat()) this.#free(target, most)
     }
-    return shares.size > 0
   }
 
   #free(target: Target, places: number): void {
@@ -106,26 +126,35 @@ export class Dispatch {
     this.#waiting = inLine
   }
 
-  async #claim(org_id: number, shares: readonly [Target, number][]): Promise<void> {
-    const { pool, terms } = this.#setup
-    const kept = new Map(shares.map(([target, most]) => [target.target_id, { target, most }]))
+  /** Frees the places that get no call. An organization whose claim fails costs the others nothing, and is looked for again. */
+  async #claim(organizations: Share[][]): Promise<void> {
+    const { pool, terms, log } = this.#setup
+    const shares = organizations.flat()
+    const left = new Map(shares.map(([target, most]) => [target.target_id, { target, most }]))
     try {
       const claimed_at = performance.now()
-      const wanted = shares.map(([{ target_id }, most]) => ({ target_id, most }))
-      const { claimed, taken } = await claimDue(pool, this.#lane, org_id, wanted, terms.lease_ms)
+      const wanted = shares.map(([{ org_id, target_id }, most]) => ({ org_id, target_id, most }))
+      const { claimed, taken } = await claimDue(pool, this.#lane, wanted, terms.lease_ms)
       // Who gave less than was asked has nothing more for now; the others go to the end of the line.
       for (const [target, most] of shares) {
         this.#waiting.delete(target.target_id)
         if ((taken.get(target.target_id) ?? 0) >= most) this.#waiting.set(target.target_id, target)
       }
       for (const one of claimed) {
-        const share = kept.get(one.target_id)
+        const share = left.get(one.target_id)
         if (share === undefined) continue
         share.most -= 1
         this.#call(one, share.target, claimed_at)
       }
+    } catch (error) {
+      if (isUnreachable(error)) throw error
+      for (const [{ target_id }] of shares) this.#waiting.delete(target_id)
+      if (organizations.length > 1) {
+        left.clear()
+        await this.#claimAll(organizations, 1)
+      } else log.error({ err: error, org_id: shares[0]?.[0].org_id }, 'deliveries could not be claimed')
     } finally {
-      for (const { target, most } of kept.values()) this.#free(target, most)
+      for (const { target, most } of left.values()) this.#free(target, most)
     }
   }
 
@@ -135,6 +164,8 @@ export class Dispatch {
       .then(done => {
         if (done === undefined) return
         outcomes.add(done)
+        // It is about to be switched off, and no more for it is to go out until it is looked for again.
+        if (done.isBroken) this.#waiting.delete(target.target_id)
         if (done.isCounted) places.note(target, done.state === 'delivered' || done.failure === 'rejected')
       })
       .finally(() => {

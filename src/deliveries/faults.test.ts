@@ -7,7 +7,7 @@ import test, { after, afterEach } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'
-import { attemptsOf, seedDelivery, seedRule, until } from '../../tests/support/outbox.ts'
+import { attemptsOf, deliveryOf, ORG, seedDelivery, seedRule, until } from '../../tests/support/outbox.ts'
 import { startProxy } from '../../tests/support/proxy.ts'
 import { startReceiver } from '../../tests/support/receiver.ts'
 import { readConfig } from '../config.ts'
@@ -126,5 +126,45 @@ test('an outcome outlives an outage of the database: the call is not made again'
   await worker.close()
   await database.close()
   await proxy.close()
+  await receiver.close()
+})
+
+/** Deliveries of two organizations to one receiver, which answers each with the word behind its path. */
+async function seedTwo() {
+  const receiver = await startReceiver(({ url }, response) => void response.end(url.slice(1)))
+  const seed = async (org_id: number, word: string) =>
+    seedDelivery(db, { org_id, target_id: await seedRule(db, { org_id, url: `${receiver.origin}/${word}` }) })
+  return { receiver, sick: await seed(ORG, 'sick'), healthy: await seed(ORG + 1, 'healthy') }
+}
+
+test('an organization whose claims fail keeps no other waiting', async () => {
+  const { receiver, sick, healthy } = await seedTwo()
+  let isSick = true
+  const lane: typeof postbackLane = {
+    ...postbackLane,
+    compose: (client, org_id, due) =>
+      isSick && org_id === ORG ? client.query('select 1/0').then(() => []) : postbackLane.compose(client, org_id, due),
+  }
+  const worker = openWorker({ config, database: fresh.database, log }, [lane])
+  await until(db, healthy.id, 'delivered')
+  assert.equal((await deliveryOf(db, sick.id)).attempts, 0)
+  isSick = false
+  assert.equal((await until(db, sick.id, 'delivered')).attempts, 1)
+  assert.equal(receiver.arrivals.length, 2)
+  await worker.close()
+  await receiver.close()
+})
+
+test('an organization whose outcomes cannot be stored keeps no other waiting, and nothing is called again', async () => {
+  const { receiver, sick, healthy } = await seedTwo()
+  await pool.query(`alter table delivery_attempts add constraint no_sick check (answer is distinct from 'sick')`)
+  const worker = openWorker({ config, database: fresh.database, log }, [postbackLane])
+  await until(db, healthy.id, 'delivered')
+  await receiver.arrived(2)
+  assert.equal((await deliveryOf(db, sick.id)).state, 'pending')
+  await pool.query('alter table delivery_attempts drop constraint no_sick')
+  assert.equal((await until(db, sick.id, 'delivered')).attempts, 1)
+  assert.equal(receiver.arrivals.length, 2)
+  await worker.close()
   await receiver.close()
 })

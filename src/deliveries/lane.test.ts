@@ -21,8 +21,8 @@ function work(call: Outgoing) {
         off.has(target_id) ? [] : [{ org_id: ORG, target_id, origin: target_id }],
       )
     },
-    async compose(_client, _org_id, ids) {
-      return ids.map(id => ({ id, call }))
+    async compose(_client, _org_id, due) {
+      return due.map(({ id }) => ({ id, call }))
     },
     async switchOff(_client, _org_id, target_id, reason) {
       off.set(target_id, reason)

@@ -59,6 +59,9 @@ export type Outgoing = {
   judge?(answer: Answer): Judgement | undefined
 }
 
+/** A delivery that is to be sent. Its click's id spares whoever reads the click the partitions of other months. */
+export type Due = { readonly id: string; readonly click_id: string }
+
 /** What shall happen to a claimed delivery: a call, or nothing for a reason. */
 export type Composed = { readonly id: string } & ({ readonly call: Outgoing } | { readonly skip: string })
 
@@ -67,7 +70,7 @@ export type Lane = {
   /** Every target that has a delivery due now, over all organizations. Deliveries of a target that is left out wait. */
   findTargets(pool: pg.Pool): Promise<Target[]>
   /** What shall happen to these deliveries of one organization; only reads, in the claim's own transaction. One left out is skipped. */
-  compose(client: pg.ClientBase, org_id: number, ids: readonly string[]): Promise<Composed[]>
+  compose(client: pg.ClientBase, org_id: number, due: readonly Due[]): Promise<Composed[]>
   /**
    * Switches a target off, in the transaction that records why: its connection is dead, or it has only failed for days. Writes the notice
    * the dashboard shows. Called again for one that is off, it changes nothing.

@@ -1,7 +1,11 @@
-/** Writes down how deliveries went, in batches: while one is being written the next gathers. Outcomes outlive an outage in memory. */
+/**
+ * Writes down how deliveries went, in batches: while one is being written the next gathers. Outcomes outlive an outage in memory, and what
+ * cannot be stored of one organization keeps no other's waiting.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import { isUnreachable } from '../db/faults.ts'
 import type { BreakerTerms } from './breaker.ts'
 import { type Finished, finish } from './finish.ts'
 import type { Lane } from './lane.ts'
@@ -18,38 +22,49 @@ type Setup = {
   readonly lanes: readonly Lane[]
   readonly log: Logger
   readonly breaker?: BreakerTerms | undefined
+  /** So many organizations' outcomes are written in one transaction. */
+  readonly mostOrganizations: () => number
   /** Told what was switched off, once it is stored. */
   readonly tell: (notice: Notice) => void
 }
 
 /** Opens the writing. What cannot be stored is tried again; closing gives up after five seconds without a database. */
-export function openOutcomes({ pool, lanes, log, breaker, tell }: Setup): Outcomes {
+export function openOutcomes({ pool, lanes, log, breaker, mostOrganizations, tell }: Setup): Outcomes {
   let gathered: Finished[] = []
   let writing: Promise<void> | undefined
   let closed_at: number | undefined
 
   const write = async (): Promise<void> => {
     while (gathered.length > 0) {
-      const batch = gathered
+      const organizations = [...Map.groupBy(gathered, one => one.org_id).values()]
       gathered = []
-      for (const [org_id, done] of Map.groupBy(batch, one => one.org_id)) await writeOne(org_id, done)
+      const left: Finished[] = []
+      while (organizations.length > 0) left.push(...(await store(organizations.splice(0, mostOrganizations()))))
+      if (left.length === 0) continue
+      if (closed_at !== undefined && performance.now() - closed_at > GIVE_UP_MS) return
+      await sleep(RETRY_MS)
+      gathered.unshift(...left)
     }
     writing = undefined
   }
 
-  const writeOne = async (org_id: number, done: Finished[]): Promise<void> => {
-    for (;;) {
-      try {
-        const { kept, notices } = await finish(pool, lanes, org_id, done, breaker)
-        notices.forEach(tell)
-        if (kept < done.length)
-          log.warn({ late: done.length - kept }, 'deliveries were finished after their lease: another worker has them')
-        return
-      } catch (error) {
-        log.error({ err: error, deliveries: done.length }, 'the outcome of deliveries could not be stored')
-        if (closed_at !== undefined && performance.now() - closed_at > GIVE_UP_MS) return
-        await sleep(RETRY_MS)
+  /** Answers what could not be stored. */
+  const store = async (organizations: readonly Finished[][]): Promise<Finished[]> => {
+    const done = organizations.flat()
+    try {
+      const { kept, notices } = await finish(pool, lanes, done, breaker)
+      notices.forEach(tell)
+      if (kept < done.length)
+        log.warn({ late: done.length - kept }, 'deliveries were finished after their lease: another worker has them')
+      return []
+    } catch (error) {
+      if (organizations.length > 1 && !isUnreachable(error)) {
+        const left = []
+        for (const one of organizations) left.push(...(await store([one])))
+        return left
       }
+      log.error({ err: error, deliveries: done.length }, 'the outcome of deliveries could not be stored')
+      return done
     }
   }
 

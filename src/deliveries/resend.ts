@@ -7,7 +7,7 @@ import { refuse } from '../contract/refusals.ts'
 import type { Context } from '../room.ts'
 import type * as api from './api.ts'
 import { readOne } from './deliveries.ts'
-import type { Lane, Portion, RunPlace } from './lane.ts'
+import type { Due, Lane, Portion, RunPlace } from './lane.ts'
 import { shownOf } from './redact.ts'
 import { MOST_PER_RUN, requireFits, SAMPLE, startRun } from './runs.ts'
 
@@ -84,16 +84,12 @@ async function preview(
   const ids = rows.map(({ id }) => id)
   const plans = new Map<string, Pick<api.PlannedCall, 'method' | 'url' | 'skip'>>()
   for (const lane of lanes) {
-    const { rows: mine } = await client.query<{ id: string }>(
-      'select id from deliveries where org_id = $1 and kind = $2 and id = any($3::uuid[])',
+    const { rows: mine } = await client.query<Due>(
+      'select id, click_id from deliveries where org_id = $1 and kind = $2 and id = any($3::uuid[])',
       [org_id, lane.kind, ids],
     )
     if (mine.length === 0) continue
-    for (const plan of await lane.compose(
-      client,
-      org_id,
-      mine.map(({ id }) => id),
-    ))
+    for (const plan of await lane.compose(client, org_id, mine))
       plans.set(
         plan.id,
         'call' in plan

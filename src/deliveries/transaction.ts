@@ -1,5 +1,21 @@
-/** A transaction whose statements depend on each other; the connection is closed where it failed, because its state is then unknown. */
+/** Transactions whose statements depend on each other; the connection is closed where one failed, because its state is then unknown. */
 import type pg from 'pg'
+
+/**
+ * Answers what `work` does, which begins and ends a transaction by itself, in flights (db/flight.ts).
+ * @throws what `work` or the database throws; with the connection its transaction ends, whatever state that was in
+ */
+export async function onConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  try {
+    const result = await work(client)
+    client.release()
+    return result
+  } catch (error) {
+    client.release(true)
+    throw error
+  }
+}
 
 /** Answers what `work` does once that is committed. @throws what `work` or the database throws, after nothing was stored */
 export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {

@@ -3,6 +3,7 @@
  * processes may do so at once. Notifications wake it, a poll each second is the truth.
  */
 import { listen } from '../db/listen.ts'
+import { openSharing } from '../db/sharing.ts'
 import type { Ground } from '../room.ts'
 import type { BreakerTerms } from './breaker.ts'
 import type { Agents, Terms } from './deliver.ts'
@@ -39,8 +40,9 @@ export function openWorker(
     const told = sendNotice({ db: database.kysely, config, log }, notice).finally(() => telling.delete(told))
     telling.add(told)
   }
-  const outcomes = openOutcomes({ pool: database.worker, lanes, log, breaker, tell })
-  const setup = { pool: database.worker, log, agents, outcomes, terms }
+  const mostOrganizations = openSharing(database.worker)
+  const outcomes = openOutcomes({ pool: database.worker, lanes, log, breaker, tell, mostOrganizations })
+  const setup = { pool: database.worker, log, agents, outcomes, terms, mostOrganizations }
   // Each kind has places of its own, so that dead postbacks never hold up an ad account.
   const running = lanes.map(lane => new Dispatch(lane, { ...setup, places: new Places(limits) }))
   const wakeAll = () => running.forEach(one => one.wake())

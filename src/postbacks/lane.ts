@@ -1,5 +1,5 @@
 /** The lane of postbacks: finds rules that deliveries wait for, and fills their addresses. Reads rules, events and clicks. */
-import type pg from 'pg'
+import { boundsOf } from '../contract/ids.ts'
 import type { Composed, Lane } from '../deliveries/lane.ts'
 import { findPast } from './backfill.ts'
 import { type Callable, type Fired, FIRED_COLUMNS, needsClick, render } from './render.ts'
@@ -20,7 +20,7 @@ const READ = `
   from deliveries d
   join postback_rules r on r.org_id = d.org_id and r.id = d.target_id
   join events e on e.org_id = d.org_id and e.id = d.event_id
-  left join clicks c on c.org_id = d.org_id and c.id = d.click_id
+  left join clicks c on c.org_id = d.org_id and c.id = d.click_id and c.id between $3 and $4
   where d.org_id = $1 and d.id = any($2::uuid[])`
 
 const SWITCH_OFF = `
@@ -38,8 +38,9 @@ export const postbackLane: Lane = {
     const { rows } = await pool.query<{ org_id: number; target_id: string; url: string }>(FIND_TARGETS)
     return rows.map(({ org_id, target_id, url }) => ({ org_id, target_id, origin: URL.parse(url)?.origin ?? url }))
   },
-  async compose(client: pg.ClientBase, org_id, ids) {
-    const { rows } = await client.query<Row>(READ, [org_id, ids])
+  async compose(client, org_id, due) {
+    const [ids, clicks] = [due.map(({ id }) => id), due.map(({ click_id }) => click_id)]
+    const { rows } = await client.query<Row>(READ, [org_id, ids, ...boundsOf(clicks)])
     return rows.map(compose)
   },
   async switchOff(client, org_id, target_id, reason) {
