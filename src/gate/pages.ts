@@ -52,7 +52,8 @@ export async function servePages(
       strictTransportSecurity: false,
       referrerPolicy: { policy: 'no-referrer' },
     })
-    await scope.register(files, { root: DIST, serve: false })
+    // The build puts compressed files beside the others; nothing is compressed anew for a request.
+    await scope.register(files, { root: DIST, serve: false, preCompressed: true })
     serveReference(scope, JSON.stringify(openApi(furnished, version)))
     serveDashboard(scope, identities)
   })

@@ -202,3 +202,18 @@ test('a tab whose workspace was left in another tab asks before anything is save
   await other.close()
   await send(owner, 'DELETE', `/api/organizations/${String(second.id)}`)
 })
+
+test('scripts and styles travel compressed, to those who can read it', async ({ sluice }) => {
+  const html = await (await fetch(sluice.address)).text()
+  const names = [...html.matchAll(/\/assets\/index-[\w-]+\.(?:js|css)/g)].map(([name]) => name)
+  expect(names).toHaveLength(2)
+  for (const name of names)
+    for (const encoding of ['br', 'gzip', 'identity']) {
+      const reply = await fetch(sluice.address + name, { headers: { 'accept-encoding': encoding } })
+      expect(reply.status).toBe(200)
+      expect(reply.headers.get('content-type')).toMatch(/javascript|css/)
+      expect(reply.headers.get('content-encoding')).toBe(encoding === 'identity' ? null : encoding)
+      expect(reply.headers.get('vary')?.toLowerCase()).toContain('accept-encoding')
+      expect((await reply.text()).length).toBeGreaterThan(0)
+    }
+})
