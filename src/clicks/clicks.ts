@@ -14,6 +14,7 @@ import { openGeo } from './geo.ts'
 import { openIpHashes } from './ip.ts'
 import { openJournal } from './journal.ts'
 import { openOutage } from './outage.ts'
+import { measureClicks } from './metrics.ts'
 import { keepPartitions } from './partitions.ts'
 import { redirector } from './redirect.ts'
 import { readTestLink } from './test-link.ts'
@@ -22,7 +23,7 @@ import { readTestLink } from './test-link.ts'
  * What is under way, and what has come of it since the start. `is_down`: the database takes no clicks at the moment; `lost` counts redirects
  * that left with an empty id for it.
  */
-type ClicksState = ReturnType<Batches['state']> & {
+export type ClicksState = ReturnType<Batches['state']> & {
   is_down: boolean
   journal_bytes: number
   journal_files: number
@@ -60,14 +61,17 @@ export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<C
   const isSecure = config.baseUrl?.startsWith('https:') ?? false
   const found = openFoundClicks(pool, secrets.clickKey)
   const receive = redirector({ live, batches, found, countryOf, ipHashes, secrets, isSecure })
+  const state = () => ({ ...batches.state(), ...journal.state(), is_down: outage.isDown() })
+  const measured = measureClicks(state)
   return {
     visit: (_ground, visit) => receive(visit),
     find: found.find,
     store: batches.store,
     isSettled: outage.isSettled,
     unsettled: () => unsettled(outage.isSettled(), database.away.since()),
-    state: () => ({ ...batches.state(), ...journal.state(), is_down: outage.isDown() }),
+    state,
     async close() {
+      measured()
       partitions.close()
       ipHashes.close()
       await batches.idle()

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { useDatabase } from '../../tests/support/database.ts'
 import { openTestHouse } from '../../tests/support/house.ts'
+import { seedPlace } from '../../tests/support/place.ts'
 import { startProxy } from '../../tests/support/proxy.ts'
 import { connect } from '../db/connect.ts'
 
@@ -46,5 +51,37 @@ test('a process that only delivers has no other door', async () => {
     assert.equal((await house.call('POST', '/api/events', { key: 'k', body: {} })).statusCode, 404)
   } finally {
     await house.end()
+  }
+})
+
+test('the metrics say that clicks wait on disk for the database, and when they no longer do', async () => {
+  await seedPlace(fresh.database, 'measured')
+  const proxy = await startProxy(fresh.connection)
+  const behind = connect([proxy.connection], { log: pino({ level: 'silent' }) })
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-vitals-'))
+  const house = await openTestHouse(behind, { DATA_DIR: folder })
+  const measured = async () => {
+    const { body } = await house.call('GET', '/metrics')
+    const value = (name: string) => Number(new RegExp(`^sluice_clicks_${name} (\\d+)$`, 'm').exec(body)?.[1])
+    return { isDown: value('database_down'), bytes: value('journal_bytes'), lost: value('lost') }
+  }
+  try {
+    assert.deepEqual(await measured(), { isDown: 0, bytes: 0, lost: 0 })
+    proxy.set('cut')
+    assert.equal((await house.call('GET', '/c/measured')).statusCode, 302)
+    const { isDown, bytes, lost } = await measured()
+    assert.ok(isDown === 1 && bytes > 0 && lost === 0, JSON.stringify({ isDown, bytes, lost }))
+    proxy.set('flow')
+    const deadline = performance.now() + 30_000
+    for (let now = await measured(); now.isDown > 0 || now.bytes > 0; now = await measured()) {
+      assert.ok(performance.now() < deadline, JSON.stringify(now))
+      await sleep(20)
+    }
+  } finally {
+    proxy.set('flow')
+    await house.end()
+    await behind.close()
+    await proxy.close()
+    rmSync(folder, { recursive: true })
   }
 })

@@ -1,0 +1,25 @@
+// What monitoring sees of the clicks of this process: whether the database takes them, what waits on disk, what was lost.
+import { Gauge } from 'prom-client'
+import type { ClicksState } from './clicks.ts'
+
+const opened = new Set<() => ClicksState>()
+
+function gauge(name: string, help: string, valueOf: (state: ClicksState) => number): void {
+  new Gauge({
+    name,
+    help,
+    collect() {
+      this.set([...opened].reduce((sum, state) => sum + valueOf(state()), 0))
+    },
+  })
+}
+
+gauge('sluice_clicks_database_down', '1 while the database takes no clicks', ({ is_down }) => Number(is_down))
+gauge('sluice_clicks_journal_bytes', 'Clicks on disk that wait for the database', ({ journal_bytes }) => journal_bytes)
+gauge('sluice_clicks_lost', 'Visitors who left without a click id since the start', ({ lost }) => lost)
+
+/** Shows what `state` answers, summed over all that are shown, until the returned function is called. */
+export function measureClicks(state: () => ClicksState): () => void {
+  opened.add(state)
+  return () => void opened.delete(state)
+}
