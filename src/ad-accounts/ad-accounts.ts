@@ -4,7 +4,7 @@
  * soft, because deliveries go on naming their account, but the credential goes at once.
  */
 import { createPrivateKey } from 'node:crypto'
-import type { Kysely } from 'kysely'
+import type { Kysely, Updateable } from 'kysely'
 import { announceChange } from '../campaigns/live.ts'
 import { AD_PLATFORM_LABELS, DEFAULT_MAPS, META_PURCHASE } from '../contract/ad-platforms.ts'
 import type { Call } from '../contract/endpoint.ts'
@@ -97,27 +97,15 @@ export async function updateAdAccount(
   requireValues(body.platform, body.settings ?? now.settings, body.event_map ?? now.event_map)
   const renewed = body.credentials && credentialOf(body.credentials)
   const state = body.state ?? (renewed !== undefined && now.state === 'broken' ? 'active' : now.state)
-  const at = new Date().toISOString()
-  const account = await db
-    .updateTable('ad_accounts')
-    .set({
-      updated_at: at,
-      ...(body.name === undefined ? {} : { name: body.name }),
-      ...(body.settings === undefined ? {} : { settings: JSON.stringify(body.settings) }),
-      ...(body.event_map === undefined ? {} : { event_map: JSON.stringify(body.event_map) }),
-      ...(renewed === undefined ? {} : { credential: secrets.seal(renewed.credential), credential_hint: renewed.hint }),
-      ...(state === now.state ? {} : { state, state_reason: null, state_changed_at: at }),
-    })
-    .where('org_id', '=', actor.org_id)
-    .where('id', '=', now.id)
-    .where('deleted_at', 'is', null)
-    .returning(COLUMNS)
-    .$castTo<api.AdAccount>()
-    .executeTakeFirst()
-  if (account === undefined) refuse('object_not_found')
+  const account = await changeAccount(db, actor.org_id, now.id, {
+    ...(body.name === undefined ? {} : { name: body.name }),
+    ...(body.settings === undefined ? {} : { settings: JSON.stringify(body.settings) }),
+    ...(body.event_map === undefined ? {} : { event_map: JSON.stringify(body.event_map) }),
+    ...(renewed === undefined ? {} : { credential: secrets.seal(renewed.credential), credential_hint: renewed.hint }),
+    ...(state === now.state ? {} : { state, state_reason: null, state_changed_at: new Date().toISOString() }),
+  })
   // Someone has put something right: a breaker that waits for it would only hold the next attempt up.
   await forgetFailures(db, actor.org_id, account.id)
-  await announceChange(db, actor.org_id, account.id)
   return account
 }
 
@@ -128,17 +116,30 @@ export async function deleteAdAccount(
 ) {
   const { id } = await accountOf(db, actor.org_id, idOf(params.id))
   await requireUnbound(db, actor.org_id, id)
-  const now = new Date().toISOString()
-  const { numUpdatedRows } = await db
+  await changeAccount(db, actor.org_id, id, {
+    deleted_at: new Date().toISOString(),
+    credential: Buffer.alloc(0),
+    credential_hint: '',
+  })
+  return { ok: true as const }
+}
+
+type Changes = Updateable<Tables['ad_accounts']>
+
+/** Writes the changes to a live account, tells every process and answers the row. Refuses `object_not_found`. */
+async function changeAccount(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<api.AdAccount> {
+  const account = await db
     .updateTable('ad_accounts')
-    .set({ deleted_at: now, updated_at: now, credential: Buffer.alloc(0), credential_hint: '' })
-    .where('org_id', '=', actor.org_id)
+    .set({ ...changes, updated_at: new Date().toISOString() })
+    .where('org_id', '=', org_id)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
+    .returning(COLUMNS)
+    .$castTo<api.AdAccount>()
     .executeTakeFirst()
-  if (numUpdatedRows === 0n) refuse('object_not_found')
-  await announceChange(db, actor.org_id, id)
-  return { ok: true as const }
+  if (account === undefined) refuse('object_not_found')
+  await announceChange(db, org_id, id)
+  return account
 }
 
 const live = (db: Kysely<Tables>, org_id: number) =>

@@ -3,7 +3,7 @@
  * organizations and after deletion, because it stays in ads that someone has paid for. Deletion is soft.
  */
 import { randomInt } from 'node:crypto'
-import { type Kysely, sql, type Transaction } from 'kysely'
+import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
@@ -114,26 +114,15 @@ export async function updateCampaign(
   if (body.destination !== undefined) await requireDestination(db, actor.org_id, body.destination, now.destination)
   if (body.offer_id !== now.offer_id) await requireOffer(db, actor.org_id, body.offer_id)
   if (body.ad_account_id !== now.ad_account_id) await requireAdAccount(db, actor.org_id, body.ad_account_id)
-  const row = await db
-    .updateTable('campaigns')
-    .set({
-      updated_at: new Date().toISOString(),
-      ...(body.name === undefined ? {} : { name: body.name }),
-      ...(body.destination === undefined ? {} : { destination: JSON.stringify(body.destination) }),
-      ...(body.offer_id === undefined ? {} : { offer_id: body.offer_id }),
-      ...(body.fallback_url === undefined ? {} : { fallback_url: body.fallback_url }),
-      ...(body.ad_account_id === undefined ? {} : { ad_account_id: body.ad_account_id }),
-      ...(body.source === undefined ? {} : { source: sourceText(body.source) }),
-      ...(body.strict_filter == null ? {} : { strict_filter: body.strict_filter }),
-    })
-    .where('org_id', '=', actor.org_id)
-    .where('id', '=', now.id)
-    .where('deleted_at', 'is', null)
-    .returning(COLUMNS)
-    .$castTo<Row>()
-    .executeTakeFirst()
-  if (row === undefined) refuse('object_not_found')
-  await announceChange(db, actor.org_id, row.id)
+  const row = await changeCampaign(db, actor.org_id, now.id, {
+    ...(body.name === undefined ? {} : { name: body.name }),
+    ...(body.destination === undefined ? {} : { destination: JSON.stringify(body.destination) }),
+    ...(body.offer_id === undefined ? {} : { offer_id: body.offer_id }),
+    ...(body.fallback_url === undefined ? {} : { fallback_url: body.fallback_url }),
+    ...(body.ad_account_id === undefined ? {} : { ad_account_id: body.ad_account_id }),
+    ...(body.source === undefined ? {} : { source: sourceText(body.source) }),
+    ...(body.strict_filter == null ? {} : { strict_filter: body.strict_filter }),
+  })
   return addressed(context)(row)
 }
 
@@ -145,17 +134,26 @@ export async function deleteCampaign(
   const { db, actor } = context
   const { id } = await campaignOf(db, actor.org_id, idOf(params.id))
   requireScope(actor, id)
-  const now = new Date().toISOString()
-  const { numUpdatedRows } = await db
+  await changeCampaign(db, actor.org_id, id, { deleted_at: new Date().toISOString() })
+  return { ok: true as const }
+}
+
+type Changes = Updateable<Tables['campaigns']>
+
+/** Writes the changes to a live campaign, tells every process and answers the row. Refuses `object_not_found`. */
+async function changeCampaign(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<Row> {
+  const row = await db
     .updateTable('campaigns')
-    .set({ deleted_at: now, updated_at: now })
-    .where('org_id', '=', actor.org_id)
+    .set({ ...changes, updated_at: new Date().toISOString() })
+    .where('org_id', '=', org_id)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
+    .returning(COLUMNS)
+    .$castTo<Row>()
     .executeTakeFirst()
-  if (numUpdatedRows === 0n) refuse('object_not_found')
-  await announceChange(db, actor.org_id, id)
-  return { ok: true as const }
+  if (row === undefined) refuse('object_not_found')
+  await announceChange(db, org_id, id)
+  return row
 }
 
 /**

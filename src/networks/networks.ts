@@ -3,7 +3,7 @@
  * and `network_tokens`. A token only ever records conversions of its organization; it is kept encrypted, so that its address can be
  * shown again, and found by its hash. Deletion is soft, because events and refused intake go on naming their network.
  */
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, sql, type Updateable } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
@@ -177,12 +177,12 @@ async function rowOf({ db, actor }: Asking, id: string): Promise<Row> {
   return (await row.executeTakeFirst()) ?? refuse('object_not_found')
 }
 
-type Changes = { [K in keyof Tables['networks']]?: unknown }
+type Changes = Updateable<Tables['networks']>
 
 async function change(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<Row> {
   const row = await db
     .updateTable('networks')
-    .set({ ...(changes as object), updated_at: new Date().toISOString() })
+    .set({ ...changes, updated_at: new Date().toISOString() })
     .where('org_id', '=', org_id)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
