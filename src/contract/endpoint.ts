@@ -3,6 +3,7 @@
  * browser calls it with its types. Access has no default, so a route without one does not compile.
  */
 import { z } from 'zod'
+import './words.ts'
 import type { RefusalName } from './refusal-catalogue.ts'
 import type { Right } from './rights.ts'
 

@@ -30,8 +30,7 @@ export function refusalFor(error: unknown, surface: Surface): Refusal {
 /** One sentence for a body or query that does not fit: each field with what is wrong. */
 function wordsFor(error: z.ZodError): string {
   const words = error.issues.map(({ path, message }) => {
-    const said = message.endsWith('received undefined') ? 'is required' : message
-    return path.length === 0 ? said : `${path.join('.')}: ${said}`
+    return path.length === 0 ? message : `${path.join('.')}: ${message}`
   })
   return [...new Set(words)].slice(0, 5).join('; ')
 }
