@@ -167,3 +167,12 @@ test('unsaved changes are not lost by leaving, nor do they overwrite those of so
   await expect(page.getByRole('alert')).toContainText('Someone has changed the draft since it was read')
   await expect(page.getByLabel('Address')).toHaveValue('https://mine.example/')
 })
+
+test('on a phone a flow opens as a list, and nothing runs out of the screen', async ({ page, owner }) => {
+  const { id } = await made(owner, 'On a phone')
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.goto(`/click-flows/${id}`)
+  await page.getByRole('button', { name: 'Which page' }).click()
+  await expect(page.getByLabel('Weight of Page one')).toBeVisible()
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
+})

@@ -88,7 +88,8 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
   const choices = useChoices()
   const { name, setName, graph, setGraph, isDirty, take, save } = useFlowDraft(flow)
   const [chosen, setChosen] = useState<string>()
-  const [view, setView] = useState('canvas')
+  // A canvas that fits a phone cannot be read.
+  const [view, setView] = useState(() => (matchMedia('(width < 40rem)').matches ? 'list' : 'canvas'))
   const node = graph.nodes.find(({ id }) => id === chosen)
   const faulty = useMemo(() => new Set(flow.problems.flatMap(({ node_id }) => node_id ?? [])), [flow.problems])
   const shared = { graph, choices, chosen, faulty, onChoose: setChosen }
@@ -138,7 +139,7 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
           ))}
         </Menu>
       </div>
-      <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_18rem]">
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 lg:grid-cols-[minmax(0,1fr)_18rem]">
         {view === 'list' ? (
           <NodeList {...shared} />
         ) : (

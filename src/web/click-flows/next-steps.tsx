@@ -76,14 +76,16 @@ function Shares({ graph, node, onChange }: Props) {
     )
   }
   return (
-    <fieldset className="flex flex-col gap-2">
+    <fieldset className="flex min-w-0 flex-col gap-2">
       <legend className="mb-1 font-medium">Parts visitors among</legend>
       {edges.map(({ to, weight }) => {
         const target = graph.nodes.find(({ id }) => id === to)
         const name = target === undefined ? to : nameOf(target)
         return (
           <div key={to} className="flex items-center gap-2">
-            <span className="min-w-0 flex-1 truncate">{name}</span>
+            <span className="min-w-0 flex-1 truncate" title={name}>
+              {name}
+            </span>
             <TextField
               label={`Weight of ${name}`}
               hideLabel

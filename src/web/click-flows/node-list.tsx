@@ -33,10 +33,11 @@ export function NodeList({ graph, choices, chosen, faulty, onChoose }: Props) {
                 type="button"
                 aria-pressed={node.id === chosen}
                 onClick={() => onChoose(node.id)}
-                className="inline-flex items-center gap-1.5 rounded-sm hover:text-accent hover:underline"
+                title={nameOf(node)}
+                className="inline-flex max-w-full items-center gap-1.5 rounded-sm align-middle hover:text-accent hover:underline"
               >
                 {faulty.has(node.id) && <TriangleAlert aria-label="Has a problem" className="size-3.5 text-warn" />}
-                {nameOf(node)}
+                <span className="truncate">{nameOf(node)}</span>
               </button>
             </RowHead>
             <Cell>{TYPE_WORDS[node.type]}</Cell>

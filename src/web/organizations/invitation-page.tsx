@@ -5,7 +5,7 @@ import { acceptInvitation, readInvitation } from '../../organizations/api.ts'
 import { Door } from '../accounts/door.tsx'
 import { postAuth, whoIsSignedIn } from '../accounts/session.ts'
 import { SignUpForm } from '../accounts/sign-up-page.tsx'
-import { ask, call } from '../call.ts'
+import { ask, call, Refused } from '../call.ts'
 import { moment } from '../figures.ts'
 import { Button, buttonLook } from '../ui/button.tsx'
 import { Waiting } from '../ui/page.tsx'
@@ -19,7 +19,13 @@ export function InvitationPage() {
   if (invitation.data === undefined)
     return (
       <Door title="Invitation">
-        {invitation.error === null ? <Waiting className="h-24" /> : <RefusalNote refused={invitation.error} />}
+        {invitation.error === null ? (
+          <Waiting className="h-24" />
+        ) : isGone(invitation.error) ? (
+          <p className="text-ink-soft">It is used, withdrawn or out of date. Ask whoever invited you for a new one.</p>
+        ) : (
+          <RefusalNote refused={invitation.error} />
+        )}
         <Link to="/" className={`${buttonLook('plain')} mt-4`}>
           To the dashboard
         </Link>
@@ -35,6 +41,8 @@ export function InvitationPage() {
     </Door>
   )
 }
+
+const isGone = (refused: Error) => refused instanceof Refused && refused.status === 404
 
 function Joining({ id, email, hasAccount }: { id: string; email: string; hasAccount: boolean }) {
   const queries = useQueryClient()
