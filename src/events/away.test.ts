@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { useDatabase } from '../../tests/support/database.ts'
+import { eventually } from '../../tests/support/eventually.ts'
 import { openTestHouse, type TestHouse } from '../../tests/support/house.ts'
 import { seedPlace } from '../../tests/support/place.ts'
 import { type Proxy, startProxy } from '../../tests/support/proxy.ts'
@@ -55,14 +55,6 @@ async function visit({ house }: Process): Promise<string> {
 const report = async ({ house }: Process, clickId: string) =>
   (await house.call('POST', '/api/events', { key: place.key, body: { clickId, type: 'lead' } })).statusCode
 
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 30_000
-  while (!(await isSo())) {
-    assert.ok(performance.now() < deadline, what)
-    await sleep(20)
-  }
-}
-
 test('a click of an outage that another process still keeps is told to come again, and no click at all is still refused', async () => {
   const before_ms = Date.now()
   const never = () => toWireId(newId())
@@ -73,11 +65,11 @@ test('a click of an outage that another process still keeps is told to come agai
   assert.equal(await report(other, clickId), 503)
   other.proxy.set('flow')
   const old = toWireId(newId(before_ms - 3_600_000))
-  await until('the other one reaches the database', async () => (await report(other, old)) === 403)
+  await eventually('the other one reaches the database', async () => (await report(other, old)) === 403)
   assert.equal(await report(other, clickId), 503, 'it may yet be stored')
   assert.equal(await report(other, toWireId(newId(Date.now() + 3_600_000))), 403, 'nobody has made that one yet')
   taker.proxy.set('flow')
-  await until('it is recorded once it is stored', async () => (await report(other, clickId)) === 201)
+  await eventually('it is recorded once it is stored', async () => (await report(other, clickId)) === 201)
 })
 
 test('the aftermath of an outage begins before it was noticed and ends by itself', () => {
