@@ -34,8 +34,6 @@ export type Clicks = {
   readonly visit: Deed<typeof api.visitCampaign>
   /** A click by its id, as a canonical uuid; undefined where there is none. @throws while the database cannot say. */
   readonly find: FoundClicks['find']
-  /** Stores a click made elsewhere; resolves with its id once remembered, undefined when it could not be. */
-  readonly store: Batches['store']
   /** False while clicks whose ids were handed out are still in this process's journal. */
   readonly isSettled: () => boolean
   /**
@@ -66,7 +64,6 @@ export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<C
   return {
     visit: (_ground, visit) => receive(visit),
     find: found.find,
-    store: batches.store,
     isSettled: outage.isSettled,
     unsettled: () => unsettled(outage.isSettled(), database.away.since()),
     state,

@@ -5,7 +5,7 @@ import { useDatabase } from '../../tests/support/database.ts'
 import { recount, seedCampaign, startTraffic } from '../../tests/support/visits.ts'
 import { announceChange, announceOrganization } from '../campaigns/live.ts'
 import { newId, toUuid, toWireId } from '../contract/ids.ts'
-import { mintClickId, organizationOfClick } from './click-id.ts'
+import { organizationOfClick } from './click-id.ts'
 import { testToken } from './redirect.ts'
 
 const { database } = await useDatabase()
@@ -246,15 +246,4 @@ test('whatever the query holds, the visitor is redirected and the click is store
     tracked: queries.length,
     counted: queries.length,
   })
-})
-
-test('a clash of ids is never seen by a visitor', async () => {
-  const { org_id } = await campaign()
-  const id = mintClickId(traffic.ground.secrets.clickKey, org_id)
-  const { aClick } = await import('../../tests/support/visits.ts')
-  const ids = await Promise.all(
-    [0, 1].map(() => traffic.clicks.store(aClick(traffic.ground.secrets.clickKey, org_id, { id }))),
-  )
-  assert.equal(new Set(ids).size, 2)
-  assert.equal((await recount(database, org_id)).clicks, 2)
 })
