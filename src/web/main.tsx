@@ -11,7 +11,7 @@ import { openRouter } from './routes.tsx'
 import { paintTheme } from './theme.ts'
 import { Confirmations } from './ui/confirm.tsx'
 import { speakPlainly } from './ui/plain-words.ts'
-import { Toasts } from './ui/toast.tsx'
+import { notify, Toasts } from './ui/toast.tsx'
 import { TooltipProvider } from './ui/tooltip.tsx'
 
 paintTheme()
@@ -20,6 +20,9 @@ speakPlainly()
 /** A session that ended elsewhere: the next look at who is signed in says nobody, and the router leads to the sign-in page. */
 function notice(refused: unknown) {
   if (!(refused instanceof Refused) || refused.code !== 'sign_in_required') return
+  // Several queries may come back refused; one of them tells it.
+  if (queries.getQueryData(whoIsSignedIn.queryKey) != null)
+    notify('Your session has ended', 'Sign in to go on here. What was not saved has to be typed again.')
   queries.setQueryData(whoIsSignedIn.queryKey, null)
   void router.invalidate()
 }

@@ -79,6 +79,7 @@ test('a session ended elsewhere leads to the sign-in page with the next thing as
   await send(owner, 'DELETE', `/api/sessions/${newest?.id}`)
   await page.getByRole('link', { name: 'Campaigns' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible()
+  await expect(page.getByText('Your session has ended').first()).toBeVisible()
   await page.getByLabel('E-mail').fill(OWNER.email)
   await page.getByLabel('Password').fill(OWNER.password)
   await page.getByRole('button', { name: 'Sign in' }).click()

@@ -93,13 +93,27 @@ function CampaignTable({ campaigns, days }: { campaigns: readonly CampaignRow[];
             <Head stay>Name</Head>
             <Head>Address</Head>
             <Head>Leads to</Head>
-            <Head numeric>Clicks</Head>
-            <Head numeric>Lead</Head>
-            <Head numeric>FTD</Head>
-            <Head numeric>Revenue</Head>
-            <Head numeric>Cost</Head>
-            <Head numeric>Profit</Head>
-            <Head numeric>ROI</Head>
+            <Head numeric className="min-w-16">
+              Clicks
+            </Head>
+            <Head numeric className="min-w-14">
+              Lead
+            </Head>
+            <Head numeric className="min-w-14">
+              FTD
+            </Head>
+            <Head numeric className="min-w-20">
+              Revenue
+            </Head>
+            <Head numeric className="min-w-20">
+              Cost
+            </Head>
+            <Head numeric className="min-w-20">
+              Profit
+            </Head>
+            <Head numeric className="min-w-20">
+              ROI
+            </Head>
             <Head unseen>Actions</Head>
           </tr>
         </thead>
