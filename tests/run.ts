@@ -28,7 +28,7 @@ const FAULT_SECONDS = '30'
 /** What kills, freezes and cuts; the other fault tests of the rooms run with their own short leases and pauses. */
 const FAULT_FILES = [
   'tests/faults/*.test.ts',
-  'src/clicks/outage.test.ts',
+  'src/{clicks/outage,events/away}.test.ts',
   'src/deliveries/{faults,breaker,claim}.test.ts',
   'src/gate/{once,quota}.test.ts',
 ]

@@ -1,49 +1,18 @@
 import assert from 'node:assert/strict'
-import type { ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '../../src/contract/ids.ts'
 import { assertAudit, drained } from '../support/audit.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { type FaultGround, faultGround, SECONDS } from '../support/fault-ground.ts'
 import { Load } from '../support/load.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { SICKNESSES } from '../support/sick-receivers.ts'
 import type { Sluice } from '../support/sluice.ts'
 
 let fresh: FreshDatabase
 let ground: FaultGround
 let sluice: Sluice
 const sick = new Map<string, Receiver>()
-
-/** Begins an answer; tells whether the caller is still there to hear more of it. */
-function opened(response: ServerResponse): () => boolean {
-  let isGone = false
-  response.once('close', () => (isGone = true))
-  response.writeHead(200)
-  return () => !isGone
-}
-
-/** What receivers do that are not well; each keeps it up until it is closed. */
-const SICKNESSES: Record<string, (response: ServerResponse) => void | Promise<void>> = {
-  hangs: () => {},
-  async drips(response) {
-    const isOpen = opened(response)
-    while (isOpen()) {
-      response.write('.')
-      await sleep(200)
-    }
-  },
-  async floods(response) {
-    const isOpen = opened(response)
-    const much = Buffer.alloc(256 * 1024, 'x')
-    while (isOpen()) {
-      if (!response.writableNeedDrain) response.write(much)
-      await sleep(1)
-    }
-  },
-  closes: response => void response.destroy(),
-  fails: response => void response.writeHead(500).end('no'),
-}
 
 before(async () => {
   fresh = await freshDatabase()
