@@ -113,6 +113,7 @@ test('five sick rules among two hundred take nothing from the others, their brea
     [`${ground.receiver.origin}/%`],
   )
   const [{ delivered, slowest, again } = assert.fail()] = rows
+  // All of them call one origin, which has four places: how long they take says how busy those are.
   t.diagnostic(`${load.events.size} conversions, ${delivered} deliveries of the healthy rules, p99 ${slowest}`)
   t.diagnostic(`${Math.round(growth_bytes / 1024 / 1024)} MB more in memory than after a fifth of the time`)
   assert.equal(again, 0, 'a healthy one is called once')
