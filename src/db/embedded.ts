@@ -1,6 +1,7 @@
 // The embedded PostgreSQL: a real server on a socket in DATA_DIR/postgres, for one Sluice process at a time. It outlives
 // a `kill -9` of Sluice and is adopted by the next start.
 import { existsSync, openSync } from 'node:fs'
+import { totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
@@ -17,12 +18,15 @@ export type Embedded = { connection: pg.ClientConfig; adopted: boolean; stop(): 
 /** `alone: false` shares the server with other processes and never ends one that it did not start (tests). */
 type EmbeddedOptions = { dataDir: string; log: Logger; settings?: readonly string[]; alone?: boolean }
 
+const ROOMY_BYTES = 2 * 1024 ** 3
+
 /** For two cores and 1 to 4 GB. Given at each start, not in a file, so that a new version of Sluice can change them. */
 const SETTINGS = [
   'listen_addresses=',
   'unix_socket_permissions=0700',
   'max_connections=100',
-  'shared_buffers=128MB',
+  // Where there is room: hundreds of organizations write into hundreds of pages each, which else are written out in between.
+  `shared_buffers=${totalmem() >= ROOMY_BYTES ? 256 : 128}MB`,
   'work_mem=8MB',
   'maintenance_work_mem=128MB',
   'effective_cache_size=1GB',
