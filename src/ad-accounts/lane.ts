@@ -24,15 +24,16 @@ const FIND_TARGETS = `
   ) due
   where a.state <> 'broken' or a.deleted_at is not null`
 
+// Row by row by primary keys, which the limits keep the planner to: else it may read an account's whole past for one delivery.
 const READ = `
   select d.id, d.target_id, a.platform, a.settings, a.event_map, a.credential, a.state, a.deleted_at is not null as is_deleted,
     e.id as event_id, e.type, e.payout, e.person_id, e.source, e.payload -> 'email' as email, e.payload -> 'phone' as phone,
     floor(extract(epoch from e.created_at) * 1000)::float8 as happened_ms, ${CLICK_COLUMNS}
-  from deliveries d
-  join ad_accounts a on a.org_id = d.org_id and a.id = d.target_id
-  join events e on e.org_id = d.org_id and e.id = d.event_id
-  left join clicks c on c.org_id = d.org_id and c.id = d.click_id and c.id between $3 and $4${JOIN_PAGE}
-  where d.org_id = $1 and d.id = any($2::uuid[])`
+  from unnest($2::uuid[]) as due (id)
+  cross join lateral (select * from deliveries where org_id = $1 and id = due.id limit 1) d
+  cross join lateral (select * from ad_accounts where org_id = $1 and id = d.target_id limit 1) a
+  cross join lateral (select * from events where org_id = $1 and id = d.event_id limit 1) e
+  left join lateral (select * from clicks where org_id = $1 and id = d.click_id and id between $3 and $4 limit 1) c on true${JOIN_PAGE}`
 
 type Row = ConversionRow &
   Account & { id: string; target_id: string; credential: Buffer; state: string; is_deleted: boolean }

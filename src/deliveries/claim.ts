@@ -72,9 +72,9 @@ const WRITE_ATTEMPTS = `
 
 const SKIP = `
   update deliveries as d
-  set state = 'skipped', reason = skipped.reason, finished_at = $2
+  set state = 'skipped', reason = skipped.reason, finished_at = $2, lease_token = null, lease_until = null
   from unnest($3::uuid[], $4::text[]) as skipped (id, reason)
-  where d.org_id = $1 and d.id = skipped.id`
+  where d.org_id = $1 and d.id = any($3::uuid[]) and d.id = skipped.id`
 
 /**
  * Claims due deliveries of several targets, in one transaction for all their organizations; of a target whose breaker is open none, or

@@ -13,6 +13,8 @@ import { type Places, shareOut } from './share.ts'
 const POLL_MS = 1000
 /** Under a stream of notifications the targets are looked for at most this often. */
 const SEARCH_MS = 100
+/** How often as long as a turn took the next one is waited for. */
+const REST = 2
 const MOST_REST_MS = 250
 /** How long calls in hand may go on when the process is asked to end, which is given ten seconds itself. */
 const CLOSING_MS = 7000
@@ -43,6 +45,7 @@ export class Dispatch {
   #isClosing = false
   #shallSearch = true
   #isSearchedAt = Number.NEGATIVE_INFINITY
+  #searchTook = 0
   #stir = Promise.withResolvers<void>()
 
   constructor(lane: Lane, setup: Setup) {
@@ -80,20 +83,25 @@ export class Dispatch {
   }
 
   async #rest(): Promise<void> {
-    const pause = (this.#shallSearch ? SEARCH_MS : POLL_MS) - (performance.now() - this.#isSearchedAt)
+    const pause = this.#searchGap() - (performance.now() - this.#isSearchedAt)
     const timer = setTimeout(() => this.wake(), Math.max(1, pause))
     await this.#stir.promise
     clearTimeout(timer)
   }
 
+  /** With very many targets a search takes its time, of which it is to have a tenth at most. */
+  #searchGap(): number {
+    return Math.max(this.#shallSearch ? SEARCH_MS : POLL_MS, 10 * this.#searchTook)
+  }
+
   async #turn(): Promise<boolean> {
     const begun = performance.now()
-    if (begun - this.#isSearchedAt >= (this.#shallSearch ? SEARCH_MS : POLL_MS)) await this.#search()
+    if (begun - this.#isSearchedAt >= this.#searchGap()) await this.#search()
     const shares = shareOut(this.#waiting.values(), this.#setup.places)
     const organizations = [...Map.groupBy(shares, ([{ org_id }]) => org_id).values()]
     await this.#claimAll(organizations, this.#setup.mostOrganizations())
-    // A busy database is left to intake half of the time; what becomes due meanwhile makes the next claims larger.
-    if (shares.size > 0) await sleep(Math.min(performance.now() - begun, MOST_REST_MS))
+    // A busy database is left to intake most of the time; what becomes due meanwhile makes the next claims larger.
+    if (shares.size > 0) await sleep(Math.min(REST * (performance.now() - begun), MOST_REST_MS))
     return shares.size > 0
   }
 
@@ -115,6 +123,7 @@ export class Dispatch {
     this.#isSearchedAt = performance.now()
     const { pool } = this.#setup
     const [targets, paused] = await Promise.all([this.#lane.findTargets(pool), findPaused(pool, this.#lane.kind)])
+    this.#searchTook = performance.now() - this.#isSearchedAt
     const due = targets.filter(({ target_id }) => !paused.has(target_id))
     const found = new Map(due.map(target => [target.target_id, target]))
     const inLine = new Map<string, Target>()

@@ -1,6 +1,6 @@
 /**
- * Writes down how deliveries went, batch by batch: the attempt, what becomes of the delivery where this
- * worker still holds it, and what that says about its target.
+ * Writes down how deliveries went, batch by batch: the attempt, what becomes of the delivery where this worker still holds it, and what
+ * that says about its target.
  */
 import type pg from 'pg'
 import { ask, flightOf, type Question } from '../db/flight.ts'
@@ -27,24 +27,22 @@ export type Finished = Pick<Claimed, 'org_id' | 'id' | 'kind' | 'target_id' | 'n
   readonly isBroken: boolean
 }
 
-const FINISH_ATTEMPTS = `
-  update delivery_attempts as a
-  set finished_at = done.finished_at, status = done.status, error = done.error, answer = done.answer
-  from unnest($2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::text[], $7::text[])
-    as done (id, number, finished_at, status, error, answer)
-  where a.org_id = $1 and a.delivery_id = done.id and a.number = done.number`
-
-/** Waits are counted by the database's clock, as the leases are. One success forgets what was counted against its target (breaker.ts). */
+/**
+ * One delivery each, by its primary key: for a list the planner may read all that an organization has waiting instead. Only who holds a
+ * delivery has its token, and whoever ends it takes that away. Waits are counted by the database's clock, as the leases are. A success
+ * forgets what was counted against its target (breaker.ts).
+ */
 const FINISH = `
-  with kept as (
-    update deliveries as d
-    set state = done.state, reason = done.reason, failure = done.failure, run_at = now() + done.delay_ms * interval '1 millisecond',
-      finished_at = done.finished_at,
-      attempts_uncounted = d.attempts_uncounted + done.uncounted, lease_token = null, lease_until = null
-    from unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::timestamptz[], $9::int[])
-      as done (id, token, state, reason, failure, delay_ms, finished_at, uncounted)
-    where d.org_id = $1 and d.id = done.id and d.lease_token = done.token and d.state = 'pending'
-    returning d.id, d.kind, d.target_id, d.state
+  with logged as (
+    update delivery_attempts
+    set finished_at = $4, status = $5, error = $6, answer = $7
+    where org_id = $1 and delivery_id = $2 and number = $3
+  ), kept as (
+    update deliveries
+    set state = $9, reason = $10, failure = $11, run_at = now() + $12::bigint * interval '1 millisecond', finished_at = $13,
+      attempts_uncounted = attempts_uncounted + $14, lease_token = null, lease_until = null
+    where org_id = $1 and id = $2 and lease_token = $8
+    returning id, kind, target_id, state
   ), forgotten as (
     delete from failing_targets f
     using kept
@@ -68,7 +66,7 @@ export async function finish(
   const isAllWell = done.every(({ state }) => state === 'delivered')
   return await onConnection(pool, async client => {
     const end = isAllWell ? [ask('commit')] : []
-    const outcomes = lists.flatMap(([org_id, list]) => outcomeOf(org_id, list))
+    const outcomes = lists.flatMap(([, list]) => list.map(outcomeOf))
     const answers = await flightOf<{ id: string }>(client, [ask('begin'), ...outcomes, ...end])
     const kept = new Set(answers.flat().map(({ id }) => id))
     const notices: Notice[] = []
@@ -81,20 +79,11 @@ export async function finish(
   })
 }
 
-function outcomeOf(org_id: number, done: readonly Finished[]): Question<{ id: string }>[] {
-  const column = <Key extends keyof Finished>(key: Key) => done.map(one => one[key])
-  const ids = column('id')
-  const log = [column('number'), column('finished_at'), column('status'), column('error'), column('answer')]
-  const fates = [
-    column('token'),
-    column('state'),
-    column('reason'),
-    column('failure'),
-    done.map(({ delay_ms }) => Math.round(delay_ms)),
-    done.map(({ state, finished_at }) => (state === 'pending' ? null : finished_at)),
-    done.map(({ isCounted }) => (isCounted ? 0 : 1)),
-  ]
-  return [ask(FINISH, [org_id, ids, ...fates]), ask(FINISH_ATTEMPTS, [org_id, ids, ...log])]
+function outcomeOf(one: Finished): Question<{ id: string }> {
+  const log = [one.finished_at, one.status, one.error, one.answer]
+  const ended_at = one.state === 'pending' ? null : one.finished_at
+  const fate = [one.state, one.reason, one.failure, Math.round(one.delay_ms), ended_at, one.isCounted ? 0 : 1]
+  return ask(FINISH, [one.org_id, one.id, one.number, ...log, one.token, ...fate])
 }
 
 /** Tells the lanes, and answers what their owners must be told. */

@@ -14,14 +14,15 @@ const FIND_TARGETS = `
     limit 1
   ) due`
 
+// Row by row by primary keys, which the limits keep the planner to: else it may read a rule's whole past for one delivery.
 const READ = `
   select d.id, r.url, r.method, r.active, r.deleted_at is not null as is_deleted,
     c.id is not null as has_click, ${FIRED_COLUMNS}
-  from deliveries d
-  join postback_rules r on r.org_id = d.org_id and r.id = d.target_id
-  join events e on e.org_id = d.org_id and e.id = d.event_id
-  left join clicks c on c.org_id = d.org_id and c.id = d.click_id and c.id between $3 and $4
-  where d.org_id = $1 and d.id = any($2::uuid[])`
+  from unnest($2::uuid[]) as due (id)
+  cross join lateral (select * from deliveries where org_id = $1 and id = due.id limit 1) d
+  cross join lateral (select * from postback_rules where org_id = $1 and id = d.target_id limit 1) r
+  cross join lateral (select * from events where org_id = $1 and id = d.event_id limit 1) e
+  left join lateral (select * from clicks where org_id = $1 and id = d.click_id and id between $3 and $4 limit 1) c on true`
 
 const SWITCH_OFF = `
   update postback_rules
