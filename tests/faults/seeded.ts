@@ -47,7 +47,7 @@ export const SEEDED: readonly Seeded[] = [
   {
     fault: 'no fence: whoever finishes last is right',
     file: 'src/deliveries/finish.ts',
-    changes: [["and d.lease_token = done.token and d.state = 'pending'", '']],
+    changes: [['and lease_token = $8', 'and $8::uuid is not null']],
     test: 'src/deliveries/claim.test.ts',
     named: 'slept past its lease',
   },
