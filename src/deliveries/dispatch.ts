@@ -14,7 +14,7 @@ const POLL_MS = 1000
 /** Under a stream of notifications the targets are looked for at most this often. */
 const SEARCH_MS = 100
 /** How often as long as a turn took the next one is waited for. */
-const REST = 2
+const REST = 3
 const MOST_REST_MS = 250
 /** How long calls in hand may go on when the process is asked to end, which is given ten seconds itself. */
 const CLOSING_MS = 7000
