@@ -4,6 +4,7 @@
  */
 import type pg from 'pg'
 import { REACHED, rungOfEvent, stageOf } from '../contract/ladder.ts'
+import { onConnection } from '../db/transaction.ts'
 
 export type Finding = { check: string; wrong: string }
 /** A figure that is kept as things happen, and the same counted anew from the rows it stands for. */
@@ -218,18 +219,13 @@ async function findWrong(client: pg.PoolClient, org_id: number): Promise<Finding
   return findings
 }
 
-async function inOneMoment<T>(pool: pg.Pool, read: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect()
-  try {
+function inOneMoment<T>(pool: pg.Pool, read: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  return onConnection(pool, async client => {
     await client.query('begin isolation level repeatable read read only')
     // A lock needs no snapshot and comes before it: no month of clicks is dropped between the moment that is read and its reading.
     await client.query('lock table clicks in access share mode')
     const found = await read(client)
     await client.query('commit')
-    client.release()
     return found
-  } catch (error) {
-    client.release(true)
-    throw error
-  }
+  })
 }

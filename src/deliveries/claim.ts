@@ -7,10 +7,10 @@ import type pg from 'pg'
 import { newId } from '../contract/ids.ts'
 import { ask, flightOf, type Question } from '../db/flight.ts'
 import { discardStalePlans } from '../db/stale-plans.ts'
+import { onConnection } from '../db/transaction.ts'
 import { holdForProbes, LOCK_OPEN } from './breaker.ts'
 import type { Composed, Lane, Outgoing } from './lane.ts'
 import { shownOf } from './redact.ts'
-import { onConnection } from './transaction.ts'
 
 /** Longer than any call may take, with time to write it down. */
 export const LEASE_MS = 60_000

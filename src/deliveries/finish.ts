@@ -4,12 +4,12 @@
  */
 import type pg from 'pg'
 import { ask, flightOf, type Question } from '../db/flight.ts'
+import { onConnection } from '../db/transaction.ts'
 import { type BreakerTerms, learn, type SwitchOff } from './breaker.ts'
 import type { Claimed } from './claim.ts'
 import type { DeliveryFailure } from './api.ts'
 import type { Lane } from './lane.ts'
 import type { Notice } from './notice.ts'
-import { onConnection } from './transaction.ts'
 
 /** How a claimed delivery went, and what becomes of it: `delay_ms` is the wait to the next attempt where the state is pending. */
 export type Finished = Pick<Claimed, 'org_id' | 'id' | 'kind' | 'target_id' | 'number' | 'token' | 'isProbe'> & {

@@ -2,10 +2,10 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { newId } from '../contract/ids.ts'
+import { inTransaction } from '../db/transaction.ts'
 import { openRounds, type Rounds } from '../rounds.ts'
 import type { Lane, PastConversion, Portion, RunPlace } from './lane.ts'
 import { resendNext } from './resend.ts'
-import { inTransaction } from './transaction.ts'
 
 const POLL_MS = 1000
 const PORTION = 200

@@ -5,7 +5,7 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { openRounds, type Rounds } from '../rounds.ts'
-import { inTransaction } from './transaction.ts'
+import { inTransaction } from '../db/transaction.ts'
 
 const POLL_MS = 1000
 const PORTION = 500

@@ -2,7 +2,7 @@
 import type pg from 'pg'
 
 /**
- * Answers what `work` does, which begins and ends a transaction by itself, in flights (db/flight.ts).
+ * Answers what `work` does, which begins and ends a transaction by itself, such as in flights (flight.ts).
  * @throws what `work` or the database throws; with the connection its transaction ends, whatever state that was in
  */
 export async function onConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
