@@ -41,6 +41,7 @@ export function openLastTimes<Thing extends { readonly id: string }>({
       waiting = new Map()
       await write(times).catch(onError)
     }
+    writing = undefined
   }
 
   return {
@@ -51,9 +52,7 @@ export function openLastTimes<Thing extends { readonly id: string }>({
       if (noted.size >= MOST_KEPT) noted.clear()
       noted.set(thing.id, now)
       waiting.set(thing.id, { ...thing, at: new Date(now).toISOString() })
-      writing ??= writeAll().finally(() => {
-        writing = undefined
-      })
+      writing ??= writeAll()
     },
     close: async () => writing,
   }
