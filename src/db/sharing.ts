@@ -7,15 +7,24 @@ import type pg from 'pg'
 /** Enough that with many organizations a batch is as large as with one. */
 const MOST = 100
 
-/** Asks the database once; the answer is one until it is known. */
+const IS_ONE = "select to_regproc('create_distributed_table') is null as is_one"
+
+/** The answer is one until the database has told what it is; where it could not, it is asked again. */
 export function openSharing(pool: pg.Pool): () => number {
   let most = 1
-  const ask = pool.query<{ is_one: boolean }>("select to_regproc('create_distributed_table') is null as is_one")
-  ask.then(
-    ({ rows }) => {
+  let asked: Promise<void> | undefined
+  const ask = async () => {
+    try {
+      const { rows } = await pool.query<{ is_one: boolean }>(IS_ONE)
       if (rows[0]?.is_one === true) most = MOST
-    },
-    () => {},
-  )
-  return () => most
+    } catch {
+      asked = undefined
+    }
+  }
+  const answer = () => {
+    asked ??= ask()
+    return most
+  }
+  answer()
+  return answer
 }
