@@ -152,16 +152,17 @@ test('an organization whose claims fail keeps no other waiting', async () => {
   await receiver.close()
 })
 
-test('an organization whose outcomes cannot be stored keeps no other waiting, and nothing is called again', async () => {
+test('an outcome that cannot be stored keeps no other waiting, and nothing is called again', async () => {
   const { receiver, sick, healthy } = await seedTwo()
+  const beside = await seedDelivery(db, { target_id: await seedRule(db, { url: `${receiver.origin}/well` }) })
   await pool.query(`alter table delivery_attempts add constraint no_sick check (answer is distinct from 'sick')`)
   const worker = openWorker({ config, database: fresh.database, log }, [postbackLane])
-  await until(db, healthy.id, 'delivered')
-  await receiver.arrived(2)
+  for (const { id } of [healthy, beside]) await until(db, id, 'delivered')
+  await receiver.arrived(3)
   assert.equal((await deliveryOf(db, sick.id)).state, 'pending')
   await pool.query('alter table delivery_attempts drop constraint no_sick')
   assert.equal((await until(db, sick.id, 'delivered')).attempts, 1)
-  assert.equal(receiver.arrivals.length, 2)
+  assert.equal(receiver.arrivals.length, 3)
   await worker.close()
   await receiver.close()
 })

@@ -1,6 +1,6 @@
 /**
  * Writes down how deliveries went, in batches: while one is being written the next gathers. Outcomes outlive an outage in memory, and what
- * cannot be stored of one organization keeps no other's waiting.
+ * cannot be stored of one delivery keeps no other waiting.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
@@ -58,9 +58,11 @@ export function openOutcomes({ pool, lanes, log, breaker, mostOrganizations, tel
         log.warn({ late: done.length - kept }, 'deliveries were finished after their lease: another worker has them')
       return []
     } catch (error) {
-      if (organizations.length > 1 && !isUnreachable(error)) {
+      // One organization's fault is not to be another's, nor one delivery's another one's.
+      const parts = organizations.length > 1 ? organizations : done.map(one => [one])
+      if (parts.length > 1 && !isUnreachable(error)) {
         const left = []
-        for (const one of organizations) left.push(...(await store([one])))
+        for (const part of parts) left.push(...(await store([part])))
         return left
       }
       log.error({ err: error, deliveries: done.length }, 'the outcome of deliveries could not be stored')
