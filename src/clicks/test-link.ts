@@ -1,8 +1,7 @@
 /** The address by which people try a campaign out. Reads `campaigns`. */
 import type { Call } from '../contract/endpoint.ts'
-import { toUuid } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
-import type { Context } from '../room.ts'
+import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
 import { TEST_PARAMETER, testToken } from './redirect.ts'
 
@@ -11,7 +10,7 @@ export async function readTestLink(
   { db, actor, secrets, origin }: Context<typeof api.readTestLink>,
   { params }: Call<typeof api.readTestLink>,
 ) {
-  const id = toUuid(params.id) ?? refuse('object_not_found')
+  const id = idOf(params.id)
   const campaign = await db
     .selectFrom('campaigns')
     .select('key')

@@ -5,11 +5,10 @@
  */
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
-import { toUuid } from '../contract/ids.ts'
-import { pageOf } from '../contract/paging.ts'
 import { refuse } from '../contract/refusals.ts'
+import { newestFirst } from '../db/lists.ts'
 import type { Tables } from '../db/tables.ts'
-import type { Context } from '../room.ts'
+import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
 
 /** Deliveries of the organization, newest first. */
@@ -17,7 +16,7 @@ export async function listDeliveries(
   { db, actor }: Context<typeof api.listDeliveries>,
   { query }: Call<typeof api.listDeliveries>,
 ) {
-  const { cursor, limit, state, kind, failure, target_id, event_id, click_id, campaign_id, date_from, date_to } = query
+  const { state, kind, failure, target_id, event_id, click_id, campaign_id, date_from, date_to } = query
   let rows = withEvents(db, actor.org_id)
   // By way of its events, which are found by their click.
   if (click_id !== undefined) rows = rows.where('e.click_id', '=', click_id)
@@ -29,9 +28,7 @@ export async function listDeliveries(
   if (failure !== undefined) rows = rows.where('d.failure', '=', failure)
   if (date_from !== undefined) rows = rows.where('d.created_at', '>=', date_from)
   if (date_to !== undefined) rows = rows.where('d.created_at', '<', date_to)
-  if (cursor !== undefined) rows = rows.where('d.id', '<', cursor)
-  const found = rows.orderBy('d.id', 'desc').limit(limit + 1)
-  return pageOf(await found.$castTo<api.Delivery>().execute(), limit)
+  return await newestFirst(rows.$castTo<api.Delivery>(), query, 'd.id')
 }
 
 /** One delivery with its attempts, the first one first. Refuses `object_not_found`. */
@@ -39,7 +36,7 @@ export async function readDelivery(
   { db, actor }: Context<typeof api.readDelivery>,
   { params }: Call<typeof api.readDelivery>,
 ) {
-  const id = toUuid(params.id) ?? refuse('object_not_found')
+  const id = idOf(params.id)
   const delivery = await readOne(db, actor.org_id, id)
   const history = await db
     .selectFrom('delivery_attempts')

@@ -2,9 +2,8 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Call } from '../contract/endpoint.ts'
-import { toUuid } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
-import type { Context } from '../room.ts'
+import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
 import { readOne } from './deliveries.ts'
 import type { Due, Lane, Portion, RunPlace } from './lane.ts'
@@ -19,7 +18,7 @@ export async function resendDelivery(
   { db, actor: { org_id } }: Context<typeof api.resendDelivery>,
   { params }: Call<typeof api.resendDelivery>,
 ) {
-  const id = toUuid(params.id) ?? refuse('object_not_found')
+  const id = idOf(params.id)
   await readOne(db, org_id, id)
   const { rows } = await sql<{ id: string }>`
     update deliveries d

@@ -4,12 +4,12 @@
  */
 import type { Kysely } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
-import { newId, toUuid } from '../contract/ids.ts'
-import { pageOf } from '../contract/paging.ts'
+import { newId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
-import { sqlState } from '../db/faults.ts'
+import { isTaken } from '../db/faults.ts'
+import { newestFirst } from '../db/lists.ts'
 import type { Tables } from '../db/tables.ts'
-import type { Context } from '../room.ts'
+import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
 
 /** What one run may hold: some hours of a receiver that answers in a tenth of a second. More is narrowed by period. */
@@ -56,7 +56,7 @@ export async function startRun(
     const made = db.insertInto('delivery_runs').values(row).returning(RUN_COLUMNS).$castTo<api.DeliveryRun>()
     return await made.executeTakeFirstOrThrow()
   } catch (error) {
-    if (sqlState(error) === '23505') return refuse('run_under_way')
+    if (isTaken(error)) return refuse('run_under_way')
     throw error
   }
 }
@@ -64,12 +64,10 @@ export async function startRun(
 /** Runs over the past, newest first. */
 export async function listDeliveryRuns(
   { db, actor }: Context<typeof api.listDeliveryRuns>,
-  { query: { cursor, limit } }: Call<typeof api.listDeliveryRuns>,
+  { query }: Call<typeof api.listDeliveryRuns>,
 ) {
-  let rows = db.selectFrom('delivery_runs').select(RUN_COLUMNS).where('org_id', '=', actor.org_id)
-  if (cursor !== undefined) rows = rows.where('id', '<', cursor)
-  const found = rows.orderBy('id', 'desc').limit(limit + 1)
-  return pageOf(await found.$castTo<api.DeliveryRun>().execute(), limit)
+  const rows = db.selectFrom('delivery_runs').select(RUN_COLUMNS).where('org_id', '=', actor.org_id)
+  return await newestFirst(rows.$castTo<api.DeliveryRun>(), query)
 }
 
 /** Stops a run; one that has ended stays as it is. Refuses `object_not_found`. */
@@ -77,7 +75,7 @@ export async function stopDeliveryRun(
   { db, actor }: Context<typeof api.stopDeliveryRun>,
   { params }: Call<typeof api.stopDeliveryRun>,
 ) {
-  const id = toUuid(params.id) ?? refuse('object_not_found')
+  const id = idOf(params.id)
   await db
     .updateTable('delivery_runs')
     .set({ outcome: 'stopped', finished_at: new Date().toISOString() })
