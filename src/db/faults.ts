@@ -13,7 +13,7 @@ export function isTaken(error: unknown): boolean {
   return sqlState(error) === UNIQUE_VIOLATION
 }
 
-/** No disk, no memory or no connection is left, the disk failed, or the server is going down, coming up, or has dropped the session. */
+/** No disk, no memory or no connection is left, the disk failed, or the server only reads, is going down, coming up, or has dropped the session. */
 const unreachableStates = new Set([
   '53100',
   '53200',
@@ -23,6 +23,7 @@ const unreachableStates = new Set([
   '57P02',
   '57P03',
   '57P05',
+  '25006',
   '25P03',
   '25P04',
 ])

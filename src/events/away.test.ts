@@ -72,6 +72,32 @@ test('a click of an outage that another process still keeps is told to come agai
   await eventually('it is recorded once it is stored', async () => (await report(other, clickId)) === 201)
 })
 
+test('while the database only reads, as after a failover, conversions are told to come again and clicks wait in the journal', async () => {
+  const { rows } = await fresh.database.worker.query<{ name: string }>('select current_database() as name')
+  const turn = (onOrOff: string) =>
+    fresh.database.worker.query(
+      `begin read write; alter database ${rows[0]?.name} set default_transaction_read_only = ${onOrOff}; commit`,
+    )
+  const clickId = await visit(taker)
+  await turn('on')
+  try {
+    // New sessions, which begin as the database is now.
+    taker.proxy.set('cut')
+    taker.proxy.set('flow')
+    await eventually('a conversion meets it', async () => (await report(taker, clickId)) === 503)
+    const kept = await visit(taker)
+    assert.notEqual(kept, '', 'the click is in the journal')
+    assert.equal(await report(taker, kept), 503)
+    await turn('off')
+    taker.proxy.set('cut')
+    taker.proxy.set('flow')
+    for (const id of [clickId, kept])
+      await eventually('it is recorded when the database writes again', async () => (await report(taker, id)) === 201)
+  } finally {
+    await turn('off')
+  }
+})
+
 test('the aftermath of an outage begins before it was noticed and ends by itself', () => {
   let now = 1_000_000
   const away = openAbsence(() => now)
