@@ -1,16 +1,15 @@
-/** The way in for all that is recorded about clicks, while the process runs: one queue for intake, Sluice's own events and beacons. */
+/** The way in for all that is recorded about clicks, while the process runs: one queue for intake, bots' starts and beacons. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LANDED } from '../contract/ladder.ts'
 import { Refusal } from '../contract/refusals.ts'
 import { openSharing } from '../db/sharing.ts'
 import type { Ground } from '../room.ts'
 import type { IsUnsettled, Recorded } from './decide.ts'
-import { eventId, ownNonce, startId } from './identity.ts'
+import { startId } from './identity.ts'
 import type { Conversion } from './items.ts'
 import { OrganizationQueues } from './queue.ts'
 import { Replays } from './replays.ts'
 import type { StillAllowed } from './transact.ts'
-import type { EventType } from '../contract/event-types.ts'
 
 /** Someone started a bot over a click: Sluice's own report of it. */
 export type OwnStart = {
@@ -21,22 +20,11 @@ export type OwnStart = {
   readonly payload?: Readonly<Record<string, unknown>>
 }
 
-/** Another event that Sluice reports by itself; `nonce` tells two of one type on one click apart. */
-export type OwnEvent = Omit<OwnStart, 'bot_id' | 'telegram_user_id'> & {
-  readonly type: Exclude<EventType, 'bot_start'>
-  readonly nonce: string
-  readonly bot_id?: string
-  readonly telegram_user_id?: string
-  /** Decimal string. */
-  readonly payout?: string
-}
-
 export type Conversions = {
   /** Records a conversion, or answers the one it repeats. Refuses what depends on the database; resolves after the commit. */
   record(conversion: Conversion): Promise<Recorded>
   /** Records a start that Telegram told us of, once per bot and person, and binds the click to its bot. */
   recordStart(start: OwnStart): Promise<Recorded>
-  recordOwn(event: OwnEvent): Promise<Recorded>
   /** Raises a click without an event; false when there is no such click. */
   raise(org_id: number, click_id: string, to: 'landed'): Promise<boolean>
   /** Resolves when everything taken in has its answer. Call it after the last caller is gone. */
@@ -96,10 +84,7 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
   const record = (conversion: Conversion) => tracked(answer(conversion))
   return {
     record,
-    recordStart: start =>
-      record(ownConversion(start, 'bot_start', startId(start.org_id, start.bot_id, start.telegram_user_id))),
-    recordOwn: event =>
-      record(ownConversion(event, event.type, eventId(event.click_id, event.type, ownNonce(event.nonce)))),
+    recordStart: start => record(conversionOf(start)),
     async raise(org_id, click_id) {
       const rise = { kind: 'rise' as const, org_id, click_id, rung: LANDED, arrived_at: performance.now() }
       const outcome = await tracked(queues.put(rise))
@@ -113,20 +98,18 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
   }
 }
 
-function ownConversion(event: Omit<OwnEvent, 'type' | 'nonce'>, type: EventType, id: string): Conversion {
-  const { org_id, click_id, bot_id, telegram_user_id, payout, payload = null } = event
+function conversionOf({ org_id, click_id, bot_id, telegram_user_id, payload }: OwnStart): Conversion {
   return {
     kind: 'conversion',
     org_id,
-    id,
+    id: startId(org_id, bot_id, telegram_user_id),
     click_id,
-    type,
-    payout,
-    // U+0000 cannot be stored; the id keeps what the nonce is for.
+    type: 'bot_start',
+    payout: undefined,
     nonce: null,
-    payload,
+    payload: payload ?? null,
     telegram_user_id,
-    bot: bot_id === undefined ? undefined : { id: bot_id },
+    bot: { id: bot_id },
     source: 'service',
     campaigns: null,
     key: undefined,
