@@ -2,12 +2,16 @@
 import { SUBS } from '../contract/fields.ts'
 import { toWireId } from '../contract/ids.ts'
 import type { Outgoing } from '../deliveries/lane.ts'
+import { MACRO } from './api.ts'
 import { fillMacros, type MacroValues } from './macros.ts'
 
 type Subs = Pick<MacroValues, (typeof SUBS)[number]>
 
+/** The macros whose value only the click knows. */
+const OF_CLICK = ['ref_id', 'geo', ...SUBS] as const
+
 /** The columns of a click `c` that macros stand for. */
-export const CLICK_COLUMNS = ['ref_id', 'geo', ...SUBS].map(name => `c.${name}`).join(', ')
+export const CLICK_COLUMNS = OF_CLICK.map(name => `c.${name}`).join(', ')
 
 /** What a conversion `e` is to a macro; the ids as they are stored, the time in Unix seconds. */
 export type Fired = Subs & {
@@ -25,10 +29,11 @@ export type Fired = Subs & {
 export const FIRED_COLUMNS = `e.id as event_id, e.type as event_type, e.click_id, e.campaign_id, e.offer_id,
     extract(epoch from e.created_at)::bigint as timestamp, ${CLICK_COLUMNS}`
 
-const NEEDS_CLICK = /\{(sub[1-9]|ref_id|geo)\}/
-
-/** Whether the address tells what only the click knows: without it, nothing would be told in its place. */
-export const needsClick = ({ url }: Pick<Callable, 'url'>): boolean => NEEDS_CLICK.test(url)
+/** Whether the address tells what only the click knows, however its macros are written: without it, nothing would be told in its place. */
+export function needsClick({ url }: Pick<Callable, 'url'>): boolean {
+  const named = Array.from(url.matchAll(MACRO), ([, name]) => name?.toLowerCase())
+  return OF_CLICK.some(name => named.includes(name))
+}
 
 export type Callable = { readonly url: string; readonly method: 'GET' | 'POST' }
 
