@@ -1,9 +1,9 @@
 /** What a batch changes, gathered while it decides, and the statements that write it in one flight. */
 import { fromMillionths, toMillionths } from '../billing/money.ts'
 import { highestRung, rungsGained } from '../contract/ladder.ts'
-import { newId, timeOfId } from '../contract/ids.ts'
+import { newId } from '../contract/ids.ts'
 import { ask, type Question } from '../db/flight.ts'
-import { type Cell, type Change, DeltaSheet, NO_ID } from '../reports/deltas.ts'
+import { cellOf, type Change, DeltaSheet } from '../reports/deltas.ts'
 import type { Source } from './items.ts'
 import type { KnownClick, StoredEvent } from './known.ts'
 import type { People } from './people.ts'
@@ -131,11 +131,6 @@ function sheetOf(clicks: readonly { org_id: number; click: KnownClick; before: B
     if (click.tracked) sheet.add(org_id, cellOf(click), difference(click, before))
   }
   return sheet
-}
-
-function cellOf({ id, campaign_id, offer_id, geo, sub1 }: KnownClick): Cell {
-  const day = new Date(timeOfId(id)).toISOString().slice(0, 10)
-  return { day, campaign_id: campaign_id ?? NO_ID, offer_id: offer_id ?? NO_ID, geo: geo ?? '', sub1: sub1 ?? '' }
 }
 
 function difference(click: KnownClick, before: Before): Partial<Change> {
