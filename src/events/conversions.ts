@@ -25,8 +25,8 @@ export type Conversions = {
   record(conversion: Conversion): Promise<Recorded>
   /** Records a start that Telegram told us of, once per bot and person, and binds the click to its bot. */
   recordStart(start: OwnStart): Promise<Recorded>
-  /** Raises a click without an event; false when there is no such click. */
-  raise(org_id: number, click_id: string, to: 'landed'): Promise<boolean>
+  /** Raises a click to landed without an event; false when there is no such click. */
+  raise(org_id: number, click_id: string): Promise<boolean>
   /** Resolves when everything taken in has its answer. Call it after the last caller is gone. */
   close(): Promise<void>
 }

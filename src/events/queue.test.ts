@@ -236,7 +236,7 @@ test('while clicks wait in the journal an unknown click is told to come again, a
   let drained = false
   const cautious = openQueue(fresh.database, { unsettled: () => () => !drained })
   await assert.rejects(cautious.send(org_id, newId(), {}), later)
-  await assert.rejects(cautious.raise(org_id, newId(), 'landed'), later)
+  await assert.rejects(cautious.raise(org_id, newId()), later)
   assert.equal((await cautious.send(org_id, click, {})).replayed, false)
   assert.equal((await cautious.send(org_id, click, {})).replayed, true)
   drained = true

@@ -1,4 +1,4 @@
-// Races, run as races: two queues on one database are two processes. After each the books must be exact (reliability T01 to T03).
+// Races, run as races: two queues on one database are two processes. After each the books must be exact.
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
@@ -90,7 +90,7 @@ describe('at once', () => {
     await Promise.all(
       Array.from({ length: 300 }, (_, at) =>
         at % 3 === 0
-          ? either().raise(org_id, click, 'landed')
+          ? either().raise(org_id, click)
           : either().send(org_id, click, { type: 'deposit', nonce: String(at), payout: '0.1' }),
       ),
     )
@@ -111,8 +111,8 @@ test('beacons raise a click to landed without an event, count it once, and know 
     await seedClick(fresh.database, org_id),
     await seedClick(fresh.database, org_id, { tracked: false }),
   ]
-  for (const click of [tracked, tracked, untracked]) assert.equal(await either().raise(org_id, click, 'landed'), true)
-  assert.equal(await either().raise(org_id, crypto.randomUUID(), 'landed'), false)
+  for (const click of [tracked, tracked, untracked]) assert.equal(await either().raise(org_id, click), true)
+  assert.equal(await either().raise(org_id, crypto.randomUUID()), false)
   assert.deepEqual(await readClick(fresh.database, org_id, untracked), {
     status: 1,
     stages: 3,

@@ -34,7 +34,7 @@ export function openLanded({ conversions, clicks, log }: Parts): Landed {
   const raise = async (org_id: number, click_id: string): Promise<void> => {
     if (done.has(click_id)) return void kept.delete(click_id)
     try {
-      await conversions.raise(org_id, click_id, 'landed')
+      await conversions.raise(org_id, click_id)
       done.set(click_id, true)
       kept.delete(click_id)
     } catch (error) {
