@@ -3,12 +3,12 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { timeOfId } from '../contract/ids.ts'
-import { isRetryable, isTaken, isUnreachable } from '../db/faults.ts'
+import { isOwnFault, isRetryable, isTaken, isUnreachable } from '../db/faults.ts'
 import type { Click } from './click.ts'
 import { mintClickId } from './click-id.ts'
 import { within } from './deadline.ts'
 import type { Outage } from './outage.ts'
-import { isOwnFault, readTakenIds, storeClicks } from './store.ts'
+import { readTakenIds, storeClicks } from './store.ts'
 
 /** Two keep the database busy while the answers of one are written; more only make the batches smaller. */
 const IN_FLIGHT = 2

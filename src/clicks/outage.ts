@@ -4,10 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Absence } from '../db/absence.ts'
+import { isOwnFault } from '../db/faults.ts'
 import type { Click } from './click.ts'
 import { within } from './deadline.ts'
 import type { Journal } from './journal.ts'
-import { isOwnFault, storeAbsentClicks } from './store.ts'
+import { storeAbsentClicks } from './store.ts'
 
 const AGAIN_MS = 200
 const ANSWER_MS = 2000

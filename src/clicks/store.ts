@@ -1,9 +1,10 @@
 // The statements that put clicks into the database, each with the report's counters in the same transaction.
 import type pg from 'pg'
 import { CLICKED } from '../contract/ladder.ts'
-import { isUnreachable, sqlState } from '../db/faults.ts'
+import { sqlState } from '../db/faults.ts'
 import { ask, flight } from '../db/flight.ts'
 import type { Statement } from '../db/statement.ts'
+import { inTransaction } from '../db/transaction.ts'
 import { cellOf, DeltaSheet } from '../reports/deltas.ts'
 import { CLICK_COLUMNS, type Click, clicksLiteral } from './click.ts'
 
@@ -52,25 +53,12 @@ export async function storeClicks(pool: pg.Pool, clicks: readonly Click[]): Prom
 
 /** Stores those of an organization's clicks that are not there yet and of a month that is kept, and counts only them. */
 export async function storeAbsentClicks(pool: pg.Pool, org_id: number, clicks: readonly Click[]): Promise<void> {
-  const client = await pool.connect()
-  let fault: Error | undefined
-  try {
-    await client.query('begin')
+  await inTransaction(pool, async client => {
     const { rows } = await client.query<{ id: string }>(INSERT_ABSENT, [clicksLiteral(clicks), org_id])
     const stored = new Set(rows.map(row => row.id))
     const deltas = deltasOf(clicks.filter(click => stored.has(click.id)))
     if (deltas !== undefined) await client.query(deltas.text, [...(deltas.values ?? [])])
-    await client.query('commit')
-  } catch (error) {
-    fault = error as Error
-    // A connection that cannot roll back is in doubt and must not be given out again.
-    await client.query('rollback').then(
-      () => client.release(),
-      () => client.release(true),
-    )
-  }
-  if (fault !== undefined) throw fault
-  client.release()
+  })
 }
 
 /** Which of an organization's ids are taken. */
@@ -80,15 +68,6 @@ export async function readTakenIds(pool: pg.Pool, org_id: number, ids: readonly 
     ids,
   ])
   return new Set(rows.map(row => row.id))
-}
-
-/**
- * Whether a failure is the clicks' own: numbers out of range, text that cannot be held, violated constraints, limits exceeded, or what
- * the driver cannot write. All else is the database's, and the clicks can be stored later.
- */
-export function isOwnFault(error: unknown): boolean {
-  const state = sqlState(error)
-  return state === undefined ? !isUnreachable(error) : /^(22|23|54)/.test(state)
 }
 
 function deltasOf(clicks: readonly Click[]): Statement | undefined {

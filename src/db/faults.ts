@@ -45,3 +45,12 @@ export function isRetryable(error: unknown): boolean {
   const state = sqlState(error)
   return state === '40001' || state === '40P01' || state === '08006'
 }
+
+/**
+ * True when the failure is that of the rows themselves: classes 22 data exception, 23 constraint violation, 54 program limit exceeded, or
+ * what this process or the driver cannot write. All else is the database's, and the same rows can be stored later.
+ */
+export function isOwnFault(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === undefined ? !isUnreachable(error) : /^(22|23|54)/.test(state)
+}

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Absence } from '../db/absence.ts'
-import { isRetryable, isTaken, isUnreachable, sqlState } from '../db/faults.ts'
+import { isOwnFault, isRetryable, isTaken, isUnreachable, sqlState } from '../db/faults.ts'
 import { type Outcome, tellLater } from './decide.ts'
 import type { Item } from './items.ts'
 import { commitBatch, decideBatch, type Decided, type Terms, TooSlow } from './transact.ts'
@@ -70,7 +70,7 @@ async function recover(tools: LaneTools, batch: Batch, attempt: number, error: u
   }
   // The database answers, but somebody holds a row: it waits for its turn again, until it is too old.
   if (isHeldUp(error)) return batch
-  if (isAboutRows(error) && !isAlone) {
+  if (isOwnFault(error) && !(error instanceof NotConnected) && !isAlone) {
     // One row that the database cannot take harms only itself: halves, until it stands alone.
     const half = Math.ceil(batch.length / 2)
     const left = await runBatch(tools, batch.slice(0, half))
@@ -113,10 +113,4 @@ function isHeldUp(error: unknown): boolean {
 /** The same batch may succeed when it is run again; it is safe to, whether or not it was committed. */
 function isTransient(error: unknown): boolean {
   return isRetryable(error) || isUnreachable(error) || isHeldUp(error)
-}
-
-/** Classes 22 data exception, 23 constraint violation, 54 program limit exceeded; or this process stumbled over an item itself. */
-function isAboutRows(error: unknown): boolean {
-  const state = sqlState(error)
-  return state === undefined ? !isTransient(error) && !(error instanceof NotConnected) : /^(22|23|54)/.test(state)
 }
