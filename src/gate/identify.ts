@@ -1,5 +1,5 @@
 /**
- * Step 1 of the door: who is asking. A key counts before a cookie; without a key, whatever changes something must come from the
+ * Step 2 of the door: who is asking. A key counts before a cookie; without a key, whatever changes something must come from the
  * dashboard's own pages.
  */
 import type { Access, Endpoint } from '../contract/endpoint.ts'

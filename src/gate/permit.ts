@@ -1,5 +1,5 @@
 /**
- * Step 3 of the door: what the caller may do here. For a key: the grant is readable, its owner a member of its organization, the
+ * Step 4 of the door: what the caller may do here. For a key: the grant is readable, its owner a member of its organization, the
  * organization there, the owner's role, the right, in this order. For a person: the role in the active organization.
  */
 import type pg from 'pg'
