@@ -16,9 +16,10 @@ const DOCS = join(import.meta.dirname, 'docs')
 const SWAGGER = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 
 /** Where no page may stand: what is not found there is said in JSON. */
-const NO_PAGES = /^\/(api|\.well-known|assets|c|o|l|postback|hooks|healthz|readyz|metrics)(\/|$|\?)/
+const PLACES = '(api|\\.well-known|assets|c|o|l|postback|hooks|healthz|readyz|metrics)'
+const NO_PAGES = new RegExp(`^/${PLACES}(/|$|\\?)`)
 /** The same in another spelling: a page with status 200 would tell a program that all is well. */
-const ALIKE = /^\/+(api|\.well-known|assets|c|o|l|postback|hooks|healthz|readyz|metrics)(\/|$|\?|%2f)/i
+const ALIKE = new RegExp(`^/+${PLACES}(/|$|\\?|%2f)`, 'i')
 const SPELLING = { hint: 'Paths are spelled as in /api/docs: lower case, one slash at a time, none at the end.' }
 
 const YEAR_SECONDS = 31_536_000

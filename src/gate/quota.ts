@@ -93,10 +93,10 @@ type Counted = { isOver: boolean; result: RateLimiterRes }
 /** After three failures in a row the store is left alone for a second, so that an outage costs its callers nothing. */
 class Breaker {
   private failures = 0
-  private closedUntil = 0
+  private openUntil = 0
 
   async run(consume: () => Promise<RateLimiterRes>): Promise<Counted | 'outage'> {
-    if (performance.now() < this.closedUntil) return 'outage'
+    if (performance.now() < this.openUntil) return 'outage'
     try {
       const result = await consume()
       this.failures = 0
@@ -105,7 +105,7 @@ class Breaker {
       // The limiter throws an Error when the store failed, its result when the quota is used up.
       if (!(thrown instanceof Error)) return { isOver: true, result: thrown as RateLimiterRes }
       this.failures += 1
-      if (this.failures >= 3) this.closedUntil = performance.now() + 1000
+      if (this.failures >= 3) this.openUntil = performance.now() + 1000
       return 'outage'
     }
   }
