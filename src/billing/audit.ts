@@ -1,6 +1,6 @@
 /**
  * Whether the books are right: what must hold of an organization at every moment, asked of the database as questions that answer
- * nothing when it does. Used by tests after every race and fault, and by the bench; cheap enough for a nightly run.
+ * nothing when it does. For the screen's count, `npm run reconcile` every night, and tests after every race and fault.
  */
 import type pg from 'pg'
 import { REACHED, rungOfEvent, stageOf } from '../contract/ladder.ts'

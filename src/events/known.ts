@@ -211,7 +211,7 @@ export async function readStarts(client: pg.PoolClient, asked: Asked, known: Map
   for (const row of read.clicks) knowClick(known.get(row.org_id), row)
 }
 
-/** The id of the start a bot_start stands for, where its bot can be named: by the request, else by its click (rule 5). */
+/** The id of the start a bot_start stands for, where its bot can be named: by the request, else by its click. */
 export function startOf(item: Conversion, known: Pick<Known, 'bots' | 'clicks'>): string | undefined {
   const bot_id = item.type === 'bot_start' ? botOf(item, known) : undefined
   if (bot_id === undefined || bot_id === 'unknown' || item.telegram_user_id === undefined) return undefined

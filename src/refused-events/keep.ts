@@ -37,7 +37,7 @@ export type Keeper = {
   close(): Promise<void>
 }
 
-type Row = Omit<Tables['refused_events'], never>
+type Row = Tables['refused_events']
 type Waiting = { row: Row; owner: number | undefined; resolve: (isKept: boolean) => void }
 
 const BODY_BYTES = 8192
@@ -49,7 +49,7 @@ const EACH_PER_MINUTE = 300
 const ALL_PER_MINUTE = 1500
 const MINUTE_MS = 60_000
 
-/** Opens the keeper; `now` is for tests. */
+/** Opens the keeper; `perMinute` is for tests. */
 export function openKeeper(
   { db, log, secrets }: Pick<Ground, 'db' | 'log' | 'secrets'>,
   perMinute = { each: EACH_PER_MINUTE, all: ALL_PER_MINUTE },

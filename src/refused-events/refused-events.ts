@@ -1,6 +1,7 @@
 /**
  * Refused intake: what was not recorded, and running it again. A run takes the common way of every conversion with the identity the
- * request had, so whoever runs it twice, or after the sender did, does nothing twice. keep.ts writes the rows.
+ * request had, so whoever runs it twice, or after the sender did, does nothing twice. keep.ts makes the rows; a
+ * run writes what came of it.
  */
 import type { Call } from '../contract/endpoint.ts'
 import { toWireId } from '../contract/ids.ts'

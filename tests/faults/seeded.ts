@@ -1,4 +1,4 @@
-// The eleven faults that the tests must find (T38): each as a change of the source, and the test that it has to turn red.
+// The eleven faults that the tests must find: each as a change of the source, and the test that it has to turn red.
 
 export type Seeded = {
   fault: string
