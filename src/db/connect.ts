@@ -1,5 +1,5 @@
 // The connections of one process. Each kind of work has a pool of its own, so that none can starve another: a hundred
-// slow reports leave the door for conversions open. At most 37 connections in all; see `Database`.
+// slow reports leave the door for conversions open. At most 37 connections in all, and two that listen; see `Database`.
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'
