@@ -45,7 +45,6 @@ export type Line = {
 }
 export type WrongLine = { readonly line: number; readonly error: string }
 type Understood = {
-  readonly delimiter: string
   readonly titles: readonly string[]
   readonly columns: Record<Role, string | null>
   readonly lines: readonly (Line | WrongLine)[]
@@ -80,7 +79,6 @@ export function readSpendFile(file: SpendFile): Understood {
   refuseOtherCurrency(layout)
   const title = (role: Role) => layout.titles[layout.places[role] ?? -1] ?? null
   return {
-    delimiter,
     titles: layout.titles,
     columns: { day: title('day'), campaign: title('campaign'), sub1: title('sub1'), amount: title('amount') },
     lines: readLines(rows, layout, file),

@@ -47,7 +47,7 @@ export function botDeeds(conversions: Pick<Conversions, 'recordStart'>) {
 
 /** Bots of the organization, newest first. */
 async function listBots({ db, actor }: Context<typeof api.listBots>, { query }: Call<typeof api.listBots>) {
-  let rows = live(db, actor.org_id).select(COLUMNS)
+  const rows = live(db, actor.org_id).select(COLUMNS)
   const { data, next_cursor } = await newestFirst(rows, query)
   return { data: data.map(shown), next_cursor }
 }

@@ -8,10 +8,11 @@ import type { Context } from '../room.ts'
 import type * as api from './api.ts'
 import type { Conversions } from './conversions.ts'
 import { readConversion } from './intake.ts'
+import type { Source } from './items.ts'
 import type { StoredEvent } from './known.ts'
 import { EVENT_COLUMNS } from './reads.ts'
 
-type Logged = StoredEvent & { source: 'api' | 'dashboard' | 'service' | 'network'; test: boolean }
+type Logged = StoredEvent & { source: Source; test: boolean }
 
 // The cursor is the id of the last event shown; its place in time is looked up, because an event's id holds none.
 const LIST = `

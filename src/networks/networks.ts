@@ -46,7 +46,7 @@ export async function listNetworks(
   context: Context<typeof api.listNetworks>,
   { query }: Call<typeof api.listNetworks>,
 ) {
-  let rows = live(context.db, context.actor.org_id).select(COLUMNS)
+  const rows = live(context.db, context.actor.org_id).select(COLUMNS)
   const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
   return { data: await shown(context, data), next_cursor }
 }

@@ -3,6 +3,7 @@
  * reaches the invited through the mail, and is no use to another address.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
+import { DAY_MS } from '../contract/days.ts'
 import type { Call, Role } from '../contract/endpoint.ts'
 import { newId, toUuid, toWireId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
@@ -12,7 +13,7 @@ import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
 import { activate, readOrganization } from './organizations.ts'
 
-const LIFE_MS = 7 * 24 * 3600 * 1000
+const LIFE_MS = 7 * DAY_MS
 
 type Row = { id: string; email: string; role: Role; invited_by: string; created_at: string; expires_at: string }
 
