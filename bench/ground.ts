@@ -1,5 +1,5 @@
 // What the bench stands on: a data folder of its own with the embedded PostgreSQL as `npm start` runs it, and a server on top of it.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type pg from 'pg'
@@ -8,6 +8,7 @@ import { type Config, readConfig } from '../src/config.ts'
 import { connect, type Database } from '../src/db/connect.ts'
 import { migrateNodes, openNodes } from '../src/db/nodes.ts'
 import { openSecrets, type Secrets } from '../src/db/secrets.ts'
+import { START_FLAGS } from '../scripts/start-flags.ts'
 import { type Child, startServer } from './children.ts'
 
 export type BenchGround = {
@@ -25,14 +26,6 @@ export type BenchGround = {
 }
 
 const log = pino({ level: 'warn', base: {} }, pino.destination(2))
-
-/** What `npm start` gives Node: how soon it collects what is no longer needed, which decides the memory of a busy server. */
-export function startFlags(): string[] {
-  const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as {
-    scripts: { start: string }
-  }
-  return scripts.start.split(' ').filter(word => word.startsWith('--'))
-}
 
 /** Opens a new data folder. With `profileDir` each server writes a CPU profile there when it ends. */
 export async function openGround(profileDir?: string): Promise<BenchGround> {
@@ -58,7 +51,7 @@ export async function openGround(profileDir?: string): Promise<BenchGround> {
     TRUST_PROXY: '127.0.0.1',
     ALLOW_PRIVATE_TARGETS: 'true',
   }
-  const execArgv = [...startFlags(), ...(profileDir === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profileDir])]
+  const execArgv = [...START_FLAGS, ...(profileDir === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profileDir])]
   return {
     dataDir,
     connection,

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { buildDashboard } from '../src/dashboard.ts'
 import { ms } from './clicks.ts'
-import { startFlags } from './ground.ts'
+import { START_FLAGS } from '../scripts/start-flags.ts'
 import type { Plan } from './plan.ts'
 import { type Finding, finding, median } from './rows.ts'
 
@@ -45,7 +45,7 @@ async function startOnce(dataDir: string): Promise<number> {
   const port = await freePort()
   const { PATH = '' } = process.env
   const started = performance.now()
-  const child = spawn(process.execPath, [...startFlags(), MAIN], {
+  const child = spawn(process.execPath, [...START_FLAGS, MAIN], {
     env: { PATH, DATA_DIR: dataDir, PORT: String(port), LOG_LEVEL: 'warn' },
     stdio: ['ignore', 'ignore', 'pipe'],
   })

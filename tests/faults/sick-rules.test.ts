@@ -1,8 +1,6 @@
 // Deliveries at their full size: two hundred rules, five of them sick, a hundred conversions a second.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '../../src/contract/ids.ts'
 import { assertAudit, drained } from '../support/audit.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
@@ -12,16 +10,14 @@ import { seedRule } from '../support/intake.ts'
 import { Load, type Target } from '../support/load.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { SICKNESSES } from '../support/sick-receivers.ts'
-import type { Sluice } from '../support/sluice.ts'
+import { residentBytes, type Sluice } from '../support/sluice.ts'
+import { reportSteadily } from '../support/steady-load.ts'
 
 const skip = process.env['SLUICE_FAULT_SECONDS'] === undefined ? 'it takes minutes: see npm run test:faults' : false
 /** Five minutes where the other faults are kept up for half a minute. */
 const RUN_SECONDS = SECONDS * 10
 const ORGANIZATIONS = 4
 const CAMPAIGNS = 50
-/** A hundred a second in all, which the quotas of four organizations let through. */
-const EVERY_MS = 10
-const IN_FLIGHT = 400
 /** What a process may grow by while it is flooded; what it had not read of one answer would be more. */
 const GROWTH_BYTES = 100 * 1024 * 1024
 /** Who drips or floods has said 200 by then, which is success. */
@@ -73,36 +69,14 @@ after(async () => {
   await fresh.drop()
 })
 
-const residentBytes = ({ child }: Sluice) =>
-  1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1])
-
-/** One conversion after the other, each on the next campaign, at a steady rate. */
-async function report(load: Load, until: number): Promise<void> {
-  const underWay = new Set<Promise<void>>()
-  const one = async (target: Target, nonce: string) => {
-    const clickId = await load.click(target)
-    if (clickId !== undefined)
-      await load.report(target, { clickId, type: 'ftd', nonce, payload: { telegram_user_id: nonce } })
-  }
-  const begun = performance.now()
-  for (let sent = 0; performance.now() < until; sent += 1) {
-    const sending = one(targets[sent % targets.length] ?? assert.fail(), `n${sent}`)
-    underWay.add(sending)
-    void sending.finally(() => underWay.delete(sending))
-    if (underWay.size >= IN_FLIGHT) await Promise.race(underWay)
-    await sleep(Math.max(0, begun + sent * EVERY_MS - performance.now()))
-  }
-  await Promise.all(underWay)
-}
-
 test('five sick rules among two hundred take nothing from the others, their breakers open, and the audit is exact', {
   skip,
 }, async t => {
   const load = new Load({ address: () => sluice.address })
   const begun = performance.now()
-  await report(load, begun + RUN_SECONDS * 200)
+  await reportSteadily(load, targets, begun + RUN_SECONDS * 200)
   const warm_bytes = residentBytes(sluice)
-  await report(load, begun + RUN_SECONDS * 1000)
+  await reportSteadily(load, targets, begun + RUN_SECONDS * 1000)
   const growth_bytes = residentBytes(sluice) - warm_bytes
   await drained(fresh.database.reads, ground.receiver)
   const { rows } = await fresh.database.reads.query<{ delivered: number; slowest: string; again: number }>(

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { START_FLAGS } from '../../scripts/start-flags.ts'
 
 export const MAIN = join(import.meta.dirname, '../../src/main.ts')
 
@@ -26,7 +27,7 @@ export type SluiceOptions = { uid?: number; gid?: number; command?: string; stde
 /** The settings a test gives; nothing of the surrounding environment but the path. */
 function launch(env: Record<string, string>, { command, stderr, ...who }: SluiceOptions = {}): ChildProcess {
   const { PATH = '' } = process.env
-  return spawn(process.execPath, [MAIN, ...(command === undefined ? [] : [command])], {
+  return spawn(process.execPath, [...START_FLAGS, MAIN, ...(command === undefined ? [] : [command])], {
     ...who,
     env: { PATH, PORT: '0', LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', stderr ?? 'pipe'],
@@ -68,3 +69,7 @@ export async function startSluice(env: Record<string, string>, options?: SluiceO
 /** The process number of the embedded server that works on `dataDir`. */
 export const postmasterOf = (dataDir: string): number =>
   Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n', 1)[0])
+
+/** The memory a process has in hand. */
+export const residentBytes = ({ child }: Sluice): number =>
+  1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1])
