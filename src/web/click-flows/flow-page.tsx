@@ -114,7 +114,7 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
         >
           Save draft
         </Button>
-        <FlowMenu flow={flow} onGone={() => undefined} />
+        <FlowMenu flow={flow} isOnItsPage />
       </PageHeader>
       <RefusalNote refused={save.error} className="mb-4" />
       <Problems flow={flow} isDirty={isDirty} onChoose={setChosen} />

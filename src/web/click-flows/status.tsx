@@ -42,7 +42,7 @@ export function reachOf({ campaigns }: Pick<FlowRow, 'campaigns'>): string {
   return `Campaigns that lead to it: ${campaigns.map(({ name }) => name).join(', ')}.`
 }
 
-export function FlowMenu({ flow, onGone }: { flow: FlowRow; onGone?: () => void }) {
+export function FlowMenu({ flow, isOnItsPage = false }: { flow: FlowRow; isOnItsPage?: boolean }) {
   const confirm = useConfirm()
   const navigate = useNavigate()
   const { role } = useActive()
@@ -90,7 +90,7 @@ export function FlowMenu({ flow, onGone }: { flow: FlowRow; onGone?: () => void 
         words={`Visitors of its campaigns go to the fallback from then on. ${reachOf(flow)}`}
         deed={async () => {
           await call(deleteClickFlow, { params: { id: flow.id } })
-          if (onGone !== undefined) await navigate({ to: '/click-flows' })
+          if (isOnItsPage) await navigate({ to: '/click-flows' })
         }}
       />
     </RowMenu>

@@ -83,7 +83,7 @@ const QUERIES: Partial<Record<Right, string>> = {
 
 export type Ability = { right: Right; summary: string; curl: string }
 
-/** The calls the given rights open, each as a curl line. A right whose calls are not served here is left out. */
+/** The calls the given rights open, each as a curl line. */
 export function abilitiesOf(rights: readonly Right[], origin: string): Ability[] {
   return rights.flatMap(right =>
     ENDPOINTS.filter(endpoint => rightOf(endpoint.access) === right).map(endpoint => ({

@@ -52,7 +52,7 @@ export function obstacle(choice: Choice, { addedDeletes }: Difference, typed: st
   return undefined
 }
 
-/** Whether this save ends the exemption that lets a fresh key report conversions without a grant. */
+/** Whether the key reports conversions now, by its right or because it is fresh, and no longer would. */
 export function stopsConversions(held: Held, choice: Choice): boolean {
   const now = held.state === 'fresh' || held.write.includes('events')
   return now && !choice.rights.has('events')

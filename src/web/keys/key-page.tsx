@@ -196,7 +196,6 @@ function Commands({ apiKey, held }: { apiKey: KeyRow; held: Held }) {
   const place = useOrganizations().find(one => one.id === held.organization?.id)
   const rights = held.state === 'fresh' ? (['events'] as const) : [...heldRights(held)]
   const abilities = abilitiesOf(rights, location.origin)
-  const silent = rights.filter(right => abilities.every(ability => ability.right !== right))
   return (
     <Section
       title="What this key can do"
@@ -207,12 +206,6 @@ function Commands({ apiKey, held }: { apiKey: KeyRow; held: Held }) {
           <Note kind="warning">
             You are a member of {place.name}, not its owner or admin:{' '}
             <strong>every call with this key answers 403 role_forbidden</strong> until that changes.
-          </Note>
-        )}
-        {silent.length > 0 && (
-          <Note>
-            Held, but nothing in this version answers to it yet:{' '}
-            <span className="font-mono text-sm">{silent.join(', ')}</span>
           </Note>
         )}
         {rights.length === 0 ? (
