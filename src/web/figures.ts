@@ -13,6 +13,9 @@ export const count = (value: number) => counts.format(value)
 /** A decimal string with two decimals and grouping, formatted as text so that no digit is lost. */
 export const money = (text: string) => dollars.format(text as Intl.StringNumericLiteral)
 
+/** The same in a table: a dash where there is none, and the minus of the other figures. */
+export const moneyOrNone = (text: string | undefined) => (text === undefined ? NONE : money(text).replace('-', '−'))
+
 /** The same with all the decimals it was stored with. */
 export const exactMoney = (text: string) => fine.format(text as Intl.StringNumericLiteral)
 

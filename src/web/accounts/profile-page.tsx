@@ -1,7 +1,7 @@
 /** Settings, profile: name, e-mail, password, and the browsers one is signed in with. */
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { z } from 'zod'
-import { EmailChange, PASSWORD_MIN, PasswordChange, Profile } from '../../accounts/api.ts'
+import { EmailChange, listSessions, PASSWORD_MIN, PasswordChange, Profile } from '../../accounts/api.ts'
 import { Button } from '../ui/button.tsx'
 import { submits, useDraft } from '../ui/draft.ts'
 import { TextField } from '../ui/field.tsx'
@@ -107,7 +107,7 @@ function PasswordForm() {
     mutationFn: (draft: z.input<typeof PasswordChange>) => postAuth('/change-password', draft),
     onSuccess: async () => {
       form.reset({ currentPassword: '', newPassword: '' })
-      await queries.invalidateQueries({ queryKey: ['GET /api/sessions'] })
+      await queries.invalidateQueries({ queryKey: [listSessions.route] })
       notify('Your password is changed', 'Every other browser is signed out.')
     },
   })

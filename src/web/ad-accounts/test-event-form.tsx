@@ -8,7 +8,7 @@ import { EVENT_TYPE_LABELS, EVENT_TYPES } from '../../contract/event-types.ts'
 import { call } from '../call.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
-import { CodeBlock } from '../ui/copy.tsx'
+import { CodeBlock, indented } from '../ui/copy.tsx'
 import { noneIfBlank, submits, useDraft } from '../ui/draft.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
@@ -91,13 +91,4 @@ function Shown({ result: { accepted, reason, status, sent, answer } }: { result:
       {answer !== null && <CodeBlock label="Answer" text={indented(answer)} />}
     </output>
   )
-}
-
-/** JSON in lines, anything else as it is. */
-function indented(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
 }

@@ -8,7 +8,7 @@ import { listClickFlows } from '../../click-flows/api.ts'
 import { listFunnels } from '../../funnels/api.ts'
 import { readReportAsMember } from '../../reports/api.ts'
 import { ask, call } from '../call.ts'
-import { count, money, NONE, percent } from '../figures.ts'
+import { count, money, moneyOrNone, NONE, percent } from '../figures.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { measure, type Row as ReportRow } from '../reports/measures.ts'
 import { useNow } from '../reports/now.ts'
@@ -144,7 +144,6 @@ function CampaignLine({ campaign, row, isCounted }: LineProps) {
   const destinationOf = useDestinations()
   const { cost, profit, roi } = row === undefined ? NO_CLICKS : measure(row, 'lead')
   const figure = (text: string) => (isCounted ? text : NONE)
-  const dollars = (value: string | undefined) => (value === undefined ? NONE : money(value).replace('-', '−'))
   return (
     <Row>
       <RowHead stay className="max-w-36 truncate sm:max-w-60">
@@ -166,9 +165,9 @@ function CampaignLine({ campaign, row, isCounted }: LineProps) {
       <Cell numeric>{figure(count(row?.ftd ?? 0))}</Cell>
       <Cell numeric>{figure(money(row?.revenue ?? '0'))}</Cell>
       <Cell numeric faint={cost === undefined}>
-        {dollars(cost)}
+        {moneyOrNone(cost)}
       </Cell>
-      <Signed value={profit === undefined ? undefined : Number(profit)} text={dollars(profit)} />
+      <Signed value={profit === undefined ? undefined : Number(profit)} text={moneyOrNone(profit)} />
       <Signed value={roi} text={percent(roi, true)} />
       <Cell className="pr-1! text-right">
         <CampaignMenu campaign={campaign} />

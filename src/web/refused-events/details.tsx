@@ -7,7 +7,7 @@ import { call } from '../call.ts'
 import { exactMoment } from '../figures.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Button } from '../ui/button.tsx'
-import { CodeBlock } from '../ui/copy.tsx'
+import { CodeBlock, indented } from '../ui/copy.tsx'
 import { DialogBody, DialogFoot } from '../ui/dialog.tsx'
 import { Note, RefusalNote } from '../ui/refusal.tsx'
 import { notify } from '../ui/toast.tsx'
@@ -64,12 +64,4 @@ export function Details({ row, onRan, onClose }: DetailsProps) {
       </DialogFoot>
     </>
   )
-}
-
-function indented(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2)
-  } catch {
-    return body
-  }
 }

@@ -1,6 +1,6 @@
 /** The columns of the report's table: what each shows, and what it sorts by. */
 import type { Dimension } from '../../reports/api.ts'
-import { count, money, NONE, percent, perUnit } from '../figures.ts'
+import { count, moneyOrNone, NONE, percent, perUnit } from '../figures.ts'
 import { type Measures, measure, numberOf, type Totals } from './measures.ts'
 import type { Goal } from './search.ts'
 
@@ -28,8 +28,6 @@ const counter = (id: Counter, title: string, means?: string): Column => ({
   number: ({ row }) => row[id],
 })
 
-const dollars = (value: string | undefined) => (value === undefined ? NONE : money(value).replace('-', '−'))
-
 const COLUMNS: readonly Column[] = [
   counter('clicks', 'Clicks'),
   counter('landed', 'Landed'),
@@ -49,14 +47,14 @@ const COLUMNS: readonly Column[] = [
   {
     id: 'revenue',
     title: 'Revenue',
-    text: ({ row }) => dollars(row.revenue),
+    text: ({ row }) => moneyOrNone(row.revenue),
     number: ({ row }) => Number(row.revenue),
   },
   {
     id: 'cost',
     title: 'Cost',
     needsCost: true,
-    text: ({ measures }) => dollars(measures.cost),
+    text: ({ measures }) => moneyOrNone(measures.cost),
     number: ({ measures }) => numberOf(measures.cost),
   },
   {
@@ -64,7 +62,7 @@ const COLUMNS: readonly Column[] = [
     title: 'Profit',
     signed: true,
     needsCost: true,
-    text: ({ measures }) => dollars(measures.profit),
+    text: ({ measures }) => moneyOrNone(measures.profit),
     number: ({ measures }) => numberOf(measures.profit),
   },
   {

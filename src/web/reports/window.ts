@@ -1,4 +1,5 @@
 /** The window on the screen: whole UTC days, by preset or chosen, and the stretch before it to compare with. */
+import { DAY_MS } from '../../contract/days.ts'
 
 export const RANGES = ['today', 'yesterday', '7d', '14d', '30d', '90d', 'month', 'last-month'] as const
 export type Range = (typeof RANGES)[number]
@@ -14,7 +15,6 @@ export const RANGE_WORDS: Record<Range, string> = {
   'last-month': 'Last month',
 }
 
-const DAY_MS = 86_400_000
 export const WIDEST_DAYS = 92
 
 export type Days = { readonly from: string; readonly to: string }

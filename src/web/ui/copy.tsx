@@ -66,3 +66,12 @@ export function CodeBlock({ text, label }: { text: string; label: string }) {
     </figure>
   )
 }
+
+/** JSON in lines, anything else as it is: the text of a CodeBlock. */
+export function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
