@@ -1,16 +1,16 @@
 // What the load sends, as ready bytes: composing a request is not to cost more than answering it.
 
 /** Redirects of visitors nobody has seen: no cookie, another address, another creative each time. */
-export type Redirects = { kind: 'redirects'; campaignKeys: string[] }
+type Redirects = { kind: 'redirects'; campaignKeys: string[] }
 
 /** A conversion to report: the key it comes with, and the click it stands on. */
 export type Conversion = { key: string; click: string }
 
 /** Conversions in their order, one by one; the load ends early when none is left. */
-export type Conversions = { kind: 'conversions'; list: Conversion[]; nonce: string }
+type Conversions = { kind: 'conversions'; list: Conversion[]; nonce: string }
 
 /** One request, over and over. */
-export type Same = { kind: 'same'; request: string }
+type Same = { kind: 'same'; request: string }
 
 export type Recipe = Redirects | Conversions | Same
 

@@ -14,9 +14,9 @@ export const BUDGETS = {
   start_ms: { unit: 'ms', budget: '<= 3000' },
   first_start_ms: { unit: 'ms', budget: '<= 6000' },
 } as const
-export type RowName = keyof typeof BUDGETS
+type RowName = keyof typeof BUDGETS
 
-export type Row = { name: RowName; value: number; unit: string; budget: string; pass: boolean }
+type Row = { name: RowName; value: number; unit: string; budget: string; pass: boolean }
 
 /** A row with what stands beside it: the yardstick of the same run, and whatever else explains the value. */
 export type Finding = Row & { beside: string[] }

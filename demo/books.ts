@@ -10,7 +10,7 @@ import { type Chance, chanceOf } from './chance.ts'
 import type { DemoEvent } from './traffic.ts'
 
 /** What an offer pays, and for which types. */
-export type Paying = { payout: string; payout_types: readonly EventType[] }
+type Paying = { payout: string; payout_types: readonly EventType[] }
 /** A rule as it stands in the organization. */
 export type PlacedRule = { id: string; event_type: EventType; url: string; campaign_id: string | null }
 

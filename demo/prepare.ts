@@ -11,7 +11,7 @@ import type { Told } from './lines.ts'
 import { drawTraffic } from './traffic.ts'
 import { admitPerson, findWorkspace, foundWorkspace, makeKey } from './workspace.ts'
 
-export type Wanted = { seed: string; now: number; scale?: number }
+type Wanted = { seed: string; now: number; scale?: number }
 export type Demo = Omit<Told, 'address' | 'isRunning' | 'start' | 'now'> & { org_id: number }
 
 /** Days between the founding of the organization and its first click. */

@@ -23,12 +23,12 @@ export type DemoEvent = {
 /** A click with what it has come to; `revenue` is filled in as its events are paid, in millionths. */
 export type DemoClick = Click & { ms: number; stages: number; revenue: bigint }
 
-export type Traffic = { clicks: DemoClick[]; events: DemoEvent[] }
+type Traffic = { clicks: DemoClick[]; events: DemoEvent[] }
 
 /** A campaign as it stands in the organization. */
 export type Placed = { campaign: DemoCampaign; campaign_id: string; offer_id: string; funnel: PlacedFunnel | undefined }
 
-export type Drawing = { seed: string; now: number; scale: number; org_id: number; clickKey: Uint8Array }
+type Drawing = { seed: string; now: number; scale: number; org_id: number; clickKey: Uint8Array }
 
 const HOUR_MS = 3_600_000
 

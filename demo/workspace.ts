@@ -86,7 +86,7 @@ export async function makeKey(
   return { secret, ...rights }
 }
 
-export type Workspace = { org_id: number; placed: Placed[]; offers: Map<string, DemoOffer>; rules: PlacedRule[] }
+type Workspace = { org_id: number; placed: Placed[]; offers: Map<string, DemoOffer>; rules: PlacedRule[] }
 
 /** Founds the organization, `founded` (Unix ms) being its first day, with offers, campaigns and rules. Its balance is empty yet. */
 export async function foundWorkspace(

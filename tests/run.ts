@@ -14,7 +14,7 @@ import { findProgram, requirePrograms } from './support/programs.ts'
 import { ensureTemplate } from './support/template.ts'
 
 /** How many tests did what. */
-export type Counts = { passed: number; failed: number; skipped: number }
+type Counts = { passed: number; failed: number; skipped: number }
 
 const ROOT = join(import.meta.dirname, '..')
 const SHORT_LIMIT = 5 * 60_000

@@ -25,7 +25,7 @@ export type Ways = {
 }
 
 /** A test event, with the code that Meta and TikTok show it under. */
-export type Test = { readonly test_event_code?: string | undefined }
+type Test = { readonly test_event_code?: string | undefined }
 
 /**
  * The call that tells a conversion, or why it is not told. `credential` is open; it and the person's address are struck out of whatever

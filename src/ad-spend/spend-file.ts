@@ -14,7 +14,7 @@ const DELIMITERS = [',', ';', '\t']
 /** Exports begin with the name of the report and its days. */
 const MOST_BEFORE_TITLES = 12
 
-export type Role = keyof Columns
+type Role = keyof Columns
 
 /** Titles as exports write them, in lower case without punctuation; the first that a file has is taken. */
 const TITLES: Record<Role, readonly string[]> = {

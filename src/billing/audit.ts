@@ -6,9 +6,9 @@ import type pg from 'pg'
 import { REACHED, rungOfEvent, stageOf } from '../contract/ladder.ts'
 import { onConnection } from '../db/transaction.ts'
 
-export type Finding = { check: string; wrong: string }
+type Finding = { check: string; wrong: string }
 /** A figure that is kept as things happen, and the same counted anew from the rows it stands for. */
-export type Figure = { name: string; kept: string; counted: string }
+type Figure = { name: string; kept: string; counted: string }
 /** `clicks_from`: clicks made before this day, YYYY-MM-DD, are no longer kept and were not counted; null where all are. */
 export type Audit = { figures: Figure[]; findings: Finding[]; clicks_from: string | null }
 

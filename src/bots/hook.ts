@@ -52,7 +52,7 @@ type Start = { readonly click_id: string; readonly telegram_user_id: string }
 const START = /^\/start(?:@\w+)? (\S+)\s*$/
 
 /** The start an update tells of: a private message `/start <click id>` by a person. Undefined for all else. */
-export function startOf(update: unknown): Start | undefined {
+function startOf(update: unknown): Start | undefined {
   const message = fieldsOf(fieldsOf(update)['message'])
   const { text } = message
   const { id } = fieldsOf(message['from'])

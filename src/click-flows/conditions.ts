@@ -19,7 +19,7 @@ export type FlowVisitor = Readonly<Record<Sub, string | null>> & {
   readonly seed: string
 }
 
-export type Test = (visitor: FlowVisitor) => boolean
+type Test = (visitor: FlowVisitor) => boolean
 
 const never: Test = () => false
 

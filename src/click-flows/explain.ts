@@ -10,7 +10,7 @@ export type Told = Way & {
   readonly target: string
 }
 
-export const FALLBACK = 'the fallback of the campaign'
+const FALLBACK = 'the fallback of the campaign'
 
 /** The way of a visitor through a graph, with the objects it names. */
 export function tell(flow: CompiledFlow, graph: Graph, visitor: FlowVisitor, objects: FlowObjects): Told {

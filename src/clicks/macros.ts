@@ -18,7 +18,7 @@ export const MACROS = [
   'timestamp',
 ] as const
 
-export type Macro = (typeof MACROS)[number]
+type Macro = (typeof MACROS)[number]
 
 /** What macros stand for: ids as on the wire, `timestamp` in Unix seconds. Missing ones are empty. */
 export type MacroValues = { readonly [M in Macro]?: string | null }

@@ -9,7 +9,7 @@ type AdId = (typeof AD_IDS)[number]
 type Field = Text | AdId
 
 /** The campaign's parameter mapping: our field, and the name its traffic source sends it under. */
-export type Source = { readonly [F in Text]?: string | undefined }
+type Source = { readonly [F in Text]?: string | undefined }
 
 /** The fields of a click that come from its query; null for what was not sent or not replaced. */
 export type Parameters = Record<Field, string | null>

@@ -8,7 +8,7 @@ import type { RefusalName } from './refusal-catalogue.ts'
 import type { Right } from './rights.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-export type Route = `${Method} /${string}`
+type Route = `${Method} /${string}`
 export type Role = 'owner' | 'admin' | 'member'
 
 /**

@@ -6,7 +6,7 @@
 export const LADDER = ['clicked', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd'] as const
 
 /** A click's status by its word. */
-export type Status = (typeof LADDER)[number]
+type Status = (typeof LADDER)[number]
 
 /** The stages of a click that has only been clicked. */
 export const CLICKED = 1

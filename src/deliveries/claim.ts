@@ -33,7 +33,7 @@ export type Claimed = {
 }
 
 /** How many deliveries of a target may be taken. */
-export type Wanted = { readonly org_id: number; readonly target_id: string; readonly most: number }
+type Wanted = { readonly org_id: number; readonly target_id: string; readonly most: number }
 
 type Locked = {
   id: string

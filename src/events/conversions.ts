@@ -12,7 +12,7 @@ import { Replays } from './replays.ts'
 import type { StillAllowed } from './transact.ts'
 
 /** Someone started a bot over a click: Sluice's own report of it. */
-export type OwnStart = {
+type OwnStart = {
   readonly org_id: number
   readonly click_id: string
   readonly bot_id: string

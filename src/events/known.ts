@@ -50,10 +50,10 @@ export type KnownClick = {
 }
 
 export type Person = { id: string; telegram_user_id: string | null; is_charged: boolean }
-export type Rule = { id: string; event_type: string; campaign_id: string | null; once_per_person: boolean }
+type Rule = { id: string; event_type: string; campaign_id: string | null; once_per_person: boolean }
 /** An ad account that is not switched off; `sends` are the event types it takes. */
 export type Account = { id: string; platform: string; sends: string[] }
-export type Balance = { balance: string; price_per_person: string; hold_when_empty: boolean }
+type Balance = { balance: string; price_per_person: string; hold_when_empty: boolean }
 
 export type Known = {
   balance: Balance

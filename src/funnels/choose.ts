@@ -7,7 +7,7 @@ import type { LiveFunnel, LiveLanding, LiveObjects, LiveOffer } from '../campaig
 import { hashOf, mixed } from '../stable-hash.ts'
 
 /** Where objects are looked up by their id. */
-export type Lookup = { object: <K extends keyof LiveObjects>(kind: K, id: string) => LiveObjects[K] | undefined }
+type Lookup = { object: <K extends keyof LiveObjects>(kind: K, id: string) => LiveObjects[K] | undefined }
 
 type Share = { readonly id: string; readonly seed: number; readonly weight: number }
 

@@ -43,7 +43,7 @@ declare module 'fastify' {
   }
 }
 
-export type Door = {
+type Door = {
   ground: Ground
   identities: Identities
   standings: Standings

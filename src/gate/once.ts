@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import { Refusal, refuse } from '../contract/refusals.ts'
 
-export const BUDGET_MS = 55_000
+const BUDGET_MS = 55_000
 /** The most characters of an Idempotency-Key: those of a nonce, which it stands in for. */
 export const IDEMPOTENCY_KEY_LENGTH = 128
 /** Outlives the budget, so that a token never frees the key while its work may still be running. */

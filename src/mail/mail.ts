@@ -6,7 +6,7 @@ import { createTransport } from 'nodemailer'
 import type { Config } from '../config.ts'
 import type { Ground } from '../room.ts'
 
-export type Mail = { to: string; subject: string; text: string }
+type Mail = { to: string; subject: string; text: string }
 
 /** What became of a mail: handed to the server, shown in the log, or neither (the log says why). */
 export type MailOutcome = 'sent' | 'logged' | 'failed'

@@ -19,7 +19,7 @@ export type Hints = {
 }
 
 /** A field of the route that the tool does not take, and why. */
-export type LeftOut = { readonly leftOut: string }
+type LeftOut = { readonly leftOut: string }
 /** Says of a field of the route that no tool offers it, and why. */
 export const leftOut = (why: string): LeftOut => ({ leftOut: why })
 

@@ -11,7 +11,7 @@ type Gathered = { call: NetworkCall; resolve: (isStored: boolean) => void; rejec
 
 const BATCH = 200
 /** Hours of a busy network; beyond it somebody floods, and is told to come again. */
-export const MOST_WAITING = 100_000
+const MOST_WAITING = 100_000
 /** How long a count is believed, with what this process has added to it. */
 const COUNTED_MS = 10_000
 

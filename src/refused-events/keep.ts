@@ -12,7 +12,7 @@ import type { Diagnosis } from './api.ts'
 import { diagnose, lookAtClickId } from './diagnosis.ts'
 
 /** Something that was refused, of a known organization. */
-export type Refused = {
+type Refused = {
   readonly org_id: number
   readonly surface: 'api' | 'dashboard' | 'network'
   readonly key_id?: string | undefined

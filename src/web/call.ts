@@ -26,7 +26,7 @@ type Part<Name extends string, T> = [T] extends [undefined]
     : { readonly [K in Name]: T }
 
 /** What an endpoint must be given: only the parts it declares, and only what is required in them. */
-export type Given<E extends Endpoint> = Part<'params', WireCall<E>['params']> &
+type Given<E extends Endpoint> = Part<'params', WireCall<E>['params']> &
   Part<'query', WireCall<E>['query']> &
   Part<'body', WireCall<E>['body']>
 

@@ -5,7 +5,7 @@ import type { Right } from '../../src/contract/rights.ts'
 import { seedKey, type TestHouse } from './house.ts'
 import type { SignedIn } from './people.ts'
 
-export type As = { cookie?: string; key?: string }
+type As = { cookie?: string; key?: string }
 export type WireFlow = {
   id: string
   name: string

@@ -3,12 +3,12 @@ import { createPublicKey, generateKeyPairSync, randomUUID, verify } from 'node:c
 import { DAY_S, type Fake, jsonBody, type Reply, SHA256, startFake, strangers, textOf } from './platform-fake.ts'
 import type { Arrival } from './receiver.ts'
 
-export type GoogleEvent = Record<string, unknown> & {
+type GoogleEvent = Record<string, unknown> & {
   transactionId: string
   eventTimestamp: string
   adIdentifiers?: Record<string, string>
 }
-export type GoogleTaken = {
+type GoogleTaken = {
   event: GoogleEvent
   destination: Record<string, unknown>
   consent: unknown

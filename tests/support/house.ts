@@ -137,7 +137,7 @@ export async function seedOrganization(
   return { org_id, organization_id, user_id }
 }
 
-export type SeededKey = { secret: string; key_id: string }
+type SeededKey = { secret: string; key_id: string }
 
 /** A key of the organization's member. `rights` undefined: fresh. `campaigns` are wire ids or uuids of the restriction. */
 export async function seedKey(

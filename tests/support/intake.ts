@@ -129,7 +129,7 @@ export async function seedClick(database: Database, org_id: number, click: Seede
   return id
 }
 
-export type Tally = { events: number; aliases: number; charges: number; deliveries: number; balance: string }
+type Tally = { events: number; aliases: number; charges: number; deliveries: number; balance: string }
 
 /** How much has been recorded of an organization: what a refusal must leave as it was. */
 export async function tally({ reads }: Database, org_id: number): Promise<Tally> {

@@ -5,7 +5,7 @@ import { toUuid } from '../../src/contract/ids.ts'
 export type Target = { key: string; campaign: string; org_id: number }
 
 /** What a sender knows of a conversion: answered with its id, refused for certain, or nobody can say. */
-export type Told = { id: string } | 'refused' | 'unknown'
+type Told = { id: string } | 'refused' | 'unknown'
 
 /** No answer may take longer: 55 seconds are promised, the rest is the machine's. */
 const PATIENCE_MS = 75_000

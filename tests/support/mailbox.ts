@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 
 const PATIENCE_MS = 5000
 
-export type Received = { from: string; to: string[]; text: string }
+type Received = { from: string; to: string[]; text: string }
 
 export type Mailbox = {
   /** For SMTP_URL. */

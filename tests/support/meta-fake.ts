@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { type Fake, DAY_S, jsonBody, type Reply, SHA256, startFake, strangers, textOf } from './platform-fake.ts'
 import type { Arrival } from './receiver.ts'
 
-export type MetaEvent = {
+type MetaEvent = {
   event_name: string
   event_time: number
   event_id?: string

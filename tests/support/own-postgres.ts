@@ -21,7 +21,7 @@ const bin = globSync('/usr/lib/postgresql/*/bin')
 export const whyNoOwnPostgres: string | false =
   bin === undefined ? 'no PostgreSQL 15 or newer is installed (Debian: apt-get install postgresql)' : false
 
-export type OwnPostgres = {
+type OwnPostgres = {
   /** Of the named database, for DATABASE_URL. */
   url(database: string): string
   connection(database: string): pg.ClientConfig

@@ -4,7 +4,7 @@ import { type Arrival, startReceiver } from './receiver.ts'
 
 export type Reply = { status: number; body: unknown; headers?: Record<string, string> }
 /** Answers a call; `undefined` leaves it to the fake's own judgement. */
-export type Prepared = (call: Arrival) => Reply | undefined | Promise<Reply | undefined>
+type Prepared = (call: Arrival) => Reply | undefined | Promise<Reply | undefined>
 
 export type Fake<Taken> = {
   readonly origin: string

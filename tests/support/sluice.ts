@@ -19,7 +19,7 @@ export type Sluice = {
 }
 
 /** What a process that ended by itself has said. */
-export type Ended = { code: number | null; stdout: string; stderr: string }
+type Ended = { code: number | null; stdout: string; stderr: string }
 
 /** `stderr` is an open file for the log, in place of a pipe. */
 export type SluiceOptions = { uid?: number; gid?: number; command?: string; stderr?: number }

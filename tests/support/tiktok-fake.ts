@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { DAY_S, type Fake, jsonBody, type Reply, SHA256, startFake, strangers, textOf } from './platform-fake.ts'
 import type { Arrival } from './receiver.ts'
 
-export type TikTokEvent = {
+type TikTokEvent = {
   event: string
   event_time: number
   event_id?: string

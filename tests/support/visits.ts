@@ -71,7 +71,7 @@ export const BROWSER = {
     'Mozilla/5.0 (Linux; Android 13; SM-S908B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/112.0.0.0 Mobile Safari/537.36',
 }
 
-export type SeededCampaign = { org_id: number; id: string; key: string }
+type SeededCampaign = { org_id: number; id: string; key: string }
 
 /** A campaign that redirects; every field may be set. */
 export async function seedCampaign(
@@ -143,7 +143,7 @@ export function aClick(clickKey: Uint8Array, org_id: number, fields: Partial<Cli
   }
 }
 
-export type Recount = { clicks: number; counted: number; tracked: number }
+type Recount = { clicks: number; counted: number; tracked: number }
 
 /** How many clicks an organization has, how many of them are tracked, and how many its report counts. */
 export async function recount({ reads }: Database, org_id: number): Promise<Recount> {

@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import type { AUTH_FORMS } from '../../accounts/api.ts'
 import { send } from '../call.ts'
 
-export type SignedIn = { user: { id: string; name: string; email: string; image?: string | null } }
+type SignedIn = { user: { id: string; name: string; email: string; image?: string | null } }
 
 /** Null when nobody is signed in. Kept until signing in or out, or until the server answers 401. */
 export const whoIsSignedIn = queryOptions({

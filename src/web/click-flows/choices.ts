@@ -6,7 +6,7 @@ import { listOffers } from '../../offers/api.ts'
 import { ask } from '../call.ts'
 import type { WireNode } from './graph.ts'
 
-export type Choice = { readonly id: string; readonly name: string; readonly isArchived: boolean }
+type Choice = { readonly id: string; readonly name: string; readonly isArchived: boolean }
 export type Choices = Record<'landing' | 'offer' | 'bot', readonly Choice[]>
 
 const MOST = { query: { limit: 200 } } as const

@@ -12,7 +12,7 @@ import { notify } from '../ui/toast.tsx'
 import { dayAfter, dayBegins } from './period.ts'
 
 type Plan = z.input<typeof RunPlan>
-export type RunPeriod = { date_from: string | null; date_to: string | null; dry_run: boolean }
+type RunPeriod = { date_from: string | null; date_to: string | null; dry_run: boolean }
 
 type RunDialogProps = {
   open: boolean

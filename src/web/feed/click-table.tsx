@@ -9,7 +9,7 @@ import { Badge } from '../ui/badge.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { LADDER } from './rungs.ts'
 
-export type ClickRow = z.input<typeof Click>
+type ClickRow = z.input<typeof Click>
 
 export function ClickTable({ caption, clicks }: { caption: string; clicks: readonly ClickRow[] }) {
   const nameOf = useCampaignNames()

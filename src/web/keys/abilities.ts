@@ -81,7 +81,7 @@ const QUERIES: Partial<Record<Right, string>> = {
   clicks: '?limit=100',
 }
 
-export type Ability = { right: Right; summary: string; curl: string }
+type Ability = { right: Right; summary: string; curl: string }
 
 /** The calls the given rights open, each as a curl line. */
 export function abilitiesOf(rights: readonly Right[], origin: string): Ability[] {

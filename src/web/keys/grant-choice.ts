@@ -26,7 +26,7 @@ export function isBlocked(choice: Choice, right: Right): boolean {
 }
 
 /** The ticked rights that can be saved; ticks that a campaign list blocks come back when it is taken away. */
-export function chosenRights(choice: Choice): Right[] {
+function chosenRights(choice: Choice): Right[] {
   return ALL_RIGHTS.filter(right => choice.rights.has(right) && !isBlocked(choice, right))
 }
 

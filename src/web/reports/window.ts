@@ -25,7 +25,7 @@ const at = (day: string) => Date.parse(`${day}T00:00:00Z`)
 export const shift = (day: string, by: number) => iso(at(day) + by * DAY_MS)
 export const daysIn = ({ from, to }: Days) => Math.round((at(to) - at(from)) / DAY_MS) + 1
 
-export function daysOfRange(range: Range, today: string): Days {
+function daysOfRange(range: Range, today: string): Days {
   const month = today.slice(0, 8)
   switch (range) {
     case 'today':
@@ -54,7 +54,7 @@ export function daysOf(
     : daysOfRange(range, today)
 }
 
-export type Bounds = { readonly date_from: string; readonly date_to: string }
+type Bounds = { readonly date_from: string; readonly date_to: string }
 
 /** The bounds of whole days: a report that ends with the day, or later than now, reads nothing but counters. */
 export const boundsOf = ({ from, to }: Days): Bounds => ({ date_from: from, date_to: `${to}T23:59:59.999Z` })

@@ -56,7 +56,7 @@ export function PersonMenu() {
   )
 }
 
-export function Face({ name, image }: { name: string; image?: string | null | undefined }) {
+function Face({ name, image }: { name: string; image?: string | null | undefined }) {
   if (typeof image === 'string') return <img src={image} alt="" className="size-7 shrink-0 rounded-full object-cover" />
   const letters = name
     .split(/\s+/)

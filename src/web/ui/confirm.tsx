@@ -11,7 +11,7 @@ import { RefusalNote } from './refusal.tsx'
 import { useRefresh } from './refresh.ts'
 import { notify } from './toast.tsx'
 
-export type Question = {
+type Question = {
   title: string
   words: ReactNode
   /** What the button says. */

@@ -1,5 +1,5 @@
 /** Sluice's mark: a gate between two posts, lifted, and the water that runs under it. */
-export function Mark({ className = 'size-6' }: { className?: string }) {
+function Mark({ className = 'size-6' }: { className?: string }) {
   return (
     <svg aria-hidden viewBox="0 0 24 24" fill="none" className={className}>
       <path d="M4 3v18M20 3v18" className="stroke-ink" strokeWidth="2.2" strokeLinecap="round" />
