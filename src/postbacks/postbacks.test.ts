@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { untilWaiting } from '../../tests/support/blocked.ts'
 import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import { startReceiver } from '../../tests/support/receiver.ts'
@@ -295,4 +296,25 @@ test('a conversion calls each matching rule once, and its delivery shows the cal
   await open.end()
   await receiver.close()
   assert.equal(receiver.arrivals.length, 2)
+})
+
+test('a rule is made and changed between two conversions: one that is being decided is never later than a rule it has not met', async () => {
+  const id = await made({ active: false })
+  const changes = [() => create(DRAFT), () => patch(id, { active: true }), () => patch(id, { event_type: 'ftd' })]
+  for (const change of changes) {
+    const conversion = await house.database.worker.connect()
+    try {
+      await conversion.query('begin')
+      await conversion.query('select 1 from balances where org_id = $1 for update', [owner.org_id])
+      const changing = change()
+      await untilWaiting(house.database, 1)
+      const decided_at = Date.now()
+      await conversion.query('commit')
+      const { statusCode, data, body } = await changing
+      assert.ok(statusCode < 300, body)
+      assert.ok(Date.parse(String(data()['updated_at'])) >= decided_at)
+    } finally {
+      conversion.release(true)
+    }
+  }
 })

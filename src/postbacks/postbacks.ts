@@ -3,7 +3,7 @@
  * out one delivery for each matching rule; the worker of deliveries calls it. A rule's method never changes, and deletion is soft,
  * because deliveries go on naming their rule.
  */
-import type { Kysely } from 'kysely'
+import { type Kysely, sql, type Transaction } from 'kysely'
 import { requireCampaign } from '../campaigns/campaigns.ts'
 import { requireScope } from '../campaigns/scope.ts'
 import type { Config } from '../config.ts'
@@ -66,25 +66,41 @@ export async function createPostbackRule(
   requirePublic(config, body.url)
   if (body.campaign_id == null) requireScope(actor, null)
   else await requireCampaign({ db, actor }, body.campaign_id)
-  const now = new Date().toISOString()
-  return await db
-    .insertInto('postback_rules')
-    .values({
-      org_id: actor.org_id,
-      id: newId(),
-      event_type: body.event_type,
-      url: body.url,
-      method,
-      campaign_id: body.campaign_id ?? null,
-      preset: body.preset ?? null,
-      active: body.active ?? true,
-      once_per_person: body.once_per_person ?? false,
-      created_at: now,
-      updated_at: now,
-    })
-    .returning(COLUMNS)
-    .$castTo<api.PostbackRule>()
-    .executeTakeFirstOrThrow()
+  return await betweenConversions(db, actor.org_id, (trx, now) =>
+    trx
+      .insertInto('postback_rules')
+      .values({
+        org_id: actor.org_id,
+        id: newId(),
+        event_type: body.event_type,
+        url: body.url,
+        method,
+        campaign_id: body.campaign_id ?? null,
+        preset: body.preset ?? null,
+        active: body.active ?? true,
+        once_per_person: body.once_per_person ?? false,
+        created_at: now,
+        updated_at: now,
+      })
+      .returning(COLUMNS)
+      .$castTo<api.PostbackRule>()
+      .executeTakeFirstOrThrow(),
+  )
+}
+
+/**
+ * Does a change that decides what conversions fire, at the moment it is given. Behind the lock they are decided under, so that none that
+ * read the rules before counts as later: it would have no delivery of a rule that was there, and no run over the past would know.
+ */
+function betweenConversions<T>(
+  db: Kysely<Tables>,
+  org_id: number,
+  change: (trx: Transaction<Tables>, now: string) => Promise<T>,
+): Promise<T> {
+  return db.transaction().execute(async trx => {
+    await sql`select 1 from balances where org_id = ${org_id} for update`.execute(trx)
+    return await change(trx, new Date().toISOString())
+  })
 }
 
 /**
@@ -107,26 +123,28 @@ export async function updatePostbackRule(
   if (body.campaign_id === null) requireScope(actor, null)
   else if (body.campaign_id !== undefined && body.campaign_id !== now.campaign_id)
     await requireCampaign({ db, actor }, body.campaign_id)
-  const row = await db
-    .updateTable('postback_rules')
-    .set({
-      updated_at: new Date().toISOString(),
-      ...(body.event_type === undefined ? {} : { event_type: body.event_type }),
-      ...(body.url === undefined ? {} : { url: body.url }),
-      ...(body.campaign_id === undefined ? {} : { campaign_id: body.campaign_id }),
-      ...(body.preset === undefined ? {} : { preset: body.preset }),
-      ...(body.active == null ? {} : { active: body.active }),
-      ...(body.active === true ? { switched_off_at: null, switched_off_reason: null } : {}),
-      ...(body.once_per_person == null ? {} : { once_per_person: body.once_per_person }),
-    })
-    .where('org_id', '=', actor.org_id)
-    .where('id', '=', now.id)
-    .where('deleted_at', 'is', null)
-    // A rule that was moved to another campaign since may no longer be this key's to change.
-    .where('campaign_id', 'is not distinct from', now.campaign_id)
-    .returning(COLUMNS)
-    .$castTo<api.PostbackRule>()
-    .executeTakeFirst()
+  const row = await betweenConversions(db, actor.org_id, (trx, changed_at) =>
+    trx
+      .updateTable('postback_rules')
+      .set({
+        updated_at: changed_at,
+        ...(body.event_type === undefined ? {} : { event_type: body.event_type }),
+        ...(body.url === undefined ? {} : { url: body.url }),
+        ...(body.campaign_id === undefined ? {} : { campaign_id: body.campaign_id }),
+        ...(body.preset === undefined ? {} : { preset: body.preset }),
+        ...(body.active == null ? {} : { active: body.active }),
+        ...(body.active === true ? { switched_off_at: null, switched_off_reason: null } : {}),
+        ...(body.once_per_person == null ? {} : { once_per_person: body.once_per_person }),
+      })
+      .where('org_id', '=', actor.org_id)
+      .where('id', '=', now.id)
+      .where('deleted_at', 'is', null)
+      // A rule that was moved to another campaign since may no longer be this key's to change.
+      .where('campaign_id', 'is not distinct from', now.campaign_id)
+      .returning(COLUMNS)
+      .$castTo<api.PostbackRule>()
+      .executeTakeFirst(),
+  )
   if (row === undefined) refuse('object_not_found')
   if (body.active != null || body.url !== undefined) await forgetFailures(db, actor.org_id, now.id)
   return row
