@@ -30,8 +30,8 @@ const FIND = `
     ) < ${BACKLOG}`
 
 // The balance row first: its lock is the one order of all that puts deliveries out, so that a run and a batch of conversions never meet
-// over one person.
-const LOCK_BALANCE = `select 1 from balances where org_id = $1 for update`
+// over one person. Whether deliveries are held is asked again with it: a conversion before us may have spent the last of the balance.
+const LOCK_BALANCE = `select 1 from balances where org_id = $1 and not (hold_when_empty and balance < 0) for update`
 
 const LOCK = `
   select org_id, id, kind, target_id, campaign_id, only_state, only_failure, date_from::text, date_to::text, after_at::text, after_id,
@@ -53,7 +53,7 @@ export async function workRuns(pool: pg.Pool, lanes: readonly Lane[], most = POR
   let total = 0
   for (const { org_id, id } of rows) {
     total += await inTransaction(pool, async client => {
-      await client.query(LOCK_BALANCE, [org_id])
+      if ((await client.query(LOCK_BALANCE, [org_id])).rowCount === 0) return 0
       const { rows: locked } = await client.query<Locked>(LOCK, [org_id, id])
       const [run] = locked
       if (run === undefined) return 0

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { untilWaiting } from '../../tests/support/blocked.ts'
 import { eventually } from '../../tests/support/eventually.ts'
 import { newId, ORIGIN, seedKey, startHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
@@ -272,6 +273,25 @@ test('one run at a time, it can be stopped, and it waits while deliveries are he
   await workRuns(house.database.worker, [postbackLane])
   assert.deepEqual(await deliveries(), [])
   assert.equal((await post(`/api/delivery-runs/${run_id}/stop`, undefined))['finished_at'], stopped['finished_at'])
+})
+
+test('a run puts out nothing once the balance is spent, also when that happens just before its portion', async () => {
+  const { post, click, convert, rule, deliveries, owner } = await workspace()
+  await convert(await click())
+  const id = await rule()
+  const spending = await house.database.worker.connect()
+  try {
+    await spending.query('begin')
+    await spending.query(`update balances set balance = '-1', hold_when_empty = true where org_id = $1`, [owner.org_id])
+    await post(`/api/postbacks/${id}/backfill`, { dry_run: false })
+    const portion = workRuns(house.database.worker, [postbackLane])
+    await untilWaiting(house.database, 1)
+    await spending.query('commit')
+    await portion
+  } finally {
+    spending.release(true)
+  }
+  assert.deepEqual(await deliveries(), [])
 })
 
 test('a rule that is off runs over nothing', async () => {
