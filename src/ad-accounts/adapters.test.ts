@@ -148,6 +148,14 @@ describe('Meta', () => {
     assert.equal(outcome({ ...metaError(105), status: 500 }), 'failed')
     assert.equal(outcome(metaError(100, 2804001, { is_transient: true })), 'retry')
     assert.equal(outcome(metaError(987654)), 'retry', 'an unknown code is tried again')
+    assert.equal(outcome(metaError(987654, 2804003)), 'failed', 'a subcode of the Conversions API says enough')
+    for (const subcode of [33, 2803999, 2805000])
+      assert.equal(outcome(metaError(987654, subcode)), 'retry', String(subcode))
+    const words = { error_user_title: 'Bad event', error_user_msg: 'No name' }
+    assert.deepEqual(judgeMeta(answer(metaError(100, 2804003, words))), {
+      outcome: 'failed',
+      reason: 'Meta 100/2804003: Bad event: No name',
+    })
     assert.equal(outcome(PAGE), 'retry')
     assert.equal(outcome({ status: 200, body: '<html></html>' }), 'retry')
     assert.deepEqual(judgeMeta(NONE), { outcome: 'retry', reason: 'no answer within 10 s' })

@@ -432,7 +432,7 @@ describe('what must stay secret', () => {
     assert.ok(call.body.includes('meta-token-good') && call.body.includes('203.0.114.77'))
     assert.ok(call.body.includes(sha256('max@example.com')) && call.body.includes(sha256('4915123456789')))
     const { body } = await historyOf(place, failed)
-    assert.ok(body.includes('"event_name') || body.includes('event_name'))
+    assert.ok(body.includes('event_name'))
     for (const secret of ['meta-token-good', '203.0.114.77']) assert.equal(body.includes(secret), false, secret)
     const { rows } = await house.database.reads.query<{ row: string }>(
       `select a::text as row from delivery_attempts a union all select d::text from deliveries d union all select c::text from clicks c`,
