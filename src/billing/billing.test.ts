@@ -48,6 +48,26 @@ test('a new organization opens with the welcome credit in its ledger, at the pri
 })
 
 describe('a top-up', () => {
+  test('is told to come again where the balance is held for too long, and is then entered once', async () => {
+    const { cookie, org_id } = await seedSignedIn(house)
+    const holding = await house.database.worker.connect()
+    try {
+      await holding.query('begin')
+      await holding.query('select 1 from balances where org_id = $1 for update', [org_id])
+      const answer = await topUp({ cookie }, { amount: '5', nonce: 'held' })
+      assert.deepEqual([answer.statusCode, answer.headers['retry-after']], [503, '60'], answer.body)
+    } finally {
+      holding.release(true)
+    }
+    const again = await topUp({ cookie }, { amount: '5', nonce: 'held' })
+    assert.deepEqual([again.statusCode, again.headers['idempotent-replayed']], [201, undefined], again.body)
+    assert.equal(
+      (await read(cookie)).data.filter(entry => entry['kind'] === 'top_up' && entry['amount'] === '5').length,
+      1,
+    )
+    await assertBooks(org_id)
+  })
+
   test('is added to the balance and stands in the ledger, newest first', async () => {
     const { cookie, org_id } = await seedSignedIn(house)
     const answer = await topUp({ cookie }, { amount: 7.5, note: ' Invoice 7 ' })

@@ -40,6 +40,14 @@ export function isUnreachable(error: unknown): boolean {
   return /^connection |not queryable|timeout|end on the pool/i.test(error.message)
 }
 
+/** Cancelled by its timeout, or a lock was not to be had in time. */
+const OUT_OF_TIME = new Set(['57014', '55P03'])
+
+/** True when the database gave a statement up because it took too long or waited for someone else: nothing of it took effect. */
+export function isOutOfTime(error: unknown): boolean {
+  return OUT_OF_TIME.has(sqlState(error) ?? '')
+}
+
 /** True when the same transaction may succeed if it is simply run again: serialization failure, deadlock, lost worker. */
 export function isRetryable(error: unknown): boolean {
   const state = sqlState(error)

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Absence } from '../db/absence.ts'
-import { isOwnFault, isRetryable, isTaken, isUnreachable, sqlState } from '../db/faults.ts'
+import { isOutOfTime, isOwnFault, isRetryable, isTaken, isUnreachable } from '../db/faults.ts'
 import { type Outcome, tellLater } from './decide.ts'
 import type { Item } from './items.ts'
 import { commitBatch, decideBatch, type Decided, type Terms, TooSlow } from './transact.ts'
@@ -103,11 +103,8 @@ function refuseOld(batch: Batch): Batch {
 /** Nobody listens: unlike with a connection that was lost, there is nothing to try again. */
 class NotConnected extends Error {}
 
-/** Lock not available in time, statement cancelled by its timeout. */
-const OUT_OF_TIME = new Set(['55P03', '57014'])
-
 function isHeldUp(error: unknown): boolean {
-  return error instanceof TooSlow || OUT_OF_TIME.has(sqlState(error) ?? '')
+  return error instanceof TooSlow || isOutOfTime(error)
 }
 
 /** The same batch may succeed when it is run again; it is safe to, whether or not it was committed. */

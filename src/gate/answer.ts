@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { z } from 'zod'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { Refusal, refusalBody } from '../contract/refusals.ts'
-import { isUnreachable } from '../db/faults.ts'
+import { isOutOfTime, isUnreachable } from '../db/faults.ts'
 import { surfaceOf, type Surface } from './identify.ts'
 
 const BY_FASTIFY_CODE: Record<string, RefusalName> = {
@@ -15,13 +15,13 @@ const BY_FASTIFY_CODE: Record<string, RefusalName> = {
   FST_ERR_BAD_URL: 'invalid_request',
 }
 
-/** The refusal an error stands for. `surface` decides what an unreachable database is called. */
+/** The refusal an error stands for. `surface` decides what a database is called that is away or too busy. */
 export function refusalFor(error: unknown, surface: Surface): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof z.ZodError) return new Refusal('invalid_request', { error: wordsFor(error) })
   const known = BY_FASTIFY_CODE[(error as { code?: string }).code ?? '']
   if (known !== undefined) return new Refusal(known)
-  if (isUnreachable(error) && surface !== 'reads')
+  if ((isUnreachable(error) || isOutOfTime(error)) && surface !== 'reads')
     return new Refusal('service_unavailable', { headers: { 'retry-after': '60' } })
   const status = (error as { statusCode?: number }).statusCode ?? 500
   return new Refusal(status >= 400 && status < 500 ? 'invalid_request' : 'internal_error')
