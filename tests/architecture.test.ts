@@ -1,7 +1,8 @@
 // What ARCHITECTURE.md says of the house, read off the source: who may know whom, which room writes which table, and that no
 // statement forgets whose rows it means.
 import assert from 'node:assert/strict'
-import { basename, dirname } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { resolved, roomOf, type Source, sources, statements, tables, tenantTables } from './support/source.ts'
 
@@ -75,6 +76,30 @@ describe('who may know whom', () => {
         ? [[...way.slice(way.indexOf(room)), room].join(' → ')]
         : [...(known.get(room) ?? [])].flatMap(next => circles(next, [...way, room]))
     none([...known.keys()].flatMap(room => circles(room, [])))
+  })
+
+  test('what a file exports another one imports', () => {
+    const IMPORT = /\b(?:im|ex)port (?:type )?(?:\w+, )?(?:\{([^}]*)\}|\*(?: as \w+)?) from '(\.[^']+)'/g
+    const LAZY = /\bimport\('(\.[^']+)'\)/g
+    const [names, wholes] = [new Set<string>(), new Set<string>()]
+    for (const path of globSync('{src,tests,bench,demo,scripts}/**/*.{ts,tsx}')) {
+      const text = readFileSync(path, 'utf8')
+      for (const [, list, from = ''] of text.matchAll(IMPORT)) {
+        const file = join(dirname(path), from)
+        if (list === undefined) wholes.add(file)
+        else for (const one of list.split(',')) names.add(`${file} ${one.trim().replace(/^type | as .*/g, '')}`)
+      }
+      for (const [, from = ''] of text.matchAll(LAZY)) wholes.add(join(dirname(path), from))
+    }
+    // A room's api.ts is read as a whole.
+    const exported = sources
+      .filter(({ path }) => basename(path) !== 'api.ts' && !wholes.has(path))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/^export (?:async )?(?:function\*?|const|class|type) (\w+)/gm)].map(
+          ([, name]) => `${path} ${name}`,
+        ),
+      )
+    none(exported.filter(one => !names.has(one)))
   })
 
   test('files and folders are named after what they do, in kebab-case', () => {

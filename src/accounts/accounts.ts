@@ -14,8 +14,6 @@ import { openLibrary } from './sign-in.ts'
 import { createFirstOwner, needsOwner } from './sign-up.ts'
 import { answerSignIn, type Desk, forward } from './visits.ts'
 
-export type Accounts = ReturnType<typeof openAccounts>
-
 const FORGET_EVERY_MS = 3_600_000
 
 /** Opens sign-in. `deeds` furnish the room; `whoIs` is the door's question. Forgets what has ended once an hour until closed. */

@@ -55,7 +55,12 @@ test('two hours of traffic leave memory and handles as they were, the outbox emp
     const warm = samples.slice(Math.floor(samples.length * WARM))
     const tenth = Math.ceil(warm.length / 10)
     const [first, last] = [warm.slice(0, tenth), warm.slice(-tenth)].map(part => median(part.map(one => one.handles)))
-    t.diagnostic(`${load.events.size} conversions in ${minutes} minutes, memory ${median(warm.map(one => one.mb))} MB`)
+    const parts = Array.from({ length: 10 }, (_, at) =>
+      median(samples.slice((samples.length * at) / 10, (samples.length * (at + 1)) / 10).map(({ mb }) => mb)).toFixed(
+        0,
+      ),
+    )
+    t.diagnostic(`${load.events.size} conversions in ${minutes} minutes; MB in each tenth of them: ${parts.join(' ')}`)
     t.diagnostic(`${slope(warm).toFixed(1)} MB more an hour; ${first} handles, ${last} at the end`)
     assert.ok((last ?? Number.NaN) <= (first ?? Number.NaN) + SPARE_HANDLES, `${first} handles became ${last}`)
     if (minutes >= JUDGED_MINUTES) assert.ok(slope(warm) < GROWTH_MB_AN_HOUR, `${slope(warm)} MB more an hour`)
