@@ -35,7 +35,7 @@ const UPDATES = [
 const UNREACHABLE = 'BASE_URL is not a public https address: set it, then set the hook again'
 
 /** The deeds of the room, on the queue that records starts. */
-export function botDeeds(conversions: Pick<Conversions, 'recordStart'>) {
+export function botDeeds(conversions: Pick<Conversions, 'recordStart' | 'recordOwn'>) {
   return {
     listBots,
     createBot,

@@ -207,3 +207,131 @@ test('while the database is away Telegram is told to come again, and then the st
   await fresh.drop()
   rmSync(dataDir, { recursive: true })
 })
+
+const CHANNEL = { id: -1001, type: 'channel', title: 'Deals' }
+const person = (id: number) => ({ id, is_bot: false, first_name: 'A' })
+const joined = (id: number, more: object = {}) => ({
+  update_id: 10,
+  chat_member: {
+    chat: CHANNEL,
+    from: person(id),
+    date: 1,
+    old_chat_member: { status: 'left', user: person(id) },
+    new_chat_member: { status: 'member', user: person(id) },
+    ...more,
+  },
+})
+const asked = (id: number, more: object = {}) => ({
+  update_id: 11,
+  chat_join_request: { chat: CHANNEL, from: person(id), user_chat_id: id, date: 1, ...more },
+})
+const paid = (id: number, payment: object) => ({
+  update_id: 12,
+  message: {
+    message_id: 2,
+    date: 1,
+    chat: { id, type: 'private' },
+    from: person(id),
+    successful_payment: { currency: 'XTR', total_amount: 250, invoice_payload: 'gold', ...payment },
+  },
+})
+const cancelled = (update_id: number, id: number, more: object = {}) => ({
+  update_id,
+  subscription: { user: person(id), invoice_payload: 'gold', state: 'canceled', ...more },
+})
+
+test('what someone does who started over a click is recorded on it, each thing once however often Telegram tells', async () => {
+  const here = await place()
+  const id = await here.click()
+  await tell(here.bot, start(` ${id}`), here.secret)
+  const updates = [
+    asked(77),
+    joined(77),
+    joined(77, { old_chat_member: { status: 'restricted', is_member: false, user: person(77) } }),
+    paid(77, { telegram_payment_charge_id: 'one' }),
+    paid(77, { telegram_payment_charge_id: 'two', is_recurring: true, is_first_recurring: true }),
+    paid(77, { telegram_payment_charge_id: 'three', is_recurring: true }),
+    paid(77, { telegram_payment_charge_id: 'four', is_recurring: true }),
+    cancelled(20, 77),
+    cancelled(30, 77),
+  ]
+  const replies = await Promise.all([...updates, ...updates].map(update => tell(here.bot, update, here.secret)))
+  assert.deepEqual([...new Set(replies.map(({ statusCode }) => statusCode))], [200])
+  const events = (await eventsOf(here.org_id)).filter(({ type }) => type !== 'bot_start')
+  assert.deepEqual(events.map(({ type }) => type).sort(), [
+    'channel_join',
+    'join_request',
+    'purchase',
+    'purchase',
+    'subscription_cancelled',
+    'subscription_cancelled',
+    'subscription_renewed',
+    'subscription_renewed',
+  ])
+  for (const { click_id, telegram_user_id, bot_id, source, payout } of events)
+    assert.deepEqual(
+      [click_id, telegram_user_id, bot_id, source, payout],
+      [toUuid(id), '77', toUuid(here.bot), 'service', null],
+    )
+  const { payload } = events.find(({ type }) => type === 'channel_join') ?? assert.fail()
+  assert.deepEqual(payload, { chat_id: -1001, chat_title: 'Deals' })
+  const { rows } = await house.database.reads.query(
+    `select count(*)::int as charges from ledger where org_id = $1 and kind = 'charge'`,
+    [here.org_id],
+  )
+  assert.deepEqual(rows, [{ charges: 1 }], 'one person')
+})
+
+test('an invite link and an invoice name the click themselves, also for someone who never started', async () => {
+  const { org_id, bot, secret, click } = await place()
+  const [link, invoice] = [await click(), await click()]
+  await tell(bot, joined(81, { invite_link: { invite_link: 'https://t.me/+x', name: link } }), secret)
+  await tell(bot, joined(82, { invite_link: { invite_link: 'https://t.me/+x', name: link } }), secret)
+  await tell(bot, paid(83, { telegram_payment_charge_id: 'five', invoice_payload: invoice }), secret)
+  const events = await eventsOf(org_id)
+  assert.deepEqual(
+    events.map(({ type, click_id, telegram_user_id }) => [type, click_id, telegram_user_id].join(' ')).sort(),
+    [`channel_join ${toUuid(link)} 81`, `channel_join ${toUuid(link)} 82`, `purchase ${toUuid(invoice)} 83`],
+  )
+  assert.equal((await clickOf(link)).bot_id, toUuid(bot))
+})
+
+test('an event that a sender reports stands beside the one Sluice reported itself', async () => {
+  const here = await place()
+  const { secret: key } = await seedKey(house.database, here, { rights: ['events'] })
+  const id = await here.click()
+  await tell(here.bot, start(` ${id}`), here.secret)
+  await tell(here.bot, joined(77), here.secret)
+  const body = { clickId: id, type: 'channel_join', nonce: '-1001 77', payload: { telegram_user_id: 77 } }
+  assert.equal((await house.call('POST', '/api/events', { key, body })).statusCode, 201)
+  assert.equal((await eventsOf(here.org_id)).filter(({ type }) => type === 'channel_join').length, 2)
+})
+
+test('who leaves, is promoted, is a bot, or came over no click of the organization is answered 200 and not recorded', async () => {
+  const { org_id, bot, secret, click } = await place()
+  const foreign = await (await place()).click()
+  await tell(bot, start(` ${await click()}`), secret)
+  const inside = { status: 'member', user: person(77) }
+  const updates = [
+    joined(77, { old_chat_member: inside, new_chat_member: { status: 'left', user: person(77) } }),
+    joined(77, { old_chat_member: inside, new_chat_member: { status: 'administrator', user: person(77) } }),
+    joined(77, { new_chat_member: { status: 'restricted', is_member: false, user: person(77) } }),
+    joined(77, { new_chat_member: { status: 'member', user: { id: 77, is_bot: true } } }),
+    joined(77, { chat: { id: 77, type: 'private' } }),
+    joined(77, { chat: { type: 'channel' } }),
+    joined(99),
+    joined(99, { invite_link: { name: foreign } }),
+    joined(99, { invite_link: { name: 'spring sale' } }),
+    asked(99),
+    paid(77, { telegram_payment_charge_id: '' }),
+    paid(99, { telegram_payment_charge_id: 'six' }),
+    cancelled(40, 77, { state: 'failed' }),
+    { subscription: { user: person(77), state: 'canceled' } },
+    { update_id: 1, chat_member: null, chat_join_request: 'x', subscription: [] },
+  ]
+  for (const update of updates) assert.equal((await tell(bot, update, secret)).statusCode, 200, JSON.stringify(update))
+  assert.deepEqual(
+    (await eventsOf(org_id)).map(({ type }) => type),
+    ['bot_start'],
+  )
+})

@@ -1,24 +1,26 @@
 /**
- * What Telegram tells about a bot's users. A `/start <click id>` is a conversion that Sluice records itself, once per bot and person,
- * and binds the click to its bot. Answered only when it is stored: anything but 200 makes Telegram send it again.
+ * What Telegram tells about a bot's users, as far as it is a conversion (update.ts): Sluice records it itself. A start counts once per bot and
+ * person and binds the click to its bot. Answered only when it is stored: anything but 200 makes Telegram send it again.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import { toUuid } from '../contract/ids.ts'
-import { fieldsOf } from '../contract/json.ts'
 import { Refusal, refuse } from '../contract/refusals.ts'
 import { isUnreachable } from '../db/faults.ts'
 import type { Conversions } from '../events/conversions.ts'
+import { startId } from '../events/identity.ts'
 import type { Answer, Ground, Visit } from '../room.ts'
+import { type Told, toldBy } from './update.ts'
 
 /** What a bot's secret is recognized by; it is made from the bot's id, so setting the hook again changes nothing. */
 export const hashOf = (secret: string): Buffer => hash('sha256', secret, 'buffer')
 
+type Own = Pick<Conversions, 'recordStart' | 'recordOwn'>
 type Hook = { org_id: number; bot_id: string; secret_hash: Buffer; is_deleted: boolean }
 
 /** Refuses `hook_secret_wrong`, `org_deleted`, and `service_unavailable` while nothing can be stored. */
 export async function receiveUpdate(
   ground: Ground,
-  conversions: Pick<Conversions, 'recordStart'>,
+  conversions: Own,
   { params, headers, body }: Visit,
 ): Promise<Answer> {
   const hook = await hookOf(ground, toUuid(params['bot'] ?? ''))
@@ -26,8 +28,8 @@ export async function receiveUpdate(
   const sent = hashOf(typeof secret === 'string' ? secret : '')
   if (!timingSafeEqual(hook?.secret_hash ?? hashOf('nobody'), sent) || hook === undefined) refuse('hook_secret_wrong')
   if (hook.is_deleted) refuse('org_deleted')
-  const start = startOf(body)
-  if (start !== undefined) await record(conversions, { ...start, org_id: hook.org_id, bot_id: hook.bot_id })
+  const told = toldBy(body)
+  if (told !== undefined) await record(ground, conversions, hook, told)
   return { status: 200, body: { ok: true } }
 }
 
@@ -47,30 +49,28 @@ async function hookOf({ db }: Ground, bot_id: string | undefined): Promise<Hook 
   }
 }
 
-type Start = { readonly click_id: string; readonly telegram_user_id: string }
-
-const START = /^\/start(?:@\w+)? (\S+)\s*$/
-
-/** The start an update tells of: a private message `/start <click id>` by a person. Undefined for all else. */
-function startOf(update: unknown): Start | undefined {
-  const message = fieldsOf(fieldsOf(update)['message'])
-  const { text } = message
-  const { id } = fieldsOf(message['from'])
-  if (fieldsOf(message['chat'])['type'] !== 'private' || typeof text !== 'string') return undefined
-  const click_id = toUuid(START.exec(text)?.[1] ?? '')
-  if (click_id === undefined || typeof id !== 'number' || !Number.isSafeInteger(id) || id <= 0) return undefined
-  return { click_id, telegram_user_id: String(id) }
-}
-
-/** A click that is not this organization's makes an organic start: nothing to record, and nothing Telegram should send again. */
-async function record(
-  conversions: Pick<Conversions, 'recordStart'>,
-  start: Start & { org_id: number; bot_id: string },
-): Promise<void> {
+/** A click that is not this organization's, or none at all, makes it organic: nothing to record, and nothing Telegram should send again. */
+async function record({ db }: Ground, conversions: Own, { org_id, bot_id }: Hook, told: Told): Promise<void> {
+  const { type, nonce, payload, telegram_user_id } = told
+  const click_id = told.click_id ?? (await clickOfStart(db, org_id, startId(org_id, bot_id, telegram_user_id)))
+  if (click_id === undefined) return
+  const event = { org_id, click_id, bot_id, telegram_user_id }
   try {
-    await conversions.recordStart(start)
+    if (type === 'bot_start') await conversions.recordStart(event)
+    else await conversions.recordOwn({ ...event, type, nonce, payload })
   } catch (error) {
     const isOrganic = error instanceof Refusal && ['click_not_found', 'bot_not_found'].includes(error.refusal)
     if (!isOrganic) throw error
   }
+}
+
+/** The click over which the person has started the bot. */
+async function clickOfStart(db: Ground['db'], org_id: number, id: string): Promise<string | undefined> {
+  const start = await db
+    .selectFrom('events')
+    .select('click_id')
+    .where('org_id', '=', org_id)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return start?.click_id
 }

@@ -1,17 +1,18 @@
-/** The way in for all that is recorded about clicks, while the process runs: one queue for intake, bots' starts and beacons. */
+/** The way in for all that is recorded about clicks, while the process runs: one queue for intake, Sluice's own events and beacons. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { EventType } from '../contract/event-types.ts'
 import { LANDED } from '../contract/ladder.ts'
 import { Refusal } from '../contract/refusals.ts'
 import { openSharing } from '../db/sharing.ts'
 import type { Ground } from '../room.ts'
 import type { IsUnsettled, Recorded } from './decide.ts'
-import { startId } from './identity.ts'
+import { eventId, ownNonce, startId } from './identity.ts'
 import type { Conversion } from './items.ts'
 import { OrganizationQueues } from './queue.ts'
 import { Replays } from './replays.ts'
 import type { StillAllowed } from './transact.ts'
 
-/** Someone started a bot over a click: Sluice's own report of it. */
+/** Someone started a bot over a click, or did something else there: Sluice's own report of it. */
 type OwnStart = {
   readonly org_id: number
   readonly click_id: string
@@ -20,11 +21,16 @@ type OwnStart = {
   readonly payload?: Readonly<Record<string, unknown>>
 }
 
+/** Another event that Sluice reports by itself; `nonce` tells two of one type on one click apart. */
+type OwnEvent = OwnStart & { readonly type: Exclude<EventType, 'bot_start'>; readonly nonce: string }
+
 export type Conversions = {
   /** Records a conversion, or answers the one it repeats. Refuses what depends on the database; resolves after the commit. */
   record(conversion: Conversion): Promise<Recorded>
   /** Records a start that Telegram told us of, once per bot and person, and binds the click to its bot. */
   recordStart(start: OwnStart): Promise<Recorded>
+  /** Records what else Telegram told us of, once by its type, its click and its nonce. */
+  recordOwn(event: OwnEvent): Promise<Recorded>
   /** Raises a click to landed without an event; false when there is no such click. */
   raise(org_id: number, click_id: string): Promise<boolean>
   /** Resolves when everything taken in has its answer. Call it after the last caller is gone. */
@@ -84,7 +90,10 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
   const record = (conversion: Conversion) => tracked(answer(conversion))
   return {
     record,
-    recordStart: start => record(conversionOf(start)),
+    recordStart: start =>
+      record(ownConversion(start, 'bot_start', startId(start.org_id, start.bot_id, start.telegram_user_id))),
+    recordOwn: event =>
+      record(ownConversion(event, event.type, eventId(event.click_id, event.type, ownNonce(event.nonce)))),
     async raise(org_id, click_id) {
       const rise = { kind: 'rise' as const, org_id, click_id, rung: LANDED, arrived_at: performance.now() }
       const outcome = await tracked(queues.put(rise))
@@ -98,14 +107,16 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
   }
 }
 
-function conversionOf({ org_id, click_id, bot_id, telegram_user_id, payload }: OwnStart): Conversion {
+function ownConversion(event: OwnStart, type: EventType, id: string): Conversion {
+  const { org_id, click_id, bot_id, telegram_user_id, payload } = event
   return {
     kind: 'conversion',
     org_id,
-    id: startId(org_id, bot_id, telegram_user_id),
+    id,
     click_id,
-    type: 'bot_start',
+    type,
     payout: undefined,
+    // U+0000 cannot be stored; the id keeps what the nonce is for.
     nonce: null,
     payload: payload ?? null,
     telegram_user_id,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { newId, toUuid, toWireId } from '../contract/ids.ts'
-import { eventId, startId } from './identity.ts'
+import { eventId, ownNonce, startId } from './identity.ts'
 import { telegramUserId } from './person.ts'
 
 describe('the identity of an event', () => {
@@ -48,6 +48,11 @@ describe('the identity of an event', () => {
 
   test('without a nonce is that of the empty nonce', () => {
     assert.equal(eventId(click, 'lead', undefined), eventId(click, 'lead', ''))
+  })
+
+  test('of our own producers never meets a sender, who may not send U+0000', () => {
+    assert.notEqual(eventId(click, 'purchase', ownNonce('1')), eventId(click, 'purchase', '1'))
+    assert.ok(ownNonce('').includes('\u0000'))
   })
 })
 

@@ -10,6 +10,11 @@ export function eventId(click_id: string, type: string, nonce: string | undefine
   return derive([toWireId(click_id), type, nonce ?? ''])
 }
 
+/** Sluice's own producers: the API refuses U+0000 in a nonce, so theirs never meet a sender's. */
+export function ownNonce(nonce: string): string {
+  return `\u0000${nonce}`
+}
+
 /** The id of a bot_start that names its bot: whoever reports the start of this person in this bot reports the same event. */
 export function startId(org_id: number, bot_id: string, telegram_user_id: string): string {
   return derive(['bot_start', org_id, bot_id, telegram_user_id])

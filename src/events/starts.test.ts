@@ -203,6 +203,23 @@ describe('our own start', () => {
     const place = await settle()
     await assert.rejects(own(place, someone(), crypto.randomUUID()), { refusal: 'click_not_found' })
   })
+
+  test('of another type stands beside one that was sent', async () => {
+    const place = await settle()
+    const common = {
+      org_id: place.org_id,
+      click_id: place.click,
+      type: 'channel_join' as const,
+      telegram_user_id: someone(),
+    }
+    const first = await queue.recordOwn({ ...common, nonce: 'channel 1', bot_id: place.bot_id })
+    const again = await queue.recordOwn({ ...common, nonce: 'channel 1', bot_id: place.bot_id })
+    const sent = await queue.send(place.org_id, place.click, { type: 'channel_join', nonce: 'channel 1' })
+    assert.deepEqual([again.event.id, again.replayed], [first.event.id, true])
+    assert.notEqual(sent.event.id, first.event.id)
+    assert.equal((await tallyOf(place)).events, 2)
+    await assertBooks(place)
+  })
 })
 
 test('the first payout moves the revenue of the start’s own click, also beside other reports of that start on another', async () => {
