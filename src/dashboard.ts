@@ -1,13 +1,30 @@
 // The built dashboard in dist/: made at the start where it is missing or older than its sources.
+import { execFile } from 'node:child_process'
 import { access, constants, glob, rename, rm, stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { promisify, stripVTControlCharacters } from 'node:util'
 import type { Logger } from 'pino'
 import { StartError } from './start-error.ts'
 
+const run = promisify(execFile)
 const ROOT = dirname(import.meta.dirname)
 const DIST = join(ROOT, 'dist')
 /** What the dashboard is made of: its own files, the words it shares with the server, and what builds it. */
 const SOURCES = ['src/web/**/*', 'src/contract/*.ts', 'src/*/api.ts', 'vite.config.ts', 'package-lock.json']
+
+/** In a process of its own: what a build takes of memory, half a gigabyte, this one would keep for as long as it runs. */
+async function buildInto(folder: string): Promise<void> {
+  const vite = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js')
+  const config = join(ROOT, 'vite.config.ts')
+  const flags = ['--config', config, '--outDir', folder, '--emptyOutDir', '--logLevel', 'error']
+  try {
+    await run(process.execPath, [vite, 'build', join(ROOT, 'src/web'), ...flags], { cwd: ROOT })
+  } catch (error) {
+    const { stderr = '' } = error as { stderr?: string }
+    throw stderr === '' ? error : new Error(stripVTControlCharacters(stderr).trim(), { cause: error })
+  }
+}
 
 const changedAt = async (path: string): Promise<number> =>
   stat(path).then(
@@ -33,13 +50,7 @@ export async function buildDashboard(log: Logger): Promise<void> {
   const fresh = `${DIST}.${process.pid}`
   try {
     await access(ROOT, constants.W_OK)
-    const { build } = await import('vite')
-    await build({
-      root: join(ROOT, 'src/web'),
-      configFile: join(ROOT, 'vite.config.ts'),
-      logLevel: 'error',
-      build: { outDir: fresh, emptyOutDir: true },
-    })
+    await buildInto(fresh)
     await rm(DIST, { recursive: true, force: true })
     await rename(fresh, DIST)
   } catch (error) {
