@@ -15,7 +15,7 @@ export async function measureClicks(
   { load, bare, pool }: Loaded,
   server: Child,
   { org_id, campaignKeys }: Organization,
-  { rounds, seconds, warmSeconds }: Plan,
+  { rounds, seconds, warmSeconds, halfSeconds }: Plan,
 ): Promise<Finding[]> {
   const recipe = { kind: 'redirects', campaignKeys } as const
   const redirects = async (port: number, seconds: number, rate?: number): Promise<Measured> => {
@@ -40,7 +40,7 @@ export async function measureClicks(
   }
   const measured = clicks.slice(1)
   const rate = median(measured.map(({ per_second }) => per_second))
-  const half = await redirects(server.port, seconds * 2, rate / 2)
+  const half = await redirects(server.port, halfSeconds, rate / 2)
   const answered = [...clicks, half].reduce((sum, { answered }) => sum + answered, 0)
   const stored = (await countClicks(pool, org_id)) - before
   if (stored !== answered) throw new Error(`${answered} clicks were redirected, ${stored} are stored`)
@@ -50,7 +50,7 @@ export async function measureClicks(
       `p50 ${ms(median(measured.map(({ p50 }) => p50)))}, p99 ${ms(median(measured.map(({ p99 }) => p99)))} at full load; all ${answered} clicks are in the database`,
     ]),
     finding('click_p99_ms', half.p99, [
-      `at ${perSecond(rate / 2)}, evenly due; p50 ${ms(half.p50)}, p95 ${ms(half.p95)}`,
+      `at ${perSecond(rate / 2)} for ${halfSeconds} s, evenly due; p50 ${ms(half.p50)}, p95 ${ms(half.p95)}`,
     ]),
   ]
 }
