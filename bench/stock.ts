@@ -42,12 +42,13 @@ const INSERT_DAY = `
 
 const rung = (bit: number) => `count(*) filter (where stages & ${bit} > 0)`
 const INSERT_DELTAS = `
-  insert into report_delta (org_id, id, day, campaign_id, offer_id, geo, sub1, clicks, landed, started, registered, lead, deposit, ftd,
-    revenue)
-  select org_id, gen_random_uuid(), $4::date, campaign_id, offer_id, coalesce(geo, ''), coalesce(sub1, ''), count(*),
-    ${[2, 4, 8, 16, 32, 64].map(rung).join(', ')}, coalesce(sum(revenue), 0)
-  from clicks where org_id = any($1::int[]) and id >= $2 and id < $3 and tracked
-  group by org_id, campaign_id, offer_id, geo, sub1`
+  insert into report_sheet (org_id, id, changes)
+  select org_id, gen_random_uuid(), array_agg(change) from (
+    select org_id, row(org_id, $4::date, campaign_id, offer_id, coalesce(geo, ''), coalesce(sub1, ''), count(*),
+      ${[2, 4, 8, 16, 32, 64].map(rung).join(', ')}, coalesce(sum(revenue), 0))::report_change as change
+    from clicks where org_id = any($1::int[]) and id >= $2 and id < $3 and tracked
+    group by org_id, campaign_id, offer_id, geo, sub1
+  ) cells group by org_id`
 
 const dayStart = (ms: number) => ms - (ms % DAY_MS)
 const idAt = (ms: number) =>

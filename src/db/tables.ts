@@ -639,24 +639,30 @@ export interface ReportDelta {
   /**
    * the zero uuid for clicks without a campaign; offer_id likewise
    */
-  campaign_id: string
-  clicks: number
-  day: string
-  deposit: number
-  ftd: number
+  campaign_id: string | null
+  clicks: number | null
+  day: string | null
+  deposit: number | null
+  ftd: number | null
   /**
    * empty for a missing value; sub1 likewise
    */
-  geo: string
+  geo: string | null
+  id: string | null
+  landed: number | null
+  lead: number | null
+  offer_id: string | null
+  org_id: number | null
+  registered: number | null
+  revenue: string | null
+  started: number | null
+  sub1: string | null
+}
+
+export interface ReportSheet {
+  changes: string[]
   id: string
-  landed: number
-  lead: number
-  offer_id: string
   org_id: number
-  registered: number
-  revenue: string
-  started: number
-  sub1: string
 }
 
 export interface Sessions {
@@ -732,6 +738,7 @@ export interface Tables {
   refused_events: RefusedEvents
   report_day: ReportDay
   report_delta: ReportDelta
+  report_sheet: ReportSheet
   sessions: Sessions
   users: Users
   verifications: Verifications

@@ -39,6 +39,21 @@ test('changes of one cell become one row, and organizations stay apart', async (
   assert.deepEqual(rows, [{ clicks: 7 }])
 })
 
+test('what a process of an earlier version appends cell by cell is counted like a sheet', async () => {
+  const append = `insert into report_delta (org_id, id, day, campaign_id, offer_id, geo, sub1, clicks, landed, started, registered, lead,
+      deposit, ftd, revenue)
+    select 3, unnest($1::uuid[]), '2026-03-01', $2, $2, unnest($3::text[]), '', 1, 0, 0, 0, 0, 0, 1, 2.5`
+  await ground.database.worker.query(append, [[newId(), newId()], NO_ID, ['DE', 'FR']])
+  const { rows } = await ground.database.reads.query(
+    'select day, geo, clicks, ftd, revenue from report_delta where org_id = 3 order by geo',
+  )
+  const cells = { day: '2026-03-01', clicks: 1, ftd: 1, revenue: '2.5' }
+  assert.deepEqual(rows, [
+    { ...cells, geo: 'DE' },
+    { ...cells, geo: 'FR' },
+  ])
+})
+
 test('a sheet whose changes cancel out has no statement', () => {
   const sheet = new DeltaSheet()
   assert.equal(sheet.statement(), undefined)

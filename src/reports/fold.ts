@@ -1,6 +1,7 @@
 /**
- * The folder: moves what transactions appended to `report_delta` into `report_day`, organization by organization, each portion in one
- * statement, so that a report that sums both in one snapshot is right before, during and after. Owns `report_delta` and `report_day`.
+ * The folder: moves what transactions appended to `report_sheet` into `report_day`, organization by organization, each portion in one
+ * statement, so that a report that sums both in one snapshot is right before, during and after. Owns `report_sheet`, its rows cell by cell
+ * (the view `report_delta`) and `report_day`.
  *
  * A row of `report_day` counts one unit (campaign, geo, sub1, offer) at one of four levels: per day or per week, each campaign apart or all
  * of them together. Weeks and all campaigns together are what makes a report of 92 days read tens of rows per key, not thousands.
@@ -16,27 +17,28 @@ export const UNITS = { campaign: 1, geo: 2, sub1: 3, offer: 4 } as const
 export const ALL_CAMPAIGNS = 10
 export const WEEK = 20
 
-/** Large enough that one day's counters are written once for many clicks, small enough to be done within a second or two. */
-const PORTION = 20_000
+/** In sheets. Large enough that one day's counters are written once for many clicks, small enough to be done within a second or two. */
+const PORTION = 2000
+/** Each pass writes a counter once, however many clicks it counts; what waits for it is read by every report, and stays little. */
+const PAUSE_MS = 5000
 const TRIES = 5
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-const NEXT = 'select org_id from report_delta where org_id > $1 order by org_id limit 1'
-const BOUND = `select id from report_delta where org_id = $1 order by id offset ${PORTION - 1} limit 1`
+const NEXT = 'select org_id from report_sheet where org_id > $1 order by org_id limit 1'
+const BOUND = `select id from report_sheet where org_id = $1 order by id offset ${PORTION - 1} limit 1`
 const SUMS = [...COUNTERS, 'revenue']
 const sums = SUMS.map(name => `sum(${name}) as ${name}`).join(', ')
 
 // Rows are written in the order of the primary key, so that two folders of one organization seldom deadlock.
 const FOLD = `
   with taken as (
-    delete from report_delta where org_id = $1 and id <= $2
-    returning day, campaign_id, offer_id, geo, sub1, ${SUMS.join(', ')}
+    delete from report_sheet where org_id = $1 and id <= $2 returning changes
   ), daily as (
     select case when grouping(geo) = 0 then ${UNITS.geo} when grouping(sub1) = 0 then ${UNITS.sub1}
         when grouping(offer_id) = 0 then ${UNITS.offer} else ${UNITS.campaign} end as unit,
       day, date_trunc('week', day::timestamp)::date as week, campaign_id,
       coalesce(geo, sub1, case when offer_id <> '${NO_ID}' then offer_id::text end, '') as key, ${sums}
-    from taken
+    from taken, unnest(changes)
     group by grouping sets ((day, campaign_id), (day, campaign_id, geo), (day, campaign_id, sub1), (day, campaign_id, offer_id))
   )
   insert into report_day as counted (org_id, dimension, day, campaign_id, key, ${SUMS.join(', ')})
@@ -56,7 +58,7 @@ type Folder = {
 }
 
 /** Opens the folder. Its loop, with at most `pause_ms` between passes, runs until it is closed; any number of processes may have one. */
-export function openFolder({ database, log }: Pick<Ground, 'database' | 'log'>, pause_ms = 2000): Folder {
+export function openFolder({ database, log }: Pick<Ground, 'database' | 'log'>, pause_ms = PAUSE_MS): Folder {
   let last = Promise.resolve()
   // One pass at a time: two would only wait for each other's rows.
   const fold = (signal?: AbortSignal): Promise<void> => {
