@@ -1,10 +1,12 @@
 /**
  * Ad accounts: where conversions are reported to, so that a platform learns which of its clicks were worth the money. Owns `ad_accounts`;
  * besides the deeds here only breaking.ts changes it. The credential is kept encrypted and leaves towards its platform alone. Deletion is
- * soft, because deliveries go on naming their account, but the credential goes at once.
+ * soft, because deliveries go on naming their account, but the credential goes at once. Which accounts there are, what they take and
+ * whether they are switched off changes between conversions only: each of them is told to whom it was meant for at its moment.
  */
 import { createPrivateKey } from 'node:crypto'
-import type { Kysely, Updateable } from 'kysely'
+import type { Kysely, Transaction, Updateable } from 'kysely'
+import { betweenConversions } from '../billing/balance.ts'
 import { announceChange } from '../campaigns/live.ts'
 import { AD_PLATFORM_LABELS, DEFAULT_MAPS, META_PURCHASE } from '../contract/ad-platforms.ts'
 import type { Call } from '../contract/endpoint.ts'
@@ -59,26 +61,27 @@ export async function createAdAccount(
   const event_map = body.event_map ?? DEFAULT_MAPS[body.platform]
   requireValues(body.platform, body.settings, event_map)
   const { credential, hint } = credentialOf(body.credentials)
-  const now = new Date().toISOString()
-  const account = await db
-    .insertInto('ad_accounts')
-    .values({
-      org_id: actor.org_id,
-      id: newId(),
-      platform: body.platform,
-      name: body.name,
-      settings: JSON.stringify(body.settings),
-      credential: secrets.seal(credential),
-      credential_hint: hint,
-      event_map: JSON.stringify(event_map),
-      state: 'active',
-      state_changed_at: now,
-      created_at: now,
-      updated_at: now,
-    })
-    .returning(COLUMNS)
-    .$castTo<api.AdAccount>()
-    .executeTakeFirstOrThrow()
+  const account = await betweenConversions(db, actor.org_id, (trx, now) =>
+    trx
+      .insertInto('ad_accounts')
+      .values({
+        org_id: actor.org_id,
+        id: newId(),
+        platform: body.platform,
+        name: body.name,
+        settings: JSON.stringify(body.settings),
+        credential: secrets.seal(credential),
+        credential_hint: hint,
+        event_map: JSON.stringify(event_map),
+        state: 'active',
+        state_changed_at: now,
+        created_at: now,
+        updated_at: now,
+      })
+      .returning(COLUMNS)
+      .$castTo<api.AdAccount>()
+      .executeTakeFirstOrThrow(),
+  )
   await announceChange(db, actor.org_id, account.id)
   return account
 }
@@ -88,21 +91,22 @@ export async function updateAdAccount(
   { db, actor, secrets }: Context<typeof api.updateAdAccount>,
   { params, body }: Call<typeof api.updateAdAccount>,
 ) {
-  const now = await accountOf(db, actor.org_id, idOf(params.id))
-  if (body.platform !== now.platform)
-    refuse('invalid_request', {
-      error: `platform: this account is one of ${AD_PLATFORM_LABELS[now.platform]}`,
-      hint: 'An account keeps its platform. Connect another account for another one.',
-    })
-  requireValues(body.platform, body.settings ?? now.settings, body.event_map ?? now.event_map)
   const renewed = body.credentials && credentialOf(body.credentials)
-  const state = body.state ?? (renewed !== undefined && now.state === 'broken' ? 'active' : now.state)
-  const account = await changeAccount(db, actor.org_id, now.id, {
-    ...(body.name === undefined ? {} : { name: body.name }),
-    ...(body.settings === undefined ? {} : { settings: JSON.stringify(body.settings) }),
-    ...(body.event_map === undefined ? {} : { event_map: JSON.stringify(body.event_map) }),
-    ...(renewed === undefined ? {} : { credential: secrets.seal(renewed.credential), credential_hint: renewed.hint }),
-    ...(state === now.state ? {} : { state, state_reason: null, state_changed_at: new Date().toISOString() }),
+  const account = await changeAccount(db, actor.org_id, idOf(params.id), (now, at) => {
+    if (body.platform !== now.platform)
+      refuse('invalid_request', {
+        error: `platform: this account is one of ${AD_PLATFORM_LABELS[now.platform]}`,
+        hint: 'An account keeps its platform. Connect another account for another one.',
+      })
+    requireValues(body.platform, body.settings ?? now.settings, body.event_map ?? now.event_map)
+    const state = body.state ?? (renewed !== undefined && now.state === 'broken' ? 'active' : now.state)
+    return {
+      ...(body.name === undefined ? {} : { name: body.name }),
+      ...(body.settings === undefined ? {} : { settings: JSON.stringify(body.settings) }),
+      ...(body.event_map === undefined ? {} : { event_map: JSON.stringify(body.event_map) }),
+      ...(renewed === undefined ? {} : { credential: secrets.seal(renewed.credential), credential_hint: renewed.hint }),
+      ...(state === now.state ? {} : { state, state_reason: null, state_changed_at: at }),
+    }
   })
   // Someone has put something right: a breaker that waits for it would only hold the next attempt up.
   await forgetFailures(db, actor.org_id, account.id)
@@ -114,30 +118,37 @@ export async function deleteAdAccount(
   { db, actor }: Context<typeof api.deleteAdAccount>,
   { params }: Call<typeof api.deleteAdAccount>,
 ) {
-  const { id } = await accountOf(db, actor.org_id, idOf(params.id))
-  await requireUnbound(db, actor.org_id, id)
-  await changeAccount(db, actor.org_id, id, {
-    deleted_at: new Date().toISOString(),
-    credential: Buffer.alloc(0),
-    credential_hint: '',
+  await changeAccount(db, actor.org_id, idOf(params.id), async ({ id }, at, trx) => {
+    await requireUnbound(trx, actor.org_id, id)
+    return { deleted_at: at, credential: Buffer.alloc(0), credential_hint: '' }
   })
   return { ok: true as const }
 }
 
 type Changes = Updateable<Tables['ad_accounts']>
 
-/** Writes the changes to a live account, tells every process and answers the row. Refuses `object_not_found`. */
-async function changeAccount(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<api.AdAccount> {
-  const account = await db
-    .updateTable('ad_accounts')
-    .set({ ...changes, updated_at: new Date().toISOString() })
-    .where('org_id', '=', org_id)
-    .where('id', '=', id)
-    .where('deleted_at', 'is', null)
-    .returning(COLUMNS)
-    .$castTo<api.AdAccount>()
-    .executeTakeFirst()
-  if (account === undefined) refuse('object_not_found')
+/**
+ * Writes to a live account what `changesOf` makes of how it is now, tells every process and answers the row. Refuses `object_not_found`.
+ * The row is held from reading to writing, so that the worker does not break what has just been put right.
+ */
+async function changeAccount(
+  db: Kysely<Tables>,
+  org_id: number,
+  id: string,
+  changesOf: (now: api.AdAccount, at: string, trx: Transaction<Tables>) => Changes | Promise<Changes>,
+): Promise<api.AdAccount> {
+  const account = await betweenConversions(db, org_id, async (trx, at) => {
+    const row = live(trx, org_id).select(COLUMNS).where('id', '=', id).forUpdate().$castTo<api.AdAccount>()
+    const changes = await changesOf((await row.executeTakeFirst()) ?? refuse('object_not_found'), at, trx)
+    return await trx
+      .updateTable('ad_accounts')
+      .set({ ...changes, updated_at: at })
+      .where('org_id', '=', org_id)
+      .where('id', '=', id)
+      .returning(COLUMNS)
+      .$castTo<api.AdAccount>()
+      .executeTakeFirstOrThrow()
+  })
   await announceChange(db, org_id, id)
   return account
 }

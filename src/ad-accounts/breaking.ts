@@ -1,12 +1,16 @@
-/** Marks an account whose platform takes nothing from it any more. What waits for it goes on waiting. */
+/**
+ * Marks an account whose platform takes nothing from it any more. What waits for it goes on waiting, and conversions go on being put out
+ * for it as before: so this needs no place between them.
+ */
 import type pg from 'pg'
 import { AD_PLATFORM_LABELS, type AdPlatform } from '../contract/ad-platforms.ts'
 
 const REFUSED = `id = $2 and state = 'active' and deleted_at is null and ($3::bytea is null or credential = $3)`
 
+// A change between conversions that came first may have got the later moment: the account is not older than that.
 const BREAK = `
   update ad_accounts
-  set state = 'broken', state_reason = $4, state_changed_at = $5, updated_at = $5
+  set state = 'broken', state_reason = $4, state_changed_at = $5, updated_at = greatest(updated_at, $5)
   where org_id = $1 and ${REFUSED}`
 
 const READ_NAME = `select platform, name from ad_accounts where org_id = $1 and ${REFUSED}`

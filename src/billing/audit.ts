@@ -29,7 +29,19 @@ const RUNGS = REACHED.map(bit => `count(*) filter (where stages & ${bit} > 0)`).
 /** A day of which nothing is left counts as one that was never there. */
 const NOTHING = '(0,0,0,0,0,0,0,0)'
 
-/** Each takes the organization as $1 and answers one `wrong` per thing that is wrong. */
+/** Of a platform with one account that is switched on, that one: it is meant where the campaign names none. */
+const PLATFORMS = `
+      select platform, max(updated_at) as updated_at,
+        case when count(*) filter (where state <> 'off' and deleted_at is null) = 1
+          then (array_agg(id) filter (where state <> 'off' and deleted_at is null))[1] end as only_id
+      from ad_accounts
+      where org_id = $1
+      group by platform`
+
+/**
+ * Each takes the organization as $1 and answers one `wrong` per thing that is wrong. Whom a conversion was told is asked by what rules,
+ * accounts and campaigns are now, so only of conversions since their last change: those change between conversions (balance.ts).
+ */
 const CHECKS: Readonly<Record<string, string>> = {
   'the ledger adds up to the balance': `
     select format('balance %s, ledger %s', b.balance, l.sum) as wrong
@@ -101,6 +113,24 @@ const CHECKS: Readonly<Record<string, string>> = {
       and (d.id is not null or not r.once_per_person or not exists (
         select 1 from deliveries one
         where one.org_id = $1 and one.kind = 'postback' and one.target_id = r.id and one.person_id = e.person_id)))`,
+
+  'every conversion is told to the ad account it was meant for, and to no other': `
+    select format('event %s, ad account %s: %s', e.id, coalesce(d.target_id, a.id),
+      case when d.id is null then 'missing' else 'not meant' end) as wrong
+    from events e
+    join clicks c on c.org_id = $1 and c.id = e.click_id
+    left join campaigns p on p.org_id = $1 and p.id = e.campaign_id
+    left join (${PLATFORMS}) o on p.ad_account_id is null and o.platform = c.platform
+    left join ad_accounts a on a.org_id = $1 and a.id = coalesce(p.ad_account_id, o.only_id)
+    left join deliveries d on d.org_id = $1 and d.event_id = e.id and d.kind = 'ad_account'
+    where e.org_id = $1 and exists (select from ad_accounts where org_id = $1)
+      and (p.updated_at is null or p.updated_at < e.created_at)
+      and (o.updated_at is null or o.updated_at < e.created_at)
+      and (a.updated_at is null or a.updated_at < e.created_at)
+      and d.target_id is distinct from case
+        when not e.test and not c.suppressed_delivery and a.state <> 'off' and a.deleted_at is null and a.event_map ? e.type
+        then a.id
+      end`,
 
   'revenue is the sum of the payouts above zero': `
     select format('click %s: %s instead of %s', c.id, c.revenue, e.sum) as wrong

@@ -1,8 +1,8 @@
 /**
- * Opens an organization's books. Owns the tables `balances` and `ledger`, which the intake queue writes as well: a charge is part of
- * the transaction of the conversion that met the person first.
+ * Opens an organization's books, and lends the lock on them. Owns the tables `balances` and `ledger`, which the intake queue writes as
+ * well: a charge is part of the transaction of the conversion that met the person first.
  */
-import { sql, type Transaction } from 'kysely'
+import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Config } from '../config.ts'
 import { newId } from '../contract/ids.ts'
 import type { Tables } from '../db/tables.ts'
@@ -25,4 +25,20 @@ export async function openBalance(
     values (${org_id}, ${newId()}, 'adjustment', ${welcomeCredit}, 'Welcome credit', ${new Date().toISOString()})`.execute(
     trx,
   )
+}
+
+/**
+ * Does a change that decides what conversions put out, at the moment it is given (ISO 8601). Behind the lock they are decided under, so
+ * that each is decided before it or after it, as their times say: the audit can ask which deliveries are due, and a run over the past
+ * knows what the past is. Everything in `change` goes through its transaction; what it throws is rolled back.
+ */
+export function betweenConversions<T>(
+  db: Kysely<Tables>,
+  org_id: number,
+  change: (trx: Transaction<Tables>, now: string) => Promise<T>,
+): Promise<T> {
+  return db.transaction().execute(async trx => {
+    await sql`select 1 from balances where org_id = ${org_id} for update`.execute(trx)
+    return await change(trx, new Date().toISOString())
+  })
 }

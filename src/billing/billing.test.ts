@@ -1,6 +1,7 @@
 // The balance through the door, and the audit that judges the books: it must see what is wrong.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { seedAdAccount } from '../../tests/support/ad-accounts.ts'
 import { type Sent, startHouse, seedKey, type TestHouse } from '../../tests/support/house.ts'
 import { seedClick, seedClicks, seedRule, tally } from '../../tests/support/intake.ts'
 import { openQueue } from '../../tests/support/organization-queue.ts'
@@ -285,6 +286,22 @@ describe('the audit finds', () => {
       'every rule that was there fires for every event it means, and no other',
       `update events set type = 'deposit' where org_id = $1`,
     ],
+    [
+      'every conversion is told to the ad account it was meant for, and to no other',
+      "delete from deliveries where kind = 'ad_account' and org_id = $1",
+    ],
+    [
+      'every conversion is told to the ad account it was meant for, and to no other',
+      "update deliveries set target_id = gen_random_uuid() where kind = 'ad_account' and org_id = $1",
+    ],
+    [
+      'every conversion is told to the ad account it was meant for, and to no other',
+      "update ad_accounts set state = 'off' where org_id = $1",
+    ],
+    [
+      'every conversion is told to the ad account it was meant for, and to no other',
+      "update clicks set platform = 'tiktok' where org_id = $1",
+    ],
     ['revenue is the sum of the payouts above zero', 'update clicks set revenue = revenue + 1 where org_id = $1'],
     [
       'a click has every stage its events have reached, its status is the highest, and it counts',
@@ -317,9 +334,10 @@ describe('the audit finds', () => {
     test(`what breaks "${check}": ${sql.slice(0, 50)}`, async () => {
       const { org_id } = await seedSignedIn(house)
       await seedRule(house.database, org_id, { event_type: 'lead' })
+      await seedAdAccount(house.database, org_id)
       const queue = openQueue(house.database)
       for (let at = 0; at < 2; at += 1)
-        await queue.send(org_id, await seedClick(house.database, org_id), {
+        await queue.send(org_id, await seedClick(house.database, org_id, { platform: 'meta' }), {
           payout: '3',
           payload: { telegram_user_id: at },
         })

@@ -4,6 +4,7 @@
  */
 import { randomInt } from 'node:crypto'
 import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
+import { betweenConversions } from '../billing/balance.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
@@ -12,6 +13,7 @@ import type { Tables } from '../db/tables.ts'
 import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
 import { announceChange } from './live.ts'
+import { requireAdAccount, requireDestination, requireOffer } from './named.ts'
 import { isInScope, requireScope } from './scope.ts'
 
 const COLUMNS = [
@@ -69,12 +71,11 @@ export async function createCampaign(
   const { db, actor } = context
   await requireDestination(db, actor.org_id, body.destination)
   await requireOffer(db, actor.org_id, body.offer_id)
-  await requireAdAccount(db, actor.org_id, body.ad_account_id)
-  const now = new Date().toISOString()
   const id = newId()
-  const row = await db.transaction().execute(async db => {
-    const key = await takeKey(db, actor.org_id, id, body.key ?? undefined)
-    return await db
+  const row = await change(db, actor.org_id, body.ad_account_id != null, async (trx, now) => {
+    await requireAdAccount(trx, actor.org_id, body.ad_account_id)
+    const key = await takeKey(trx, actor.org_id, id, body.key ?? undefined)
+    return await trx
       .insertInto('campaigns')
       .values({
         org_id: actor.org_id,
@@ -113,20 +114,24 @@ export async function updateCampaign(
     })
   if (body.destination !== undefined) await requireDestination(db, actor.org_id, body.destination, now.destination)
   if (body.offer_id !== now.offer_id) await requireOffer(db, actor.org_id, body.offer_id)
-  if (body.ad_account_id !== now.ad_account_id) await requireAdAccount(db, actor.org_id, body.ad_account_id)
-  const row = await changeCampaign(db, actor.org_id, now.id, {
-    ...(body.name === undefined ? {} : { name: body.name }),
-    ...(body.destination === undefined ? {} : { destination: JSON.stringify(body.destination) }),
-    ...(body.offer_id === undefined ? {} : { offer_id: body.offer_id }),
-    ...(body.fallback_url === undefined ? {} : { fallback_url: body.fallback_url }),
-    ...(body.ad_account_id === undefined ? {} : { ad_account_id: body.ad_account_id }),
-    ...(body.source === undefined ? {} : { source: sourceText(body.source) }),
-    ...(body.strict_filter == null ? {} : { strict_filter: body.strict_filter }),
+  const row = await change(db, actor.org_id, body.ad_account_id !== undefined, async (trx, at) => {
+    const { ad_account_id } = await campaignOf(trx, actor.org_id, now.id)
+    if (body.ad_account_id !== ad_account_id) await requireAdAccount(trx, actor.org_id, body.ad_account_id)
+    return await writeCampaign(trx, actor.org_id, now.id, at, {
+      ...(body.name === undefined ? {} : { name: body.name }),
+      ...(body.destination === undefined ? {} : { destination: JSON.stringify(body.destination) }),
+      ...(body.offer_id === undefined ? {} : { offer_id: body.offer_id }),
+      ...(body.fallback_url === undefined ? {} : { fallback_url: body.fallback_url }),
+      ...(body.ad_account_id === undefined ? {} : { ad_account_id: body.ad_account_id }),
+      ...(body.source === undefined ? {} : { source: sourceText(body.source) }),
+      ...(body.strict_filter == null ? {} : { strict_filter: body.strict_filter }),
+    })
   })
+  await announceChange(db, actor.org_id, now.id)
   return addressed(context)(row)
 }
 
-/** Deletes softly: the address goes to the fallback and stores nothing, reports and late conversions go on. */
+/** Deletes softly: the address goes to the fallback and stores nothing, reports go on, late conversions and whom they are told to too. */
 export async function deleteCampaign(
   context: Context<typeof api.deleteCampaign>,
   { params }: Call<typeof api.deleteCampaign>,
@@ -134,26 +139,49 @@ export async function deleteCampaign(
   const { db, actor } = context
   const { id } = await campaignOf(db, actor.org_id, idOf(params.id))
   requireScope(actor, id)
-  await changeCampaign(db, actor.org_id, id, { deleted_at: new Date().toISOString() })
+  const now = new Date().toISOString()
+  await writeCampaign(db, actor.org_id, id, now, { deleted_at: now })
+  await announceChange(db, actor.org_id, id)
   return { ok: true as const }
+}
+
+/**
+ * Does a change in a transaction, at the moment it is given. One that names an ad account, or none instead of one, goes between
+ * conversions: they are told to it, and it is disconnected there too. At nothing else of a campaign does a conversion look.
+ */
+function change<T>(
+  db: Kysely<Tables>,
+  org_id: number,
+  isBinding: boolean,
+  write: (trx: Transaction<Tables>, at: string) => Promise<T>,
+): Promise<T> {
+  if (isBinding) return betweenConversions(db, org_id, write)
+  return db.transaction().execute(trx => write(trx, new Date().toISOString()))
 }
 
 type Changes = Updateable<Tables['campaigns']>
 
-/** Writes the changes to a live campaign, tells every process and answers the row. Refuses `object_not_found`. */
-async function changeCampaign(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<Row> {
+/**
+ * Writes the changes to a live campaign and answers the row. Refuses `object_not_found`. A change that waited for another may have been
+ * given its moment before that one: the campaign is never older than its binding.
+ */
+async function writeCampaign(
+  db: Kysely<Tables>,
+  org_id: number,
+  id: string,
+  at: string,
+  changes: Changes,
+): Promise<Row> {
   const row = await db
     .updateTable('campaigns')
-    .set({ ...changes, updated_at: new Date().toISOString() })
+    .set({ ...changes, updated_at: sql<string>`greatest(updated_at, ${at}::timestamptz)` })
     .where('org_id', '=', org_id)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
     .returning(COLUMNS)
     .$castTo<Row>()
     .executeTakeFirst()
-  if (row === undefined) refuse('object_not_found')
-  await announceChange(db, org_id, id)
-  return row
+  return row ?? refuse('object_not_found')
 }
 
 /**
@@ -217,68 +245,4 @@ async function takeKey(db: Transaction<Tables>, org_id: number, campaign_id: str
 
 function sourceText(source: api.CampaignDraft['source']): string {
   return JSON.stringify(Object.fromEntries(Object.entries(source ?? {}).filter(([, parameter]) => parameter != null)))
-}
-
-/** What a campaign leads to must be there; of click flows also those that are not published yet; one that is archived may only stay. */
-async function requireDestination(
-  db: Kysely<Tables>,
-  org_id: number,
-  destination: api.CampaignDraft['destination'],
-  before?: Row['destination'],
-): Promise<void> {
-  if (destination.type === 'click_flow') {
-    const isKept = before?.type === 'click_flow' && before.click_flow_id === destination.click_flow_id
-    return await requireFlow(db, org_id, destination.click_flow_id, isKept)
-  }
-  if (destination.type !== 'funnel') return
-  const funnel = await db
-    .selectFrom('funnels')
-    .select('id')
-    .where('org_id', '=', org_id)
-    .where('id', '=', destination.funnel_id)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst()
-  if (funnel === undefined) refuse('invalid_request', { error: 'destination.funnel_id: no such funnel' })
-}
-
-async function requireFlow(db: Kysely<Tables>, org_id: number, id: string, isKept: boolean): Promise<void> {
-  const flow = await db
-    .selectFrom('click_flows')
-    .select('status')
-    .where('org_id', '=', org_id)
-    .where('id', '=', id)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst()
-  if (flow === undefined) refuse('invalid_request', { error: 'destination.click_flow_id: no such click flow' })
-  if (flow.status === 'archived' && !isKept)
-    refuse('invalid_request', {
-      error: 'destination.click_flow_id: the click flow is archived',
-      hint: 'Pause or publish it first.',
-    })
-}
-
-async function requireAdAccount(db: Kysely<Tables>, org_id: number, id: string | null | undefined): Promise<void> {
-  if (id == null) return
-  const account = await db
-    .selectFrom('ad_accounts')
-    .select('id')
-    .where('org_id', '=', org_id)
-    .where('id', '=', id)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst()
-  if (account === undefined) refuse('invalid_request', { error: 'ad_account_id: no such ad account' })
-}
-
-async function requireOffer(db: Kysely<Tables>, org_id: number, id: string | null | undefined): Promise<void> {
-  if (id == null) return
-  const offer = await db
-    .selectFrom('offers')
-    .select('status')
-    .where('org_id', '=', org_id)
-    .where('id', '=', id)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst()
-  if (offer === undefined) refuse('invalid_request', { error: 'offer_id: no such offer' })
-  if (offer.status !== 'active')
-    refuse('invalid_request', { error: 'offer_id: the offer is archived', hint: 'Unarchive it first.' })
 }

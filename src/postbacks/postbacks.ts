@@ -3,7 +3,8 @@
  * out one delivery for each matching rule; the worker of deliveries calls it. A rule's method never changes, and deletion is soft,
  * because deliveries go on naming their rule.
  */
-import { type Kysely, sql, type Transaction } from 'kysely'
+import type { Kysely } from 'kysely'
+import { betweenConversions } from '../billing/balance.ts'
 import { requireCampaign } from '../campaigns/campaigns.ts'
 import { requireScope } from '../campaigns/scope.ts'
 import type { Config } from '../config.ts'
@@ -86,21 +87,6 @@ export async function createPostbackRule(
       .$castTo<api.PostbackRule>()
       .executeTakeFirstOrThrow(),
   )
-}
-
-/**
- * Does a change that decides what conversions fire, at the moment it is given. Behind the lock they are decided under, so that none that
- * read the rules before counts as later: it would have no delivery of a rule that was there, and no run over the past would know.
- */
-function betweenConversions<T>(
-  db: Kysely<Tables>,
-  org_id: number,
-  change: (trx: Transaction<Tables>, now: string) => Promise<T>,
-): Promise<T> {
-  return db.transaction().execute(async trx => {
-    await sql`select 1 from balances where org_id = ${org_id} for update`.execute(trx)
-    return await change(trx, new Date().toISOString())
-  })
 }
 
 /**

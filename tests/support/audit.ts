@@ -28,6 +28,24 @@ const CHECKS: Record<string, string> = {
       and (r.campaign_id is null or r.campaign_id = e.campaign_id)
     where not e.test and not exists (
       select 1 from deliveries d where d.org_id = e.org_id and d.event_id = e.id and d.target_id = r.id)`,
+  'A5 every event is told to its ad account, and to no other': `
+    select e.org_id, e.id, told.targets, meant.targets as meant from events e
+    join clicks c on c.org_id = e.org_id and c.id = e.click_id
+    left join campaigns p on p.org_id = e.org_id and p.id = e.campaign_id
+    cross join lateral (
+      select coalesce(array_agg(target_id), '{}') as targets from deliveries d
+      where d.org_id = e.org_id and d.event_id = e.id and d.kind = 'ad_account'
+    ) told
+    cross join lateral (
+      select coalesce(array_agg(a.id), '{}') as targets from ad_accounts a
+      where a.org_id = e.org_id and a.deleted_at is null and a.state <> 'off' and a.event_map ? e.type
+        and not e.test and not c.suppressed_delivery
+        and (a.id = p.ad_account_id or p.ad_account_id is null and a.platform = c.platform and not exists (
+          select 1 from ad_accounts b
+          where b.org_id = a.org_id and b.platform = a.platform and b.id <> a.id and b.deleted_at is null and b.state <> 'off'))
+    ) meant
+    where told.targets <> meant.targets and coalesce(p.updated_at, '-infinity') < e.created_at
+      and not exists (select 1 from ad_accounts a where a.org_id = e.org_id and a.updated_at >= e.created_at)`,
   'A5 no delivery is without its event': `
     select d.org_id, d.id from deliveries d where not exists (select 1 from events e where e.org_id = d.org_id and e.id = d.event_id)`,
   'the revenue of a click is the sum of its events': `
