@@ -55,7 +55,8 @@ const Nonce = z
 
 const Entered = LedgerEntry.extend({ balance: Money.meta({ description: 'The balance now' }) })
 const ENTERED_ONCE =
-  'With a `nonce` the entry is made once: sent again, the first one is answered, with `Idempotent-Replayed: true`.'
+  'With a `nonce` the entry is made once: sent again, the first one is answered, with `Idempotent-Replayed: true`. Top-ups and adjustments ' +
+  'share their nonces: the one of an entry of the other kind is refused.'
 
 export const topUpBalance = endpoint({
   route: 'POST /api/billing/top-ups',
@@ -69,6 +70,7 @@ export const topUpBalance = endpoint({
   }),
   reply: Entered,
   status: 201,
+  refuses: ['already_exists'],
 })
 
 const SIGNED = `must be a number or a decimal string from -${MAX_TOP_UP} to ${MAX_TOP_UP}, and not 0`
@@ -91,6 +93,7 @@ export const adjustBalance = endpoint({
   body: z.object({ amount: SignedAmount, note: Name(500), nonce: Nonce }),
   reply: Entered,
   status: 201,
+  refuses: ['already_exists'],
 })
 
 export const setPrice = endpoint({

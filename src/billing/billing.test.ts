@@ -217,6 +217,32 @@ describe('an adjustment', () => {
   })
 })
 
+test('a nonce names one entry: an entry of the other kind is refused it, however they meet, and nothing is entered', async () => {
+  const { cookie, org_id } = await seedSignedIn(house)
+  const enter = {
+    top_up: (nonce: string) => topUp({ cookie }, { amount: '5', nonce }),
+    adjustment: (nonce: string) =>
+      house.call('POST', '/api/billing/adjustments', { cookie, body: { amount: '-3', note: 'Typed twice', nonce } }),
+  }
+  assert.equal((await enter.top_up('a')).statusCode, 201)
+  assert.equal((await enter.adjustment('b')).statusCode, 201)
+  for (const [answer, words] of [
+    [await enter.adjustment('a'), 'nonce: a top-up was entered with it'],
+    [await enter.top_up('b'), 'nonce: an adjustment was entered with it'],
+  ] as const) {
+    const { error, code, hint } = answer.data()
+    assert.deepEqual([answer.statusCode, error, code], [409, words, 'already_exists'])
+    assert.equal(hint, 'Nothing was entered. Send it with a nonce of its own.')
+    assert.equal(answer.headers['idempotent-replayed'], undefined)
+  }
+  assert.equal((await read(cookie)).balance, '12')
+  const met = await Promise.all([enter.top_up('c'), enter.adjustment('c'), enter.top_up('c'), enter.adjustment('c')])
+  const entered = met.filter(({ statusCode }) => statusCode === 201)
+  assert.deepEqual([entered.length, new Set(entered.map(one => one.data()['id'])).size], [2, 1])
+  assert.equal(met.filter(({ statusCode }) => statusCode === 409).length, 2)
+  await assertBooks(org_id)
+})
+
 test('the price is the owner’s to set, and holds for persons met from then on', async () => {
   const owner = await seedSignedIn(house)
   const setPrice = (cookie: string, price_per_person: unknown) =>

@@ -6,6 +6,7 @@ import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
 import { pageOf } from '../contract/paging.ts'
+import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Context } from '../room.ts'
 import type * as api from './api.ts'
@@ -51,7 +52,7 @@ export async function readBilling(
 
 type Entry = {
   id: string
-  kind: 'charge' | 'top_up' | 'adjustment'
+  kind: 'charge' | Movement['kind']
   amount: string
   event_id: string | null
   note: string | null
@@ -68,7 +69,16 @@ type Movement = {
   nonce: string | null
 }
 
-/** Moves the balance and writes the ledger in one transaction, under the balance row's lock; answers the entry that is there then. */
+const NAME_IT_ANEW = 'Nothing was entered. Send it with a nonce of its own.'
+const OF_THE_OTHER_KIND = {
+  top_up: { error: 'nonce: a top-up was entered with it', hint: NAME_IT_ANEW },
+  adjustment: { error: 'nonce: an adjustment was entered with it', hint: NAME_IT_ANEW },
+}
+
+/**
+ * Moves the balance and writes the ledger in one transaction, under the balance row's lock; answers the entry that is there then. Refuses
+ * `already_exists` for the nonce of an entry of the other kind: whoever sends a top-up must not be answered a correction.
+ */
 export async function moveBalance(
   db: Kysely<Tables>,
   org_id: number,
@@ -80,6 +90,7 @@ export async function moveBalance(
     const [now] = rows
     if (now === undefined) throw new Error('the organization has no balance')
     const before = movement.nonce === null ? undefined : await entryOf(trx, org_id, movement.nonce)
+    if (before !== undefined && before.kind !== movement.kind) refuse('already_exists', OF_THE_OTHER_KIND[before.kind])
     if (before !== undefined) return { entry: { ...before, ...now }, replayed: true }
     return { entry: await enter(trx, org_id, movement), replayed: false }
   })
@@ -99,25 +110,30 @@ async function enter(trx: Transaction<Tables>, org_id: number, movement: Movemen
   return { ...entry, balance: rows[0]?.balance ?? '' }
 }
 
-async function entryOf(
-  trx: Transaction<Tables>,
-  org_id: number,
-  nonce: string,
-): Promise<Omit<Entry, 'balance'> | undefined> {
-  const { rows } = await sql<Omit<Entry, 'balance'>>`
+/** A charge is never entered by hand and has no nonce. */
+type Entered = Omit<Entry, 'balance' | 'kind'> & { kind: Movement['kind'] }
+
+async function entryOf(trx: Transaction<Tables>, org_id: number, nonce: string): Promise<Entered | undefined> {
+  const { rows } = await sql<Entered>`
     select id, kind, amount, event_id, note, created_at from ledger where org_id = ${org_id} and nonce = ${nonce}`.execute(
     trx,
   )
   return rows[0]
 }
 
-/** Writes down what was paid elsewhere. With a nonce it is entered once: a resend gets the first entry and `Idempotent-Replayed: true`. */
+/**
+ * Writes down what was paid elsewhere. With a nonce it is entered once: a resend gets the first entry and `Idempotent-Replayed: true`.
+ * Refuses `already_exists` where an adjustment has the nonce.
+ */
 export const topUpBalance = (
   context: Context<typeof api.topUpBalance>,
   { body }: Call<typeof api.topUpBalance>,
 ): Promise<Entry> => moveByHand(context, 'top_up', body)
 
-/** Puts an entry right by one against it, as `topUpBalance` does for what was paid; the amount may be below zero. */
+/**
+ * Puts an entry right by one against it, as `topUpBalance` does for what was paid; the amount may be below zero. Refuses `already_exists`
+ * where a top-up has the nonce.
+ */
 export const adjustBalance = (
   context: Context<typeof api.adjustBalance>,
   { body }: Call<typeof api.adjustBalance>,
