@@ -198,6 +198,12 @@ const entries = {
     code: 'invalid_cursor',
     hint: 'Send next_cursor back unchanged, with the same filters, or start again without a cursor.',
   },
+  read_timed_out: {
+    status: 500,
+    error: 'reading took too long and was given up',
+    code: 'read_timed_out',
+    hint: 'Ask for less: a narrower date_from to date_to, or one campaign_id. Where that is too much as well, try again in a minute.',
+  },
 
   // Keys and grants.
   key_revoked: {

@@ -23,6 +23,7 @@ export function refusalFor(error: unknown, surface: Surface): Refusal {
   if (known !== undefined) return new Refusal(known)
   if ((isUnreachable(error) || isOutOfTime(error)) && surface !== 'reads')
     return new Refusal('service_unavailable', { headers: { 'retry-after': '60' } })
+  if (isOutOfTime(error)) return new Refusal('read_timed_out')
   const status = (error as { statusCode?: number }).statusCode ?? 500
   return new Refusal(status >= 400 && status < 500 ? 'invalid_request' : 'internal_error')
 }

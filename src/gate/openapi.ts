@@ -140,7 +140,9 @@ function refusalsOfSessions({ access, route }: Endpoint): RefusalName[] {
 function refusalsOfKeys({ access }: Endpoint): RefusalName[] {
   const right = rightOf(access)
   if (right === undefined) return ['key_not_accepted', 'api_key_resource_forbidden']
-  const names: RefusalName[] = isKeyOnly(access) ? ['api_key_required', 'api_key_scope_unverifiable'] : []
+  const names: RefusalName[] = isKeyOnly(access)
+    ? ['api_key_required', 'api_key_scope_unverifiable', 'read_timed_out']
+    : []
   names.push(
     'key_not_accepted',
     'api_key_grant_unverifiable',
