@@ -1,6 +1,6 @@
 // The built dashboard in dist/: made at the start where it is missing or older than its sources.
 import { execFile } from 'node:child_process'
-import { access, constants, glob, rename, rm, stat } from 'node:fs/promises'
+import { access, constants, glob, readdir, rename, rm, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify, stripVTControlCharacters } from 'node:util'
@@ -38,6 +38,22 @@ async function newest(): Promise<number> {
   return latest
 }
 
+const isGone = (pid: number): boolean => {
+  try {
+    return !process.kill(pid, 0)
+  } catch (error) {
+    return (error as { code?: string }).code === 'ESRCH'
+  }
+}
+
+/** Takes away what builds have left whose process was killed. One that lives is still at it. */
+async function clearDeadBuilds(): Promise<void> {
+  for (const name of await readdir(ROOT)) {
+    const pid = /^dist\.(\d+)$/.exec(name)?.[1]
+    if (pid !== undefined && isGone(Number(pid))) await rm(join(ROOT, name), { recursive: true, force: true })
+  }
+}
+
 /**
  * Builds the dashboard unless `dist` is newer than its sources. It is built beside and renamed, so that a build which is
  * interrupted, or a second one, leaves no half of it.
@@ -58,5 +74,8 @@ export async function buildDashboard(log: Logger): Promise<void> {
     const why = (error instanceof Error ? error.message : String(error)).split(/\s*\n\s*/, 4).join(' ')
     if (built === 0) throw new StartError(`the dashboard could not be built into ${DIST}: ${why}`)
     log.warn({ err: error }, 'the dashboard is older than its sources and could not be built again')
+  } finally {
+    // At the end, because the build itself outlives a killed process and only then begins to write.
+    await clearDeadBuilds().catch(() => {})
   }
 }

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+
+const ROOT = dirname(import.meta.dirname)
+const BUILD = `
+  import { pino } from 'pino'
+  import { buildDashboard } from './src/dashboard.ts'
+  await buildDashboard(pino({ level: 'silent' }))`
+
+/** Runs to its end and answers its process number, which nobody has then. */
+async function run(cwd: string, ...flags: string[]): Promise<number> {
+  const child = spawn(process.execPath, flags, { cwd, stdio: 'inherit' })
+  const [code] = (await once(child, 'close')) as [number | null]
+  assert.equal(code, 0)
+  return child.pid ?? assert.fail('it never ran')
+}
+
+/** Sluice with a dashboard of one page, to be built where no other test looks. */
+async function seedSources(): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'sluice-dashboard-'))
+  const sources = ['package.json', 'package-lock.json', 'vite.config.ts', 'src/dashboard.ts', 'src/start-error.ts']
+  for (const path of sources) await cp(join(ROOT, path), join(root, path))
+  await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))
+  await mkdir(join(root, 'src/web'))
+  await writeFile(join(root, 'src/web/index.html'), '<!doctype html><title>Sluice</title>')
+  return root
+}
+
+test('a build clears away what a killed one left, and nothing of one that is under way', async t => {
+  const root = await seedSources()
+  t.after(() => rm(root, { recursive: true }))
+  const gone = await run(root, '--eval', '')
+  const [left, under_way] = [`dist.${gone}`, `dist.${process.pid}`]
+  for (const folder of [left, under_way, 'dist.mine']) {
+    await mkdir(join(root, folder, 'assets'), { recursive: true })
+    await writeFile(join(root, folder, 'assets/index.js'), '')
+  }
+  await run(root, '--input-type=module', '--eval', BUILD)
+  const built = (await readdir(root)).filter(name => name.startsWith('dist'))
+  assert.deepEqual(new Set(built), new Set(['dist', under_way, 'dist.mine']))
+  assert.match(await readFile(join(root, 'dist/index.html'), 'utf8'), /<title>Sluice/)
+})
