@@ -12,7 +12,8 @@ import { reportSteadily } from '../support/steady-load.ts'
 const minutes = Number(process.env['SLUICE_SOAK_MINUTES'] ?? 0)
 const skip = minutes === 0 ? 'it takes two hours: see npm run test:faults -- --soak' : false
 const ORGANIZATIONS = 4
-const SAMPLE_MS = 10_000
+/** A hundredth of a short run, so that there is something in each tenth of it. */
+const SAMPLE_MS = Math.min(10_000, minutes * 600)
 /** Until then caches fill and the heap finds its size; a run of less than an hour ends while they still do. */
 const WARM = 1 / 3
 const JUDGED_MINUTES = 60
