@@ -77,6 +77,15 @@ test('the overview shows what clicks came to, by every dimension, and keeps it i
   await expect(clicks.getByRole('row').filter({ hasText: 'ftd' })).toContainText('50.00')
 })
 
+test('a chart of few leads counts them in whole numbers', async ({ page, owner, sluice }) => {
+  const campaign = await seedTraffic(owner, sluice.address)
+  await page.goto(`/?range=7d&campaign=${campaign}&chart=goal`)
+  // The days below the chart are named with their month.
+  const ticks = page.locator('.recharts-cartesian-axis-tick-value').filter({ hasNotText: /[a-z]/i })
+  await expect(ticks.last()).toHaveText(/^[2-9]$/)
+  for (const words of await ticks.allTextContents()) expect(words).toMatch(/^\d$/)
+})
+
 test('the table is saved for spreadsheets, and no cell becomes a formula', async ({ page, owner, sluice }) => {
   const campaign = await seedTraffic(owner, sluice.address)
   await page.goto(`/?range=today&campaign=${campaign}&by=sub1`)

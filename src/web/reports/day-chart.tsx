@@ -44,6 +44,7 @@ export function DayChart({ chart, goal, days, rows, before, shift }: DayChartPro
           />
           <YAxis
             tickFormatter={value => axisWords(chart, Number(value))}
+            allowDecimals={chart !== 'clicks' && chart !== 'goal'}
             width={58}
             tickLine={false}
             axisLine={false}
