@@ -10,7 +10,7 @@ export function Table({ caption, children, className }: { caption: string; child
       // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
       tabIndex={0}
       aria-label={caption}
-      className={clsx('relative overflow-auto rounded-lg border border-line bg-surface', className)}
+      className={clsx('scrolls-sideways relative overflow-auto rounded-lg border border-line', className)}
     >
       <table className="w-full border-separate border-spacing-0">
         <caption className="sr-only">{caption}</caption>
