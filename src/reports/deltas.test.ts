@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { useDatabase } from '../../tests/support/database.ts'
+import pg from 'pg'
+import { freshDatabase, useDatabase } from '../../tests/support/database.ts'
 import { newId } from '../contract/ids.ts'
+import { listMigrations, migrate } from '../db/migrate.ts'
 import { type Cell, type Change, DeltaSheet, NO_ID } from './deltas.ts'
 
 const ground = await useDatabase()
@@ -21,7 +23,7 @@ async function append(sheet: DeltaSheet, org_id: number) {
   assert.ok(statement)
   await ground.database.worker.query(statement.text, [...(statement.values ?? [])])
   const { rows } = await ground.database.reads.query(
-    'select day, campaign_id, offer_id, geo, sub1, clicks, landed, ftd, revenue from report_delta where org_id = $1 order by id',
+    'select day, campaign_id, offer_id, geo, sub1, clicks, landed, ftd, revenue from report_delta where org_id = $1 order by offer_id',
     [org_id],
   )
   return rows
@@ -88,9 +90,35 @@ test('any text and any amount arrive in the database as they were given', async 
   )
 })
 
-test('a great many rows have ids of their own', async () => {
+test('a sheet of a great many cells arrives whole', async () => {
   const sheet = new DeltaSheet()
   for (let at = 0; at < 70_000; at += 1)
     sheet.add(9, cell({ sub1: String(at) }), { clicks: 1 } satisfies Partial<Change>)
   assert.equal((await append(sheet, 9)).length, 70_000)
+})
+
+test('what waits when an older database is migrated becomes sheets of a size that a folder finishes', async t => {
+  const older = await freshDatabase()
+  const client = new pg.Client(older.connection)
+  t.after(async () => {
+    await client.end()
+    await older.drop()
+  })
+  await client.connect()
+  await client.query('drop schema public cascade; create schema public')
+  await migrate(
+    client,
+    listMigrations().filter(({ number }) => number < 18),
+  )
+  await client.query(
+    `insert into report_delta select 1 + n % 2, gen_random_uuid(), date '2026-03-01' + n % 3, $1, $1, 'DE', 'ad "' || n || '"', n, 0, 0, 0, 0, 0, 1, 0.5
+      from generate_series(1, 4000) n`,
+    [NO_ID],
+  )
+  const told = `select org_id, day::text, sub1, clicks, ftd, revenue::float from report_delta order by org_id, sub1`
+  const before = (await client.query(told)).rows
+  await migrate(client)
+  assert.deepEqual((await client.query(told)).rows, before)
+  const { rows } = await client.query('select max(cardinality(changes)) as largest from report_sheet')
+  assert.deepEqual(rows, [{ largest: 500 }])
 })

@@ -78,6 +78,24 @@ test('more than a portion, of many organizations, by several folders at once, is
   )
 })
 
+test('a portion ends by the size of its sheets, however few they are', async () => {
+  const org_id = anyone()
+  const folder = openFolder({ database, log })
+  await folder.close()
+  for (let sheet = 0; sheet < 8; sheet += 1)
+    await append(
+      org_id,
+      Array.from({ length: 1000 }, (_, at) => cell({ sub1: `${sheet} ${at} `.padEnd(500, 'x') })),
+    )
+  await folder.foldAll()
+  const { rows } = await database.reads.query(
+    `select count(distinct xmin::text)::int as portions, sum(clicks)::int as clicks from report_day where org_id = $1 and dimension = 13`,
+    [org_id],
+  )
+  assert.equal(rows[0].clicks, 8000)
+  assert.ok(rows[0].portions > 1, `${rows[0].portions} portion`)
+})
+
 test('the loop folds by itself, and goes on after the database has failed it', async () => {
   const warned: unknown[] = []
   const warning = pino({ level: 'warn' }, { write: line => void warned.push(line) })

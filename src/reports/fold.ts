@@ -17,15 +17,19 @@ export const UNITS = { campaign: 1, geo: 2, sub1: 3, offer: 4 } as const
 export const ALL_CAMPAIGNS = 10
 export const WEEK = 20
 
-/** In sheets. Large enough that one day's counters are written once for many clicks, small enough to be done within a second or two. */
-const PORTION = 2000
+/** Large enough that one day's counters are written once for many clicks, small enough to be done within a few seconds at worst. */
+const PORTION_BYTES = 2_000_000
 /** Each pass writes a counter once, however many clicks it counts; what waits for it is read by every report, and stays little. */
 const PAUSE_MS = 5000
 const TRIES = 5
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 const NEXT = 'select org_id from report_sheet where org_id > $1 order by org_id limit 1'
-const BOUND = `select id from report_sheet where org_id = $1 order by id offset ${PORTION - 1} limit 1`
+// By size, not by number: a sheet counts one click or five hundred.
+const BOUND = `
+  select id from (
+    select id, sum(pg_column_size(changes)) over (order by id rows unbounded preceding) as bytes from report_sheet where org_id = $1
+  ) sheets where bytes >= ${PORTION_BYTES} order by id limit 1`
 const SUMS = [...COUNTERS, 'revenue']
 const sums = SUMS.map(name => `sum(${name}) as ${name}`).join(', ')
 
