@@ -85,7 +85,7 @@ function Figures({ search, days, today, now, onChange }: FiguresProps) {
               days={length}
               onChart={next => onChange({ chart: next === 'clicks' ? undefined : next })}
             />
-            <Suspense fallback={<Waiting className="m-4 h-64" />}>
+            <Suspense fallback={<Waiting className="mx-4 mt-4 mb-1 h-64" />}>
               <DayChart
                 chart={chart}
                 goal={goal}
