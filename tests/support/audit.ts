@@ -27,7 +27,9 @@ const CHECKS: Record<string, string> = {
     join postback_rules r on r.org_id = e.org_id and r.event_type = e.type and r.active and r.created_at < e.created_at
       and (r.campaign_id is null or r.campaign_id = e.campaign_id)
     where not e.test and not exists (
-      select 1 from deliveries d where d.org_id = e.org_id and d.event_id = e.id and d.target_id = r.id)`,
+      select 1 from deliveries d where d.org_id = e.org_id and d.event_id = e.id and d.target_id = r.id)
+      and not (r.once_per_person and exists (
+        select 1 from deliveries d where d.org_id = e.org_id and d.target_id = r.id and d.person_id = e.person_id))`,
   'A5 every event is told to its ad account, and to no other': `
     select e.org_id, e.id, told.targets, meant.targets as meant from events e
     join clicks c on c.org_id = e.org_id and c.id = e.click_id
