@@ -41,7 +41,7 @@ const INSERT_DAY = `
   ) click`
 
 const rung = (bit: number) => `count(*) filter (where stages & ${bit} > 0)`
-const INSERT_DELTAS = `
+const INSERT_SHEETS = `
   insert into report_sheet (org_id, id, changes)
   select org_id, gen_random_uuid(), array_agg(change) from (
     select org_id, row(org_id, $4::date, campaign_id, offer_id, coalesce(geo, ''), coalesce(sub1, ''), count(*),
@@ -80,7 +80,7 @@ export async function fillClicks(
 
 async function countDay(pool: pg.Pool, orgs: number[], day: number): Promise<void> {
   const name = new Date(day).toISOString().slice(0, 10)
-  await pool.query(INSERT_DELTAS, [orgs, idAt(day), idAt(day + DAY_MS), name])
+  await pool.query(INSERT_SHEETS, [orgs, idAt(day), idAt(day + DAY_MS), name])
 }
 
 const INSERT_MINTED = `
