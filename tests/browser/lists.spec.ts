@@ -108,3 +108,20 @@ test('campaigns show what they cost and bring in the days one chooses', async ({
   await page.getByRole('menuitem', { name: 'Report' }).click()
   await expect(page).toHaveURL(/by=day/)
 })
+
+test('what can be done with a row is in reach on a laptop and on a phone, however long its name', async ({
+  page,
+  owner,
+}) => {
+  const name = 'A campaign whose name is longer than any column should be, and on it goes'
+  const destination = { type: 'redirect', url: `https://example.com/${'landing/'.repeat(20)}` }
+  await send(owner, 'POST', '/api/campaigns', { name, destination })
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 740 })
+    await page.goto('/campaigns')
+    const actions = page.getByRole('button', { name: `Actions for ${name}` })
+    await expect(actions).toBeInViewport({ ratio: 1 })
+    await actions.click()
+    await expect(page.getByRole('menuitem', { name: /Delete/ })).toBeVisible()
+  }
+})

@@ -19,7 +19,7 @@ import { useDraft } from '../ui/draft.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { AddButton, List, useListAddress } from '../ui/list.tsx'
 import { EmptyState, PageHeader } from '../ui/page.tsx'
-import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { notify } from '../ui/toast.tsx'
 
 type SpendRow = z.input<typeof AdSpend>
@@ -100,7 +100,7 @@ function SpendTable({ rows, onEdit }: SpendTableProps) {
           <Head numeric>Amount, $</Head>
           <Head>From</Head>
           <Head>Changed</Head>
-          <Head unseen>Actions</Head>
+          <ActionHead />
         </tr>
       </thead>
       <tbody>
@@ -114,7 +114,7 @@ function SpendTable({ rows, onEdit }: SpendTableProps) {
             <Cell numeric>{exactMoney(row.amount)}</Cell>
             <Cell>{row.source === 'api' ? 'API key' : 'Dashboard'}</Cell>
             <Cell title={moment(row.updated_at)}>{ago(row.updated_at)}</Cell>
-            <Cell className="pr-1! text-right">
+            <ActionCell>
               <Button
                 size="sm"
                 look="quiet"
@@ -124,7 +124,7 @@ function SpendTable({ rows, onEdit }: SpendTableProps) {
               >
                 Change
               </Button>
-            </Cell>
+            </ActionCell>
           </Row>
         ))}
       </tbody>

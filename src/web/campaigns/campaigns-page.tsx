@@ -22,7 +22,7 @@ import { EmptyState, PageHeader } from '../ui/page.tsx'
 import { DeleteItem, RowMenu } from '../ui/row-menu.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
 import { SearchField } from '../ui/search-field.tsx'
-import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { addressOf } from './address.tsx'
 
 type CampaignRow = z.input<typeof Campaign>
@@ -92,7 +92,8 @@ function CampaignTable({ campaigns, days }: { campaigns: readonly CampaignRow[];
           <tr>
             <Head stay>Name</Head>
             <Head>Address</Head>
-            <Head>Leads to</Head>
+            {/* The money is worth more room than this, which the campaign's own page says too. */}
+            <Head className="max-2xl:hidden">Leads to</Head>
             <Head numeric className="min-w-16">
               Clicks
             </Head>
@@ -114,7 +115,7 @@ function CampaignTable({ campaigns, days }: { campaigns: readonly CampaignRow[];
             <Head numeric className="min-w-20">
               ROI
             </Head>
-            <Head unseen>Actions</Head>
+            <ActionHead />
           </tr>
         </thead>
         <tbody>
@@ -157,7 +158,7 @@ function CampaignLine({ campaign, row, isCounted }: LineProps) {
           <CopyButton text={addressOf(campaign)} label="Copy" look="quiet" about={campaign.name} />
         </span>
       </Cell>
-      <Cell className="max-w-56 truncate" title={destinationOf(campaign)}>
+      <Cell className="max-w-56 truncate max-2xl:hidden" title={destinationOf(campaign)}>
         {destinationOf(campaign)}
       </Cell>
       <Cell numeric>{figure(count(row?.clicks ?? 0))}</Cell>
@@ -169,9 +170,9 @@ function CampaignLine({ campaign, row, isCounted }: LineProps) {
       </Cell>
       <Signed value={profit === undefined ? undefined : Number(profit)} text={moneyOrNone(profit)} />
       <Signed value={roi} text={percent(roi, true)} />
-      <Cell className="pr-1! text-right">
+      <ActionCell>
         <CampaignMenu campaign={campaign} />
-      </Cell>
+      </ActionCell>
     </Row>
   )
 }

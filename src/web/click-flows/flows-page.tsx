@@ -13,7 +13,7 @@ import { useDraft } from '../ui/draft.ts'
 import { TextField } from '../ui/field.tsx'
 import { ListPage, NameAndStatus } from '../ui/list-page.tsx'
 import { useListAddress } from '../ui/list.tsx'
-import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { EMPTY } from './graph.ts'
 import { FlowMenu, StatusBadge } from './status.tsx'
 
@@ -61,7 +61,7 @@ function FlowTable({ flows }: { flows: readonly FlowRow[] }) {
           <Head numeric>Version</Head>
           <Head>Campaigns</Head>
           <Head>Created</Head>
-          <Head unseen>Actions</Head>
+          <ActionHead />
         </tr>
       </thead>
       <tbody>
@@ -85,9 +85,9 @@ function FlowTable({ flows }: { flows: readonly FlowRow[] }) {
               {flow.campaigns.length === 0 ? NONE : flow.campaigns.map(({ name }) => name).join(', ')}
             </Cell>
             <Cell>{day(flow.created_at)}</Cell>
-            <Cell className="pr-1! text-right">
+            <ActionCell>
               <FlowMenu flow={flow} />
-            </Cell>
+            </ActionCell>
           </Row>
         ))}
       </tbody>

@@ -23,7 +23,7 @@ import { Choice } from '../ui/choice.tsx'
 import { TextField } from '../ui/field.tsx'
 import { List, useListAddress } from '../ui/list.tsx'
 import { EmptyState, PageHeader } from '../ui/page.tsx'
-import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { AttemptsDialog } from './attempts-dialog.tsx'
 import { dayAfter, dayBegins } from './period.ts'
 import { RunDialog } from './run-dialog.tsx'
@@ -189,7 +189,7 @@ function DeliveryTable({ deliveries }: { deliveries: readonly DeliveryRow[] }) {
             <Head numeric>Attempts</Head>
             <Head>Next attempt</Head>
             <Head>Why</Head>
-            <Head unseen>Attempts</Head>
+            <ActionHead>Attempts</ActionHead>
           </tr>
         </thead>
         <tbody>
@@ -214,7 +214,7 @@ function DeliveryTable({ deliveries }: { deliveries: readonly DeliveryRow[] }) {
               <Cell className="max-w-72 truncate" faint={delivery.reason === null} title={delivery.reason ?? undefined}>
                 {delivery.reason ?? NONE}
               </Cell>
-              <Cell className="pr-1! text-right">
+              <ActionCell>
                 <Button
                   size="sm"
                   look="quiet"
@@ -223,7 +223,7 @@ function DeliveryTable({ deliveries }: { deliveries: readonly DeliveryRow[] }) {
                 >
                   Attempts
                 </Button>
-              </Cell>
+              </ActionCell>
             </Row>
           ))}
         </tbody>

@@ -19,7 +19,7 @@ import { Dialog, DialogBody } from '../ui/dialog.tsx'
 import { AddButton, List, useListAddress } from '../ui/list.tsx'
 import { EmptyState, PageHeader } from '../ui/page.tsx'
 import { SearchField } from '../ui/search-field.tsx'
-import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { RecordDialog } from './record-dialog.tsx'
 
 type EventRow = z.input<typeof LoggedEvent>
@@ -90,7 +90,7 @@ function EventTable({ events }: { events: readonly EventRow[] }) {
             <Head>Click id</Head>
             <Head>Nonce</Head>
             <Head>From</Head>
-            <Head unseen>Payload</Head>
+            <ActionHead>Payload</ActionHead>
           </tr>
         </thead>
         <tbody>
@@ -118,7 +118,7 @@ function EventTable({ events }: { events: readonly EventRow[] }) {
               <Cell className="max-w-40 truncate">
                 {networks.get(reportOf(event).network_id ?? '') ?? FROM[event.source]}
               </Cell>
-              <Cell className="pr-1! text-right">
+              <ActionCell>
                 <Button
                   size="sm"
                   look="quiet"
@@ -127,7 +127,7 @@ function EventTable({ events }: { events: readonly EventRow[] }) {
                 >
                   All
                 </Button>
-              </Cell>
+              </ActionCell>
             </Row>
           ))}
         </tbody>

@@ -13,7 +13,7 @@ import { useListAddress } from '../ui/list.tsx'
 import { MenuItem, MenuLine } from '../ui/menu.tsx'
 import { DeleteItem, RowMenu } from '../ui/row-menu.tsx'
 import { SearchField } from '../ui/search-field.tsx'
-import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { FunnelDialog } from './funnel-dialog.tsx'
 import { shareOf } from './members-field.tsx'
 
@@ -56,7 +56,7 @@ function FunnelTable({ funnels }: { funnels: readonly FunnelRow[] }) {
           <Head>Landings</Head>
           <Head>Offers</Head>
           <Head>Created</Head>
-          <Head unseen>Actions</Head>
+          <ActionHead />
         </tr>
       </thead>
       <tbody>
@@ -101,10 +101,10 @@ function FunnelLine({ funnel }: { funnel: FunnelRow }) {
         <Members members={funnel.offers.map(member => ({ ...member, id: member.offer_id }))} />
       </Cell>
       <Cell>{day(funnel.created_at)}</Cell>
-      <Cell className="pr-1! text-right">
+      <ActionCell>
         <FunnelMenu funnel={funnel} onEdit={() => setEditing(true)} />
         <FunnelDialog funnel={funnel} open={editing} onClose={() => setEditing(false)} />
-      </Cell>
+      </ActionCell>
     </Row>
   )
 }

@@ -20,7 +20,7 @@ import { Button, buttonLook } from '../ui/button.tsx'
 import { MenuItem, MenuLine } from '../ui/menu.tsx'
 import { Asked, EmptyState, PageHeader } from '../ui/page.tsx'
 import { RowMenu } from '../ui/row-menu.tsx'
-import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { CreateKey } from './create-key.tsx'
 import { ExpiryDialog, useKeyDeeds } from './deeds.tsx'
 import { type KeyRow, PermissionBadge, reasonNotMine, StateBadge } from './states.tsx'
@@ -78,7 +78,7 @@ function KeyTable({ keys }: { keys: readonly KeyRow[] }) {
           <Head>Begins with</Head>
           <Head>Created</Head>
           <Head>Last used</Head>
-          <Head unseen>Actions</Head>
+          <ActionHead />
         </tr>
       </thead>
       <tbody>
@@ -118,7 +118,7 @@ function KeyLine({ apiKey, withOwner }: { apiKey: KeyRow; withOwner: boolean }) 
       >
         {apiKey.last_used_at === null ? 'Never' : ago(apiKey.last_used_at)}
       </Cell>
-      <Cell className="pr-1! text-right">{apiKey.state !== 'revoked' && <KeyMenu apiKey={apiKey} />}</Cell>
+      <ActionCell>{apiKey.state !== 'revoked' && <KeyMenu apiKey={apiKey} />}</ActionCell>
     </Row>
   )
 }

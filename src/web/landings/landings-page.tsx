@@ -21,7 +21,7 @@ import { ListPage, NameAndStatus, OpenName } from '../ui/list-page.tsx'
 import { useListAddress } from '../ui/list.tsx'
 import { MenuItem, MenuLine } from '../ui/menu.tsx'
 import { ArchiveItem, DeleteItem, RowMenu } from '../ui/row-menu.tsx'
-import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { LandingDialog } from './landing-dialog.tsx'
 import { OnThePage } from './on-the-page.tsx'
 
@@ -65,7 +65,7 @@ function LandingTable({ landings }: { landings: readonly LandingRow[] }) {
           <Head>Status</Head>
           <Head>Address</Head>
           <Head>Created</Head>
-          <Head unseen>Actions</Head>
+          <ActionHead />
         </tr>
       </thead>
       <tbody>
@@ -91,10 +91,10 @@ function LandingLine({ landing }: { landing: LandingRow }) {
         {landing.url}
       </Cell>
       <Cell>{day(landing.created_at)}</Cell>
-      <Cell className="pr-1! text-right">
+      <ActionCell>
         <LandingMenu landing={landing} onEdit={() => setEditing(true)} />
         <LandingDialog landing={landing} open={editing} onClose={() => setEditing(false)} />
-      </Cell>
+      </ActionCell>
     </Row>
   )
 }

@@ -22,7 +22,7 @@ import { useDraft } from '../ui/draft.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { ListPage } from '../ui/list-page.tsx'
 import { useListAddress } from '../ui/list.tsx'
-import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 
 type NetworkRow = z.input<typeof Network>
 
@@ -67,7 +67,7 @@ function NetworkTable({ networks }: { networks: readonly NetworkRow[] }) {
           <Head>Last call</Head>
           <Head numeric>Waiting</Head>
           <Head>Callers</Head>
-          <Head unseen>Address</Head>
+          <ActionHead>Address</ActionHead>
         </tr>
       </thead>
       <tbody>
@@ -90,14 +90,14 @@ function NetworkTable({ networks }: { networks: readonly NetworkRow[] }) {
               {network.waiting === 0 ? NONE : count(network.waiting)}
             </Cell>
             <Cell>{network.ips.length === 0 ? 'Anyone' : `${network.ips.length} listed`}</Cell>
-            <Cell className="pr-1! text-right">
+            <ActionCell>
               <CopyButton
                 text={addressOf({ url: network.postback_url })}
                 label="Copy address"
                 about={`of ${network.name}`}
                 look="quiet"
               />
-            </Cell>
+            </ActionCell>
           </Row>
         ))}
       </tbody>

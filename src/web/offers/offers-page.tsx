@@ -14,7 +14,7 @@ import { ListPage, NameAndStatus, OpenName } from '../ui/list-page.tsx'
 import { useListAddress } from '../ui/list.tsx'
 import { MenuItem, MenuLine } from '../ui/menu.tsx'
 import { ArchiveItem, DeleteItem, RowMenu } from '../ui/row-menu.tsx'
-import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { OfferDialog } from './offer-dialog.tsx'
 
 type OfferRow = z.input<typeof Offer>
@@ -55,7 +55,7 @@ function OfferTable({ offers }: { offers: readonly OfferRow[] }) {
           <Head>Earned by</Head>
           <Head>Address</Head>
           <Head>Created</Head>
-          <Head unseen>Actions</Head>
+          <ActionHead />
         </tr>
       </thead>
       <tbody>
@@ -83,10 +83,10 @@ function OfferLine({ offer }: { offer: OfferRow }) {
         {offer.url}
       </Cell>
       <Cell>{day(offer.created_at)}</Cell>
-      <Cell className="pr-1! text-right">
+      <ActionCell>
         <OfferMenu offer={offer} onEdit={() => setEditing(true)} />
         <OfferDialog offer={offer} open={editing} onClose={() => setEditing(false)} />
-      </Cell>
+      </ActionCell>
     </Row>
   )
 }

@@ -28,7 +28,7 @@ import { MenuItem, MenuLine } from '../ui/menu.tsx'
 import { Note, RefusalNote } from '../ui/refusal.tsx'
 import { useRefresh } from '../ui/refresh.ts'
 import { RowMenu } from '../ui/row-menu.tsx'
-import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { notify } from '../ui/toast.tsx'
 import { PostbackDialog } from './postback-dialog.tsx'
 import { TestFireDialog } from './test-fire-dialog.tsx'
@@ -126,7 +126,7 @@ function RuleTable({ rules }: { rules: readonly Rule[] }) {
           <Head>Method</Head>
           <Head>Address</Head>
           <Head>Created</Head>
-          <Head unseen>Actions</Head>
+          <ActionHead />
         </tr>
       </thead>
       <tbody>
@@ -158,10 +158,10 @@ function RuleLine({ rule }: { rule: Rule }) {
         {rule.url}
       </Cell>
       <Cell>{day(rule.created_at)}</Cell>
-      <Cell className="pr-1! text-right">
+      <ActionCell>
         <RuleMenu rule={rule} onEdit={() => setEditing(true)} />
         <PostbackDialog rule={rule} open={editing} onClose={() => setEditing(false)} />
-      </Cell>
+      </ActionCell>
     </Row>
   )
 }

@@ -24,7 +24,7 @@ import { useConfirm } from '../ui/confirm.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { List, useListAddress } from '../ui/list.tsx'
 import { EmptyState, PageHeader } from '../ui/page.tsx'
-import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { notify } from '../ui/toast.tsx'
 import { Details, type RefusedRow, SURFACES } from './details.tsx'
 
@@ -165,7 +165,7 @@ function RefusedTable({ rows }: { rows: readonly RefusedRow[] }) {
             <Head>Type or status</Head>
             <Head>Click id as sent</Head>
             <Head>What was said</Head>
-            <Head unseen>Details</Head>
+            <ActionHead>Details</ActionHead>
           </tr>
         </thead>
         <tbody>
@@ -192,7 +192,7 @@ function RefusedTable({ rows }: { rows: readonly RefusedRow[] }) {
               <Cell className="max-w-72 truncate" title={row.error}>
                 {row.error}
               </Cell>
-              <Cell className="pr-1! text-right">
+              <ActionCell>
                 <Button
                   size="sm"
                   look="quiet"
@@ -201,7 +201,7 @@ function RefusedTable({ rows }: { rows: readonly RefusedRow[] }) {
                 >
                   Details
                 </Button>
-              </Cell>
+              </ActionCell>
             </Row>
           ))}
         </tbody>

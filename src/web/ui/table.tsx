@@ -91,6 +91,33 @@ export function Cell({
   )
 }
 
+// What is scrolled under the actions fades out before them.
+const FADES =
+  "before:absolute before:inset-y-0 before:-left-4 before:w-4 before:bg-linear-to-l before:from-surface before:content-['']"
+
+/** The head over the rows' actions, heard and not seen. */
+export function ActionHead({ children = 'Actions' }: { children?: string }) {
+  return (
+    <Head unseen className={clsx('right-0 z-20!', FADES)}>
+      {children}
+    </Head>
+  )
+}
+
+/** The last cell of a row, with its menu or its button: in reach however far a wide table is scrolled. */
+export function ActionCell({ children }: { children: ReactNode }) {
+  return (
+    <Cell
+      className={clsx(
+        'sticky right-0 z-[5] bg-surface pr-1! text-right group-hover/row:bg-[color-mix(in_oklab,var(--sunken)_60%,var(--surface))]!',
+        FADES,
+      )}
+    >
+      {children}
+    </Cell>
+  )
+}
+
 /** The cell that names its row. */
 export function RowHead({ className, stay, ...rest }: ComponentProps<'th'> & { stay?: boolean }) {
   return (
