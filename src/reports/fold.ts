@@ -17,8 +17,11 @@ export const UNITS = { campaign: 1, geo: 2, sub1: 3, offer: 4 } as const
 export const ALL_CAMPAIGNS = 10
 export const WEEK = 20
 
-/** Large enough that one day's counters are written once for many clicks, small enough to be done within a few seconds at worst. */
-const PORTION_BYTES = 2_000_000
+/**
+ * Large enough that one day's counters are written once for many clicks, small enough for a statement's time at worst: some 40,000
+ * cells, which take a second as traffic is and a dozen where hardly two are alike.
+ */
+const PORTION_BYTES = 4_000_000
 /** Each pass writes a counter once, however many clicks it counts; what waits for it is read by every report, and stays little. */
 const PAUSE_MS = 5000
 const TRIES = 5
