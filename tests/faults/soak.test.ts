@@ -1,12 +1,11 @@
 // Two hours of ordinary traffic with its deliveries: a process that is left alone stays as it is.
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { assertAudit, drained } from '../support/audit.ts'
 import { freshDatabase } from '../support/database.ts'
 import { faultGround } from '../support/fault-ground.ts'
 import { Load } from '../support/load.ts'
-import { residentBytes, type Sluice } from '../support/sluice.ts'
+import { handlesOf, residentBytes, type Sluice } from '../support/sluice.ts'
 import { reportSteadily } from '../support/steady-load.ts'
 
 const minutes = Number(process.env['SLUICE_SOAK_MINUTES'] ?? 0)
@@ -27,7 +26,7 @@ function sampleOf(sluice: Sluice, begun: number): Sample {
   return {
     hours: (performance.now() - begun) / 3_600_000,
     mb: residentBytes(sluice) / 1024 / 1024,
-    handles: readdirSync(`/proc/${sluice.child.pid}/fd`).length,
+    handles: handlesOf(sluice),
   }
 }
 

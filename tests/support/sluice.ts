@@ -1,7 +1,7 @@
 // The whole of Sluice as a process of its own, started the way an operator starts it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { START_FLAGS } from '../../scripts/start-flags.ts'
@@ -73,3 +73,23 @@ export const postmasterOf = (dataDir: string): number =>
 /** The memory a process has in hand. */
 export const residentBytes = ({ child }: Sluice): number =>
   1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1])
+
+/** How many files, pipes and sockets a running process has open. Those its callers have opened are not among them. */
+export function handlesOf({ child, address }: Sluice): number {
+  const port = Number(new URL(address).port).toString(16).toUpperCase().padStart(4, '0')
+  const callers = new Set<string>()
+  for (const file of ['tcp', 'tcp6'])
+    for (const line of readFileSync(`/proc/${child.pid}/net/${file}`, 'utf8').split('\n')) {
+      const [, own, , , , , , , , inode] = line.trim().split(/\s+/)
+      if (own?.endsWith(`:${port}`)) callers.add(`socket:[${inode}]`)
+    }
+  const open = readdirSync(`/proc/${child.pid}/fd`).map(fd => {
+    try {
+      return readlinkSync(`/proc/${child.pid}/fd/${fd}`)
+    } catch {
+      // Closed while they were counted.
+      return undefined
+    }
+  })
+  return open.filter(name => name !== undefined && !callers.has(name)).length
+}
