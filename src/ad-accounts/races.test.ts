@@ -10,6 +10,7 @@ import { seedClicks } from '../../tests/support/intake.ts'
 import { type MetaTaken, startMeta } from '../../tests/support/meta-fake.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import type { Fake } from '../../tests/support/platform-fake.ts'
+import { pour } from '../../tests/support/pour.ts'
 import { auditBooks } from '../billing/audit.ts'
 import { toUuid } from '../contract/ids.ts'
 
@@ -63,38 +64,13 @@ async function clicksOf(place: Place, campaign_id: string, count: number): Promi
   return (await seedClicks(house.database, place.org_id, count, click)).map(id => toWireId(id))
 }
 
-/** Senders that report conversions of these clicks without a pause, from `begin` to `stop`. */
-function pour(place: Place, clicks: readonly string[], count: number) {
-  const recorded: string[] = []
-  let senders: Promise<unknown> = Promise.resolve()
-  let isOver = false
-  let next = 0
-  const send = async () => {
-    while (!isOver) {
-      const at = next++
-      const type = at % 3 === 0 ? 'registration' : 'lead'
-      const body = { clickId: clicks[at % clicks.length], type, nonce: String(at) }
-      const reply = await house.call('POST', '/api/events', { key: place.key, body })
-      assert.equal(reply.statusCode, 201, reply.body)
-      recorded.push(String(toUuid(String(reply.data()['id']))))
-    }
-  }
-  return {
-    recorded,
-    begin() {
-      isOver = false
-      senders = Promise.all(Array.from({ length: count }, send))
-    },
-    /** Resolves when so many more have been recorded. */
-    more: (count: number) => {
-      const enough = recorded.length + count
-      return Promise.race([senders, eventually('conversions come in', () => recorded.length >= enough)])
-    },
-    async stop() {
-      isOver = true
-      await senders
-    },
-  }
+/** Reports conversions of these clicks, one after the other. */
+const reporter = (place: Place, clicks: readonly string[]) => async (at: number) => {
+  const type = at % 3 === 0 ? 'registration' : 'lead'
+  const body = { clickId: clicks[at % clicks.length], type, nonce: String(at) }
+  const reply = await house.call('POST', '/api/events', { key: place.key, body })
+  assert.equal(reply.statusCode, 201, reply.body)
+  return String(toUuid(String(reply.data()['id'])))
 }
 
 async function assertExact(...places: Place[]) {
@@ -132,7 +108,7 @@ test('accounts and bindings change while conversions come in: each is told to wh
   const theirClicks = await clicksOf(bystander, await campaign(bystander, theirs), 4)
   const untouched = await rowsOf(bystander)
   const clicks = [...(await clicksOf(place, bound, 6)), ...(await clicksOf(place, free, 6))]
-  const [mine, others] = [pour(place, clicks, 6), pour(bystander, theirClicks, 1)]
+  const [mine, others] = [pour(6, reporter(place, clicks)), pour(1, reporter(bystander, theirClicks))]
   for (let round = 0; round < 3; round += 1) {
     const first = await connect(place)
     let second = ''

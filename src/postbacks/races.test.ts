@@ -7,6 +7,7 @@ import { eventually } from '../../tests/support/eventually.ts'
 import { startHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
 import { seedClicks } from '../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
+import { pour } from '../../tests/support/pour.ts'
 import { type Receiver, startReceiver } from '../../tests/support/receiver.ts'
 import { auditBooks } from '../billing/audit.ts'
 import { toUuid } from '../contract/ids.ts'
@@ -40,36 +41,11 @@ async function rule(place: SignedIn, path: string, fields: object = {}): Promise
   return String((await call(place, 'POST', '/api/postbacks', { event_type: 'lead', url, ...fields }))['id'])
 }
 
-/** Senders that report leads of these clicks, of different people, from `begin` to `stop`. */
-function pour(place: SignedIn, clicks: readonly string[]) {
-  const recorded: string[] = []
-  let senders: Promise<unknown> = Promise.resolve()
-  let isOver = false
-  let next = 0
-  const send = async () => {
-    while (!isOver) {
-      const at = next++
-      const payload = { telegram_user_id: String(1 + (at % PEOPLE)) }
-      const body = { clickId: clicks[at % clicks.length], type: 'lead', nonce: String(at), payload }
-      recorded.push(String((await call(place, 'POST', '/api/events', body))['id']))
-    }
-  }
-  return {
-    recorded,
-    begin() {
-      isOver = false
-      senders = Promise.all(Array.from({ length: 5 }, send))
-    },
-    /** Resolves when so many more have been recorded. */
-    more(count: number) {
-      const enough = recorded.length + count
-      return Promise.race([senders, eventually('conversions come in', () => recorded.length >= enough)])
-    },
-    async stop() {
-      isOver = true
-      await senders
-    },
-  }
+/** Reports leads of these clicks, of different people, one after the other. */
+const reporter = (place: SignedIn, clicks: readonly string[]) => async (at: number) => {
+  const payload = { telegram_user_id: String(1 + (at % PEOPLE)) }
+  const body = { clickId: clicks[at % clicks.length], type: 'lead', nonce: String(at), payload }
+  return String((await call(place, 'POST', '/api/events', body))['id'])
 }
 
 /** Begins a run over everything, as soon as no other is under way. Answers its id. */
@@ -119,7 +95,10 @@ test('runs that begin again and again while conversions come in put each out onc
   const [place, bystander] = [await seedSignedIn(house), await seedSignedIn(house)]
   const clicksOf = async ({ org_id }: SignedIn) =>
     (await seedClicks(house.database, org_id, 10)).map(id => toWireId(id))
-  const [mine, others] = [pour(place, await clicksOf(place)), pour(bystander, await clicksOf(bystander))]
+  const [mine, others] = [
+    pour(5, reporter(place, await clicksOf(place))),
+    pour(5, reporter(bystander, await clicksOf(bystander))),
+  ]
   others.begin()
   await others.more(20)
   await others.stop()
