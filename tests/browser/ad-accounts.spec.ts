@@ -13,7 +13,7 @@ test('an account is connected, its token is never seen again, and its events are
   await dialog.getByLabel('Access token').fill(TOKEN)
   await dialog.getByLabel('Dataset or pixel id').fill('1234567890')
   await dialog.getByRole('button', { name: 'Connect', exact: true }).click()
-  await expect(page.getByRole('heading', { name: 'Main pixel' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'Main pixel', exact: true })).toBeVisible()
   expect(await page.content()).not.toContain(TOKEN)
   await page.getByLabel('Value of Purchase').fill('30')
   await page.getByLabel('Currency of Purchase').fill('euro')
