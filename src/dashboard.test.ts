@@ -23,7 +23,14 @@ async function run(cwd: string, ...flags: string[]): Promise<number> {
 /** Sluice with a dashboard of one page, to be built where no other test looks. */
 async function seedSources(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'sluice-dashboard-'))
-  const sources = ['package.json', 'package-lock.json', 'vite.config.ts', 'src/dashboard.ts', 'src/start-error.ts']
+  const sources = [
+    'package.json',
+    'package-lock.json',
+    'vite.config.ts',
+    'src/dashboard.ts',
+    'src/is-running.ts',
+    'src/start-error.ts',
+  ]
   for (const path of sources) await cp(join(ROOT, path), join(root, path))
   await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))
   await mkdir(join(root, 'src/web'))

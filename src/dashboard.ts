@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import type { Logger } from 'pino'
+import { isRunning } from './is-running.ts'
 import { StartError } from './start-error.ts'
 
 const run = promisify(execFile)
@@ -38,19 +39,11 @@ async function newest(): Promise<number> {
   return latest
 }
 
-const isGone = (pid: number): boolean => {
-  try {
-    return !process.kill(pid, 0)
-  } catch (error) {
-    return (error as { code?: string }).code === 'ESRCH'
-  }
-}
-
 /** Takes away what builds have left whose process was killed. One that lives is still at it. */
 async function clearDeadBuilds(): Promise<void> {
   for (const name of await readdir(ROOT)) {
     const pid = /^dist\.(\d+)$/.exec(name)?.[1]
-    if (pid !== undefined && isGone(Number(pid))) await rm(join(ROOT, name), { recursive: true, force: true })
+    if (pid !== undefined && !isRunning(Number(pid))) await rm(join(ROOT, name), { recursive: true, force: true })
   }
 }
 

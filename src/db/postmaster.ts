@@ -5,6 +5,7 @@ import { chownSync, closeSync, openSync, readdirSync, readFileSync, renameSync, 
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isRunning } from '../is-running.ts'
 import { StartError } from '../start-error.ts'
 import type { Owner, Programs } from './programs.ts'
 
@@ -33,14 +34,6 @@ function belongs(pid: number, mark: string): boolean {
 }
 
 const commandLine = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-
-function exists(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code !== 'ESRCH'
-  }
-}
 
 const pidFile = (root: string): string[] => {
   try {
@@ -80,7 +73,7 @@ export async function clearDead({ root }: Cluster, host: string): Promise<void> 
   const orphans = () => readdirSync('/proc').some(name => /^\d+$/.test(name) && belongs(Number(name), mark))
   for (let waited = 0; orphans() && waited < 5000; waited += 20) await sleep(20)
   const pid = Number(pidFile(root)[0])
-  if (!(pid > 0) || !exists(pid) || belongs(pid, mark)) return
+  if (!(pid > 0) || !isRunning(pid) || belongs(pid, mark)) return
   for (const name of ['postmaster.pid', SOCKET, `${SOCKET}.lock`]) rmSync(join(root, name), { force: true })
 }
 
