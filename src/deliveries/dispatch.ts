@@ -44,8 +44,8 @@ export class Dispatch {
   #waiting = new Map<string, Target>()
   #isClosing = false
   #shallSearch = true
-  #isSearchedAt = Number.NEGATIVE_INFINITY
-  #searchTook = 0
+  #searched_at = Number.NEGATIVE_INFINITY
+  #search_ms = 0
   #stir = Promise.withResolvers<void>()
 
   constructor(lane: Lane, setup: Setup) {
@@ -83,7 +83,7 @@ export class Dispatch {
   }
 
   async #rest(): Promise<void> {
-    const pause = this.#searchGap() - (performance.now() - this.#isSearchedAt)
+    const pause = this.#searchGap() - (performance.now() - this.#searched_at)
     const timer = setTimeout(() => this.wake(), Math.max(1, pause))
     await this.#stir.promise
     clearTimeout(timer)
@@ -91,12 +91,12 @@ export class Dispatch {
 
   /** With very many targets a search takes its time, of which it is to have a tenth at most. */
   #searchGap(): number {
-    return Math.max(this.#shallSearch ? SEARCH_MS : POLL_MS, 10 * this.#searchTook)
+    return Math.max(this.#shallSearch ? SEARCH_MS : POLL_MS, 10 * this.#search_ms)
   }
 
   async #turn(): Promise<boolean> {
     const begun = performance.now()
-    if (begun - this.#isSearchedAt >= this.#searchGap()) await this.#search()
+    if (begun - this.#searched_at >= this.#searchGap()) await this.#search()
     const shares = shareOut(this.#waiting.values(), this.#setup.places)
     const organizations = [...Map.groupBy(shares, ([{ org_id }]) => org_id).values()]
     await this.#claimAll(organizations, this.#setup.mostOrganizations())
@@ -120,10 +120,10 @@ export class Dispatch {
 
   async #search(): Promise<void> {
     this.#shallSearch = false
-    this.#isSearchedAt = performance.now()
+    this.#searched_at = performance.now()
     const { pool } = this.#setup
     const [targets, paused] = await Promise.all([this.#lane.findTargets(pool), findPaused(pool, this.#lane.kind)])
-    this.#searchTook = performance.now() - this.#isSearchedAt
+    this.#search_ms = performance.now() - this.#searched_at
     const due = targets.filter(({ target_id }) => !paused.has(target_id))
     const found = new Map(due.map(target => [target.target_id, target]))
     const inLine = new Map<string, Target>()

@@ -23,12 +23,11 @@ export class Places {
   /** How many calls at once; 0 is one call on probation, after a failure. */
   readonly #widths = new Map<string, number>()
   #all = 0
+
   constructor(limits: Limits = LIMITS) {
     this.#limits = limits
   }
-  get taken(): number {
-    return this.#all
-  }
+
   /** Takes a place for a call to the target, if one is free. */
   take(target: Target): boolean {
     const { org_id, origin, target_id } = target
@@ -47,6 +46,7 @@ export class Places {
     this.#organizations.set(org_id, ofOrganization + 1)
     return true
   }
+
   #hasRoomForSick({ org_id, origin }: Target): boolean {
     const sick = [...this.#inHand.values()].filter(({ target }) => this.#widths.get(target.target_id) === 0)
     const sum = (list: typeof sick) => list.reduce((total, { count }) => total + count, 0)
@@ -57,12 +57,14 @@ export class Places {
       isBelowHalf(sum(sick.filter(({ target }) => target.org_id === org_id)), this.#limits.organization)
     )
   }
+
   /** Remembers how a call to the target went. */
   note({ target_id }: Target, isGood: boolean): void {
     if (this.#widths.size > REMEMBERED) this.#widths.clear()
     const width = this.#widths.get(target_id) ?? 1
     this.#widths.set(target_id, isGood ? Math.min(Math.max(2 * width, 2), this.#limits.origin) : 0)
   }
+
   /** Gives a place back. */
   free({ org_id, origin, target_id }: Target): void {
     this.#all -= 1
