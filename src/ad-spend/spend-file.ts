@@ -94,6 +94,7 @@ function split(csv: string, delimiter: string, most?: number): Numbered[] | stri
   try {
     const usual = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true }
     const options = { ...usual, delimiter, ...(most === undefined ? {} : { to: most }) }
+    // The library's types say nothing of `info`, which puts each record beside its line.
     const found = parse(csv, options) as unknown as { record: string[]; info: { lines: number } }[]
     return found
       .map(({ record, info }) => ({ record, line: info.lines }))

@@ -155,7 +155,7 @@ type SetHeader = (name: string, value: string) => void
 
 /** Validates the call, runs the deed (guarded where the endpoint says once) and encodes what it answers. */
 function deedRunner({ ground, once }: Door, endpoint: Endpoint, deed: Furnished['deed']) {
-  const run = deed as unknown as (context: object, call: object) => unknown
+  const run = deed as (context: object, call: object) => unknown
   const { query, body, reply, replyIsShaped } = endpoint
   const encoded = (out: unknown) => (reply === undefined || replyIsShaped ? out : z.encode(reply, out))
   return async (request: FastifyRequest, header: SetHeader): Promise<unknown> => {
@@ -193,7 +193,7 @@ function idempotencyKeyOf(request: FastifyRequest): string | undefined {
 
 function receiveVisits(app: FastifyInstance, { ground, identities }: Door, { endpoint, deed }: Furnished): void {
   const { method, path } = routeOf(endpoint)
-  const receive = deed as unknown as (ground: Ground, visit: Visit) => Answer | Promise<Answer>
+  const receive = deed as (ground: Ground, visit: Visit) => Answer | Promise<Answer>
   // A visitor's GET outside /api has no size, no key and no origin to look at: the redirect goes straight to its deed.
   const steps = [
     ...(method === 'GET' ? [] : [async (request: FastifyRequest) => prepareBody(request)]),
