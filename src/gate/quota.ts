@@ -92,20 +92,21 @@ type Counted = { isOver: boolean; result: RateLimiterRes }
 
 /** After three failures in a row the store is left alone for a second, so that an outage costs its callers nothing. */
 class Breaker {
-  private failures = 0
-  private openUntil = 0
+  #failures = 0
+  /** Performance clock, ms. */
+  #open_until = 0
 
   async run(consume: () => Promise<RateLimiterRes>): Promise<Counted | 'outage'> {
-    if (performance.now() < this.openUntil) return 'outage'
+    if (performance.now() < this.#open_until) return 'outage'
     try {
       const result = await consume()
-      this.failures = 0
+      this.#failures = 0
       return { isOver: false, result }
     } catch (thrown) {
       // The limiter throws an Error when the store failed, its result when the quota is used up.
       if (!(thrown instanceof Error)) return { isOver: true, result: thrown as RateLimiterRes }
-      this.failures += 1
-      if (this.failures >= 3) this.openUntil = performance.now() + 1000
+      this.#failures += 1
+      if (this.#failures >= 3) this.#open_until = performance.now() + 1000
       return 'outage'
     }
   }
