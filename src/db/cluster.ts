@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { isRunning } from '../is-running.ts'
 import { StartError } from '../start-error.ts'
 import { type Owner, type Programs, userName } from './programs.ts'
 
@@ -53,7 +54,7 @@ function makeFolder(path: string): void {
 export async function createCluster(root: string, owner: Owner, programs: Programs): Promise<void> {
   for (const name of readdirSync(dirname(root))) {
     const pid = /^postgres\.(\d+)\.\w+$/.exec(name)?.[1]
-    if (pid && !existsSync(`/proc/${pid}`)) rmSync(join(dirname(root), name), { recursive: true })
+    if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(dirname(root), name), { recursive: true })
   }
   let fresh: string
   try {
