@@ -13,9 +13,9 @@ import { openLog } from './log.ts'
 import { StartError } from './start-error.ts'
 
 /** How long requests that have begun may take to end. */
-const DRAIN = 10_000
+const DRAIN_MS = 10_000
 /** npm passes on what the terminal has already sent to the whole group, so two signals at once are one wish. */
-const SAME_WISH = 1000
+const SAME_WISH_MS = 1000
 
 const COMMANDS: readonly (string | undefined)[] = [undefined, 'migrate', 'reconcile']
 
@@ -74,9 +74,9 @@ async function serve(config: Config, log: Logger, open: AsyncDisposableStack, as
   if (applied.length > 0) log.info({ applied }, 'the database was migrated')
   await built
   const database = connect(nodes.addresses, { log })
-  open.defer(() => within(DRAIN, database.close()))
+  open.defer(() => atMost(DRAIN_MS, database.close()))
   const house = await openHouse(config, database, log)
-  open.defer(() => within(DRAIN, house.close()))
+  open.defer(() => atMost(DRAIN_MS, house.close()))
   const address = await house.listen().catch(error => {
     throw explainListening(error, config)
   })
@@ -97,15 +97,16 @@ function listenForTheEnd(log: Logger): Promise<void> {
     let first: number | undefined
     const end = () => {
       first ??= performance.now()
-      if (performance.now() - first > SAME_WISH) process.exit(1)
+      if (performance.now() - first > SAME_WISH_MS) process.exit(1)
       resolve()
     }
     process.on('SIGTERM', end).on('SIGINT', end)
   })
 }
 
-const within = async (limit: number, work: Promise<unknown>): Promise<void> => {
-  await Promise.race([work, sleep(limit, undefined, { ref: false })])
+/** Waits for the work, and no longer than that: what takes longer is cut off by the end of the process. */
+const atMost = async (limit_ms: number, work: Promise<unknown>): Promise<void> => {
+  await Promise.race([work, sleep(limit_ms, undefined, { ref: false })])
 }
 
 function explainListening(error: unknown, { port, host }: Config): unknown {

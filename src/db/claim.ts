@@ -8,7 +8,7 @@ export type Claim = { lost: Promise<void>; drop(): void }
 /** Any number that nothing else locks in this server. */
 const LOCK = 7_583_001
 /** A holder that was killed is gone when the server has read the end of its connection. */
-const PATIENCE = 3000
+const PATIENCE_MS = 3000
 
 /** Claims the server, or answers undefined when another process keeps it. Rejects when the server goes away. */
 export async function claim(connection: pg.ClientConfig): Promise<Claim | undefined> {
@@ -17,7 +17,7 @@ export async function claim(connection: pg.ClientConfig): Promise<Claim | undefi
   client.on('error', () => {})
   await client.connect()
   const drop = () => void client.end().catch(() => {})
-  for (let waited = 0; waited <= PATIENCE; waited += 50) {
+  for (let waited = 0; waited <= PATIENCE_MS; waited += 50) {
     const { rows } = await client.query<{ got: boolean }>('select pg_try_advisory_lock($1) as got', [LOCK])
     if (rows[0]?.got) return { lost, drop }
     await sleep(50)

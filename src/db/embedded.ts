@@ -50,8 +50,8 @@ const SETTINGS = [
   'log_checkpoints=off',
 ]
 
-/** The longest path of a socket that the system takes, in bytes. */
-const LONGEST_PATH = 107
+/** The longest path of a socket that the system takes. */
+const LONGEST_PATH_BYTES = 107
 
 /**
  * Starts the server of `dataDir`, making the cluster at the first start, or adopts the one that runs.
@@ -90,7 +90,7 @@ export async function startPostgres({ dataDir, log, settings = [], alone = true 
 
 /** A socket is bound by a short name inside the folder; whoever connects by a path that is too long goes by its handle. */
 function reachable(root: string): string {
-  if (Buffer.byteLength(join(root, '.s.PGSQL.5432')) <= LONGEST_PATH) return root
+  if (Buffer.byteLength(join(root, '.s.PGSQL.5432')) <= LONGEST_PATH_BYTES) return root
   return `/proc/self/fd/${openSync(root, 'r')}`
 }
 

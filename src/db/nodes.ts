@@ -13,7 +13,8 @@ import { migrate } from './migrate.ts'
 export type Nodes = { addresses: readonly Node[]; close(): Promise<void> }
 
 /** A database that is started together with Sluice may come up a little later. */
-const PATIENCE = 15_000
+const PATIENCE_MS = 15_000
+/** The oldest major version of PostgreSQL whose SQL is spoken here. */
 const OLDEST = 15
 
 /**
@@ -52,7 +53,7 @@ export function openPatientPool({ addresses: [first = ''] }: Nodes): pg.Pool {
 }
 
 async function reach(node: Node): Promise<pg.Client> {
-  for (const deadline = Date.now() + PATIENCE; ; ) {
+  for (const deadline = Date.now() + PATIENCE_MS; ; ) {
     const own = { application_name: 'sluice migrate', connectionTimeoutMillis: 5000 }
     const client = new pg.Client(typeof node === 'string' ? { ...own, connectionString: node } : { ...own, ...node })
     // An error between two statements is met by the next one.

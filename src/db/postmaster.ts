@@ -15,7 +15,7 @@ export type Cluster = { root: string; log: string; owner: Owner; programs: Progr
 type Postmaster = { pid: number; ready: boolean }
 
 const SOCKET = '.s.PGSQL.5432'
-const LARGEST_LOG = 10_000_000
+const LARGEST_LOG_BYTES = 10_000_000
 
 /** Part of the command line of every process of this cluster. The folder itself is meant, whatever path leads to it. */
 function markOf(root: string): string {
@@ -109,7 +109,7 @@ export async function launch(cluster: Cluster): Promise<boolean> {
 
 function openLog(path: string, { uid, gid }: Owner): number {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
-  if (size > LARGEST_LOG) renameSync(path, `${path}.1`)
+  if (size > LARGEST_LOG_BYTES) renameSync(path, `${path}.1`)
   const file = openSync(path, 'a', 0o600)
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid)
   return file

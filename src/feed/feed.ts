@@ -19,7 +19,7 @@ import { openCursor, sealCursor } from './cursor.ts'
 
 const USUAL = 100
 const MOST = 1000
-const SPAN = 30 * DAY_MS
+const SPAN_MS = 30 * DAY_MS
 
 type Query = {
   readonly [name in 'date_from' | 'date_to' | 'campaign_id' | 'status' | 'tracked' | 'cursor' | 'limit']?: Sent
@@ -74,7 +74,7 @@ function read({ secrets, actor }: Omit<Asking, 'database'>, query: Query): { pag
   const cursor = sealed === undefined ? undefined : openCursor(secrets, actor.org_id, sealed)
   const campaigns = campaignsOf(actor, query.campaign_id)
   const now = Date.now()
-  const window = sentWindow ?? cursor?.bounds ?? { from: now - SPAN, to: now }
+  const window = sentWindow ?? cursor?.bounds ?? { from: now - SPAN_MS, to: now }
   const page = { window, campaigns, status, tracked, before: cursor?.id, limit: limitOf(query.limit) }
   return { page, defaulted: sentWindow === undefined }
 }
@@ -84,7 +84,7 @@ function windowOf({ date_from, date_to }: Query): Window | undefined {
   const from = date_from === undefined ? undefined : momentOf(date_from, 'date_from')
   const to = date_to === undefined ? undefined : momentOf(date_to, 'date_to')
   if (from === undefined && to === undefined) return undefined
-  return windowBetween(from ?? after(to as Moment, -SPAN), to ?? after(from as Moment, SPAN))
+  return windowBetween(from ?? after(to as Moment, -SPAN_MS), to ?? after(from as Moment, SPAN_MS))
 }
 
 function statusOf(sent: string | undefined): number | undefined {
