@@ -6,12 +6,11 @@ import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import { DAY_MS } from '../contract/days.ts'
 import { firstIdAt } from '../contract/ids.ts'
-import { sqlState } from '../db/faults.ts'
+import { isThereAlready, sqlState } from '../db/faults.ts'
 import type { Tables } from '../db/tables.ts'
 
 const MONTHS_AHEAD = 3
 const CHECK_VIOLATION = '23514'
-const ALREADY_THERE = new Set(['42P07', '23505', '42710'])
 /** On a sharded database only one of the nodes that connections go to in turn may change the schema. */
 const TRIES = 4
 const LOCK_NOT_AVAILABLE = '55P03'
@@ -114,9 +113,8 @@ async function createPartition(db: Kysely<Tables>, name: string, start: number, 
       })
       return true
     } catch (error) {
-      const state = sqlState(error) ?? ''
-      if (ALREADY_THERE.has(state)) return false
-      if (state === CHECK_VIOLATION) {
+      if (isThereAlready(error)) return false
+      if (sqlState(error) === CHECK_VIOLATION) {
         log?.warn({ partition: name }, 'clicks of this month lie in clicks_default, so no partition can be made for it')
         return false
       }

@@ -13,6 +13,14 @@ export function isTaken(error: unknown): boolean {
   return sqlState(error) === UNIQUE_VIOLATION
 }
 
+/** A table or a type of this name, or a key of the catalog, which two that make one at once meet on in spite of `if not exists`. */
+const THERE_STATES = new Set(['42P07', '42710', UNIQUE_VIOLATION])
+
+/** True when what a statement was to make has been made already. */
+export function isThereAlready(error: unknown): boolean {
+  return THERE_STATES.has(sqlState(error) ?? '')
+}
+
 /** No disk, no memory or no connection is left, the disk failed, or the server only reads, is going down, coming up, or has dropped the session. */
 const unreachableStates = new Set([
   '53100',

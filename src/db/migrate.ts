@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { StartError } from '../start-error.ts'
-import { isTaken, sqlState } from './faults.ts'
+import { isTaken, isThereAlready } from './faults.ts'
 
 export type Migration = { number: number; name: string; checksum: string; sql: string }
 
@@ -31,7 +31,7 @@ export function listMigrations(folder = MIGRATIONS): Migration[] {
  * @throws StartError when an applied file has changed since, or the database is newer than the code.
  */
 export async function migrate(client: pg.ClientBase, migrations = listMigrations()): Promise<string[]> {
-  await createLedger(client)
+  await createTable(client)
   const applied: string[] = []
   for (let pending = await missing(client, migrations); pending.length > 0; ) {
     const [first] = pending
@@ -41,17 +41,14 @@ export async function migrate(client: pg.ClientBase, migrations = listMigrations
   return applied
 }
 
-/** A key of the catalog, a type or a table that exists. */
-const MADE_MEANWHILE = new Set(['23505', '42710', '42P07'])
-
-async function createLedger(client: pg.ClientBase): Promise<void> {
+async function createTable(client: pg.ClientBase): Promise<void> {
   try {
     await client.query(
       'create table if not exists migrations (number int primary key, name text not null, checksum text not null, applied_at timestamptz not null)',
     )
   } catch (error) {
     // Two at once meet on the catalog's own keys in spite of "if not exists"; then the other one has made the table.
-    if (!MADE_MEANWHILE.has(sqlState(error) ?? '')) throw error
+    if (!isThereAlready(error)) throw error
   }
 }
 
