@@ -2,6 +2,7 @@
  * People: accounts, sign-in and sessions. Owns `users`, `sessions`, `accounts` and `verifications`, most of which the sign-in
  * library writes. A session lives in its row alone: without the row, or past its end, nobody is signed in.
  */
+import { HOUR_MS } from '../contract/days.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { toWireId } from '../contract/ids.ts'
 import { type Answer, type Context, type Ground, type Person, type Visit, idOf } from '../room.ts'
@@ -13,8 +14,6 @@ import { endSessionOf, sessionsOf } from './sessions.ts'
 import { openLibrary } from './sign-in.ts'
 import { createFirstOwner, needsOwner } from './sign-up.ts'
 import { answerSignIn, type Desk, forward } from './visits.ts'
-
-const FORGET_EVERY_MS = 3_600_000
 
 /** Opens sign-in. `deeds` furnish the room; `whoIs` is the door's question. Forgets what has ended once an hour until closed. */
 export function openAccounts(ground: Ground) {
@@ -35,7 +34,7 @@ export function openAccounts(ground: Ground) {
   const desk: Desk = { ground, library, attempts: openAttempts(), whoIs }
   const visit = (_ground: Ground, asked: Visit): Promise<Answer> => answerSignIn(desk, asked)
   const rounds = openRounds(
-    FORGET_EVERY_MS,
+    HOUR_MS,
     () => forgetEnded(ground, new Date().toISOString()),
     error => ground.log.warn({ err: error }, 'ended sessions could not be forgotten'),
   )

@@ -3,13 +3,12 @@
  * after a pause at the next start. In portions, so that no lock on clicks is held for long.
  */
 import type pg from 'pg'
-import { DAY_MS } from '../contract/days.ts'
+import { DAY_MS, HOUR_MS } from '../contract/days.ts'
 import { firstIdAt } from '../contract/ids.ts'
 import type { Ground } from '../room.ts'
 import { openRounds, type Rounds } from '../rounds.ts'
 
 const KEPT_MS = 7 * DAY_MS
-const HOUR_MS = 3_600_000
 /** Few enough for a fraction of a second. */
 const PORTION = 1000
 

@@ -5,13 +5,13 @@
  * changes clicks holds a lock on their month until it has committed, for which the drop waits.
  */
 import { type Kysely, sql } from 'kysely'
+import { HOUR_MS } from '../contract/days.ts'
 import { firstIdAt } from '../contract/ids.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Ground } from '../room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../rounds.ts'
 import { dropPartition, partitionsBefore } from './partitions.ts'
 
-const HOUR_MS = 3_600_000
 /** Rows of the default partition at a time: few enough for a fraction of a second. */
 const PORTION = 1000
 

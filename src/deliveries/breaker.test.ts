@@ -5,6 +5,7 @@ import { eventually } from '../../tests/support/eventually.ts'
 import { deliveryOf, ORG, seedDelivery, seedRule, until, useOutbox } from '../../tests/support/outbox.ts'
 import { openMailbox } from '../../tests/support/mailbox.ts'
 import { seedOrganization } from '../../tests/support/house.ts'
+import { HOUR_MS } from '../contract/days.ts'
 import { postbackLane } from '../postbacks/lane.ts'
 import { BREAKER } from './breaker.ts'
 import { claimDue } from './claim.ts'
@@ -12,8 +13,6 @@ import { Places, shareOut } from './share.ts'
 import type { WorkerOptions } from './worker.ts'
 
 const { database, db, pool, closing, receiver, work: workWith } = await useOutbox()
-
-const HOUR_MS = 3_600_000
 
 /** Each delivery fails once within the test. */
 const work = (options: WorkerOptions = {}, env: Record<string, string> = {}) =>

@@ -3,12 +3,11 @@
  * nothing is called twice and everything can be sent again; what goes is what was called, sent and answered.
  */
 import type pg from 'pg'
-import { DAY_MS } from '../contract/days.ts'
-import { firstIdAt } from '../contract/ids.ts'
+import { DAY_MS, HOUR_MS } from '../contract/days.ts'
+import { firstIdAt, NIL_ID } from '../contract/ids.ts'
 import type { Ground } from '../room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../rounds.ts'
 
-const HOUR_MS = 3_600_000
 /** Rows, each with up to 16 KiB of answer: few enough for a fraction of a second. */
 const PORTION = 500
 
@@ -31,8 +30,6 @@ const DROP = `
   using unnest($2::uuid[], $3::int[]) as ended (id, attempts)
   where a.org_id = $1 and a.delivery_id = ended.id and a.number <= ended.attempts`
 
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
-
 /**
  * Deletes the attempts of deliveries that ended more than `kept_days` before `now`, organization by organization, `portion` rows at a time;
  * answers how many. What still waits, or was sent again since, keeps all of its log.
@@ -45,7 +42,7 @@ export async function dropOldAttempts(
   const until = now - kept_days * DAY_MS
   let dropped = 0
   for await (const org_id of organizationsWith(NEXT, pool, signal)) {
-    for (let last = BEFORE_ALL, isMore = true; isMore && signal?.aborted !== true; ) {
+    for (let last = NIL_ID, isMore = true; isMore && signal?.aborted !== true; ) {
       const { rows } = await pool.query<{ delivery_id: string }>(OLDEST, [org_id, last, firstIdAt(until), portion])
       const ids = [...new Set(rows.map(({ delivery_id }) => delivery_id))]
       last = ids.at(-1) ?? last

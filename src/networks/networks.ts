@@ -4,6 +4,7 @@
  * shown again, and found by its hash. Deletion is soft, because events and refused intake go on naming their network.
  */
 import { type Kysely, sql, type Updateable } from 'kysely'
+import { HOUR_MS } from '../contract/days.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
@@ -38,7 +39,6 @@ type Asking = Pick<Ground, 'db' | 'secrets'> & {
   readonly actor: { org_id: number }
 }
 
-const HOUR_MS = 3_600_000
 const USUAL_OVERLAP_HOURS = 24
 
 /** Networks of the organization, newest first. */
