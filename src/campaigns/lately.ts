@@ -1,6 +1,7 @@
 // The statements behind the campaigns in memory: all of them once, and what has changed lately.
 import type pg from 'pg'
 import type { z } from 'zod'
+import { NIL_ID } from '../contract/ids.ts'
 import type { Destination } from './api.ts'
 import type { Graph } from '../click-flows/api.ts'
 
@@ -64,7 +65,6 @@ const CAMPAIGN = `c.org_id, c.id, c.key, c.destination, c.offer_id, c.fallback_u
   c.deleted_at is not null as is_deleted`
 
 const PAGE = 5000
-const NIL = '00000000-0000-0000-0000-000000000000'
 
 /** By kind: what is read of the rows, up to the condition that says which. */
 const SELECTS = {
@@ -138,7 +138,7 @@ export async function readDeletedOrganizations(pool: pg.Pool): Promise<Set<numbe
 
 async function readPages<Row extends Named & pg.QueryResultRow>(pool: pg.Pool, text: string): Promise<Row[]> {
   const all: Row[] = []
-  for (let last: Named = { org_id: 0, id: NIL }; ; ) {
+  for (let last: Named = { org_id: 0, id: NIL_ID }; ; ) {
     const { rows } = await pool.query<Row>(text, [last.org_id, last.id])
     for (const row of rows) all.push(row)
     if (rows.length < PAGE) return all

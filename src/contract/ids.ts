@@ -7,6 +7,9 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 const HEX_DIGITS = '0123456789abcdef'
 const NONE = 255
 
+/** Before every id that is ever made; it stands for none. */
+export const NIL_ID = '00000000-0000-0000-0000-000000000000'
+
 /** What each character is worth, by its code: ids are on every click's way, and this is the quickest look-up there is. */
 function valuesOf(digits: string): Uint8Array {
   const values = new Uint8Array(128).fill(NONE)

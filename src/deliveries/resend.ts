@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Call } from '../contract/endpoint.ts'
+import { NIL_ID } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
@@ -101,7 +102,7 @@ async function preview(
 }
 
 const NEXT = `
-  select d.id ${MATCHING} and d.id > coalesce($8, '00000000-0000-0000-0000-000000000000'::uuid) and d.id < $9
+  select d.id ${MATCHING} and d.id > coalesce($8, '${NIL_ID}'::uuid) and d.id < $9
   order by d.id
   limit $10
   for update`

@@ -4,6 +4,7 @@
  */
 import type pg from 'pg'
 import type { Call } from '../contract/endpoint.ts'
+import { NIL_ID } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { PastConversion, RunPlace } from '../deliveries/lane.ts'
 import { MOST_PER_RUN, requireFits, SAMPLE, startRun } from '../deliveries/runs.ts'
@@ -78,7 +79,7 @@ export async function backfillPostbackRule(
 
 const NEXT = `
   select e.id, e.created_at::text as created_at, e.click_id, e.campaign_id, case when r.once_per_person then e.person_id end as person_id
-  ${MATCHING} and r.active and (e.created_at, e.id) > (coalesce($5, '-infinity'::timestamptz), coalesce($6, '00000000-0000-0000-0000-000000000000'::uuid))
+  ${MATCHING} and r.active and (e.created_at, e.id) > (coalesce($5, '-infinity'::timestamptz), coalesce($6, '${NIL_ID}'::uuid))
     and e.created_at < $7
   order by e.created_at, e.id
   limit $8`

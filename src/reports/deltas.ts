@@ -4,12 +4,12 @@
  */
 import { DAY_MS, dayOf } from '../contract/days.ts'
 import { fromUnits, toUnits } from '../contract/decimals.ts'
-import { newId, timeOfId } from '../contract/ids.ts'
+import { newId, NIL_ID, timeOfId } from '../contract/ids.ts'
 import { quotedField } from '../db/composites.ts'
 import type { Statement } from '../db/statement.ts'
 
 /** Stands for a missing campaign or offer. */
-export const NO_ID = '00000000-0000-0000-0000-000000000000'
+export const NO_ID = NIL_ID
 
 /**
  * Where a click is counted: the UTC day of its id, and its own campaign, offer, geo and sub1 as stored. A missing id is `NO_ID`, a
