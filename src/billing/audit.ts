@@ -3,7 +3,9 @@
  * nothing when it does. For the screen's count, `npm run reconcile` every night, and tests after every race and fault.
  */
 import type pg from 'pg'
-import { REACHED, rungOfEvent, stageOf } from '../contract/ladder.ts'
+import { EVENT_TYPES } from '../contract/event-types.ts'
+import { NIL_ID } from '../contract/ids.ts'
+import { LADDER, REACHED, rungOfEvent, stageOf } from '../contract/ladder.ts'
 import { onConnection } from '../db/transaction.ts'
 
 type Finding = { check: string; wrong: string }
@@ -13,9 +15,10 @@ type Figure = { name: string; kept: string; counted: string }
 export type Audit = { figures: Figure[]; findings: Finding[]; clicks_from: string | null }
 
 /** The bit of each type that raises a click, as a table for SQL. */
-const STAGES = ['land', 'bot_start', 'registration', 'lead', 'deposit', 'ftd']
-  .map(type => `('${type}', ${stageOf(rungOfEvent(type) ?? 0)})`)
-  .join(', ')
+const STAGES = EVENT_TYPES.flatMap(type => {
+  const rung = rungOfEvent(type)
+  return rung === undefined ? [] : [`('${type}', ${stageOf(rung)})`]
+}).join(', ')
 
 /** The id's first 48 bits are its milliseconds. */
 const dayOf = (id: string) =>
@@ -23,9 +26,11 @@ const dayOf = (id: string) =>
 
 /** Of months whose clicks are no longer kept only the counters are left, which nothing can be held against. */
 const FIRST_KEPT = `coalesce(
-    (select before_id from dropped_clicks order by before_id desc limit 1), '00000000-0000-0000-0000-000000000000'::uuid)`
+    (select before_id from dropped_clicks order by before_id desc limit 1), '${NIL_ID}'::uuid)`
 const FIRST_DAY = `(select ${dayOf(FIRST_KEPT)})`
 const RUNGS = REACHED.map(bit => `count(*) filter (where stages & ${bit} > 0)`).join(', ')
+const withStage = (rung: (typeof LADDER)[number]) =>
+  `(count(*) filter (where stages & ${stageOf(LADDER.indexOf(rung))} > 0))::text as ${rung}`
 /** A day of which nothing is left counts as one that was never there. */
 const NOTHING = '(0,0,0,0,0,0,0,0)'
 
@@ -213,8 +218,7 @@ const FIGURES = `
   ) reported
   join (
     select counted, place from (
-      select count(*)::text as clicks, (count(*) filter (where stages & 16 > 0))::text as lead,
-        (count(*) filter (where stages & 32 > 0))::text as deposit, (count(*) filter (where stages & 64 > 0))::text as ftd,
+      select count(*)::text as clicks, ${withStage('lead')}, ${withStage('deposit')}, ${withStage('ftd')},
         trim_scale(coalesce(sum(revenue), 0))::text as revenue
       from clicks
       where org_id = $1 and tracked and id >= ${FIRST_KEPT}
