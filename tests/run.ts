@@ -6,15 +6,11 @@ import { once } from 'node:events'
 import { globSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { run } from 'node:test'
-import { spec } from 'node:test/reporters'
 import { runBrowserTests } from './support/browser-tests.ts'
 import { CLUSTER, connectionTo, reach, startKeeper } from './support/database.ts'
+import { type Counts, runNodeTests } from './support/node-tests.ts'
 import { findProgram, requirePrograms } from './support/programs.ts'
 import { ensureTemplate } from './support/template.ts'
-
-/** How many tests did what. */
-type Counts = { passed: number; failed: number; skipped: number }
 
 const ROOT = join(import.meta.dirname, '..')
 const SHORT_LIMIT = 5 * 60_000
@@ -55,27 +51,6 @@ function selectTests(): string[] {
   return select('src/**/*.test.ts', 'tests/**/*.test.ts', 'demo/*.test.ts', 'bench/*.test.ts')
 }
 
-async function runNodeTests(files: string[]): Promise<Counts> {
-  const counts = { passed: 0, failed: 0, skipped: 0 }
-  if (files.length === 0) return counts
-  const events = run({
-    cwd: ROOT,
-    files,
-    concurrency: 2,
-    timeout: limitOfFile(),
-    // A test that fails may leave a server or a timer behind, which must not hold up the run.
-    execArgv: ['--test-force-exit'],
-  })
-  events.on('test:summary', ({ file, counts: summed }) => {
-    if (file !== undefined) return
-    counts.passed = summed.passed
-    counts.failed = summed.tests - summed.passed - summed.skipped - summed.todo
-    counts.skipped = summed.skipped + summed.todo
-  })
-  for await (const text of events.compose(new spec())) process.stdout.write(text)
-  return counts
-}
-
 async function main(): Promise<Counts> {
   const files = selectTests()
   const browserFiles = faults || seeded || soak ? [] : select('tests/browser/*.spec.ts')
@@ -97,7 +72,7 @@ async function main(): Promise<Counts> {
     if (seeded) process.env['SLUICE_SEEDED'] = '1'
     if (soak) process.env['SLUICE_SOAK_MINUTES'] = SOAK_MINUTES
     if (all || faults) process.env['SLUICE_FAULT_SECONDS'] ??= FAULT_SECONDS
-    const plain = await runNodeTests(files)
+    const plain = await runNodeTests(files, ROOT, limitOfFile())
     const browser = await runBrowserTests(browserFiles)
     return {
       passed: plain.passed + browser.passed,

@@ -1,0 +1,28 @@
+// Runs test files of Node's own runner, each in a process of its own, and counts what they did.
+import { join } from 'node:path'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
+
+/** How many tests did what. */
+export type Counts = { passed: number; failed: number; skipped: number }
+
+/** Runs `files` two at a time and prints what they say. A file that has not ended after `limit_ms` has failed, as has one left open. */
+export async function runNodeTests(files: string[], cwd: string, limit_ms: number): Promise<Counts> {
+  const counts = { passed: 0, failed: 0, skipped: 0 }
+  if (files.length === 0) return counts
+  const events = run({
+    cwd,
+    files,
+    concurrency: 2,
+    timeout: limit_ms,
+    execArgv: ['--import', join(import.meta.dirname, 'left-open.ts')],
+  })
+  events.on('test:summary', ({ file, counts: summed }) => {
+    if (file !== undefined) return
+    counts.passed = summed.passed
+    counts.failed = summed.tests - summed.passed - summed.skipped - summed.todo
+    counts.skipped = summed.skipped + summed.todo
+  })
+  for await (const text of events.compose(new spec())) process.stdout.write(text)
+  return counts
+}
