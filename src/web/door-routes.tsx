@@ -1,9 +1,15 @@
 /** The pages before the door: the first start, signing in, and what mails lead to. */
+import type { QueryClient } from '@tanstack/react-query'
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { z } from 'zod'
 import { readSetup } from '../accounts/api.ts'
 import { ask } from './call.ts'
 import { root } from './frame.tsx'
+
+/** While nobody owns the installation there is nobody to sign in, and nothing else to sign up for. */
+async function leadToSetup(queries: QueryClient): Promise<void> {
+  if ((await queries.fetchQuery(ask(readSetup))).needs_owner) throw redirect({ to: '/setup' })
+}
 
 const firstRun = createRoute({
   getParentRoute: () => root,
@@ -20,14 +26,13 @@ const signIn = createRoute({
     next: z.string().optional().catch(undefined),
     email: z.string().optional().catch(undefined),
   }),
-  beforeLoad: async ({ context }) => {
-    if ((await context.queries.fetchQuery(ask(readSetup))).needs_owner) throw redirect({ to: '/setup' })
-  },
+  beforeLoad: ({ context }) => leadToSetup(context.queries),
   component: lazyRouteComponent(() => import('./accounts/sign-in-page.tsx'), 'SignInPage'),
 })
 const signUp = createRoute({
   getParentRoute: () => root,
   path: '/sign-up',
+  beforeLoad: ({ context }) => leadToSetup(context.queries),
   component: lazyRouteComponent(() => import('./accounts/sign-up-page.tsx'), 'SignUpPage'),
 })
 const forgotPassword = createRoute({

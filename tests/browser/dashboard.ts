@@ -24,11 +24,11 @@ export const OWNER = {
 type State = Awaited<ReturnType<BrowserContext['storageState']>>
 export type Installation = { address: string; end(): Promise<void> }
 
-/** Starts Sluice on a fresh database, without an owner. */
-export async function startInstallation(): Promise<Installation> {
+/** Starts Sluice on a fresh database, without an owner, with the settings of `env`. */
+export async function startInstallation(env: Record<string, string> = {}): Promise<Installation> {
   const fresh = await freshDatabase()
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-browser-'))
-  const sluice = await startSluice({ DATABASE_URL: fresh.url, DATA_DIR: dataDir, LOG_LEVEL: 'error' })
+  const sluice = await startSluice({ DATABASE_URL: fresh.url, DATA_DIR: dataDir, LOG_LEVEL: 'error', ...env })
   return {
     address: sluice.address,
     async end() {

@@ -11,8 +11,10 @@ test.describe('an installation without an owner', () => {
     const context = await browser.newContext({ storageState: { cookies: [], origins: [] } })
     const page = await context.newPage()
     const complaints = watch(page)
-    await page.goto(`${fresh.address}/settings/api-keys`)
-    await expect(page.getByRole('heading', { level: 1, name: 'Set up Sluice' })).toBeVisible()
+    for (const path of ['/sign-up', '/settings/api-keys']) {
+      await page.goto(`${fresh.address}${path}`)
+      await expect(page.getByRole('heading', { level: 1, name: 'Set up Sluice' })).toBeVisible()
+    }
 
     await page.getByLabel('Your name').fill(OWNER.name)
     await page.getByLabel('E-mail').fill(OWNER.email)
@@ -84,4 +86,44 @@ test('a session ended elsewhere leads to the sign-in page with the next thing as
   await page.getByLabel('Password').fill(OWNER.password)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Campaigns' })).toBeVisible()
+})
+
+test('where accounts come by invitation, the page to sign up says so and leads to the sign-in page', async ({
+  page,
+  context,
+}) => {
+  await context.clearCookies()
+  await page.goto('/sign-up')
+  await expect(page.getByRole('heading', { level: 1, name: 'Accounts come by invitation' })).toBeVisible()
+  await expect(page.getByRole('textbox')).toHaveCount(0)
+  await page.getByRole('link', { name: 'Sign in' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible()
+  await expect(page.getByRole('link', { name: 'Create an account' })).toHaveCount(0)
+})
+
+test.describe('an installation that is open to all', () => {
+  let open: Installation
+  test.beforeAll(async () => {
+    test.setTimeout(60_000)
+    open = await startInstallation({ SIGN_UP: 'open' })
+  })
+  test.afterAll(() => open.end())
+
+  test('anyone signs up, and is led to a workspace of their own', async ({ browser }) => {
+    const context = await browser.newContext({ baseURL: open.address, storageState: { cookies: [], origins: [] } })
+    const founding = await context.request.post('/api/setup', { data: OWNER, headers: { origin: open.address } })
+    expect(founding.status()).toBe(201)
+    await context.clearCookies()
+    const page = await context.newPage()
+    const complaints = watch(page)
+    await page.goto('/sign-in')
+    await page.getByRole('link', { name: 'Create an account' }).click()
+    await page.getByLabel('Your name').fill('Jo')
+    await page.getByLabel('E-mail').fill('jo@example.com')
+    await page.getByLabel('Password').fill(OWNER.password)
+    await page.getByRole('button', { name: 'Create account' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'You are in no workspace' })).toBeVisible()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
 })

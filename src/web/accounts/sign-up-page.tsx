@@ -1,9 +1,10 @@
 /** Signing up: freely where the installation allows it, else by the link of an invitation. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { z } from 'zod'
-import { PASSWORD_MIN, SignUp } from '../../accounts/api.ts'
-import { Button } from '../ui/button.tsx'
+import { PASSWORD_MIN, readSetup, SignUp } from '../../accounts/api.ts'
+import { ask } from '../call.ts'
+import { Button, buttonLook } from '../ui/button.tsx'
 import { submits, useDraft } from '../ui/draft.ts'
 import { TextField } from '../ui/field.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
@@ -11,6 +12,24 @@ import { Door, FormStack } from './door.tsx'
 import { postAuth } from './session.ts'
 
 export function SignUpPage() {
+  const isOpen = useSuspenseQuery(ask(readSetup)).data.sign_up === 'open'
+  return isOpen ? <OpenSignUp /> : <ByInvitation />
+}
+
+function ByInvitation() {
+  return (
+    <Door
+      title="Accounts come by invitation"
+      words="Ask an owner or admin of the workspace you want to join to invite you. The link of the invitation creates your account."
+    >
+      <Link to="/sign-in" className={`${buttonLook('primary')} w-full`}>
+        Sign in
+      </Link>
+    </Door>
+  )
+}
+
+function OpenSignUp() {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const enter = () => {
