@@ -58,8 +58,20 @@ export async function send(method: string, address: string, body?: unknown): Pro
   const reply: unknown = await response.json().catch(() => undefined)
   if (response.ok) return reply
   if (response.status === 503) throw new Refused(503, unavailable(method))
+  if (response.status === 401 && NOBODY.includes((reply as { code?: string } | undefined)?.code)) throw sessionEnded()
   throw new Refused(response.status, typeof reply === 'object' && reply !== null ? reply : {})
 }
+
+/** What Sluice and its sign-in library call it when a session is missing; a wrong password has a code of its own. */
+const NOBODY: readonly unknown[] = ['sign_in_required', 'UNAUTHORIZED']
+
+/** Said where something was pressed, and still standing there after signing in again. */
+const sessionEnded = () =>
+  new Refused(401, {
+    code: 'sign_in_required',
+    error: 'Your session had ended',
+    hint: 'Nothing was done. Sign in, then press it again.',
+  })
 
 /** The server's own hint is for programs that report conversions. */
 const unavailable = (method: string) => ({

@@ -6,23 +6,22 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { whoIsSignedIn } from './accounts/session.ts'
+import { SignInAgain, sessionIsOver } from './accounts/sign-in-again.tsx'
 import { Refused } from './call.ts'
 import { openRouter } from './routes.tsx'
 import { paintTheme } from './theme.ts'
 import { Confirmations } from './ui/confirm.tsx'
 import { speakPlainly } from './ui/plain-words.ts'
-import { notify, Toasts } from './ui/toast.tsx'
+import { Toasts } from './ui/toast.tsx'
 import { TooltipProvider } from './ui/tooltip.tsx'
 
 paintTheme()
 speakPlainly()
 
-/** A session that ended elsewhere: the next look at who is signed in says nobody, and the router leads to the sign-in page. */
+/** While it is known whose page this is, they sign in over it; else the router leads to the sign-in page. */
 function notice(refused: unknown) {
   if (!(refused instanceof Refused) || refused.code !== 'sign_in_required') return
-  // Several queries may come back refused; one of them tells it.
-  if (queries.getQueryData(whoIsSignedIn.queryKey) != null)
-    notify('Your session has ended', 'Sign in to go on here. What was not saved has to be typed again.')
+  if (queries.getQueryData(whoIsSignedIn.queryKey) != null) return sessionIsOver()
   queries.setQueryData(whoIsSignedIn.queryKey, null)
   void router.invalidate()
 }
@@ -51,6 +50,7 @@ if (place !== null)
             <Toasts>
               <Confirmations>
                 <RouterProvider router={router} />
+                <SignInAgain />
               </Confirmations>
             </Toasts>
           </TooltipProvider>

@@ -1,3 +1,4 @@
+import type { APIRequestContext, Page } from '@playwright/test'
 import { expect, type Installation, OWNER, send, startInstallation, test, watch } from './dashboard.ts'
 
 test.describe('an installation without an owner', () => {
@@ -62,30 +63,109 @@ test('signing out closes the dashboard, and signing in leads back to where one w
   await expect(page.getByRole('heading', { level: 1, name: 'Workspace' })).toBeVisible()
 })
 
-test('a session ended elsewhere leads to the sign-in page with the next thing asked for', async ({
+/** Signs the page in with a session of its own and answers how to end that session elsewhere. */
+async function signIn(page: Page, owner: APIRequestContext, path: string) {
+  await page.context().clearCookies()
+  await page.goto(path)
+  await page.getByLabel('E-mail').fill(OWNER.email)
+  await page.getByLabel('Password').fill(OWNER.password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeHidden()
+  const mine = await send(page.request, 'GET', '/api/sessions')
+  const session = (mine['data'] as { id: string; current: boolean }[]).find(({ current }) => current)
+  return () => send(owner, 'DELETE', `/api/sessions/${session?.id}`)
+}
+
+test('whoever signs in again after a session ended elsewhere goes on with what they typed, in the same workspace', async ({
   page,
-  context,
+  sluice,
   owner,
 }) => {
-  await context.clearCookies()
-  await page.goto('/settings/team')
-  await page.getByLabel('E-mail').fill(OWNER.email)
-  await page.getByLabel('Password').fill(OWNER.password)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await expect(page.getByRole('heading', { level: 1, name: 'Team' })).toBeVisible()
+  const endElsewhere = await signIn(page, owner, '/offers')
+  // Not the one that a new session begins in.
+  const headers = { origin: sluice.address }
+  const second = await page.request.post('/api/organizations', { data: { name: 'Southwind' }, headers })
+  expect(second.ok(), await second.text()).toBe(true)
+  await page.reload()
+  await expect(page.getByRole('button', { name: 'Workspace: Southwind' })).toBeVisible()
 
-  const sessions = await send(owner, 'GET', '/api/sessions')
-  const newest = (sessions['data'] as { id: string; current: boolean; created_at: string }[])
-    .filter(session => !session.current)
-    .toSorted((one, other) => other.created_at.localeCompare(one.created_at))[0]
-  await send(owner, 'DELETE', `/api/sessions/${newest?.id}`)
+  await page.getByRole('button', { name: 'New offer' }).first().click()
+  const form = page.getByRole('dialog', { name: 'New offer' })
+  await form.getByLabel('Name').fill('Typed with care')
+  await form.getByLabel('Address').fill('https://example.com/?sub1={click_id}')
+  await endElsewhere()
+  await form.getByRole('button', { name: 'Add offer' }).click()
+
+  const over = page.getByRole('dialog', { name: 'Your session has ended' })
+  await expect(over.getByLabel('E-mail')).toHaveValue(OWNER.email)
+  await expect(over.getByLabel('Password')).toBeFocused()
+  await page.keyboard.press('Escape')
+  await over.getByLabel('Password').fill('not the password')
+  await over.getByLabel('Password').press('Enter')
+  await expect(over.getByRole('alert')).toContainText(/invalid email or password/i)
+  await over.getByLabel('Password').fill(OWNER.password)
+  await over.getByLabel('Password').press('Enter')
+  await expect(over).toBeHidden()
+
+  await expect(form.getByLabel('Name')).toHaveValue('Typed with care')
+  await form.getByRole('button', { name: 'Add offer' }).click()
+  await expect(form).toBeHidden()
+  await expect(page.getByRole('rowheader', { name: 'Typed with care' })).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Workspace: Southwind' })).toBeVisible()
+  const { data } = await send(owner, 'GET', '/api/offers')
+  expect(data).not.toContainEqual(expect.objectContaining({ name: 'Typed with care' }))
+})
+
+test('a page asked for after the session has ended opens once its person is back', async ({ page, owner }) => {
+  const endElsewhere = await signIn(page, owner, '/settings/team')
+  await endElsewhere()
   await page.getByRole('link', { name: 'Campaigns' }).click()
-  await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible()
-  await expect(page.getByText('Your session has ended').first()).toBeVisible()
-  await page.getByLabel('E-mail').fill(OWNER.email)
-  await page.getByLabel('Password').fill(OWNER.password)
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  const over = page.getByRole('dialog', { name: 'Your session has ended' })
+  await over.getByLabel('Password').fill(OWNER.password)
+  await over.getByRole('button', { name: 'Sign in' }).click()
+  await expect(over).toBeHidden()
   await expect(page.getByRole('heading', { level: 1, name: 'Campaigns' })).toBeVisible()
+  await expect(page.getByText('No campaigns yet')).toBeVisible()
+})
+
+test('another account that signs in over a page begins at the start', async ({ page, sluice, owner, playwright }) => {
+  const other = { name: 'Ines', email: 'ines@example.com', password: 'another long password' }
+  const { id: invitation } = await send(owner, 'POST', '/api/invitations', { email: other.email, role: 'member' })
+  const theirs = await playwright.request.newContext({ baseURL: sluice.address })
+  await theirs.post('/api/auth/sign-up/email', {
+    data: { ...other, invitation },
+    headers: { origin: sluice.address },
+  })
+  await theirs.dispose()
+
+  const endElsewhere = await signIn(page, owner, '/campaigns')
+  await endElsewhere()
+  await page.getByRole('link', { name: 'Offers' }).click()
+  const over = page.getByRole('dialog', { name: 'Your session has ended' })
+  await over.getByLabel('E-mail').fill(other.email)
+  await over.getByLabel('Password').fill(other.password)
+  await over.getByRole('button', { name: 'Sign in' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
+  await expect(page.getByRole('button', { name: other.email })).toBeVisible()
+})
+
+test('a tab goes on by itself once its person has signed in in another tab', async ({ page, context, owner }) => {
+  const endElsewhere = await signIn(page, owner, '/settings/profile')
+  const name = page.getByRole('textbox', { name: 'Name', exact: true })
+  await name.fill('Typed with care')
+  await endElsewhere()
+  await page.getByRole('button', { name: 'Save name' }).click()
+  const over = page.getByRole('dialog', { name: 'Your session has ended' })
+  await expect(over).toBeVisible()
+
+  const other = await context.newPage()
+  await other.goto('/')
+  await other.getByLabel('E-mail').fill(OWNER.email)
+  await other.getByLabel('Password').fill(OWNER.password)
+  await other.getByRole('button', { name: 'Sign in' }).click()
+  await expect(other.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
+  await expect(over).toBeHidden({ timeout: 15_000 })
+  await expect(name).toHaveValue('Typed with care')
 })
 
 test('where accounts come by invitation, the page to sign up says so and leads to the sign-in page', async ({

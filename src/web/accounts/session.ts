@@ -4,12 +4,15 @@ import type { z } from 'zod'
 import type { AUTH_FORMS } from '../../accounts/api.ts'
 import { send } from '../call.ts'
 
-type SignedIn = { user: { id: string; name: string; email: string; image?: string | null } }
+export type SignedIn = { user: { id: string; name: string; email: string; image?: string | null } }
 
-/** Null when nobody is signed in. Kept until signing in or out, or until the server answers 401. */
+/** Whose cookie the browser holds now. Null when nobody is signed in. */
+export const readSession = async () => (await send('GET', '/api/auth/get-session')) as SignedIn | null
+
+/** Whose page this is: kept until signing in or out. */
 export const whoIsSignedIn = queryOptions({
   queryKey: ['GET /api/auth/get-session'],
-  queryFn: async () => (await send('GET', '/api/auth/get-session')) as SignedIn | null,
+  queryFn: readSession,
   staleTime: Number.POSITIVE_INFINITY,
 })
 

@@ -6,10 +6,10 @@ import { readSetup, SignIn } from '../../accounts/api.ts'
 import { ask } from '../call.ts'
 import { Button } from '../ui/button.tsx'
 import { submits, useDraft } from '../ui/draft.ts'
-import { TextField } from '../ui/field.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
 import { Door, FormStack } from './door.tsx'
 import { postAuth } from './session.ts'
+import { SignInFields } from './sign-in-fields.tsx'
 
 const route = getRouteApi('/sign-in')
 
@@ -24,7 +24,6 @@ export function SignInPage() {
   const { next, email } = route.useSearch()
   const setup = useQuery(ask(readSetup))
   const form = useDraft(SignIn, { email: email ?? '', password: '' })
-  const errors = form.formState.errors
   const signIn = useMutation({
     mutationFn: (draft: z.input<typeof SignIn>) => postAuth('/sign-in/email', draft),
     onSuccess: () => {
@@ -35,20 +34,7 @@ export function SignInPage() {
   return (
     <Door title="Sign in">
       <FormStack onSubmit={submits(form, draft => signIn.mutate(draft))}>
-        <TextField
-          label="E-mail"
-          type="email"
-          autoComplete="username"
-          error={errors.email?.message}
-          {...form.register('email')}
-        />
-        <TextField
-          label="Password"
-          type="password"
-          autoComplete="current-password"
-          error={errors.password?.message}
-          {...form.register('password')}
-        />
+        <SignInFields form={form} />
         <RefusalNote refused={signIn.error} />
         <Button type="submit" look="primary" pending={signIn.isPending}>
           Sign in

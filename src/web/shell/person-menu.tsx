@@ -17,6 +17,8 @@ export function PersonMenu() {
   const signOut = useMutation({
     mutationFn: () => postAuth('/sign-out'),
     onSuccess: async () => {
+      // From here on a refusal is no session that ended behind somebody's back.
+      queries.setQueryData(whoIsSignedIn.queryKey, null)
       await navigate({ to: '/sign-in' })
       queries.clear()
     },

@@ -16,8 +16,13 @@ type DialogProps = {
   children: ReactNode
 }
 
-/** What one types or chooses first; a finger that opens the dialog would be met by the keyboard. */
+/** What one types or chooses first, or what says of itself that it is; a finger that opens the dialog would be met by the keyboard. */
+const MARKED = '[data-typed-first]'
 const FIELDS = 'form :is(input,select,textarea):not([readonly])'
+
+/** Of two dialogs that know nothing of each other, only the upper one is what a key or a press beside it means. */
+const isBeneath = (popup: Element | null) =>
+  Array.from(document.querySelectorAll('[role=dialog][data-open]')).at(-1) !== popup
 
 export function Dialog({ open, onClose, title, description, width = 'narrow', firm = false, children }: DialogProps) {
   const popup = useRef<HTMLDivElement>(null)
@@ -27,7 +32,8 @@ export function Dialog({ open, onClose, title, description, width = 'narrow', fi
       disablePointerDismissal={firm}
       onOpenChange={(next, details) => {
         if (next) return
-        if (firm && details.reason === 'escape-key') details.cancel()
+        const isAside = details.reason === 'escape-key' || details.reason === 'outside-press'
+        if (isAside && (firm || isBeneath(popup.current))) details.cancel()
         else onClose()
       }}
     >
@@ -37,7 +43,10 @@ export function Dialog({ open, onClose, title, description, width = 'narrow', fi
           <Base.Popup
             ref={popup}
             initialFocus={opened =>
-              opened === 'touch' ? true : (popup.current?.querySelector<HTMLElement>(FIELDS) ?? true)
+              opened === 'touch' ||
+              (popup.current?.querySelector<HTMLElement>(MARKED) ??
+                popup.current?.querySelector<HTMLElement>(FIELDS) ??
+                true)
             }
             className={clsx(
               'popup flex max-h-[calc(100dvh-1.5rem)] w-full flex-col overflow-hidden max-sm:rounded-b-none sm:max-h-[calc(100dvh-3rem)]',
