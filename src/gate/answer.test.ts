@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { eventually } from '../../tests/support/eventually.ts'
-import { seedKey, startHouse } from '../../tests/support/house.ts'
+import { seedKey, startHouse, type TestHouse } from '../../tests/support/house.ts'
 import { seedSignedIn } from '../../tests/support/people.ts'
 import { callTool } from '../../tests/support/tools.ts'
 
@@ -45,32 +45,88 @@ test('a read by key that the database gives up says what to do about it, over HT
       given: { dimension: 'day', ...window },
     },
   ]
+  const [answers, results] = await givenUp(house, 'clicks, report_day', () =>
+    Promise.all([
+      Promise.all(reads.map(({ path }) => house.call('GET', path, { key }))),
+      Promise.all(reads.map(({ tool, given }) => callTool(house, key, tool, given))),
+    ]),
+  )
+  const said = {
+    ...TIMED_OUT,
+    hint: 'Ask for less: a narrower date_from to date_to, or one campaign_id. Where that is too much as well, try again in a minute.',
+  }
+  for (const answer of answers) assert.deepEqual([answer.statusCode, answer.data()], [500, said])
+  for (const { isError, structuredContent, content } of results) {
+    assert.deepEqual([isError, structuredContent], [true, { status: 500, ...said }])
+    assert.deepEqual(JSON.parse(content[0]?.text ?? ''), structuredContent)
+  }
+})
+
+test('what the dashboard reads and the database gives up is no outage, and says what to do about it', async t => {
+  const house = await startHouse()
+  t.after(() => house.end())
+  const { cookie } = await seedSignedIn(house)
+  const paths = ['/api/landings', '/api/clicks', '/api/report?dimension=day&date_from=2026-03-01&date_to=2026-03-02']
+  const answers = await givenUp(house, 'landings, clicks, report_day', () =>
+    Promise.all(paths.map(path => house.call('GET', path, { cookie }))),
+  )
+  const hint = 'Choose fewer days or filter for less where you can, or try again in a minute.'
+  for (const answer of answers)
+    assert.deepEqual(
+      [answer.statusCode, answer.headers['retry-after'], answer.data()],
+      [500, undefined, { ...TIMED_OUT, hint }],
+    )
+})
+
+test('a change that the database gives up promises nothing of nonces, by session and by key, and changed nothing', async t => {
+  const house = await startHouse()
+  t.after(() => house.end())
+  const person = await seedSignedIn(house)
+  const { secret: key } = await seedKey(house.database, person, { rights: ['offers'] })
+  const body = { name: 'Held', url: 'https://o.example/' }
+  const answers = await givenUp(house, 'offers', () =>
+    Promise.all([{ cookie: person.cookie }, { key }].map(who => house.call('POST', '/api/offers', { ...who, body }))),
+  )
+  for (const answer of answers)
+    assert.deepEqual([answer.statusCode, answer.headers['retry-after'], answer.data()], [503, '60', UNSAVED])
+  assert.deepEqual((await house.call('GET', '/api/offers', { cookie: person.cookie })).data()['data'], [])
+})
+
+test('while the database is away a session is told whether it was reading or changing something', async t => {
+  const house = await startHouse()
+  const { cookie } = await seedSignedIn(house)
+  await house.database.auth.end()
+  t.after(async () => {
+    // The pool is closed already; only what is left needs closing.
+    Object.assign(house.database.auth, { end: async () => {} })
+    await house.end()
+  })
+  const read = await house.call('GET', '/api/landings', { cookie })
+  const changed = await house.call('POST', '/api/landings', { cookie, body: { name: 'L', url: 'https://l.example/' } })
+  assert.deepEqual([read.statusCode, read.headers['retry-after']], [503, '60'])
+  assert.deepEqual(read.data(), { ...UNSAVED, hint: 'Nothing was changed. Try again in a moment.' })
+  assert.deepEqual([changed.statusCode, changed.data()], [503, UNSAVED])
+})
+
+const TIMED_OUT = { error: 'reading took too long and was given up', code: 'read_timed_out' }
+const UNSAVED = { error: 'service unavailable', hint: 'Look whether it was saved before you send it again.' }
+
+/** What is answered where all statements on the tables are cancelled, as after the five seconds, which no test has to wait for. */
+async function givenUp<T>(house: TestHouse, tables: string, ask: () => Promise<T>): Promise<T> {
   const holding = await house.database.worker.connect()
   try {
     await holding.query('set idle_in_transaction_session_timeout = 0')
     await holding.query('begin')
-    await holding.query('lock table clicks, report_day in access exclusive mode')
-    let under_way = 2
-    const ended = () => void (under_way -= 1)
-    const answers = Promise.all(reads.map(async ({ path }) => house.call('GET', path, { key }))).finally(ended)
-    const results = Promise.all(reads.map(async ({ tool, given }) => callTool(house, key, tool, given))).finally(ended)
-    // Cancelled as after the five seconds, which no test has to wait for.
-    await eventually('all reads are given up', async () => {
+    await holding.query(`lock table ${tables} in access exclusive mode`)
+    let isUnderWay = true
+    const answers = ask().finally(() => void (isUnderWay = false))
+    await eventually('all of it is given up', async () => {
       await house.database.worker.query(`
         select pg_cancel_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
-      return under_way === 0
+      return !isUnderWay
     })
-    const said = {
-      error: 'reading took too long and was given up',
-      code: 'read_timed_out',
-      hint: 'Ask for less: a narrower date_from to date_to, or one campaign_id. Where that is too much as well, try again in a minute.',
-    }
-    for (const answer of await answers) assert.deepEqual([answer.statusCode, answer.data()], [500, said])
-    for (const { isError, structuredContent, content } of await results) {
-      assert.deepEqual([isError, structuredContent], [true, { status: 500, ...said }])
-      assert.deepEqual(JSON.parse(content[0]?.text ?? ''), structuredContent)
-    }
+    return await answers
   } finally {
     holding.release(true)
   }
-})
+}

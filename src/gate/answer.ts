@@ -3,8 +3,9 @@ import type { Duplex } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { z } from 'zod'
+import type { Endpoint } from '../contract/endpoint.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
-import { Refusal, refusalBody } from '../contract/refusals.ts'
+import { Refusal, refusalBody, type RefusalDetail } from '../contract/refusals.ts'
 import { isOutOfTime, isUnreachable } from '../db/faults.ts'
 import { surfaceOf, type Surface } from './identify.ts'
 
@@ -15,17 +16,47 @@ const BY_FASTIFY_CODE: Record<string, RefusalName> = {
   FST_ERR_BAD_URL: 'invalid_request',
 }
 
-/** The refusal an error stands for. `surface` decides what a database is called that is away or too busy. */
-export function refusalFor(error: unknown, surface: Surface): Refusal {
-  if (error instanceof Refusal) return error
+/** Not all that takes long has days to choose. */
+const ASK_FOR_LESS = 'Choose fewer days or filter for less where you can, or try again in a minute.'
+
+/** What a call that a session opens was about to do. */
+type Purpose = 'read' | 'change'
+
+/** Said in place of the words for reporters of conversions, whose nonce makes repeating safe: nothing of the kind is promised here. */
+const UNAVAILABLE_HINTS: Record<Purpose, string> = {
+  read: 'Nothing was changed. Try again in a moment.',
+  change: 'Look whether it was saved before you send it again.',
+}
+
+/**
+ * The refusal an error stands for. `surface` decides what a database is called that is away or too busy, and `purpose` what is then
+ * said: a read it gave up is `read_timed_out`, because asking the same again at once would only be given up again.
+ */
+export function refusalFor(error: unknown, surface: Surface, purpose?: Purpose): Refusal {
+  if (error instanceof Refusal)
+    return error.refusal === 'service_unavailable' ? unavailable(error.detail, purpose) : error
   if (error instanceof z.ZodError) return new Refusal('invalid_request', { error: wordsFor(error) })
   const known = BY_FASTIFY_CODE[(error as { code?: string }).code ?? '']
   if (known !== undefined) return new Refusal(known)
+  if (isOutOfTime(error) && surface === 'reads') return new Refusal('read_timed_out')
+  if (isOutOfTime(error) && purpose === 'read') return new Refusal('read_timed_out', { hint: ASK_FOR_LESS })
   if ((isUnreachable(error) || isOutOfTime(error)) && surface !== 'reads')
-    return new Refusal('service_unavailable', { headers: { 'retry-after': '60' } })
-  if (isOutOfTime(error)) return new Refusal('read_timed_out')
+    return unavailable({ headers: { 'retry-after': '60' } }, purpose)
   const status = (error as { statusCode?: number }).statusCode ?? 500
   return new Refusal(status >= 400 && status < 500 ? 'invalid_request' : 'internal_error')
+}
+
+function unavailable(detail: RefusalDetail, purpose: Purpose | undefined): Refusal {
+  return new Refusal(
+    'service_unavailable',
+    purpose === undefined ? detail : { hint: UNAVAILABLE_HINTS[purpose], ...detail },
+  )
+}
+
+/** Of a call that no session opens (intake, reads by key, visitors, sign-in) undefined. */
+function purposeOf({ access, quota, route }: Endpoint): Purpose | undefined {
+  if (access === 'anyone' || access.session === undefined || quota === 'events') return undefined
+  return route.startsWith('GET ') ? 'read' : 'change'
 }
 
 /** One sentence for a body or query that does not fit: each field with what is wrong. */
@@ -39,8 +70,9 @@ function wordsFor(error: z.ZodError): string {
 /** Answers what was refused. What went wrong in here is answered as its refusal too, and logged. */
 export function answerRefusal(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): FastifyReply {
   const endpoint = request.routeOptions.config.endpoint
-  const surface = endpoint === undefined || endpoint === 'page' ? 'other' : surfaceOf(endpoint)
-  const refusal = refusalFor(error, surface)
+  const declared = endpoint === 'page' ? undefined : endpoint
+  const surface = declared === undefined ? 'other' : surfaceOf(declared)
+  const refusal = refusalFor(error, surface, declared && purposeOf(declared))
   // Of the socket, because a request counts as destroyed as soon as its body was read.
   const isGone = request.socket.destroyed || (error as { code?: string }).code === 'ECONNRESET'
   if (refusal.status >= 500 && !(error instanceof Refusal) && !isGone)

@@ -123,6 +123,7 @@ function refusalsOnTheWay(endpoint: Endpoint): RefusalName[] {
   if (access === 'anyone') return names
   if (query && !isKeyOnly(access)) names.push('invalid_request')
   if (!isKeyOnly(access)) names.push('service_unavailable', ...refusalsOfSessions(endpoint))
+  if (isKeyOnly(access) || endpoint.route.startsWith('GET ')) names.push('read_timed_out')
   names.push(...refusalsOfKeys(endpoint))
   if (once) names.push('in_flight', 'timed_out')
   return names
@@ -140,9 +141,7 @@ function refusalsOfSessions({ access, route }: Endpoint): RefusalName[] {
 function refusalsOfKeys({ access }: Endpoint): RefusalName[] {
   const right = rightOf(access)
   if (right === undefined) return ['key_not_accepted', 'api_key_resource_forbidden']
-  const names: RefusalName[] = isKeyOnly(access)
-    ? ['api_key_required', 'api_key_scope_unverifiable', 'read_timed_out']
-    : []
+  const names: RefusalName[] = isKeyOnly(access) ? ['api_key_required', 'api_key_scope_unverifiable'] : []
   names.push(
     'key_not_accepted',
     'api_key_grant_unverifiable',

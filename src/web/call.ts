@@ -73,7 +73,7 @@ const sessionEnded = () =>
     hint: 'Nothing was done. Sign in, then press it again.',
   })
 
-/** The server's own hint is for programs that report conversions. */
+/** In the words of the dashboard, whoever says 503: Sluice, or a proxy before it that sends no reason. */
 const unavailable = (method: string) => ({
   code: 'service_unavailable',
   error: 'Sluice cannot reach its database just now',
