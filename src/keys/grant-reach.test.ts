@@ -153,3 +153,25 @@ test('deleting the last listed campaign widens nothing', async () => {
     .executeTakeFirstOrThrow()
   assert.deepEqual(stored.campaigns, [toUuid(campaign)])
 })
+
+test('a listed campaign that was deleted may stay in the list, and cannot be listed anew', async () => {
+  const [live, gone] = [await keys.seedCampaign(), await keys.seedCampaign()]
+  const { id } = await keys.createKey()
+  await keys.save(id, { write: ['events'], campaigns: [gone] })
+  await deleteCampaign(gone)
+  const listed = async () => (await keys.read(id)).campaigns?.map(({ id: campaign, deleted }) => [campaign, deleted])
+
+  const kept = await keys.save(id, { read: ['clicks'], write: ['events'], campaigns: [gone] })
+  assert.deepEqual([kept.statusCode, kept.data()['read']], [200, ['clicks']])
+  assert.equal((await keys.save(id, { write: ['events'], campaigns: [live, gone] })).statusCode, 200)
+  assert.deepEqual(await listed(), [
+    [live, false],
+    [gone, true],
+  ])
+
+  await keys.save(id, { write: ['events'], campaigns: [live] })
+  const again = await keys.save(id, { write: ['events'], campaigns: [live, gone] })
+  assert.equal(again.statusCode, 400)
+  assert.ok(String(again.data()['error']).includes(gone))
+  assert.deepEqual(await listed(), [[live, false]])
+})

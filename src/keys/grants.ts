@@ -73,8 +73,9 @@ export async function saveGrant(
   const org_id = await requireOrganization(db, actor, body.organization_id)
   await db.transaction().execute(async trx => {
     const held = await holdGrant(trx, id)
-    if (campaigns !== null) await requireCampaigns(trx, org_id, campaigns)
-    requireConfirmation(body, rights, held?.org_id === org_id ? held.delete : [])
+    const heldHere = held?.org_id === org_id ? held : undefined
+    if (campaigns !== null) await requireCampaigns(trx, org_id, campaigns, heldHere?.campaigns ?? [])
+    requireConfirmation(body, rights, heldHere?.delete ?? [])
     await storeGrant(trx, actor, id, { org_id, ...rights, campaigns })
   })
   return showGrant(db, actor, params.id)
@@ -118,7 +119,13 @@ async function requireOrganization(db: Kysely<Tables>, actor: Member, organizati
   return place.org_id
 }
 
-async function requireCampaigns(trx: Transaction<Tables>, org_id: number, ids: readonly string[]): Promise<void> {
+/** Campaigns that are in the list already may stay when they are deleted: their late conversions go on, and rights can still be changed. */
+async function requireCampaigns(
+  trx: Transaction<Tables>,
+  org_id: number,
+  ids: readonly string[],
+  listed: readonly string[],
+): Promise<void> {
   const live = await trx
     .selectFrom('campaigns')
     .select('id')
@@ -126,7 +133,7 @@ async function requireCampaigns(trx: Transaction<Tables>, org_id: number, ids: r
     .where('id', 'in', ids)
     .where('deleted_at', 'is', null)
     .execute()
-  const found = new Set(live.map(({ id }) => id))
+  const found = new Set([...listed, ...live.map(({ id }) => id)])
   const missing = ids.filter(id => !found.has(id)).map(toWireId)
   if (missing.length > 0)
     refuse('invalid_request', { error: `campaigns: not in this organization, or deleted: ${missing.join(', ')}` })

@@ -89,6 +89,32 @@ test('rights over the whole workspace cannot be ticked beside a list of campaign
   expect(grant).toMatchObject({ read: [], write: ['events'], delete: [], campaigns: [{ name: 'Push ES' }] })
 })
 
+test('rights of a key can be changed while a campaign it lists is deleted', async ({ page, owner }) => {
+  const campaign = await send(owner, 'POST', '/api/campaigns', {
+    name: 'Pop FR',
+    destination: { type: 'redirect', url: 'https://example.com/' },
+  })
+  const key = await send(owner, 'POST', '/api/api-keys', { name: 'Late' })
+  const { organization } = (await send(owner, 'GET', `/api/api-keys/${key.id}/grant`)) as unknown as {
+    organization: { id: string }
+  }
+  await send(owner, 'PUT', `/api/api-keys/${key.id}/grant`, {
+    organization_id: organization.id,
+    write: ['events'],
+    campaigns: [campaign.id],
+  })
+  await send(owner, 'DELETE', `/api/campaigns/${campaign.id}`)
+
+  await page.goto(`/settings/api-keys/${key.id}?grant=true`)
+  const dialog = page.getByRole('dialog', { name: 'Permissions of Late', exact: true })
+  await expect(dialog.getByRole('checkbox', { name: 'Pop FR (deleted)' })).toBeChecked()
+  await dialog.getByRole('checkbox', { name: 'clicks', exact: true }).check()
+  await dialog.getByRole('button', { name: 'Save permissions' }).click()
+  await expect(dialog).toBeHidden()
+  const grant = await send(owner, 'GET', `/api/api-keys/${key.id}/grant`)
+  expect(grant).toMatchObject({ read: ['clicks'], write: ['events'], campaigns: [{ name: 'Pop FR', deleted: true }] })
+})
+
 test('the grant dialog is worked by keyboard alone, and gives the focus back', async ({ page, owner }) => {
   const key = await send(owner, 'POST', '/api/api-keys', { name: 'Script' })
   await page.goto(`/settings/api-keys/${key.id}`)

@@ -76,7 +76,7 @@ function Picked({ chosen, onChoose }: ListProps) {
       {chosen.map(campaign => (
         <li key={campaign.id}>
           <Checkbox
-            label={campaign.name}
+            label={campaign.deleted ? `${campaign.name} (deleted)` : campaign.name}
             checked
             onChange={() => onChoose(chosen.filter(one => one.id !== campaign.id))}
           />

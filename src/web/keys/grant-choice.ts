@@ -7,7 +7,7 @@ import { ALL_RIGHTS, isRight, RIGHTS, type Right, rightsOf, TIERS } from '../../
 import type { Grant, GrantDraft } from '../../keys/api.ts'
 
 export type Held = z.input<typeof Grant>
-export type Campaign = { id: string; name: string }
+export type Campaign = { id: string; name: string; deleted?: boolean }
 
 export type Choice = {
   readonly organization_id: string
