@@ -1,4 +1,5 @@
 // Makes the demo, or finds the one that is there.
+import { sql } from 'kysely'
 import { ensurePartitions } from '../src/clicks/partitions.ts'
 import { DAY_MS } from '../src/contract/days.ts'
 import { openFolder } from '../src/reports/fold.ts'
@@ -27,6 +28,8 @@ export async function prepareDemo(ground: Ground, wanted: Wanted): Promise<Demo>
     const folder = openFolder(ground)
     await folder.foldAll()
     await folder.close()
+    // So much in new tables is joined row by row until the planner has counted it, which takes minutes in place of a second.
+    await database.worker.query('analyze clicks, events, persons, person_keys, ledger, deliveries')
     await auditDemo(database.worker, org_id, wanted.now)
   }
   const key = await db.transaction().execute(trx => makeKey(trx, { org_id, user_id }))
@@ -39,6 +42,8 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
   const first = today - Math.max(...CAMPAIGNS.map(({ from }) => from)) * DAY_MS
   await ensurePartitions(db, first, now)
   return db.transaction().execute(async trx => {
+    // Drawing the traffic sends nothing for as long as it takes, which on a busy machine is more than the pool lets a transaction idle.
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx)
     const founded = first - FOUNDED_BEFORE * DAY_MS
     const workspace = await foundWorkspace(trx, ground, { user_id, founded })
     const { org_id, placed, offers, rules } = workspace
