@@ -36,7 +36,7 @@ export function CampaignChoice({ campaign, onChange }: CampaignChoiceProps) {
       words={id => nameOf(id) ?? id}
       value={campaign}
       onChange={onChange}
-      className="w-full sm:w-52"
+      className="w-44 sm:w-52"
     />
   )
 }

@@ -119,7 +119,7 @@ function Filters({ search, narrow }: FiltersProps) {
         label={label}
         hideLabel
         title={label}
-        className="[&_input]:border-line!"
+        className="grow [&_input]:border-line!"
         value={search[name] ?? ''}
         onChange={event => narrow({ [name]: event.target.value || undefined })}
       />

@@ -18,7 +18,7 @@ export function Choice<T extends string>({ label, any, options, words, value, on
       label={label}
       hideLabel
       toolbar
-      className={className ?? 'max-w-44 min-w-32 flex-1 sm:flex-none'}
+      className={className ?? 'min-w-32 flex-1 sm:max-w-44 sm:flex-none'}
       value={value ?? ''}
       onChange={event => onChange(options.find(option => option === event.target.value))}
     >

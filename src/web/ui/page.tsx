@@ -16,7 +16,10 @@ export function PageHeader({ title, words, children }: { title: string; words?: 
         <h1 className="text-2xl tracking-tight">{title}</h1>
         {words !== undefined && <p className="mt-0.5 max-w-prose text-ink-soft">{words}</p>}
       </div>
-      {children !== undefined && <div className="flex flex-wrap items-end gap-2 max-sm:w-full">{children}</div>}
+      {children !== undefined && (
+        // On a phone what stands in one line fills it.
+        <div className="flex flex-wrap items-end gap-2 max-sm:w-full max-sm:[&>:not(:only-child)]:grow">{children}</div>
+      )}
     </header>
   )
 }
