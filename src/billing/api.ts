@@ -1,6 +1,7 @@
 /** The organization's balance over HTTP. No right covers it: a key is refused everywhere here. */
 import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
+import { EventType } from '../contract/event-types.ts'
 import { Amount, Done, Id, Instant, isFaithful, Money, Name } from '../contract/fields.ts'
 import { paging } from '../contract/paging.ts'
 
@@ -18,6 +19,13 @@ export const LedgerEntry = z.object({
   created_at: Instant,
 })
 export type LedgerEntry = z.output<typeof LedgerEntry>
+
+/** An entry as it is read: a charge with the conversion that met the person first. */
+export const ReadEntry = LedgerEntry.extend({
+  event_type: EventType.nullable(),
+  click_id: Id.nullable().meta({ description: 'The click of the event' }),
+})
+export type ReadEntry = z.output<typeof ReadEntry>
 
 const Balance = Money.meta({ description: 'May be below zero: an empty balance refuses nothing' })
 const Threshold = Money.nullable().meta({
@@ -39,7 +47,7 @@ export const readBilling = endpoint({
     hold_when_empty: z.boolean().meta({ description: 'Deliveries wait while the balance is below zero' }),
     deliveries_held: z.number().int().meta({ description: 'How many wait now' }),
     low_balance_threshold: Threshold,
-    data: z.array(LedgerEntry),
+    data: z.array(ReadEntry),
     next_cursor: z.string().nullable(),
   }),
 })

@@ -6,6 +6,7 @@ import { type Sent, startHouse, seedKey, type TestHouse } from '../../tests/supp
 import { seedClick, seedClicks, seedRule, tally } from '../../tests/support/intake.ts'
 import { openQueue } from '../../tests/support/organization-queue.ts'
 import { seedPerson, seedSession, seedSignedIn } from '../../tests/support/people.ts'
+import { toWireId } from '../contract/ids.ts'
 import { RIGHTS, type Right } from '../contract/rights.ts'
 import { auditBooks } from './audit.ts'
 
@@ -261,6 +262,27 @@ test('the price is the owner’s to set, and holds for persons met from then on'
   const admin = await seedSignedIn(house, { place: owner, role: 'admin' })
   assert.equal((await setPrice(admin.cookie, '0')).data()['code'], 'role_forbidden')
   await assertBooks(owner.org_id)
+})
+
+test('a charge names the conversion that met the person first and its click, of this organization alone', async () => {
+  const [one, other] = [await seedSignedIn(house), await seedSignedIn(house)]
+  const queue = openQueue(house.database)
+  const [first = ''] = await seedClicks(house.database, one.org_id, 1)
+  const { event } = await queue.send(one.org_id, first, { type: 'registration' })
+  await queue.send(one.org_id, first, { type: 'ftd' })
+  await queue.close()
+  assert.equal((await topUp({ cookie: one.cookie })).statusCode, 201)
+  const { data } = await read(one.cookie)
+  assert.equal(data.filter(({ kind }) => kind === 'charge').length, 1)
+  for (const { kind, event_id, event_type, click_id } of data)
+    assert.deepEqual(
+      [event_id, event_type, click_id],
+      kind === 'charge' ? [toWireId(event.id), 'registration', toWireId(first)] : [null, null, null],
+    )
+  // Ids are unique in an organization only: the same one elsewhere is no conversion of this ledger.
+  await house.database.worker.query('update events set org_id = $2 where org_id = $1', [one.org_id, other.org_id])
+  const charge = (await read(one.cookie, '?kind=charge')).data[0]
+  assert.deepEqual([charge?.['event_type'], charge?.['click_id']], [null, null])
 })
 
 test('the ledger pages through every entry once, with the persons charged', async () => {

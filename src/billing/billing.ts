@@ -29,10 +29,11 @@ const READ_BALANCE = `
   where b.org_id = $1`
 
 const LIST_ENTRIES = `
-  select id, kind, amount, event_id, note, created_at
-  from ledger
-  where org_id = $1 and ($2::uuid is null or id < $2) and ($4::text is null or kind = $4)
-  order by id desc
+  select l.id, l.kind, l.amount, l.event_id, l.note, l.created_at, e.type as event_type, e.click_id
+  from ledger l
+  left join events e on e.org_id = $1 and e.id = l.event_id
+  where l.org_id = $1 and ($2::uuid is null or l.id < $2) and ($4::text is null or l.kind = $4)
+  order by l.id desc
   limit $3`
 
 /** The balance with its settings and a page of the ledger, newest first. */
@@ -43,7 +44,7 @@ export async function readBilling(
   const asked = [actor.org_id, query.cursor ?? null, query.limit + 1, query.kind ?? null]
   const [balances, entries] = await Promise.all([
     database.reads.query<Balance>(READ_BALANCE, [actor.org_id]),
-    database.reads.query<Omit<Entry, 'balance'>>(LIST_ENTRIES, asked),
+    database.reads.query<api.ReadEntry>(LIST_ENTRIES, asked),
   ])
   const [balance] = balances.rows
   if (balance === undefined) throw new Error('the organization has no balance')

@@ -65,6 +65,26 @@ test('an offer and a campaign are made, a click comes through, a conversion is r
   await expect(page.getByRole('row', { name: /Spark FR/ })).toContainText('Lead')
 })
 
+test('a charge in the ledger leads to the click whose conversion it was for', async ({ page, sluice, owner }) => {
+  const { id: campaign } = await send(owner, 'POST', '/api/campaigns', {
+    name: 'Charged',
+    key: 'charged',
+    destination: { type: 'redirect', url: 'https://example.com/?subid={click_id}' },
+  })
+  const click = await fetch(`${sluice.address}/c/charged`, { redirect: 'manual', headers: { 'user-agent': BROWSER } })
+  const id = /subid=(\w+)/.exec(click.headers.get('location') ?? '')?.[1] ?? ''
+  await send(owner, 'POST', '/api/events', { clickId: id, type: 'registration' })
+
+  await page.goto('/billing')
+  await page.getByLabel('Kind of entry').selectOption('Charges')
+  const charge = page.getByRole('row', { name: new RegExp(id) })
+  await expect(charge).toContainText('Registration')
+  await charge.getByRole('link', { name: id }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Click' })).toBeVisible()
+  await expect(page.getByText(/^Charged \$/)).toBeVisible()
+  await send(owner, 'DELETE', `/api/campaigns/${campaign}`)
+})
+
 test('a campaign and its offer are made in one form, and the address is typed once', async ({ page, owner }) => {
   await page.goto('/campaigns/new')
   await page.getByLabel('Name', { exact: true }).fill('In one go')

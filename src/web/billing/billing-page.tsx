@@ -1,11 +1,12 @@
 /** Billing: the balance, what a person costs, and every entry that made the balance what it is. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { PencilLine, Plus } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
-import { adjustBalance, LedgerEntry, readBilling, topUpBalance } from '../../billing/api.ts'
+import { adjustBalance, LedgerEntry, ReadEntry, readBilling, topUpBalance } from '../../billing/api.ts'
 import { ask } from '../call.ts'
+import { inWords } from '../feed/rungs.ts'
 import { count, exactMoment, exactMoney, money, NONE } from '../figures.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge } from '../ui/badge.tsx'
@@ -94,7 +95,7 @@ function Figure({ name, value, bad }: { name: string; value: string; bad?: boole
 
 const KINDS = { charge: 'Charge', top_up: 'Top-up', adjustment: 'Adjustment' } as const
 
-function Ledger({ entries }: { entries: readonly z.input<typeof LedgerEntry>[] }) {
+function Ledger({ entries }: { entries: readonly z.input<typeof ReadEntry>[] }) {
   return (
     <Table caption="Ledger">
       <thead>
@@ -103,7 +104,8 @@ function Ledger({ entries }: { entries: readonly z.input<typeof LedgerEntry>[] }
           <Head>Kind</Head>
           <Head numeric>Amount</Head>
           <Head>Note</Head>
-          <Head>Event</Head>
+          <Head>Conversion</Head>
+          <Head>Click id</Head>
         </tr>
       </thead>
       <tbody>
@@ -119,8 +121,17 @@ function Ledger({ entries }: { entries: readonly z.input<typeof LedgerEntry>[] }
             <Cell className="max-w-80 truncate" faint={entry.note === null}>
               {entry.note ?? NONE}
             </Cell>
-            <Cell faint={entry.event_id === null} className="font-mono text-sm">
-              {entry.event_id ?? NONE}
+            <Cell faint={entry.event_type === null} title={entry.event_id ?? undefined}>
+              {entry.event_type === null ? NONE : inWords(entry.event_type)}
+            </Cell>
+            <Cell faint={entry.click_id === null} className="font-mono text-sm">
+              {entry.click_id === null ? (
+                NONE
+              ) : (
+                <Link to="/clicks/$id" params={{ id: entry.click_id }} className="text-accent hover:underline">
+                  {entry.click_id}
+                </Link>
+              )}
             </Cell>
           </Row>
         ))}
