@@ -7,6 +7,9 @@ import { AD_PLATFORM_LABELS, type AdPlatform } from '../contract/ad-platforms.ts
 
 const REFUSED = `id = $2 and state = 'active' and deleted_at is null and ($3::bytea is null or credential = $3)`
 
+// By the clock of the conversions it is held against, which is that of the organization's node.
+const READ_MOMENT = `select clock_timestamp() as at from balances where org_id = $1`
+
 // A change between conversions that came first may have got the later moment: the account is not older than that.
 const BREAK = `
   update ad_accounts
@@ -23,7 +26,8 @@ export async function breakAccount(
   reason: string,
   credential: Buffer | undefined,
 ): Promise<void> {
-  await client.query(BREAK, [org_id, id, credential ?? null, reason, new Date().toISOString()])
+  const { rows } = await client.query<{ at: string }>(READ_MOMENT, [org_id])
+  await client.query(BREAK, [org_id, id, credential ?? null, reason, rows[0]?.at])
 }
 
 /** What the mail to the owners calls an account that is about to be broken; undefined where `breakAccount` would change nothing. */

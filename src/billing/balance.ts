@@ -28,9 +28,9 @@ export async function openBalance(
 }
 
 /**
- * Does a change that decides what conversions put out, at the moment it is given (ISO 8601). Behind the lock they are decided under, so
- * that each is decided before it or after it, as their times say: the audit can ask which deliveries are due, and a run over the past
- * knows what the past is. Everything in `change` goes through its transaction; what it throws is rolled back.
+ * Does a change that decides what conversions put out, at the moment it is given (the database's text). Behind the lock they are decided
+ * under, so that each is decided before it or after it, as their times say: the audit can ask which deliveries are due, and a run over
+ * the past knows what the past is. Everything in `change` goes through its transaction; what it throws is rolled back.
  */
 export function betweenConversions<T>(
   db: Kysely<Tables>,
@@ -38,7 +38,26 @@ export function betweenConversions<T>(
   change: (trx: Transaction<Tables>, now: string) => Promise<T>,
 ): Promise<T> {
   return db.transaction().execute(async trx => {
-    await sql`select 1 from balances where org_id = ${org_id} for update`.execute(trx)
-    return await change(trx, new Date().toISOString())
+    // Outside of what takes the lock: beside the lock itself the clock would be read before the wait for it.
+    const { rows } = await sql<Moment>`
+      select clock_timestamp() as at
+      from (select org_id from balances where org_id = ${org_id} for update) locked`.execute(trx)
+    return await change(trx, momentOf(rows))
   })
+}
+
+/**
+ * The moment by the clock that an organization's conversions go by (the database's text): its node's, because those of several processes,
+ * or of the nodes of a sharded database, need not agree. For times that are held against a conversion's; takes no lock.
+ */
+export async function readMoment(db: Kysely<Tables>, org_id: number): Promise<string> {
+  const { rows } = await sql<Moment>`select clock_timestamp() as at from balances where org_id = ${org_id}`.execute(db)
+  return momentOf(rows)
+}
+
+type Moment = { at: string }
+
+function momentOf([row]: readonly Moment[]): string {
+  if (row === undefined) throw new Error('the organization has no balance')
+  return row.at
 }

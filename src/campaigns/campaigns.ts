@@ -4,7 +4,7 @@
  */
 import { randomInt } from 'node:crypto'
 import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
-import { betweenConversions } from '../billing/balance.ts'
+import { betweenConversions, readMoment } from '../billing/balance.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
@@ -139,14 +139,14 @@ export async function deleteCampaign(
   const { db, actor } = context
   const { id } = await campaignOf(db, actor.org_id, idOf(params.id))
   requireScope(actor, id)
-  const now = new Date().toISOString()
+  const now = await readMoment(db, actor.org_id)
   await writeCampaign(db, actor.org_id, id, now, { deleted_at: now })
   await announceChange(db, actor.org_id, id)
   return { ok: true as const }
 }
 
 /**
- * Does a change in a transaction, at the moment it is given. One that names an ad account, or none instead of one, goes between
+ * Does a change in a transaction, at the moment it is given (the database's text). One that names an ad account, or none instead of one, goes between
  * conversions: they are told to it, and it is disconnected there too. At nothing else of a campaign does a conversion look.
  */
 function change<T>(
@@ -156,7 +156,7 @@ function change<T>(
   write: (trx: Transaction<Tables>, at: string) => Promise<T>,
 ): Promise<T> {
   if (isBinding) return betweenConversions(db, org_id, write)
-  return db.transaction().execute(trx => write(trx, new Date().toISOString()))
+  return db.transaction().execute(async trx => write(trx, await readMoment(trx, org_id)))
 }
 
 type Changes = Updateable<Tables['campaigns']>

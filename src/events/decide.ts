@@ -31,7 +31,7 @@ export class Decisions {
   readonly #price: bigint
   #balance: bigint
 
-  /** `at` is the moment all of it happens; an unknown click that is unsettled may still be in a journal. */
+  /** `at` is the moment all of it happens (the database's text); an unknown click that is unsettled may still be in a journal. */
   constructor(org_id: number, known: Known, changes: Changes, at: string, isUnsettled: IsUnsettled) {
     this.#org_id = org_id
     this.#known = known

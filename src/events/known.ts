@@ -87,32 +87,34 @@ type TargetRow = { id: string } & (
 type BotRow = { id: string; username_key: string }
 
 /**
- * Begins the transaction, takes the locks and reads. Of several organizations those are left out whose lock someone else holds. What
- * `also` sends on the same connection travels along.
+ * Begins the transaction, takes the locks and reads. Of several organizations those are left out whose lock someone else holds. `at` is
+ * the moment, by the database's clock, at which all the locks were had; undefined where none was. What `also` sends on the same
+ * connection travels along.
  */
 export async function readKnown<T>(
   client: pg.PoolClient,
   asked: Asked,
   also: () => Promise<T> | undefined,
-): Promise<{ known: Map<number, Known>; also: T | undefined }> {
+): Promise<{ known: Map<number, Known>; at: string | undefined; also: T | undefined }> {
   const clicks = keysOf(asked, item => item.click_id)
   const answer = flight(client, {
     plans: discardStalePlans(client),
     begin: ask('begin'),
-    balances: ofOrganizations<Of<Balance>>(asked, reads.LOCK_BALANCES),
+    balances: ofOrganizations<Of<Balance & { at: string }>>(asked, reads.LOCK_BALANCES),
     clicks: ofKeys<Of<ClickRow>>(asked, reads.READ_CLICKS, clicks, boundsOf(clicks.keys)),
     ...questionsOf(asked),
   })
   const [read, other] = await together(answer, also())
   if (asked.size === 1 && read.balances.length === 0) throw new Error('the organization has no balance')
-  const known = new Map(read.balances.map(({ org_id, ...balance }) => [org_id, unread(balance)]))
+  const known = new Map(read.balances.map(({ org_id, at: _, ...balance }) => [org_id, unread(balance)]))
   for (const { org_id, ...event } of read.events) known.get(org_id)?.events.set(event.id, event)
   for (const { org_id, asked: id, ...event } of read.aliased) knowAliased(known.get(org_id), id, event)
   for (const { org_id, ...target } of read.targets) knowTarget(known.get(org_id), target)
   for (const { org_id, id, username_key } of read.bots) known.get(org_id)?.bots.set(id, id).set(username_key, id)
   for (const row of read.clicks) knowClick(known.get(row.org_id), row)
   for (const row of read.people) knowPerson(known.get(row.org_id), row)
-  return { known, also: other }
+  // They were taken one after the other.
+  return { known, at: read.balances.at(-1)?.at, also: other }
 }
 
 function unread(balance: Balance): Known {

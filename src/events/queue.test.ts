@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
+import { untilWaiting } from '../../tests/support/blocked.ts'
 import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'
 import { openTestHouse, seedKey, seedOrganization, toWireId } from '../../tests/support/house.ts'
 import { seedClick, seedClicks, seedRule, tally } from '../../tests/support/intake.ts'
@@ -58,6 +59,22 @@ function conversion(org_id: number, click_id: string, more: Partial<Conversion> 
     ...more,
   }
 }
+
+test('a conversion happens when it has the lock, not when it began to wait for it', async () => {
+  const { org_id } = await seedOrganization(fresh.database)
+  const click = await seedClick(fresh.database, org_id)
+  const release = await holdLock(org_id)
+  const waiting = queue.send(org_id, click, {})
+  await untilWaiting(fresh.database, 1)
+  const { rows } = await fresh.database.reads.query<{ at: string }>('select clock_timestamp() as at')
+  await release()
+  const { event } = await waiting
+  const { rows: late } = await fresh.database.reads.query(
+    'select from events where org_id = $1 and created_at = $2 and created_at > $3',
+    [org_id, event.created_at, rows[0]?.at],
+  )
+  assert.equal(late.length, 1)
+})
 
 describe('a row that the database cannot take', () => {
   const bad: [string, Partial<Conversion>][] = [

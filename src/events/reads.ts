@@ -22,19 +22,19 @@ function forms(text: (org: Org) => string): Forms {
 export const EVENT_COLUMNS =
   'e.id, e.created_at, e.click_id, e.campaign_id, e.offer_id, e.type, e.payout, e.payout_is_explicit, e.nonce, e.payload'
 
-/** The one lock order: nothing of an organization is read or written before this. Of many, those that are free are taken. */
+/**
+ * The one lock order: nothing of an organization is read or written before this. Of many, those that are free are taken. `at` is the
+ * moment at which the lock was had, by the one clock of all that takes it: so it stands outside of what waits for the lock.
+ */
 export const LOCK_BALANCES: Forms = {
-  one: `
-  select org_id, balance, price_per_person, hold_when_empty
-  from balances
-  where org_id = $1
-  for update`,
-  many: `
-  select org_id, balance, price_per_person, hold_when_empty
-  from balances
-  where org_id = any($1)
-  order by org_id
-  for update skip locked`,
+  one: locked('where org_id = $1 for update'),
+  many: locked('where org_id = any($1) order by org_id for update skip locked'),
+}
+
+function locked(organizations: string): string {
+  return `
+  select org_id, balance, price_per_person, hold_when_empty, clock_timestamp() as at
+  from (select org_id, balance, price_per_person, hold_when_empty from balances ${organizations}) locked`
 }
 
 export const READ_EVENTS = forms(

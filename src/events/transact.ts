@@ -42,10 +42,10 @@ export async function decideBatch(
   const stale = stillAllowed === undefined ? new Map<number, UsedKey[]>() : staleKeys(asked, begun)
   const reread = () =>
     stillAllowed === undefined || stale.size === 0 ? undefined : rereadKeys(client, stale, stillAllowed)
-  const { known, also: standings } = await readKnown(client, asked, reread)
+  const { known, at, also: standings } = await readKnown(client, asked, reread)
+  if (at === undefined) return { outcomes: new Map(), writes: [], hasDeliveries: false }
   await readStarts(client, asked, known)
   if (performance.now() - begun > READING_MS) throw new TooSlow('reading took too long')
-  const at = new Date().toISOString()
   const changes = new Changes()
   const outcomes = new Map<Item, Outcome>()
   for (const [org_id, of] of known) {
