@@ -31,7 +31,9 @@ const FIND = `
 
 // The balance row first: its lock is the one order of all that puts deliveries out, so that a run and a batch of conversions never meet
 // over one person. Whether deliveries are held is asked again with it: a conversion before us may have spent the last of the balance.
-const LOCK_BALANCE = `select 1 from balances where org_id = $1 and not (hold_when_empty and balance < 0) for update`
+const LOCK_BALANCE = `
+  select clock_timestamp() as at
+  from (select org_id from balances where org_id = $1 and not (hold_when_empty and balance < 0) for update) locked`
 
 const LOCK = `
   select org_id, id, kind, target_id, campaign_id, only_state, only_failure, date_from::text, date_to::text, after_at::text, after_id,
@@ -53,12 +55,14 @@ export async function workRuns(pool: pg.Pool, lanes: readonly Lane[], most = POR
   let total = 0
   for (const { org_id, id } of rows) {
     total += await inTransaction(pool, async client => {
-      if ((await client.query(LOCK_BALANCE, [org_id])).rowCount === 0) return 0
+      const { rows: balances } = await client.query<{ at: string }>(LOCK_BALANCE, [org_id])
+      const [balance] = balances
+      if (balance === undefined) return 0
       const { rows: locked } = await client.query<Locked>(LOCK, [org_id, id])
       const [run] = locked
       if (run === undefined) return 0
-      const { done, after_at, after_id, isOver } = await next(client, lanes, run, most)
-      const end = isOver ? ['done', new Date().toISOString()] : [null, null]
+      const { done, after_at, after_id, isOver } = await next(client, lanes, run, balance.at, most)
+      const end = isOver ? ['done', balance.at] : [null, null]
       await client.query(MOVE, [org_id, id, done, after_at, after_id, ...end])
       return done
     })
@@ -66,14 +70,20 @@ export async function workRuns(pool: pg.Pool, lanes: readonly Lane[], most = POR
   return total
 }
 
-async function next(client: pg.ClientBase, lanes: readonly Lane[], run: Locked, most: number): Promise<Portion> {
+async function next(
+  client: pg.ClientBase,
+  lanes: readonly Lane[],
+  run: Locked,
+  at: string,
+  most: number,
+): Promise<Portion> {
   if (run.kind === 'resend') return await resendNext(client, run, most)
   const lane = lanes.find(one => one.findPast !== undefined)
   const found = (await lane?.findPast?.(client, run, most)) ?? []
   const last = found.at(-1)
   if (lane === undefined || last === undefined)
     return { done: 0, after_at: run.after_at, after_id: run.after_id, isOver: true }
-  const done = await putOut(client, lane, run, found)
+  const done = await putOut(client, lane, run, at, found)
   return { done, after_at: last.created_at, after_id: last.id, isOver: found.length < most }
 }
 
@@ -88,13 +98,14 @@ async function putOut(
   client: pg.ClientBase,
   { kind }: Lane,
   { org_id, target_id }: Locked,
+  at: string,
   found: readonly PastConversion[],
 ): Promise<number> {
   const { rowCount } = await client.query(INSERT, [
     org_id,
     kind,
     target_id,
-    new Date().toISOString(),
+    at,
     found.map(() => newId()),
     found.map(({ id }) => id),
     found.map(({ click_id }) => click_id),

@@ -102,7 +102,7 @@ async function preview(
 }
 
 const NEXT = `
-  select d.id ${MATCHING} and d.id > coalesce($8, '${NIL_ID}'::uuid) and d.id < $9
+  select d.id ${MATCHING} and d.id > coalesce($8, '${NIL_ID}'::uuid) and d.created_at < $9
   order by d.id
   limit $10
   for update`
@@ -115,9 +115,9 @@ const AGAIN = `
 
 /** Makes the next deliveries of a run due, in their order, of those that were there when it began. */
 export async function resendNext(client: pg.ClientBase, run: RunPlace, most: number): Promise<Portion> {
-  const { org_id, id, target_id, campaign_id, only_state, only_failure, date_from, date_to, after_at, after_id } = run
+  const { org_id, target_id, campaign_id, only_state, only_failure, date_from, date_to, after_at, after_id } = run
   const matching = [org_id, only_state, target_id, campaign_id, only_failure, date_from, date_to]
-  const { rows } = await client.query<{ id: string }>(NEXT, [...matching, after_id, id, most])
+  const { rows } = await client.query<{ id: string }>(NEXT, [...matching, after_id, run.created_at, most])
   if (rows.length > 0) await client.query(AGAIN, [org_id, rows.map(one => one.id)])
   return { done: rows.length, after_at, after_id: rows.at(-1)?.id ?? after_id, isOver: rows.length < most }
 }

@@ -3,6 +3,7 @@
  * portions (portions.ts). Owns `delivery_runs`.
  */
 import type { Kysely } from 'kysely'
+import { readMoment } from '../billing/balance.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
@@ -45,13 +46,17 @@ export function requireFits(count: number): void {
   })
 }
 
-/** Starts a run; refuses `run_under_way`, because an organization has one at a time. */
+/**
+ * Starts a run over what was before this moment, by the clock that conversions go by. Refuses `run_under_way`, because an organization has
+ * one at a time.
+ */
 export async function startRun(
   db: Kysely<Tables>,
   { org_id, user_id }: { org_id: number; user_id: string },
   wanted: Wanted,
 ): Promise<api.DeliveryRun> {
-  const row = { ...wanted, org_id, id: newId(), done: 0, created_by: user_id, created_at: new Date().toISOString() }
+  const created_at = await readMoment(db, org_id)
+  const row = { ...wanted, org_id, id: newId(), done: 0, created_by: user_id, created_at }
   try {
     const made = db.insertInto('delivery_runs').values(row).returning(RUN_COLUMNS).$castTo<api.DeliveryRun>()
     return await made.executeTakeFirstOrThrow()

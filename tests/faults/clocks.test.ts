@@ -8,6 +8,8 @@ import { after, before, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { auditBooks } from '../../src/billing/audit.ts'
 import { toUuid } from '../../src/contract/ids.ts'
+import { workRuns } from '../../src/deliveries/portions.ts'
+import { postbackLane } from '../../src/postbacks/lane.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { type FaultGround, faultGround } from '../support/fault-ground.ts'
@@ -146,6 +148,34 @@ test('what changes by a clock that is an hour behind has its place among the con
 
 test('what changes by a clock that is an hour ahead has its place among the conversions all the same', async () => {
   await assertExact(ahead, behind)
+})
+
+test('a run over the past that a process an hour behind begins is over all that was before it', async () => {
+  const { worker } = fresh.database
+  const place = await settle()
+  const [click = ''] = await seedClicks(fresh.database, place.org_id, 1)
+  for (const number of [1, 2, 3]) await report(number === 2 ? behind : ahead, place, toWireId(click), number)
+  const change = dashboardAt(behind, place.cookie)
+  const rule = await change('POST', '/api/postbacks', RULE)
+  const inState = async (state: string) => {
+    const { rows } = await worker.query(`select from deliveries where org_id = $1 and state = $2`, [
+      place.org_id,
+      state,
+    ])
+    return rows.length
+  }
+  const run = async (path: string) => {
+    await change('POST', path, { dry_run: false })
+    while ((await workRuns(worker, [postbackLane])) > 0);
+    const { rows } = await worker.query('select from delivery_runs where finished_at is null')
+    assert.equal(rows.length, 0, 'the run is over')
+  }
+  await run(`/api/postbacks/${rule}/backfill`)
+  assert.equal(await inState('pending'), 3)
+  await report(ahead, place, toWireId(click), 4)
+  await worker.query(`update deliveries set state = 'failed' where org_id = $1`, [place.org_id])
+  await run('/api/deliveries/resend')
+  assert.equal(await inState('pending'), 4)
 })
 
 test('an account that a worker an hour ahead breaks was changed at that moment, not in an hour', async t => {
