@@ -65,7 +65,11 @@ export async function buildDashboard(log: Logger): Promise<void> {
   } catch (error) {
     await rm(fresh, { recursive: true, force: true }).catch(() => {})
     const why = (error instanceof Error ? error.message : String(error)).split(/\s*\n\s*/, 4).join(' ')
-    if (built === 0) throw new StartError(`the dashboard could not be built into ${DIST}: ${why}`)
+    if (built === 0) {
+      throw new StartError(
+        `the dashboard could not be built into ${DIST}: ${why}; build it as a user who may write there: npm run build`,
+      )
+    }
     log.warn({ err: error }, 'the dashboard is older than its sources and could not be built again')
   } finally {
     // At the end, because the build itself outlives a killed process and only then begins to write.

@@ -22,20 +22,22 @@ const COMMANDS: readonly (string | undefined)[] = [undefined, 'migrate', 'reconc
 /** Runs the whole process, serving unless `command` says otherwise, until it is asked to end. Sets the exit code. */
 export async function run(command: string | undefined): Promise<void> {
   await using open = new AsyncDisposableStack()
+  let config: Config | undefined
   try {
     if (!COMMANDS.includes(command)) {
       throw new StartError(
         `there is no command ${JSON.stringify(command)}: it is migrate, reconcile, or nothing to serve`,
       )
     }
-    const config = readConfig(process.env)
+    config = readConfig(process.env)
     const log = openLog(config.logLevel)
     const asked = listenForTheEnd(log)
     if (command === 'migrate') await migrateOnly(config, log, open)
     else if (command === 'reconcile') await reconcileOnly(config, log, open)
     else await serve(config, log, open, asked)
-  } catch (error) {
+  } catch (thrown) {
     process.exitCode = 1
+    const error = explainFolder(thrown, config?.dataDir)
     const oneLine =
       error instanceof StartError ? `Sluice cannot start: ${error.message.replace(/\s*\n\s*/g, ' ')}` : error
     console.error(oneLine)
@@ -109,12 +111,20 @@ const atMost = async (limit_ms: number, work: Promise<unknown>): Promise<void> =
   await Promise.race([work, sleep(limit_ms, undefined, { ref: false })])
 }
 
+/** A folder that is full, read-only, or none at all stops whoever writes into it first, and each says so in its own way. */
+function explainFolder(error: unknown, dataDir: string | undefined): unknown {
+  if (dataDir === undefined || error instanceof StartError || !(error instanceof Error) || !('path' in error))
+    return error
+  const isInside = error.path === dataDir || String(error.path).startsWith(`${dataDir}/`)
+  return isInside ? new StartError(`DATA_DIR ${dataDir} cannot be used: ${error.message}`) : error
+}
+
 function explainListening(error: unknown, { port, host }: Config): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE')
     return new StartError(`port ${port} of ${host} is taken: stop who uses it, or set PORT to another`)
   if (code === 'EACCES') return new StartError(`this user may not open port ${port}: set PORT to one above 1023`)
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return new StartError(`HOST ${host} is no address of this machine`)
   return error
 }

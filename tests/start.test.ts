@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { chown, mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
+import { chown, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -156,6 +156,15 @@ describe('before anything is opened', () => {
 
   test('a data folder that nobody can make is named', async () => {
     isOneLine(await runSluice({ DATA_DIR: '/proc/nowhere' }), /DATA_DIR \/proc\/nowhere cannot be used: ENOENT/)
+  })
+
+  test('a file in place of the data folder, or of what lies in it, is named', async () => {
+    const folder = await freshFolder()
+    const file = join(folder, 'letter.txt')
+    await writeFile(file, 'dear')
+    isOneLine(await runSluice({ DATA_DIR: file }), /DATA_DIR \S+letter.txt cannot be used: ENOTDIR/)
+    await mkdir(join(folder, 'postgres.log'))
+    isOneLine(await runSluice({ DATA_DIR: folder }), /DATA_DIR \S+ cannot be used: EISDIR: .*postgres.log/)
   })
 
   test('an unknown command is named', async () => {
