@@ -42,7 +42,8 @@ async function send(line: string): Promise<Response> {
   let url = ''
   for (let at = 1; at < words.length; at += 1) {
     const word = words[at] ?? ''
-    if (word === '-H') {
+    if (word === '-sw') at += 1
+    else if (word === '-H') {
       const [name = '', value = ''] = (words[(at += 1)] ?? '').split(/: (.*)/s)
       headers.set(name, value)
     } else if (word === '-d') body = words[(at += 1)]
@@ -95,7 +96,7 @@ describe('the demo', () => {
 
   test('prints lines that work as they are printed', async () => {
     const address = (await house.listen()).replace('127.0.0.1', 'localhost')
-    const lines = linesOf({ ...demo, address, isRunning: true, start: 'npm start', now })
+    const lines = linesOf({ ...demo, address, answering: 'this', start: 'npm start', now })
     const curls = lines.split('\n').filter(line => line.startsWith('curl '))
     const answers = await Promise.all(curls.map(send))
     assert.deepEqual(
@@ -107,7 +108,7 @@ describe('the demo', () => {
     assert.ok((report.body as { rows: unknown[] }).rows.length > 5)
     assert.equal((event.body as { type: string }).type, 'lead')
     assert.match(click.location ?? '', /click=[0-9a-z]{26}&creative=curl$/)
-    assert.doesNotMatch(lines, /not running/)
+    assert.doesNotMatch(lines, /not running|other data/)
     const settings = lines.split('\n').find(line => line.startsWith('{"mcpServers"')) ?? assert.fail('no settings')
     const { sluice } = (
       JSON.parse(settings) as { mcpServers: { sluice: { url: string; headers: Record<string, string> } } }
@@ -115,6 +116,15 @@ describe('the demo', () => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
     const listed = await fetch(sluice.url, { method: 'POST', headers: sluice.headers, body })
     assert.equal(((await listed.json()) as { result: { tools: unknown[] } }).result.tools.length, 25)
+  })
+
+  test('says how it is started where nobody answers, or one with other data', () => {
+    const told = { ...demo, address: 'http://localhost:8080', start: 'PORT=8081 npm start', now }
+    assert.match(linesOf({ ...told, answering: 'nobody' }), /not running; start it with: {2}PORT=8081 npm start\n/)
+    assert.match(
+      linesOf({ ...told, answering: 'another' }),
+      /has other data: stop it, .*with: {2}PORT=8081 npm start\n/,
+    )
   })
 
   test('prints a sign-in that signs in, to the organization it has filled', async () => {

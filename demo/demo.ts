@@ -7,7 +7,7 @@ import { startPostgres } from '../src/db/embedded.ts'
 import { migrateNodes, type Nodes, openNodes } from '../src/db/nodes.ts'
 import { openSecrets } from '../src/db/secrets.ts'
 import { StartError } from '../src/start-error.ts'
-import { linesOf } from './lines.ts'
+import { type Answering, linesOf } from './lines.ts'
 import { prepareDemo } from './prepare.ts'
 
 const SEED = 'sluice'
@@ -28,11 +28,14 @@ const addressOf = ({ baseUrl, host, port }: Config): string => {
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
-async function isRunning(address: string): Promise<boolean> {
+/** Whether a Sluice on the demo's own database answers there, another one, or nobody: only the first knows the new key. */
+async function whoAnswers(address: string, secret: string): Promise<Answering> {
+  const signal = AbortSignal.timeout(PROBE_MS)
   try {
-    return (await fetch(`${address}/readyz`, { signal: AbortSignal.timeout(PROBE_MS) })).ok
+    const { ok, status } = await fetch(`${address}/api/v1/clicks?limit=1`, { headers: { 'x-api-key': secret }, signal })
+    return ok ? 'this' : status === 401 ? 'another' : 'nobody'
   } catch {
-    return false
+    return 'nobody'
   }
 }
 
@@ -57,7 +60,8 @@ async function run(): Promise<void> {
   const now = Date.now()
   const demo = await prepareDemo({ config, database, db, log, secrets }, { seed: SEED, now })
   const address = addressOf(config)
-  console.log(linesOf({ ...demo, address, isRunning: await isRunning(address), start: startOf(process.env), now }))
+  const answering = await whoAnswers(address, demo.key.secret)
+  console.log(linesOf({ ...demo, address, answering, start: startOf(process.env), now }))
 }
 
 try {

@@ -13,7 +13,7 @@ import { drawTraffic } from './traffic.ts'
 import { admitPerson, findWorkspace, foundWorkspace, makeKey } from './workspace.ts'
 
 type Wanted = { seed: string; now: number; scale?: number }
-export type Demo = Omit<Told, 'address' | 'isRunning' | 'start' | 'now'> & { org_id: number }
+export type Demo = Omit<Told, 'address' | 'answering' | 'start' | 'now'> & { org_id: number }
 
 /** Days between the founding of the organization and its first click. */
 const FOUNDED_BEFORE = 4
