@@ -1,1 +1,7 @@
-window.SwaggerUIBundle({ url: '/api/openapi.json', dom_id: '#reference', deepLinking: true, validatorUrl: null })
+window.SwaggerUIBundle({
+  url: '/api/openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  filter: true,
+  validatorUrl: null,
+})
