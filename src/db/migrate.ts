@@ -57,7 +57,11 @@ async function missing(client: pg.ClientBase, migrations: Migration[]): Promise<
   const known = new Map(migrations.map(migration => [migration.number, migration]))
   for (const { number, name, checksum } of rows) {
     const ours = known.get(number)
-    if (!ours) throw new StartError(`the database is newer than this version of Sluice: it has had ${name}`)
+    if (!ours) {
+      throw new StartError(
+        `the database is newer than this version of Sluice (it has had ${name}): start the newer one, or restore a backup`,
+      )
+    }
     if (ours.checksum !== checksum) throw new StartError(`migration ${name} was changed after it had been applied`)
   }
   const done = new Set(rows.map(row => row.number))
