@@ -10,6 +10,7 @@ import { seedClick, seedClicks, seedRule, tally } from '../../tests/support/inta
 import { openQueue, type Queue } from '../../tests/support/organization-queue.ts'
 import { auditBooks } from '../billing/audit.ts'
 import { newId } from '../contract/ids.ts'
+import { Refusal } from '../contract/refusals.ts'
 import { connect } from '../db/connect.ts'
 import type { Conversion } from './items.ts'
 import type { UsedKey } from './items.ts'
@@ -189,9 +190,14 @@ describe('a key that waited over a second', () => {
         const standings: Record<string, KeyStanding> = {
           good: { campaigns: null },
           narrowed: { campaigns: [newId()] },
-          demoted: 'role_forbidden',
+          demoted: new Refusal('role_forbidden'),
         }
-        return new Map(keys.flatMap(key => (key.key_id in standings ? [[key, standings[key.key_id] ?? 'in_use']] : [])))
+        return new Map(
+          keys.flatMap(key => {
+            const standing = standings[key.key_id]
+            return standing === undefined ? [] : [[key, standing]]
+          }),
+        )
       },
     }
     const careful = openQueue(fresh.database, terms)
@@ -220,7 +226,8 @@ describe('a key that waited over a second', () => {
     await careful.close()
   })
 
-  test('and was revoked meanwhile records nothing, through the door', async () => {
+  /** What the door answers a call that waited over a second for its organization, while `change` was made to its key. */
+  async function answerAfter(change: (key_id: string) => Promise<unknown>) {
     const house = await openTestHouse(fresh.database, {})
     const organization = await seedOrganization(fresh.database)
     const { secret, key_id } = await seedKey(fresh.database, organization, { rights: ['events'] })
@@ -232,18 +239,30 @@ describe('a key that waited over a second', () => {
     await sleep(100)
     const second = send('behind it')
     await sleep(1100)
-    await fresh.database.kysely
-      .updateTable('api_keys')
-      .set({ revoked_at: new Date().toISOString() })
-      .where('id', '=', key_id)
-      .execute()
+    await change(key_id)
     await release()
     const refused = await second
-    assert.deepEqual([refused.statusCode, refused.data()['error']], [401, 'unauthorized'])
     // On a busy machine the first waits too long for its lock as well, and is then refused like the second.
     const recorded = (await first).statusCode === 201 ? 1 : 0
     assert.equal((await tally(fresh.database, organization.org_id)).events, recorded)
     await house.end()
+    return refused
+  }
+
+  test('and was revoked meanwhile records nothing, through the door', async () => {
+    const revoked_at = new Date().toISOString()
+    const refused = await answerAfter(key_id =>
+      fresh.database.kysely.updateTable('api_keys').set({ revoked_at }).where('id', '=', key_id).execute(),
+    )
+    assert.deepEqual([refused.statusCode, refused.data()['error']], [401, 'unauthorized'])
+  })
+
+  test('and lost its right meanwhile is told which one, as it would have been at the door', async () => {
+    const refused = await answerAfter(key_id =>
+      fresh.database.kysely.updateTable('api_key_grants').set({ write: [] }).where('key_id', '=', key_id).execute(),
+    )
+    assert.deepEqual([refused.statusCode, refused.data()['code']], [403, 'api_key_write_not_granted'])
+    assert.match(String(refused.data()['hint']), /Ask a workspace owner or admin to grant "events" \(write\)/)
   })
 })
 

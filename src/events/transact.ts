@@ -1,6 +1,5 @@
 /** A batch as one transaction (it lives four seconds at most), in two flights: begin, lock, read; write, commit. */
 import type pg from 'pg'
-import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { Refusal } from '../contract/refusals.ts'
 import { ask, flightOf, type Question } from '../db/flight.ts'
 import { Changes } from './changes.ts'
@@ -9,7 +8,7 @@ import type { Item, UsedKey } from './items.ts'
 import { type Asked, readKnown, readStarts } from './known.ts'
 
 /** What a key may do at this moment: its campaigns, or why it may nothing. */
-export type KeyStanding = { readonly campaigns: readonly string[] | null } | RefusalName
+export type KeyStanding = { readonly campaigns: readonly string[] | null } | Refusal
 
 /** Reads keys anew on the given connection, for work of this organization that waited over a second. */
 export type StillAllowed = (
@@ -81,7 +80,7 @@ async function rereadKeys(client: pg.PoolClient, stale: Map<number, UsedKey[]>, 
   const standings = new Map<UsedKey, KeyStanding>()
   const reading = [...stale].map(async ([org_id, keys]) => {
     const found = await stillAllowed(client, org_id, keys)
-    for (const key of keys) standings.set(key, found.get(key) ?? 'key_not_accepted')
+    for (const key of keys) standings.set(key, found.get(key) ?? new Refusal('key_not_accepted'))
   })
   await Promise.all(reading)
   return standings
@@ -92,5 +91,5 @@ function asAllowed(item: Item, standings: ReadonlyMap<UsedKey, KeyStanding> | un
   if (item.kind !== 'conversion' || item.key === undefined) return item
   const standing = standings?.get(item.key)
   if (standing === undefined) return item
-  return typeof standing === 'string' ? new Refusal(standing) : { ...item, campaigns: standing.campaigns }
+  return standing instanceof Refusal ? standing : { ...item, campaigns: standing.campaigns }
 }

@@ -6,7 +6,7 @@ import type pg from 'pg'
 import type { Access, Endpoint, Role } from '../contract/endpoint.ts'
 import { rightOf } from '../contract/endpoint.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
-import { refuse } from '../contract/refusals.ts'
+import { Refusal, refuse } from '../contract/refusals.ts'
 import { isRight, RIGHTS, type Right, TIERS, type Tier } from '../contract/rights.ts'
 import { type KeyRecord, rereadKeys } from '../keys/verify.ts'
 import type { Standing } from '../organizations/standing.ts'
@@ -60,7 +60,7 @@ function permitKey(endpoint: Endpoint, record: KeyRecord, through: Key['through'
   if (role === 'member' && !(endpoint.quota === 'events' && skipsRole(record, through))) refuse('role_forbidden')
   const right = rightOf(endpoint.access)
   if (right === undefined) refuse('api_key_resource_forbidden')
-  if (!holds(record, right, through)) refuseUngranted(right, through)
+  if (!holds(record, right, through)) throw ungranted(right, through)
   const { key_id, user_id, read_at } = record
   const campaigns = record.grant?.campaigns ?? null
   return { kind: 'key', key_id, user_id, org_id, organization_id, campaigns, through, read_at }
@@ -90,17 +90,17 @@ const NOT_GRANTED: Record<Tier, RefusalName> = {
 const HTTP_ONLY =
   ' The exemption for keys whose permissions were never saved covers POST /api/events over HTTP only, not MCP.'
 
-function refuseUngranted(right: Right, through: Key['through']): never {
+function ungranted(right: Right, through: Key['through']): Refusal {
   const { tier } = RIGHTS[right]
   const advice = `Ask a workspace owner or admin to grant "${right}" (${tier}) to this key in Settings, API keys.`
-  refuse(NOT_GRANTED[tier], {
+  return new Refusal(NOT_GRANTED[tier], {
     error: `this key does not hold the ${tier} right "${right}"`,
     hint: right === 'events' && through === 'tool' ? advice + HTTP_ONLY : advice,
   })
 }
 
 type UsedKey = Pick<Key, 'key_id' | 'through'>
-type StandingNow = { campaigns: readonly string[] | null } | RefusalName
+type StandingNow = { campaigns: readonly string[] | null } | Refusal
 
 /**
  * What keys may still do for an organization, read again inside the transaction of work that waited: for each, its
@@ -116,10 +116,12 @@ export async function stillAllowed<K extends UsedKey>(
 }
 
 function standingNow(record: KeyRecord | undefined, org_id: number, through: Key['through']): StandingNow {
-  if (record === undefined || !record.accepted) return 'key_not_accepted'
-  if (record.grant !== null && !isReadable(record.grant)) return 'api_key_grant_unverifiable'
-  if (record.org_id !== org_id || record.role === null) return 'api_key_org_not_member'
-  if (record.organization_deleted) return 'org_deleted'
-  if (record.role === 'member' && !skipsRole(record, through)) return 'role_forbidden'
-  return holds(record, 'events', through) ? { campaigns: record.grant?.campaigns ?? null } : 'api_key_write_not_granted'
+  if (record === undefined || !record.accepted) return new Refusal('key_not_accepted')
+  if (record.grant !== null && !isReadable(record.grant)) return new Refusal('api_key_grant_unverifiable')
+  if (record.org_id !== org_id || record.role === null) return new Refusal('api_key_org_not_member')
+  if (record.organization_deleted) return new Refusal('org_deleted')
+  if (record.role === 'member' && !skipsRole(record, through)) return new Refusal('role_forbidden')
+  return holds(record, 'events', through)
+    ? { campaigns: record.grant?.campaigns ?? null }
+    : ungranted('events', through)
 }

@@ -14,6 +14,7 @@ import { startRedis } from '../../tests/support/redis.ts'
 import { callTool, type Result, send } from '../../tests/support/tools.ts'
 import { BROWSER } from '../../tests/support/visits.ts'
 import { toUuid } from '../contract/ids.ts'
+import { Refusal } from '../contract/refusals.ts'
 import { ALL_RIGHTS, type Right, RIGHTS } from '../contract/rights.ts'
 import { stillAllowed } from '../gate/permit.ts'
 import { TOOLS } from './tools/all.ts'
@@ -259,7 +260,10 @@ describe('a right that is not held', () => {
         { key_id, through: 'http' as const },
       ]
       const standings = await stillAllowed(client, owner.org_id, [tool, http])
-      assert.equal(standings.get(tool), 'api_key_write_not_granted')
+      assert.deepEqual(
+        standings.get(tool),
+        new Refusal('api_key_write_not_granted', { error: String(no['error']), hint: String(no['hint']) }),
+      )
       assert.deepEqual(standings.get(http), { campaigns: null })
     } finally {
       client.release()
@@ -275,7 +279,7 @@ describe('a right that is not held', () => {
     const client = await house.database.worker.connect()
     try {
       const tool = { key_id, through: 'tool' as const }
-      assert.equal((await stillAllowed(client, org.org_id, [tool])).get(tool), 'role_forbidden')
+      assert.deepEqual((await stillAllowed(client, org.org_id, [tool])).get(tool), new Refusal('role_forbidden'))
     } finally {
       client.release()
     }
