@@ -22,6 +22,11 @@ export function refuse(refusal: RefusalName, detail: RefusalDetail = {}): never 
   throw new Refusal(refusal, detail)
 }
 
+/** Not done, and worth sending again in a minute: what is needed for it cannot be reached. */
+export function tellLater(): Refusal {
+  return new Refusal('service_unavailable', { headers: { 'retry-after': '60' } })
+}
+
 export type RefusalBody = { error: string; code?: string; hint?: string }
 
 /**

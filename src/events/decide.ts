@@ -3,9 +3,10 @@
  * changes is what the next one finds, and a duplicate within a batch is a replay like any other.
  */
 import { fromMillionths, toMillionths } from '../billing/money.ts'
+import { isOutside } from '../campaigns/scope.ts'
 import { rungOfEvent, stageOf } from '../contract/ladder.ts'
 import { newId } from '../contract/ids.ts'
-import { Refusal } from '../contract/refusals.ts'
+import { Refusal, tellLater } from '../contract/refusals.ts'
 import type { Changes, NewEvent } from './changes.ts'
 import type { Conversion, Item, Rise } from './items.ts'
 import { type Account, botOf, type Known, type KnownClick, startOf, type StoredEvent } from './known.ts'
@@ -192,16 +193,6 @@ function accountOf(click: KnownClick, accounts: readonly Account[]): Account | u
   if (click.platform === null) return undefined
   const [only, ...others] = accounts.filter(({ platform }) => platform === click.platform)
   return others.length === 0 ? only : undefined
-}
-
-/** Not recorded, and worth sending again. */
-export function tellLater(): Refusal {
-  return new Refusal('service_unavailable', { headers: { 'retry-after': '60' } })
-}
-
-/** Whether a click of this campaign, or of none, is beyond a key's list; null is a key without a list. */
-export function isOutside(campaigns: readonly string[] | null, campaign_id: string | null): boolean {
-  return campaigns !== null && (campaign_id === null || !campaigns.includes(campaign_id))
 }
 
 /** The offer's payout, for the types that earn it; Sluice's own events earn only where the offer names their type. */

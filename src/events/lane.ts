@@ -5,9 +5,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import { tellLater } from '../contract/refusals.ts'
 import type { Absence } from '../db/absence.ts'
 import { isOutOfTime, isOwnFault, isRetryable, isTaken, isUnreachable } from '../db/faults.ts'
-import { type Outcome, tellLater } from './decide.ts'
+import type { Outcome } from './decide.ts'
 import type { Item } from './items.ts'
 import { commitBatch, decideBatch, type Decided, type Terms, TooSlow } from './transact.ts'
 

@@ -3,9 +3,10 @@
  * the answer is always read, and what is not found takes the common way.
  */
 import type pg from 'pg'
+import { isOutside } from '../campaigns/scope.ts'
 import { Refusal } from '../contract/refusals.ts'
 import { ask, flight, type Question } from '../db/flight.ts'
-import { isOutside, type Recorded } from './decide.ts'
+import type { Recorded } from './decide.ts'
 import type { Conversion } from './items.ts'
 import type { StoredEvent } from './known.ts'
 import { READ_ALIASED, READ_EVENTS } from './reads.ts'

@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { z } from 'zod'
 import type { Endpoint } from '../contract/endpoint.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
-import { Refusal, refusalBody, type RefusalDetail } from '../contract/refusals.ts'
+import { Refusal, refusalBody, type RefusalDetail, tellLater } from '../contract/refusals.ts'
 import { isOutOfTime, isUnreachable } from '../db/faults.ts'
 import { surfaceOf, type Surface } from './identify.ts'
 
@@ -41,7 +41,7 @@ export function refusalFor(error: unknown, surface: Surface, purpose?: Purpose):
   if (isOutOfTime(error) && surface === 'reads') return new Refusal('read_timed_out')
   if (isOutOfTime(error) && purpose === 'read') return new Refusal('read_timed_out', { hint: ASK_FOR_LESS })
   if ((isUnreachable(error) || isOutOfTime(error)) && surface !== 'reads')
-    return unavailable({ headers: { 'retry-after': '60' } }, purpose)
+    return unavailable(tellLater().detail, purpose)
   const status = (error as { statusCode?: number }).statusCode ?? 500
   return new Refusal(status >= 400 && status < 500 ? 'invalid_request' : 'internal_error')
 }

@@ -4,7 +4,7 @@
  */
 import type { Access, Endpoint } from '../contract/endpoint.ts'
 import { rightOf, routeOf } from '../contract/endpoint.ts'
-import { Refusal, refuse } from '../contract/refusals.ts'
+import { Refusal, refuse, tellLater } from '../contract/refusals.ts'
 import type { KeyRecord } from '../keys/verify.ts'
 import type { Person, Visit } from '../room.ts'
 import { requireOrigin } from './origin.ts'
@@ -83,7 +83,7 @@ export async function verified(
   } catch (error) {
     if (error instanceof Refusal) throw error
     if (surfaceOf(endpoint) === 'reads') refuse('api_key_scope_unverifiable')
-    refuse('service_unavailable', { headers: { 'retry-after': '60' } })
+    throw tellLater()
   }
   return record?.accepted ? record : refuse('key_not_accepted')
 }

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { QuotaName as DeclaredQuota } from '../contract/endpoint.ts'
-import { refuse } from '../contract/refusals.ts'
+import { refuse, tellLater } from '../contract/refusals.ts'
 
 /** What an endpoint declares, and what all other writes by key share. */
 export type QuotaName = DeclaredQuota | 'writes'
@@ -19,7 +19,6 @@ const QUOTAS: Record<QuotaName, { perMinute: number; outage: 'refuse' | 'pass' }
   writes: { perMinute: 600, outage: 'refuse' },
 }
 const WINDOW_SECONDS = 60
-const OUTAGE_RETRY_SECONDS = '60'
 
 type Headers = { header(name: string, value: string): void }
 export type Quotas = { spend(quota: QuotaName, org_id: number, answer: Headers): Promise<void> }
@@ -69,7 +68,7 @@ export function openQuotas(redis: Redis | undefined, perMinute: Partial<Record<Q
       const counted = await breaker.run(() => limiter.consume(String(org_id)))
       if (counted === 'outage') {
         if (QUOTAS[quota].outage === 'pass') return
-        refuse('service_unavailable', { headers: { 'retry-after': OUTAGE_RETRY_SECONDS } })
+        throw tellLater()
       }
       const { isOver, result } = counted
       // The counter in memory goes by the wall clock; where that was set back, no window is longer than a window for it.
