@@ -1,9 +1,10 @@
 /** Networks over HTTP: who may report conversions by calling an address, and how their words are read. */
 import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
-import { EventType } from '../contract/event-types.ts'
+import { EVENT_TYPES, EventType } from '../contract/event-types.ts'
 import { Done, Id, Instant, isFaithful, Name, Page } from '../contract/fields.ts'
 import { paging } from '../contract/paging.ts'
+import { isSecretName } from '../contract/secret-names.ts'
 
 /** What a call may tell, each read from the first of its parameters that was sent. */
 export const FIELDS = ['click_id', 'payout', 'transaction_id', 'status', 'currency', 'telegram_user_id'] as const
@@ -15,9 +16,7 @@ const ParameterName = z
   .toLowerCase()
   .regex(/^[\w.[\]-]{1,64}$/, { message: 'must be a parameter name of 1 to 64 letters, digits and _ . - [ ]' })
   // Their values are never stored, so a call could not be run again.
-  .refine(name => !/^(api[-_]?key|secret|token|password|auth|authorization)$/i.test(name), {
-    message: 'must not be named like a secret',
-  })
+  .refine(name => !isSecretName(name), { message: 'must not be named like a secret' })
 
 const Names = z.array(ParameterName).max(30)
 
@@ -112,7 +111,7 @@ export const NetworkChanges = z.object({
   parameters: ParameterMap.optional(),
   statuses: StatusMap.optional(),
   default_type: EventType.nullable().optional(),
-  unpaid_types: z.array(EventType).max(22).optional(),
+  unpaid_types: z.array(EventType).max(EVENT_TYPES.length).optional(),
   ips: IpList.optional(),
   active: z.boolean().optional(),
 })

@@ -80,6 +80,8 @@ test('what cannot be a network is refused and leaves nothing behind', async () =
     { parameters: { ...parameters, click_id: [] } },
     { parameters: { ...parameters, click_id: ['a b'] } },
     { parameters: { ...parameters, payout: ['token'] } },
+    { parameters: { ...parameters, payout: ['access_token'] } },
+    { parameters: { ...parameters, payout: ['pwd'] } },
     { statuses: { won: 'sale' } },
     { statuses: { '': 'lead' } },
     { statuses: Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`w${at}`, 'lead'])) },

@@ -6,6 +6,7 @@ import { cut, faithful } from '../clicks/parameters.ts'
 import { newId, toUuid } from '../contract/ids.ts'
 import { fieldsOf } from '../contract/json.ts'
 import type { Refusal } from '../contract/refusals.ts'
+import { isSecretName } from '../contract/secret-names.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Ground } from '../room.ts'
 import type { Diagnosis } from './api.ts'
@@ -190,9 +191,6 @@ function rowOf(refused: Refused, clickKey: Uint8Array): { row: Row; owner: numbe
   return { row, owner }
 }
 
-/** Names whose values are never stored. */
-const SECRET_NAME =
-  /^(x[-_])?(api[-_]?key|secret|client[-_]?secret|(access[-_]?|auth[-_]?)?token|auth|authorization|pass(word|wd)?|pwd)$/i
 const SECRET_TEXT = /sluice_[A-Za-z0-9]{20,}/g
 const REMOVED = '[removed]'
 
@@ -209,7 +207,7 @@ function keptBody(body: unknown): { body: string | null; is_whole: boolean } {
 /** The value as JSON, without secrets. */
 export function withoutSecrets(value: unknown): string {
   const text = JSON.stringify(value, (name, inner: unknown) => {
-    if (name !== '' && SECRET_NAME.test(name) && inner !== null) return REMOVED
+    if (isSecretName(name) && inner !== null) return REMOVED
     return typeof inner === 'string' ? inner.replace(SECRET_TEXT, REMOVED) : inner
   })
   return text ?? 'null'
