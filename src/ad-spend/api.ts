@@ -5,9 +5,14 @@ import { Amount, Id, Instant, isFaithful, Money, Page } from '../contract/fields
 import { paging } from '../contract/paging.ts'
 import { date_from, date_to } from '../reports/api.ts'
 
+/** Before it nobody has bought a click that is recorded here: a year that was mistyped. */
+export const EARLIEST_DAY = '2000-01-01'
+/** US dollars of one row. */
+export const MAX_SPEND = 1_000_000_000
+
 const Day = z.iso
   .date()
-  .refine(day => day >= '2000-01-01', { message: 'must be 2000-01-01 or later' })
+  .refine(day => day >= EARLIEST_DAY, { message: `must be ${EARLIEST_DAY} or later` })
   .meta({ description: 'UTC day, YYYY-MM-DD', examples: ['2026-03-01'] })
 
 const Source = z.enum(['manual', 'api']).meta({ description: 'Entered in the dashboard, or sent with a key' })
@@ -22,7 +27,7 @@ export const AdSpend = z.object({
 })
 export type AdSpend = z.output<typeof AdSpend>
 
-const MOST = Amount(1_000_000_000)
+const Spend = Amount(MAX_SPEND)
 
 /** An amount, or none: null and the empty text delete the row. It must be sent, so that a forgotten field deletes nothing. */
 const AmountOrNone = z
@@ -31,7 +36,7 @@ const AmountOrNone = z
   })
   .transform((sent, context) => {
     if (sent === null || sent === '') return null
-    const read = MOST.safeParse(sent)
+    const read = Spend.safeParse(sent)
     if (read.success) return read.data
     context.addIssue({ code: 'custom', message: read.error.issues[0]?.message ?? 'is no amount' })
     return z.NEVER

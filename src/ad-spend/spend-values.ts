@@ -2,12 +2,12 @@
  * Days and amounts as files write them. What can be read in two ways is refused, never guessed: `1,234` may be a thousand or a little
  * more than one, and `03/04/2026` two days.
  */
+import { EARLIEST_DAY, MAX_SPEND } from './api.ts'
 
 type Wrong = { readonly error: string }
 type DateOrder = 'month_first' | 'day_first'
 
-const EARLIEST = '2000-01-01'
-const MOST = 1_000_000_000n
+const MAX = BigInt(MAX_SPEND)
 
 /** A UTC day, `YYYY-MM-DD`, out of that form, one with a time of midnight behind it, `DD.MM.YYYY`, or slashes in a known order. */
 export function readDay(text: string, order: DateOrder | undefined): { day: string } | Wrong {
@@ -29,7 +29,7 @@ function checked(text: string, year = '', month = '', date = ''): { day: string 
   const time = Date.parse(`${day}T00:00:00Z`)
   if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== day)
     return { error: `${quoted(text)} is no day of the calendar` }
-  return day < EARLIEST ? { error: `${quoted(text)} is before ${EARLIEST}` } : { day }
+  return day < EARLIEST_DAY ? { error: `${quoted(text)} is before ${EARLIEST_DAY}` } : { day }
 }
 
 /** Which mark stands before the decimals of a file's amounts: told by those that can be read in one way only. */
@@ -68,8 +68,8 @@ export function readAmount(text: string, notation: Notation): { amount: string |
 
 function withinMost(text: string, decimal: string): { amount: string } | Wrong {
   const [whole = '0', fraction = ''] = decimal.split('.')
-  const isMore = BigInt(whole) > MOST || (BigInt(whole) === MOST && /[1-9]/.test(fraction))
-  return isMore ? { error: `${quoted(text)} is more than ${MOST.toLocaleString('en-US')}` } : { amount: decimal }
+  const isMore = BigInt(whole) > MAX || (BigInt(whole) === MAX && /[1-9]/.test(fraction))
+  return isMore ? { error: `${quoted(text)} is more than ${MAX.toLocaleString('en-US')}` } : { amount: decimal }
 }
 
 /** Points for commas and commas for points: so one notation is read like the other. */

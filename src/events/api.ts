@@ -5,6 +5,7 @@ import { Amount, Id, Instant, isFaithful, Money, Page } from '../contract/fields
 import { paging } from '../contract/paging.ts'
 import { EventType } from '../contract/event-types.ts'
 
+/** US dollars: what a conversion, and so an offer, may pay at most. */
 export const MAX_PAYOUT = 1_000_000
 const NONCE_LENGTH = 128
 

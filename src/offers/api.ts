@@ -5,6 +5,7 @@ import { endpoint } from '../contract/endpoint.ts'
 import { Amount, Done, Id, Instant, Money, Name, Page } from '../contract/fields.ts'
 import { paging, Search } from '../contract/paging.ts'
 import { EVENT_TYPES, EventType } from '../contract/event-types.ts'
+import { MAX_PAYOUT } from '../events/api.ts'
 
 export const OFFER_STATUSES = ['active', 'archived'] as const
 export const OfferStatus = z.enum(OFFER_STATUSES)
@@ -25,7 +26,7 @@ export type Offer = z.output<typeof Offer>
 export const OfferDraft = z.object({
   name: Name(),
   url: Address,
-  payout: Amount(1_000_000)
+  payout: Amount(MAX_PAYOUT)
     .nullish()
     .meta({ description: 'US dollars that a conversion without a payout of its own inherits' }),
   payout_types: z

@@ -1,5 +1,5 @@
 /** Reporting conversions. */
-import { recordConversion } from '../../events/api.ts'
+import { MAX_PAYOUT, recordConversion } from '../../events/api.ts'
 import { tool } from '../tool.ts'
 import { FINAL_OUTSIDE } from './hints.ts'
 
@@ -15,7 +15,7 @@ export const conversionTools = [
     fields: {
       clickId: 'Click id: the value of {click_id}, or id from service_list_clicks.',
       type: 'What happened. The service itself records bot_start, channel_join, join_request, miniapp_launch, purchase and subscription_*: sent too, they count twice.',
-      payout: 'US dollars, 0 to 1000000, as "12.50". Left out: the payout of the offer on the click.',
+      payout: `US dollars, 0 to ${MAX_PAYOUT}, as "12.50". Left out: the payout of the offer on the click.`,
       nonce:
         'Your id of this conversion, such as the order number. Needed to report a second conversion of one type on one click, and makes repeats safe.',
       payload: {

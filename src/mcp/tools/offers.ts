@@ -1,4 +1,5 @@
 /** Offers: what conversions pay. */
+import { MAX_PAYOUT } from '../../events/api.ts'
 import * as offers from '../../offers/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL, SWITCHES } from './hints.ts'
@@ -7,7 +8,7 @@ import { asCreated, EVENT_TYPES_ELSEWHERE, OFFER_ID } from './words.ts'
 const fields = {
   name: 'Name shown in reports.',
   url: 'Where visitors go, http or https, with macros, as https://shop.example/?aff={click_id}.',
-  payout: 'US dollars a conversion without a payout of its own earns, 0 to 1000000, as "12.50". None: nothing.',
+  payout: `US dollars a conversion without a payout of its own earns, 0 to ${MAX_PAYOUT}, as "12.50". None: nothing.`,
   payout_types: {
     type: 'array',
     items: { type: 'string' },
