@@ -12,6 +12,7 @@ import { isTaken } from '../db/faults.ts'
 import { newestFirst } from '../db/lists.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Conversions } from '../events/conversions.ts'
+import { botName } from '../events/intake.ts'
 import { type Context, type Ground, type Visit, idOf } from '../room.ts'
 import type * as api from './api.ts'
 import { hashOf, receiveUpdate } from './hook.ts'
@@ -68,7 +69,7 @@ async function createBot(context: Context<typeof api.createBot>, { body }: Call<
     org_id,
     id,
     username,
-    username_key: username.toLowerCase(),
+    username_key: botName(username),
     token,
     created_at: new Date().toISOString(),
   }

@@ -81,7 +81,8 @@ function namedBot(payload: Record<string, unknown> | null): NamedBot | undefined
   return undefined
 }
 
-function botName(text: string): string {
+/** What a bot is told by: its name without @, in lower case, as `bots.username_key` keeps it. */
+export function botName(text: string): string {
   return text.replace(/^@/, '').toLowerCase()
 }
 
