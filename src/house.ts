@@ -48,7 +48,7 @@ import { postbackLane } from './postbacks/lane.ts'
 import * as refusedEventsApi from './refused-events/api.ts'
 import { openKeeper } from './refused-events/keep.ts'
 import { refusedEventDeeds } from './refused-events/refused-events.ts'
-import { openRetention } from './refused-events/retention.ts'
+import { openRefusedRetention } from './refused-events/retention.ts'
 import { openFolder } from './reports/fold.ts'
 import { type Declared, type Ground, type Person, room } from './room.ts'
 import { plainRooms, probes } from './rooms.ts'
@@ -101,7 +101,7 @@ export async function openHouse(
 function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDisposableStack): void {
   const take = into(running)
   take(openFolder(ground))
-  take(openRetention(ground))
+  take(openRefusedRetention(ground))
   if (ground.config.role === 'serve') return
   take(openWorker(ground, lanes))
   take(openIpErasure(ground))

@@ -25,7 +25,7 @@ export async function dropOldRefused(pool: Pick<pg.Pool, 'query'>, now = Date.no
 }
 
 /** Drops every ten minutes until it is closed; any number of processes may. */
-export function openRetention({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
+export function openRefusedRetention({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   return openRounds(
     PAUSE_MS,
     () => dropOldRefused(database.worker),
