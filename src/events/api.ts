@@ -88,6 +88,13 @@ export const listEvents = endpoint({
   route: 'GET /api/events',
   access: { session: 'member' },
   summary: 'List conversions, newest first',
-  query: z.object({ ...paging, click_id: Id.optional(), type: EventType.optional(), campaign_id: Id.optional() }),
+  query: z.object({
+    ...paging,
+    click_id: Id.optional(),
+    type: EventType.optional(),
+    campaign_id: Id.optional(),
+    date_from: Instant.optional().meta({ description: 'Recorded at this time or later' }),
+    date_to: Instant.optional().meta({ description: 'Recorded before this time' }),
+  }),
   reply: Page(LoggedEvent),
 })

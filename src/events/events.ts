@@ -14,7 +14,8 @@ import { EVENT_COLUMNS } from './reads.ts'
 
 type Logged = StoredEvent & { source: Source; test: boolean }
 
-// The cursor is the id of the last event shown; its place in time is looked up, because an event's id holds none.
+// The cursor is the id of the last event shown; its place in time is looked up, because an event's id holds none. Bounds that are always
+// there, if only at infinity, are looked up in the index too.
 const LIST = `
   select ${EVENT_COLUMNS}, e.source, e.test
   from events e
@@ -22,9 +23,10 @@ const LIST = `
     and ($2::uuid is null or e.click_id = $2)
     and ($3::text is null or e.type = $3)
     and ($4::uuid is null or e.campaign_id = $4)
+    and e.created_at >= coalesce($6::timestamptz, '-infinity') and e.created_at < coalesce($7::timestamptz, 'infinity')
     and ($5::uuid is null or (e.created_at, e.id) < (select created_at, id from events where org_id = $1 and id = $5))
   order by e.created_at desc, e.id desc
-  limit $6`
+  limit $8`
 
 /** The deeds of the room, on the queue that the process runs. */
 export function eventDeeds(conversions: Pick<Conversions, 'record'>) {
@@ -44,13 +46,23 @@ export function eventDeeds(conversions: Pick<Conversions, 'record'>) {
     },
 
     async listEvents({ database, actor }: Context<typeof api.listEvents>, { query }: Call<typeof api.listEvents>) {
-      const { click_id = null, type = null, campaign_id = null, cursor = null, limit } = query
+      const {
+        click_id = null,
+        type = null,
+        campaign_id = null,
+        date_from = null,
+        date_to = null,
+        cursor = null,
+        limit,
+      } = query
       const { rows } = await database.reads.query<Logged>(LIST, [
         actor.org_id,
         click_id,
         type,
         campaign_id,
         cursor,
+        date_from,
+        date_to,
         limit + 1,
       ])
       return pageOf(rows, limit)

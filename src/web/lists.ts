@@ -13,6 +13,7 @@ const text = z.string().optional().catch(undefined)
 
 export const EVENT_TYPES = ConversionDraft.shape.type.options
 const eventType = z.enum(EVENT_TYPES).optional().catch(undefined)
+const day = z.iso.date().optional().catch(undefined)
 
 /** A list that is only paged. */
 export const PagedSearch = z.object({ cursor: text })
@@ -21,14 +22,21 @@ export const BillingSearch = z.object({ kind: LedgerEntry.shape.kind.optional().
 export const OffersSearch = ListSearch.extend({ status: OfferStatus.optional().catch(undefined) })
 export const LandingsSearch = ListSearch.extend({ status: LandingStatus.optional().catch(undefined) })
 export const ClickFlowsSearch = ListSearch.extend({ status: FlowStatus.optional().catch(undefined) })
-export const ConversionsSearch = z.object({ campaign: text, type: eventType, click: text, cursor: text })
+export const ConversionsSearch = z.object({
+  campaign: text,
+  type: eventType,
+  click: text,
+  from: day,
+  to: day,
+  cursor: text,
+})
 export const PostbacksSearch = z.object({ campaign: text, type: eventType, cursor: text })
 export const DeliveriesSearch = z.object({
   campaign: text,
   state: DeliveryState.optional().catch(undefined),
   failure: DeliveryFailure.optional().catch(undefined),
-  from: z.iso.date().optional().catch(undefined),
-  to: z.iso.date().optional().catch(undefined),
+  from: day,
+  to: day,
   target: text,
   event: text,
   cursor: text,

@@ -125,3 +125,25 @@ test('what can be done with a row is in reach on a laptop and on a phone, howeve
     await expect(page.getByRole('menuitem', { name: /Delete/ })).toBeVisible()
   }
 })
+
+test('the log of conversions is narrowed to days, the last one included', async ({ page, sluice, owner }) => {
+  await send(owner, 'POST', '/api/campaigns', {
+    name: 'Dated',
+    key: 'dated',
+    destination: { type: 'redirect', url: 'https://example.com/?c={click_id}' },
+  })
+  const visit = await fetch(`${sluice.address}/c/dated`, { redirect: 'manual' })
+  const clickId = /c=(\w+)/.exec(visit.headers.get('location') ?? '')?.[1] ?? ''
+  const { created_at } = await send(owner, 'POST', '/api/events', { clickId, type: 'lead' })
+  const day = String(created_at).slice(0, 10)
+  const before = new Date(Date.parse(day) - 86_400_000).toISOString().slice(0, 10)
+
+  await page.goto('/conversions')
+  const row = page.getByRole('row', { name: new RegExp(clickId) })
+  await page.getByLabel('Recorded until and including (UTC)').fill(before)
+  await expect(page.getByText('No conversions here')).toBeVisible()
+  await page.getByLabel('Recorded until and including (UTC)').fill(day)
+  await page.getByLabel('Recorded from (UTC)').fill(day)
+  await expect(page).toHaveURL(new RegExp(`from=${day}`))
+  await expect(row).toBeVisible()
+})

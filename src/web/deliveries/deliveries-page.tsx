@@ -1,6 +1,6 @@
 /** Deliveries: what was put out for each conversion, whether it arrived, and every attempt. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { RotateCcw, Send } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -17,15 +17,15 @@ import { inWords } from '../feed/rungs.ts'
 import { ago, exactMoment, moment, NONE } from '../figures.ts'
 import type { DeliveriesSearch } from '../lists.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
+import { BetweenDays } from '../ui/between-days.tsx'
+import { dayAfter, dayBegins } from '../ui/period.ts'
 import { Badge, type Tone } from '../ui/badge.tsx'
-import { Button } from '../ui/button.tsx'
+import { Button, buttonLook } from '../ui/button.tsx'
 import { Choice } from '../ui/choice.tsx'
-import { TextField } from '../ui/field.tsx'
 import { List, useListAddress } from '../ui/list.tsx'
 import { EmptyState, PageHeader } from '../ui/page.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { AttemptsDialog } from './attempts-dialog.tsx'
-import { dayAfter, dayBegins } from './period.ts'
 import { RunDialog } from './run-dialog.tsx'
 import { RunsNote } from './runs-note.tsx'
 
@@ -97,7 +97,11 @@ export function DeliveriesPage() {
             icon={Send}
             title="No deliveries yet"
             words="A conversion that matches a postback rule appears here with its attempts."
-          />
+          >
+            <Link to="/postbacks" className={buttonLook('plain')}>
+              Postback rules
+            </Link>
+          </EmptyState>
         }
       >
         {rows => <DeliveryTable deliveries={rows} />}
@@ -109,22 +113,6 @@ export function DeliveriesPage() {
 type FiltersProps = { search: DeliveriesSearch; narrow: (changes: DeliveriesSearch) => void }
 
 function Filters({ search, narrow }: FiltersProps) {
-  const day = (word: string, label: string, name: 'from' | 'to') => (
-    <div className="flex items-center gap-1.5">
-      <span aria-hidden className="text-ink-soft">
-        {word}
-      </span>
-      <TextField
-        type="date"
-        label={label}
-        hideLabel
-        title={label}
-        className="grow [&_input]:border-line!"
-        value={search[name] ?? ''}
-        onChange={event => narrow({ [name]: event.target.value || undefined })}
-      />
-    </div>
-  )
   return (
     <>
       <Choice
@@ -143,8 +131,7 @@ function Filters({ search, narrow }: FiltersProps) {
         value={search.failure}
         onChange={failure => narrow({ failure })}
       />
-      {day('From', 'Put out from (UTC)', 'from')}
-      {day('to', 'Put out until and including (UTC)', 'to')}
+      <BetweenDays happened="Put out" search={search} onChange={narrow} />
     </>
   )
 }

@@ -9,7 +9,7 @@ import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Note, RefusalNote } from '../ui/refusal.tsx'
 import { notify } from '../ui/toast.tsx'
-import { dayAfter, dayBegins } from './period.ts'
+import { dayAfter, dayBegins } from '../ui/period.ts'
 
 type Plan = z.input<typeof RunPlan>
 type RunPeriod = { date_from: string | null; date_to: string | null; dry_run: boolean }

@@ -11,8 +11,10 @@ import { inWords } from '../feed/rungs.ts'
 import { exactMoment, exactMoney, NONE } from '../figures.ts'
 import { EVENT_TYPES } from '../lists.ts'
 import { reportOf, useNetworkNames } from '../networks/names.ts'
+import { BetweenDays } from '../ui/between-days.tsx'
+import { dayAfter, dayBegins } from '../ui/period.ts'
 import { Badge } from '../ui/badge.tsx'
-import { Button } from '../ui/button.tsx'
+import { Button, buttonLook } from '../ui/button.tsx'
 import { Choice } from '../ui/choice.tsx'
 import { CodeBlock } from '../ui/copy.tsx'
 import { Dialog, DialogBody } from '../ui/dialog.tsx'
@@ -30,9 +32,10 @@ export function ConversionsPage() {
   const address = useListAddress(route.useSearch())
   const { search, narrow } = address
   const [recording, setRecording] = useState(false)
-  const { campaign: campaign_id, click: click_id, type, cursor } = search
+  const { campaign: campaign_id, click: click_id, type, from, to, cursor } = search
+  const period = { date_from: from && dayBegins(from), date_to: to && dayAfter(to) }
   const events = useQuery({
-    ...ask(listEvents, { query: { campaign_id, type, click_id, cursor } }),
+    ...ask(listEvents, { query: { campaign_id, type, click_id, ...period, cursor } }),
     placeholderData: keepPreviousData,
   })
   return (
@@ -51,6 +54,7 @@ export function ConversionsPage() {
           value={type}
           onChange={chosen => narrow({ type: chosen })}
         />
+        <BetweenDays happened="Recorded" search={search} onChange={narrow} />
         <AddButton endpoint={recordConversion} onClick={() => setRecording(true)}>
           Record
         </AddButton>
@@ -63,8 +67,15 @@ export function ConversionsPage() {
           <EmptyState
             icon={Trophy}
             title="No conversions yet"
-            words="Networks and servers report them with an API key, and they appear at once."
-          />
+            words="A network reports them by calling its address here, your own server with an API key. They appear at once."
+          >
+            <Link to="/networks" className={buttonLook('plain')}>
+              Networks
+            </Link>
+            <Link to="/settings/api-keys" className={buttonLook('plain')}>
+              API keys
+            </Link>
+          </EmptyState>
         }
       >
         {rows => <EventTable events={rows} />}

@@ -1,0 +1,36 @@
+/** Narrows a log to whole UTC days, the last one included; each end may be left open. */
+import { TextField } from './field.tsx'
+
+type Between = { from?: string | undefined; to?: string | undefined }
+
+type BetweenDaysProps = {
+  search: Between
+  onChange: (changes: Between) => void
+  /** What happened to the rows at the time that counts: "Recorded". */
+  happened: string
+}
+
+export function BetweenDays({ search, onChange, happened }: BetweenDaysProps) {
+  const day = (word: string, label: string, name: 'from' | 'to') => (
+    <div className="flex items-center gap-1.5">
+      <span aria-hidden className="text-ink-soft">
+        {word}
+      </span>
+      <TextField
+        type="date"
+        label={label}
+        hideLabel
+        title={label}
+        className="grow [&_input]:border-line!"
+        value={search[name] ?? ''}
+        onChange={event => onChange({ [name]: event.target.value || undefined })}
+      />
+    </div>
+  )
+  return (
+    <>
+      {day('From', `${happened} from (UTC)`, 'from')}
+      {day('to', `${happened} until and including (UTC)`, 'to')}
+    </>
+  )
+}
