@@ -4,7 +4,9 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import sluice from '../package.json' with { type: 'json' }
+import { MACROS } from '../src/clicks/macros.ts'
 import { readConfig } from '../src/config.ts'
+import { POSTBACK_MACROS } from '../src/postbacks/api.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -38,6 +40,19 @@ test('every setting is explained, with its default', () => {
       `${name} has another default: ${String(value)}`,
     )
   }
+})
+
+test('every macro is explained, those of postbacks to AI hosts as well', () => {
+  const places: [readonly string[], string[]][] = [
+    [MACROS, ['docs/clicks.md']],
+    [POSTBACK_MACROS, ['docs/postbacks.md', 'src/mcp/tools/postbacks.ts']],
+  ]
+  for (const [macros, paths] of places)
+    for (const path of paths) {
+      const text = read(path)
+      const missing = macros.filter(name => !/^sub[2-8]$/.test(name) && !text.includes(`{${name}}`))
+      assert.deepEqual(missing, [], path)
+    }
 })
 
 test('every command of npm is in the README', () => {

@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { compileTemplate, MACROS, type MacroValues } from './macros.ts'
 
-const fill = (address: string, values: MacroValues = {}): string | undefined => compileTemplate(address)?.fill(values)
+const EMPTY = Object.fromEntries(MACROS.map(name => [name, null])) as MacroValues
+const fill = (address: string, values: Partial<MacroValues> = {}): string | undefined =>
+  compileTemplate(address)?.fill({ ...EMPTY, ...values })
 
 test('known macros are filled in, percent-encoded; missing ones are empty, unknown ones removed', () => {
   const values = { click_id: '01abc', sub1: 'a b&c=ü/?#', geo: null }

@@ -20,8 +20,8 @@ export const MACROS = [
 
 type Macro = (typeof MACROS)[number]
 
-/** What macros stand for: ids as on the wire, `timestamp` in Unix seconds. Missing ones are empty. */
-export type MacroValues = { readonly [M in Macro]?: string | null }
+/** What macros stand for: ids as on the wire, `timestamp` in Unix seconds. Null is empty; none may be forgotten where clicks lead on. */
+export type MacroValues = { readonly [M in Macro]: string | null }
 
 /** A compiled address. `fill` answers an address fit for a Location header; `unknown` are the macros it leaves out. */
 export type Template = {
