@@ -52,8 +52,15 @@ export type Endpoint = {
   readonly otherwise?: Readonly<Record<number, string>>
 }
 
+/** Nothing but what an endpoint has: a word that is misspelt would otherwise be a declaration that nobody reads. */
+type Spelt<E extends Endpoint> = {
+  readonly [K in Exclude<keyof E, keyof Endpoint>]: never
+} & (E['access'] extends string
+  ? unknown
+  : { readonly access: { readonly [K in Exclude<keyof E['access'], 'session' | 'key'>]: never } })
+
 /** Declares an endpoint. `status` is 200 unless given; `reply` is absent only for visits. */
-export function endpoint<const E extends Endpoint>(declaration: E): E {
+export function endpoint<const E extends Endpoint>(declaration: E & Spelt<E>): E {
   return declaration
 }
 
