@@ -141,6 +141,25 @@ describe('what the transport refuses', () => {
         assert.equal((await send(house, key, method, params, era)).json<Message>().error?.code, -32602, method)
   })
 
+  test('params of a wrong shape, naming what is wrong', async () => {
+    const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+    for (const [method, params, named] of [
+      ['initialize', {}, 'params.protocolVersion'],
+      ['initialize', { ...hello, capabilities: 'all' }, 'params.capabilities'],
+      ['initialize', { ...hello, clientInfo: { name: 'test' } }, 'params.clientInfo.version'],
+      ['tools/list', { cursor: 5 }, 'params.cursor'],
+      ['tools/call', { arguments: {} }, 'params.name'],
+      ['tools/call', { name: 'service_list_clicks', arguments: 'limit' }, 'params.arguments'],
+      ['tools/call', { name: 'service_list_clicks', arguments: [1] }, 'params.arguments'],
+    ] as const)
+      for (const era of method === 'initialize' ? (['legacy'] as const) : ERAS) {
+        const reply = await send(house, key, method, params, era)
+        const { id, error } = reply.json<Message & { id: unknown }>()
+        assert.deepEqual([reply.statusCode, id, error?.code], [200, 1, -32602], `${era} ${method} ${named}`)
+        assert.match(String(error?.message), new RegExp(`^Invalid params: ${named.replaceAll('.', '\\.')}: [a-z]`))
+      }
+  })
+
   test('headers that do not say what the body says, in the era that has them', async () => {
     const { body, headers } = messageFor('tools/call', { name: 'service_list_clicks', arguments: {} })
     const wrong: [Record<string, string>, number][] = [

@@ -5,10 +5,12 @@
 import {
   createMcpHandler,
   type Implementation,
+  isJSONRPCRequest,
   isLegacyRequest,
   ProtocolError,
   ProtocolErrorCode,
   Server,
+  specTypeSchemas,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv'
@@ -53,12 +55,34 @@ export function openProtocol(app: FastifyInstance, server: Implementation): Prot
   )
   return {
     async answer(request, parsedBody, caller) {
+      const refused = refuseParams(parsedBody)
+      if (refused !== undefined) return refused
       if (await isLegacyRequest(request, parsedBody)) return answerLegacy(serve(caller), request, parsedBody)
       callers.set(request, caller)
       return modern.fetch(request, { parsedBody })
     },
     close: () => modern.close(),
   }
+}
+
+const SHAPES: Readonly<
+  Record<string, (typeof specTypeSchemas)['InitializeRequest' | 'ListToolsRequest' | 'CallToolRequest']>
+> = {
+  initialize: specTypeSchemas.InitializeRequest,
+  'tools/list': specTypeSchemas.ListToolsRequest,
+  'tools/call': specTypeSchemas.CallToolRequest,
+}
+
+/** What a request with params of a wrong shape is told: the SDK would call it an internal error, or print its schema's findings. */
+function refuseParams(body: unknown): Response | undefined {
+  if (!isJSONRPCRequest(body)) return undefined
+  const { id, method, params } = body
+  const shape = Object.hasOwn(SHAPES, method) ? SHAPES[method] : undefined
+  const issues = shape?.['~standard'].validate({ method, params }).issues
+  if (issues === undefined) return undefined
+  const found = issues.map(({ path = [], message }) => `${path.map(String).join('.')}: ${message}`)
+  const error = { code: ProtocolErrorCode.InvalidParams, message: `Invalid params: ${found.slice(0, 5).join('; ')}` }
+  return Response.json({ jsonrpc: '2.0', id, error })
 }
 
 async function answerLegacy(server: Server, request: Request, parsedBody: unknown): Promise<Response> {
