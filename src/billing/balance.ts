@@ -48,7 +48,8 @@ export function betweenConversions<T>(
 
 /**
  * The moment by the clock that an organization's conversions go by (the database's text): its node's, because those of several processes,
- * or of the nodes of a sharded database, need not agree. For times that are held against a conversion's; takes no lock.
+ * or of the nodes of a sharded database, need not agree. For times that are held against a conversion's, or by which other processes look
+ * for what has changed; takes no lock.
  */
 export async function readMoment(db: Kysely<Tables>, org_id: number): Promise<string> {
   const { rows } = await sql<Moment>`select clock_timestamp() as at from balances where org_id = ${org_id}`.execute(db)

@@ -2,6 +2,7 @@
  * Bots: where a click may lead, and whose starts Sluice records itself. Owns `bots` and `bot_hooks`. A bot's token is kept encrypted
  * and never leaves; of live bots an organization has one of a name, because conversions name bots by it. Deletion is soft.
  */
+import { readMoment } from '../billing/balance.ts'
 import type { Kysely } from 'kysely'
 import { announceChange } from '../campaigns/live.ts'
 import type { Call } from '../contract/endpoint.ts'
@@ -71,7 +72,7 @@ async function createBot(context: Context<typeof api.createBot>, { body }: Call<
     username,
     username_key: botName(username),
     token,
-    created_at: new Date().toISOString(),
+    created_at: await readMoment(db, org_id),
   }
   try {
     await db.transaction().execute(async db => {
@@ -106,7 +107,7 @@ async function deleteBot(context: Context<typeof api.deleteBot>, { params }: Cal
     await db.deleteFrom('bot_hooks').where('org_id', '=', org_id).where('bot_id', '=', id).execute()
     return await db
       .updateTable('bots')
-      .set({ deleted_at: new Date().toISOString() })
+      .set({ deleted_at: await readMoment(db, org_id) })
       .where('org_id', '=', org_id)
       .where('id', '=', id)
       .where('deleted_at', 'is', null)

@@ -96,7 +96,7 @@ export function readAll<K extends LiveKind>(pool: pg.Pool, kind: K): Promise<Liv
   return readPages(pool, `${SELECTS[kind]} where (o.org_id, o.id) > ($1, $2) order by o.org_id, o.id limit ${PAGE}`)
 }
 
-/** Objects of a kind that changed since then (ISO 8601), and the named ones. */
+/** Objects of a kind that changed since then (the database's text), and the named ones. */
 export function readChangedOf<K extends LiveKind>(
   pool: pg.Pool,
   kind: K,
@@ -111,7 +111,7 @@ export function readChangedOf<K extends LiveKind>(
   )
 }
 
-/** Campaigns changed since then (ISO 8601), and the named ones. */
+/** Campaigns changed since then (the database's text), and the named ones. */
 export function readChangedCampaigns(pool: pg.Pool, since: string, named: readonly Named[]): Promise<CampaignRow[]> {
   return readChanged(
     pool,
@@ -130,10 +130,22 @@ export async function readCampaignsOfKeys(pool: pg.Pool, keys: readonly string[]
   return rows
 }
 
-/** Whose campaigns only lead to their fallbacks. */
-export async function readDeletedOrganizations(pool: pg.Pool): Promise<Set<number>> {
-  const { rows } = await pool.query<{ org_id: number }>('select org_id from organizations where deleted_at is not null')
-  return new Set(rows.map(row => row.org_id))
+/** Before everything that is written down. */
+export const BEGINNING = '-infinity'
+
+/** Covers transactions that committed after their `updated_at`, and clocks of a sharded database's nodes. */
+const OVERLAP = `interval '10 seconds'`
+
+/**
+ * Whose campaigns only lead to their fallbacks; and since when the reading after this one is to look for changes, by the clock that they
+ * are written by.
+ */
+export async function readDeletedOrganizations(pool: pg.Pool): Promise<{ gone: Set<number>; since: string }> {
+  const { rows } = await pool.query<{ gone: number[]; since: string }>(
+    `select array(select org_id from organizations where deleted_at is not null) as gone, clock_timestamp() - ${OVERLAP} as since`,
+  )
+  const [row] = rows
+  return { gone: new Set(row?.gone), since: row?.since ?? BEGINNING }
 }
 
 async function readPages<Row extends Named & pg.QueryResultRow>(pool: pg.Pool, text: string): Promise<Row[]> {

@@ -118,6 +118,25 @@ test('a change that nobody announces is seen by itself', async () => {
   )
 })
 
+test('a change that nobody announces is seen by a process whose clock is an hour ahead, and by one an hour behind', async t => {
+  const org_id = await anOrganization()
+  const { id, key } = await seedCampaign(database, org_id)
+  const now = Date.now()
+  for (const hours of [1, -1]) {
+    t.mock.timers.enable({ apis: ['Date'], now: now + hours * 3_600_000 })
+    const live = await open()
+    await live.refresh()
+    const destination = JSON.stringify({ type: 'redirect', url: `https://d.example/${hours}` })
+    // By the database's clock, as their rooms write them.
+    await database.reads.query(
+      'update campaigns set destination = $3, updated_at = clock_timestamp() where org_id = $1 and id = $2',
+      [org_id, id, destination],
+    )
+    await eventually('the change', () => urlOf(live, key) === `https://d.example/${hours}`)
+    t.mock.timers.reset()
+  }
+})
+
 test('a campaign made a moment ago in another process is found by a search', async () => {
   const live = await open()
   const org_id = await anOrganization()

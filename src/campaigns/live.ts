@@ -9,6 +9,7 @@ import type { Tables } from '../db/tables.ts'
 import type { Ground } from '../room.ts'
 import { listen } from '../db/listen.ts'
 import {
+  BEGINNING,
   type CampaignRow,
   LIVE_KINDS,
   type LiveKind,
@@ -46,8 +47,6 @@ export type LiveCampaigns = {
 
 const CHANNEL = 'sluice_traffic'
 const POLL_MS = 1000
-/** Covers transactions that committed after their `updated_at`, and clocks that differ between machines. */
-const OVERLAP_MS = 10_000
 /** A database that hangs must not hold the answer to a change that was made. */
 const ANNOUNCE_MS = 2000
 const KEY = /^[a-z0-9-]{1,64}$/
@@ -119,7 +118,7 @@ function openMemory(pool: pg.Pool): Memory {
   let campaignsById = new Map<string, LiveCampaign>()
   let objects = openObjects()
   const organizations = new Map<number, { is_deleted: boolean }>()
-  let read_at = 0
+  let since = BEGINNING
   let wanted: { named: Named[]; all: boolean } = { named: [], all: true }
 
   const remember = (row: CampaignRow): LiveCampaign => {
@@ -132,8 +131,7 @@ function openMemory(pool: pg.Pool): Memory {
   }
 
   const apply = async ({ named, all }: typeof wanted) => {
-    const since = new Date(read_at - OVERLAP_MS).toISOString()
-    const gone = await readDeletedOrganizations(pool)
+    const { gone, since: since_next } = await readDeletedOrganizations(pool)
     const fresh = all ? openObjects() : objects
     // Before the campaigns, so that what a new campaign leads to is known; one by one, to leave the clicks their connections.
     for (const kind of LIVE_KINDS) await readKind(pool, fresh, kind, all ? 'all' : { since, named })
@@ -145,6 +143,7 @@ function openMemory(pool: pg.Pool): Memory {
     objects = fresh
     for (const row of changed) remember(row)
     for (const [org_id, organization] of organizations) organization.is_deleted = gone.has(org_id)
+    since = since_next
   }
 
   return {
@@ -159,10 +158,8 @@ function openMemory(pool: pg.Pool): Memory {
     async read() {
       const now = wanted
       wanted = { named: [], all: false }
-      const started = Date.now()
       try {
         await apply(now)
-        read_at = started
       } catch (error) {
         wanted = { named: [...now.named, ...wanted.named].slice(-MOST_NAMED), all: now.all || wanted.all }
         throw error

@@ -3,6 +3,7 @@
  * published version and by that alone, and only while the flow is active. Leaving active sends its campaigns to their fallback.
  * Whoever is restricted to campaigns needs all that lead to a flow to act on it. Deletion is soft.
  */
+import { readMoment } from '../billing/balance.ts'
 import { type Kysely, sql } from 'kysely'
 import { requireScopeOfAll } from '../campaigns/campaigns.ts'
 import { announceChange } from '../campaigns/live.ts'
@@ -64,7 +65,7 @@ export async function createClickFlow(
   { db, actor }: Context<typeof api.createClickFlow>,
   { body }: Call<typeof api.createClickFlow>,
 ) {
-  const now = new Date().toISOString()
+  const now = await readMoment(db, actor.org_id)
   const id = newId()
   await db
     .insertInto('click_flows')
@@ -141,7 +142,7 @@ export async function deleteClickFlow(
 ) {
   const id = await db.transaction().execute(async db => {
     const flow = await lockFlow(db, actor, params.id)
-    await write(db, actor.org_id, flow.id, { deleted_at: new Date().toISOString() })
+    await write(db, actor.org_id, flow.id, { deleted_at: await readMoment(db, actor.org_id) })
     return flow.id
   })
   await announceChange(db, actor.org_id, id)
@@ -223,7 +224,7 @@ type Changes = { name?: string; graph?: string; status?: FlowStatus; published_v
 async function write(db: Kysely<Tables>, org_id: number, id: string, changes: Changes, tag?: string): Promise<boolean> {
   let update = db
     .updateTable('click_flows as f')
-    .set({ ...changes, updated_at: new Date().toISOString() })
+    .set({ ...changes, updated_at: await readMoment(db, org_id) })
     .where('f.org_id', '=', org_id)
     .where('f.id', '=', id)
     .where('f.deleted_at', 'is', null)

@@ -3,6 +3,7 @@
  * click. Owns `funnels`. Members that are archived or deleted stay in their place and get nothing. Deletion is soft; campaigns that lead to a
  * deleted funnel go to their fallback.
  */
+import { readMoment } from '../billing/balance.ts'
 import { type Kysely, sql } from 'kysely'
 import { requireScopeOfAll } from '../campaigns/campaigns.ts'
 import { announceChange } from '../campaigns/live.ts'
@@ -54,7 +55,7 @@ export async function createFunnel(
   const members = { landings: body.landings ?? [], offers: body.offers ?? [] }
   requireSome(members)
   await requireMembers(db, actor.org_id, members)
-  const now = new Date().toISOString()
+  const now = await readMoment(db, actor.org_id)
   const row = await db
     .insertInto('funnels')
     .values({
@@ -93,7 +94,7 @@ export async function updateFunnel(
     await requireMembers(db, org_id, members, now)
     return await db
       .updateTable('funnels')
-      .set({ ...asJson(members), name: body.name ?? now.name, updated_at: new Date().toISOString() })
+      .set({ ...asJson(members), name: body.name ?? now.name, updated_at: await readMoment(db, org_id) })
       .where('org_id', '=', org_id)
       .where('id', '=', now.id)
       .returning(COLUMNS)
@@ -112,7 +113,7 @@ export async function deleteFunnel(
   const { db, actor } = context
   const { id } = await funnelOf(db, actor.org_id, idOf(params.id))
   await requireScopeOfAll(context, 'funnel', id)
-  const now = new Date().toISOString()
+  const now = await readMoment(db, actor.org_id)
   const { numUpdatedRows } = await db
     .updateTable('funnels')
     .set({ deleted_at: now, updated_at: now })

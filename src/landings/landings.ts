@@ -2,6 +2,7 @@
  * Landings: the pages visitors see before an offer. They stand on servers of their own; Sluice knows their addresses. A landing belongs to
  * the whole organization. Owns `landings`. Deletion is soft: clicks that went over a landing keep it.
  */
+import { readMoment } from '../billing/balance.ts'
 import type { Kysely } from 'kysely'
 import { announceChange } from '../campaigns/live.ts'
 import { previewOf } from '../clicks/preview.ts'
@@ -41,7 +42,7 @@ export async function createLanding(
   { db, actor }: Context<typeof api.createLanding>,
   { body }: Call<typeof api.createLanding>,
 ) {
-  const now = new Date().toISOString()
+  const now = await readMoment(db, actor.org_id)
   const row = { name: body.name, url: body.url, status: 'active', created_at: now, updated_at: now }
   const landing = await db
     .insertInto('landings')
@@ -82,7 +83,7 @@ export async function deleteLanding(
   { db, actor }: Context<typeof api.deleteLanding>,
   { params }: Call<typeof api.deleteLanding>,
 ) {
-  await changeLanding(db, actor.org_id, params.id, { deleted_at: new Date().toISOString() })
+  await changeLanding(db, actor.org_id, params.id, { deleted_at: await readMoment(db, actor.org_id) })
   return { ok: true as const }
 }
 
@@ -95,7 +96,7 @@ type Changes = Pick<Tables['landings'], 'name' | 'url'> | Pick<Tables['landings'
 async function changeLanding(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<api.Landing> {
   const row = await db
     .updateTable('landings')
-    .set({ ...changes, updated_at: new Date().toISOString() })
+    .set({ ...changes, updated_at: await readMoment(db, org_id) })
     .where('org_id', '=', org_id)
     .where('id', '=', idOf(id))
     .where('deleted_at', 'is', null)

@@ -2,6 +2,7 @@
  * Offers: what a conversion pays. An offer belongs to the whole organization, so no campaign list ever narrows who may touch one. Owns
  * `offers`. Deletion is soft: clicks that were made for an offer keep it, and their late conversions earn its payout.
  */
+import { readMoment } from '../billing/balance.ts'
 import type { Kysely } from 'kysely'
 import { announceChange } from '../campaigns/live.ts'
 import { previewOf } from '../clicks/preview.ts'
@@ -38,7 +39,7 @@ export async function createOffer(
   { db, actor }: Context<typeof api.createOffer>,
   { body }: Call<typeof api.createOffer>,
 ) {
-  const now = new Date().toISOString()
+  const now = await readMoment(db, actor.org_id)
   const row = { ...columnsOf(body), status: 'active', created_at: now, updated_at: now }
   const offer = await db
     .insertInto('offers')
@@ -76,7 +77,7 @@ export async function deleteOffer(
   { db, actor }: Context<typeof api.deleteOffer>,
   { params }: Call<typeof api.deleteOffer>,
 ) {
-  await changeOffer(db, actor.org_id, params.id, { deleted_at: new Date().toISOString() })
+  await changeOffer(db, actor.org_id, params.id, { deleted_at: await readMoment(db, actor.org_id) })
   return { ok: true as const }
 }
 
@@ -98,7 +99,7 @@ type Changes = Columns | Pick<Tables['offers'], 'status'> | { deleted_at: string
 async function changeOffer(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<api.Offer> {
   const row = await db
     .updateTable('offers')
-    .set({ ...changes, updated_at: new Date().toISOString() })
+    .set({ ...changes, updated_at: await readMoment(db, org_id) })
     .where('org_id', '=', org_id)
     .where('id', '=', idOf(id))
     .where('deleted_at', 'is', null)

@@ -150,6 +150,35 @@ test('what changes by a clock that is an hour ahead has its place among the conv
   await assertExact(ahead, behind)
 })
 
+test('what traffic is led by was changed at the database’s moment, so that each process that looks for changes finds it', async () => {
+  const place = await settle()
+  for (const process of [behind, ahead]) {
+    const dashboard = dashboardAt(process, place.cookie)
+    const page = { name: 'N', url: 'https://shop.example/' }
+    const [offer, landing] = [
+      await dashboard('POST', '/api/offers', page),
+      await dashboard('POST', '/api/landings', page),
+    ]
+    const funnel = await dashboard('POST', '/api/funnels', {
+      name: 'F',
+      landings: [{ landing_id: landing, weight: 1 }],
+    })
+    const flow = await dashboard('POST', '/api/click-flows', { name: 'F', graph: { nodes: [], edges: [] } })
+    await dashboard('PUT', `/api/offers/${offer}`, page)
+    await dashboard('PUT', `/api/landings/${landing}`, page)
+    await dashboard('PATCH', `/api/funnels/${funnel}`, { name: 'G' })
+    await dashboard('PUT', `/api/click-flows/${flow}`, { name: 'G', graph: { nodes: [], edges: [] } })
+  }
+  for (const table of ['offers', 'landings', 'funnels', 'click_flows']) {
+    const { rows } = await fresh.database.reads.query(
+      `select updated_at - clock_timestamp() between interval '-30 minutes' and '0' and created_at <= updated_at as is_now
+      from ${table} where org_id = $1`,
+      [place.org_id],
+    )
+    assert.deepEqual(rows, [{ is_now: true }, { is_now: true }], table)
+  }
+})
+
 test('a run over the past that a process an hour behind begins is over all that was before it', async () => {
   const { worker } = fresh.database
   const place = await settle()
