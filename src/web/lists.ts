@@ -48,7 +48,7 @@ export const RefusedSearch = z.object({
   network: text,
   cursor: text,
 })
-/** Campaigns, and the days of their figures. */
-export const CampaignsSearch = WindowSearch.extend({ q: text, cursor: text })
+/** Campaigns, the days of their figures, and the figure they are sorted by, as in the report. */
+export const CampaignsSearch = WindowSearch.extend({ q: text, sort: text, cursor: text })
 export const AdSpendSearch = WindowSearch.extend({ campaign: text, cursor: text })
 export type DeliveriesSearch = z.output<typeof DeliveriesSearch>

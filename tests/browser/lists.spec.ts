@@ -95,8 +95,13 @@ test('campaigns show what they cost and bring in the days one chooses', async ({
     name: 'Counted',
     destination: { type: 'redirect', url: 'https://example.com/' },
   })
+  const { id: dear } = await send(owner, 'POST', '/api/campaigns', {
+    name: 'Dear',
+    destination: { type: 'redirect', url: 'https://example.com/' },
+  })
   const old = new Date(Date.now() - 20 * 86_400_000).toISOString().slice(0, 10)
   await send(owner, 'PUT', '/api/ad-spend', { campaign_id: id, day: old, amount: '8.25' })
+  await send(owner, 'PUT', '/api/ad-spend', { campaign_id: dear, day: old, amount: '1000' })
   await page.goto('/campaigns')
   const row = page.getByRole('row', { name: /Counted/ })
   await expect(row).toContainText('0.00')
@@ -104,6 +109,15 @@ test('campaigns show what they cost and bring in the days one chooses', async ({
   await page.getByLabel('Days').selectOption('Last 30 days')
   await expect(page).toHaveURL(/range=30d/)
   await expect(row).toContainText('−8.25')
+
+  const table = page.getByRole('table', { name: 'Campaigns' })
+  await table.getByRole('button', { name: 'Cost' }).click()
+  await expect(page).toHaveURL(/sort=-cost/)
+  await expect(table.getByRole('columnheader', { name: 'Cost' })).toHaveAttribute('aria-sort', 'descending')
+  await expect(table).toHaveText(/Dear.*Counted/s)
+  await table.getByRole('button', { name: 'Cost' }).click()
+  await expect(page).toHaveURL(/sort=cost/)
+  await expect(table).toHaveText(/Counted.*Dear/s)
   await page.getByRole('button', { name: 'Actions for Counted' }).click()
   await page.getByRole('menuitem', { name: 'Report' }).click()
   await expect(page).toHaveURL(/by=day/)

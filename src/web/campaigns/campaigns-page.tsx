@@ -10,7 +10,8 @@ import { readReportAsMember } from '../../reports/api.ts'
 import { ask, call } from '../call.ts'
 import { count, money, moneyOrNone, NONE, percent } from '../figures.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
-import { measure, type Row as ReportRow } from '../reports/measures.ts'
+import { type Line, lineOf, orderBy, sorted } from '../reports/columns.ts'
+import type { Totals } from '../reports/measures.ts'
 import { useNow } from '../reports/now.ts'
 import { DaysChoice } from '../reports/window-controls.tsx'
 import { boundsOf, type Days, daysOf } from '../reports/window.ts'
@@ -29,6 +30,9 @@ type CampaignRow = z.input<typeof Campaign>
 
 const route = getRouteApi('/inside/campaigns')
 
+/** As many as a page may have, so that nearly everyone has all of theirs on one and can sort them. */
+const MOST = 200
+
 export function CampaignsPage() {
   const address = useListAddress(route.useSearch())
   const { search, narrow } = address
@@ -38,7 +42,11 @@ export function CampaignsPage() {
   const days = daysOf(search, today)
   // The days choose figures, not campaigns.
   const sought = { ...address, search: { q, cursor } }
-  const campaigns = useQuery({ ...ask(listCampaigns, { query: { q, cursor } }), placeholderData: keepPreviousData })
+  const campaigns = useQuery({
+    ...ask(listCampaigns, { query: { q, cursor, limit: MOST } }),
+    placeholderData: keepPreviousData,
+  })
+  const isWhole = cursor === undefined && campaigns.data?.next_cursor === null
   const reason = reasonAgainst(createCampaign, role)
   const create =
     reason === undefined ? (
@@ -75,15 +83,40 @@ export function CampaignsPage() {
           </EmptyState>
         }
       >
-        {rows => <CampaignTable campaigns={rows} days={days} />}
+        {rows => (
+          <CampaignTable
+            campaigns={rows}
+            days={days}
+            {...(isWhole ? { order: { sort: search.sort, onSort: sort => narrow({ sort }) } } : {})}
+          />
+        )}
       </List>
     </>
   )
 }
 
-function CampaignTable({ campaigns, days }: { campaigns: readonly CampaignRow[]; days: Days }) {
+/** By the ids of the report's columns. */
+const FIGURES = [
+  ['clicks', 'Clicks', 'min-w-16'],
+  ['lead', 'Lead', 'min-w-14'],
+  ['ftd', 'FTD', 'min-w-14'],
+  ['revenue', 'Revenue', 'min-w-20'],
+  ['cost', 'Cost', 'min-w-20'],
+  ['profit', 'Profit', 'min-w-20'],
+  ['roi', 'ROI', 'min-w-20'],
+] as const
+
+type TableProps = {
+  campaigns: readonly CampaignRow[]
+  days: Days
+  /** Only where every campaign is here: the largest of one page would be taken for the largest of all. */
+  order?: { sort: string | undefined; onSort: (sort: string | undefined) => void }
+}
+
+function CampaignTable({ campaigns, days, order }: TableProps) {
   const report = useQuery(ask(readReportAsMember, { query: { dimension: 'campaign', ...boundsOf(days) } }))
   const rows = new Map(report.data?.rows.map(row => [row.key, row]))
+  const lines = campaigns.map(campaign => ({ campaign, ...lineOf(rows.get(campaign.id) ?? NO_CLICKS, 'lead') }))
   return (
     <>
       <RefusalNote refused={report.error} className="mb-3" />
@@ -94,37 +127,28 @@ function CampaignTable({ campaigns, days }: { campaigns: readonly CampaignRow[];
             <Head>Address</Head>
             {/* The money is worth more room than this, which the campaign's own page says too. */}
             <Head className="max-2xl:hidden">Leads to</Head>
-            <Head numeric className="min-w-16">
-              Clicks
-            </Head>
-            <Head numeric className="min-w-14">
-              Lead
-            </Head>
-            <Head numeric className="min-w-14">
-              FTD
-            </Head>
-            <Head numeric className="min-w-20">
-              Revenue
-            </Head>
-            <Head numeric className="min-w-20">
-              Cost
-            </Head>
-            <Head numeric className="min-w-20">
-              Profit
-            </Head>
-            <Head numeric className="min-w-20">
-              ROI
-            </Head>
+            {FIGURES.map(([id, title, className]) => {
+              const { now, next } = orderBy(id, order?.sort)
+              return (
+                <Head
+                  key={id}
+                  numeric
+                  className={className}
+                  {...(order === undefined ? {} : { sort: { now, onSort: () => order.onSort(next) } })}
+                >
+                  {title}
+                </Head>
+              )
+            })}
             <ActionHead />
           </tr>
         </thead>
         <tbody>
-          {campaigns.map(campaign => (
+          {sorted(lines, order?.sort).map(line => (
             <CampaignLine
-              key={campaign.id}
-              campaign={campaign}
-              row={rows.get(campaign.id)}
-              isCounted={report.data !== undefined}
+              key={line.campaign.id}
+              {...line}
+              isCounted={rows.has(line.campaign.id) || report.data?.truncated === false}
             />
           ))}
         </tbody>
@@ -133,17 +157,14 @@ function CampaignTable({ campaigns, days }: { campaigns: readonly CampaignRow[];
   )
 }
 
-type LineProps = {
+type LineProps = Line & {
   campaign: CampaignRow
-  /** Undefined without clicks in these days. */
-  row: ReportRow | undefined
-  /** False until the figures are there: nobody knows yet that they are 0. */
+  /** False until the figures are there, and of what a long report leaves out: nobody knows that they are 0. */
   isCounted: boolean
 }
 
-function CampaignLine({ campaign, row, isCounted }: LineProps) {
+function CampaignLine({ campaign, row, measures: { cost, profit, roi }, isCounted }: LineProps) {
   const destinationOf = useDestinations()
-  const { cost, profit, roi } = row === undefined ? NO_CLICKS : measure(row, 'lead')
   const figure = (text: string) => (isCounted ? text : NONE)
   return (
     <Row>
@@ -161,10 +182,10 @@ function CampaignLine({ campaign, row, isCounted }: LineProps) {
       <Cell className="max-w-56 truncate max-2xl:hidden" title={destinationOf(campaign)}>
         {destinationOf(campaign)}
       </Cell>
-      <Cell numeric>{figure(count(row?.clicks ?? 0))}</Cell>
-      <Cell numeric>{figure(count(row?.lead ?? 0))}</Cell>
-      <Cell numeric>{figure(count(row?.ftd ?? 0))}</Cell>
-      <Cell numeric>{figure(money(row?.revenue ?? '0'))}</Cell>
+      <Cell numeric>{figure(count(row.clicks))}</Cell>
+      <Cell numeric>{figure(count(row.lead))}</Cell>
+      <Cell numeric>{figure(count(row.ftd))}</Cell>
+      <Cell numeric>{figure(money(row.revenue))}</Cell>
       <Cell numeric faint={cost === undefined}>
         {moneyOrNone(cost)}
       </Cell>
@@ -177,7 +198,16 @@ function CampaignLine({ campaign, row, isCounted }: LineProps) {
   )
 }
 
-const NO_CLICKS = { cost: undefined, profit: undefined, roi: undefined }
+const NO_CLICKS: Totals = {
+  clicks: 0,
+  landed: 0,
+  started: 0,
+  registered: 0,
+  lead: 0,
+  deposit: 0,
+  ftd: 0,
+  revenue: '0',
+}
 
 /** A figure in red or green by its sign. */
 function Signed({ value, text }: { value: number | undefined; text: string }) {

@@ -106,6 +106,12 @@ export function columnsOf(dimension: Dimension): readonly Column[] {
 
 export const lineOf = (row: Totals, goal: Goal): Line => ({ row, measures: measure(row, goal) })
 
+/** What a column's heading says of the order, and what pressing it asks for: the largest first, the smallest first, then neither. */
+export function orderBy(id: string, sort: string | undefined) {
+  const now = sort === `-${id}` ? ('desc' as const) : sort === id ? ('asc' as const) : undefined
+  return { now, next: now === undefined ? `-${id}` : now === 'desc' ? id : undefined }
+}
+
 /** Rows in the order of a column, what has no value last; undefined leaves the server's order. */
 export function sorted<L extends Line>(lines: readonly L[], sort: string | undefined): readonly L[] {
   const column = COLUMNS.find(one => one.id === sort?.replace('-', ''))

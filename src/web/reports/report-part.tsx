@@ -10,7 +10,7 @@ import { Button } from '../ui/button.tsx'
 import { Asked, EmptyState, Section, Waiting } from '../ui/page.tsx'
 import { Note } from '../ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
-import { type Column, columnsOf, type Line, lineOf, sorted } from './columns.ts'
+import { type Column, columnsOf, type Line, lineOf, orderBy, sorted } from './columns.ts'
 import { download, reportCsv } from './csv.ts'
 import type { Row as ReportRow, Totals } from './measures.ts'
 import type { Goal, OverviewSearch } from './search.ts'
@@ -181,7 +181,6 @@ function ReportTable({ dimension, rows, totals, goal, sort, onSort }: TableProps
 
 type ColumnHeadProps = { column: Column; goal: Goal } & Pick<TableProps, 'sort' | 'onSort'>
 
-/** First press: the largest first; second: the smallest first; third: the server's own order. */
 function ColumnHead({ column, goal, sort, onSort }: ColumnHeadProps) {
   const title = column.id === 'cr' ? `${goal} per click` : column.means
   if (column.id === 'source')
@@ -190,8 +189,7 @@ function ColumnHead({ column, goal, sort, onSort }: ColumnHeadProps) {
         {column.title}
       </Head>
     )
-  const now = sort === `-${column.id}` ? 'desc' : sort === column.id ? 'asc' : undefined
-  const next = now === undefined ? `-${column.id}` : now === 'desc' ? column.id : undefined
+  const { now, next } = orderBy(column.id, sort)
   return (
     <Head numeric title={title} sort={{ now, onSort: () => onSort(next) }}>
       {column.title}
