@@ -3,29 +3,17 @@
  * secret is kept, so nothing here or anywhere can show it again. Revoking is final. Nothing about a key is cached.
  */
 import { type Kysely, sql } from 'kysely'
+import type { z } from 'zod'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
 import { type Context, type Member, idOf } from '../room.ts'
+import { JOIN_ORGANIZATION } from './acts-in.ts'
 import type * as api from './api.ts'
 import { firstCharacters, hashSecret, newSecret } from './secret.ts'
 
-type Place = { id: string; name: string }
-export type KeyRow = {
-  id: string
-  user_id: string
-  name: string
-  first_characters: string
-  created_at: string
-  last_used_at: string | null
-  expires_at: string | null
-  state: 'accepted' | 'revoked' | 'disabled' | 'expired'
-  permission_state: 'fresh' | 'granted' | 'emptied'
-  organization: Place | null
-  owner: { user_id: string; name: string; email: string }
-  is_yours: boolean
-}
+export type KeyRow = z.output<typeof api.ApiKey> & { readonly user_id: string }
 
 /**
  * The keys a person sees: their own, and for owners and admins all that act in the active organization, which is the
@@ -53,10 +41,7 @@ async function readKeys(db: Kysely<Tables>, actor: Member, id?: string): Promise
     join users u on u.id = k.user_id
     left join api_key_grants g on g.key_id = k.id
     left join api_key_uses l on l.key_id = k.id
-    left join lateral (
-      select org_id from members where user_id = k.user_id and g.key_id is null order by joined_at, id limit 1
-    ) earliest on true
-    left join organizations o on o.org_id = coalesce(g.org_id, earliest.org_id)
+    ${sql.raw(JOIN_ORGANIZATION)}
     where (k.user_id = ${actor.user_id} or (o.org_id = ${actor.org_id} and ${actor.role !== 'member'}))
       ${id === undefined ? sql`` : sql`and k.id = ${id}`}
     order by k.id desc

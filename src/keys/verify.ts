@@ -3,6 +3,7 @@
  * cached; keys that arrive while a read is under way share the next one, so each call sees what was true after it came.
  */
 import type pg from 'pg'
+import { JOIN_ORGANIZATION } from './acts-in.ts'
 import { hashSecret, hasSecretForm } from './secret.ts'
 
 /** A key as stored. `accepted` is false for revoked, disabled and expired ones. */
@@ -29,11 +30,7 @@ const READ_KEYS = `
     g.key_id is not null as is_granted, g.org_id as grant_org_id, g.read, g.write, g.delete, g.campaigns,
     o.org_id, o.id as organization_id, o.deleted_at is not null as organization_deleted, m.role
   from api_keys k
-  left join api_key_grants g on g.key_id = k.id
-  left join lateral (
-    select org_id from members where user_id = k.user_id and g.key_id is null order by joined_at, id limit 1
-  ) earliest on true
-  left join organizations o on o.org_id = coalesce(g.org_id, earliest.org_id)
+  left join api_key_grants g on g.key_id = k.id${JOIN_ORGANIZATION}
   left join members m on m.org_id = o.org_id and m.user_id = k.user_id
   where k.hash = any($1) or k.id = any($3)`
 
