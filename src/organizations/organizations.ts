@@ -14,6 +14,7 @@ import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
 import { type Context, type Person, idOf } from '../room.ts'
 import type * as api from './api.ts'
+import { ACTING_FIRST } from './standing.ts'
 
 type Place = Pick<Person, 'user_id' | 'session_id'>
 type OrganizationRow = {
@@ -31,7 +32,7 @@ async function readOrganizations(db: Kysely<Tables>, { user_id, session_id }: Pl
     select id, name, role, active, created_at, deleted_at
     from (
       select o.id, o.name, m.role, o.created_at, o.deleted_at, m.joined_at, m.id as member_id,
-        row_number() over (order by a.session_id is null, o.deleted_at is not null, m.joined_at, m.id) = 1 as active
+        row_number() over (order by ${ACTING_FIRST}) = 1 as active
       from members m
       join organizations o on o.org_id = m.org_id
       left join active_organizations a on a.org_id = m.org_id and a.session_id = ${session_id}

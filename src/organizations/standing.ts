@@ -8,6 +8,12 @@ import type { Member, Person } from '../room.ts'
 export type Standing = { member: Member; organization_deleted: boolean }
 
 /**
+ * Puts first where a session `a` acts, among memberships `m` in organizations `o`: what it was set to, else the earliest that lives, else
+ * the earliest. The door decides by it, and the list of organizations shows it.
+ */
+export const ACTING_FIRST = sql.raw('a.session_id is null, o.deleted_at is not null, m.joined_at, m.id')
+
+/**
  * The organization the session was set to, while the person is a member of it, deleted or not; else their earliest membership in
  * one that lives; else the earliest in a deleted one. Undefined for someone without any.
  */
@@ -18,7 +24,7 @@ export async function standingOf(db: Kysely<Tables>, person: Person): Promise<St
     join organizations o on o.org_id = m.org_id
     left join active_organizations a on a.org_id = m.org_id and a.session_id = ${person.session_id}
     where m.user_id = ${person.user_id}
-    order by a.session_id is null, o.deleted_at is not null, m.joined_at, m.id
+    order by ${ACTING_FIRST}
     limit 1`.execute(db)
   const [place] = rows
   if (place === undefined) return undefined
