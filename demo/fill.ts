@@ -6,7 +6,7 @@ import { DAY_MS, dayOf } from '../src/contract/days.ts'
 import { newId } from '../src/contract/ids.ts'
 import { highestRung, rungsGained } from '../src/contract/ladder.ts'
 import type { Tables } from '../src/db/tables.ts'
-import { cellOf, type Change, DeltaSheet } from '../src/reports/deltas.ts'
+import { cellOf, type Counts, DeltaSheet } from '../src/reports/deltas.ts'
 import type { Books } from './books.ts'
 import { chanceOf } from './chance.ts'
 import { type DemoClick, type Placed } from './traffic.ts'
@@ -41,7 +41,7 @@ export async function insertClicks(trx: Trx, clicks: readonly DemoClick[]): Prom
 
 const revenueOf = ({ revenue }: DemoClick): string | null => (revenue === 0n ? null : fromMillionths(revenue))
 
-function changeOf({ stages, revenue }: DemoClick): Partial<Change> {
+function changeOf({ stages, revenue }: DemoClick): Partial<Counts> {
   const counts = rungsGained(0, stages).map(rung => [rung === 'clicked' ? 'clicks' : rung, 1] as const)
   return { ...Object.fromEntries(counts), revenue: fromMillionths(revenue) }
 }

@@ -3,7 +3,7 @@ import { fromMillionths, toMillionths } from '../billing/money.ts'
 import { highestRung, rungsGained } from '../contract/ladder.ts'
 import { newId } from '../contract/ids.ts'
 import { ask, type Question } from '../db/flight.ts'
-import { cellOf, type Change, DeltaSheet } from '../reports/deltas.ts'
+import { cellOf, type Counts, DeltaSheet } from '../reports/deltas.ts'
 import type { Source } from './items.ts'
 import type { KnownClick, StoredEvent } from './known.ts'
 import type { People } from './people.ts'
@@ -133,7 +133,7 @@ function sheetOf(clicks: readonly { org_id: number; click: KnownClick; before: B
   return sheet
 }
 
-function difference(click: KnownClick, before: Before): Partial<Change> {
+function difference(click: KnownClick, before: Before): Partial<Counts> {
   const revenue = (click.revenue ?? 0n) - (before.tracked ? (before.revenue ?? 0n) : 0n)
   const gained = rungsGained(before.tracked ? before.stages : 0, click.stages)
   const counts = gained.map(rung => [rung === 'clicked' ? 'clicks' : rung, 1] as const)

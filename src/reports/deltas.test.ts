@@ -5,7 +5,7 @@ import pg from 'pg'
 import { freshDatabase, useDatabase } from '../../tests/support/database.ts'
 import { newId } from '../contract/ids.ts'
 import { listMigrations, migrate } from '../db/migrate.ts'
-import { type Cell, type Change, DeltaSheet, NO_ID } from './deltas.ts'
+import { type Cell, type Counts, DeltaSheet, NO_ID } from './deltas.ts'
 
 const ground = await useDatabase()
 
@@ -93,7 +93,7 @@ test('any text and any amount arrive in the database as they were given', async 
 test('a sheet of a great many cells arrives whole', async () => {
   const sheet = new DeltaSheet()
   for (let at = 0; at < 70_000; at += 1)
-    sheet.add(9, cell({ sub1: String(at) }), { clicks: 1 } satisfies Partial<Change>)
+    sheet.add(9, cell({ sub1: String(at) }), { clicks: 1 } satisfies Partial<Counts>)
   assert.equal((await append(sheet, 9)).length, 70_000)
 })
 

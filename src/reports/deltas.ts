@@ -46,22 +46,14 @@ function dayOfClick(id: string): string {
   return last.day
 }
 
-/** Differences: clicks with each rung's stage, and revenue as a decimal string. Untracked clicks count nowhere. */
-export type Change = {
-  readonly clicks: number
-  readonly landed: number
-  readonly started: number
-  readonly registered: number
-  readonly lead: number
-  readonly deposit: number
-  readonly ftd: number
-  readonly revenue: string
-}
-
-type Sum = { org_id: number; cell: Cell; counts: number[]; revenue: bigint }
-
 /** What is counted, as its columns are called everywhere; the report has its revenue beside them. */
 export const COUNTERS = ['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd'] as const
+type Counter = (typeof COUNTERS)[number]
+
+/** Clicks with each rung's stage, and revenue as a decimal string: of a change, the differences. Untracked clicks count nowhere. */
+export type Counts = { readonly [name in Counter]: number } & { readonly revenue: string }
+
+type Sum = { org_id: number; cell: Cell; counts: number[]; revenue: bigint }
 
 /** Payouts keep 6 decimals; the rest is room for amounts that came into the database by another way. */
 const DECIMALS = 20
@@ -74,7 +66,7 @@ const INSERT = `insert into report_sheet (org_id, id, changes)
 export class DeltaSheet {
   readonly #sums = new Map<string, Sum>()
 
-  add(org_id: number, cell: Cell, change: Partial<Change>): void {
+  add(org_id: number, cell: Cell, change: Partial<Counts>): void {
     // sub1 is free text, so it comes last: no other field can hold the separator.
     const key = `${org_id} ${cell.day} ${cell.campaign_id} ${cell.offer_id} ${cell.geo} ${cell.sub1}`
     let sum = this.#sums.get(key)
@@ -83,7 +75,7 @@ export class DeltaSheet {
       this.#sums.set(key, sum)
     }
     for (let at = 0; at < COUNTERS.length; at += 1) {
-      const count = change[COUNTERS[at] as (typeof COUNTERS)[number]]
+      const count = change[COUNTERS[at] as Counter]
       if (count !== undefined) sum.counts[at] = (sum.counts[at] as number) + count
     }
     if (change.revenue !== undefined && change.revenue !== '0') sum.revenue += toUnits(change.revenue, DECIMALS)

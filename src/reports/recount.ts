@@ -6,20 +6,10 @@ import type pg from 'pg'
 import { firstIdAt } from '../contract/ids.ts'
 import { LADDER, REACHED } from '../contract/ladder.ts'
 import type { Dimension } from './api.ts'
+import type { Counts } from './deltas.ts'
 
-/** A row of a report before money is rounded and names are added; ids are uuids, a missing value is ''. */
-export type Recounted = {
-  readonly key: string
-  readonly clicks: number
-  readonly landed: number
-  readonly started: number
-  readonly registered: number
-  readonly lead: number
-  readonly deposit: number
-  readonly ftd: number
-  /** Exact, without trailing zeros. */
-  readonly revenue: string
-}
+/** A row of a report before money is rounded and names are added; ids are uuids, a missing value is ''. Revenue is exact. */
+export type Recounted = Counts & { readonly key: string }
 
 const KEYS: Record<Dimension, string> = {
   campaign: 'campaign_id::text',

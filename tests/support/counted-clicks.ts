@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { highestRung } from '../../src/contract/ladder.ts'
 import { newId, timeOfId } from '../../src/contract/ids.ts'
 import type { Database } from '../../src/db/connect.ts'
-import { type Cell, type Change, DeltaSheet, NO_ID } from '../../src/reports/deltas.ts'
+import { type Cell, type Counts, DeltaSheet, NO_ID } from '../../src/reports/deltas.ts'
 
 /** A stored click, as far as reading is concerned. `stages` is one bit per rung reached. */
 export type SeededClick = {
@@ -97,7 +97,7 @@ function count(sheet: DeltaSheet, org_id: number, click: SeededClick, sign: 1 | 
     sub1: click.sub1 ?? '',
   }
   const rung = (bit: number) => (click.stages & bit ? sign : 0)
-  const change: Change = {
+  const change: Counts = {
     clicks: sign,
     landed: rung(2),
     started: rung(4),
