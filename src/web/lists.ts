@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { LedgerEntry } from '../billing/api.ts'
 import { FlowStatus } from '../click-flows/api.ts'
+import { EventType } from '../contract/event-types.ts'
 import { DeliveryFailure, DeliveryState } from '../deliveries/api.ts'
-import { ConversionDraft } from '../events/api.ts'
 import { LandingStatus } from '../landings/api.ts'
 import { OfferStatus } from '../offers/api.ts'
 import { Diagnosis, RefusedState, RefusedSurface } from '../refused-events/api.ts'
@@ -11,8 +11,7 @@ import { WindowSearch } from './reports/search.ts'
 
 const text = z.string().optional().catch(undefined)
 
-export const EVENT_TYPES = ConversionDraft.shape.type.options
-const eventType = z.enum(EVENT_TYPES).optional().catch(undefined)
+const eventType = EventType.optional().catch(undefined)
 const day = z.iso.date().optional().catch(undefined)
 
 /** A list that is only paged. */

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { z } from 'zod'
 import { FIELDS, type Field, type NetworkChanges, type ParameterMap } from '../../networks/api.ts'
 import { inWords } from '../feed/rungs.ts'
-import { EVENT_TYPES } from '../lists.ts'
+import { EVENT_TYPES } from '../../contract/event-types.ts'
 import { Checkbox, SelectField, TextArea, TextField } from '../ui/field.tsx'
 
 type Changes = z.input<typeof NetworkChanges>

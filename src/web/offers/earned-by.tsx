@@ -1,8 +1,7 @@
 /** Which conversions an offer pays for: one type, as most do; every type; or several. */
 import { useState } from 'react'
-import type { EventType } from '../../contract/event-types.ts'
+import { EVENT_TYPES, type EventType } from '../../contract/event-types.ts'
 import { inWords } from '../feed/rungs.ts'
-import { EVENT_TYPES } from '../lists.ts'
 import { Checkbox, SelectField } from '../ui/field.tsx'
 
 type EarnedByProps = {

@@ -15,7 +15,7 @@ import {
 import { call } from '../call.ts'
 import { useCampaigns } from '../campaigns/campaign-choice.tsx'
 import { inWords } from '../feed/rungs.ts'
-import { EVENT_TYPES } from '../lists.ts'
+import { EVENT_TYPES } from '../../contract/event-types.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { DraftForm } from '../ui/draft-form.tsx'
 import { noneIfBlank, useDraft } from '../ui/draft.ts'
