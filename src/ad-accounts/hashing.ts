@@ -36,7 +36,7 @@ export function phoneDigits(value: unknown): string | null {
   return digits ?? null
 }
 
-/** `of` the value where there is one, hashed. */
+/** The hash of a value, where there is one. */
 export function hashed(value: string | null): string | null {
   return value === null ? null : sha256(value)
 }

@@ -100,8 +100,11 @@ export function callMeta(
   }
 }
 
+/** Codes of troubles that end: Meta's own, and asking too often. */
 const PASSING = new Set([1, 2, 4, 17, 32, 341, 368, 613, 5000, 21009, 80003, 80004])
+/** Codes of a token that is no good any more. */
 const DEAD = new Set([102, 190])
+/** Codes of a right that the token's owner or app has not got. */
 const FORBIDDEN = new Set([3, 10, 200, 294])
 /** A dataset that is not there, or that the token does not reach. */
 const MISSING = { code: 100, subcode: 33 }

@@ -1,7 +1,7 @@
 /**
- * Deliveries: what conversions have put out, and how each attempt went. Owns `deliveries` and `delivery_attempts`. Rows are made in the
- * conversion's own transaction, once per event and target; claim.ts, finish.ts, release.ts and resend.ts alone change them afterwards, and
- * retention.ts deletes attempts. Here they are only read.
+ * Deliveries: what conversions have put out, and how each attempt went. Owns `deliveries` and `delivery_attempts`. Rows are made once per
+ * event and target, in the conversion's own transaction or by a run over the past (portions.ts); claim.ts, finish.ts, release.ts and
+ * resend.ts alone change them afterwards, and retention.ts deletes attempts. Here they are only read.
  */
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'

@@ -1,4 +1,4 @@
-/** Reads what a caller asks of a report or a feed, refusing in one order: window, width, status, tracked, cursor. */
+/** Reads what a caller asks of a report, and the parts that a feed asks as well, refusing in the order that is promised. */
 import { isInScope } from '../campaigns/scope.ts'
 import { toUuid } from '../contract/ids.ts'
 import { type Moment, parseMoment } from '../contract/moments.ts'
