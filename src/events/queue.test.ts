@@ -269,6 +269,15 @@ describe('a key that waited over a second', () => {
     assert.deepEqual([refused.statusCode, refused.data()['code']], [403, 'api_key_write_not_granted'])
     assert.match(String(refused.data()['hint']), /Ask a workspace owner or admin to grant "events" \(write\)/)
   })
+
+  test('and acts in another organization of its owner by now finds no such click', async t => {
+    const refused = await answerAfter(t, async key_id => {
+      const keys = fresh.database.kysely.selectFrom('api_keys').select('user_id').where('id', '=', key_id)
+      const { org_id } = await seedOrganization(fresh.database, await keys.executeTakeFirstOrThrow())
+      await fresh.database.kysely.updateTable('api_key_grants').set({ org_id }).where('key_id', '=', key_id).execute()
+    })
+    assert.deepEqual([refused.statusCode, refused.data()], [403, { error: 'click not found' }])
+  })
 })
 
 test('while clicks wait in the journal an unknown click is told to come again, a known one is recorded, a resend answered', async () => {

@@ -118,10 +118,11 @@ export async function stillAllowed<K extends UsedKey>(
 function standingNow(record: KeyRecord | undefined, org_id: number, through: Key['through']): StandingNow {
   if (record === undefined || !record.accepted) return new Refusal('key_not_accepted')
   if (record.grant !== null && !isReadable(record.grant)) return new Refusal('api_key_grant_unverifiable')
-  if (record.org_id !== org_id || record.role === null) return new Refusal('api_key_org_not_member')
+  if (record.org_id === null || record.role === null) return new Refusal('api_key_org_not_member')
   if (record.organization_deleted) return new Refusal('org_deleted')
   if (record.role === 'member' && !skipsRole(record, through)) return new Refusal('role_forbidden')
-  return holds(record, 'events', through)
-    ? { campaigns: record.grant?.campaigns ?? null }
-    : ungranted('events', through)
+  if (!holds(record, 'events', through)) return ungranted('events', through)
+  // It acts in another organization by now, where this click is not.
+  if (record.org_id !== org_id) return new Refusal('click_not_found')
+  return { campaigns: record.grant?.campaigns ?? null }
 }
