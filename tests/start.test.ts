@@ -136,6 +136,17 @@ describe('as an ordinary user', { skip: isRoot ? false : 'only root can become a
     assert.equal((await stat(join(dataDir, 'postgres'))).uid, NOBODY.uid)
   })
 
+  test('clicks that this user may not read are not left behind in silence', async t => {
+    if (!reachable) return t.skip(`${MAIN} cannot be read by others`)
+    const dataDir = await freshFolder()
+    await chown(dataDir, NOBODY.uid, NOBODY.gid)
+    await mkdir(join(dataDir, 'journal'))
+    await chown(join(dataDir, 'journal'), NOBODY.uid, NOBODY.gid)
+    await writeFile(join(dataDir, 'journal/20261121.journal'), '', { mode: 0o600 })
+    const ended = await runSluice({ DATA_DIR: dataDir, LOG_LEVEL: 'fatal' }, NOBODY)
+    isOneLine(ended, /DATA_DIR .*EACCES.*20261121.journal/)
+  })
+
   test('a folder of another user is refused in one line', async t => {
     if (!reachable) return t.skip(`${MAIN} cannot be read by others`)
     const dataDir = await freshFolder()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import {
   appendFileSync,
+  chownSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -143,4 +144,18 @@ test('a disk that takes nothing is an error, not a silence', async () => {
   await assert.rejects(journal.append(clicks(1)), { code: 'ENOENT' })
   await journal.close()
   folder = mkdtempSync(join(tmpdir(), 'sluice-journal-'))
+})
+
+test("what root writes into a user's folder is that user's", {
+  skip: process.getuid?.() === 0 ? false : 'only root can give a file away',
+}, async () => {
+  chownSync(folder, 65534, 65534)
+  const inside = join(folder, 'journal')
+  const journal = await openJournal(inside, log)
+  await journal.append(clicks(1))
+  await journal.close()
+  assert.deepEqual(
+    [inside, ...readdirSync(inside).map(name => join(inside, name))].map(path => statSync(path).uid),
+    [65534, 65534],
+  )
 })

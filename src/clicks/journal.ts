@@ -4,10 +4,12 @@
 // Taking over a file needs no knowledge of whose it is: storing a click twice changes nothing, the file is read again after it was
 // unlinked, and a writer that finds its file unlinked writes its last lines anew.
 import { randomBytes } from 'node:crypto'
-import { appendFile, type FileHandle, mkdir, open, readdir, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { constants } from 'node:fs'
+import { access, appendFile, type FileHandle, lchown, mkdir, open, readdir, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { Logger } from 'pino'
+import { otherOwner } from '../folder-owner.ts'
 import type { Click } from './click.ts'
 
 const ENDING = '.journal'
@@ -32,10 +34,13 @@ type Store = (clicks: Click[]) => Promise<boolean>
 type Lines = { text: string; resolve: () => void; reject: (error: unknown) => void }
 type File = { path: string; handle: FileHandle | undefined; size: number; drained: number }
 
-/** Opens the folder and finds what other processes have left there. */
+/** Opens the folder and finds what other processes have left there. @throws where this user may not read it: clicks would be forgotten. */
 export async function openJournal(folder: string, log: Logger): Promise<Journal> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const made = await mkdir(folder, { recursive: true, mode: 0o700 })
+  const owner = made && otherOwner(dirname(folder))
+  if (owner) await lchown(folder, owner.uid, owner.gid)
   const left = (await readdir(folder)).filter(name => name.endsWith(ENDING)).sort()
+  for (const name of left) await access(join(folder, name), constants.R_OK).catch(ignoreMissing)
   /** To be drained, the oldest first; the last one may be `current`. */
   let files: File[] = left.map(name => ({ path: join(folder, name), handle: undefined, size: 0, drained: 0 }))
   const writer = openWriter(folder, file => files.push(file))
@@ -155,6 +160,8 @@ async function createFile(folder: string): Promise<File> {
   const name = `${new Date().toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(4).toString('hex')}${ENDING}`
   const path = join(folder, name)
   const handle = await open(path, 'ax', 0o600)
+  const owner = otherOwner(folder)
+  if (owner) await handle.chown(owner.uid, owner.gid)
   const directory = await open(folder)
   // Without it a crash of the machine may forget the file's name, and with it every line.
   try {

@@ -1,7 +1,17 @@
 // The running server of one cluster: found, started, cleaned up after, stopped. Everything is decided by what the system
 // says of its processes, so it also holds after a `kill -9` of Sluice, of the server, or of both.
 import { spawn } from 'node:child_process'
-import { chownSync, closeSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -110,8 +120,10 @@ export async function launch(cluster: Cluster): Promise<boolean> {
 function openLog(path: string, { uid, gid }: Owner): number {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   if (size > LARGEST_LOG_BYTES) renameSync(path, `${path}.1`)
-  const file = openSync(path, 'a', 0o600)
-  if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid)
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants
+  // Root gives away what it has opened itself, never what a link of the folder's owner points to.
+  const file = openSync(path, O_APPEND | O_CREAT | O_NOFOLLOW | O_WRONLY, 0o600)
+  if (uid !== undefined && gid !== undefined) fchownSync(file, uid, gid)
   return file
 }
 

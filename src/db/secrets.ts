@@ -4,10 +4,21 @@
  * ever. Owns the table `installation`.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { Kysely } from 'kysely'
 import type { Config } from '../config.ts'
+import { otherOwner } from '../folder-owner.ts'
 import { StartError } from '../start-error.ts'
 import type { Tables } from './tables.ts'
 
@@ -67,7 +78,12 @@ function secretOnDisk(dataDir: string): string {
   }
   mkdirSync(dataDir, { recursive: true })
   const fresh = `${path}.${process.pid}`
-  writeFileSync(fresh, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flush: true })
+  const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
+  const file = openSync(fresh, O_CREAT | O_NOFOLLOW | O_TRUNC | O_WRONLY, 0o600)
+  writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { flush: true })
+  const owner = otherOwner(dataDir)
+  if (owner) fchownSync(file, owner.uid, owner.gid)
+  closeSync(file)
   // A link never replaces: of two first starts at once the first one's secret stays.
   try {
     linkSync(fresh, path)
