@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { untilWaiting } from '../../tests/support/blocked.ts'
@@ -11,6 +12,8 @@ import {
   type TestHouse,
 } from '../../tests/support/house.ts'
 import { startRedis, type TestRedis } from '../../tests/support/redis.ts'
+import { openOnce } from './once.ts'
+import { openRedis } from './redis.ts'
 
 let redis: TestRedis
 let house: TestHouse
@@ -90,6 +93,17 @@ test('a request with Idempotency-Key that outlives its budget answers 504 and re
   })
   const again = await report(house, 'late')
   assert.ok([403, 409].includes(again.statusCode))
+})
+
+test('an Idempotency-Key is free again after an answer that Redis was too slow for', async t => {
+  const client = openRedis(redis.url, house.ground.log)
+  t.after(() => client.disconnect())
+  await once(client, 'ready')
+  const [one, other] = [openOnce(client), openOnce(client)]
+  const run = ({ run }: typeof one) => run(acme.org_id, 'not heard', performance.now(), () => Promise.resolve('done'))
+  redis.freeze()
+  const blind = await run(one).finally(() => redis.thaw())
+  assert.deepEqual([blind, await run(other)], ['done', 'done'])
 })
 
 test('an Idempotency-Key that is empty, too long or sent twice is refused', async () => {

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import { Refusal, refuse } from '../contract/refusals.ts'
+import { inTime } from './redis.ts'
 
 const BUDGET_MS = 55_000
 /** The most characters of an Idempotency-Key: those of a nonce, which it stands in for. */
@@ -48,16 +49,19 @@ async function claim(redis: Redis | undefined, name: string): Promise<() => Prom
   const nothing = () => Promise.resolve()
   if (redis === undefined) return nothing
   const token = randomUUID()
+  const release = async () => {
+    await inTime(redis.eval(RELEASE, 1, name, token)).catch(() => undefined)
+  }
   try {
-    if ((await redis.set(name, token, 'PX', TOKEN_MS, 'NX')) === null) refuse('in_flight')
+    if ((await inTime(redis.set(name, token, 'PX', TOKEN_MS, 'NX'))) === null) refuse('in_flight')
   } catch (error) {
     // Without the store the signal is lost, not the guarantee; the quota has refused by then in most cases.
     if (error instanceof Refusal) throw error
+    // The token may have been taken all the same, and would tell every resend for a minute of a request that is long answered.
+    void release()
     return nothing
   }
-  return async () => {
-    await redis.eval(RELEASE, 1, name, token).catch(() => undefined)
-  }
+  return release
 }
 
 async function withinBudget<T>(work: Promise<T>, left_ms: number): Promise<T> {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { eventually } from '../../tests/support/eventually.ts'
 import { openTestHouse, seedKey, seedOrganization, startHouse, type TestHouse } from '../../tests/support/house.ts'
 import { startRedis, type TestRedis } from '../../tests/support/redis.ts'
+import { openQuotas } from './quota.ts'
+import { openRedis } from './redis.ts'
 
 const EVENT = { clickId: '{click_id}', type: 'lead' }
 
@@ -117,4 +120,19 @@ test('while Redis hangs or is gone writes by key answer 503 and reads pass; both
   await assertOutage()
   await redis.start()
   await recovered()
+})
+
+test('a process that was busy itself does not take that for the silence of Redis', async t => {
+  const client = openRedis(redis.url, house.ground.log)
+  t.after(() => client.disconnect())
+  await once(client, 'ready')
+  const quotas = openQuotas(client, { events: 100 })
+  const told: Record<string, string> = {}
+  const spend = () => quotas.spend('events', 7, { header: (name, value) => void (told[name] = value) })
+  await spend()
+  const spending = Promise.all(Array.from({ length: 20 }, spend))
+  // Redis has answered long before, but nobody was there to read it.
+  for (const until = performance.now() + 1500; performance.now() < until; );
+  await spending
+  assert.equal(told['x-ratelimit-remaining'], '79')
 })

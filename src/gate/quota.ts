@@ -2,11 +2,11 @@
  * Quotas, counted per organization and minute over all its keys: in memory for one process, in Redis for several. Without the store
  * writes are refused 503 and reads pass.
  */
-import { Redis } from 'ioredis'
-import type { Logger } from 'pino'
+import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { QuotaName as DeclaredQuota } from '../contract/endpoint.ts'
 import { refuse, tellLater } from '../contract/refusals.ts'
+import { inTime } from './redis.ts'
 
 /** What an endpoint declares, and what all other writes by key share. */
 export type QuotaName = DeclaredQuota | 'writes'
@@ -22,28 +22,6 @@ const WINDOW_SECONDS = 60
 
 type Headers = { header(name: string, value: string): void }
 export type Quotas = { spend(quota: QuotaName, org_id: number, answer: Headers): Promise<void> }
-
-/** A connection that fails within 150 ms instead of waiting: a hung store must not hang the door. */
-export function openRedis(url: string, log: Logger): Redis {
-  const redis = new Redis(url, {
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: 150,
-    connectTimeout: 500,
-    socketTimeout: 2000,
-    retryStrategy: tries => Math.min(50 * 2 ** tries, 1000),
-  })
-  let isDown = false
-  redis.on('error', (error: Error) => {
-    if (!isDown) log.warn({ err: error }, 'Redis cannot be reached: writes by key are refused until it is back')
-    isDown = true
-  })
-  redis.on('ready', () => {
-    if (isDown) log.info('Redis is back')
-    isDown = false
-  })
-  return redis
-}
 
 /** Opens the counters. `spend` refuses 429 when the quota is used up, and sets X-RateLimit-* on what it counted. */
 export function openQuotas(redis: Redis | undefined, perMinute: Partial<Record<QuotaName, number>> = {}): Quotas {
@@ -65,7 +43,7 @@ export function openQuotas(redis: Redis | undefined, perMinute: Partial<Record<Q
     async spend(quota, org_id, answer) {
       const limiter = limiters.get(quota)
       if (limiter === undefined) throw new Error(`no quota ${quota}`)
-      const counted = await breaker.run(() => limiter.consume(String(org_id)))
+      const counted = await breaker.run(() => inTime(limiter.consume(String(org_id))))
       if (counted === 'outage') {
         if (QUOTAS[quota].outage === 'pass') return
         throw tellLater()
@@ -89,24 +67,37 @@ export function openQuotas(redis: Redis | undefined, perMinute: Partial<Record<Q
 
 type Counted = { isOver: boolean; result: RateLimiterRes }
 
-/** After three failures in a row the store is left alone for a second, so that an outage costs its callers nothing. */
+/**
+ * After three failures in a row the store is left alone for a second, so that an outage costs its callers nothing. What was asked before a
+ * failure was seen fails with it and is no second one: else one slow moment under many callers would pass for an outage.
+ */
 class Breaker {
   #failures = 0
-  /** Performance clock, ms. */
+  /** Both by the performance clock, ms. */
+  #failed_at = 0
   #open_until = 0
 
   async run(consume: () => Promise<RateLimiterRes>): Promise<Counted | 'outage'> {
-    if (performance.now() < this.#open_until) return 'outage'
+    const asked_at = performance.now()
+    if (asked_at < this.#open_until) return 'outage'
     try {
       const result = await consume()
       this.#failures = 0
       return { isOver: false, result }
     } catch (thrown) {
       // The limiter throws an Error when the store failed, its result when the quota is used up.
-      if (!(thrown instanceof Error)) return { isOver: true, result: thrown as RateLimiterRes }
-      this.#failures += 1
-      if (this.#failures >= 3) this.#open_until = performance.now() + 1000
+      if (!(thrown instanceof Error)) {
+        this.#failures = 0
+        return { isOver: true, result: thrown as RateLimiterRes }
+      }
+      if (asked_at >= this.#failed_at) this.#noteFailure()
       return 'outage'
     }
+  }
+
+  #noteFailure(): void {
+    this.#failed_at = performance.now()
+    this.#failures += 1
+    if (this.#failures >= 3) this.#open_until = this.#failed_at + 1000
   }
 }
