@@ -40,3 +40,23 @@ test('a conversion proves a click taken for a prefetch or a crawler: it is count
   }
   await assertBooks(house.database.reads)
 })
+
+test('a nonce in the header is that of the body, whatever letters it is of', async () => {
+  const { key, campaign, org_id } = await seedPlace(house.database, 'letters')
+  const { location } = (await house.call('GET', `/c/${campaign}`)).headers
+  const body = { clickId: new URL(String(location)).searchParams.get('c'), type: 'lead' }
+  for (const [nonce, encoding] of [
+    ['заказ-1', 'utf8'],
+    ['é'.repeat(128), 'utf8'],
+    ['größe-1', 'latin1'],
+  ] as const) {
+    // So Node hands over the bytes of a header.
+    const headers = { 'idempotency-key': Buffer.from(nonce, encoding).toString('latin1') }
+    const inBody = await house.call('POST', '/api/events', { key, body: { ...body, nonce } })
+    const inHeader = await house.call('POST', '/api/events', { key, body, headers })
+    assert.deepEqual([inHeader.statusCode, inHeader.body], [201, inBody.body], nonce)
+  }
+  assert.deepEqual(await rowsOf('select count(*)::int as events from events where org_id = $1', [org_id]), [
+    { events: 3 },
+  ])
+})

@@ -406,6 +406,7 @@ describe('a body that does not fit is refused 400, names the field and what is a
     ['U+0000 in the nonce', '{"clickId":"ID","type":"lead","nonce":"a\\u0000"}'],
     ['a half surrogate pair in the nonce', '{"clickId":"ID","type":"lead","nonce":"\\ud800"}'],
     ['U+0000 in the payload', '{"clickId":"ID","type":"lead","payload":{"a":["\\u0000"]}}'],
+    ['a number in the payload that no JSON can hold', '{"clickId":"ID","type":"lead","payload":{"a":[1e400]}}'],
     ['a half surrogate pair in a key of the payload', '{"clickId":"ID","type":"lead","payload":{"a":{"\\udfff":1}}}'],
     ['__proto__', '{"clickId":"ID","type":"lead","payload":{"__proto__":{"x":1}}}'],
     ['escaped __proto__', '{"clickId":"ID","type":"lead","payload":{"\\u005f_proto__":{"x":1}}}'],

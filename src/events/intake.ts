@@ -51,7 +51,7 @@ function storedPayload(payload: Record<string, unknown>): Record<string, unknown
   const kept = 'custom_data' in payload ? without(payload, 'custom_data') : payload
   if (!isStorable(kept, MAX_DEPTH)) {
     refuse('invalid_request', {
-      error: `payload: must hold no U+0000 and no half surrogate pair, and be nested at most ${MAX_DEPTH} levels`,
+      error: `payload: must hold no U+0000, no half surrogate pair and no number beyond 1.8e308, and be nested at most ${MAX_DEPTH} levels`,
     })
   }
   return kept
@@ -59,6 +59,8 @@ function storedPayload(payload: Record<string, unknown>): Record<string, unknown
 
 function isStorable(value: unknown, depth: number): boolean {
   if (typeof value === 'string') return isFaithful(value)
+  // JSON.parse makes of 1e400 what JSON.stringify writes as null.
+  if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value !== 'object' || value === null) return true
   if (depth === 0) return false
   if (Array.isArray(value)) return value.every(inner => isStorable(inner, depth - 1))

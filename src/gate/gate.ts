@@ -22,7 +22,7 @@ import { IDEMPOTENCY_KEY_LENGTH, type Once } from './once.ts'
 import { dashboardOrigin } from './origin.ts'
 import { type Actor, permit, type Standings } from './permit.ts'
 import type { Quotas } from './quota.ts'
-import { BODY_LIMIT, readJson } from './read.ts'
+import { BODY_LIMIT, headerText, readJson } from './read.ts'
 import { refusedIntake, type RefusedIntake } from './refused-intake.ts'
 import { spelledRight } from './spelling.ts'
 import { toolCall, type ToolCall } from './tool-call.ts'
@@ -183,7 +183,7 @@ function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   const times = request.raw.rawHeaders.filter(
     (name, at) => at % 2 === 0 && name.toLowerCase() === 'idempotency-key',
   ).length
-  const key = String(sent)
+  const key = headerText(String(sent))
   if (times > 1 || key.length < 1 || Array.from(key).length > IDEMPOTENCY_KEY_LENGTH)
     refuse('invalid_request', {
       error: `Idempotency-Key: must be sent once, with 1 to ${IDEMPOTENCY_KEY_LENGTH} characters`,

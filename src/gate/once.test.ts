@@ -12,7 +12,7 @@ import {
   type TestHouse,
 } from '../../tests/support/house.ts'
 import { startRedis, type TestRedis } from '../../tests/support/redis.ts'
-import { openOnce } from './once.ts'
+import { type Once, openOnce } from './once.ts'
 import { openRedis } from './redis.ts'
 
 let redis: TestRedis
@@ -100,7 +100,7 @@ test('an Idempotency-Key is free again after an answer that Redis was too slow f
   t.after(() => client.disconnect())
   await once(client, 'ready')
   const [one, other] = [openOnce(client), openOnce(client)]
-  const run = ({ run }: typeof one) => run(acme.org_id, 'not heard', performance.now(), () => Promise.resolve('done'))
+  const run = (guard: Once) => guard.run(acme.org_id, 'not heard', performance.now(), () => Promise.resolve('done'))
   redis.freeze()
   const blind = await run(one).finally(() => redis.thaw())
   assert.deepEqual([blind, await run(other)], ['done', 'done'])

@@ -2,6 +2,7 @@
  * Reads a JSON body faithfully or not at all: strict UTF-8, no byte order mark, nesting up to 32 levels, no `__proto__`, no text that
  * PostgreSQL cannot hold (measured: deeper nesting blocks the process before it can be refused).
  */
+import { isUtf8 } from 'node:buffer'
 import sjson from 'secure-json-parse'
 import { isFaithful } from '../contract/fields.ts'
 import { refuse } from '../contract/refusals.ts'
@@ -65,4 +66,10 @@ function holdsFaithfulText(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(holdsFaithfulText)
   if (typeof value !== 'object' || value === null) return true
   return Object.entries(value).every(([key, inner]) => isFaithful(key) && holdsFaithfulText(inner))
+}
+
+/** Node reads a header byte by byte. Senders write UTF-8, so that a nonce is the same in the header and in the body; what is none stays as it is. */
+export function headerText(sent: string): string {
+  const bytes = Buffer.from(sent, 'latin1')
+  return isUtf8(bytes) ? bytes.toString('utf8') : sent
 }

@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Refusal } from '../contract/refusals.ts'
 import { refusalFor } from './answer.ts'
+import { headerText } from './read.ts'
 
 export type RefusedIntake = {
   readonly org_id: number
@@ -33,7 +34,7 @@ export function refusedIntake(error: unknown, request: FastifyRequest): RefusedI
     key_id: caller.kind === 'key' ? caller.record.key_id : undefined,
     refusal,
     body: unread ?? body,
-    idempotency_key: typeof idempotency_key === 'string' ? idempotency_key : undefined,
+    idempotency_key: typeof idempotency_key === 'string' ? headerText(idempotency_key) : undefined,
     received_at: Date.now(),
   }
 }
