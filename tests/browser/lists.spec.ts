@@ -121,6 +121,7 @@ test('campaigns show what they cost and bring in the days one chooses', async ({
   await page.getByRole('button', { name: 'Actions for Counted' }).click()
   await page.getByRole('menuitem', { name: 'Report' }).click()
   await expect(page).toHaveURL(/by=day/)
+  await expect(page.getByLabel('Days', { exact: true })).toHaveValue('30d')
 })
 
 test('what can be done with a row is in reach on a laptop and on a phone, however long its name', async ({

@@ -82,6 +82,8 @@ test('a charge in the ledger leads to the click whose conversion it was for', as
   await charge.getByRole('link', { name: id }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Click' })).toBeVisible()
   await expect(page.getByText(/^Charged \$/)).toBeVisible()
+  await page.getByRole('link', { name: 'Charged', exact: true }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Charged' })).toBeVisible()
   await send(owner, 'DELETE', `/api/campaigns/${campaign}`)
 })
 

@@ -90,7 +90,7 @@ function TestLink({ id }: { id: string }) {
       <CodeBlock label="Address to try it out by" text={addressOf(link.data)} />
       <p className="text-sm text-ink-faint">
         Leads to the same place. Its clicks and their conversions are never counted, billed or delivered; Clicks shows
-        them as untracked.
+        them under “Bots, previews, tests”.
       </p>
     </>
   )

@@ -111,6 +111,9 @@ function CampaignDetail({ campaign }: { campaign: CampaignRow }) {
         <Link to="/clicks" search={{ campaign: campaign.id }} className={buttonLook('plain')}>
           Clicks
         </Link>
+        <Link to="/conversions" search={{ campaign: campaign.id }} className={buttonLook('plain')}>
+          Conversions
+        </Link>
       </PageHeader>
       <Setting title="Address" words="What ads point to. Clicks count from the first visitor on.">
         <AddressBlock campaign={campaign} />

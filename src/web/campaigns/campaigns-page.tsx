@@ -1,7 +1,7 @@
 /** Campaigns: their address to copy, where they lead, and how they went in the chosen days. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { ChartNoAxesCombined, Megaphone, MousePointerClick, Pencil, Plus } from 'lucide-react'
+import { ChartNoAxesCombined, Megaphone, MousePointerClick, Pencil, Plus, Trophy } from 'lucide-react'
 import type { z } from 'zod'
 import { type Campaign, createCampaign, deleteCampaign, listCampaigns } from '../../campaigns/api.ts'
 import { listClickFlows } from '../../click-flows/api.ts'
@@ -235,19 +235,22 @@ function useDestinations(): (campaign: CampaignRow) => string {
 
 function CampaignMenu({ campaign: { id, name } }: { campaign: CampaignRow }) {
   const navigate = useNavigate()
+  // Whoever looks closer at a figure looks at the same days.
+  const { range, from, to } = route.useSearch()
+  const here = { campaign: id, range, from, to }
   return (
     <RowMenu name={name}>
       <MenuItem icon={Pencil} onSelect={() => void navigate({ to: '/campaigns/$id', params: { id } })}>
         Open
       </MenuItem>
-      <MenuItem
-        icon={ChartNoAxesCombined}
-        onSelect={() => void navigate({ to: '/', search: { campaign: id, by: 'day' } })}
-      >
+      <MenuItem icon={ChartNoAxesCombined} onSelect={() => void navigate({ to: '/', search: { ...here, by: 'day' } })}>
         Report
       </MenuItem>
-      <MenuItem icon={MousePointerClick} onSelect={() => void navigate({ to: '/clicks', search: { campaign: id } })}>
+      <MenuItem icon={MousePointerClick} onSelect={() => void navigate({ to: '/clicks', search: here })}>
         Clicks
+      </MenuItem>
+      <MenuItem icon={Trophy} onSelect={() => void navigate({ to: '/conversions', search: { campaign: id } })}>
+        Conversions
       </MenuItem>
       <MenuLine />
       <DeleteItem

@@ -37,7 +37,7 @@ export function ClickTable({ caption, clicks }: { caption: string; clicks: reado
             <Cell>
               <Rung status={click.status} />{' '}
               {!click.tracked && (
-                <Badge title="A crawler, a preview, a prefetch or a test: reports leave it out">untracked</Badge>
+                <Badge title="A crawler, a preview, a prefetch or a test: reports leave it out">Not counted</Badge>
               )}
             </Cell>
             <Cell numeric faint={click.revenue === null}>

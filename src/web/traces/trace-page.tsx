@@ -112,7 +112,7 @@ function clickEntry(click: ClickRow): Entry {
   const content = (
     <p>
       <strong className="font-semibold">Clicked.</strong>{' '}
-      {click.test ? <Badge>Test</Badge> : !click.tracked && <Badge>untracked</Badge>}
+      {click.test ? <Badge>Test</Badge> : !click.tracked && <Badge>Not counted</Badge>}
       {click.path !== null && <span className="block font-mono text-sm break-all text-ink-soft">{click.path}</span>}
     </p>
   )
@@ -223,7 +223,19 @@ function ClickFacts({ click }: { click: ClickRow }) {
     ['Status', <Rung key="rung" status={click.status} />],
     ['Reached', click.stages.map(inWords).join(', ')],
     ['Revenue', click.revenue === null ? null : `$${exactMoney(click.revenue)}`],
-    ['Campaign', nameOf(click.campaign_id)],
+    [
+      'Campaign',
+      click.campaign_id === null ? null : (
+        <Link
+          key="campaign"
+          to="/campaigns/$id"
+          params={{ id: click.campaign_id }}
+          className="text-accent hover:underline"
+        >
+          {nameOf(click.campaign_id)}
+        </Link>
+      ),
+    ],
     ['Offer', offers?.find(({ id }) => id === click.offer_id)?.name ?? click.offer_id],
     ['Landing', landings?.find(({ id }) => id === click.landing_id)?.name ?? click.landing_id],
     ['Bot', click.bot_id],
