@@ -30,9 +30,10 @@ async function anOrganization(): Promise<number> {
 }
 
 /** The campaigns of one process: of this one, or of another that shares nothing but the database. */
-async function open(on: Database = database): Promise<LiveCampaigns> {
+async function open(on: Database = database, heard = log): Promise<LiveCampaigns> {
   const config = readConfig({ SECRET: 'a secret that only tests know' })
-  const ground: Ground = { config, database: on, db: on.kysely, log, secrets: await openSecrets(config, on.kysely) }
+  const secrets = await openSecrets(config, on.kysely)
+  const ground: Ground = { config, database: on, db: on.kysely, log: heard, secrets }
   const live = await openLiveCampaigns(ground)
   closing.push(() => live.close())
   return live
@@ -165,7 +166,7 @@ test('inventing keys costs the database one look-up, and ill-formed ones none', 
   assert.equal(lookups, before)
 })
 
-test('while the database is away campaigns go on being served, and changes of that time are seen afterwards', async () => {
+test('while the database is away campaigns go on being served, the log says so, and changes of that time are seen afterwards', async () => {
   const org_id = await anOrganization()
   const { id, key } = await seedCampaign(database, org_id)
   const proxy = await startProxy(fresh.connection)
@@ -174,13 +175,15 @@ test('while the database is away campaigns go on being served, and changes of th
     () => proxy.close(),
     () => behind.close(),
   )
-  const live = await open(behind)
+  const lines: string[] = []
+  const live = await open(behind, pino({ level: 'warn' }, { write: line => void lines.push(line) }))
   proxy.set('cut')
   await rename(org_id, id, 'https://d.example/')
   const another = await seedCampaign(database, org_id)
   await announceChange(behind.kysely, org_id, id)
   assert.equal(urlOf(live, key), 'https://offer.example/?c={click_id}')
   assert.equal(await live.search('nobody-knows'), undefined)
+  await eventually('the log', () => lines.some(line => line.includes('campaigns cannot be refreshed')))
   proxy.set('flow')
   await eventually(
     'the change',

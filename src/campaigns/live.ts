@@ -64,8 +64,18 @@ export async function openLiveCampaigns({ database, db, log }: Ground): Promise<
   const pool = database.clicks
   const memory = openMemory(pool)
   const refresh = inTurn(memory.read)
+  let isStale = false
   const refreshed = () =>
-    void refresh().catch((error: unknown) => log.debug({ err: error }, 'campaigns were not refreshed'))
+    void refresh().then(
+      () => {
+        isStale = false
+      },
+      (error: unknown) => {
+        // Said once: at every look it would fill the log for as long as it lasts.
+        if (!isStale) log.warn({ err: error }, 'campaigns cannot be refreshed; traffic goes by what is in memory')
+        isStale = true
+      },
+    )
   // Listening first: what is said while the first load runs is then heard.
   const listening = await listen(database, CHANNEL, {
     told: payload => {
@@ -253,6 +263,7 @@ function searcher(
         resolve(row && remember(row))
       }
     } catch {
+      // Whatever keeps the database from answering is said by the next refresh; a visitor is not kept waiting for it.
       for (const { resolve } of waiting.values()) resolve(undefined)
     }
     isAsking = false
