@@ -117,6 +117,8 @@ test('whoever signs in again after a session ended elsewhere goes on with what t
 })
 
 test('a page asked for after the session has ended opens once its person is back', async ({ page, owner }) => {
+  const destination = { type: 'redirect', url: 'https://example.com/' }
+  const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Read in the end', destination })
   const endElsewhere = await signIn(page, owner, '/settings/team')
   await endElsewhere()
   await page.getByRole('link', { name: 'Campaigns' }).click()
@@ -125,7 +127,8 @@ test('a page asked for after the session has ended opens once its person is back
   await over.getByRole('button', { name: 'Sign in' }).click()
   await expect(over).toBeHidden()
   await expect(page.getByRole('heading', { level: 1, name: 'Campaigns' })).toBeVisible()
-  await expect(page.getByText('No campaigns yet')).toBeVisible()
+  await expect(page.getByRole('row', { name: /Read in the end/ })).toBeVisible()
+  await send(owner, 'DELETE', `/api/campaigns/${campaign.id}`)
 })
 
 test('another account that signs in over a page begins at the start', async ({ page, sluice, owner, playwright }) => {
