@@ -86,6 +86,10 @@ export interface AdSpend {
 export interface ApiKeyGrants {
   campaigns: string[] | null
   delete: string[]
+  /**
+   * as saved_at where the last thing done was revoking all permissions
+   */
+  emptied_at: string | null
   key_id: string
   org_id: number | null
   read: string[]

@@ -6,7 +6,7 @@ import { Done, Id, Instant, Name, Page } from '../contract/fields.ts'
 /** What becomes of a call with the key: only `accepted` gets in, the others answer 401. `revoked` is final. */
 export const KeyState = z.enum(['accepted', 'revoked', 'disabled', 'expired'])
 
-/** `fresh`: never saved, so `events` over HTTP alone; `granted`: holds a right at least; `emptied`: was saved, and holds none. */
+/** `fresh`: never saved, so `events` over HTTP alone; `granted`: holds what was saved last, be it nothing; `emptied`: all was revoked. */
 export const PermissionState = z.enum(['fresh', 'granted', 'emptied'])
 
 const Place = z.object({ id: Id, name: z.string() })

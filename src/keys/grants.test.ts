@@ -78,6 +78,16 @@ test('revoking all permissions empties a granted key, which keeps its organizati
   assert.equal(await keys.tried(secret), 'let in')
 })
 
+test('saving with nothing ticked leaves a key granted that holds nothing, be it fresh, granted or emptied before', async () => {
+  const { id, secret } = await keys.createKey()
+  for (const before of [() => keys.read(id), () => keys.save(id, { write: ['events'] }), () => keys.emptyOut(id)]) {
+    await before()
+    const saved = (await keys.save(id, {})).json<ShownGrant>()
+    assert.deepEqual([saved.state, saved.read, saved.write, saved.delete], ['granted', [], [], []])
+    assert.equal(await keys.tried(secret), 'api_key_write_not_granted')
+  }
+})
+
 test('revoking all permissions of a fresh key empties it where it resolved to, the earliest membership', async () => {
   const first = await seedSignedIn(house)
   await join(house, owner, first.user_id, 'admin')

@@ -168,8 +168,10 @@ async function storeGrant(
   actor: Member,
   key_id: string,
   grant: Omit<Stored, 'saved_at'>,
+  isEmptied = false,
 ): Promise<void> {
-  const row = { ...grant, saved_at: new Date().toISOString(), saved_by: actor.user_id }
+  const saved_at = new Date().toISOString()
+  const row = { ...grant, saved_at, saved_by: actor.user_id, emptied_at: isEmptied ? saved_at : null }
   await trx
     .insertInto('api_key_grants')
     .values({ key_id, ...row })
@@ -186,7 +188,7 @@ export async function revokeGrant(
   await db.transaction().execute(async trx => {
     const held = await holdGrant(trx, id)
     const org_id = held === undefined ? await earliestMembership(trx, user_id) : held.org_id
-    await storeGrant(trx, actor, id, { org_id, read: [], write: [], delete: [], campaigns: null })
+    await storeGrant(trx, actor, id, { org_id, read: [], write: [], delete: [], campaigns: null }, true)
   })
   return showGrant(db, actor, params.id)
 }

@@ -31,7 +31,7 @@ async function readKeys(db: Kysely<Tables>, actor: Member, id?: string): Promise
       end as state,
       case
         when g.key_id is null then 'fresh'
-        when cardinality(g.read) + cardinality(g.write) + cardinality(g.delete) = 0 then 'emptied'
+        when g.emptied_at = g.saved_at then 'emptied'
         else 'granted'
       end as permission_state,
       case when o.id is not null then json_build_object('id', o.id, 'name', o.name) end as organization,
