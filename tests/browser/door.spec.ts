@@ -84,8 +84,9 @@ test('whoever signs in again after a session ended elsewhere goes on with what t
   const endElsewhere = await signIn(page, owner, '/offers')
   // Not the one that a new session begins in.
   const headers = { origin: sluice.address }
-  const second = await page.request.post('/api/organizations', { data: { name: 'Southwind' }, headers })
-  expect(second.ok(), await second.text()).toBe(true)
+  const made = await page.request.post('/api/organizations', { data: { name: 'Southwind' }, headers })
+  expect(made.ok(), await made.text()).toBe(true)
+  const second = (await made.json()) as { id: string }
   await page.reload()
   await expect(page.getByRole('button', { name: 'Workspace: Southwind' })).toBeVisible()
 
@@ -114,6 +115,8 @@ test('whoever signs in again after a session ended elsewhere goes on with what t
   await expect(page.getByRole('button', { name: 'Workspace: Southwind' })).toBeVisible()
   const { data } = await send(owner, 'GET', '/api/offers')
   expect(data).not.toContainEqual(expect.objectContaining({ name: 'Typed with care' }))
+  // Of the owner that all tests share, who has one workspace.
+  await send(owner, 'DELETE', `/api/organizations/${second.id}`)
 })
 
 test('a page asked for after the session has ended opens once its person is back', async ({ page, owner }) => {

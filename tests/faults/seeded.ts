@@ -83,11 +83,11 @@ export const SEEDED: readonly Seeded[] = [
   },
   {
     fault: 'the Redis client waits as it does by default',
-    file: 'src/gate/quota.ts',
+    file: 'src/gate/redis.ts',
     changes: [
       ['    enableOfflineQueue: false,\n', ''],
       ['    maxRetriesPerRequest: 0,\n', ''],
-      ['    commandTimeout: 150,\n', ''],
+      ['setTimeout(() => setImmediate(giveUp), ANSWER_MS)', 'setTimeout(giveUp, 60_000)'],
       ['    connectTimeout: 500,\n', ''],
       ['    socketTimeout: 2000,\n', ''],
     ],
