@@ -96,8 +96,8 @@ export const SEEDED: readonly Seeded[] = [
   },
   {
     fault: 'one statement forgets whose rows it means',
-    file: 'src/billing/billing.ts',
-    changes: [['where org_id = $1 and ($2::uuid is null', 'where $1::int is not null and ($2::uuid is null']],
+    file: 'src/ad-accounts/breaking.ts',
+    changes: [['from ad_accounts where org_id = $1 and', 'from ad_accounts where $1::int is not null and']],
     test: 'tests/architecture.test.ts',
     named: 'every statement on rows of an organization',
   },
