@@ -26,19 +26,14 @@ create table report_sheet (
   primary key (org_id, id)
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, toast_tuple_target = 8160);
 alter table report_sheet alter column changes set storage external;
--- Nobody searches for changes, and gathering statistics on the elements of large arrays takes seconds, every minute.
-alter table report_sheet alter column changes set statistics 0;
 comment on table report_sheet is 'one row per transaction and organization, folded into report_day';
 
 -- Before it is read: what is appended between the reading and the dropping would be lost.
 lock table report_delta in access exclusive mode;
--- In sheets that a folder can finish, which takes none in part.
 insert into report_sheet (org_id, id, changes)
-  select org_id, gen_random_uuid(), array_agg(change) from (
-    select org_id, row_number() over (partition by org_id) / 500 as sheet,
-      row(org_id, day, campaign_id, offer_id, geo, sub1, clicks, landed, started, registered, lead, deposit, ftd, revenue)::report_change as change
-    from report_delta
-  ) numbered group by org_id, sheet;
+  select org_id, gen_random_uuid(), array_agg(row(org_id, day, campaign_id, offer_id, geo, sub1,
+    clicks, landed, started, registered, lead, deposit, ftd, revenue)::report_change)
+  from report_delta group by org_id;
 drop table report_delta;
 
 -- The same, cell by cell.
