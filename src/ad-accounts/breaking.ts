@@ -3,12 +3,10 @@
  * for it as before: so this needs no place between them.
  */
 import type pg from 'pg'
+import { READ_MOMENT } from '../billing/balance.ts'
 import { AD_PLATFORM_LABELS, type AdPlatform } from '../contract/ad-platforms.ts'
 
 const REFUSED = `id = $2 and state = 'active' and deleted_at is null and ($3::bytea is null or credential = $3)`
-
-// By the clock of the conversions it is held against, which is that of the organization's node.
-const READ_MOMENT = `select clock_timestamp() as at from balances where org_id = $1`
 
 // A change between conversions that came first may have got the later moment: the account is not older than that.
 const BREAK = `

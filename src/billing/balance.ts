@@ -2,7 +2,7 @@
  * Opens an organization's books, and lends the lock on them. Owns the tables `balances` and `ledger`, which the intake queue writes as
  * well: a charge is part of the transaction of the conversion that met the person first.
  */
-import { type Kysely, sql, type Transaction } from 'kysely'
+import { CompiledQuery, type Kysely, sql, type Transaction } from 'kysely'
 import type { Config } from '../config.ts'
 import { newId } from '../contract/ids.ts'
 import type { Tables } from '../db/tables.ts'
@@ -52,9 +52,11 @@ export function betweenConversions<T>(
  * for what has changed; takes no lock.
  */
 export async function readMoment(db: Kysely<Tables>, org_id: number): Promise<string> {
-  const { rows } = await sql<Moment>`select clock_timestamp() as at from balances where org_id = ${org_id}`.execute(db)
-  return momentOf(rows)
+  return momentOf((await db.executeQuery<Moment>(CompiledQuery.raw(READ_MOMENT, [org_id]))).rows)
 }
+
+/** The same for who is not on the builder; of an organization there always is one. */
+export const READ_MOMENT = 'select clock_timestamp() as at from balances where org_id = $1'
 
 type Moment = { at: string }
 

@@ -2,8 +2,8 @@
  * Bots: where a click may lead, and whose starts Sluice records itself. Owns `bots` and `bot_hooks`. A bot's token is kept encrypted
  * and never leaves; of live bots an organization has one of a name, because conversions name bots by it. Deletion is soft.
  */
-import { readMoment } from '../billing/balance.ts'
 import type { Kysely } from 'kysely'
+import { readMoment } from '../billing/balance.ts'
 import { announceChange } from '../campaigns/live.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId, toWireId } from '../contract/ids.ts'

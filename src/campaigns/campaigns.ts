@@ -146,8 +146,8 @@ export async function deleteCampaign(
 }
 
 /**
- * Does a change in a transaction, at the moment it is given (the database's text). One that names an ad account, or none instead of one, goes between
- * conversions: they are told to it, and it is disconnected there too. At nothing else of a campaign does a conversion look.
+ * Does a change in a transaction, at the moment it is given (the database's text). One that names an ad account, or none instead of one,
+ * goes between conversions: they are told to it, and it is disconnected there too. At nothing else of a campaign does a conversion look.
  */
 function change<T>(
   db: Kysely<Tables>,

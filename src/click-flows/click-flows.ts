@@ -3,8 +3,8 @@
  * published version and by that alone, and only while the flow is active. Leaving active sends its campaigns to their fallback.
  * Whoever is restricted to campaigns needs all that lead to a flow to act on it. Deletion is soft.
  */
-import { readMoment } from '../billing/balance.ts'
 import { type Kysely, sql } from 'kysely'
+import { readMoment } from '../billing/balance.ts'
 import { requireScopeOfAll } from '../campaigns/campaigns.ts'
 import { announceChange } from '../campaigns/live.ts'
 import type { Call } from '../contract/endpoint.ts'
@@ -142,7 +142,7 @@ export async function deleteClickFlow(
 ) {
   const id = await db.transaction().execute(async db => {
     const flow = await lockFlow(db, actor, params.id)
-    await write(db, actor.org_id, flow.id, { deleted_at: await readMoment(db, actor.org_id) })
+    await write(db, actor.org_id, flow.id, 'deleted')
     return flow.id
   })
   await announceChange(db, actor.org_id, id)
@@ -219,12 +219,13 @@ async function lockFlow(db: Kysely<Tables>, actor: Member | Key, id: string) {
   return flow
 }
 
-type Changes = { name?: string; graph?: string; status?: FlowStatus; published_version?: number; deleted_at?: string }
+type Changes = { name?: string; graph?: string; status?: FlowStatus; published_version?: number } | 'deleted'
 
 async function write(db: Kysely<Tables>, org_id: number, id: string, changes: Changes, tag?: string): Promise<boolean> {
+  const now = await readMoment(db, org_id)
   let update = db
     .updateTable('click_flows as f')
-    .set({ ...changes, updated_at: await readMoment(db, org_id) })
+    .set({ ...(changes === 'deleted' ? { deleted_at: now } : changes), updated_at: now })
     .where('f.org_id', '=', org_id)
     .where('f.id', '=', id)
     .where('f.deleted_at', 'is', null)

@@ -3,8 +3,8 @@
  * click. Owns `funnels`. Members that are archived or deleted stay in their place and get nothing. Deletion is soft; campaigns that lead to a
  * deleted funnel go to their fallback.
  */
-import { readMoment } from '../billing/balance.ts'
 import { type Kysely, sql } from 'kysely'
+import { readMoment } from '../billing/balance.ts'
 import { requireScopeOfAll } from '../campaigns/campaigns.ts'
 import { announceChange } from '../campaigns/live.ts'
 import type { Call } from '../contract/endpoint.ts'

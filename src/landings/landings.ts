@@ -2,8 +2,8 @@
  * Landings: the pages visitors see before an offer. They stand on servers of their own; Sluice knows their addresses. A landing belongs to
  * the whole organization. Owns `landings`. Deletion is soft: clicks that went over a landing keep it.
  */
-import { readMoment } from '../billing/balance.ts'
 import type { Kysely } from 'kysely'
+import { readMoment } from '../billing/balance.ts'
 import { announceChange } from '../campaigns/live.ts'
 import { previewOf } from '../clicks/preview.ts'
 import type { Call } from '../contract/endpoint.ts'
@@ -83,20 +83,21 @@ export async function deleteLanding(
   { db, actor }: Context<typeof api.deleteLanding>,
   { params }: Call<typeof api.deleteLanding>,
 ) {
-  await changeLanding(db, actor.org_id, params.id, { deleted_at: await readMoment(db, actor.org_id) })
+  await changeLanding(db, actor.org_id, params.id, 'deleted')
   return { ok: true as const }
 }
 
 const live = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('landings').where('org_id', '=', org_id).where('deleted_at', 'is', null)
 
-type Changes = Pick<Tables['landings'], 'name' | 'url'> | Pick<Tables['landings'], 'status'> | { deleted_at: string }
+type Changes = Pick<Tables['landings'], 'name' | 'url'> | Pick<Tables['landings'], 'status'> | 'deleted'
 
 /** Writes the changes to a live landing and answers the row. Refuses `object_not_found`. */
 async function changeLanding(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<api.Landing> {
+  const now = await readMoment(db, org_id)
   const row = await db
     .updateTable('landings')
-    .set({ ...changes, updated_at: await readMoment(db, org_id) })
+    .set({ ...(changes === 'deleted' ? { deleted_at: now } : changes), updated_at: now })
     .where('org_id', '=', org_id)
     .where('id', '=', idOf(id))
     .where('deleted_at', 'is', null)

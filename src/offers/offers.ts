@@ -2,8 +2,8 @@
  * Offers: what a conversion pays. An offer belongs to the whole organization, so no campaign list ever narrows who may touch one. Owns
  * `offers`. Deletion is soft: clicks that were made for an offer keep it, and their late conversions earn its payout.
  */
-import { readMoment } from '../billing/balance.ts'
 import type { Kysely } from 'kysely'
+import { readMoment } from '../billing/balance.ts'
 import { announceChange } from '../campaigns/live.ts'
 import { previewOf } from '../clicks/preview.ts'
 import type { Call } from '../contract/endpoint.ts'
@@ -77,7 +77,7 @@ export async function deleteOffer(
   { db, actor }: Context<typeof api.deleteOffer>,
   { params }: Call<typeof api.deleteOffer>,
 ) {
-  await changeOffer(db, actor.org_id, params.id, { deleted_at: await readMoment(db, actor.org_id) })
+  await changeOffer(db, actor.org_id, params.id, 'deleted')
   return { ok: true as const }
 }
 
@@ -93,13 +93,14 @@ const columnsOf = ({ name, url, payout, payout_types }: api.OfferDraft): Columns
   payout_types,
 })
 
-type Changes = Columns | Pick<Tables['offers'], 'status'> | { deleted_at: string }
+type Changes = Columns | Pick<Tables['offers'], 'status'> | 'deleted'
 
 /** Writes the changes to a live offer and answers the row. Refuses `object_not_found`. */
 async function changeOffer(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<api.Offer> {
+  const now = await readMoment(db, org_id)
   const row = await db
     .updateTable('offers')
-    .set({ ...changes, updated_at: await readMoment(db, org_id) })
+    .set({ ...(changes === 'deleted' ? { deleted_at: now } : changes), updated_at: now })
     .where('org_id', '=', org_id)
     .where('id', '=', idOf(id))
     .where('deleted_at', 'is', null)
