@@ -56,6 +56,21 @@ test('10,000 clicks of two organizations at once are each stored and counted exa
   assert.ok(sent >= 20 && sent < 40, `${sent} batches`)
 })
 
+test('of a crowd the first are on their way to the database while the turn still reads the others', async () => {
+  const batches = await open()
+  const clicks = Array.from({ length: 60 }, () => aClick(clickKey, org(), {}))
+  for (const round of [1, 2]) {
+    const arriving = clicks.map(({ org_id }) => aClick(clickKey, org_id, {}))
+    const ids = arriving.slice(0, 30).map(click => batches.store(click))
+    assert.ok(batches.state().in_flight > 0, `round ${round}`)
+    ids.push(...arriving.slice(30).map(click => batches.store(click)))
+    assert.equal(new Set(await Promise.all(ids)).size, 60)
+  }
+  const before = batches.state().batches
+  await Promise.all(clicks.slice(0, 3).map(click => batches.store(click)))
+  assert.equal(batches.state().batches, before + 1, 'a few are one batch')
+})
+
 test('the counters appended with the clicks equal a recount in every dimension', async () => {
   const batches = await open()
   const org_id = org()

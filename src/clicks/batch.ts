@@ -1,5 +1,6 @@
 // Natural batches: while inserts are in flight the next clicks gather, so a busy service writes many in one transaction and an idle one
-// writes at once. A click's redirect waits here until it is committed, or kept in the journal while the database is away.
+// writes at once. In a crowd a batch does not wait for all that the turn has to read: part of it is read, part stored, part answered at any
+// time. A click's redirect waits here until it is committed, or kept in the journal while the database is away.
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { timeOfId } from '../contract/ids.ts'
@@ -12,6 +13,12 @@ import { readTakenIds, storeClicks } from './store.ts'
 
 /** Two keep the database busy while the answers of one are written; more only make the batches smaller. */
 const IN_FLIGHT = 2
+/** Else a whole crowd moves as one, and of this process and the database one always stands still. */
+const PARTS_OF_CROWD = 3
+/** A smaller part costs the database more than is gained. */
+const SMALLEST_PART = 8
+/** How slowly a crowd is forgotten, in batches. */
+const MEMORY = 64
 /** Bounds what one statement holds; reached only when the database is slow. */
 const LARGEST = 500
 /** A database that takes longer counts as hanging. */
@@ -38,6 +45,9 @@ export function openBatches(parts: Parts): Batches {
   let waiting: Waiting[] = []
   const inFlight = new Set<Waiting[]>()
   let isAwaited = false
+  let underWay = 0
+  /** The most that were under way lately. */
+  let crowd = 0
   let idlers: (() => void)[] = []
   const counts = { stored: 0, lost: 0, batches: 0 }
 
@@ -49,8 +59,10 @@ export function openBatches(parts: Parts): Batches {
   const send = async (batch: Waiting[]) => {
     inFlight.add(batch)
     counts.batches += 1
+    crowd -= crowd / MEMORY
     await storeBatch(parts, batch)
     inFlight.delete(batch)
+    underWay -= batch.length
     sendDue()
     // Behind the next batch on its way to the database, which then works while these are answered.
     process.nextTick(() => {
@@ -73,8 +85,13 @@ export function openBatches(parts: Parts): Batches {
     store: click =>
       new Promise(resolve => {
         waiting.push({ click, id: undefined, resolve })
+        underWay += 1
+        crowd = Math.max(crowd, underWay)
+        if (inFlight.size === IN_FLIGHT) return
+        if (waiting.length >= Math.max(SMALLEST_PART, crowd / PARTS_OF_CROWD))
+          return void send(waiting.splice(0, LARGEST))
         // At the end of the event loop's turn, so that all requests it has read come into one batch.
-        if (isAwaited || inFlight.size === IN_FLIGHT) return
+        if (isAwaited) return
         isAwaited = true
         setImmediate(sendDue)
       }),
