@@ -39,10 +39,12 @@ export async function flight<const Q extends Questions>(client: pg.PoolClient, q
 
 /** The same for a list of statements that answer one kind of row: the rows of each, in the order of the list. */
 export function flightOf<Row>(client: pg.PoolClient, questions: readonly Question<Row>[]): Promise<Row[][]> {
-  return new Promise((resolve, reject) => {
-    const done: Done = (error, answers) => (error ? reject(error) : resolve((answers ?? []) as Row[][]))
-    client.query(new Flight(client, questions, done))
-  })
+  // Resolvers of its own: in a promise's executor the callback would hold on to the questions.
+  const { promise, resolve, reject } = Promise.withResolvers<Row[][]>()
+  client.query(
+    new Flight(client, questions, (error, answers) => (error ? reject(error) : resolve((answers ?? []) as Row[][]))),
+  )
+  return promise
 }
 
 type Column = { name: string; parse: (text: string) => unknown }
@@ -65,7 +67,7 @@ class Flight extends pg.Query {
   /** The driver puts its own timer around it. */
   callback: Done
   readonly #client: pg.PoolClient
-  readonly #questions: readonly Question[]
+  #questions: readonly Question[]
   readonly #answers: Row[][] = []
   #known = new Map<string, Column[]>()
   #columns: Column[] = []
@@ -130,11 +132,17 @@ class Flight extends pg.Query {
   }
 
   handleReadyForQuery(): void {
-    this.callback(null, this.#answers)
+    this.#answered()(null, this.#answers)
   }
 
   handleError(error: Error): void {
-    this.callback(error)
+    this.#answered()(error)
+  }
+
+  /** What a query still holds when it is answered outlives it until the next full collection, which stops everything else. */
+  #answered(): Done {
+    this.#questions = []
+    return this.callback
   }
 }
 
