@@ -8,7 +8,9 @@ const UNREACHED = 1_000_000_000
 
 const config = readConfig(process.env)
 const log = pino({ level: config.logLevel, base: {} }, pino.destination(2))
-const database = connect(config.databaseUrl, { log })
+// As the embedded server hands it out: its folder stands behind `?host=`.
+const host = new URL(config.databaseUrl[0] ?? '').searchParams.get('host') ?? ''
+const database = connect([{ host, port: 5432, user: 'sluice', database: 'postgres' }], { log })
 const house = await openHouse(config, database, log, {
   quotas: { events: UNREACHED, clicks: UNREACHED, report: UNREACHED, writes: UNREACHED },
 })

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { getPriority } from 'node:os'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { pino } from 'pino'
 import { freshDatabase, useDatabase } from '../../tests/support/database.ts'
-import { connect } from './connect.ts'
+import { connect, type Database } from './connect.ts'
 import { isUnreachable } from './faults.ts'
 
 const ground = await useDatabase()
@@ -57,6 +58,21 @@ test('a statement with parameters is prepared once per connection, however often
   } finally {
     client.release()
   }
+})
+
+test('on the embedded server what nobody waits for runs behind everything else', async () => {
+  const niceness = async ({ reads, worker }: Pick<Database, 'reads' | 'worker'>) => {
+    const pids = await Promise.all(
+      [reads, worker].map(pool => pool.query<{ pid: number }>('select pg_backend_pid() as pid')),
+    )
+    return pids.map(({ rows: [row] }) => getPriority(row?.pid))
+  }
+  const embedded = connect([ground.connection], { log })
+  const other = connect([ground.url], { log })
+  const usual = getPriority()
+  assert.deepEqual(await niceness(embedded), [usual, 10])
+  assert.deepEqual(await niceness(other), [usual, usual], 'another server is its operator’s')
+  await Promise.all([embedded.close(), other.close()])
 })
 
 test('a connection that is cut, in use or idle, fails its own statement and nothing else', async () => {

@@ -1,5 +1,6 @@
 // The connections of one process. Each kind of work has a pool of its own, so that none can starve another: a hundred
 // slow reports leave the door for conversions open. At most 37 connections in all, and two that listen; see `Database`.
+import { setPriority } from 'node:os'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'
@@ -19,7 +20,10 @@ export type Database = {
   clicks: pg.Pool
   /** The transactions of conversions: up to 10 connections, pipelined and prepared; a transaction lives 4 s at most. */
   intake: pg.Pool
-  /** Deliveries, folding and housekeeping: up to 4 connections, pipelined and prepared; a statement may take 30 s. */
+  /**
+   * Deliveries, folding and housekeeping: up to 4 connections, pipelined and prepared; a statement may take 30 s. On the embedded server
+   * the system lets them run behind all others.
+   */
   worker: pg.Pool
   /** For better-auth alone, which compares Date objects: up to 4 connections with node-postgres's own parsers. */
   auth: pg.Pool
@@ -74,6 +78,21 @@ const limits = {
   auth: { max: 4, statement_timeout: 5000, query_timeout: 8000 },
 } satisfies Record<string, Limits>
 
+/** As `nice` has it: the share of a processor that is left beside others that want all of it is a tenth of theirs. */
+const BEHIND = 10
+
+/** What the driver knows of a connection once it stands, and its types do not. */
+type Connected = pg.PoolClient & { processID: number }
+
+/** A visitor waits for a click's commit, and nobody for the folding of its count, which takes a processor for a tenth of a second. */
+function runBehind(pid: number): void {
+  try {
+    setPriority(pid, BEHIND)
+  } catch {
+    // A system that does not allow it treats them alike.
+  }
+}
+
 /** One node of the database: a connection string, or the settings the embedded server hands out. */
 export type Node = string | pg.ClientConfig
 
@@ -127,6 +146,8 @@ export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log:
       if (!closing) log.warn({ pool: kind, reason: message }, 'a database connection was lost')
     })
     pool.on('connect', client => client.on('error', () => away.note()))
+    if (kind === 'worker' && nodes.every(node => typeof node !== 'string'))
+      pool.on('connect', client => runBehind((client as Connected).processID))
     return pool
   }
   const pools = {
