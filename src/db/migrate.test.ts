@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +9,8 @@ import { useDatabase } from '../../tests/support/database.ts'
 import { StartError } from '../start-error.ts'
 import { listMigrations, type Migration, migrate } from './migrate.ts'
 
+/** One line for each file that databases may have had. */
+const PUBLISHED = join(import.meta.dirname, '../../tests/migrations.golden.txt')
 const ground = await useDatabase()
 const clients: pg.Client[] = []
 
@@ -68,6 +71,14 @@ test('a migration that fails leaves nothing of itself and names its file', async
 test('a migration that was changed after it had been applied is refused', async () => {
   await migrate(own, [first])
   await assert.rejects(migrate(own, [{ ...first, checksum: 'other' }]), refusal(/1\.sql was changed after/))
+})
+
+test('a published migration stays as it is, because databases that have had it refuse another', () => {
+  const lines = listMigrations().map(({ name, checksum }) => `${name} ${checksum}`)
+  const published = readFileSync(PUBLISHED, 'utf8').trim().split('\n')
+  assert.deepEqual(lines.slice(0, published.length), published, 'put it back, and say what has changed in a new file')
+  if (process.env['UPDATE_GOLDEN']) return writeFileSync(PUBLISHED, `${lines.join('\n')}\n`)
+  assert.equal(lines.length, published.length, 'run with UPDATE_GOLDEN=1 to publish the new ones')
 })
 
 test('a database that is newer than the code is refused untouched', async () => {
