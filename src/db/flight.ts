@@ -139,7 +139,7 @@ class Flight extends pg.Query {
     this.#answered()(error)
   }
 
-  /** What a query still holds when it is answered outlives it until the next full collection, which stops everything else. */
+  /** What a query still holds when it is answered is kept until the next full collection, and visitors wait for each of those. */
   #answered(): Done {
     this.#questions = []
     return this.callback
