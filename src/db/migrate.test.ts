@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,6 +12,15 @@ import { listMigrations, type Migration, migrate } from './migrate.ts'
 
 /** One line for each file that databases may have had. */
 const PUBLISHED = join(import.meta.dirname, '../../tests/migrations.golden.txt')
+/** How 0018 filled `report_sheet` for a day. */
+const IN_SHEETS = `-- In sheets that a folder can finish, which takes none in part.
+insert into report_sheet (org_id, id, changes)
+  select org_id, gen_random_uuid(), array_agg(change) from (
+    select org_id, row_number() over (partition by org_id) / 500 as sheet,
+      row(org_id, day, campaign_id, offer_id, geo, sub1, clicks, landed, started, registered, lead, deposit, ftd, revenue)::report_change as change
+    from report_delta
+  ) numbered group by org_id, sheet;
+`
 const ground = await useDatabase()
 const clients: pg.Client[] = []
 
@@ -71,6 +81,21 @@ test('a migration that fails leaves nothing of itself and names its file', async
 test('a migration that was changed after it had been applied is refused', async () => {
   await migrate(own, [first])
   await assert.rejects(migrate(own, [{ ...first, checksum: 'other' }]), refusal(/1\.sql was changed after/))
+})
+
+test('a database that had the text which 0018 had for a day goes on from there', async () => {
+  const all = listMigrations()
+  const at = all.findIndex(({ number }) => number === 18)
+  const { sql, ...named } = all[at] ?? assert.fail()
+  const statistics = all[at + 2]?.sql.slice(0, all[at + 2]?.sql.indexOf('\n\n')) ?? assert.fail()
+  const whole = sql.slice(sql.indexOf('insert into report_sheet'), sql.indexOf('drop table report_delta'))
+  const other = sql.replace('comment on table', `${statistics}\ncomment on table`).replace(whole, IN_SHEETS)
+  const checksum = createHash('sha256').update(other).digest('hex')
+  await migrate(own, [...all.slice(0, at), { ...named, sql: other, checksum }])
+  assert.deepEqual(
+    await migrate(own),
+    all.slice(at + 1).map(({ name }) => name),
+  )
 })
 
 test('a published migration stays as it is, because databases that have had it refuse another', () => {
