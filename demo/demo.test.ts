@@ -10,7 +10,7 @@ import { EMAIL } from './workspace.ts'
 const SCALE = 0.02
 const now = Date.now()
 
-/** Everything of an organization that does not hang on ids, in a few numbers. */
+/** Everything of an organization that does not hang on ids, in a few numbers. A delivery under way is counted, its attempts are not: they go on. */
 async function sumsOf({ database }: TestHouse, org_id: number): Promise<unknown> {
   const { rows } = await database.reads.query(
     `select
@@ -21,7 +21,8 @@ async function sumsOf({ database }: TestHouse, org_id: number): Promise<unknown>
           select type, count(*), sum(payout), min(nonce), max(created_at) from events where org_id = $1 group by type) e) as events,
        (select jsonb_agg(to_jsonb(l) order by l.kind) from (
           select kind, count(*), sum(amount) from ledger where org_id = $1 group by kind) l) as ledger,
-       (select jsonb_build_array(count(*), sum(attempts)) from deliveries where org_id = $1) as deliveries,
+       (select jsonb_build_array(count(*), sum(attempts) filter (where state = 'delivered'))
+        from deliveries where org_id = $1) as deliveries,
        (select jsonb_build_array(count(*), sum(amount)) from ad_spend where org_id = $1) as spend,
        (select count(*) from report_delta where org_id = $1) as unfolded`,
     [org_id],
