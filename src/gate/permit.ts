@@ -53,17 +53,29 @@ async function permitPerson(person: Person, needed: Role, standings: Standings):
 }
 
 function permitKey(endpoint: Endpoint, record: KeyRecord, through: Key['through']): Key {
-  if (record.grant !== null && !isReadable(record.grant)) refuse('api_key_grant_unverifiable')
-  const { org_id, organization_id, role } = record
-  if (org_id === null || organization_id === null || role === null) refuse('api_key_org_not_member')
-  if (record.organization_deleted) refuse('org_deleted')
-  if (role === 'member' && !(endpoint.quota === 'events' && skipsRole(record, through))) refuse('role_forbidden')
-  const right = rightOf(endpoint.access)
-  if (right === undefined) refuse('api_key_resource_forbidden')
-  if (!holds(record, right, through)) throw ungranted(right, through)
+  const act = { right: rightOf(endpoint.access), isIntake: endpoint.quota === 'events', through }
+  const place = placeOf(record, act)
+  if (place instanceof Refusal) throw place
   const { key_id, user_id, read_at } = record
-  const campaigns = record.grant?.campaigns ?? null
-  return { kind: 'key', key_id, user_id, org_id, organization_id, campaigns, through, read_at }
+  return { kind: 'key', key_id, user_id, ...place, through, read_at }
+}
+
+/** What a key is to do: by which right, whether it is intake, and how it came. */
+type Act = { readonly right: Right | undefined; readonly isIntake: boolean; readonly through: Key['through'] }
+
+/** Where a key may do it and with which campaigns, or the first of its refusals in the order above. */
+function placeOf(
+  record: KeyRecord,
+  { right, isIntake, through }: Act,
+): Pick<Key, 'org_id' | 'organization_id' | 'campaigns'> | Refusal {
+  const { grant, org_id, organization_id, role } = record
+  if (grant !== null && !isReadable(grant)) return new Refusal('api_key_grant_unverifiable')
+  if (org_id === null || organization_id === null || role === null) return new Refusal('api_key_org_not_member')
+  if (record.organization_deleted) return new Refusal('org_deleted')
+  if (role === 'member' && !(isIntake && skipsRole(record, through))) return new Refusal('role_forbidden')
+  if (right === undefined) return new Refusal('api_key_resource_forbidden')
+  if (!holds(record, right, through)) return ungranted(right, through)
+  return { org_id, organization_id, campaigns: grant?.campaigns ?? null }
 }
 
 function isReadable(grant: NonNullable<KeyRecord['grant']>): boolean {
@@ -117,12 +129,8 @@ export async function stillAllowed<K extends UsedKey>(
 
 function standingNow(record: KeyRecord | undefined, org_id: number, through: Key['through']): StandingNow {
   if (record === undefined || !record.accepted) return new Refusal('key_not_accepted')
-  if (record.grant !== null && !isReadable(record.grant)) return new Refusal('api_key_grant_unverifiable')
-  if (record.org_id === null || record.role === null) return new Refusal('api_key_org_not_member')
-  if (record.organization_deleted) return new Refusal('org_deleted')
-  if (record.role === 'member' && !skipsRole(record, through)) return new Refusal('role_forbidden')
-  if (!holds(record, 'events', through)) return ungranted('events', through)
+  const place = placeOf(record, { right: 'events', isIntake: true, through })
+  if (place instanceof Refusal) return place
   // It acts in another organization by now, where this click is not.
-  if (record.org_id !== org_id) return new Refusal('click_not_found')
-  return { campaigns: record.grant?.campaigns ?? null }
+  return place.org_id === org_id ? { campaigns: place.campaigns } : new Refusal('click_not_found')
 }
