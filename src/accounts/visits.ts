@@ -11,14 +11,7 @@ import { isTaken } from '../db/faults.ts'
 import { sendMail } from '../mail/mail.ts'
 import { activate } from '../organizations/organizations.ts'
 import { type Answer, type Ground, type Person, type Visit, idOf } from '../room.ts'
-import {
-  AUTH_FORMS,
-  type EmailChange,
-  type PasswordChange,
-  type PasswordResetRequest,
-  type SessionEnd,
-  type SignUp,
-} from './api.ts'
+import { AUTH_FORMS, type EmailChange, type PasswordChange, type SessionEnd, type SignUp } from './api.ts'
 import { type Attempts, networkOf } from './attempts.ts'
 import { endSessionOf, sessionsOf } from './sessions.ts'
 import type { openLibrary } from './sign-in.ts'
@@ -41,26 +34,34 @@ export async function answerSignIn(desk: Desk, visit: Visit): Promise<Answer> {
   const { pathname } = new URL(visit.url, desk.library.address)
   const path = `${visit.method} ${pathname.slice(PREFIX.length)}`
   if (!isPath(path)) refuse('route_not_found')
-  const form = AUTH_FORMS[path]?.parse(visit.body)
+  const { body } = visit
   switch (path) {
     case 'POST /sign-up/email':
-      return signUp(desk, visit, form as Form<typeof SignUp>)
+      return signUp(desk, visit, AUTH_FORMS[path].parse(body))
     case 'POST /sign-in/email':
-    case 'POST /reset-password':
+    case 'POST /reset-password': {
+      const form = AUTH_FORMS[path].parse(body)
       return guarded(desk, visit, () => forward(desk, visit, path, form))
-    case 'POST /change-password':
-      return guarded(desk, visit, () => changePassword(desk, visit, form as Form<typeof PasswordChange>))
-    case 'POST /change-email':
-      return guarded(desk, visit, () => changeEmail(desk, visit, form as Form<typeof EmailChange>))
+    }
+    case 'POST /change-password': {
+      const form = AUTH_FORMS[path].parse(body)
+      return guarded(desk, visit, () => changePassword(desk, visit, form))
+    }
+    case 'POST /change-email': {
+      const form = AUTH_FORMS[path].parse(body)
+      return guarded(desk, visit, () => changeEmail(desk, visit, form))
+    }
     case 'GET /list-sessions':
       return showSessions(desk, visit)
     case 'POST /revoke-session':
-      return endSession(desk, visit, form as Form<typeof SessionEnd>)
-    case 'POST /request-password-reset':
-      await desk.attempts.count('mail', (form as Form<typeof PasswordResetRequest>).email.toLowerCase())
+      return endSession(desk, visit, AUTH_FORMS[path].parse(body))
+    case 'POST /request-password-reset': {
+      const form = AUTH_FORMS[path].parse(body)
+      await desk.attempts.count('mail', form.email.toLowerCase())
       return forward(desk, visit, path, form)
+    }
     default:
-      return forward(desk, visit, path, form)
+      return forward(desk, visit, path, AUTH_FORMS[path]?.parse(body))
   }
 }
 
