@@ -78,13 +78,15 @@ async function next(
   most: number,
 ): Promise<Portion> {
   if (run.kind === 'resend') return await resendNext(client, run, most)
-  const lane = lanes.find(one => one.findPast !== undefined)
-  const found = (await lane?.findPast?.(client, run, most)) ?? []
-  const last = found.at(-1)
-  if (lane === undefined || last === undefined)
-    return { done: 0, after_at: run.after_at, after_id: run.after_id, isOver: true }
-  const done = await putOut(client, lane, run, at, found)
-  return { done, after_at: last.created_at, after_id: last.id, isOver: found.length < most }
+  // A target is one lane's: the others find nothing of it.
+  for (const lane of lanes) {
+    const found = (await lane.findPast?.(client, run, most)) ?? []
+    const last = found.at(-1)
+    if (last === undefined) continue
+    const done = await putOut(client, lane, run, at, found)
+    return { done, after_at: last.created_at, after_id: last.id, isOver: found.length < most }
+  }
+  return { done: 0, after_at: run.after_at, after_id: run.after_id, isOver: true }
 }
 
 const INSERT = `
