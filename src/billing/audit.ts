@@ -44,8 +44,9 @@ const PLATFORMS = `
       group by platform`
 
 /**
- * Each takes the organization as $1 and answers one `wrong` per thing that is wrong. Whom a conversion was told is asked by what rules,
- * accounts and campaigns are now, so only of conversions since their last change: those change between conversions (balance.ts).
+ * Each takes the organization as $1 and answers one `wrong` per thing that is wrong. What is meant is said here in words of its own and
+ * shared with nobody, else a slip in the code that does things would be a slip of its audit too. Whom a conversion was told is asked by
+ * what rules, accounts and campaigns are now, so only of conversions since their last change: those change between conversions (balance.ts).
  */
 const CHECKS: Readonly<Record<string, string>> = {
   'the ledger adds up to the balance': `

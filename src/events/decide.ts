@@ -7,6 +7,7 @@ import { isOutside } from '../campaigns/scope.ts'
 import { rungOfEvent, stageOf } from '../contract/ladder.ts'
 import { newId } from '../contract/ids.ts'
 import { Refusal, tellLater } from '../contract/refusals.ts'
+import { isCalledFor } from '../postbacks/matching.ts'
 import type { Changes, NewEvent } from './changes.ts'
 import type { Conversion, Item, Rise } from './items.ts'
 import { type Account, botOf, type Known, type KnownClick, startOf, type StoredEvent } from './known.ts'
@@ -171,8 +172,7 @@ export class Decisions {
     const org_id = this.#org_id
     const state = this.#known.balance.hold_when_empty && this.#balance < 0n ? 'held' : 'pending'
     for (const rule of this.#known.rules) {
-      const isMeant = rule.campaign_id === null || rule.campaign_id === event.campaign_id
-      if (rule.event_type !== event.type || !isMeant) continue
+      if (!isCalledFor(rule, event)) continue
       const person_id = rule.once_per_person ? event.person_id : null
       this.#changes.deliveries.push({ org_id, event, kind: 'postback', target_id: rule.id, state, person_id })
     }

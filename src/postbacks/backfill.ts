@@ -10,6 +10,7 @@ import type { PastConversion, RunPlace } from '../deliveries/lane.ts'
 import { MOST_PER_RUN, requireFits, SAMPLE, startRun } from '../deliveries/runs.ts'
 import type { Context } from '../room.ts'
 import type * as api from './api.ts'
+import { IS_CALLED_FOR } from './matching.ts'
 import { ruleOf } from './postbacks.ts'
 import { type Fired, FIRED_COLUMNS, render } from './render.ts'
 
@@ -17,8 +18,7 @@ import { type Fired, FIRED_COLUMNS, render } from './render.ts'
 // nobody can say any more.
 const MATCHING = `
   from postback_rules r
-  join events e on e.org_id = r.org_id and e.type = r.event_type and not e.test
-    and (r.campaign_id is null or e.campaign_id = r.campaign_id)
+  join events e on e.org_id = r.org_id and ${IS_CALLED_FOR} and not e.test
   join clicks c on c.org_id = e.org_id and c.id = e.click_id
   where r.org_id = $1 and r.id = $2 and r.deleted_at is null and not c.suppressed_delivery
     and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at < $4)`
