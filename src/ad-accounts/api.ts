@@ -8,7 +8,7 @@ import { Amount, Done, Id, Instant, Money, Name, Page } from '../contract/fields
 import { paging } from '../contract/paging.ts'
 
 export const Platform = z.enum(AD_PLATFORMS)
-export const AdAccountState = z.enum(['active', 'broken', 'off'])
+const AdAccountState = z.enum(['active', 'broken', 'off'])
 
 const digits = (most: number, words: string) =>
   z
@@ -133,7 +133,6 @@ const CustomData = z.object({
   predicted_ltv: Money.optional(),
   ...customData,
 })
-export type CustomData = z.output<typeof CustomData>
 
 const EventMap = z
   .partialRecord(

@@ -5,7 +5,7 @@ import { EventType } from '../contract/event-types.ts'
 import { Amount, Done, Id, Instant, isFaithful, Money, Name } from '../contract/fields.ts'
 import { paging } from '../contract/paging.ts'
 
-export const MAX_TOP_UP = 1_000_000
+const MAX_TOP_UP = 1_000_000
 /** Above what any market pays for a person, below what a slip of the hand writes. */
 const MAX_PRICE = 1000
 

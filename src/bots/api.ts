@@ -5,7 +5,7 @@ import { Done, Id, Instant, Page } from '../contract/fields.ts'
 import { paging } from '../contract/paging.ts'
 
 /** Whether Telegram sends us what the bot hears: `set`; `not_set` with the reason in `hook_error`. */
-export const HookState = z.enum(['set', 'not_set'])
+const HookState = z.enum(['set', 'not_set'])
 
 export const Bot = z.object({
   id: Id,

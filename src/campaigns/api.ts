@@ -95,7 +95,7 @@ export const CampaignDraft = z.object({
 })
 export type CampaignDraft = z.output<typeof CampaignDraft>
 
-export const CampaignChanges = CampaignDraft.partial()
+const CampaignChanges = CampaignDraft.partial()
 
 export const listCampaigns = endpoint({
   route: 'GET /api/campaigns',

@@ -49,7 +49,7 @@ export type ClickFlow = z.output<typeof ClickFlow>
 export const FlowDraft = z.object({ name: Name(), graph: Graph })
 export type FlowDraft = z.output<typeof FlowDraft>
 
-export const FlowReplacement = FlowDraft.extend({
+const FlowReplacement = FlowDraft.extend({
   draft_tag: z
     .string()
     .max(64)

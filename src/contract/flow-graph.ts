@@ -20,8 +20,7 @@ export const CONDITION_FIELDS = [
   'uniqueness',
   'bot',
 ] as const
-export const ConditionField = z.enum(CONDITION_FIELDS)
-export type ConditionField = z.infer<typeof ConditionField>
+const ConditionField = z.enum(CONDITION_FIELDS)
 
 export const MATCHES = ['is', 'contains', 'starts_with', 'is_set'] as const
 export const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const

@@ -6,7 +6,7 @@ import { paging } from '../contract/paging.ts'
 import { EventType } from '../contract/event-types.ts'
 
 export const DeliveryState = z.enum(['pending', 'held', 'delivered', 'failed', 'skipped'])
-export const DeliveryKind = z.enum(['postback', 'ad_account'])
+const DeliveryKind = z.enum(['postback', 'ad_account'])
 
 /**
  * How an attempt failed: no answer in time, no connection, an address the guard refuses, a redirect, a refusal or a fault of the other side

@@ -41,7 +41,7 @@ export const ConversionDraft = z.object({
 })
 export type ConversionDraft = z.output<typeof ConversionDraft>
 
-export const ConversionEvent = z.object({
+const ConversionEvent = z.object({
   id: Id,
   created_at: Instant,
   click_id: Id,
@@ -52,7 +52,6 @@ export const ConversionEvent = z.object({
   nonce: z.string().nullable(),
   payload: Payload.nullable(),
 })
-export type ConversionEvent = z.output<typeof ConversionEvent>
 
 export const recordConversion = endpoint({
   route: 'POST /api/events',

@@ -7,7 +7,7 @@ import { paging, Search } from '../contract/paging.ts'
 /** Percent with two decimals fit as whole numbers. */
 export const MOST_WEIGHT = 10_000
 /** Each visit draws a lot per member. */
-export const MOST_MEMBERS = 50
+const MOST_MEMBERS = 50
 
 const error = `must be a whole number from 1 to ${MOST_WEIGHT.toLocaleString('en-US')}`
 const Weight = z
@@ -50,7 +50,7 @@ const OfferShares = z
   .meta({ description: 'Where visitors go on to; empty: the landings stand alone' })
 
 export const FunnelDraft = z.object({ name: Name(), landings: LandingShares.nullish(), offers: OfferShares.nullish() })
-export const FunnelChanges = FunnelDraft.partial()
+const FunnelChanges = FunnelDraft.partial()
 
 export const listFunnels = endpoint({
   route: 'GET /api/funnels',

@@ -4,10 +4,10 @@ import { endpoint } from '../contract/endpoint.ts'
 import { Done, Id, Instant, Name, Page } from '../contract/fields.ts'
 
 /** What becomes of a call with the key: only `accepted` gets in, the others answer 401. `revoked` is final. */
-export const KeyState = z.enum(['accepted', 'revoked', 'disabled', 'expired'])
+const KeyState = z.enum(['accepted', 'revoked', 'disabled', 'expired'])
 
 /** `fresh`: never saved, so `events` over HTTP alone; `granted`: holds what was saved last, be it nothing; `emptied`: all was revoked. */
-export const PermissionState = z.enum(['fresh', 'granted', 'emptied'])
+const PermissionState = z.enum(['fresh', 'granted', 'emptied'])
 
 const Place = z.object({ id: Id, name: z.string() })
 

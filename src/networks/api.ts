@@ -71,7 +71,7 @@ export const TEMPLATE_NAMES = Object.keys(TEMPLATES) as [keyof typeof TEMPLATES]
 export type TemplateName = keyof typeof TEMPLATES
 
 const RANGE = /^[0-9a-f:.]{2,45}(\/\d{1,3})?$/i
-export const IpList = z
+const IpList = z
   .array(z.string().trim().regex(RANGE, { message: 'must be an address or a range such as 203.0.113.0/24' }))
   .max(100)
   .meta({ description: 'Addresses and ranges calls may come from; empty: any' })

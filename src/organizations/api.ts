@@ -146,7 +146,7 @@ export const withdrawInvitation = endpoint({
 })
 
 /** What the page behind an invitation's link shows. The link is the secret, so whoever holds it sees the address it is for. */
-export const InvitationView = z.object({
+const InvitationView = z.object({
   id: Id,
   organization: z.string(),
   email: z.string(),

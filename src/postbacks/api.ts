@@ -33,9 +33,9 @@ export const PRESETS = {
   binom: { name: 'Binom', url: 'https://your-tracker.example/click.php?cnv_id={ref_id}&cnv_status={event_type}' },
   custom: { name: 'Custom', url: '' },
 } as const
-export const Preset = z.enum(['keitaro', 'binom', 'custom'] satisfies (keyof typeof PRESETS)[])
+const Preset = z.enum(['keitaro', 'binom', 'custom'] satisfies (keyof typeof PRESETS)[])
 
-export const PostbackMethod = z.enum(['GET', 'POST'])
+const PostbackMethod = z.enum(['GET', 'POST'])
 
 export const PostbackRule = z.object({
   id: Id,
@@ -68,7 +68,7 @@ export const PostbackRuleDraft = z.object({
 })
 export type PostbackRuleDraft = z.output<typeof PostbackRuleDraft>
 
-export const PostbackRuleChanges = PostbackRuleDraft.partial()
+const PostbackRuleChanges = PostbackRuleDraft.partial()
 
 export const listPostbackRules = endpoint({
   route: 'GET /api/postbacks',
