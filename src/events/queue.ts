@@ -8,7 +8,7 @@
  */
 import type { Outcome } from './decide.ts'
 import type { Item } from './items.ts'
-import { type Batch, type LaneTools, runBatch, type Waiting } from './lane.ts'
+import { type Batch, type LaneTools, runBatch, type Waiting } from './run-batch.ts'
 
 const LANES = 3
 /** More, for organizations that wait for another process's lock and must not keep the others waiting. */
