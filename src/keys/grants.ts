@@ -11,6 +11,7 @@ import { refuse } from '../contract/refusals.ts'
 import { isRight, RIGHTS, type Right, TIERS, type Tier } from '../contract/rights.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Context, Member } from '../room.ts'
+import { earliestMembership } from './acts-in.ts'
 import type * as api from './api.ts'
 import { requireKey, requireOwnKey } from './keys.ts'
 
@@ -191,17 +192,4 @@ export async function revokeGrant(
     await storeGrant(trx, actor, id, { org_id, read: [], write: [], delete: [], campaigns: null }, true)
   })
   return showGrant(db, actor, params.id)
-}
-
-/** Where a fresh key acts: its owner's earliest membership, also when that organization is deleted. */
-async function earliestMembership(trx: Transaction<Tables>, user_id: string): Promise<number | null> {
-  const earliest = await trx
-    .selectFrom('members')
-    .select('org_id')
-    .where('user_id', '=', user_id)
-    .orderBy('joined_at')
-    .orderBy('id')
-    .limit(1)
-    .executeTakeFirst()
-  return earliest?.org_id ?? null
 }
