@@ -15,7 +15,8 @@ import { type Context, type Ground, idOf } from '../room.ts'
 import * as api from './api.ts'
 import { diagnose, lookAtClickId } from './diagnosis.ts'
 
-const COLUMNS = [
+/** What is shown of refused intake. */
+export const REFUSED_COLUMNS = [
   'id',
   'received_at',
   'surface',
@@ -29,12 +30,12 @@ const COLUMNS = [
   'type',
   'body',
   'is_whole',
-  'idempotency_key',
   'state',
   'runs',
   'run_at',
   'event_id',
 ] as const
+const COLUMNS = [...REFUSED_COLUMNS, 'idempotency_key'] as const
 
 type Row = api.RefusedEvent & { idempotency_key: string | null }
 type Running = Pick<Ground, 'db' | 'secrets'> & {

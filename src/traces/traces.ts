@@ -10,6 +10,7 @@ import { LADDER, stageOf } from '../contract/ladder.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
 import { ATTEMPT_COLUMNS, droppedOf, withEvents } from '../deliveries/deliveries.ts'
+import { REFUSED_COLUMNS } from '../refused-events/refused-events.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
 import { type Context, idOf } from '../room.ts'
 import type * as api from './api.ts'
@@ -166,8 +167,7 @@ async function withAttempts({ db, org_id }: Asking, deliveries: readonly Deliver
 async function refusedOf({ db, org_id }: Asking, click_id: string): Promise<api.Trace['refused']> {
   return await db
     .selectFrom('refused_events')
-    .select(['id', 'received_at', 'surface', 'key_id', 'network_id', 'status', 'error', 'diagnosis', 'click_text'])
-    .select(['click_id', 'type', 'body', 'is_whole', 'state', 'runs', 'run_at', 'event_id'])
+    .select(REFUSED_COLUMNS)
     .where('org_id', '=', org_id)
     .where('click_id', '=', click_id)
     .orderBy('id', 'desc')
