@@ -4,6 +4,9 @@ import { endpoint } from '../contract/endpoint.ts'
 import { Done, Id, Instant, Page } from '../contract/fields.ts'
 import { paging } from '../contract/paging.ts'
 
+/** The address that starts a bot and hands it the click; `{click_id}` is a macro. `username` is without @. */
+export const startLink = (username: string): string => `https://t.me/${username}?start={click_id}`
+
 /** Whether Telegram sends us what the bot hears: `set`; `not_set` with the reason in `hook_error`. */
 const HookState = z.enum(['set', 'not_set'])
 
@@ -12,7 +15,7 @@ export const Bot = z.object({
   username: z.string().meta({ description: 'Without @' }),
   link: z.string().meta({
     description: 'The address to send visitors to; {click_id} is a macro',
-    examples: ['https://t.me/example_bot?start={click_id}'],
+    examples: [startLink('example_bot')],
   }),
   hook_state: HookState,
   hook_error: z.string().nullable(),

@@ -16,6 +16,7 @@ import type { Conversions } from '../events/conversions.ts'
 import { botName } from '../events/intake.ts'
 import { type Context, type Ground, type Visit, idOf } from '../room.ts'
 import type * as api from './api.ts'
+import { startLink } from './api.ts'
 import { hashOf, receiveUpdate } from './hook.ts'
 import { callTelegram, isReachable } from './telegram.ts'
 
@@ -129,11 +130,10 @@ const live = (db: Kysely<Tables>, org_id: number) =>
 
 function shown({ id, username, hook_set_at, hook_error, created_at }: Row): api.Bot {
   const isSet = hook_set_at !== null && hook_error === null
-  const link = `https://t.me/${username}?start={click_id}`
   return {
     id,
     username,
-    link,
+    link: startLink(username),
     hook_state: isSet ? 'set' : 'not_set',
     hook_error: isSet ? null : (hook_error ?? 'not set yet'),
     created_at,

@@ -1,4 +1,5 @@
 // The addresses of what campaigns lead to, compiled once per version of the object.
+import { startLink } from '../bots/api.ts'
 import type { LiveBot, LiveLanding, LiveOffer } from '../campaigns/live.ts'
 import { compileTemplate, type Template } from './macros.ts'
 
@@ -7,9 +8,6 @@ const templates = new WeakMap<LiveOffer | LiveLanding | LiveBot, Template | unde
 /** The address of an offer or a landing; of a bot, the link that starts it with the id of the click. */
 export function templateOf(object: LiveOffer | LiveLanding | LiveBot): Template | undefined {
   if (!templates.has(object))
-    templates.set(
-      object,
-      compileTemplate('url' in object ? object.url : `https://t.me/${object.username}?start={click_id}`),
-    )
+    templates.set(object, compileTemplate('url' in object ? object.url : startLink(object.username)))
   return templates.get(object)
 }
