@@ -2,8 +2,9 @@
  * When something last happened, for a column of a list: written behind the calls, at most once in a while for each thing, all things
  * of a moment together. A failure costs nobody anything but a stale time in a list.
  */
+import { MINUTE_MS } from './contract/days.ts'
 
-const EVERY_MS = 60_000
+const EVERY_MS = MINUTE_MS
 /** Things remembered between two sweeps; each is a few dozen bytes. */
 const MOST_KEPT = 100_000
 

@@ -4,6 +4,7 @@
  */
 import { isAPIError } from 'better-auth/api'
 import { z } from 'zod'
+import { MINUTE_MS } from '../contract/days.ts'
 import { Instant } from '../contract/fields.ts'
 import { toWireId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
@@ -217,7 +218,7 @@ function refuseTaken(): never {
 }
 
 /** Who has just signed in has just shown the password; an older session, perhaps left open, must show it again. */
-const JUST_SIGNED_IN_MS = 10 * 60_000
+const JUST_SIGNED_IN_MS = 10 * MINUTE_MS
 
 async function unprovenPassword(
   desk: Desk,

@@ -4,6 +4,7 @@
  * Charges only lower a balance and are not slowed down by any of this; a look every few seconds finds what they have come to.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
+import { MINUTE_MS } from '../contract/days.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
 import type { Tables } from '../db/tables.ts'
@@ -15,7 +16,7 @@ import type * as api from './api.ts'
 
 const POLL_MS = 5000
 /** Longer than a mail server may take for all owners; a mail that no server took is tried again after it. */
-const LEASE_MS = 10 * 60_000
+const LEASE_MS = 10 * MINUTE_MS
 
 type Noticing = Pick<Ground, 'db' | 'config' | 'log'>
 type Standing = { balance: string; low_balance_threshold: string | null; hold_when_empty: boolean }

@@ -1,4 +1,5 @@
 // What a condition asks of a visitor. Compiled once per published version; asking allocates nothing and reads no clock of its own.
+import { MINUTE_MS } from '../contract/days.ts'
 import type { SUBS } from '../contract/fields.ts'
 import type { FlowNode } from './api.ts'
 import { DAYS } from './api.ts'
@@ -66,7 +67,6 @@ function languageTest({ values }: FlowNode): Test {
 }
 
 const DAY_MINUTES = 1440
-const MINUTE_MS = 60_000
 
 /** The day is that of the moment itself: 23:00 to 02:00 on Saturdays is late on Saturday and early on Saturday. */
 function timeTest({ days, from_time, to_time, time_zone }: FlowNode): Test {

@@ -1,6 +1,7 @@
 /** Days of the calendar, which are UTC's everywhere in Sluice. */
 
-export const HOUR_MS = 3_600_000
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS
 
 /** The last millisecond of the year 9999: the database's dates go further, but not as YYYY-MM-DD. */

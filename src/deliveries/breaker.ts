@@ -5,13 +5,11 @@
  */
 import type { Kysely } from 'kysely'
 import type pg from 'pg'
-import { DAY_MS } from '../contract/days.ts'
+import { DAY_MS, MINUTE_MS } from '../contract/days.ts'
 import { ask, type Question } from '../db/flight.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Finished } from './finish.ts'
 import type { Lane } from './lane.ts'
-
-const MINUTE_MS = 60_000
 
 /**
  * Ten failures tell a dead receiver from a bad moment; of one that lets every call run into its deadline three over half a minute are enough,

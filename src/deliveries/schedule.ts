@@ -1,18 +1,15 @@
 /** When a failed delivery is tried again. */
-
-const SECOND = 1000
-const MINUTE = 60 * SECOND
-const HOUR = 60 * MINUTE
+import { HOUR_MS, MINUTE_MS } from '../contract/days.ts'
 
 /** The waits after the first, second … failed attempt, in ms; after the attempt that follows the last one it has failed. */
 export const RETRY_DELAYS_MS: readonly number[] = [
-  5 * SECOND,
-  5 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  5 * HOUR,
-  10 * HOUR,
-  10 * HOUR,
+  5000,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  5 * HOUR_MS,
+  10 * HOUR_MS,
+  10 * HOUR_MS,
 ]
 
 const JITTER = 0.2
@@ -38,7 +35,7 @@ export function delayAfter(
 /** The ms a Retry-After header asks to wait, given in seconds or as a date; undefined when it says neither. */
 export function retryAfterMs(header: string | undefined, now = Date.now()): number | undefined {
   if (header === undefined) return undefined
-  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * SECOND
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000
   const time = Date.parse(header)
   return Number.isNaN(time) ? undefined : Math.max(0, time - now)
 }

@@ -3,6 +3,7 @@
  * may be refused, so that a flood of garbage harms nobody. Owns `refused_events`. What looks like a secret is taken out before.
  */
 import { cut, faithful } from '../clicks/parameters.ts'
+import { MINUTE_MS } from '../contract/days.ts'
 import { newId, toUuid } from '../contract/ids.ts'
 import { fieldsOf } from '../contract/json.ts'
 import type { Refusal } from '../contract/refusals.ts'
@@ -48,7 +49,6 @@ const MOST_WAITING = 1000
 /** An organization's refusals a minute, and all of them: enough to see what is wrong, too few to fill a disk. */
 const EACH_PER_MINUTE = 300
 const ALL_PER_MINUTE = 1500
-const MINUTE_MS = 60_000
 
 /** Opens the keeper; `perMinute` is for tests. */
 export function openKeeper(
