@@ -63,7 +63,7 @@ type ActorOf<A extends Access> = A extends 'anyone'
         ? Member
         : Key
 
-/** The request as a visit sees it: raw, because a visitor's browser, a network or Telegram sent it. `path` holds the parameters. */
+/** The request as a visit sees it: raw, because a visitor's browser, a network or Telegram sent it. */
 export type Visit = {
   readonly method: string
   /** Path and query as sent. */

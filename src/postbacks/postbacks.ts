@@ -136,7 +136,7 @@ export async function updatePostbackRule(
   return row
 }
 
-/** Deletes softly; deliveries of it that are still waiting are skipped when their turn comes. */
+/** Deletes softly; deliveries of it that are still waiting are skipped when their turn comes, so it needs no place between conversions. */
 export async function deletePostbackRule(
   { db, actor }: Context<typeof api.deletePostbackRule>,
   { params }: Call<typeof api.deletePostbackRule>,
