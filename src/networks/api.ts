@@ -49,8 +49,8 @@ export const StatusMap = z
   })
 export type StatusMap = z.output<typeof StatusMap>
 
-/** The families of networks there are templates for. */
-export const TEMPLATES = {
+/** The families of networks there are templates for, in the words people read; what each holds is in templates.ts. */
+export const TEMPLATE_LABELS = {
   keitaro: {
     name: 'Keitaro style',
     words: 'Networks with a Keitaro template: subid, status, payout, tid. A lead is not paid yet, a sale is.',
@@ -67,8 +67,9 @@ export const TEMPLATES = {
   tune: { name: 'TUNE style', words: 'TUNE (HasOffers) and its platforms: the click id travels in aff_sub.' },
   plain: { name: 'Plain', words: 'Any other network: plain names, to be filled with the network’s own macros.' },
 } as const
-export const TEMPLATE_NAMES = Object.keys(TEMPLATES) as [keyof typeof TEMPLATES]
-export type TemplateName = keyof typeof TEMPLATES
+export const TEMPLATE_NAMES = Object.keys(TEMPLATE_LABELS) as [keyof typeof TEMPLATE_LABELS]
+const TemplateName = z.enum(TEMPLATE_NAMES)
+export type TemplateName = z.output<typeof TemplateName>
 
 const RANGE = /^[0-9a-f:.]{2,45}(\/\d{1,3})?$/i
 const IpList = z
@@ -76,12 +77,10 @@ const IpList = z
   .max(100)
   .meta({ description: 'Addresses and ranges calls may come from; empty: any' })
 
-export const Template = z.enum(TEMPLATE_NAMES)
-
 export const Network = z.object({
   id: Id,
   name: z.string(),
-  template: Template,
+  template: TemplateName,
   parameters: ParameterMap,
   statuses: StatusMap,
   default_type: EventType.nullable().meta({
@@ -103,7 +102,7 @@ export type Network = z.output<typeof Network>
 
 export const NetworkDraft = z.object({
   name: Name(),
-  template: Template,
+  template: TemplateName,
 })
 
 export const NetworkChanges = z.object({

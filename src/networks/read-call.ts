@@ -31,7 +31,7 @@ const ALL_LENGTH = 6000
 const EXACT_LENGTH = 16_384
 
 /** The parameters of a query, a form or a JSON object; what is none of them holds no fields. Never throws. */
-export function fieldsOf(query: string, body: Buffer | undefined): Fields {
+export function readFields(query: string, body: Buffer | undefined): Fields {
   const fields = new Map<string, string>()
   let room = ALL_LENGTH
   const isFull = () => room < 0 || fields.size >= MOST_FIELDS

@@ -14,7 +14,7 @@ import type { Answer, Ground, Visit } from '../room.ts'
 import type { Conversion } from '../events/items.ts'
 import type { Heard } from './heard.ts'
 import { isListed } from './ips.ts'
-import { clickOf, type Fields, fieldsOf, readCall, type Reading, statusOf } from './read-call.ts'
+import { clickOf, type Fields, readCall, readFields, type Reading, statusOf } from './read-call.ts'
 import { hashToken, hasTokenForm } from './token.ts'
 import type { NetworkCall, Ran, WaitingCall, WaitingCalls } from './waiting-calls.ts'
 
@@ -90,7 +90,7 @@ async function ask<Row extends object>(
 
 function sentFields({ url, body }: Visit): Fields {
   const mark = url.indexOf('?')
-  const fields = fieldsOf(mark < 0 ? '' : url.slice(mark + 1), Buffer.isBuffer(body) ? body : undefined)
+  const fields = readFields(mark < 0 ? '' : url.slice(mark + 1), Buffer.isBuffer(body) ? body : undefined)
   return JSON.parse(withoutSecrets(fields)) as Fields
 }
 

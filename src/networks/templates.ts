@@ -4,16 +4,13 @@
  */
 import type { EventType } from '../contract/event-types.ts'
 import type { Field, ParameterMap, StatusMap, TemplateName } from './api.ts'
+import type { Reading } from './read-call.ts'
 
-export type Template = {
-  readonly parameters: ParameterMap
+export type Template = Reading & {
   /** What the network writes in its place, for the fields it can tell. */
   readonly macros: Partial<Record<Field, string>>
   /** Parameters beyond one for each field. */
   readonly also?: string
-  readonly statuses: StatusMap
-  readonly default_type: EventType | null
-  readonly unpaid_types: readonly EventType[]
   /** The parameter of the offer's address that the network hands back. */
   readonly offer_parameter: string
 }

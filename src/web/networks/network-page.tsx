@@ -11,7 +11,7 @@ import {
   type NetworkChanges,
   readNetwork,
   rotateNetworkToken,
-  TEMPLATES,
+  TEMPLATE_LABELS,
   updateNetwork,
 } from '../../networks/api.ts'
 import { ask, call } from '../call.ts'
@@ -67,7 +67,7 @@ function NetworkSettings({ network }: { network: NetworkRow }) {
     network.last_received_at === null ? 'It has not called yet.' : `Its last call was ${ago(network.last_received_at)}.`
   return (
     <>
-      <PageHeader title={network.name} words={`${TEMPLATES[network.template].name}. ${heard}`}>
+      <PageHeader title={network.name} words={`${TEMPLATE_LABELS[network.template].name}. ${heard}`}>
         <Link to="/refused-events" search={{ network: network.id }} className="text-accent hover:underline">
           What it sent that was refused
         </Link>

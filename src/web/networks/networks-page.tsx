@@ -9,7 +9,7 @@ import {
   type Network,
   NetworkDraft,
   TEMPLATE_NAMES,
-  TEMPLATES,
+  TEMPLATE_LABELS,
 } from '../../networks/api.ts'
 import { ask, call } from '../call.ts'
 import { addressOf } from '../campaigns/address.tsx'
@@ -79,7 +79,7 @@ function NetworkTable({ networks }: { networks: readonly NetworkRow[] }) {
               </Link>
             </RowHead>
             <Cell>{network.active ? <Badge tone="good">Active</Badge> : <Badge tone="warn">Off</Badge>}</Cell>
-            <Cell>{TEMPLATES[network.template].name}</Cell>
+            <Cell>{TEMPLATE_LABELS[network.template].name}</Cell>
             <Cell
               faint={network.last_received_at === null}
               title={network.last_received_at === null ? undefined : moment(network.last_received_at)}
@@ -124,10 +124,10 @@ function NewNetworkForm({ onClose }: { onClose: () => void }) {
         error={form.formState.errors.name?.message}
         {...form.register('name')}
       />
-      <SelectField label="Style" hint={TEMPLATES[form.watch('template')].words} {...form.register('template')}>
+      <SelectField label="Style" hint={TEMPLATE_LABELS[form.watch('template')].words} {...form.register('template')}>
         {TEMPLATE_NAMES.map(name => (
           <option key={name} value={name}>
-            {TEMPLATES[name].name}
+            {TEMPLATE_LABELS[name].name}
           </option>
         ))}
       </SelectField>
