@@ -107,6 +107,12 @@ describe('who may know whom', () => {
     none(exported.filter(one => !isNamed(one)).map(({ path, name }) => `${path} ${name}`))
   })
 
+  test('the map in ARCHITECTURE.md names every folder and every file that lies directly in src', () => {
+    const map = readFileSync('ARCHITECTURE.md', 'utf8')
+    const places = sources.map(({ path, room }) => (room === '.' ? [basename(path)] : [`src/${room}/`, `\`${room}\``]))
+    none(places.filter(names => !names.some(name => map.includes(name))).map(names => names.join(' or ')))
+  })
+
   test('files and folders are named after what they do, in kebab-case', () => {
     const names = sources.flatMap(({ path }) => [
       basename(path).replace(/(\.d)?\.tsx?$/, ''),
