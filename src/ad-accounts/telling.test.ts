@@ -8,6 +8,7 @@ import { metaError, type MetaTaken, startMeta } from '../../tests/support/meta-f
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import type { Fake } from '../../tests/support/platform-fake.ts'
 import { startTikTok, tiktokReply, type TikTokTaken } from '../../tests/support/tiktok-fake.ts'
+import type { Arrival } from '../../tests/support/receiver.ts'
 import { BROWSER } from '../../tests/support/visits.ts'
 import { newId, timeOfId, toUuid } from '../contract/ids.ts'
 import { eraseAddresses } from '../clicks/ip-erasure.ts'
@@ -114,9 +115,13 @@ const deliveriesOf = async (place: Place, event_id: string) =>
     'data'
   ] as Delivery[]
 
+/** The calls that tell of an event: those of tests before, tried again meanwhile, are none of them. */
+const callsOf = ({ calls }: { calls: readonly Arrival[] }, event_id: string) =>
+  calls.filter(({ body }) => body.includes(event_id))
+
 /** Waits until what an event has put out is in the state. */
 async function until(place: Place, event_id: string, isReached: (one: Delivery) => boolean): Promise<Delivery> {
-  const deadline = performance.now() + 30_000
+  const deadline = performance.now() + 60_000
   for (;;) {
     const [one, ...others] = await deliveriesOf(place, event_id)
     assert.equal(others.length, 0)
@@ -152,7 +157,7 @@ describe('a conversion reaches its platform once', () => {
     assert.deepEqual([one.kind, one.target_id, one.attempts], ['ad_account', account, 1])
     await convert(place, clickId, { payout: 99 })
     assert.equal((await deliveriesOf(place, event_id)).length, 1)
-    assert.equal(meta.calls.length, 1)
+    assert.equal(callsOf(meta, event_id).length, 1)
     assert.deepEqual(meta.refusals, [])
     const [{ pixel_id, event, test_event_code } = assert.fail()] = meta.taken
     const { event_time, ...rest } = event
@@ -250,8 +255,9 @@ describe('what an answer means', () => {
     const event_id = await convert(place, await visit(place, 'fbclid=again'))
     const { attempts } = await until(place, event_id, inState('delivered'))
     assert.equal(attempts, 2)
-    assert.equal(meta.calls.length, 2)
-    assert.equal(new Set(meta.calls.map(({ body }) => body)).size, 1)
+    const calls = callsOf(meta, event_id)
+    assert.equal(calls.length, 2)
+    assert.equal(new Set(calls.map(({ body }) => body)).size, 1)
   })
 
   test('what TikTok cannot take now, it says behind a 200: a fault of its own, no redirect', async () => {
@@ -261,6 +267,9 @@ describe('what an answer means', () => {
     const event_id = await convert(place, await visit(place, 'ttclid=x'))
     const { reason } = await until(place, event_id, ({ failure }) => failure === 'http_5xx')
     assert.match(reason, /40100/)
+    // Nothing is left to be tried again beside later tests.
+    tiktok.answer(undefined)
+    await until(place, event_id, inState('delivered'))
   })
 
   test('what the platform will never take is given up at once, with its words', async () => {
@@ -270,7 +279,7 @@ describe('what an answer means', () => {
     const refused = await convert(place, await visit(place, 'ttclid=x'))
     const { reason, attempts } = await until(place, refused, inState('failed'))
     assert.deepEqual([reason, attempts], ['TikTok 40002: data.0.event: not allowed for this pixel', 1])
-    assert.equal(tiktok.calls.length, 1)
+    assert.equal(callsOf(tiktok, refused).length, 1)
   })
 
   test('Google’s refusal of one conversion names the field and leaves the account active', async () => {
@@ -489,7 +498,7 @@ describe('a test event', () => {
       assert.doesNotMatch(reply.body, /meta-token|tiktok-token|ya29|PRIVATE/)
     }
     assert.deepEqual(meta.taken[0]?.test_event_code, 'TEST123')
-    assert.deepEqual(tiktok.taken[0]?.test_event_code, 'TEST123')
+    assert.ok(tiktok.taken.some(({ test_event_code }) => test_event_code === 'TEST123'))
     assert.equal(google.taken[0]?.validateOnly, true)
     const { rows } = await house.database.reads.query('select 1 from deliveries where org_id = $1', [place.org_id])
     assert.deepEqual(rows, [])

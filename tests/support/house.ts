@@ -57,14 +57,16 @@ export async function startHouse(
   }
 }
 
-/** A house on a database that is already there: for a second process's point of view, or a restart. */
+/** A house on a database that is already there: for a second process's point of view, or a restart. Its data folder is its own unless given. */
 export async function openTestHouse(
   database: Database,
   env: Record<string, string>,
   options: HouseOptions = {},
   log?: Logger,
 ): Promise<TestHouse> {
+  const ownDir = env['DATA_DIR'] === undefined ? mkdtempSync(join(tmpdir(), 'sluice-house-')) : undefined
   const config: Config = readConfig({
+    ...(ownDir !== undefined && { DATA_DIR: ownDir }),
     PORT: '0',
     SECRET: 'a secret that only tests know',
     LOG_LEVEL: 'silent',
@@ -76,7 +78,10 @@ export async function openTestHouse(
     ...house,
     database,
     call: (method, url, sent = {}) => call(house, method, url, sent),
-    end: () => house.close(),
+    async end() {
+      await house.close()
+      if (ownDir !== undefined) rmSync(ownDir, { recursive: true, force: true })
+    },
   }
 }
 
