@@ -7,9 +7,12 @@ import { openIpHashes } from './ip.ts'
 const fresh = await useDatabase()
 const log = pino({ level: 'silent' })
 const DAY = 86_400_000
+/** Far from midnight, which a test could else begin before and end behind. */
+const NOON = Date.UTC(2026, 10, 21, 12)
 
-test('every process makes the same hash of a visitor on one day, another one the next day and in another organization', async () => {
-  const now = Date.now()
+test('every process makes the same hash of a visitor on one day, another one the next day and in another organization', async t => {
+  t.mock.timers.enable({ apis: ['Date'], now: NOON })
+  const now = NOON
   const [one, two] = await Promise.all([0, 1].map(() => openIpHashes(fresh.database.kysely, log)))
   assert.ok(one !== undefined && two !== undefined)
   const hash = one.hash(1, '192.0.2.1', 'agent', now)
@@ -28,9 +31,10 @@ test('every process makes the same hash of a visitor on one day, another one the
   two.close()
 })
 
-test("a day's secret is there before the day, and destroyed 48 hours after it began", async () => {
+test("a day's secret is there before the day, and destroyed 48 hours after it began", async t => {
+  t.mock.timers.enable({ apis: ['Date'], now: NOON })
   const hashes = await openIpHashes(fresh.database.kysely, log)
-  const now = Date.now()
+  const now = NOON
   const days = async () => {
     const { rows } = await fresh.database.reads.query<{ day: string }>('select day from daily_secrets order by day')
     return rows.map(row => row.day)

@@ -14,12 +14,14 @@ before(async () => {
   house = await startHouse({ ROLE: 'serve' })
   owner = await seedSignedIn(house)
   const states = ['pending', 'delivered', 'failed', 'skipped', 'held']
-  for (const state of states)
+  const begun = Date.now()
+  for (const [number, state] of states.entries())
     seeded.push(
       await seedDelivery(house.database.kysely, {
         org_id: owner.org_id,
         target_id,
         state,
+        at: begun + number,
         ...(state === 'held' ? { kind: 'ad_account' } : {}),
       }),
     )

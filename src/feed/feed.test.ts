@@ -280,6 +280,8 @@ describe('paging', () => {
     const { mock } = context
     const { org_id, key } = await seedPlace()
     const now = Date.now()
+    // It stands still until the first page is read, however long that takes.
+    mock.timers.enable({ apis: ['Date'], now })
     const clicks = await seedClicks(house.database, org_id, [
       { at: now - 1000 },
       { at: now - 2000 },
@@ -288,7 +290,7 @@ describe('paging', () => {
     ])
     const first = await read(key, 'limit=2')
     assert.deepEqual(ids(first), wire(clicks).slice(0, 2))
-    mock.timers.enable({ apis: ['Date'], now: now + 500 })
+    mock.timers.setTime(now + 500)
     assert.deepEqual(ids(await read(key, `limit=2&cursor=${first.next_cursor}`)), [wire(clicks)[2]])
     assert.deepEqual(ids(await read(key, 'limit=3')), wire(clicks).slice(0, 2))
   })

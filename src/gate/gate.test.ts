@@ -306,6 +306,9 @@ test('keys older than 2 September 2026 skip the role check on intake and nowhere
 test('a fresh key belongs to the earliest membership of its owner, even when that organization is deleted', async () => {
   const { database } = house
   const first = await seedOrganization(database)
+  // Two of one millisecond would have no order.
+  const earlier = `update members set joined_at = joined_at - interval '1 minute' where org_id = $1`
+  await database.worker.query(earlier, [first.org_id])
   await seedOrganization(database, { user_id: first.user_id })
   const { secret } = await seedKey(database, first)
   await database.kysely

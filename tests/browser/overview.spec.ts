@@ -1,12 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import type { APIRequestContext } from '@playwright/test'
+import { awayFromMidnight } from '../support/midnight.ts'
 import { expect, send, test } from './dashboard.ts'
 
 const BROWSER =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36'
 
-/** A campaign with four clicks, of which two became leads and one a first deposit; 60 earned, 20 spent. */
+/** A campaign with four clicks of today, of which two became leads and one a first deposit; 60 earned, 20 spent. */
 async function seedTraffic(owner: APIRequestContext, address: string): Promise<string> {
+  await awayFromMidnight()
   const offer = await send(owner, 'POST', '/api/offers', { name: 'Casino', url: 'https://example.com/', payout: '40' })
   const campaign = await send(owner, 'POST', '/api/campaigns', {
     name: 'Broad DE',
