@@ -59,7 +59,7 @@ export const test = plain.extend<PerTest, PerWorker>({
       await installation.end()
     },
     // Start and stop together; the start may have to build the dashboard first.
-    { scope: 'worker', timeout: 120_000 },
+    { scope: 'worker', timeout: 300_000 },
   ],
   baseURL: ({ sluice }, use) => use(sluice.address),
   storageState: ({ sluice }, use) => use(sluice.signedIn),

@@ -177,7 +177,7 @@ test('a tab goes on by itself once its person has signed in in another tab', asy
   await other.getByLabel('Password').fill(OWNER.password)
   await other.getByRole('button', { name: 'Sign in' }).click()
   await expect(other.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
-  await expect(over).toBeHidden({ timeout: 15_000 })
+  await expect(over).toBeHidden()
   await expect(name).toHaveValue('Typed with care')
 })
 
@@ -197,7 +197,6 @@ test('where accounts come by invitation, the page to sign up says so and leads t
 test.describe('an installation that is open to all', () => {
   let open: Installation
   test.beforeAll(async () => {
-    test.setTimeout(60_000)
     open = await startInstallation({ SIGN_UP: 'open' })
   })
   test.afterAll(() => open.end())

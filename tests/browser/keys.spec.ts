@@ -123,6 +123,8 @@ test('the grant dialog is worked by keyboard alone, and gives the focus back', a
   await page.keyboard.press('Enter')
   const dialog = page.getByRole('dialog', { name: 'Permissions of Script', exact: true })
   await expect(dialog).toBeVisible()
+  // The focus follows a moment after the dialog.
+  await expect(dialog.locator(':focus')).toHaveCount(1)
 
   const tabTo = async (name: string) => {
     for (let presses = 0; presses < 60; presses++) {
@@ -172,11 +174,12 @@ test('a key is disabled, enabled, and made to expire', async ({ page, owner }) =
   await choose('Enable')
   await page.getByRole('dialog', { name: 'Enable Nightly?' }).getByRole('button', { name: 'Enable key' }).click()
   await expect(row).toContainText('Accepted')
+  const expiry = page.getByRole('dialog', { name: 'Expiry of Nightly' })
   await choose('Set expiry')
+  await expect(expiry).toBeVisible()
   await page.keyboard.press('Escape')
   await expect(row.getByRole('button', { name: 'Actions for Nightly' })).toBeFocused()
   await choose('Set expiry')
-  const expiry = page.getByRole('dialog', { name: 'Expiry of Nightly' })
   await expiry.getByLabel('Accepted until (UTC)').fill('2020-01-01T00:00')
   await expiry.getByRole('button', { name: 'Save expiry' }).click()
   await expect(row).toContainText('Expired')

@@ -4,11 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContextOptions, Page } from '@playwright/test'
-import { send, test, expect as usual } from './dashboard.ts'
-
-// Several pages and servers take their time on a busy machine.
-const expect = usual.configure({ timeout: 15_000 })
-test.describe.configure({ timeout: 120_000 })
+import { expect, send, test } from './dashboard.ts'
 
 type Site = { address: string; asked: string[]; close(): Promise<void> }
 
@@ -125,7 +121,7 @@ test('landing, offer, funnel and campaign are made, a visitor walks from click t
   const id = clickOf(guest)
   expect(id).toMatch(/^[0-9a-z]{26}$/)
   // The beacon alone: nobody has gone on yet.
-  await expect.poll(() => statusOf(owner, id), { timeout: 30_000 }).toBe('landed')
+  await expect.poll(() => statusOf(owner, id)).toBe('landed')
   await page.goto('/clicks')
   await expect(page.getByRole('row', { name: new RegExp(id) })).toContainText('landed')
   await expect(guest.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o/${id}`)
@@ -188,14 +184,14 @@ test('the script takes the id under the name the page says, and without any id l
   await named.goto(`${sluice.address}/c/named`)
   const id = new URL(named.url()).searchParams.get('subid') ?? ''
   await expect(named.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o/${id}`)
-  await expect.poll(() => statusOf(owner, id), { timeout: 15_000 }).toBe('landed')
+  await expect.poll(() => statusOf(owner, id)).toBe('landed')
   await named.context().close()
   await aWay(owner, site, 'nameless', '/more')
   const nameless = await visitor(browser)
   await nameless.goto(`${sluice.address}/c/nameless`)
   await nameless.getByRole('button', { name: 'Play' }).click()
   await nameless.waitForURL(/\/offer\?/)
-  expect(await statusOf(owner, clickOf(nameless))).toBe('landed')
+  await expect.poll(() => statusOf(owner, clickOf(nameless))).toBe('landed')
   await nameless.context().close()
   await site.close()
 })
@@ -214,7 +210,7 @@ test('without JavaScript, and without the id in any address, a visitor still com
   await expect(guest.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o`)
   await guest.getByRole('link', { name: 'Continue' }).click()
   await guest.waitForURL(/\/offer\?/)
-  expect(await statusOf(owner, clickOf(guest))).toBe('landed')
+  await expect.poll(() => statusOf(owner, clickOf(guest))).toBe('landed')
   await guest.context().close()
   await site.close()
 })

@@ -1,8 +1,4 @@
-import { expect as expectSoon, test } from './dashboard.ts'
-
-// A loaded machine takes its time, and nothing here is about speed.
-const expect = expectSoon.configure({ timeout: 15_000 })
-test.setTimeout(90_000)
+import { expect, test } from './dashboard.ts'
 
 const BROWSER =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1'

@@ -73,7 +73,7 @@ for (const path of PAGES)
     expect(title).toMatch(/ · Sluice$/)
     // Nothing runs out of a phone's screen; tables scroll inside their own frame.
     await page.setViewportSize({ width: 360, height: 740 })
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360)
+    await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360)
   })
 
 test('the first press of Tab offers to skip the navigation', async ({ page }) => {
@@ -98,13 +98,13 @@ test('light and dark follow the system, and a choice is remembered', async ({ pa
   await page.emulateMedia({ colorScheme: 'dark' })
   await page.goto('/settings/profile')
   await settle(page)
-  expect(await lightness()).toBeLessThan(0.3)
+  await expect.poll(lightness).toBeLessThan(0.3)
   await page.getByRole('button', { name: OWNER.email }).click()
   await page.getByRole('menuitemradio', { name: 'Light' }).click()
-  expect(await lightness()).toBeGreaterThan(0.9)
+  await expect.poll(lightness).toBeGreaterThan(0.9)
   await page.reload()
   await settle(page)
-  expect(await lightness()).toBeGreaterThan(0.9)
+  await expect.poll(lightness).toBeGreaterThan(0.9)
 })
 
 test('a deleted workspace shows how to restore it, and restoring brings everything back', async ({ page, owner }) => {

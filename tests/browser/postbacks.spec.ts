@@ -8,8 +8,6 @@ test('a rule is tried, run over what came before it, and its delivery is sent ag
   owner,
   sluice,
 }) => {
-  // A test fire may take its 15 s, and a run begins within a second or some of them.
-  test.setTimeout(90_000)
   const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }
   const made = await owner.post('/api/campaigns', { data: { name: 'Replayed', destination } })
   const { key } = (await made.json()) as { key: string }
@@ -30,7 +28,7 @@ test('a rule is tried, run over what came before it, and its delivery is sent ag
   await page.getByRole('menuitem', { name: 'Test fire' }).click()
   const fire = page.getByRole('dialog', { name: 'Test fire' })
   await fire.getByRole('button', { name: 'Call it' }).click()
-  await expect(fire.getByText(`GET https://tracker.invalid/p?c=${clickId}&s=spring`)).toBeVisible({ timeout: 16_000 })
+  await expect(fire.getByText(`GET https://tracker.invalid/p?c=${clickId}&s=spring`)).toBeVisible()
   await expect(fire.getByText('No answer')).toBeVisible()
   await fire.getByRole('button', { name: 'Close' }).first().click()
 
@@ -44,7 +42,7 @@ test('a rule is tried, run over what came before it, and its delivery is sent ag
 
   await page.getByRole('link', { name: 'Deliveries' }).click()
   const delivery = page.getByRole('row', { name: /Replayed/ })
-  await expect(delivery).toContainText('Registration', { timeout: 30_000 })
+  await expect(delivery).toContainText('Registration')
   await delivery.getByRole('button', { name: /^Attempts/ }).click()
   const attempts = page.getByRole('dialog', { name: 'Attempts' })
   await expect(attempts.getByRole('button', { name: 'Send again' })).toBeVisible()
