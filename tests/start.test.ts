@@ -93,7 +93,7 @@ describe('with the embedded database', () => {
     const sluice = await started(dataDir)
     const postmaster = postmasterOf(dataDir)
     process.kill(postmaster, 'SIGKILL')
-    const deadline = Date.now() + 10_000
+    const deadline = Date.now() + 60_000
     let ready = 0
     while (ready !== 200 && Date.now() < deadline) {
       await sleep(50)

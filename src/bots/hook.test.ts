@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { freshDatabase } from '../../tests/support/database.ts'
+import { eventually } from '../../tests/support/eventually.ts'
 import { newId, openTestHouse, seedKey, startHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import { startProxy } from '../../tests/support/proxy.ts'
@@ -196,7 +197,7 @@ test('while the database is away Telegram is told to come again, and then the st
   const away = await tell(bot, update, secret, cut)
   assert.deepEqual([away.statusCode, away.data()['error']], [503, 'service unavailable'])
   proxy.set('flow')
-  assert.equal((await tell(bot, update, secret, cut)).statusCode, 200)
+  await eventually('it is taken', async () => (await tell(bot, update, secret, cut)).statusCode === 200)
   const { rows } = await fresh.database.reads.query('select count(*)::int as starts from events where org_id = $1', [
     org_id,
   ])

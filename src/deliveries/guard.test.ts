@@ -41,7 +41,7 @@ after(async () => {
   for (const server of canaries) server.close()
 })
 
-const DEADLINES = { headers_ms: 1500, total_ms: 1500 }
+const DEADLINES = { headers_ms: 10_000, total_ms: 10_000 }
 const call = (url: string, through = agent): Promise<Outcome> =>
   send(through, { method: 'GET', url }, { deadlines: DEADLINES })
 

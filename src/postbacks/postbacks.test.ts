@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { untilWaiting } from '../../tests/support/blocked.ts'
+import { eventually } from '../../tests/support/eventually.ts'
 import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import { startReceiver } from '../../tests/support/receiver.ts'
@@ -276,7 +277,7 @@ test('a conversion calls each matching rule once, and its delivery shows the cal
     (await open.call('GET', `/api/deliveries?event_id=${String(event['id'])}&state=delivered`, { cookie })).json<{
       data: { id: string; target_id: string }[]
     }>().data
-  while ((await delivered()).length < 2) await new Promise(setImmediate)
+  await eventually('both are delivered', async () => (await delivered()).length === 2)
   const delivery = (await delivered()).find(({ target_id }) => target_id === wide['id'])
   const shown = (await open.call('GET', `/api/deliveries/${delivery?.id}`, { cookie })).data()
   const [attempt] = shown['history'] as Record<string, unknown>[]

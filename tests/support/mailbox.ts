@@ -2,7 +2,8 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 
-const PATIENCE_MS = 5000
+/** As long as whatever else is waited for: a loaded machine is slow. */
+const PATIENCE_MS = 60_000
 
 type Received = { from: string; to: string[]; text: string }
 

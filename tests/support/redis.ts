@@ -19,8 +19,9 @@ export async function startRedis(): Promise<TestRedis> {
       { stdio: 'ignore' },
     )
     server.on('error', () => {})
-    for (let tries = 0; !existsSync(socket); tries += 1) {
-      if (tries > 500) throw new Error('redis-server did not start: install it (Debian: apt-get install redis-server)')
+    for (const deadline = performance.now() + 60_000; !existsSync(socket); ) {
+      if (server.exitCode !== null || performance.now() > deadline)
+        throw new Error('redis-server did not start: install it (Debian: apt-get install redis-server)')
       await sleep(10)
     }
   }
