@@ -97,9 +97,15 @@ async function toAnswer(response: Response): Promise<Answer> {
   const cookies = response.headers.getSetCookie()
   const headers = { 'cache-control': 'no-store', ...(cookies.length > 0 ? { 'set-cookie': cookies } : {}) }
   const body: unknown = text === '' ? null : JSON.parse(text)
-  if (response.ok) return { status: response.status, headers, body: presentable(body) ?? 'null' }
+  if (response.ok)
+    return {
+      status: response.status,
+      headers: { ...headers, 'content-type': 'application/json; charset=utf-8' },
+      body: JSON.stringify(presentable(body) ?? null),
+    }
   if (response.status >= 500) throw new Error(`sign-in failed: ${text}`)
   const { message, code } = (body ?? {}) as { message?: string; code?: string }
+  if (response.status === 401 && code === 'UNAUTHORIZED') refuse('sign_in_required')
   return {
     status: response.status,
     headers,

@@ -8,10 +8,10 @@ type Entry = { status: number; error: string; code?: string; hint?: string; unco
 const entries = {
   // What the transport says.
   payload_too_large: { status: 413, error: 'payload too large', hint: 'Send at most 1 MiB.' },
-  invalid_json: { status: 400, error: 'invalid JSON body' },
+  invalid_json: { status: 400, error: 'invalid JSON body', hint: 'Send one JSON object.' },
   invalid_request: { status: 400, error: 'invalid request' },
   unsupported_encoding: { status: 415, error: 'unsupported content encoding', hint: 'Send the body uncompressed.' },
-  route_not_found: { status: 404, error: 'not found' },
+  route_not_found: { status: 404, error: 'not found', hint: 'Compare method and path with /api/docs.' },
   internal_error: {
     status: 500,
     error: 'internal error',
@@ -230,7 +230,12 @@ const entries = {
   },
 
   // Objects.
-  object_not_found: { status: 404, error: 'not found', code: 'not_found' },
+  object_not_found: {
+    status: 404,
+    error: 'not found',
+    code: 'not_found',
+    hint: 'Nothing that you can reach has this id, or it was deleted.',
+  },
   already_exists: { status: 409, error: 'already exists', code: 'already_exists' },
   in_use: { status: 409, error: 'still in use', code: 'in_use' },
   delivery_under_way: { status: 409, error: 'the delivery is being sent, or held', code: 'delivery_under_way' },

@@ -9,11 +9,17 @@ import { Refusal, refusalBody, type RefusalDetail, tellLater } from '../contract
 import { isOutOfTime, isUnreachable } from '../db/faults.ts'
 import { surfaceOf, type Surface } from './identify.ts'
 
-const BY_FASTIFY_CODE: Record<string, RefusalName> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_request',
-  FST_ERR_CTP_EMPTY_JSON_BODY: 'invalid_json',
-  FST_ERR_BAD_URL: 'invalid_request',
+const BY_FASTIFY_CODE: Record<string, [RefusalName, RefusalDetail?]> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'invalid_request',
+    { error: 'the body is not as long as Content-Length says', hint: 'Send its length in bytes.' },
+  ],
+  FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_json'],
+  FST_ERR_BAD_URL: [
+    'invalid_request',
+    { error: 'the path is not valid', hint: 'Percent-encode it as UTF-8, and a % itself as %25.' },
+  ],
 }
 
 /** Not all that takes long has days to choose. */
@@ -37,7 +43,7 @@ export function refusalFor(error: unknown, surface: Surface, purpose?: Purpose):
     return error.refusal === 'service_unavailable' ? unavailable(error.detail, purpose) : error
   if (error instanceof z.ZodError) return new Refusal('invalid_request', { error: wordsFor(error) })
   const known = BY_FASTIFY_CODE[(error as { code?: string }).code ?? '']
-  if (known !== undefined) return new Refusal(known)
+  if (known !== undefined) return new Refusal(...known)
   if (isOutOfTime(error) && surface === 'reads') return new Refusal('read_timed_out')
   if (isOutOfTime(error) && purpose === 'read') return new Refusal('read_timed_out', { hint: ASK_FOR_LESS })
   if ((isUnreachable(error) || isOutOfTime(error)) && surface !== 'reads')
@@ -61,8 +67,9 @@ function purposeOf({ access, quota, route }: Endpoint): Purpose | undefined {
 
 /** One sentence for a body or query that does not fit: each field with what is wrong. */
 function wordsFor(error: z.ZodError): string {
-  const words = error.issues.map(({ path, message }) => {
-    return path.length === 0 ? message : `${path.join('.')}: ${message}`
+  const words = error.issues.map(({ path, code, message }) => {
+    if (path.length === 0) return code === 'invalid_type' ? `the body ${message}` : message
+    return `${path.join('.')}: ${message}`
   })
   return [...new Set(words)].slice(0, 5).join('; ')
 }

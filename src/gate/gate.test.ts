@@ -11,6 +11,7 @@ import {
   startHouse,
   type TestHouse,
 } from '../../tests/support/house.ts'
+import { seedSignedIn } from '../../tests/support/people.ts'
 
 let house: TestHouse
 let acme: SeededOrganization
@@ -187,7 +188,32 @@ test('an empty body where one is awaited is no JSON, and costs neither right nor
   const { secret } = await seedKey(house.database, acme, { rights: ['clicks'] })
   const answer = await house.call('POST', '/api/events', { key: secret })
   assert.deepEqual([answer.statusCode, answer.data()['error']], [400, 'invalid JSON body'])
+  assert.match(String(answer.data()['hint']), /body is empty/)
   assert.equal(answer.headers['x-ratelimit-limit'], undefined)
+})
+
+test('what is wrong with a request is said in words, whatever is wrong', async () => {
+  const { cookie } = await seedSignedIn(house)
+  const said = async (method: 'GET' | 'POST', url: string, payload?: string | Buffer) => {
+    const { statusCode, body } = await house.call(method, url, {
+      cookie,
+      ...(payload === undefined ? {} : { payload }),
+    })
+    assert.equal(statusCode, 400, url)
+    return body
+  }
+  assert.match(
+    await said('GET', '/api/offers?limit=1&limit=2&status=active&status=x'),
+    /"limit, status: must be sent once"/,
+  )
+  assert.match(await said('GET', '/api/offers/%ff'), /path is not valid.*Percent-encode/)
+  assert.match(
+    await said('POST', '/api/offers', '{"name":'),
+    /invalid JSON body.*Send one JSON object\. Unexpected end/,
+  )
+  assert.match(await said('POST', '/api/offers', '{"__proto__":{}}'), /__proto__/)
+  assert.match(await said('POST', '/api/offers', '[]'), /"the body must be an object"/)
+  assert.match(await said('POST', '/api/offers', 'name=x'), /invalid JSON body/)
 })
 
 test('what no right covers is closed to keys, and unknown routes answer in JSON', async () => {

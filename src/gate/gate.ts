@@ -163,7 +163,7 @@ function deedRunner({ ground, once }: Door, endpoint: Endpoint, deed: Furnished[
     if (objection !== undefined) refuse('invalid_request', objection)
     const call = {
       params: request.params,
-      query: query === undefined ? undefined : query.parse(request.query),
+      query: query === undefined ? undefined : parsedQuery(query, request.query as Sent),
       body: body === undefined ? undefined : body.parse(request.body),
     }
     const { actor, arrived_at, ip, headers } = request
@@ -174,6 +174,17 @@ function deedRunner({ ground, once }: Door, endpoint: Endpoint, deed: Furnished[
     if (idempotency_key === undefined || actor === undefined || !('org_id' in actor)) return act()
     return once.run(actor.org_id, idempotency_key, arrived_at, act)
   }
+}
+
+type Sent = Readonly<Record<string, string | string[]>>
+
+/** The query decoded. What is sent twice where one value is meant is said so: which of them was meant nobody knows. */
+function parsedQuery(schema: z.ZodType, sent: Sent): unknown {
+  const read = schema.safeParse(sent)
+  if (read.success) return read.data
+  const twice = new Set(read.error.issues.map(({ path }) => String(path[0])).filter(name => Array.isArray(sent[name])))
+  if (twice.size === 0) throw read.error
+  return refuse('invalid_request', { error: `${[...twice].join(', ')}: must be sent once` })
 }
 
 function idempotencyKeyOf(request: FastifyRequest): string | undefined {

@@ -36,9 +36,17 @@ function decode(bytes: Buffer): string {
 function parse(text: string): unknown {
   try {
     return sjson.parse(text, undefined, { protoAction: 'error', constructorAction: 'error' })
-  } catch {
-    return refuse('invalid_json')
+  } catch (error) {
+    return refuse('invalid_json', { hint: hintFor(text, error) })
   }
+}
+
+function hintFor(text: string, error: unknown): string {
+  if (text.trim() === '') return 'The body is empty. Send a JSON object, {} where there is nothing to say.'
+  const { message } = error as Error
+  // Of its own the parser says only this; all else is the engine's, with the place.
+  if (message.includes('prototype')) return 'The body names __proto__ or constructor.prototype, which is not taken.'
+  return `Send one JSON object. ${message}`
 }
 
 const QUOTE = 0x22

@@ -58,12 +58,10 @@ export async function send(method: string, address: string, body?: unknown): Pro
   const reply: unknown = await response.json().catch(() => undefined)
   if (response.ok) return reply
   if (response.status === 503) throw new Refused(503, unavailable(method))
-  if (response.status === 401 && NOBODY.includes((reply as { code?: string } | undefined)?.code)) throw sessionEnded()
+  if (response.status === 401 && (reply as { code?: string } | undefined)?.code === 'sign_in_required')
+    throw sessionEnded()
   throw new Refused(response.status, typeof reply === 'object' && reply !== null ? reply : {})
 }
-
-/** What Sluice and its sign-in library call it when a session is missing; a wrong password has a code of its own. */
-const NOBODY: readonly unknown[] = ['sign_in_required', 'UNAUTHORIZED']
 
 /** Said where something was pressed, and still standing there after signing in again. */
 const sessionEnded = () =>
