@@ -43,7 +43,8 @@ test('a route without a declaration keeps the server from starting', () => {
 
 test('the document of the API names every route and can be read without a network', async () => {
   const document = (await house.call('GET', '/api/openapi.json')).data() as { paths: Record<string, object> }
-  for (const { endpoint } of house.furnished) {
+  const declared = house.furnished.flatMap(({ endpoint }) => Object.values(endpoint.parts ?? { endpoint }))
+  for (const endpoint of declared) {
     const [method = '', path = ''] = endpoint.route.split(' ')
     const place = document.paths[path.replaceAll(/:(\w+)/g, '{$1}')]
     assert.ok(place !== undefined && method.toLowerCase() in place, endpoint.route)

@@ -78,6 +78,7 @@ export const topUpBalance = endpoint({
   }),
   reply: Entered,
   status: 201,
+  headers: ['Idempotent-Replayed'],
   refuses: ['already_exists'],
 })
 
@@ -101,6 +102,7 @@ export const adjustBalance = endpoint({
   body: z.object({ amount: SignedAmount, note: Name(500), nonce: Nonce }),
   reply: Entered,
   status: 201,
+  headers: ['Idempotent-Replayed'],
   refuses: ['already_exists'],
 })
 

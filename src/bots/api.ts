@@ -78,5 +78,6 @@ export const receiveTelegramUpdate = endpoint({
   access: 'anyone',
   summary: 'What Telegram calls; proves itself with its secret header',
   visit: true,
+  reply: Done,
   refuses: ['hook_secret_wrong', 'service_unavailable', 'org_deleted'],
 })

@@ -7,8 +7,15 @@ export const visitCampaign = endpoint({
   access: 'anyone',
   visit: true,
   summary: "Record a click and redirect to the campaign's destination",
+  answers: {
+    302: {
+      words: 'The visitor goes on. The cookie sluice_v is set where there was none',
+      headers: ['Location', 'Set-Cookie'],
+    },
+    404: { words: 'No campaign has this key, or there is nowhere to go', type: 'text/plain' },
+  },
   description:
-    'Answers 302, or a plain 404 for a key that no campaign has. Reads ref_id, sub1 to sub9, fbclid, gclid, gbraid, wbraid and ttclid from the query. HEAD redirects with an empty click id and records nothing.',
+    'Reads ref_id, sub1 to sub9, fbclid, gclid, gbraid, wbraid and ttclid from the query. HEAD redirects with an empty click id and records nothing.',
 })
 
 export const readTestLink = endpoint({

@@ -48,9 +48,35 @@ export type Endpoint = {
    */
   readonly replyIsShaped?: boolean
   readonly refuses?: readonly RefusalName[]
-  /** Other statuses it answers with and what they mean, in the form of its reply and in place of all refusals: a protocol of its own. */
-  readonly otherwise?: Readonly<Record<number, string>>
+  /** Headers its good answer may carry, beside those of its quota. */
+  readonly headers?: readonly HeaderName[]
+  /**
+   * What it answers by status, where that is more than one good answer and refusals of the catalogue. A text alone: in the form of its
+   * reply. Of a visit they stand beside its refusals, of any other endpoint in place of them: a protocol of its own.
+   */
+  readonly answers?: Readonly<Record<number, string | Said>>
+  /** The routes a wildcard stands for, by name: the documents show them in its place. */
+  readonly parts?: Readonly<Record<string, Endpoint>>
 }
+
+/** An answer in words. `type`: of its body, or `refusal` for the form that refusals have; without one it has none. */
+export type Said = {
+  readonly words: string
+  readonly type?: 'refusal' | `${'text' | 'application'}/${string}`
+  readonly reply?: z.ZodType
+  readonly headers?: readonly HeaderName[]
+}
+
+/** Headers that somebody reads; the documents explain each once. */
+export type HeaderName =
+  | 'Retry-After'
+  | 'X-RateLimit-Limit'
+  | 'X-RateLimit-Remaining'
+  | 'X-RateLimit-Reset'
+  | 'Idempotent-Replayed'
+  | 'Location'
+  | 'Set-Cookie'
+  | 'Allow'
 
 /** Nothing but what an endpoint has: a word that is misspelt would otherwise be a declaration that nobody reads. */
 type Spelt<E extends Endpoint> = {

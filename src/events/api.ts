@@ -65,6 +65,7 @@ export const recordConversion = endpoint({
   status: 201,
   quota: 'events',
   once: true,
+  headers: ['Idempotent-Replayed'],
   refuses: [
     'click_not_found',
     'bot_not_found',

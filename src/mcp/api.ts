@@ -23,17 +23,19 @@ export const callTools = endpoint({
   description:
     'Streamable HTTP without sessions and without event streams; revisions 2026-07-28 and those with `initialize` down to 2025-03-26. Each ' +
     'tool call is a request to the route it stands for, with all that route checks; what the route refuses is a result with `isError`, ' +
-    'status 200. Refusals of the transport are JSON-RPC errors: 401 -32001, 503 -32002, 405 -32000. A notification is answered 202.',
+    'status 200. Refusals of the transport are JSON-RPC errors: 401 -32001, 503 -32002. With any other method: 405 -32000.',
   body: Message,
   reply: Response,
-  otherwise: {
+  headers: ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
+  answers: {
+    202: { words: 'A notification is taken; there is nothing to say' },
     400: 'No JSON (-32700), no single JSON-RPC message (-32600), or headers that do not say what the body says (-32020, -32022)',
     401: 'The key is missing, unknown, revoked, disabled or expired (-32001)',
     403: 'The Origin is not the own (-32000)',
     404: 'There is no such method (-32601)',
-    405: 'Another method than POST (-32000)',
     413: 'The body is over 1 MiB (-32000)',
     415: 'The body is packed (-32000)',
+    500: 'Something went wrong here (-32603)',
     503: 'The key could not be verified at that moment (-32002): keep it and try again',
   },
 })

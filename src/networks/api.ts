@@ -175,9 +175,18 @@ const described = {
   access: 'anyone',
   summary: 'What affiliate networks call to report a conversion',
   description:
-    'Reads the parameters that the network’s map names, from the query and, with POST, from a form or a JSON object. Answers short plain text: 200 ' +
-    'for whatever sending again would not change, 404 for an unknown address, 403 for a caller who is not on the IP list, 503 while nothing can be stored.',
+    'Reads the parameters that the network’s map names, from the query and, with POST, from a form or a JSON object. Answers short plain text.',
   visit: true,
+  answers: {
+    200: {
+      words: 'Recorded, stored to be run later, or not recorded and why: sending again would not change it',
+      type: 'text/plain',
+    },
+    403: { words: 'The caller is not on the IP list', type: 'text/plain' },
+    404: { words: 'There is no such address, or its time is over', type: 'text/plain' },
+    409: { words: 'The organization is deleted', type: 'text/plain' },
+    503: { words: 'Nothing can be stored: send it again', type: 'text/plain', headers: ['Retry-After'] },
+  },
 } as const
 
 export const receivePostback = endpoint({ route: 'GET /postback/:token', ...described })

@@ -13,6 +13,7 @@ import type { Database } from '../../src/db/connect.ts'
 import { type House, type HouseOptions, openHouse } from '../../src/house.ts'
 import { firstCharacters, hashSecret, newSecret } from '../../src/keys/secret.ts'
 import { freshDatabase } from './database.ts'
+import { assertDescribed } from './described.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
 export type Sent = {
@@ -28,7 +29,7 @@ export const ORIGIN = 'http://localhost:8080'
 
 export type TestHouse = House & {
   database: Database
-  /** Calls a route: `body` is sent as JSON, `key` as x-api-key, `cookie` with the dashboard's Origin. */
+  /** Calls a route, and holds its answer against the document of the API: `body` is sent as JSON, `key` as x-api-key, `cookie` with the dashboard's Origin. */
   call(
     method: Method,
     url: string,
@@ -100,6 +101,7 @@ async function call(house: House, method: Method, url: string, { key, cookie, bo
     ...(payload === undefined ? {} : { payload }),
   }
   const response = await house.app.inject(request)
+  assertDescribed(house.furnished, method, url, response)
   return Object.assign(response, { data: () => response.json() as Record<string, unknown> })
 }
 

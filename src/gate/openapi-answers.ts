@@ -1,0 +1,156 @@
+/** What an endpoint answers, for the OpenAPI document: its reply, what refuses on the way, and the headers of both. */
+import type { Endpoint, HeaderName, Said } from '../contract/endpoint.ts'
+import { rightOf, routeOf } from '../contract/endpoint.ts'
+import { type RefusalName, REFUSALS } from '../contract/refusal-catalogue.ts'
+import { Refusal, type RefusalBody, refusalBody } from '../contract/refusals.ts'
+import { RIGHTS } from '../contract/rights.ts'
+import { isKeyOnly, surfaceOf } from './identify.ts'
+import { type Json, schemaOf } from './openapi-schemas.ts'
+
+const text = (description: string, examples: string[]) => ({ description, schema: { type: 'string', examples } })
+const count = (description: string) => ({ description, schema: { type: 'integer', minimum: 0 } })
+
+/** The headers of answers, explained once. */
+export const HEADERS = {
+  'Retry-After': count('Seconds to wait before the request is sent again'),
+  'X-RateLimit-Limit': count('Requests a minute of this kind, for all keys of the organization together'),
+  'X-RateLimit-Remaining': count('How many are left of them'),
+  'X-RateLimit-Reset': count('When the next minute begins, in Unix seconds'),
+  'Idempotent-Replayed': text('Only where what was sent had been recorded before: nothing has happened again', [
+    'true',
+  ]),
+  Location: text('Where to go on', ['https://example.com/?sub1=01h455vb4pex5vsknk084sn02q']),
+  'Set-Cookie': text('The cookie, where one is set', []),
+  Allow: text('The method this route answers', ['POST']),
+} as const satisfies Record<HeaderName, Json>
+
+const COUNTED: HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+
+/** Refusals that say when to come again, and those that come when a call has been counted. */
+const WAITING = new Set([429, 503])
+const PAST_QUOTA = new Set([400, 403, 404, 409, 422, 429])
+
+type Response = { description: string; headers?: Json; content?: Json }
+
+/** What the gate itself can refuse on the way to this endpoint. */
+function refusalsOnTheWay(endpoint: Endpoint): RefusalName[] {
+  const { access, query, once, route } = endpoint
+  const { path } = routeOf(endpoint)
+  const names: RefusalName[] = ['internal_error', ...refusalsOfBodies(endpoint)]
+  if (!route.startsWith('GET ') && path.startsWith('/api/') && !isKeyOnly(access))
+    names.push('origin_required', 'origin_mismatch')
+  if (path.startsWith('/api/auth/')) names.push('auth_route_closed')
+  // A path that is no percent-encoded UTF-8 names nothing.
+  if (path.includes(':')) names.push('invalid_request')
+  if (endpoint.visit) return access === 'anyone' ? names : [...names, 'sign_in_required']
+  if (query && !isKeyOnly(access)) names.push('invalid_request')
+  if (!isKeyOnly(access)) names.push('service_unavailable')
+  if (access === 'anyone') return names
+  if (!isKeyOnly(access)) names.push(...refusalsOfSessions(endpoint))
+  if (isKeyOnly(access) || route.startsWith('GET ')) names.push('read_timed_out')
+  names.push(...refusalsOfKeys(endpoint))
+  if (once) names.push('in_flight', 'timed_out')
+  return names
+}
+
+/** A body is read wherever one may be, also where none is asked for. */
+function refusalsOfBodies({ route, body, takesRaw }: Endpoint): RefusalName[] {
+  if (route.startsWith('GET ')) return []
+  const names: RefusalName[] = ['payload_too_large', 'unsupported_encoding']
+  if (!takesRaw) names.push('invalid_json')
+  return body === undefined ? names : [...names, 'invalid_request']
+}
+
+function refusalsOfSessions({ access }: Endpoint): RefusalName[] {
+  const names: RefusalName[] = ['sign_in_required']
+  if (access === 'anyone' || access.session === 'person') return names
+  names.push('no_organization', 'org_deleted')
+  if (access.session !== 'member') names.push('role_forbidden')
+  return names
+}
+
+function refusalsOfKeys({ access }: Endpoint): RefusalName[] {
+  const right = rightOf(access)
+  if (right === undefined) return ['key_not_accepted', 'api_key_resource_forbidden']
+  const names: RefusalName[] = isKeyOnly(access) ? ['api_key_required', 'api_key_scope_unverifiable'] : []
+  names.push(
+    'key_not_accepted',
+    'api_key_grant_unverifiable',
+    'api_key_org_not_member',
+    'org_deleted',
+    'role_forbidden',
+  )
+  names.push(`api_key_${RIGHTS[right].tier}_not_granted`, 'rate_limited')
+  return names
+}
+
+/** Every answer by its status. */
+export function responses(endpoint: Endpoint, schemas: Json): Json {
+  const { answers = {}, visit } = endpoint
+  const all = new Map<number, Response>()
+  const put = (status: number, response: Response) => all.set(status, joined(all.get(status), response))
+  if (endpoint.reply !== undefined || endpoint.answers === undefined)
+    put(endpoint.status ?? 200, reply(endpoint, 'Done', schemas, [...headersOf(endpoint), ...counted(endpoint)]))
+  if (endpoint.answers === undefined || visit) for (const [status, refused] of refusals(endpoint)) put(status, refused)
+  for (const [status, said] of Object.entries(answers))
+    put(Number(status), typeof said === 'string' ? reply(endpoint, said, schemas) : answerOf(said, schemas))
+  return Object.fromEntries([...all].toSorted(([a], [b]) => a - b))
+}
+
+const headersOf = ({ headers = [] }: Endpoint): readonly HeaderName[] => headers
+
+/** Whether calls are counted, so that the answer says what is left. */
+function counted({ access, quota, route }: Endpoint): HeaderName[] {
+  const isKeyWrite = rightOf(access) !== undefined && !route.startsWith('GET ')
+  return quota !== undefined || isKeyWrite ? COUNTED : []
+}
+
+function joined(before: Response | undefined, added: Response): Response {
+  if (before === undefined) return added
+  const headers = { ...before.headers, ...added.headers }
+  return {
+    description: `${before.description}; ${added.description}`,
+    ...(Object.keys(headers).length > 0 ? { headers } : {}),
+    content: { ...before.content, ...added.content },
+  }
+}
+
+function refusals(endpoint: Endpoint): [number, Response][] {
+  const byStatus = Map.groupBy(
+    new Set([...refusalsOnTheWay(endpoint), ...(endpoint.refuses ?? [])]),
+    name => REFUSALS[name].status,
+  )
+  return [...byStatus].map(([status, names]) => {
+    const words = names.map(
+      name => REFUSALS[name].error + codeInWords(refusalBody(new Refusal(name), surfaceOf(endpoint))),
+    )
+    const headers = [
+      ...(WAITING.has(status) ? ['Retry-After' as const] : []),
+      ...(PAST_QUOTA.has(status) ? counted(endpoint) : []),
+    ]
+    return [status, answerOf({ words: words.join('; '), type: 'refusal', headers }, {})]
+  })
+}
+
+const codeInWords = ({ code }: RefusalBody): string => (code === undefined ? '' : ` (\`${code}\`)`)
+
+function reply(endpoint: Endpoint, words: string, schemas: Json, headers: readonly HeaderName[] = []): Response {
+  const { reply: form } = endpoint
+  return answerOf(
+    form === undefined ? { words, headers } : { words, type: 'application/json', reply: form, headers },
+    schemas,
+  )
+}
+
+function answerOf({ words, type, reply: form, headers = [] }: Said, schemas: Json): Response {
+  const named = headers.map(name => [name, { $ref: `#/components/headers/${name}` }])
+  const [media, schema] =
+    type === 'refusal'
+      ? ['application/json', { $ref: '#/components/schemas/Refusal' }]
+      : [type, form === undefined ? { type: 'string' } : schemaOf(form, schemas)]
+  return {
+    description: words,
+    ...(named.length > 0 ? { headers: Object.fromEntries(named) } : {}),
+    ...(media === undefined ? {} : { content: { [media]: { schema } } }),
+  }
+}

@@ -1,0 +1,70 @@
+// Holds an answer against the document of the API: what the tests of every room are answered, the document must say.
+import assert from 'node:assert/strict'
+import type { LightMyRequestResponse } from 'fastify'
+import { z } from 'zod'
+import { type Endpoint, routeOf } from '../../src/contract/endpoint.ts'
+import { openApi } from '../../src/gate/openapi.ts'
+import type { Declared } from '../../src/room.ts'
+
+type Response = { description: string; headers?: object; content?: Record<string, object> }
+type Described = { endpoint: Endpoint; path: RegExp; responses: Record<string, Response> }
+type Document = { paths: Record<string, Record<string, { responses: Record<string, Response> }>> }
+
+/** Headers that somebody reads: where one is answered, the document says so. */
+const READ = ['retry-after', 'idempotent-replayed', 'location', 'set-cookie']
+
+let described: Map<string, Described[]> | undefined
+
+/** By method, the routes that name more of their path first. */
+function describe(furnished: readonly Declared[]): Map<string, Described[]> {
+  const { paths } = openApi(furnished, '0') as unknown as Document
+  const all = furnished
+    .flatMap(({ endpoint }) => Object.values(endpoint.parts ?? { endpoint }))
+    .map(endpoint => {
+      const { method, path } = routeOf(endpoint)
+      const responses = paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]?.responses ?? {}
+      const pattern = path.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')
+      return { endpoint, path: new RegExp(`^${pattern}$`), responses }
+    })
+  const isNamed = ({ endpoint }: Described) => (endpoint.route.includes('/:') ? 1 : 0)
+  return Map.groupBy(
+    all.toSorted((a, b) => isNamed(a) - isNamed(b)),
+    ({ endpoint }) => routeOf(endpoint).method,
+  )
+}
+
+/** Fails where an answer has a status, a code, a content type, a header or a field that the document does not have. */
+export function assertDescribed(
+  furnished: readonly Declared[],
+  method: string,
+  url: string,
+  answer: LightMyRequestResponse,
+): void {
+  described ??= describe(furnished)
+  const [path = ''] = url.split('?', 1)
+  const found = described.get(method)?.find(one => one.path.test(path))
+  if (found === undefined) return
+  const { statusCode: status, headers, body } = answer
+  const at = `${found.endpoint.route} answered ${status} ${body.slice(0, 300)}`
+  const response = found.responses[status] ?? assert.fail(`${at}, a status the document does not have`)
+  for (const name of READ)
+    if (headers[name] !== undefined)
+      assert.ok(
+        Object.keys(response.headers ?? {}).some(known => known.toLowerCase() === name),
+        `${at} with ${name}, a header the document does not have`,
+      )
+  const type = String(headers['content-type'] ?? '').split(';')[0] ?? ''
+  const types = Object.keys(response.content ?? {})
+  if (body === '') return assert.deepEqual(types, [], `${at}: nothing, where the document has a body`)
+  assert.ok(types.includes(type), `${at} as ${type}, the document has ${types.join()}`)
+  if (type === 'application/json') assertForm(found.endpoint, status, answer.json(), response, at)
+}
+
+function assertForm(endpoint: Endpoint, status: number, body: unknown, { description }: Response, at: string): void {
+  const { code, jsonrpc } = (body ?? {}) as { code?: string; jsonrpc?: string }
+  if (status >= 400 && jsonrpc === undefined)
+    return assert.ok(code === undefined || description.includes(`\`${code}\``), `${at}, a code that is not described`)
+  if (endpoint.reply === undefined || jsonrpc !== undefined) return
+  // What the schema does not name is lost on the way through it, and what it names otherwise is changed.
+  assert.deepEqual(z.encode(endpoint.reply, z.decode(endpoint.reply, body as never)), body, at)
+}
