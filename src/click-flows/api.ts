@@ -202,6 +202,14 @@ export const listClickFlowVersions = endpoint({
   refuses: ['object_not_found'],
 })
 
+export const readClickFlowVersion = endpoint({
+  route: 'GET /api/click-flows/:id/versions/:version',
+  access: { session: 'member' },
+  summary: 'Read a published version of a click flow',
+  reply: FlowVersion.extend({ graph: Graph }),
+  refuses: ['object_not_found'],
+})
+
 export const restoreClickFlowVersion = endpoint({
   route: 'POST /api/click-flows/:id/versions/:version/restore',
   access: { session: 'admin' },

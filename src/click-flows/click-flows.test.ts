@@ -148,11 +148,15 @@ test('publishing makes versions, and the draft may change without them', async (
   assert.deepEqual([page.data.map(({ version }) => version), page.next_before], [[2], 2])
   const rest = (await calls.versions(id, '?limit=1&before=2')).json<Versions>()
   assert.deepEqual([rest.data.map(({ version }) => version), rest.next_before], [[1], null])
+  const { graph, ...listed } = (await calls.version(id, 1)).data()
+  assert.deepEqual([graph, listed], [straight('https://one.example/'), all.data[1]])
+  assert.deepEqual((await calls.version(id, 2)).data()['graph'], two)
   const restored = (await calls.restore(id, 1)).json<WireFlow>()
   assert.deepEqual([restored.graph, restored.published_version], [straight('https://one.example/'), 2])
   assert.equal(restored.is_draft_published, false)
   for (const version of [0, 3, 'x', '99999999999', '1.5'])
-    assert.equal((await calls.restore(id, version)).statusCode, 404, String(version))
+    for (const reply of [await calls.restore(id, version), await calls.version(id, version)])
+      assert.deepEqual([reply.statusCode, reply.data()['error']], [404, 'no such version'], String(version))
 })
 
 test('publishing says everything that is wrong at once and changes nothing', async () => {
@@ -272,6 +276,7 @@ test("another organization's flow is as if it were not there", async () => {
     (one: string) => calls.read(one),
     (one: string) => calls.put(one, { name: 'X', graph: straight() }),
     (one: string) => calls.versions(one),
+    (one: string) => calls.version(one, 1),
     (one: string) => calls.restore(one, 1),
     (one: string) => calls.attempt(one, { visitor: {} }),
     ...[owner, key].flatMap(as => [
@@ -298,6 +303,7 @@ test('a deleted flow is gone for every route, and its row stays', async () => {
     await calls.setStatus(id, 'paused'),
     await calls.publish(id),
     await calls.versions(id),
+    await calls.version(id, 1),
     await calls.restore(id, 1),
     await calls.attempt(id, { visitor: {} }),
     await calls.remove(id),
@@ -330,6 +336,7 @@ test('a key does what its rights say, never sets active, and never reads', async
     ...[
       await calls.read(id, publishes),
       await calls.versions(id, '', publishes),
+      await calls.version(id, 1, publishes),
       await calls.restore(id, 1, updates),
       await calls.attempt(id, { visitor: {} }, publishes),
       await house.call('GET', '/api/click-flows', creates),
@@ -365,10 +372,12 @@ test('a restricted key acts on a flow only when it lists every campaign that lea
 
 test('a member looks and tries, and does not touch', async () => {
   const id = await calls.flow(straight())
+  await calls.publish(id)
   const member = await seedSignedIn(house, { place: owner, role: 'member' })
   for (const reply of [
     await calls.read(id, member),
     await calls.versions(id, '', member),
+    await calls.version(id, 1, member),
     await calls.attempt(id, { visitor: {} }, member),
   ])
     assert.equal(reply.statusCode, 200)

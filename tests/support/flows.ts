@@ -35,6 +35,8 @@ export function flowCalls(house: TestHouse, owner: SignedIn) {
     publish: (id: string, as: As = owner) => house.call('POST', at(id, '/publish'), as),
     remove: (id: string, as: As = owner) => house.call('DELETE', at(id), as),
     versions: (id: string, query = '', as: As = owner) => house.call('GET', at(id, `/versions${query}`), as),
+    version: (id: string, version: number | string, as: As = owner) =>
+      house.call('GET', at(id, `/versions/${version}`), as),
     restore: (id: string, version: number | string, as: As = owner) =>
       house.call('POST', at(id, `/versions/${version}/restore`), as),
     attempt: (id: string, body: unknown, as: As = owner) => house.call('POST', at(id, '/try'), { ...as, body }),
