@@ -14,9 +14,13 @@ const text = z.string().optional().catch(undefined)
 const eventType = EventType.optional().catch(undefined)
 const day = z.iso.date().optional().catch(undefined)
 
+/** Of the form for a new one: the id of what it begins as a copy of. */
+export const CloneSearch = z.object({ clone: text })
+
 /** A list that is only paged. */
 export const PagedSearch = z.object({ cursor: text })
-export const ListSearch = PagedSearch.extend({ q: text })
+/** A list of what has a name and can be cloned. */
+export const ListSearch = PagedSearch.extend({ q: text, ...CloneSearch.shape })
 export const BillingSearch = z.object({ kind: LedgerEntry.shape.kind.optional().catch(undefined), cursor: text })
 export const OffersSearch = ListSearch.extend({ status: OfferStatus.optional().catch(undefined) })
 export const LandingsSearch = ListSearch.extend({ status: LandingStatus.optional().catch(undefined) })
@@ -29,7 +33,7 @@ export const ConversionsSearch = z.object({
   to: day,
   cursor: text,
 })
-export const PostbacksSearch = z.object({ campaign: text, type: eventType, cursor: text })
+export const PostbacksSearch = z.object({ campaign: text, type: eventType, cursor: text, ...CloneSearch.shape })
 export const DeliveriesSearch = z.object({
   campaign: text,
   state: DeliveryState.optional().catch(undefined),

@@ -8,6 +8,7 @@ import {
   AdSpendSearch,
   CampaignsSearch,
   ClickFlowsSearch,
+  CloneSearch,
   ConversionsSearch,
   DeliveriesSearch,
   LandingsSearch,
@@ -71,6 +72,7 @@ const campaigns = createRoute({
 const newCampaign = createRoute({
   getParentRoute: () => inside,
   path: '/campaigns/new',
+  validateSearch: CloneSearch,
   component: lazyRouteComponent(() => import('./campaigns/campaign-page.tsx'), 'NewCampaignPage'),
 })
 const campaign = createRoute({

@@ -6,6 +6,7 @@ import { listAdAccounts } from '../../ad-accounts/api.ts'
 import { type Campaign, type CampaignDraft, SOURCE_FIELDS } from '../../campaigns/api.ts'
 import { AD_PLATFORM_LABELS } from '../../contract/ad-platforms.ts'
 import { ask } from '../call.ts'
+import { nameOfCopy } from '../ui/clone.tsx'
 import { noneIfBlank } from '../ui/draft.ts'
 import { Checkbox, SelectField, TextField } from '../ui/field.tsx'
 import { DestinationFields } from './destination-fields.tsx'
@@ -13,6 +14,13 @@ import { OfferField } from './offer-field.tsx'
 
 export type Draft = z.input<typeof CampaignDraft>
 type CampaignRow = z.input<typeof Campaign>
+
+/** What the form of a copy starts from: all of the original but its key. */
+export const copyOf = (campaign: CampaignRow): Draft => ({
+  ...draftOf(campaign),
+  name: nameOfCopy(campaign.name),
+  key: null,
+})
 
 /** What the form starts from. */
 export function draftOf(campaign: CampaignRow | undefined): Draft {

@@ -15,13 +15,14 @@ import { ask, call } from '../call.ts'
 import { moment } from '../figures.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Button, buttonLook } from '../ui/button.tsx'
+import { useOriginal } from '../ui/clone.tsx'
 import { CopyButton } from '../ui/copy.tsx'
 import { submits, useDraft } from '../ui/draft.ts'
 import { Asked, PageHeader, Setting } from '../ui/page.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
 import { notify } from '../ui/toast.tsx'
 import { AddressBlock } from './address.tsx'
-import { CampaignFields, type Draft, draftOf } from './campaign-form.tsx'
+import { CampaignFields, copyOf, type Draft, draftOf } from './campaign-form.tsx'
 
 type CampaignRow = z.input<typeof Campaign>
 
@@ -34,11 +35,32 @@ function Back() {
   )
 }
 
+const newRoute = getRouteApi('/inside/campaigns/new')
+
 export function NewCampaignPage() {
+  const { clone } = newRoute.useSearch()
+  return (
+    <>
+      <Back />
+      {clone === undefined ? <NewCampaign /> : <ClonedCampaign key={clone} id={clone} />}
+    </>
+  )
+}
+
+function ClonedCampaign({ id }: { id: string }) {
+  const original = useOriginal('campaign', id, sought => call(readCampaign, { params: { id: sought } }))
+  return (
+    <Asked query={original} title="Campaign">
+      {found => <NewCampaign original={found} />}
+    </Asked>
+  )
+}
+
+function NewCampaign({ original }: { original?: CampaignRow }) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const { role } = useActive()
-  const form = useDraft(CampaignDraft, draftOf(undefined))
+  const form = useDraft(CampaignDraft, original === undefined ? draftOf(undefined) : copyOf(original))
   const create = useMutation({
     mutationFn: (body: Draft) => call(createCampaign, { body }),
     onSuccess: async ({ id, name }) => {
@@ -50,8 +72,10 @@ export function NewCampaignPage() {
   const reason = reasonAgainst(createCampaign, role)
   return (
     <>
-      <Back />
-      <PageHeader title="New campaign" words="It takes traffic at once." />
+      <PageHeader
+        title="New campaign"
+        words={`${original === undefined ? '' : `A copy of ${original.name}, at an address of its own. `}It takes traffic at once.`}
+      />
       <form
         noValidate
         className="flex max-w-2xl flex-col gap-4"

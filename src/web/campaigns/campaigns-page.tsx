@@ -16,6 +16,7 @@ import { useNow } from '../reports/now.ts'
 import { DaysChoice } from '../reports/window-controls.tsx'
 import { boundsOf, type Days, daysOf } from '../reports/window.ts'
 import { Button, buttonLook } from '../ui/button.tsx'
+import { CloneItem } from '../ui/clone.tsx'
 import { CopyButton } from '../ui/copy.tsx'
 import { List, useListAddress } from '../ui/list.tsx'
 import { MenuItem, MenuLine } from '../ui/menu.tsx'
@@ -243,6 +244,7 @@ function CampaignMenu({ campaign: { id, name } }: { campaign: CampaignRow }) {
       <MenuItem icon={Pencil} onSelect={() => void navigate({ to: '/campaigns/$id', params: { id } })}>
         Open
       </MenuItem>
+      <CloneItem id={id} endpoint={createCampaign} to="/campaigns/new" />
       <MenuItem icon={ChartNoAxesCombined} onSelect={() => void navigate({ to: '/', search: { ...here, by: 'day' } })}>
         Report
       </MenuItem>

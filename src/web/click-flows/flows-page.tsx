@@ -3,18 +3,27 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Waypoints } from 'lucide-react'
 import { z } from 'zod'
-import { createClickFlow, FLOW_STATUSES, FlowDraft, listClickFlows, type ListedFlow } from '../../click-flows/api.ts'
+import {
+  type ClickFlow,
+  createClickFlow,
+  FLOW_STATUSES,
+  FlowDraft,
+  listClickFlows,
+  type ListedFlow,
+  readClickFlow,
+  readClickFlowVersion,
+} from '../../click-flows/api.ts'
 import { ask, call } from '../call.ts'
 import { day, NONE } from '../figures.ts'
 import { Badge } from '../ui/badge.tsx'
-import { Dialog } from '../ui/dialog.tsx'
+import { NewDialog, nameOfCopy } from '../ui/clone.tsx'
 import { DraftForm } from '../ui/draft-form.tsx'
 import { useDraft } from '../ui/draft.ts'
 import { TextField } from '../ui/field.tsx'
 import { ListPage, NameAndStatus } from '../ui/list-page.tsx'
 import { useListAddress } from '../ui/list.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
-import { EMPTY } from './graph.ts'
+import { EMPTY, type WireGraph } from './graph.ts'
 import { FlowMenu, StatusBadge } from './status.tsx'
 
 type FlowRow = z.input<typeof ListedFlow>
@@ -39,10 +48,10 @@ export function FlowsPage() {
       add={{
         endpoint: createClickFlow,
         words: 'New click flow',
-        dialog: (open, onClose) => (
-          <Dialog open={open} onClose={onClose} title="New click flow">
-            <NewFlowForm onClose={onClose} />
-          </Dialog>
+        dialog: dialog => (
+          <NewDialog what="click flow" read={readOriginal} nameOf={({ flow }) => flow.name} {...dialog}>
+            {original => <NewFlowForm original={original} onClose={dialog.onClose} />}
+          </NewDialog>
         ),
       }}
     >
@@ -97,15 +106,33 @@ function FlowTable({ flows }: { flows: readonly FlowRow[] }) {
 
 const Named = z.object({ name: FlowDraft.shape.name })
 
-function NewFlowForm({ onClose }: { onClose: () => void }) {
+/** A flow and the graph that a copy of it begins with: what is in traffic, and the draft where nothing was published. */
+type Original = { flow: z.input<typeof ClickFlow>; graph: WireGraph }
+
+async function readOriginal(id: string): Promise<Original> {
+  const flow = await call(readClickFlow, { params: { id } })
+  if (flow.published_version === null || flow.is_draft_published) return { flow, graph: flow.graph }
+  const version = String(flow.published_version)
+  return { flow, graph: (await call(readClickFlowVersion, { params: { id, version } })).graph }
+}
+
+function wordsFor({ flow, graph }: Original): string {
+  const nodes = graph.nodes.length === 1 ? 'its one node' : `its ${graph.nodes.length} nodes`
+  if (flow.published_version === null) return `A draft with ${nodes}. It takes traffic once you publish it.`
+  const left = flow.is_draft_published ? '' : ' What was changed in its draft since is not taken over.'
+  return `A draft with ${nodes} as published in version ${flow.published_version}.${left} It takes traffic once you publish it.`
+}
+
+function NewFlowForm({ original, onClose }: { original: Original | undefined; onClose: () => void }) {
   const navigate = useNavigate()
-  const form = useDraft<z.input<typeof Named>>(Named, { name: '' })
+  const name = original === undefined ? '' : nameOfCopy(original.flow.name)
+  const form = useDraft<z.input<typeof Named>>(Named, { name })
   return (
     <DraftForm
       form={form}
       action="Create click flow"
       endpoint={createClickFlow}
-      deed={({ name }) => call(createClickFlow, { body: { name, graph: EMPTY } })}
+      deed={({ name }) => call(createClickFlow, { body: { name, graph: original?.graph ?? EMPTY } })}
       refresh={[listClickFlows]}
       onClose={onClose}
       onSaved={({ id }) => void navigate({ to: '/click-flows/$id', params: { id } })}
@@ -116,6 +143,7 @@ function NewFlowForm({ onClose }: { onClose: () => void }) {
         error={form.formState.errors.name?.message}
         {...form.register('name')}
       />
+      {original !== undefined && <p className="text-ink-soft">{wordsFor(original)}</p>}
     </DraftForm>
   )
 }

@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { Archive, Pause, Play } from 'lucide-react'
 import type { z } from 'zod'
 import {
+  createClickFlow,
   deleteClickFlow,
   type FlowStatus,
   type ListedFlow,
@@ -15,6 +16,7 @@ import { call } from '../call.ts'
 import { inWords } from '../feed/rungs.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge, type Tone } from '../ui/badge.tsx'
+import { CloneItem } from '../ui/clone.tsx'
 import { useConfirm } from '../ui/confirm.tsx'
 import { MenuItem, MenuLine } from '../ui/menu.tsx'
 import { useRefresh } from '../ui/refresh.ts'
@@ -60,6 +62,7 @@ export function FlowMenu({ flow, isOnItsPage = false }: { flow: FlowRow; isOnIts
   const off = 'Visitors go to the fallback of their campaign at once.'
   return (
     <RowMenu name={flow.name}>
+      <CloneItem id={flow.id} endpoint={createClickFlow} to={isOnItsPage ? '/click-flows' : undefined} />
       {flow.status !== 'active' && flow.published_version !== null && (
         <MenuItem
           icon={Play}

@@ -2,30 +2,47 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
-import { createFunnel, type Funnel, FunnelDraft, listFunnels, updateFunnel } from '../../funnels/api.ts'
+import { createFunnel, type Funnel, FunnelDraft, listFunnels, readFunnel, updateFunnel } from '../../funnels/api.ts'
 import { listLandings } from '../../landings/api.ts'
 import { listOffers } from '../../offers/api.ts'
 import { ask, call } from '../call.ts'
+import { NewDialog, nameOfCopy } from '../ui/clone.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { DraftForm } from '../ui/draft-form.tsx'
 import { useDraft } from '../ui/draft.ts'
 import { TextField } from '../ui/field.tsx'
+import { Note } from '../ui/refusal.tsx'
 import { notify } from '../ui/toast.tsx'
 import { type Choosable, type Member, MembersField, withWanted } from './members-field.tsx'
 
 type FunnelRow = z.input<typeof Funnel>
 type Draft = z.input<typeof FunnelDraft>
 
-type FunnelDialogProps = { funnel: FunnelRow | undefined; open: boolean; onClose: () => void }
+type FunnelDialogProps = {
+  funnel: FunnelRow | undefined
+  /** The id of the funnel that a new one is a copy of. */
+  clone?: string | undefined
+  open: boolean
+  onClose: () => void
+}
 
-export function FunnelDialog({ funnel, open, onClose }: FunnelDialogProps) {
+export function FunnelDialog({ funnel, clone, open, onClose }: FunnelDialogProps) {
+  if (funnel === undefined)
+    return (
+      <NewDialog
+        what="funnel"
+        width="wide"
+        clone={clone}
+        read={id => call(readFunnel, { params: { id } })}
+        nameOf={({ name }) => name}
+        open={open}
+        onClose={onClose}
+      >
+        {original => <FunnelForm funnel={undefined} original={original} onClose={onClose} />}
+      </NewDialog>
+    )
   return (
-    <Dialog
-      open={open}
-      onClose={onClose}
-      title={funnel === undefined ? 'New funnel' : `Edit ${funnel.name}`}
-      width="wide"
-    >
+    <Dialog open={open} onClose={onClose} title={`Edit ${funnel.name}`} width="wide">
       <FunnelForm funnel={funnel} onClose={onClose} />
     </Dialog>
   )
@@ -48,6 +65,32 @@ const offersOf = (draft: Members): Member[] =>
 const asLandings = (members: Member[]) => members.map(({ id, weight }) => ({ landing_id: id, weight }))
 const asOffers = (members: Member[]) => members.map(({ id, weight }) => ({ offer_id: id, weight }))
 
+function draftOf(funnel: FunnelRow | undefined): Draft {
+  if (funnel === undefined) return { name: '', landings: [], offers: [] }
+  const { name, landings, offers } = funnel
+  return {
+    name,
+    landings: landings.map(({ landing_id, weight }) => ({ landing_id, weight })),
+    offers: offers.map(({ offer_id, weight }) => ({ offer_id, weight })),
+  }
+}
+
+const isOpen = ({ status }: { status: string }) => status === 'active'
+
+/** A new funnel takes no members that get nobody. */
+const copyOf = (funnel: FunnelRow): FunnelRow => ({
+  ...funnel,
+  name: nameOfCopy(funnel.name),
+  landings: funnel.landings.filter(isOpen),
+  offers: funnel.offers.filter(isOpen),
+})
+
+function LeftOut({ of: { landings, offers } }: { of: FunnelRow }) {
+  const left = [...landings, ...offers].filter(member => !isOpen(member))
+  if (left.length === 0) return null
+  return <Note>Not taken over: {left.map(({ name, status }) => `${name} (${status})`).join(', ')}.</Note>
+}
+
 /** The draft with what is chosen beside the buttons and not yet added. */
 const withChosen = (draft: Draft, landing: string, offer: string): Draft => ({
   ...draft,
@@ -58,14 +101,12 @@ const withChosen = (draft: Draft, landing: string, offer: string): Draft => ({
 const save = (funnel: FunnelRow | undefined, body: Draft) =>
   funnel === undefined ? call(createFunnel, { body }) : call(updateFunnel, { params: { id: funnel.id }, body })
 
-function FunnelForm({ funnel, onClose }: { funnel: FunnelRow | undefined; onClose: () => void }) {
+type FormProps = { funnel: FunnelRow | undefined; original?: FunnelRow | undefined; onClose: () => void }
+
+function FunnelForm({ funnel, original, onClose }: FormProps) {
   const landings = useQuery(ask(listLandings, { query: { limit: MOST } })).data?.data
   const offers = useQuery(ask(listOffers, { query: { limit: MOST } })).data?.data
-  const form = useDraft<Draft>(FunnelDraft, {
-    name: funnel?.name ?? '',
-    landings: funnel?.landings.map(({ landing_id, weight }) => ({ landing_id, weight })) ?? [],
-    offers: funnel?.offers.map(({ offer_id, weight }) => ({ offer_id, weight })) ?? [],
-  })
+  const form = useDraft<Draft>(FunnelDraft, draftOf(funnel ?? (original && copyOf(original))))
   const [landing, setLanding] = useState('')
   const [offer, setOffer] = useState('')
   const { errors, isSubmitted } = form.formState
@@ -84,6 +125,7 @@ function FunnelForm({ funnel, onClose }: { funnel: FunnelRow | undefined; onClos
       }
     >
       <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
+      {original !== undefined && <LeftOut of={original} />}
       <MembersField
         legend="Landings"
         one="landing"
@@ -91,7 +133,7 @@ function FunnelForm({ funnel, onClose }: { funnel: FunnelRow | undefined; onClos
         members={landingsOf({ landings: form.watch('landings') })}
         known={choosable(
           landings,
-          (funnel?.landings ?? []).map(member => ({ ...member, id: member.landing_id })),
+          ((funnel ?? original)?.landings ?? []).map(member => ({ ...member, id: member.landing_id })),
         )}
         faultOf={at => errors.landings?.[at]?.weight?.message}
         wanted={landing}
@@ -105,7 +147,7 @@ function FunnelForm({ funnel, onClose }: { funnel: FunnelRow | undefined; onClos
         members={offersOf({ offers: form.watch('offers') })}
         known={choosable(
           offers,
-          (funnel?.offers ?? []).map(member => ({ ...member, id: member.offer_id })),
+          ((funnel ?? original)?.offers ?? []).map(member => ({ ...member, id: member.offer_id })),
         )}
         faultOf={at => errors.offers?.[at]?.weight?.message}
         wanted={offer}

@@ -8,6 +8,7 @@ import { listCampaigns } from '../../campaigns/api.ts'
 import { createFunnel, deleteFunnel, type Funnel, listFunnels } from '../../funnels/api.ts'
 import { ask, call } from '../call.ts'
 import { day, percent } from '../figures.ts'
+import { CloneItem } from '../ui/clone.tsx'
 import { ListPage, OpenName } from '../ui/list-page.tsx'
 import { useListAddress } from '../ui/list.tsx'
 import { MenuItem, MenuLine } from '../ui/menu.tsx'
@@ -39,7 +40,7 @@ export function FunnelsPage() {
       add={{
         endpoint: createFunnel,
         words: 'New funnel',
-        dialog: (open, onClose) => <FunnelDialog funnel={undefined} open={open} onClose={onClose} />,
+        dialog: dialog => <FunnelDialog funnel={undefined} {...dialog} />,
       }}
     >
       {rows => <FunnelTable funnels={rows} />}
@@ -123,6 +124,7 @@ function FunnelMenu({ funnel, onEdit }: { funnel: FunnelRow; onEdit: () => void 
       <MenuItem icon={Pencil} onSelect={onEdit}>
         Edit
       </MenuItem>
+      <CloneItem id={id} endpoint={createFunnel} />
       <MenuLine />
       <DeleteItem
         name={name}

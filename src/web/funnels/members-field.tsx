@@ -46,7 +46,7 @@ export function MembersField(props: MembersProps) {
     onChange(members.map((member, other) => (other === at ? { ...member, weight } : member)))
   const isEven = members.every(({ weight }) => weight === members[0]?.weight)
   return (
-    <fieldset aria-describedby={id}>
+    <fieldset aria-describedby={id} className="min-w-0">
       <div className="mb-2 flex flex-wrap items-end justify-between gap-2">
         <div>
           <legend className="font-medium">{legend}</legend>

@@ -7,10 +7,12 @@ import {
   LandingDraft,
   listLandings,
   previewLanding,
+  readLanding,
   replaceLanding,
 } from '../../landings/api.ts'
 import { call } from '../call.ts'
 import { AddressPreview } from '../offers/address-preview.tsx'
+import { NewDialog, nameOfCopy } from '../ui/clone.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { DraftForm } from '../ui/draft-form.tsx'
 import { useDraft } from '../ui/draft.ts'
@@ -20,23 +22,43 @@ import { notify } from '../ui/toast.tsx'
 type LandingRow = z.input<typeof Landing>
 type Draft = z.input<typeof LandingDraft>
 
-type LandingDialogProps = { landing: LandingRow | undefined; open: boolean; onClose: () => void }
+type LandingDialogProps = {
+  landing: LandingRow | undefined
+  /** The id of the landing that a new one is a copy of. */
+  clone?: string | undefined
+  open: boolean
+  onClose: () => void
+}
 
-export function LandingDialog({ landing, open, onClose }: LandingDialogProps) {
+export function LandingDialog({ landing, clone, open, onClose }: LandingDialogProps) {
+  if (landing === undefined)
+    return (
+      <NewDialog
+        what="landing"
+        width="wide"
+        clone={clone}
+        read={id => call(readLanding, { params: { id } })}
+        nameOf={({ name }) => name}
+        open={open}
+        onClose={onClose}
+      >
+        {original => <LandingForm landing={undefined} original={original} onClose={onClose} />}
+      </NewDialog>
+    )
   return (
-    <Dialog
-      open={open}
-      onClose={onClose}
-      title={landing === undefined ? 'New landing' : `Edit ${landing.name}`}
-      width="wide"
-    >
+    <Dialog open={open} onClose={onClose} title={`Edit ${landing.name}`} width="wide">
       <LandingForm landing={landing} onClose={onClose} />
     </Dialog>
   )
 }
 
-function LandingForm({ landing, onClose }: { landing: LandingRow | undefined; onClose: () => void }) {
-  const form = useDraft<Draft>(LandingDraft, { name: landing?.name ?? '', url: landing?.url ?? '' })
+type FormProps = { landing: LandingRow | undefined; original?: LandingRow | undefined; onClose: () => void }
+
+function LandingForm({ landing, original, onClose }: FormProps) {
+  const form = useDraft<Draft>(LandingDraft, {
+    name: landing?.name ?? (original === undefined ? '' : nameOfCopy(original.name)),
+    url: (landing ?? original)?.url ?? '',
+  })
   const errors = form.formState.errors
   return (
     <DraftForm

@@ -17,6 +17,7 @@ import { ask, call } from '../call.ts'
 import { inWords } from '../feed/rungs.ts'
 import { day } from '../figures.ts'
 import { Badge } from '../ui/badge.tsx'
+import { CloneItem } from '../ui/clone.tsx'
 import { ListPage, NameAndStatus, OpenName } from '../ui/list-page.tsx'
 import { useListAddress } from '../ui/list.tsx'
 import { MenuItem, MenuLine } from '../ui/menu.tsx'
@@ -47,7 +48,7 @@ export function LandingsPage() {
       add={{
         endpoint: createLanding,
         words: 'New landing',
-        dialog: (open, onClose) => <LandingDialog landing={undefined} open={open} onClose={onClose} />,
+        dialog: dialog => <LandingDialog landing={undefined} {...dialog} />,
       }}
       below={<OnThePage />}
     >
@@ -106,6 +107,7 @@ function LandingMenu({ landing, onEdit }: { landing: LandingRow; onEdit: () => v
       <MenuItem icon={Pencil} onSelect={onEdit}>
         Edit
       </MenuItem>
+      <CloneItem id={id} endpoint={createLanding} />
       <ArchiveItem
         name={name}
         endpoint={setLandingStatus}

@@ -44,7 +44,7 @@ export function NetworksPage() {
       add={{
         endpoint: createNetwork,
         words: 'New network',
-        dialog: (open, onClose) => (
+        dialog: ({ open, onClose }) => (
           <Dialog open={open} onClose={onClose} title="New network">
             <NewNetworkForm onClose={onClose} />
           </Dialog>

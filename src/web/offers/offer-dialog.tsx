@@ -2,8 +2,17 @@
 import { z } from 'zod'
 import { EventType } from '../../contract/event-types.ts'
 import { listFunnels } from '../../funnels/api.ts'
-import { createOffer, listOffers, type Offer, OfferDraft, previewOffer, replaceOffer } from '../../offers/api.ts'
+import {
+  createOffer,
+  listOffers,
+  type Offer,
+  OfferDraft,
+  previewOffer,
+  readOffer,
+  replaceOffer,
+} from '../../offers/api.ts'
 import { call } from '../call.ts'
+import { NewDialog, nameOfCopy } from '../ui/clone.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { DraftForm } from '../ui/draft-form.tsx'
 import { noneIfBlank, useDraft } from '../ui/draft.ts'
@@ -28,15 +37,31 @@ type OfferDialogProps = {
   offer: OfferRow | undefined
   /** What the address of a new one starts from. */
   address?: string
+  /** The id of the offer that a new one is a copy of. */
+  clone?: string | undefined
   open: boolean
   onClose: () => void
   onSaved?: (offer: OfferRow) => void
 }
 
-export function OfferDialog({ open, ...rest }: OfferDialogProps) {
+export function OfferDialog({ open, clone, ...rest }: OfferDialogProps) {
   const { offer, onClose } = rest
+  if (offer === undefined)
+    return (
+      <NewDialog
+        what="offer"
+        width="wide"
+        clone={clone}
+        read={id => call(readOffer, { params: { id } })}
+        nameOf={({ name }) => name}
+        open={open}
+        onClose={onClose}
+      >
+        {original => <OfferFields {...rest} original={original} />}
+      </NewDialog>
+    )
   return (
-    <Dialog open={open} onClose={onClose} title={offer === undefined ? 'New offer' : `Edit ${offer.name}`} width="wide">
+    <Dialog open={open} onClose={onClose} title={`Edit ${offer.name}`} width="wide">
       <OfferFields {...rest} />
     </Dialog>
   )
@@ -54,8 +79,12 @@ function draftOf(offer: OfferRow | undefined, address: string): Draft {
   }
 }
 
-function OfferFields({ offer, address = '', onClose, onSaved }: Omit<OfferDialogProps, 'open'>) {
-  const form = useDraft<Draft>(OfferForm, draftOf(offer, address))
+const copyOf = (offer: OfferRow): OfferRow => ({ ...offer, name: nameOfCopy(offer.name) })
+
+type FieldsProps = Omit<OfferDialogProps, 'open' | 'clone'> & { original?: OfferRow | undefined }
+
+function OfferFields({ offer, original, address = '', onClose, onSaved }: FieldsProps) {
+  const form = useDraft<Draft>(OfferForm, draftOf(offer ?? (original && copyOf(original)), address))
   const errors = form.formState.errors
   const hasPayout = (form.watch('payout') ?? '') !== ''
   return (

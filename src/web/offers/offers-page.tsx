@@ -10,6 +10,7 @@ import { ask, call } from '../call.ts'
 import { inWords } from '../feed/rungs.ts'
 import { day, exactMoney, NONE } from '../figures.ts'
 import { Badge } from '../ui/badge.tsx'
+import { CloneItem } from '../ui/clone.tsx'
 import { ListPage, NameAndStatus, OpenName } from '../ui/list-page.tsx'
 import { useListAddress } from '../ui/list.tsx'
 import { MenuItem, MenuLine } from '../ui/menu.tsx'
@@ -36,7 +37,7 @@ export function OffersPage() {
       add={{
         endpoint: createOffer,
         words: 'New offer',
-        dialog: (open, onClose) => <OfferDialog offer={undefined} open={open} onClose={onClose} />,
+        dialog: dialog => <OfferDialog offer={undefined} {...dialog} />,
       }}
     >
       {rows => <OfferTable offers={rows} />}
@@ -103,6 +104,7 @@ function OfferMenu({ offer, onEdit }: { offer: OfferRow; onEdit: () => void }) {
       <MenuItem icon={Pencil} onSelect={onEdit}>
         Edit
       </MenuItem>
+      <CloneItem id={id} endpoint={createOffer} />
       <ArchiveItem
         name={name}
         endpoint={setOfferStatus}

@@ -10,12 +10,14 @@ import {
   type PostbackRule,
   PostbackRuleDraft,
   PRESETS,
+  readPostbackRule,
   updatePostbackRule,
 } from '../../postbacks/api.ts'
 import { call } from '../call.ts'
 import { useCampaigns } from '../campaigns/campaign-choice.tsx'
 import { inWords } from '../feed/rungs.ts'
 import { EVENT_TYPES } from '../../contract/event-types.ts'
+import { NewDialog } from '../ui/clone.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { DraftForm } from '../ui/draft-form.tsx'
 import { noneIfBlank, useDraft } from '../ui/draft.ts'
@@ -25,40 +27,67 @@ import { notify } from '../ui/toast.tsx'
 type Rule = z.input<typeof PostbackRule>
 type Draft = z.input<typeof PostbackRuleDraft>
 
-export function PostbackDialog({
-  rule,
-  open,
-  onClose,
-}: {
+type PostbackDialogProps = {
   rule: Rule | undefined
+  /** The id of the rule that a new one is a copy of. */
+  clone?: string | undefined
   open: boolean
   onClose: () => void
-}) {
+}
+
+export function PostbackDialog({ rule, clone, open, onClose }: PostbackDialogProps) {
+  if (rule === undefined)
+    return (
+      <NewDialog
+        what="postback rule"
+        width="wide"
+        clone={clone}
+        read={id => call(readPostbackRule, { params: { id } })}
+        nameOf={({ event_type }) => `the rule for ${inWords(event_type)}`}
+        open={open}
+        onClose={onClose}
+      >
+        {original => <PostbackForm rule={undefined} original={original} onClose={onClose} />}
+      </NewDialog>
+    )
   return (
-    <Dialog
-      open={open}
-      onClose={onClose}
-      title={rule === undefined ? 'New postback rule' : 'Edit postback rule'}
-      width="wide"
-    >
+    <Dialog open={open} onClose={onClose} title="Edit postback rule" width="wide">
       <PostbackForm rule={rule} onClose={onClose} />
     </Dialog>
   )
 }
 
-function PostbackForm({ rule, onClose }: { rule: Rule | undefined; onClose: () => void }) {
+const NEW: Draft = {
+  event_type: 'lead',
+  url: '',
+  method: 'GET',
+  campaign_id: null,
+  preset: 'custom',
+  active: true,
+  once_per_person: false,
+}
+
+function copyOf({ event_type, url, method, campaign_id, preset, active, once_per_person }: Rule): Draft {
+  const { data } = PostbackRuleDraft.shape.preset.safeParse(preset)
+  return { event_type, url, method, campaign_id, preset: data ?? 'custom', active, once_per_person }
+}
+
+const changesOf = ({ event_type, url, campaign_id, once_per_person }: Rule): Draft => ({
+  event_type,
+  url,
+  campaign_id,
+  once_per_person,
+})
+
+type FormProps = { rule: Rule | undefined; original?: Rule | undefined; onClose: () => void }
+
+function PostbackForm({ rule, original, onClose }: FormProps) {
   const campaigns = useCampaigns()
   const form = useDraft<Draft>(
     PostbackRuleDraft,
-    rule === undefined
-      ? { event_type: 'lead', url: '', method: 'GET', campaign_id: null, preset: 'custom', once_per_person: false }
-      : {
-          event_type: rule.event_type,
-          url: rule.url,
-          campaign_id: rule.campaign_id,
-          once_per_person: rule.once_per_person,
-        },
+    rule !== undefined ? changesOf(rule) : original !== undefined ? copyOf(original) : NEW,
   )
+  const campaign = form.watch('campaign_id') ?? ''
   const errors = form.formState.errors
   const url = form.watch('url')
   return (
@@ -73,8 +102,11 @@ function PostbackForm({ rule, onClose }: { rule: Rule | undefined; onClose: () =
       }
       refresh={[listPostbackRules]}
       onClose={onClose}
-      onSaved={() =>
-        notify(rule === undefined ? 'The rule is added' : 'The rule is saved', 'It holds for conversions from now on.')
+      onSaved={({ active }) =>
+        notify(
+          rule === undefined ? 'The rule is added' : 'The rule is saved',
+          active ? 'It holds for conversions from now on.' : 'It is off.',
+        )
       }
     >
       <div className="grid gap-4 sm:grid-cols-2">
@@ -85,8 +117,17 @@ function PostbackForm({ rule, onClose }: { rule: Rule | undefined; onClose: () =
             </option>
           ))}
         </SelectField>
-        <SelectField label="On" error={errors.campaign_id?.message} {...form.register('campaign_id', noneIfBlank)}>
+        <SelectField
+          label="On"
+          error={errors.campaign_id?.message}
+          {...form.register('campaign_id', noneIfBlank)}
+          // The campaigns may come later than the form, and the oldest not at all.
+          value={campaign}
+        >
           <option value="">Every campaign, those made later included</option>
+          {campaign !== '' && campaigns.every(({ id }) => id !== campaign) && (
+            <option value={campaign}>{campaign}</option>
+          )}
           {campaigns.map(campaign => (
             <option key={campaign.id} value={campaign.id}>
               {campaign.name}
@@ -129,6 +170,13 @@ function PostbackForm({ rule, onClose }: { rule: Rule | undefined; onClose: () =
         words="Only the first matching conversion of each person calls, counted from when this is on."
         {...form.register('once_per_person')}
       />
+      {rule === undefined && (
+        <Checkbox
+          label="Active"
+          words="Calls for conversions from now on. Off, it is kept for later."
+          {...form.register('active')}
+        />
+      )}
     </DraftForm>
   )
 }

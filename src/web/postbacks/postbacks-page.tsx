@@ -21,6 +21,7 @@ import { day } from '../figures.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge } from '../ui/badge.tsx'
 import { Button } from '../ui/button.tsx'
+import { CloneItem } from '../ui/clone.tsx'
 import { useConfirm } from '../ui/confirm.tsx'
 import { ListPage, OpenName } from '../ui/list-page.tsx'
 import { useListAddress } from '../ui/list.tsx'
@@ -57,7 +58,7 @@ export function PostbacksPage() {
       add={{
         endpoint: createPostbackRule,
         words: 'New rule',
-        dialog: (open, onClose) => <PostbackDialog rule={undefined} open={open} onClose={onClose} />,
+        dialog: dialog => <PostbackDialog rule={undefined} {...dialog} />,
       }}
     >
       {rows => (
@@ -201,6 +202,7 @@ function RuleMenu({ rule, onEdit }: { rule: Rule; onEdit: () => void }) {
         <MenuItem icon={Pencil} onSelect={onEdit}>
           Edit
         </MenuItem>
+        <CloneItem id={rule.id} endpoint={createPostbackRule} />
         <MenuItem icon={rule.active ? CirclePause : CirclePlay} reason={reason} onSelect={turn}>
           {rule.active ? 'Switch off' : 'Switch on'}
         </MenuItem>

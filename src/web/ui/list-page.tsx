@@ -11,7 +11,7 @@ import { AddButton, List, type ListAddress, type ListProps } from './list.tsx'
 import { EmptyState, PageHeader } from './page.tsx'
 import { SearchField } from './search-field.tsx'
 
-type ListPageProps<T> = Omit<ListProps<T>, 'what' | 'empty'> & {
+type ListPageProps<T> = Omit<ListProps<T>, 'what' | 'empty' | 'address'> & {
   title: string
   words: string
   /** What the rows are, where that is not the title: "rules". */
@@ -19,8 +19,13 @@ type ListPageProps<T> = Omit<ListProps<T>, 'what' | 'empty'> & {
   /** What narrows the list. */
   filters?: ReactNode
   empty: { icon: LucideIcon; words: string }
-  /** The button, for those who may call the endpoint, and the dialog it opens. */
-  add: { endpoint: Endpoint; words: string; dialog: (open: boolean, onClose: () => void) => ReactNode }
+  address: Pick<ListAddress<Named>, 'search' | 'go' | 'clear' | 'clone' | 'endClone'>
+  /** The button, for those who may call the endpoint, and the dialog it opens: empty, or as a copy of what has the id `clone`. */
+  add: {
+    endpoint: Endpoint
+    words: string
+    dialog: (dialog: { open: boolean; onClose: () => void; clone: string | undefined }) => ReactNode
+  }
   /** Stands below the list. */
   below?: ReactNode
 }
@@ -28,6 +33,11 @@ type ListPageProps<T> = Omit<ListProps<T>, 'what' | 'empty'> & {
 export function ListPage<T>(props: ListPageProps<T>) {
   const { title, words, what = title.toLowerCase(), filters, empty, add, below, ...list } = props
   const [adding, setAdding] = useState(false)
+  const { clone, endClone } = list.address
+  const close = () => {
+    setAdding(false)
+    if (clone !== undefined) endClone()
+  }
   const button = (
     <AddButton endpoint={add.endpoint} onClick={() => setAdding(true)}>
       {add.words}
@@ -49,7 +59,7 @@ export function ListPage<T>(props: ListPageProps<T>) {
         }
       />
       {below}
-      {add.dialog(adding, () => setAdding(false))}
+      {add.dialog({ open: adding || clone !== undefined, onClose: close, clone })}
     </>
   )
 }

@@ -12,25 +12,33 @@ import { Asked, EmptyState, Waiting } from './page.tsx'
 import { Pager } from './pager.tsx'
 
 type Search = { cursor?: string | undefined }
+type Cloning = { clone?: string | undefined }
 
 /** What the address of a list says, and the ways to change it. */
 export type ListAddress<S extends Search> = {
   search: S
+  /** The id of what the open form for a new one is a copy of; no part of what is looked for. */
+  clone: string | undefined
   /** Changes what is looked for. Another question begins at its newest row. */
   narrow: (changes: Partial<S>) => void
   /** Goes to another page of the same question. */
   go: (cursor: string | undefined) => void
   /** Looks for everything again, from the newest. */
   clear: () => void
+  /** The form of the copy is closed; Back does not open it again. */
+  endClone: () => void
 }
 
 /** Of what the page's own route reads from its address. */
-export function useListAddress<S extends Search>(search: S): ListAddress<S> {
+export function useListAddress<S extends Search & Cloning>({ clone, ...search }: S): ListAddress<Omit<S, 'clone'>> {
   const navigate = useNavigate()
   // The router types a search by its route, which is not known here; S is what that route reads, so the changes fit it.
-  const set = (next: (before: S) => object) => void navigate({ to: '.', search: next as never })
+  const set = (next: (before: S) => object, replace = false) =>
+    void navigate({ to: '.', search: next as never, replace })
   return {
     search,
+    clone,
+    endClone: () => set(before => ({ ...before, clone: undefined }), true),
     narrow: changes => set(before => ({ ...before, cursor: undefined, ...changes })),
     go: cursor => set(before => ({ ...before, cursor })),
     clear: () => set(() => ({})),

@@ -116,29 +116,38 @@ export function Waiting({ className = 'h-40' }: { className?: string }) {
   )
 }
 
+/** Said where an address names what this workspace does not have. */
+function NotHere({ what }: { what: string }) {
+  return (
+    <EmptyState
+      icon={SearchX}
+      title={`This ${what} is not here`}
+      words="It may be deleted, or be in another of your workspaces: choose that one in the menu, then open the address again."
+    />
+  )
+}
+
 type Query<T> = { data: T | undefined; error: Error | null; refetch?: () => unknown; isFetching?: boolean }
 
 type AskedProps<T> = {
   query: Query<T>
   /** What heads the page where `children` would have: without it, a refusal stands on a page without a name. */
   title?: string
+  /** What is asked for, where a heading stands above it already: "offer". */
+  what?: string
   waiting?: ReactNode
   children: (data: T) => ReactNode
 }
 
 /** What a query is: waiting, refused, or its data handed to `children`. */
-export function Asked<T>({ query, title, waiting, children }: AskedProps<T>) {
+export function Asked<T>({ query, title, what = title?.toLowerCase(), waiting, children }: AskedProps<T>) {
   if (query.data !== undefined) return children(query.data)
   if (query.error === null) return waiting ?? <Waiting />
-  if (title !== undefined && query.error instanceof Refused && query.error.status === 404)
+  if (what !== undefined && query.error instanceof Refused && query.error.status === 404)
     return (
       <>
-        <PageHeader title={title} />
-        <EmptyState
-          icon={SearchX}
-          title={`This ${title.toLowerCase()} is not here`}
-          words="It may be deleted, or be in another of your workspaces: choose that one in the menu, then open the address again."
-        />
+        {title !== undefined && <PageHeader title={title} />}
+        <NotHere what={what} />
       </>
     )
   const isPassing = query.error instanceof Refused && (query.error.status === 0 || query.error.status >= 500)
