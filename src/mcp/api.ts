@@ -36,6 +36,11 @@ export const callTools = endpoint({
     413: 'The body is over 1 MiB (-32000)',
     415: 'The body is packed (-32000)',
     500: 'Something went wrong here (-32603)',
-    503: 'The key could not be verified at that moment (-32002): keep it and try again',
+    503: {
+      words: 'The key could not be verified at that moment (-32002): keep it and try again',
+      type: 'application/json',
+      reply: Response,
+      headers: ['Retry-After'],
+    },
   },
 })

@@ -66,7 +66,7 @@ const UNKNOWN_HERE =
 const OUTSIDE =
   'This key is restricted to campaigns: name one of them, or ask a workspace owner or admin to add this one to the key.'
 
-/** What to do about refusals that the route leaves bare. */
+/** What to do about refusals that the route leaves bare, or of which it cannot know where a tool finds ids. */
 function adviceOn(status: number, code: string | undefined): string | undefined {
   if (code === 'campaign_scope_forbidden') return OUTSIDE
   return status === 404 || (status === 403 && code === undefined) ? UNKNOWN_HERE : undefined
@@ -74,7 +74,8 @@ function adviceOn(status: number, code: string | undefined): string | undefined 
 
 function refusalFor(tool: Tool, response: LightMyRequestResponse): Json {
   const status = response.statusCode
-  const { error, code, hint = adviceOn(status, code) } = response.json<RefusalBody>()
+  const { error, code, hint: said } = response.json<RefusalBody>()
+  const hint = adviceOn(status, code) ?? said
   const after = response.headers['retry-after']
   return {
     status,

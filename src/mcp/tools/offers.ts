@@ -55,7 +55,7 @@ export const offerTools = [
     endpoint: offers.deleteOffer,
     hints: FINAL,
     description:
-      'CANNOT BE UNDONE: deletes an offer; campaigns that name it go on without it. To pause one, use service_set_offer_status.',
+      'CANNOT BE UNDONE: deletes an offer; campaigns that name it send visitors to their fallback. To pause one, use service_set_offer_status.',
     id: { name: 'offer_id', text: OFFER_ID },
     fields: {},
   }),
