@@ -2,7 +2,7 @@
  * Bots: where a click may lead, and whose starts Sluice records itself. Owns `bots` and `bot_hooks`. A bot's token is kept encrypted
  * and never leaves; of live bots an organization has one of a name, because conversions name bots by it. Deletion is soft.
  */
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import { readMoment } from '../billing/balance.ts'
 import { announceChange } from '../campaigns/live.ts'
 import type { Call } from '../contract/endpoint.ts'
@@ -11,6 +11,7 @@ import { fieldsOf } from '../contract/json.ts'
 import { refuse } from '../contract/refusals.ts'
 import { isTaken } from '../db/faults.ts'
 import { newestFirst } from '../db/lists.ts'
+import type { Secrets } from '../db/secrets.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Conversions } from '../events/conversions.ts'
 import { botName } from '../events/intake.ts'
@@ -35,7 +36,7 @@ const UPDATES = [
   'purchased_paid_media',
 ]
 
-const UNREACHABLE = 'BASE_URL is not a public https address: set it, then set the hook again'
+export const UNREACHABLE = 'BASE_URL is not a public https address: set it, then set the hook again'
 
 /** The deeds of the room, on the queue that records starts. */
 export function botDeeds(conversions: Pick<Conversions, 'recordStart' | 'recordOwn'>) {
@@ -66,29 +67,33 @@ async function createBot(context: Context<typeof api.createBot>, { body }: Call<
   const username = body.username.replace(/^@/, '')
   const fault = await faultOfBot(context, body.token, username)
   if (fault !== undefined) refuse('invalid_request', { error: fault })
-  const token = secrets.seal(body.token)
-  const row = {
-    org_id,
-    id,
-    username,
-    username_key: botName(username),
-    token,
-    created_at: await readMoment(db, org_id),
-  }
+  const row = { org_id, id, username, token: body.token, created_at: await readMoment(db, org_id) }
   try {
-    await db.transaction().execute(async db => {
-      await db.insertInto('bots').values(row).execute()
-      await db
-        .insertInto('bot_hooks')
-        .values({ bot_id: id, org_id, secret_hash: hashOf(secretOf(context, id)) })
-        .execute()
-    })
+    await db.transaction().execute(trx => insertBot(trx, secrets, row))
   } catch (error) {
     if (isTaken(error)) refuse('already_exists', { error: 'username: the organization has this bot already' })
     throw error
   }
   await announceChange(db, org_id, id)
   return shown(await setHook(context, id, body.token))
+}
+
+type NewBot = { org_id: number; id: string; username: string; token: string; created_at: string }
+
+/** Writes a bot, and what its hook is recognized by. `username` is without @; Telegram is told nothing. */
+export async function insertBot(
+  trx: Transaction<Tables>,
+  secrets: Pick<Secrets, 'seal' | 'mac'>,
+  { org_id, id, username, token, created_at }: NewBot,
+): Promise<void> {
+  await trx
+    .insertInto('bots')
+    .values({ org_id, id, username, username_key: botName(username), token: secrets.seal(token), created_at })
+    .execute()
+  await trx
+    .insertInto('bot_hooks')
+    .values({ bot_id: id, org_id, secret_hash: hashOf(secretOf({ secrets }, id)) })
+    .execute()
 }
 
 /** Asks Telegram again to send the bot's updates here; `hook_state` says how that went. Refuses `object_not_found`. */
@@ -141,7 +146,7 @@ function shown({ id, username, hook_set_at, hook_error, created_at }: Row): api.
 }
 
 /** What Telegram must send along to be believed. */
-const secretOf = ({ secrets }: Pick<Ground, 'secrets'>, id: string): string =>
+const secretOf = ({ secrets }: { secrets: Pick<Secrets, 'mac'> }, id: string): string =>
   secrets.mac('telegram hook', id).toString('base64url')
 
 /** What is wrong with a token, where Telegram can be asked: nobody's, or another bot's than the one that was named. */

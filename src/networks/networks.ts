@@ -3,12 +3,13 @@
  * and `network_tokens`. A token only ever records conversions of its organization; it is kept encrypted, so that its address can be
  * shown again, and found by its hash. Deletion is soft, because events and refused intake go on naming their network.
  */
-import { type Kysely, sql, type Updateable } from 'kysely'
+import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
 import { HOUR_MS } from '../contract/days.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { newId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import { newestFirst } from '../db/lists.ts'
+import type { Secrets } from '../db/secrets.ts'
 import type { Tables } from '../db/tables.ts'
 import { type Context, type Ground, idOf } from '../room.ts'
 import type * as api from './api.ts'
@@ -63,35 +64,51 @@ export async function createNetwork(
 ) {
   const { db, actor, secrets } = context
   const { org_id } = actor
-  const { parameters, statuses, default_type, unpaid_types } = TEMPLATES[body.template]
-  const [id, token, now] = [newId(), newToken(), new Date().toISOString()]
-  const row = await db.transaction().execute(async trx => {
-    await trx
-      .insertInto('network_tokens')
-      .values({ hash: hashToken(token), org_id, network_id: id, created_at: now })
-      .execute()
-    return await trx
-      .insertInto('networks')
-      .values({
-        org_id,
-        id,
-        name: body.name,
-        template: body.template,
-        parameters: JSON.stringify(parameters),
-        statuses: JSON.stringify(statuses),
-        default_type,
-        unpaid_types: [...unpaid_types],
-        ips: [],
-        token: secrets.seal(token),
-        active: true,
-        created_at: now,
-        updated_at: now,
-      })
-      .returning(COLUMNS)
-      .$castTo<Row>()
-      .executeTakeFirstOrThrow()
-  })
+  const created = {
+    org_id,
+    id: newId(),
+    name: body.name,
+    template: body.template,
+    created_at: new Date().toISOString(),
+  }
+  const row = await db.transaction().execute(trx => insertNetwork(trx, secrets, created))
   return await showOne(context, row)
+}
+
+type NewNetwork = { org_id: number; id: string; name: string; template: api.TemplateName; created_at: string }
+
+/** Writes a network with its template's parameters and statuses, and a new token. */
+export async function insertNetwork(
+  trx: Transaction<Tables>,
+  secrets: Pick<Secrets, 'seal'>,
+  { org_id, id, template, created_at, ...named }: NewNetwork,
+): Promise<Row> {
+  const { parameters, statuses, default_type, unpaid_types } = TEMPLATES[template]
+  const token = newToken()
+  await trx
+    .insertInto('network_tokens')
+    .values({ hash: hashToken(token), org_id, network_id: id, created_at })
+    .execute()
+  return await trx
+    .insertInto('networks')
+    .values({
+      org_id,
+      id,
+      ...named,
+      template,
+      parameters: JSON.stringify(parameters),
+      statuses: JSON.stringify(statuses),
+      default_type,
+      unpaid_types: [...unpaid_types],
+      ips: [],
+      token: secrets.seal(token),
+      active: true,
+      created_at,
+      updated_at: created_at,
+    })
+    .returning(COLUMNS)
+    .$castTo<Row>()
+    .executeTakeFirstOrThrow()
 }
 
 /** Changes what is sent; maps and lists are replaced whole. Refuses `object_not_found`, `invalid_request` for an IP that is none. */

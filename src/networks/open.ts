@@ -16,7 +16,7 @@ export function openNetworks(ground: Ground, given: Omit<Tools, 'heard'>, poll_m
   const run = runner(ground, tools, ({ org_id, network_id }) => readingOf(org_id, network_id))
   const waiting = openWaitingCalls(ground, run, poll_ms)
   const receive = (ground: Ground, visit: Visit) => receiveCall(ground, tools, waiting, visit)
-  const { readingOf: _, ...deeds } = networks
+  const { readingOf: _, insertNetwork: _made, ...deeds } = networks
   return {
     deeds: { ...deeds, receivePostback: receive, receivePostbackByPost: receive },
     /** A refused call as a conversion, by the maps of today. Refuses `cannot_run_again` for a network that is gone. */

@@ -130,7 +130,8 @@ async function refused(tools: Tools, call: NetworkCall, { parameters }: Reading,
   return say(200, `Not recorded: ${error.message}`)
 }
 
-function keptCall({ org_id, network_id, fields, received_at }: NetworkCall, parameters: Reading['parameters']) {
+/** What is kept of a call that was refused. */
+export function keptCall({ org_id, network_id, fields, received_at }: NetworkCall, parameters: Reading['parameters']) {
   const click_text = clickOf(fields, parameters)?.text
   return {
     org_id,
