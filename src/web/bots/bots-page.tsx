@@ -115,13 +115,15 @@ function BotLine({ bot }: { bot: BotRow }) {
   return (
     <Row>
       <RowHead stay>@{bot.username}</RowHead>
-      <Cell className="max-w-80 truncate" title={bot.hook_error ?? undefined}>
+      <Cell className="max-w-72 min-w-52 whitespace-normal">
         {bot.hook_state === 'set' ? <Badge tone="good">Recorded</Badge> : <Badge tone="warn">Not recorded</Badge>}
         {bot.hook_error !== null && <span className="ml-2 text-ink-faint">{bot.hook_error}</span>}
       </Cell>
       <Cell>
         <span className="flex items-center gap-1">
-          <span className="font-mono text-sm text-ink-soft">{bot.link}</span>
+          <span className="max-w-60 truncate font-mono text-sm text-ink-soft" title={bot.link}>
+            {bot.link}
+          </span>
           <CopyButton text={bot.link} look="quiet" about={`the link of ${bot.username}`} />
         </span>
       </Cell>
