@@ -9,10 +9,29 @@ import { statementFor } from '../src/reports/report.ts'
 
 const WINDOW_DAYS = 90
 
+/**
+ * The product's audit asks whom conversions were told since accounts and campaigns last changed, which they did when the demo was made. So
+ * this asks about its past: what came of Meta or of a campaign that names the account was told to it from its connection on, once.
+ */
+const UNTOLD = `
+  select e.id::text as wrong
+  from ad_accounts a
+  join events e on e.org_id = $1
+  join clicks c on c.org_id = $1 and c.id = e.click_id
+  join campaigns p on p.org_id = $1 and p.id = e.campaign_id
+  left join deliveries d on d.org_id = $1 and d.event_id = e.id and d.kind = 'ad_account' and d.target_id = a.id
+  where a.org_id = $1 and (d.id is not null) <> (
+    e.created_at >= a.created_at and e.created_at < a.state_changed_at and a.event_map ? e.type
+    and coalesce(p.ad_account_id = a.id, c.platform = a.platform, false))
+  limit 1`
+
 /** @throws naming the first thing that is wrong in the organization's books, or in its reports over the days of the demo. */
 export async function auditDemo(pool: pg.Pool, org_id: number, now: number): Promise<void> {
   const [finding] = await auditBooks(pool, org_id)
   if (finding !== undefined) throw new Error(`the demo is wrong: not so that ${finding.check}: ${finding.wrong}`)
+  const untold = await pool.query<{ wrong: string }>(UNTOLD, [org_id])
+  if (untold.rows[0] !== undefined)
+    throw new Error(`the demo is wrong: it was not told to the ad account as it should be: ${untold.rows[0].wrong}`)
   const to = now - (now % DAY_MS) + DAY_MS - 1
   const window = { from: to + 1 - WINDOW_DAYS * DAY_MS, to }
   for (const dimension of DIMENSIONS) {

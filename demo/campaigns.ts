@@ -1,5 +1,6 @@
 // The campaigns a media buyer would have on the demo's offers in one quarter.
 import type { Weighted } from './chance.ts'
+import { COINPULSE, KETO_CEE } from './flows.ts'
 import type { DemoCampaign, Step } from './world.ts'
 
 const casino = (registered: number, first: number): Step[] => [
@@ -20,6 +21,7 @@ export const CAMPAIGNS: readonly DemoCampaign[] = [
     key: 'keto-us-meta',
     origin: 'meta',
     offer: 'keto',
+    namesAccount: true,
     clicks: 115,
     from: 89,
     to: 0,
@@ -90,10 +92,18 @@ export const CAMPAIGNS: readonly DemoCampaign[] = [
     key: 'nearme-sea-tt',
     origin: 'tiktok',
     offer: 'dating',
-    landings: [
-      { name: 'NearMe · quiz', path: 'nearme-quiz', weight: 70 },
-      { name: 'NearMe · chat story', path: 'nearme-chat', weight: 30 },
-    ],
+    leadsTo: {
+      funnel: {
+        landings: [
+          { name: 'NearMe · quiz', path: 'nearme-quiz', weight: 70 },
+          { name: 'NearMe · chat story', path: 'nearme-chat', weight: 30 },
+        ],
+        offers: [
+          ['dating', 65],
+          ['flirt', 35],
+        ],
+      },
+    },
     clicks: 130,
     from: 52,
     to: 0,
@@ -184,6 +194,7 @@ export const CAMPAIGNS: readonly DemoCampaign[] = [
     key: 'keto-cee-push',
     origin: 'push',
     offer: 'keto',
+    leadsTo: { flow: KETO_CEE },
     clicks: 140,
     from: 41,
     to: 0,
@@ -208,6 +219,7 @@ export const CAMPAIGNS: readonly DemoCampaign[] = [
     key: 'coinpulse-tg',
     origin: 'telegram',
     offer: 'bot',
+    leadsTo: { flow: COINPULSE },
     clicks: 74,
     from: 58,
     to: 0,
@@ -227,7 +239,8 @@ export const CAMPAIGNS: readonly DemoCampaign[] = [
     steps: [
       { type: 'bot_start', chance: 0.36, hours: 0.05, telegram: true },
       { type: 'registration', chance: 0.33, hours: 4, telegram: true },
-      { type: 'deposit', chance: 0.21, hours: 40, telegram: true, again: 0.5 },
+      // The advertiser names the payout: who came by the page for desktops has no offer on the click.
+      { type: 'deposit', chance: 0.21, hours: 40, telegram: true, payout: [60, 60], again: 0.5 },
     ],
   },
 ]

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ORIGIN, seedKey, seedOrganization, startHouse, type TestHouse } from '../tests/support/house.ts'
+import { toWireId } from '../src/contract/ids.ts'
 import { openFolder } from '../src/reports/fold.ts'
 import { auditDemo } from './audit.ts'
 import { linesOf } from './lines.ts'
@@ -23,6 +24,16 @@ async function sumsOf({ database }: TestHouse, org_id: number): Promise<unknown>
           select kind, count(*), sum(amount) from ledger where org_id = $1 group by kind) l) as ledger,
        (select jsonb_build_array(count(*), sum(attempts) filter (where state = 'delivered'))
         from deliveries where org_id = $1) as deliveries,
+       (select jsonb_agg(to_jsonb(d) order by d.state, d.reason) from (
+          select state, reason, failure, count(*), sum(attempts), max(finished_at)
+          from deliveries where org_id = $1 and kind = 'ad_account' group by 1, 2, 3) d) as told,
+       (select jsonb_agg(to_jsonb(r) order by r.received_at) from (
+          select received_at, diagnosis, error, type from refused_events where org_id = $1) r) as refused,
+       (select jsonb_agg(to_jsonb(w) order by w.path) from (
+          select click_flow_node_path as path, count(*), count(landing_id) as landed, count(bot_id) as to_bot
+          from clicks where org_id = $1 and click_flow_node_path is not null group by 1) w) as ways,
+       (select jsonb_build_array(count(*), count(bot_id)) from events
+        where org_id = $1 and type = 'bot_start') as starts,
        (select jsonb_build_array(count(*), sum(amount)) from ad_spend where org_id = $1) as spend,
        (select count(*) from report_delta where org_id = $1) as unfolded`,
     [org_id],
@@ -52,6 +63,27 @@ async function send(line: string): Promise<Response> {
   }
   return fetch(url, { headers, redirect: 'manual', ...(body === undefined ? {} : { method: 'POST', body }) })
 }
+
+type Listed = Record<string, unknown>
+
+/** What the screens of the dashboard list. */
+const SCREENS = [
+  '/api/clicks',
+  '/api/events',
+  '/api/refused-events',
+  '/api/campaigns',
+  '/api/funnels',
+  '/api/landings',
+  '/api/click-flows',
+  '/api/offers',
+  '/api/networks',
+  '/api/bots',
+  '/api/postbacks',
+  '/api/ad-accounts',
+  '/api/deliveries?kind=postback',
+  '/api/deliveries?kind=ad_account',
+  '/api/events?type=bot_start',
+]
 
 type Read = { body: unknown; location: string | null }
 
@@ -86,6 +118,7 @@ describe('the demo', () => {
       'update clicks set revenue = revenue + $2 where org_id = $1 and revenue is not null',
       "update ledger set amount = amount + $2 where org_id = $1 and kind = 'adjustment'",
       'update report_day set clicks = clicks + $2 where org_id = $1 and dimension % 10 = 2',
+      "update ad_accounts set created_at = created_at + $2 * interval '60 days' where org_id = $1",
     ]
     for (const change of tampering) {
       await worker.query(change, [demo.org_id, 1])
@@ -128,13 +161,67 @@ describe('the demo', () => {
     )
   })
 
-  test('prints a sign-in that signs in, to the organization it has filled', async () => {
+  /** Signs in with what is printed; answers the session's cookie. */
+  const signIn = async (): Promise<string> => {
     const body = { email: EMAIL, password: demo.password }
     const signedIn = await house.call('POST', '/api/auth/sign-in/email', { body, headers: { origin: ORIGIN } })
     assert.equal(signedIn.statusCode, 200)
-    const cookie = String(signedIn.headers['set-cookie']).split(';', 1)[0] ?? ''
+    return String(signedIn.headers['set-cookie']).split(';', 1)[0] ?? ''
+  }
+
+  test('prints a sign-in that signs in, to the organization it has filled', async () => {
+    const cookie = await signIn()
     const { data } = (await house.call('GET', '/api/campaigns', { cookie })).json<{ data: { name: string }[] }>()
     assert.equal(data.length, 10)
+  })
+
+  test('leaves no screen empty, and the trace of each kind of click opens', async () => {
+    const cookie = await signIn()
+    const listOf = async (url: string): Promise<Listed[]> =>
+      (await house.call('GET', url, { cookie })).json<{ data: Listed[] }>().data
+    for (const screen of SCREENS) assert.ok((await listOf(screen)).length > 0, screen)
+    const [account] = await listOf('/api/ad-accounts')
+    assert.equal(account?.['state'], 'off')
+    const clickOf = async (url: string) => (await listOf(url)).find(row => row['click_id'] !== null)?.['click_id']
+    const { rows: ways } = await house.database.reads.query<{ id: string }>(
+      `select distinct on (campaign_id, landing_id is null) id from clicks
+       where org_id = $1 and (click_flow_node_path is not null or landing_id is not null)`,
+      [demo.org_id],
+    )
+    const clicks = [
+      await clickOf('/api/events?type=bot_start'),
+      await clickOf('/api/events?type=ftd'),
+      await clickOf('/api/refused-events?diagnosis=status_ignored'),
+      await clickOf('/api/deliveries?kind=ad_account'),
+      ...ways.map(({ id }) => toWireId(id)),
+    ]
+    assert.ok(ways.length >= 3)
+    for (const id of clicks)
+      assert.equal((await house.call('GET', `/api/clicks/${String(id)}/trace`, { cookie })).statusCode, 200)
+  })
+
+  test('asks nobody outside: what a conversion puts out now goes to no ad account, and nothing waits', async () => {
+    const { rows } = await house.database.reads.query<{ id: string }>(
+      "select id from clicks where org_id = $1 and platform = 'meta' and tracked order by id desc limit 1",
+      [demo.org_id],
+    )
+    const body = { clickId: toWireId(rows[0]?.id ?? ''), type: 'lead', nonce: 'after the demo' }
+    assert.equal((await house.call('POST', '/api/events', { key: demo.key.secret, body })).statusCode, 201)
+    const { rows: waiting } = await house.database.reads.query(
+      "select id from deliveries where org_id = $1 and kind = 'ad_account' and state not in ('delivered', 'failed')",
+      [demo.org_id],
+    )
+    assert.deepEqual(waiting, [])
+  })
+
+  test('sends a visitor of its click flow on to its bot', async () => {
+    const { rows } = await house.database.reads.query<{ key: string }>(
+      "select key from campaigns where org_id = $1 and destination ->> 'type' = 'click_flow' and offer_id is not null",
+      [demo.org_id],
+    )
+    const headers = { 'user-agent': 'Mozilla/5.0 (Linux; Android 15; Pixel 8) Chrome/142.0.0.0 Mobile Safari/537.36' }
+    const answer = await house.call('GET', `/c/${rows[0]?.key}`, { headers })
+    assert.match(String(answer.headers['location']), /^https:\/\/t\.me\/coinpulse__demo_bot\?start=[0-9a-z]{26}$/)
   })
 
   test('run again fills nothing, replaces password and key, and touches no other organization', async () => {

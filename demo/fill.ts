@@ -9,7 +9,8 @@ import type { Tables } from '../src/db/tables.ts'
 import { cellOf, type Counts, DeltaSheet } from '../src/reports/deltas.ts'
 import type { Books } from './books.ts'
 import { chanceOf } from './chance.ts'
-import { type DemoClick, type Placed } from './traffic.ts'
+import { type Outbox, TRY_MS } from './outbox.ts'
+import type { DemoClick, Place } from './traffic.ts'
 
 type Trx = Transaction<Tables>
 
@@ -68,10 +69,15 @@ export async function insertBooks(trx: Trx, org_id: number, books: Books): Promi
           org_id,
           ...event,
           payload: JSON.stringify(payload),
-          source: 'api',
           created_at: iso(ms),
         })),
       )
+      .execute(),
+  )
+  await inPortions(books.aliases, rows =>
+    trx
+      .insertInto('event_aliases')
+      .values(rows.map(({ ms, ...alias }) => ({ org_id, ...alias, created_at: iso(ms) })))
       .execute(),
   )
   await inPortions(books.ledger, rows =>
@@ -84,16 +90,14 @@ export async function insertBooks(trx: Trx, org_id: number, books: Books): Promi
 }
 
 /** The calls that went out, and how each try went. */
-export async function insertDeliveries(trx: Trx, org_id: number, books: Books): Promise<void> {
-  await inPortions(books.deliveries, rows =>
+export async function insertDeliveries(trx: Trx, org_id: number, outbox: Outbox): Promise<void> {
+  await inPortions(outbox.deliveries, rows =>
     trx
       .insertInto('deliveries')
       .values(
         rows.map(({ ms, finished, ...delivery }) => ({
           org_id,
           ...delivery,
-          kind: 'postback',
-          state: 'delivered',
           run_at: iso(ms),
           created_at: iso(ms),
           finished_at: iso(finished),
@@ -101,16 +105,15 @@ export async function insertDeliveries(trx: Trx, org_id: number, books: Books): 
       )
       .execute(),
   )
-  await inPortions(books.attempts, rows =>
+  await inPortions(outbox.attempts, rows =>
     trx
       .insertInto('delivery_attempts')
       .values(
         rows.map(({ ms, ...attempt }) => ({
           org_id,
           ...attempt,
-          method: 'GET',
           started_at: iso(ms),
-          finished_at: iso(ms + 140),
+          finished_at: iso(ms + TRY_MS),
         })),
       )
       .execute(),
@@ -122,11 +125,11 @@ export async function insertSpend(
   trx: Trx,
   org_id: number,
   seed: string,
-  placed: readonly Placed[],
+  places: readonly Place[],
   clicks: readonly DemoClick[],
   now: number,
 ): Promise<void> {
-  const campaigns = new Map(placed.map(({ campaign, campaign_id }) => [campaign_id, campaign]))
+  const campaigns = new Map(places.map(({ campaign, campaign_id }) => [campaign_id, campaign]))
   const spent = new Map<string, { campaign_id: string; day: string; sub1: string; clicks: number }>()
   for (const { campaign_id, ms, sub1 } of clicks) {
     const campaign = campaigns.get(campaign_id ?? '')

@@ -1,5 +1,6 @@
 // Makes the demo, or finds the one that is there.
 import { sql } from 'kysely'
+import { announceChange } from '../src/campaigns/live.ts'
 import { ensurePartitions } from '../src/clicks/partitions.ts'
 import { DAY_MS } from '../src/contract/days.ts'
 import { openFolder } from '../src/reports/fold.ts'
@@ -9,6 +10,8 @@ import { keepBooks } from './books.ts'
 import { CAMPAIGNS } from './campaigns.ts'
 import { insertBooks, insertClicks, insertDeliveries, insertSpend } from './fill.ts'
 import type { Told } from './lines.ts'
+import { keepRefused } from './network.ts'
+import { Outbox } from './outbox.ts'
 import { drawTraffic } from './traffic.ts'
 import { admitPerson, findWorkspace, foundWorkspace, makeKey } from './workspace.ts'
 
@@ -41,22 +44,37 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
   const today = now - (now % DAY_MS)
   const first = today - Math.max(...CAMPAIGNS.map(({ from }) => from)) * DAY_MS
   await ensurePartitions(db, first, now)
-  return db.transaction().execute(async trx => {
+  const { org_id, bot_id } = await db.transaction().execute(async trx => {
     // Drawing the traffic sends nothing for as long as it takes, which on a busy machine is more than the pool lets a transaction idle.
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx)
     const founded = first - FOUNDED_BEFORE * DAY_MS
-    const workspace = await foundWorkspace(trx, ground, { user_id, founded })
-    const { org_id, placed, offers, rules } = workspace
-    const { clicks, events } = drawTraffic({ seed, now, scale, org_id, clickKey: secrets.clickKey }, placed)
-    const terms = { seed, offers, rules, price: config.pricePerPerson, credit: config.welcomeCredit, founded }
+    const workspace = await foundWorkspace(trx, ground, { user_id, founded, today })
+    const { org_id, places, offers, network } = workspace
+    const { clicks, events } = drawTraffic({ seed, now, scale, org_id, clickKey: secrets.clickKey }, places)
+    const byId = new Map(places.map(place => [place.campaign_id, place]))
+    const outbox = new Outbox(ground, { ...workspace, seed, places: byId })
+    const terms = {
+      org_id,
+      offers,
+      network,
+      outbox,
+      price: config.pricePerPerson,
+      credit: config.welcomeCredit,
+      founded,
+    }
     // The books come first: they tell what the clicks have earned.
     const books = keepBooks(events, terms)
     await insertClicks(trx, clicks)
     await insertBooks(trx, org_id, books)
-    await insertDeliveries(trx, org_id, books)
-    await insertSpend(trx, org_id, seed, placed, clicks, now)
-    return org_id
+    await insertDeliveries(trx, org_id, outbox)
+    await insertSpend(trx, org_id, seed, places, clicks, now)
+    const itsOwn = clicks.filter(({ offer_id }) => offers.get(offer_id ?? '')?.byNetwork === true)
+    await keepRefused({ ...ground, db: trx, org_id, seed, now }, network, itsOwn)
+    return workspace
   })
+  // A running service looks for new bots by when they were made, which was long ago.
+  await announceChange(db, org_id, bot_id)
+  return org_id
 }
 
 /** What the lines name: how much there is, a click without a conversion, and a campaign. */
@@ -67,6 +85,7 @@ async function lookAround({ database }: Ground, org_id: number) {
      from clicks c join campaigns k on k.org_id = $1 and k.id = c.campaign_id
      join offers o on o.org_id = $1 and o.id = c.offer_id
      where c.org_id = $1 and c.tracked and c.status <= 1 and o.payout_types @> '{lead}' and k.deleted_at is null
+       and k.destination ->> 'type' = 'redirect'
      order by c.id desc limit 1`,
     [org_id],
   )

@@ -2,12 +2,13 @@
 import type { Click } from '../src/clicks/click.ts'
 import { CLICKED, LANDED, rungOfEvent, stageOf } from '../src/contract/ladder.ts'
 import { mintClickId } from '../src/clicks/click-id.ts'
+import type { Course, Guest } from '../src/clicks/decide.ts'
 import { noParameters, platformOf } from '../src/clicks/parameters.ts'
 import { DAY_MS } from '../src/contract/days.ts'
 import type { EventType } from '../src/contract/event-types.ts'
+import type { PlacedAccount } from './ad-account.ts'
 import { drawAgent } from './agents.ts'
 import { type Chance, chanceOf, countAround, drawnUuid, later, letters, pick } from './chance.ts'
-import type { PlacedFunnel } from './landings.ts'
 import type { DemoCampaign, Origin, Step } from './world.ts'
 
 /** A conversion as its sender would have reported it; `payout` is a decimal string where the sender named one. */
@@ -26,7 +27,16 @@ export type DemoClick = Click & { ms: number; stages: number; revenue: bigint }
 type Traffic = { clicks: DemoClick[]; events: DemoEvent[] }
 
 /** A campaign as it stands in the organization. */
-export type Placed = { campaign: DemoCampaign; campaign_id: string; offer_id: string; funnel: PlacedFunnel | undefined }
+export type Place = {
+  campaign: DemoCampaign
+  campaign_id: string
+  /** The page it redirects to, or that of its offer. */
+  led_to: string
+  /** The account it names, and since when. */
+  account: PlacedAccount | undefined
+  /** Where a visitor goes, as the redirect decides it. */
+  courseOf: (guest: Guest) => Course
+}
 
 type Drawing = { seed: string; now: number; scale: number; org_id: number; clickKey: Uint8Array }
 
@@ -52,9 +62,11 @@ const RETURNING = 0.06
 /** How many of the visitors before are remembered for coming back. */
 const REMEMBERED = 400
 const UNKNOWN_COUNTRY = 0.012
+/** How many come to a Meta campaign by an address that someone has passed on, without Meta's click id. */
+const SHARED = 0.015
 
 /** Draws all traffic up to `now`, clicks and events in the order they happened. `scale` thins it out, for tests. */
-export function drawTraffic(drawing: Drawing, placed: readonly Placed[]): Traffic {
+export function drawTraffic(drawing: Drawing, placed: readonly Place[]): Traffic {
   const traffic: Traffic = { clicks: [], events: [] }
   for (const place of placed) drawCampaign(drawing, place, traffic)
   traffic.clicks.sort((one, other) => one.ms - other.ms)
@@ -62,11 +74,12 @@ export function drawTraffic(drawing: Drawing, placed: readonly Placed[]): Traffi
   return traffic
 }
 
-function drawCampaign(drawing: Drawing, place: Placed, traffic: Traffic): void {
+function drawCampaign(drawing: Drawing, place: Place, traffic: Traffic): void {
   const { campaign } = place
   const { seed, now, scale } = drawing
   const today = now - (now % DAY_MS)
   const visitors: string[] = []
+  const started = new Set<string>()
   for (let ago = campaign.from; ago >= campaign.to; ago -= 1) {
     // A stream for each day, so that the hour the demo is run at changes nothing but how much of today there is.
     const chance = chanceOf(seed, campaign.key, ago)
@@ -75,7 +88,7 @@ function drawCampaign(drawing: Drawing, place: Placed, traffic: Traffic): void {
     const before = visitors.length
     for (let at = 0; at < count; at += 1) {
       const click = drawClick(chance, drawing, place, day, visitors, before)
-      const events = drawOutcome(chance, click, campaign, now)
+      const events = drawOutcome(chance, click, campaign, { now, started })
       if (click.ms > now) continue
       traffic.clicks.push(click)
       traffic.events.push(...events)
@@ -98,7 +111,7 @@ function spendOf(chance: Chance, { origin, from }: DemoCampaign, ago: number, da
 function drawClick(
   chance: Chance,
   { org_id, clickKey }: Drawing,
-  { campaign, campaign_id, offer_id, funnel }: Placed,
+  { campaign, campaign_id, account, courseOf }: Place,
   day: number,
   visitors: string[],
   before: number,
@@ -113,28 +126,33 @@ function drawClick(
   const visitor_id = isCrawler ? null : (returning ?? drawnUuid(chance))
   if (visitor_id !== null && returning === undefined) visitors.push(visitor_id)
   const parameters = drawParameters(chance, campaign)
+  const geo = chance() < UNKNOWN_COUNTRY ? null : country
+  const visitor =
+    visitor_id === null ? undefined : { id: visitor_id, is_new: returning === undefined, cookie: undefined }
+  const guest = { visitor_key: visitor_id ?? '', visitor, agent, geo, parameters, headers: {}, ms }
+  const { offer_id, landing_id, bot_id, path } = courseOf(guest)
   return {
     org_id,
     id: mintClickId(clickKey, org_id, ms),
     campaign_id,
     offer_id,
-    landing_id: funnel?.landingOf(visitor_id ?? '') ?? null,
+    landing_id,
     tracked: !isCrawler,
     test: false,
-    geo: chance() < UNKNOWN_COUNTRY ? null : country,
+    geo,
     device: agent.device,
     os: agent.os,
     browser: agent.browser,
     ...parameters,
     platform: platformOf(parameters),
     visitor_id,
-    visitor_is_new: visitor_id === null ? null : returning === undefined,
+    visitor_is_new: visitor?.is_new ?? null,
     ip_hash: letters(chance, 32, '0123456789abcdef'),
     ip_encrypted: null,
     user_agent: agent.user_agent,
-    click_flow_node_path: null,
-    ad_account_id: null,
-    bot_id: null,
+    click_flow_node_path: path,
+    ad_account_id: account !== undefined && ms >= account.since ? account.id : null,
+    bot_id,
     suppressed_delivery: false,
     ms,
     stages: CLICKED,
@@ -159,7 +177,7 @@ function drawParameters(chance: Chance, { origin, subs, key }: DemoCampaign) {
         sub1,
         sub2: placed(['feed', 'reels', 'stories', 'audience_network']),
         sub3: `adset-${1 + Math.floor(chance() * 4)}`,
-        fbclid: `IwZXh0bgNhZW0${letters(chance, 60)}`,
+        fbclid: chance() < SHARED ? null : `IwZXh0bgNhZW0${letters(chance, 60)}`,
       }
     case 'tiktok':
       return {
@@ -187,14 +205,19 @@ function drawParameters(chance: Chance, { origin, subs, key }: DemoCampaign) {
   }
 }
 
+type Until = { now: number; started: Set<string> }
+
 /** Raises the click as far as it came, and answers the conversions on the way there that have happened by now. */
-function drawOutcome(chance: Chance, click: DemoClick, campaign: DemoCampaign, now: number): DemoEvent[] {
+function drawOutcome(chance: Chance, click: DemoClick, campaign: DemoCampaign, { now, started }: Until): DemoEvent[] {
   const events: DemoEvent[] = []
   if (!click.tracked || chance() >= campaign.landed) return events
-  click.stages |= stageOf(LANDED)
+  // Telegram shows a bot, and no page that could say so.
+  if (click.bot_id === null || click.landing_id !== null) click.stages |= stageOf(LANDED)
   let ms = click.ms
   for (const step of campaign.steps) {
     if (chance() >= step.chance) break
+    // Who knows the bot does not start it again, and what they do is told of the click they came by first.
+    if (step.type === 'bot_start' && isKnown(started, telegramIdOf(click))) break
     ms += later(chance, step.hours * HOUR_MS)
     for (let more = true; more && ms <= now; ) {
       events.push(drawEvent(chance, click, step, ms))
@@ -204,6 +227,11 @@ function drawOutcome(chance: Chance, click: DemoClick, campaign: DemoCampaign, n
     if (ms > now) break
   }
   return events
+}
+
+/** True from the second time on. */
+function isKnown(met: Set<string>, one: string): boolean {
+  return met.size === met.add(one).size
 }
 
 function drawEvent(chance: Chance, click: DemoClick, { type, payout, telegram }: Step, ms: number): DemoEvent {

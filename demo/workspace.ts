@@ -8,12 +8,8 @@ import type { Tables } from '../src/db/tables.ts'
 import { firstCharacters, hashSecret, newSecret } from '../src/keys/secret.ts'
 import { foundOrganization } from '../src/organizations/organizations.ts'
 import type { Ground } from '../src/room.ts'
-import type { PlacedRule } from './books.ts'
-import { CAMPAIGNS } from './campaigns.ts'
 import { letters } from './chance.ts'
-import { placeFunnel } from './landings.ts'
-import type { Placed } from './traffic.ts'
-import { type DemoOffer, OFFERS, RULES } from './world.ts'
+import { placeAll, type Workspace } from './placing.ts'
 
 export const EMAIL = 'demo@example.com'
 export const NAME = 'Demo Media'
@@ -86,14 +82,15 @@ export async function makeKey(
   return { secret, ...rights }
 }
 
-type Workspace = { org_id: number; placed: Placed[]; offers: Map<string, DemoOffer>; rules: PlacedRule[] }
-
-/** Founds the organization, `founded` (Unix ms) being its first day, with offers, campaigns and rules. Its balance is empty yet. */
+/**
+ * Founds the organization on its first day, `founded`, with all that traffic runs on; `today` is the day its traffic ends (Unix ms). Its
+ * balance is empty yet.
+ */
 export async function foundWorkspace(
   trx: Transaction<Tables>,
-  { config }: Pick<Ground, 'config'>,
-  { user_id, founded }: { user_id: string; founded: number },
-): Promise<Workspace> {
+  { config, secrets }: Pick<Ground, 'config' | 'secrets'>,
+  { user_id, founded, today }: { user_id: string; founded: number; today: number },
+): Promise<Workspace & { org_id: number }> {
   // The books of the demo begin with the credit, on its first day.
   const { org_id } = await foundOrganization(trx, { ...config, welcomeCredit: '0' }, { name: NAME, user_id })
   const at = new Date(founded).toISOString()
@@ -101,88 +98,5 @@ export async function foundWorkspace(
   await trx.updateTable('members').set({ joined_at: at }).where('org_id', '=', org_id).execute()
   // Changed now, so that a running service looks at what is new.
   const times = { created_at: at, updated_at: new Date().toISOString() }
-  const offers = Object.entries(OFFERS).map(([name, offer]) => ({ name, id: newId(founded), offer }))
-  await trx
-    .insertInto('offers')
-    .values(
-      offers.map(({ id, offer: { name, path, payout, payout_types } }) => ({
-        org_id,
-        id,
-        name,
-        url: `https://offers.example/${path}?click={click_id}`,
-        payout,
-        payout_types: [...payout_types],
-        status: 'active',
-        ...times,
-      })),
-    )
-    .execute()
-  const placed = await placeCampaigns(trx, org_id, new Map(offers.map(({ name, id }) => [name, id])), times)
-  const rules = RULES.map(({ campaign, ...rule }) => ({
-    ...rule,
-    id: newId(founded),
-    campaign_id: placed.find(({ campaign: { key } }) => key === campaign)?.campaign_id ?? null,
-  }))
-  await trx
-    .insertInto('postback_rules')
-    .values(rules.map(rule => ({ org_id, method: 'GET', active: true, ...rule, created_at: at, updated_at: at })))
-    .execute()
-  return { org_id, placed, offers: new Map(offers.map(({ id, offer }) => [id, offer])), rules }
-}
-
-async function placeCampaigns(
-  trx: Transaction<Tables>,
-  org_id: number,
-  offers: ReadonlyMap<string, string>,
-  times: { created_at: string; updated_at: string },
-): Promise<Placed[]> {
-  const placed = []
-  for (const campaign of CAMPAIGNS) {
-    const { name, key, landings } = campaign
-    const offer_id = offers.get(campaign.offer) ?? ''
-    const funnel =
-      landings === undefined ? undefined : await placeFunnel(trx, org_id, { name, landings, offer_id }, times)
-    placed.push({ campaign, campaign_id: newId(Date.parse(times.created_at)), offer_id, funnel, key })
-  }
-  // Keys are unique over all organizations, and the one in the catalogue may be taken.
-  const rows = await trx
-    .selectFrom('campaign_keys')
-    .select('key')
-    .where(
-      'key',
-      'in',
-      placed.map(({ key }) => key),
-    )
-    .execute()
-  const taken = new Set(rows.map(({ key }) => key))
-  for (const place of placed) if (taken.has(place.key)) place.key += `-${letters(Math.random, 5, '0123456789abcdef')}`
-  await trx
-    .insertInto('campaigns')
-    .values(
-      placed.map(({ campaign, campaign_id, offer_id, funnel, key }) => ({
-        org_id,
-        id: campaign_id,
-        name: campaign.name,
-        key,
-        destination: JSON.stringify(
-          funnel === undefined
-            ? {
-                type: 'redirect',
-                url: `https://offers.example/${OFFERS[campaign.offer].path}?click={click_id}&creative={sub1}`,
-              }
-            : { type: 'funnel', funnel_id: funnel.funnel_id },
-        ),
-        offer_id: funnel === undefined ? offer_id : null,
-        fallback_url: 'https://offers.example/closed',
-        source: JSON.stringify(campaign.origin === 'push' ? { ref_id: 'clickid', sub1: 'zoneid' } : {}),
-        strict_filter: false,
-        ...times,
-      })),
-    )
-    .execute()
-  await trx
-    .insertInto('campaign_keys')
-    .values(placed.map(({ key, campaign_id }) => ({ org_id, campaign_id, key })))
-    .execute()
-  return placed
+  return { org_id, ...(await placeAll({ trx, config, secrets, org_id, founded, today, times })) }
 }

@@ -1,8 +1,16 @@
 // What the demo's organization runs: offers of networks, rules that tell its partners, and what a campaign on them is made of.
+import type { Graph } from '../src/click-flows/api.ts'
 import type { EventType } from '../src/contract/event-types.ts'
 import type { Weighted } from './chance.ts'
 
-export type DemoOffer = { name: string; path: string; payout: string; payout_types: EventType[] }
+export type DemoOffer = {
+  name: string
+  path: string
+  payout: string
+  payout_types: EventType[]
+  /** The network reports its conversions by itself; else the advertiser sends them. */
+  byNetwork?: true
+}
 
 /** Where the traffic of a campaign comes from, which decides the ids it carries and the devices it comes on. */
 export type Origin = 'meta' | 'tiktok' | 'google' | 'push' | 'telegram'
@@ -25,13 +33,29 @@ export type Step = {
 /** A page before the offer, and its part of the visitors. */
 export type DemoLanding = { name: string; path: string; weight: number }
 
+/** Pages and offers that share a campaign's visitors. */
+export type DemoFunnel = { landings: readonly DemoLanding[]; offers: readonly (readonly [OfferName, weight: number])[] }
+
+/** A click flow, in the versions that were published: each from so many days ago on. */
+export type DemoFlow = {
+  name: string
+  landings: readonly { key: string; name: string; path: string }[]
+  versions: readonly { from: number; graph: (idOf: IdOf) => Graph }[]
+}
+/** The ids that the nodes of a graph name: of a landing of the flow, of an offer, of the bot. */
+export type IdOf = { landing: (key: string) => string; offer: (name: OfferName) => string; bot: string }
+
+export type OfferName = keyof typeof OFFERS
+
 export type DemoCampaign = {
   name: string
   key: string
   origin: Origin
-  offer: keyof typeof OFFERS
-  /** Pages before the offer; without any the campaign redirects to it. */
-  landings?: readonly DemoLanding[]
+  offer: OfferName
+  /** Where its visitors come first; without either the campaign redirects to the offer. */
+  leadsTo?: { funnel: DemoFunnel } | { flow: DemoFlow }
+  /** Its conversions go to the ad account also where the visitor came without the platform's click id. */
+  namesAccount?: true
   /** Clicks on an ordinary day at full spend. */
   clicks: number
   /** First and last day it ran, counted back from today. */
@@ -48,11 +72,19 @@ export type DemoCampaign = {
 }
 
 export const OFFERS = {
-  spin: { name: 'Royal Spin Casino · FTD · AffMine', path: 'royal-spin', payout: '85', payout_types: ['ftd'] },
+  spin: {
+    name: 'Royal Spin Casino · FTD · AffMine',
+    path: 'royal-spin',
+    payout: '85',
+    payout_types: ['ftd'],
+    byNetwork: true,
+  },
   bet: { name: 'LuckyBet Sports · FTD · GamblePartners', path: 'luckybet', payout: '110', payout_types: ['ftd'] },
   keto: { name: 'Keto Prime · COD lead · LeadHub', path: 'keto-prime', payout: '14.5', payout_types: ['lead'] },
   solar: { name: 'SolarSave quote · CPL · Leadrocket', path: 'solarsave', payout: '32', payout_types: ['lead'] },
   dating: { name: 'NearMe Dating · SOI · CrakLane', path: 'nearme', payout: '3.2', payout_types: ['registration'] },
+  // Worth as much as the other of its funnel: which of the two a visitor gets hangs on ids, and the money must not.
+  flirt: { name: 'FlirtZone · SOI · CrakLane', path: 'flirtzone', payout: '3.2', payout_types: ['registration'] },
   vpn: { name: 'VPN Shield · trial to paid · SaaSReach', path: 'vpn-shield', payout: '18', payout_types: ['purchase'] },
   bot: { name: 'CoinPulse bot · deposit · direct', path: 'coinpulse', payout: '60', payout_types: ['deposit'] },
 } as const satisfies Record<string, DemoOffer>

@@ -1,0 +1,143 @@
+// The Meta account of the demo, and what it was told. It is switched off at the end, so that nobody calls Meta with a token that is made up.
+import { openGoogleTokens } from '../src/ad-accounts/google-token.ts'
+import { conversionOf } from '../src/ad-accounts/conversion.ts'
+import { type Account, callFor, type Ways } from '../src/ad-accounts/platforms.ts'
+import { DEFAULT_MAPS } from '../src/contract/ad-platforms.ts'
+import { DAY_MS } from '../src/contract/days.ts'
+import type { EventType } from '../src/contract/event-types.ts'
+import { newId } from '../src/contract/ids.ts'
+import type { Outgoing } from '../src/deliveries/lane.ts'
+import { redact, shownOf } from '../src/deliveries/redact.ts'
+import type { Ground } from '../src/room.ts'
+import { type Chance, letters } from './chance.ts'
+import type { Founding } from './objects.ts'
+import type { DemoClick } from './traffic.ts'
+
+const NAME = 'Demo Media dataset (made up)'
+const TOKEN = 'EAADEMOthisIsNoTokenOfAnyMetaApp'
+/** When it was connected, in days before today. */
+const CONNECTED_BEFORE = 75
+
+const EVENT_MAP = DEFAULT_MAPS.meta
+const SETTINGS = {
+  pixel_id: '100000000000000',
+  use_payout_as_value: true,
+  action_source: 'automatic',
+  keeps_ip: false,
+  sends_contact: false,
+  website_url: null,
+} as const
+
+/** Whether the account takes conversions of this type. */
+export const isTold = (type: EventType): boolean => type in EVENT_MAP
+
+/** The account as it stands in the organization, connected at `since` (Unix ms). */
+export type PlacedAccount = { id: string; since: number }
+
+export async function placeAccount({ trx, org_id, today, times, secrets }: Founding): Promise<PlacedAccount> {
+  const since = today - CONNECTED_BEFORE * DAY_MS
+  const id = newId(since)
+  await trx
+    .insertInto('ad_accounts')
+    .values({
+      org_id,
+      id,
+      platform: 'meta',
+      name: NAME,
+      settings: JSON.stringify(SETTINGS),
+      credential: secrets.seal(TOKEN),
+      credential_hint: `…${TOKEN.slice(-4)}`,
+      event_map: JSON.stringify(EVENT_MAP),
+      state: 'off',
+      state_changed_at: times.updated_at,
+      created_at: new Date(since).toISOString(),
+      updated_at: times.updated_at,
+    })
+    .execute()
+  return { id, since }
+}
+
+/** A conversion as far as the account is told of it. */
+export type Telling = {
+  id: string
+  type: EventType
+  ms: number
+  payout: string | null
+  person_id: string
+  source: string
+  click: DemoClick
+  /** Where its click's campaign led to. */
+  led_to: string
+}
+
+/** A try as its log keeps it. */
+export type Try = { ms: number; method: string; url: string; body: string | null; status: number; answer: string }
+type Told = { tries: Try[]; state: 'delivered' | 'failed'; reason: string | null; failure: 'rejected' | null }
+
+/** Who tells conversions: the calls are composed, and the answers judged, as the lane does it. */
+export function openTelling({ config, secrets }: Pick<Ground, 'config' | 'secrets'>, chance: Chance) {
+  const account: Account = { platform: 'meta', settings: SETTINGS, event_map: EVENT_MAP }
+  const ways: Ways = { config, tokens: openGoogleTokens(config.googleTokenUrl) }
+  return (telling: Telling, begun: number): Told => {
+    const { click, type, payout, person_id, source, led_to } = telling
+    const row = { ...click, event_id: telling.id, type, payout, person_id, source, led_to, happened_ms: telling.ms }
+    const unknown = { click_id: click.id, email: null, phone: null, ip_encrypted: null }
+    const told = callFor(account, TOKEN, conversionOf({ ...row, ...unknown }, null, secrets), ways, begun)
+    if ('skip' in told) throw new Error(`the demo tells Meta what it does not take: ${told.skip}`)
+    return toldBy(told.call, answersTo(chance, click), begun, chance)
+  }
+}
+
+type Answered = { status: number; body: Readonly<Record<string, unknown>> }
+
+const TAKEN: Answered = { status: 200, body: { events_received: 1, messages: [] } }
+const BUSY: Answered = {
+  status: 500,
+  body: {
+    error: {
+      message: 'An unexpected error has occurred. Please retry your request later.',
+      type: 'OAuthException',
+      is_transient: true,
+      code: 2,
+    },
+  },
+}
+const TOO_BROAD: Answered = {
+  status: 400,
+  body: {
+    error: {
+      message: 'Invalid parameter',
+      type: 'OAuthException',
+      code: 100,
+      error_subcode: 2804050,
+      is_transient: false,
+      error_user_title: 'Insufficient customer information',
+      error_user_msg: 'This event has a combination of customer information parameters that is too broad for matching.',
+    },
+  },
+}
+/** How many of the calls Meta asked to come again. */
+const HICCUPS = 0.02
+const RETRY_MS = 5000
+
+/** Without the id of an ad click Meta cannot tell whose conversion it is, and takes none. */
+function answersTo(chance: Chance, { fbclid }: DemoClick): Answered[] {
+  const last = fbclid === null ? TOO_BROAD : TAKEN
+  return chance() < HICCUPS ? [BUSY, last] : [last]
+}
+
+function toldBy(call: Outgoing, answers: readonly Answered[], begun: number, chance: Chance): Told {
+  const shown = shownOf(call)
+  const tries = answers.map(({ status, body }, at): Try => {
+    const trace = { fbtrace_id: `A${letters(chance, 22)}` }
+    const answer = JSON.stringify(
+      'error' in body ? { error: { ...(body['error'] as object), ...trace } } : { ...body, ...trace },
+    )
+    return { ms: begun + at * RETRY_MS, method: call.method, ...shown, status, answer }
+  })
+  const last = tries.at(-1)
+  const judged = call.judge?.({ status: last?.status ?? null, headers: {}, body: last?.answer ?? '', error: null })
+  if (judged?.outcome === 'delivered') return { tries, state: 'delivered', reason: null, failure: null }
+  if (judged?.outcome !== 'failed') throw new Error(`the demo's Meta answers what is tried again: ${last?.answer}`)
+  return { tries, state: 'failed', reason: redact(judged.reason ?? '', call.secrets), failure: 'rejected' }
+}

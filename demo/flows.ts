@@ -1,0 +1,91 @@
+// The click flows of the demo: which way a visitor goes by country, by device, and where crawlers end.
+import type { FlowEdge, FlowNode, Graph } from '../src/click-flows/api.ts'
+import type { DemoFlow } from './world.ts'
+
+const then = (...ids: string[]): FlowEdge[] => ids.slice(1).map((to, at) => ({ from: ids[at] ?? '', to }))
+const fork = (from: string, yes: string, no: string): FlowEdge[] => [
+  { from, to: yes, branch: 'yes' },
+  { from, to: no, branch: 'no' },
+]
+const entry: FlowNode = { id: 'entry', type: 'entry', label: 'Every visitor', x: 0, y: 0 }
+
+/** Poland reads a page of its own; Romania does so since the second version. */
+function ketoGraph(idOf: { poland: string; romania: string | undefined; offer: string }): Graph {
+  const countries: FlowNode[] = [
+    { id: 'poland', type: 'condition', label: 'Poland?', field: 'geo', values: ['PL'], x: 250, y: 0 },
+    { id: 'page-pl', type: 'landing', label: 'Story in Polish', landing_id: idOf.poland, x: 750, y: 0 },
+    { id: 'offer', type: 'offer', label: 'Keto Prime', offer_id: idOf.offer, x: 1030, y: 230 },
+  ]
+  if (idOf.romania === undefined)
+    return {
+      nodes: [entry, ...countries],
+      edges: [...then('entry', 'poland'), ...fork('poland', 'page-pl', 'offer'), ...then('page-pl', 'offer')],
+    }
+  return {
+    nodes: [
+      entry,
+      ...countries,
+      { id: 'romania', type: 'condition', label: 'Romania?', field: 'geo', values: ['RO'], x: 500, y: 180 },
+      { id: 'page-ro', type: 'landing', label: 'Story in Romanian', landing_id: idOf.romania, x: 750, y: 120 },
+    ],
+    edges: [
+      ...then('entry', 'poland'),
+      ...fork('poland', 'page-pl', 'romania'),
+      ...fork('romania', 'page-ro', 'offer'),
+      ...then('page-pl', 'offer'),
+      ...then('page-ro', 'offer'),
+    ],
+  }
+}
+
+export const KETO_CEE: DemoFlow = {
+  name: 'Keto Prime · CEE by country',
+  landings: [
+    { key: 'pl', name: 'Keto Prime · story PL', path: 'keto-pl' },
+    { key: 'ro', name: 'Keto Prime · story RO', path: 'keto-ro' },
+  ],
+  versions: [
+    {
+      from: 41,
+      graph: ({ landing, offer }) => ketoGraph({ poland: landing('pl'), romania: undefined, offer: offer('keto') }),
+    },
+    {
+      from: 19,
+      graph: ({ landing, offer }) => ketoGraph({ poland: landing('pl'), romania: landing('ro'), offer: offer('keto') }),
+    },
+  ],
+}
+
+export const COINPULSE: DemoFlow = {
+  name: 'CoinPulse · to the bot by device',
+  landings: [{ key: 'scan', name: 'CoinPulse · scan the code', path: 'coinpulse-scan' }],
+  versions: [
+    {
+      from: 58,
+      graph: ({ landing, bot }) => ({
+        nodes: [
+          entry,
+          { id: 'crawler', type: 'condition', label: 'Crawler?', field: 'bot', x: 250, y: 0 },
+          { id: 'site', type: 'redirect', label: 'The site', url: 'https://offers.example/coinpulse', x: 500, y: 0 },
+          {
+            id: 'desktop',
+            type: 'condition',
+            label: 'On a desktop?',
+            field: 'device',
+            values: ['desktop'],
+            x: 500,
+            y: 120,
+          },
+          { id: 'scan', type: 'landing', label: 'Scan with your phone', landing_id: landing('scan'), x: 750, y: 60 },
+          { id: 'telegram', type: 'bot', label: 'The bot', bot_id: bot, x: 1000, y: 180 },
+        ],
+        edges: [
+          ...then('entry', 'crawler'),
+          ...fork('crawler', 'site', 'desktop'),
+          ...fork('desktop', 'scan', 'telegram'),
+          ...then('scan', 'telegram'),
+        ],
+      }),
+    },
+  ],
+}

@@ -1,0 +1,118 @@
+// The affiliate network of the demo: what it called to report conversions, and the calls that were refused.
+import { sql } from 'kysely'
+import { HOUR_MS, DAY_MS } from '../src/contract/days.ts'
+import { newId, toWireId } from '../src/contract/ids.ts'
+import { highestRung, LANDED } from '../src/contract/ladder.ts'
+import type { EventType } from '../src/contract/event-types.ts'
+import { Refusal } from '../src/contract/refusals.ts'
+import { insertNetwork } from '../src/networks/networks.ts'
+import { type Fields, readCall, type Reading } from '../src/networks/read-call.ts'
+import { keptCall } from '../src/networks/receive.ts'
+import { openKeeper } from '../src/refused-events/keep.ts'
+import type { Ground } from '../src/room.ts'
+import { type Chance, chanceOf, letters } from './chance.ts'
+import type { Founding } from './objects.ts'
+import type { DemoClick, DemoEvent } from './traffic.ts'
+
+/** The network as it stands in the organization, and how its calls are read. */
+export type PlacedNetwork = { id: string; reading: Reading }
+
+export async function placeNetwork({ trx, org_id, founded, times, secrets }: Founding): Promise<PlacedNetwork> {
+  const { created_at } = times
+  const named = { org_id, id: newId(founded), name: 'AffMine', template: 'keitaro' as const, created_at }
+  const { id, ...reading } = await insertNetwork(trx, secrets, named)
+  return { id, reading }
+}
+
+/** The network's own words; what it says nothing else of it calls by our names. */
+const WORDS: Partial<Record<EventType, string>> = { registration: 'reg', ftd: 'ftd', deposit: 'dep' }
+
+/** What the network calls for a conversion. */
+export function callOf({ click, type, nonce, payout }: DemoEvent): Fields {
+  return { subid: toWireId(click.id), payout: payout ?? '', tid: nonce, status: WORDS[type] ?? type, currency: 'USD' }
+}
+
+/** How long refused calls are kept, less a day for whoever looks tomorrow. */
+const KEPT_DAYS = 28
+
+/** A call that goes wrong, for a click of the network's: what its manager's first tries and its odd statuses look like. */
+const WRONG: readonly ((right: Fields) => Fields)[] = [
+  right => ({ ...right, status: 'rejected' }),
+  right => ({ ...right, status: 'kyc_passed' }),
+  right => ({ ...right, subid: '{subid}', tid: '{transaction_id}' }),
+  right => ({ ...right, currency: 'EUR', payout: '79.50' }),
+  right => ({ ...right, status: 'chargeback' }),
+  right => ({ ...right, subid: right['subid']?.slice(0, 20) ?? '' }),
+  right => ({ ...right, status: 'kyc_passed' }),
+  right => ({ ...right, subid: '' }),
+  right => ({ ...right, payout: '1,250.00' }),
+  right => ({ ...right, status: 'rejected' }),
+  right => ({ ...right, subid: 'test' }),
+]
+
+type Keeping = Pick<Ground, 'db' | 'log' | 'secrets'> & { org_id: number; seed: string; now: number }
+
+// A network is heard of by what it calls, right or wrong.
+const HEARD = (org_id: number, id: string) => sql`
+  update networks set last_received_at = greatest(
+    (select max(created_at) from events where org_id = ${org_id} and source = 'network'),
+    (select max(received_at) from refused_events where org_id = ${org_id} and network_id = ${id}))
+  where org_id = ${org_id} and id = ${id}`
+
+/** Keeps calls on some of the network's latest clicks as they are kept when they are refused; `clicks` come in the order they were made. */
+export async function keepRefused(
+  { org_id, seed, now, ...ground }: Keeping,
+  { id: network_id, reading }: PlacedNetwork,
+  clicks: readonly DemoClick[],
+): Promise<void> {
+  const chance = chanceOf(seed, 'refused')
+  const late = clicks.filter(({ ms, tracked }) => tracked && ms > now - KEPT_DAYS * DAY_MS && ms < now - HOUR_MS)
+  const further = late.filter(({ stages }) => highestRung(stages) > LANDED)
+  const latest = further.length < WRONG.length ? late : further
+  const keeper = openKeeper(ground)
+  const kept = WRONG.map((wrong, at) => {
+    const click = latest[Math.floor(((at + chance()) / WRONG.length) * latest.length)]
+    if (click === undefined) return Promise.resolve(true)
+    const fields = wrong(rightCall(chance, click))
+    const call = {
+      org_id,
+      network_id,
+      fields,
+      ip: '203.0.113.40',
+      received_at: click.ms + Math.floor(chance() * HOUR_MS),
+    }
+    return keeper.keep({
+      ...keptCall(call, reading.parameters),
+      refusal: refusalOf(fields, { reading, org_id, network_id }),
+    })
+  })
+  const areKept = (await Promise.all(kept)).every(Boolean)
+  await keeper.close()
+  if (!areKept) throw new Error('refused calls of the demo could not be kept')
+  await HEARD(org_id, network_id).execute(ground.db)
+}
+
+function rightCall(chance: Chance, click: DemoClick): Fields {
+  const conversion = {
+    click,
+    type: 'ftd',
+    ms: click.ms,
+    nonce: letters(chance, 12, '0123456789'),
+    payout: '85',
+  } as const
+  return callOf({ ...conversion, telegram_user_id: undefined })
+}
+
+/** What such a call is refused with; an id that is none only fails where clicks are looked up. */
+function refusalOf(
+  fields: Fields,
+  { reading, ...from }: { reading: Reading; org_id: number; network_id: string },
+): Refusal {
+  try {
+    readCall(fields, reading, { ...from, arrived_at: 0 })
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+  throw new Error(`the demo calls something wrong that is right: ${JSON.stringify(fields)}`)
+}

@@ -1,0 +1,184 @@
+// What the campaigns of the demo lead to: offers, landings, funnels, click flows and the bot, as rows, and as the redirect looks them up.
+import type { Transaction } from 'kysely'
+import { insertBot, UNREACHABLE } from '../src/bots/bots.ts'
+import { isReachable } from '../src/bots/telegram.ts'
+import type { LiveCampaigns, LiveFlow, LiveObjects } from '../src/campaigns/live.ts'
+import { DAY_MS } from '../src/contract/days.ts'
+import { newId } from '../src/contract/ids.ts'
+import type { Tables } from '../src/db/tables.ts'
+import type { Ground } from '../src/room.ts'
+import { type DemoFlow, type DemoFunnel, type IdOf, type OfferName, OFFERS } from './world.ts'
+
+/** The organization as it is founded. Times are Unix ms; `times` go into rows. */
+export type Founding = Pick<Ground, 'config' | 'secrets'> & {
+  trx: Transaction<Tables>
+  org_id: number
+  founded: number
+  today: number
+  times: { created_at: string; updated_at: string }
+}
+
+type Lookup = Pick<LiveCampaigns, 'object'>
+
+/** What stands in the organization. Of a click flow the version counts that was in traffic at the moment that is asked about. */
+export class Standing {
+  readonly #objects = new Map<string, unknown>()
+  readonly #flows = new Map<string, { from: number; flow: LiveFlow }[]>()
+
+  put(object: Exclude<LiveObjects[keyof LiveObjects], LiveFlow>): void {
+    this.#objects.set(object.id, object)
+  }
+
+  putFlow(id: string, versions: { from: number; flow: LiveFlow }[]): void {
+    this.#flows.set(id, versions)
+  }
+
+  at(ms: number): Lookup {
+    const object = (kind: string, id: string) =>
+      kind === 'click_flow' ? this.#flows.get(id)?.findLast(({ from }) => from <= ms)?.flow : this.#objects.get(id)
+    return { object: object as Lookup['object'] }
+  }
+}
+
+/**
+ * A name that Telegram gives to nobody, because of the two underscores: nothing in the demo leads to a stranger's bot. Its token is
+ * made up as well.
+ */
+export const BOT = { username: 'coinpulse__demo_bot', token: '1000000000:DEMO-this-is-no-token-of-any-bot' }
+
+/** The address of an offer, with the click id under the name that who reports its conversions hands back. */
+export function offerUrl(name: OfferName): string {
+  const { path, ...offer } = OFFERS[name]
+  return `https://offers.example/${path}?${'byNetwork' in offer ? 'subid' : 'click'}={click_id}`
+}
+
+export async function placeOffers(
+  { trx, org_id, founded, times }: Founding,
+  standing: Standing,
+): Promise<(name: OfferName) => string> {
+  const names = Object.keys(OFFERS) as OfferName[]
+  const ids = new Map(names.map(name => [name, newId(founded)]))
+  const idOf = (name: OfferName) => ids.get(name) ?? ''
+  const rows = names.map(name => {
+    const { name: called, payout, payout_types } = OFFERS[name]
+    return { org_id, id: idOf(name), name: called, url: offerUrl(name), payout, payout_types: [...payout_types] }
+  })
+  await trx
+    .insertInto('offers')
+    .values(rows.map(row => ({ ...row, status: 'active', ...times })))
+    .execute()
+  for (const { id, url, payout } of rows) standing.put({ org_id, id, url, payout, status: 'active', is_deleted: false })
+  return idOf
+}
+
+async function placeLandings(
+  { trx, org_id, founded, times }: Founding,
+  standing: Standing,
+  pages: readonly { name: string; path: string }[],
+): Promise<string[]> {
+  const rows = pages.map(({ name, path }) => {
+    return { org_id, id: newId(founded), name, url: `https://pages.example/${path}?click_id={click_id}` }
+  })
+  await trx
+    .insertInto('landings')
+    .values(rows.map(row => ({ ...row, status: 'active', ...times })))
+    .execute()
+  for (const { id, url } of rows) standing.put({ org_id, id, url, status: 'active', is_deleted: false })
+  return rows.map(({ id }) => id)
+}
+
+/** Makes landings and a funnel of them; answers its id. */
+export async function placeFunnel(
+  founding: Founding,
+  standing: Standing,
+  { name, landings, offers }: DemoFunnel & { name: string },
+  offerId: (name: OfferName) => string,
+): Promise<string> {
+  const { trx, org_id, founded, times } = founding
+  const pages = await placeLandings(founding, standing, landings)
+  const shares = {
+    landings: landings.map(({ weight }, at) => ({ landing_id: pages[at] ?? '', weight })),
+    offers: offers.map(([offer, weight]) => ({ offer_id: offerId(offer), weight })),
+  }
+  const id = newId(founded)
+  await trx
+    .insertInto('funnels')
+    .values({
+      org_id,
+      id,
+      name,
+      landings: JSON.stringify(shares.landings),
+      offers: JSON.stringify(shares.offers),
+      ...times,
+    })
+    .execute()
+  standing.put({ org_id, id, ...shares, is_deleted: false })
+  return id
+}
+
+/** Makes landings and a click flow over them, each version published at the beginning of its day; answers the flow's id. */
+export async function placeFlow(
+  founding: Founding,
+  standing: Standing,
+  { name, landings, versions }: DemoFlow,
+  idOf: Omit<IdOf, 'landing'>,
+): Promise<string> {
+  const { trx, org_id, founded, today, times } = founding
+  const pages = await placeLandings(founding, standing, landings)
+  const landing = (key: string) => pages[landings.findIndex(page => page.key === key)] ?? ''
+  const id = newId(founded)
+  const published = versions.map(({ from, graph }, at) => {
+    return { version: at + 1, from: today - from * DAY_MS, graph: graph({ ...idOf, landing }) }
+  })
+  const texts = published.map(({ graph }) => JSON.stringify(graph))
+  await trx
+    .insertInto('click_flows')
+    .values({
+      org_id,
+      id,
+      name,
+      graph: texts.at(-1) ?? '',
+      status: 'active',
+      published_version: published.length,
+      ...times,
+    })
+    .execute()
+  await trx
+    .insertInto('click_flow_versions')
+    .values(
+      published.map(({ version, from }, at) => ({
+        org_id,
+        click_flow_id: id,
+        version,
+        graph: texts[at] ?? '',
+        published_at: new Date(from).toISOString(),
+      })),
+    )
+    .execute()
+  const live = published.map(({ version, from, graph }) => {
+    return { from, flow: { org_id, id, status: 'active', version, graph, is_deleted: false } }
+  })
+  standing.putFlow(id, live)
+  return id
+}
+
+/** Makes the bot as one is made where Telegram cannot reach us: nobody is asked, and its starts are reported by its own program. */
+export async function placeBot(
+  { trx, org_id, founded, times, secrets, config }: Founding,
+  standing: Standing,
+): Promise<string> {
+  const id = newId(founded)
+  await insertBot(trx, secrets, { org_id, id, ...BOT, created_at: times.created_at })
+  await trx
+    .updateTable('bots')
+    .set({
+      hook_error: isReachable(config.baseUrl)
+        ? 'the bot of the demo is made up, and Telegram was not asked'
+        : UNREACHABLE,
+    })
+    .where('org_id', '=', org_id)
+    .where('id', '=', id)
+    .execute()
+  standing.put({ org_id, id, username: BOT.username, is_deleted: false })
+  return id
+}

@@ -1,0 +1,126 @@
+// The campaigns of the demo with all they lead to, and who tells of their conversions: as rows, and as traffic is drawn through them.
+import type { z } from 'zod'
+import type { Destination } from '../src/campaigns/api.ts'
+import type { LiveCampaign } from '../src/campaigns/live.ts'
+import { decide, trafficOf } from '../src/clicks/decide.ts'
+import { newId } from '../src/contract/ids.ts'
+import { type PlacedAccount, placeAccount } from './ad-account.ts'
+import { CAMPAIGNS } from './campaigns.ts'
+import { letters } from './chance.ts'
+import { type PlacedNetwork, placeNetwork } from './network.ts'
+import { type Founding, offerUrl, placeBot, placeFlow, placeFunnel, placeOffers, Standing } from './objects.ts'
+import type { PlacedRule } from './outbox.ts'
+import type { Place } from './traffic.ts'
+import { type DemoCampaign, type DemoOffer, type OfferName, OFFERS, RULES } from './world.ts'
+
+export type Workspace = {
+  places: Place[]
+  /** By their ids. */
+  offers: Map<string, DemoOffer>
+  rules: PlacedRule[]
+  network: PlacedNetwork
+  account: PlacedAccount
+  bot_id: string
+}
+
+/** Makes everything that traffic runs on. */
+export async function placeAll(founding: Founding): Promise<Workspace> {
+  const standing = new Standing()
+  const offerId = await placeOffers(founding, standing)
+  const bot_id = await placeBot(founding, standing)
+  const network = await placeNetwork(founding)
+  const account = await placeAccount(founding)
+  const keys = await freeKeys(founding)
+  const places: Place[] = []
+  for (const campaign of CAMPAIGNS) {
+    const destination = await placeDestination(founding, standing, campaign, { offerId, bot_id })
+    const row = campaignRow(founding, campaign, {
+      destination,
+      key: keys.get(campaign.key) ?? '',
+      // What a funnel's visitors come to is its own affair, and so it is where all ways of a flow end with an offer.
+      offer_id: destination.type === 'redirect' || campaign.offer === 'bot' ? offerId(campaign.offer) : null,
+      ad_account_id: campaign.namesAccount === true ? account.id : null,
+    })
+    await insertCampaign(founding, campaign, row)
+    places.push(placeOf(campaign, row, standing, account))
+  }
+  const offers = new Map((Object.keys(OFFERS) as OfferName[]).map(name => [offerId(name), OFFERS[name]]))
+  return { places, offers, rules: await placeRules(founding, places), network, account, bot_id }
+}
+
+type To = z.output<typeof Destination>
+
+async function placeDestination(
+  founding: Founding,
+  standing: Standing,
+  { name, offer, leadsTo }: DemoCampaign,
+  { offerId, bot_id }: { offerId: (name: OfferName) => string; bot_id: string },
+): Promise<To> {
+  if (leadsTo === undefined) return { type: 'redirect', url: `${offerUrl(offer)}&creative={sub1}` }
+  if ('funnel' in leadsTo)
+    return {
+      type: 'funnel',
+      funnel_id: await placeFunnel(founding, standing, { name, ...leadsTo.funnel }, offerId),
+    }
+  const click_flow_id = await placeFlow(founding, standing, leadsTo.flow, { offer: offerId, bot: bot_id })
+  return { type: 'click_flow', click_flow_id }
+}
+
+type Leading = Pick<LiveCampaign, 'destination' | 'key' | 'offer_id' | 'ad_account_id'>
+
+function campaignRow({ org_id, founded }: Founding, { origin }: DemoCampaign, leading: Leading) {
+  const source = origin === 'push' ? { ref_id: 'clickid', sub1: 'zoneid' } : {}
+  const fallback_url = 'https://offers.example/closed'
+  return { org_id, id: newId(founded), ...leading, fallback_url, source, strict_filter: false }
+}
+
+type CampaignRow = ReturnType<typeof campaignRow>
+
+async function insertCampaign(
+  { trx, org_id, times }: Founding,
+  { name }: DemoCampaign,
+  { destination, source, ...row }: CampaignRow,
+): Promise<void> {
+  await trx
+    .insertInto('campaigns')
+    .values({ ...row, name, destination: JSON.stringify(destination), source: JSON.stringify(source), ...times })
+    .execute()
+  await trx.insertInto('campaign_keys').values({ org_id, campaign_id: row.id, key: row.key }).execute()
+}
+
+function placeOf(campaign: DemoCampaign, row: CampaignRow, standing: Standing, account: PlacedAccount): Place {
+  const traffic = trafficOf({ ...row, is_deleted: false, organization: { is_deleted: false } })
+  const { destination } = row
+  return {
+    campaign,
+    campaign_id: row.id,
+    led_to: destination.type === 'redirect' ? destination.url : offerUrl(campaign.offer),
+    account: campaign.namesAccount === true ? account : undefined,
+    courseOf: guest => decide(traffic, standing.at(guest.ms), guest),
+  }
+}
+
+/** The public key of each campaign, by the one in the catalogue: they are unique over all organizations, and that one may be taken. */
+async function freeKeys({ trx }: Founding): Promise<Map<string, string>> {
+  const wanted = CAMPAIGNS.map(({ key }) => key)
+  const rows = await trx.selectFrom('campaign_keys').select('key').where('key', 'in', wanted).execute()
+  const taken = new Set(rows.map(({ key }) => key))
+  const free = (key: string) => (taken.has(key) ? `${key}-${letters(Math.random, 5, '0123456789abcdef')}` : key)
+  return new Map(wanted.map(key => [key, free(key)]))
+}
+
+async function placeRules(
+  { trx, org_id, founded, times: { created_at } }: Founding,
+  places: readonly Place[],
+): Promise<PlacedRule[]> {
+  const rules = RULES.map(({ campaign, ...rule }) => ({
+    ...rule,
+    id: newId(founded),
+    campaign_id: places.find(({ campaign: { key } }) => key === campaign)?.campaign_id ?? null,
+  }))
+  await trx
+    .insertInto('postback_rules')
+    .values(rules.map(rule => ({ org_id, method: 'GET', active: true, ...rule, created_at, updated_at: created_at })))
+    .execute()
+  return rules
+}
