@@ -1,12 +1,12 @@
-// What leaves beyond a conversion's own moment: once per person, test fires, resending, runs over the past. Through the door, to a real receiver.
+// What a rule calls beyond a conversion's own moment: once per person, test fires, runs over the past. Through the door, to a real receiver.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { untilWaiting } from '../../tests/support/blocked.ts'
 import { eventually } from '../../tests/support/eventually.ts'
 import { newId, ORIGIN, seedKey, startHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import { type Receiver, startReceiver } from '../../tests/support/receiver.ts'
+import { seedWorkspace } from '../../tests/support/workspace.ts'
 import { toUuid } from '../contract/ids.ts'
 import { ALL_RIGHTS } from '../contract/rights.ts'
 import { workRuns } from '../deliveries/portions.ts'
@@ -29,37 +29,7 @@ afterEach(() => {
   receiver.arrivals.length = 0
 })
 
-const HEADERS = { 'user-agent': 'Mozilla/5.0 (X11; Linux x64) Chrome/130.0.0.0' }
-
-/** An organization of its own with a campaign, so that tests do not meet. */
-async function workspace() {
-  const owner = await seedSignedIn(house)
-  const as: As = { cookie: owner.cookie }
-  const post = async (url: string, body: unknown, code = 200) => {
-    const reply = await house.call('POST', url, { ...as, body })
-    assert.equal(reply.statusCode, code, `${url}: ${reply.body}`)
-    return reply.data()
-  }
-  const destination = { type: 'redirect', url: 'https://shop.example/?c={click_id}' }
-  const campaign = await post('/api/campaigns', { name: 'C', destination }, 201)
-  const click = async (query = '') => {
-    // Ids of one millisecond have no order.
-    await sleep(2)
-    const visit = await house.call('GET', `/c/${String(campaign['key'])}?${query}`, { headers: HEADERS })
-    return String(new URL(String(visit.headers.location)).searchParams.get('c'))
-  }
-  const convert = async (clickId: string, body: object = {}) =>
-    String((await post('/api/events', { clickId, type: 'lead', ...body }, 201))['id'])
-  const rule = async (fields: object = {}) =>
-    String(
-      (await post('/api/postbacks', { event_type: 'lead', url: `${receiver.origin}/p?e={event_id}`, ...fields }, 201))[
-        'id'
-      ],
-    )
-  const deliveries = async (query = '') =>
-    (await house.call('GET', `/api/deliveries?${query}`, as)).json<{ data: Record<string, unknown>[] }>().data
-  return { owner, as, post, campaign_id: String(campaign['id']), click, convert, rule, deliveries }
-}
+const workspace = () => seedWorkspace(house, receiver)
 
 test('a rule for once per person calls for the first conversion of each, also when they race', async () => {
   const { click, convert, rule, deliveries } = await workspace()
@@ -126,82 +96,6 @@ test('a test fire does not reach inside', async () => {
   assert.match(String(fired['error']), /is not a public address/)
   assert.equal(receiver.arrivals.length, 0)
   await guarded.end()
-})
-
-test('a delivery is sent again with the same event id and all its tries, its log kept', async () => {
-  const { as, post, click, convert, rule, deliveries } = await workspace()
-  await rule()
-  const event_id = await convert(await click())
-  await eventually('it was not delivered', async () => (await deliveries('state=delivered')).length === 1)
-  const id = String((await deliveries())[0]?.['id'])
-  const again = await post(`/api/deliveries/${id}/resend`, undefined)
-  assert.deepEqual([again['id'], again['state'], again['finished_at']], [id, 'pending', null])
-  await eventually('it did not come again', async () => (await deliveries('state=delivered')).length === 1)
-  assert.deepEqual(
-    receiver.arrivals.map(({ url }) => url),
-    [`/p?e=${event_id}`, `/p?e=${event_id}`],
-  )
-  const shown = (await house.call('GET', `/api/deliveries/${id}`, as)).data()
-  assert.equal((shown['history'] as unknown[]).length, 2)
-  const row = await house.database.kysely
-    .selectFrom('deliveries')
-    .select(['attempts', 'attempts_uncounted'])
-    .where('id', '=', String(toUuid(id)))
-    .executeTakeFirstOrThrow()
-  assert.deepEqual(row, { attempts: 2, attempts_uncounted: 1 })
-})
-
-test('a delivery that is being sent is not sent again beside it', async () => {
-  const { as, click, convert, rule, deliveries } = await workspace()
-  await rule()
-  await convert(await click())
-  await eventually('it was not delivered', async () => (await deliveries('state=delivered')).length === 1)
-  const id = String((await deliveries())[0]?.['id'])
-  // So long that it does not run out while later tests count what arrives.
-  const lease_until = new Date(Date.now() + 3_600_000).toISOString()
-  const lease = { state: 'pending', lease_token: newId(), lease_until }
-  await house.database.kysely
-    .updateTable('deliveries')
-    .set({ ...lease, run_at: lease_until })
-    .where('id', '=', String(toUuid(id)))
-    .execute()
-  const reply = await house.call('POST', `/api/deliveries/${id}/resend`, as)
-  assert.deepEqual([reply.statusCode, reply.data()['code']], [409, 'delivery_under_way'])
-})
-
-test('failed deliveries are shown first and then sent again, of one rule, campaign, failure and period', async () => {
-  const { as, post, click, convert, rule, deliveries, campaign_id, owner } = await workspace()
-  const [wanted, other] = [await rule(), await rule({ url: `${receiver.origin}/other?e={event_id}` })]
-  const click_id = await click()
-  const events = [await convert(click_id, { nonce: '1' }), await convert(click_id, { nonce: '2' })]
-  await eventually('not all were delivered', async () => (await deliveries('state=delivered')).length === 4)
-  await house.database.kysely
-    .updateTable('deliveries')
-    .set({ state: 'failed', failure: 'http_5xx', reason: 'HTTP 500', attempts: 8 })
-    .where('org_id', '=', owner.org_id)
-    .execute()
-  receiver.arrivals.length = 0
-  const filter = { target_id: wanted, campaign_id, failure: 'http_5xx', date_from: '2026-01-01T00:00:00Z' }
-  const plan = await post('/api/deliveries/resend', filter)
-  assert.deepEqual([plan['count'], plan['has_more'], plan['run']], [2, false, null])
-  assert.deepEqual(
-    (plan['calls'] as { url: string; method: string; skip: null }[])
-      .map(({ url, method, skip }) => `${method} ${url} ${skip}`)
-      .sort(),
-    events.map(event => `GET ${receiver.origin}/p?e=${event} null`).sort(),
-  )
-  for (const none of [{ failure: 'timeout' }, { date_to: '2026-01-01T00:00:00Z' }, { state: 'skipped' }])
-    assert.equal((await post('/api/deliveries/resend', { ...filter, ...none }))['count'], 0)
-  assert.equal(receiver.arrivals.length, 0, 'a dry run called')
-  const { run } = await post('/api/deliveries/resend', { ...filter, dry_run: false })
-  await eventually('not all were sent', async () => (await deliveries('state=delivered')).length === 2)
-  assert.deepEqual(receiver.arrivals.map(({ url }) => url).sort(), events.map(event => `/p?e=${event}`).sort())
-  const listed = async () =>
-    (await house.call('GET', '/api/delivery-runs', as)).json<{ data: Record<string, unknown>[] }>().data[0]
-  await eventually('the run never ended', async () => (await listed())?.['outcome'] === 'done')
-  const { id, total, done } = (await listed()) ?? {}
-  assert.deepEqual([id, total, done], [(run as { id: string }).id, 2, 2])
-  assert.equal((await deliveries(`target_id=${other}&state=failed`)).length, 2)
 })
 
 test('a new rule runs over past conversions, each once, and none twice however often it runs', async () => {
