@@ -6,6 +6,8 @@ import { test } from 'node:test'
 import sluice from '../package.json' with { type: 'json' }
 import { MACROS } from '../src/clicks/macros.ts'
 import { readConfig } from '../src/config.ts'
+import { EVENT_TYPES } from '../src/contract/event-types.ts'
+import { REFUSALS } from '../src/contract/refusal-catalogue.ts'
 import { POSTBACK_MACROS } from '../src/postbacks/api.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -40,6 +42,19 @@ test('every setting is explained, with its default', () => {
       `${name} has another default: ${String(value)}`,
     )
   }
+})
+
+test('every code of a refusal stands in the page about the API, under its status', () => {
+  const rows = read('docs/api.md').split('\n')
+  for (const { status, code } of Object.values(REFUSALS)) {
+    const row = rows.find(one => one.split('|')[1]?.includes(String(status))) ?? assert.fail(`${status} has no row`)
+    assert.ok(code === undefined || row.includes(`\`${code}\``), `${code} (${status}) is not explained`)
+  }
+})
+
+test('every event type is named where conversions are explained', () => {
+  const page = read('docs/conversions.md')
+  for (const type of EVENT_TYPES) assert.ok(/^custom_[2-7]$/.test(type) || page.includes(`\`${type}\``), type)
 })
 
 test('every macro is explained, those of postbacks to AI hosts as well', () => {
