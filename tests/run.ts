@@ -13,7 +13,8 @@ import { findProgram, requirePrograms } from './support/programs.ts'
 import { ensureTemplate } from './support/template.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const SHORT_LIMIT = 5 * 60_000
+/** Of a file that hangs; one that goes on takes a tenth of it, however busy the machine. */
+const SHORT_LIMIT = 15 * 60_000
 const LONG_LIMIT = 60 * 60_000
 /** Beyond the traffic itself: to start, to empty the outbox and to audit what hours have left. */
 const SOAK_SPARE = 60 * 60_000
