@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { LADDER } from '../contract/ladder.ts'
 import { endpoint } from '../contract/endpoint.ts'
-import { Id, Instant, Page } from '../contract/fields.ts'
+import { Id, Instant, isFaithful, Page } from '../contract/fields.ts'
 import { campaign_id, date_from, date_to, sent } from '../reports/api.ts'
 
 const Text = z.string().nullable()
@@ -63,8 +63,31 @@ export const listClicks = endpoint({
   quota: 'clicks',
 })
 
+const COUNTRY = 'must be the two letters of a country such as DE, or empty for clicks without one'
+
+/** As long as a click's own may be. */
+const LONGEST_SUB = 500
+const SUB1 = `must be a text of at most ${LONGEST_SUB} characters, or empty for clicks without one`
+
+/** Not of the feed for keys, whose parameters are fixed. */
+const narrowing = {
+  geo: z
+    .string()
+    .regex(/^([a-z]{2})?$/i, { error: COUNTRY })
+    .optional()
+    .meta({ description: 'Only clicks from this country; empty: from none that is known', examples: ['DE'] }),
+  sub1: z
+    .string()
+    .max(LONGEST_SUB, { error: SUB1 })
+    .refine(isFaithful, { error: 'holds characters that cannot be stored' })
+    .optional()
+    .meta({ description: 'Only clicks with exactly this sub1; empty: without one' }),
+}
+
 export const listClicksAsMember = endpoint({
   ...declared,
+  description: `${declared.description} A country or sub1 that is rare among all clicks may take too long: choose fewer days then.`,
+  query: declared.query.extend(narrowing),
   reply: Page(Click).extend({
     clicks_from: z.iso.date().nullable().meta({ description: 'Clicks made before this day are no longer kept' }),
   }),

@@ -16,6 +16,7 @@ import { after, type Window, windowBetween } from '../reports/window.ts'
 import type { Context, Ground, Key, Member } from '../room.ts'
 import * as api from './api.ts'
 import { openCursor, sealCursor } from './cursor.ts'
+import { SOUGHT, type Sought, stretchesOf } from './days.ts'
 
 const USUAL = 100
 const MOST = 1000
@@ -23,12 +24,16 @@ const SPAN_MS = 30 * DAY_MS
 
 type Query = {
   readonly [name in 'date_from' | 'date_to' | 'campaign_id' | 'status' | 'tracked' | 'cursor' | 'limit']?: Sent
-}
+} & { readonly [name in (typeof SOUGHT)[number]]?: string | undefined }
 type Asking = Pick<Ground, 'database' | 'secrets'> & { readonly actor: Member | Key }
 
-/** What a page is made of. `before` is the id it comes after, in the order of the feed; `campaigns` null means all. */
-export type Page = {
+/**
+ * What a page is made of. `before` is the id it comes after, in the order of the feed; `campaigns` null means all. `stretches` are the parts
+ * of the window that are looked through, where they are not all of it.
+ */
+export type Page = Sought & {
   readonly window: Window
+  readonly stretches?: readonly Window[]
   readonly campaigns: readonly string[] | null
   readonly status: number | undefined
   readonly tracked: boolean | undefined
@@ -53,7 +58,7 @@ export async function listClicksAsMember(
 
 async function pageOf({ database, secrets, actor }: Asking, query: Query) {
   const { page, defaulted } = read({ secrets, actor }, query)
-  const found = isEmpty(page) ? [] : await select(database, actor.org_id, page)
+  const found = isEmpty(page) ? [] : await select(database, actor.org_id, await narrowed(database, actor.org_id, page))
   const data = found.slice(0, page.limit)
   const last = data.at(-1)
   const more = found.length > page.limit && last !== undefined
@@ -75,7 +80,8 @@ function read({ secrets, actor }: Omit<Asking, 'database'>, query: Query): { pag
   const campaigns = campaignsOf(actor, query.campaign_id)
   const now = Date.now()
   const window = sentWindow ?? cursor?.bounds ?? { from: now - SPAN_MS, to: now }
-  const page = { window, campaigns, status, tracked, before: cursor?.id, limit: limitOf(query.limit) }
+  const sought = { geo: valueOf(query.geo?.toUpperCase()), sub1: valueOf(query.sub1) }
+  const page = { window, campaigns, status, tracked, ...sought, before: cursor?.id, limit: limitOf(query.limit) }
   return { page, defaulted: sentWindow === undefined }
 }
 
@@ -98,6 +104,9 @@ function trackedOf(sent: string | undefined): boolean | undefined {
   return known === 'all' ? undefined : known === 'true'
 }
 
+/** Empty is what the report calls a missing value. */
+const valueOf = (sent: string | undefined) => (sent === '' ? null : sent)
+
 /** Out of range is brought into it; what is no whole number is taken as not sent. */
 function limitOf(sent: Sent): number {
   if (typeof sent !== 'string' || !/^[+-]?\d+$/.test(sent)) return USUAL
@@ -106,6 +115,14 @@ function limitOf(sent: Sent): number {
 
 function isEmpty({ window, campaigns }: Page): boolean {
   return window.from > window.to || campaigns?.length === 0
+}
+
+/** The page with the days alone on which what is looked for was clicked; the counters know nothing of clicks that do not count. */
+async function narrowed({ reads }: Ground['database'], org_id: number, page: Page): Promise<Page> {
+  const { window, campaigns, tracked, before, geo, sub1 } = page
+  if (tracked !== true || (geo === undefined && sub1 === undefined) || (campaigns?.length ?? 1) > 1) return page
+  const to = before === undefined ? window.to : Math.min(window.to, timeOfId(before))
+  return { ...page, stretches: await stretchesOf(reads, org_id, { ...window, to }, campaigns?.[0] ?? null, page) }
 }
 
 const AS_THEY_ARE = ['geo', 'device', 'os', 'browser', 'ref_id', ...SUBS] as const
@@ -120,6 +137,7 @@ type Row = {
 }
 
 async function select(database: Ground['database'], org_id: number, page: Page): Promise<Row[]> {
+  if (page.stretches?.length === 0) return []
   const { text, values = [] } = statementFor(org_id, page)
   const { rows } = await database.reads.query<Row>(text, [...values])
   return rows
@@ -127,24 +145,41 @@ async function select(database: Ground['database'], org_id: number, page: Page):
 
 /**
  * The statement of a page: `limit` rows and one more. Several campaigns are walked each by itself and merged, because an index holds the
- * order within one campaign only.
+ * order within one campaign only; so are several stretches, to leave out what lies between them.
  */
-export function statementFor(org_id: number, { window, campaigns, status, tracked, before, limit }: Page): Statement {
+export function statementFor(org_id: number, page: Page): Statement {
+  const { window, stretches = [window], campaigns, status, tracked, before, limit } = page
   const values: Value[] = [org_id]
   const put = (value: Value) => `$${values.push(value)}`
-  const end = firstIdAt(window.to + 1)
-  const range = `id >= ${put(firstIdAt(window.from))}::uuid and id < ${put(before !== undefined && before < end ? before : end)}::uuid`
+  const firsts = stretches.map(({ from }) => firstIdAt(from))
+  const ends = stretches
+    .map(({ to }) => firstIdAt(to + 1))
+    .map(end => (before === undefined || end < before ? end : before))
+  const isOne = firsts.length === 1
+  const range = isOne
+    ? `id >= ${put(firsts[0] as string)}::uuid and id < ${put(ends[0] as string)}::uuid`
+    : 'id >= stretch.first and id < stretch.behind'
+  const among = isOne ? [] : [`unnest(${put(firsts)}::uuid[], ${put(ends)}::uuid[]) as stretch (first, behind)`]
   // Said twice for the planner: the index of the rungs holds none of the clicks on the first.
   const byStatus =
     status === undefined ? '' : ` and status = ${put(status)}::smallint${status > 0 ? ' and status > 0' : ''}`
   const byTracked = tracked === undefined ? '' : tracked ? ' and tracked' : ' and not tracked'
+  const bySought = SOUGHT.map(column => {
+    const value = page[column]
+    if (value === undefined) return ''
+    return value === null ? ` and ${column} is null` : ` and ${column} = ${put(value)}::text`
+  }).join('')
   const newest = `order by id desc limit ${put(limit + 1)}`
   const walk = (campaign: string) =>
-    `select ${COLUMNS} from clicks where org_id = $1 and ${range}${campaign}${byStatus}${byTracked} ${newest}`
-  if (campaigns === null) return { text: walk(''), values }
-  if (campaigns.length === 1) return { text: walk(` and campaign_id = ${put(campaigns[0] as string)}::uuid`), values }
-  const text = `select walked.* from unnest(${put(campaigns)}::uuid[]) as allowed (campaign)
-    cross join lateral (${walk(' and campaign_id = allowed.campaign')}) as walked ${newest}`
+    `select ${COLUMNS} from clicks where org_id = $1 and ${range}${campaign}${byStatus}${byTracked}${bySought} ${newest}`
+  let walked = walk('')
+  if (campaigns?.length === 1) walked = walk(` and campaign_id = ${put(campaigns[0] as string)}::uuid`)
+  if (campaigns !== null && campaigns.length > 1) {
+    walked = walk(' and campaign_id = allowed.campaign')
+    among.push(`unnest(${put(campaigns)}::uuid[]) as allowed (campaign)`)
+  }
+  if (among.length === 0) return { text: walked, values }
+  const text = `select walked.* from ${among.join(' cross join ')} cross join lateral (${walked}) as walked ${newest}`
   return { text, values }
 }
 

@@ -14,6 +14,8 @@ const PAGE: Page = {
   campaigns: null,
   status: undefined,
   tracked: true,
+  geo: undefined,
+  sub1: undefined,
   before: undefined,
   limit: 20,
 }

@@ -18,7 +18,7 @@ import { Button, buttonLook } from '../ui/button.tsx'
 import { Choice } from '../ui/choice.tsx'
 import { CodeBlock } from '../ui/copy.tsx'
 import { Dialog, DialogBody } from '../ui/dialog.tsx'
-import { AddButton, List, useListAddress } from '../ui/list.tsx'
+import { AddButton, ClearFilters, List, useListAddress } from '../ui/list.tsx'
 import { EmptyState, PageHeader } from '../ui/page.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
@@ -30,7 +30,7 @@ const route = getRouteApi('/inside/conversions')
 
 export function ConversionsPage() {
   const address = useListAddress(route.useSearch())
-  const { search, narrow } = address
+  const { search, narrow, clear } = address
   const [recording, setRecording] = useState(false)
   const { campaign: campaign_id, click: click_id, type, from, to, cursor } = search
   const period = { date_from: from && dayBegins(from), date_to: to && dayAfter(to) }
@@ -55,6 +55,10 @@ export function ConversionsPage() {
           onChange={chosen => narrow({ type: chosen })}
         />
         <BetweenDays happened="Recorded" search={search} onChange={narrow} />
+        <ClearFilters
+          isNarrowed={[campaign_id, click_id, type, from, to].some(one => one !== undefined)}
+          onClear={clear}
+        />
         <AddButton endpoint={recordConversion} onClick={() => setRecording(true)}>
           Record
         </AddButton>

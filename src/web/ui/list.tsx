@@ -3,7 +3,7 @@
  * `const address = useListAddress(route.useSearch())`, filters that call `address.narrow`, then `<List>`.
  */
 import { useNavigate } from '@tanstack/react-router'
-import { Plus, SearchX } from 'lucide-react'
+import { FilterX, Plus, SearchX } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
@@ -85,6 +85,23 @@ export function List<T>({ query, address, what, empty, children }: ListProps<T>)
         </>
       )}
     </Asked>
+  )
+}
+
+type ClearProps = { isNarrowed: boolean; onClear: () => void }
+
+/** Empties all filters at once. */
+export function ClearFilters({ isNarrowed, onClear }: ClearProps) {
+  if (!isNarrowed) return null
+  const clear = () => {
+    onClear()
+    // The button goes, and whoever pressed it by keyboard would be nowhere.
+    document.getElementById('main')?.focus({ preventScroll: true })
+  }
+  return (
+    <Button icon={FilterX} look="quiet" onClick={clear}>
+      Clear filters
+    </Button>
   )
 }
 
