@@ -124,6 +124,23 @@ test('answers are described: the good one, and every refusal the route declares,
   }
 })
 
+test('what several routes answer has a name, so that clients made from the document have one type for it', () => {
+  const formOf = (endpoint: Endpoint): Json => {
+    const { responses } = operationOf(endpoint)
+    const schema = responses[String(endpoint.status ?? 200)]?.content?.['application/json']?.schema ?? {}
+    const page = schema as { properties?: { data?: { items?: Json } } }
+    return page.properties?.data?.items ?? schema
+  }
+  const unnamed = declared.filter(({ endpoint }) => formOf(endpoint)['type'] === 'object')
+  const alike = Map.groupBy(unnamed, ({ endpoint }) => JSON.stringify(formOf(endpoint)))
+  const shared = [...alike.values()].filter(routes => routes.length > 1)
+  assert.deepEqual(
+    shared.map(routes => routes.map(({ endpoint }) => endpoint.route)),
+    [],
+  )
+  assert.ok(Object.keys(document.components['schemas'] ?? {}).length > 40)
+})
+
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'])
 
 test('schemas are sound: each reference leads somewhere, each type exists, what is required is there', () => {

@@ -62,26 +62,30 @@ export const AUTH_FORMS = {
   'POST /reset-password': PasswordReset,
 } as const satisfies Record<string, z.ZodType | undefined>
 
-const User = z.object({
-  id: Id,
-  name: z.string(),
-  email: z.string(),
-  emailVerified: z.boolean(),
-  image: z.string().nullable(),
-  createdAt: Instant,
-  updatedAt: Instant,
-})
-const OpenSession = z.object({
-  id: Id,
-  userId: Id,
-  createdAt: Instant,
-  updatedAt: Instant,
-  expiresAt: Instant,
-  ipAddress: z.string().nullable(),
-  userAgent: z.string().nullable(),
-})
-const SignedIn = z.object({ redirect: z.literal(false), user: User })
-const Ended = z.object({ status: z.literal(true) })
+const User = z
+  .object({
+    id: Id,
+    name: z.string(),
+    email: z.string(),
+    emailVerified: z.boolean(),
+    image: z.string().nullable(),
+    createdAt: Instant,
+    updatedAt: Instant,
+  })
+  .meta({ id: 'User' })
+const OpenSession = z
+  .object({
+    id: Id,
+    userId: Id,
+    createdAt: Instant,
+    updatedAt: Instant,
+    expiresAt: Instant,
+    ipAddress: z.string().nullable(),
+    userAgent: z.string().nullable(),
+  })
+  .meta({ id: 'OpenSession' })
+const SignedIn = z.object({ redirect: z.literal(false), user: User }).meta({ id: 'SignedIn' })
+const AccountDone = z.object({ status: z.literal(true) }).meta({ id: 'AccountDone' })
 
 const anyone = { access: 'anyone', visit: true } as const
 const person = { access: { session: 'person' }, visit: true } as const
@@ -149,7 +153,7 @@ const CHANGING_PARTS = {
     summary: 'Change the address of the account',
     description: 'Needs the current password unless the session is younger than ten minutes.',
     body: EmailChange,
-    reply: Ended,
+    reply: AccountDone,
     headers: ['Set-Cookie'],
     answers: {
       400: {
@@ -164,7 +168,7 @@ const CHANGING_PARTS = {
     route: 'POST /api/auth/update-user',
     summary: 'Change name or picture',
     body: Profile,
-    reply: Ended,
+    reply: AccountDone,
     headers: ['Set-Cookie'],
     refuses: ['service_unavailable'],
   }),
@@ -173,14 +177,14 @@ const CHANGING_PARTS = {
     route: 'POST /api/auth/revoke-session',
     summary: 'End one session',
     body: SessionEnd,
-    reply: Ended,
+    reply: AccountDone,
     refuses: ['object_not_found', 'service_unavailable'],
   }),
   revokeOtherSessions: endpoint({
     ...person,
     route: 'POST /api/auth/revoke-other-sessions',
     summary: 'End every session but this one',
-    reply: Ended,
+    reply: AccountDone,
     refuses: ['service_unavailable'],
   }),
   requestPasswordReset: endpoint({
@@ -188,7 +192,7 @@ const CHANGING_PARTS = {
     route: 'POST /api/auth/request-password-reset',
     summary: 'Have a link for a new password sent; the answer is the same where the address has no account',
     body: PasswordResetRequest,
-    reply: Ended.extend({ message: z.string() }),
+    reply: AccountDone.extend({ message: z.string() }),
     refuses: ['rate_limited', 'service_unavailable'],
   }),
   resetPassword: endpoint({
@@ -196,7 +200,7 @@ const CHANGING_PARTS = {
     route: 'POST /api/auth/reset-password',
     summary: "Set a new password with the token of the mail's link; every session ends",
     body: PasswordReset,
-    reply: Ended,
+    reply: AccountDone,
     answers: { 400: { words: 'the token is wrong or too old (`INVALID_TOKEN`)', type: 'refusal' } },
     refuses: ['rate_limited', 'service_unavailable'],
   }),
@@ -219,7 +223,7 @@ export const signIn = endpoint({
 })
 
 /** `needs_owner`: nobody has an account yet, so the first page creates the owner. */
-export const Setup = z.object({ needs_owner: z.boolean(), sign_up: z.enum(['invite', 'open']) })
+export const Setup = z.object({ needs_owner: z.boolean(), sign_up: z.enum(['invite', 'open']) }).meta({ id: 'Setup' })
 
 export const readSetup = endpoint({
   route: 'GET /api/setup',
@@ -245,15 +249,17 @@ export const createOwner = endpoint({
 })
 
 /** A browser somebody is signed in with. `current` is the one that asks. `last_seen_at` is exact to a day. */
-export const Session = z.object({
-  id: Id,
-  created_at: Instant,
-  last_seen_at: Instant,
-  expires_at: Instant,
-  ip_address: z.string().nullable(),
-  user_agent: z.string().nullable(),
-  current: z.boolean(),
-})
+export const Session = z
+  .object({
+    id: Id,
+    created_at: Instant,
+    last_seen_at: Instant,
+    expires_at: Instant,
+    ip_address: z.string().nullable(),
+    user_agent: z.string().nullable(),
+    current: z.boolean(),
+  })
+  .meta({ id: 'Session' })
 
 export const listSessions = endpoint({
   route: 'GET /api/sessions',

@@ -162,21 +162,25 @@ const drafts = {
 }
 
 /** What an account begins with. Without an event map it gets the platform's usual one. */
-export const AdAccountDraft = z.discriminatedUnion('platform', [
-  z.object({ platform: z.literal('meta'), name: Name(), ...drafts.meta, event_map: MetaMap.optional() }),
-  z.object({ platform: z.literal('tiktok'), name: Name(), ...drafts.tiktok, event_map: TikTokMap.optional() }),
-  z.object({ platform: z.literal('google'), name: Name(), ...drafts.google, event_map: GoogleMap.optional() }),
-])
+export const AdAccountDraft = z
+  .discriminatedUnion('platform', [
+    z.object({ platform: z.literal('meta'), name: Name(), ...drafts.meta, event_map: MetaMap.optional() }),
+    z.object({ platform: z.literal('tiktok'), name: Name(), ...drafts.tiktok, event_map: TikTokMap.optional() }),
+    z.object({ platform: z.literal('google'), name: Name(), ...drafts.google, event_map: GoogleMap.optional() }),
+  ])
+  .meta({ id: 'AdAccountDraft' })
 export type AdAccountDraft = z.output<typeof AdAccountDraft>
 
 const changes = { name: Name(), state: z.enum(['active', 'off']) }
 
 /** What may change: parts that are sent are replaced whole, the others stay. The platform says how they are read and never changes. */
-export const AdAccountChanges = z.discriminatedUnion('platform', [
-  z.object({ platform: z.literal('meta'), ...z.object({ ...changes, ...drafts.meta }).partial().shape }),
-  z.object({ platform: z.literal('tiktok'), ...z.object({ ...changes, ...drafts.tiktok }).partial().shape }),
-  z.object({ platform: z.literal('google'), ...z.object({ ...changes, ...drafts.google }).partial().shape }),
-])
+export const AdAccountChanges = z
+  .discriminatedUnion('platform', [
+    z.object({ platform: z.literal('meta'), ...z.object({ ...changes, ...drafts.meta }).partial().shape }),
+    z.object({ platform: z.literal('tiktok'), ...z.object({ ...changes, ...drafts.tiktok }).partial().shape }),
+    z.object({ platform: z.literal('google'), ...z.object({ ...changes, ...drafts.google }).partial().shape }),
+  ])
+  .meta({ id: 'AdAccountChanges' })
 export type AdAccountChanges = z.output<typeof AdAccountChanges>
 
 const account = {
@@ -190,11 +194,13 @@ const account = {
   created_at: Instant,
   updated_at: Instant,
 }
-export const AdAccount = z.discriminatedUnion('platform', [
-  z.object({ platform: z.literal('meta'), settings: MetaSettings, ...account }),
-  z.object({ platform: z.literal('tiktok'), settings: TikTokSettings, ...account }),
-  z.object({ platform: z.literal('google'), settings: GoogleSettings, ...account }),
-])
+export const AdAccount = z
+  .discriminatedUnion('platform', [
+    z.object({ platform: z.literal('meta'), settings: MetaSettings, ...account }),
+    z.object({ platform: z.literal('tiktok'), settings: TikTokSettings, ...account }),
+    z.object({ platform: z.literal('google'), settings: GoogleSettings, ...account }),
+  ])
+  .meta({ id: 'AdAccount' })
 export type AdAccount = z.output<typeof AdAccount>
 
 export const listAdAccounts = endpoint({

@@ -17,14 +17,16 @@ const Day = z.iso
 
 const Source = z.enum(['manual', 'api']).meta({ description: 'Entered in the dashboard, or sent with a key' })
 
-export const AdSpend = z.object({
-  campaign_id: Id,
-  day: Day,
-  sub1: z.string().meta({ description: 'Empty: spend of the campaign and day that no sub1 is known for' }),
-  amount: Money,
-  source: Source,
-  updated_at: Instant,
-})
+export const AdSpend = z
+  .object({
+    campaign_id: Id,
+    day: Day,
+    sub1: z.string().meta({ description: 'Empty: spend of the campaign and day that no sub1 is known for' }),
+    amount: Money,
+    source: Source,
+    updated_at: Instant,
+  })
+  .meta({ id: 'AdSpend' })
 export type AdSpend = z.output<typeof AdSpend>
 
 const Spend = Amount(MAX_SPEND)
@@ -97,41 +99,45 @@ const Columns = z.object({
 })
 export type Columns = z.output<typeof Columns>
 
-export const SpendFile = z.object({
-  csv: z.string().min(1).meta({ description: 'The text of the file: comma, semicolon or tab between the columns' }),
-  columns: Columns.nullish(),
-  campaign_id: Id.nullish().meta({ description: 'The campaign of lines that name none' }),
-  date_order: z
-    .enum(['month_first', 'day_first'])
-    .nullish()
-    .meta({ description: 'How days with slashes are meant; without it they are refused' }),
-  leave_out: z
-    .array(z.number().int())
-    .max(5000)
-    .nullish()
-    .meta({ description: 'Numbers of lines that are passed over, such as those a dry run has called wrong' }),
-  dry_run: z.boolean().meta({ description: 'True: only tells what would become of each line' }),
-})
+export const SpendFile = z
+  .object({
+    csv: z.string().min(1).meta({ description: 'The text of the file: comma, semicolon or tab between the columns' }),
+    columns: Columns.nullish(),
+    campaign_id: Id.nullish().meta({ description: 'The campaign of lines that name none' }),
+    date_order: z
+      .enum(['month_first', 'day_first'])
+      .nullish()
+      .meta({ description: 'How days with slashes are meant; without it they are refused' }),
+    leave_out: z
+      .array(z.number().int())
+      .max(5000)
+      .nullish()
+      .meta({ description: 'Numbers of lines that are passed over, such as those a dry run has called wrong' }),
+    dry_run: z.boolean().meta({ description: 'True: only tells what would become of each line' }),
+  })
+  .meta({ id: 'SpendFile' })
 export type SpendFile = z.output<typeof SpendFile>
 
 /** A line of the file and what becomes of it. Lines of the same campaign, day and sub1 are added up. */
-export const SpendLine = z.object({
-  line: z.number().int().meta({ description: 'The line of the file it ends on, the first is 1' }),
-  fate: z.enum(['new', 'replaces', 'same', 'added', 'deletes', 'nothing', 'wrong']).meta({
-    description:
-      'new: there was no spend; replaces: there was another; same: it was there; added: adds to the line in added_to; deletes: an empty amount ' +
-      'deletes a row; nothing: an empty amount where no row is; wrong: see error',
-  }),
-  campaign_id: Id.nullable(),
-  campaign_name: z.string().nullable(),
-  day: Day.nullable(),
-  sub1: z.string().nullable(),
-  amount: Money.nullable(),
-  before: Money.nullable().meta({ description: 'What was recorded before' }),
-  becomes: Money.nullable().meta({ description: 'What is recorded afterwards, all lines added up' }),
-  added_to: z.number().int().nullable(),
-  error: z.string().nullable(),
-})
+export const SpendLine = z
+  .object({
+    line: z.number().int().meta({ description: 'The line of the file it ends on, the first is 1' }),
+    fate: z.enum(['new', 'replaces', 'same', 'added', 'deletes', 'nothing', 'wrong']).meta({
+      description:
+        'new: there was no spend; replaces: there was another; same: it was there; added: adds to the line in added_to; deletes: an empty amount ' +
+        'deletes a row; nothing: an empty amount where no row is; wrong: see error',
+    }),
+    campaign_id: Id.nullable(),
+    campaign_name: z.string().nullable(),
+    day: Day.nullable(),
+    sub1: z.string().nullable(),
+    amount: Money.nullable(),
+    before: Money.nullable().meta({ description: 'What was recorded before' }),
+    becomes: Money.nullable().meta({ description: 'What is recorded afterwards, all lines added up' }),
+    added_to: z.number().int().nullable(),
+    error: z.string().nullable(),
+  })
+  .meta({ id: 'SpendLine' })
 export type SpendLine = z.output<typeof SpendLine>
 
 export const importAdSpend = endpoint({

@@ -10,21 +10,23 @@ const MAX_TOP_UP = 1_000_000
 const MAX_PRICE = 1000
 
 /** One entry of the ledger. Charges are negative and name the event that met the person first. */
-export const LedgerEntry = z.object({
-  id: Id,
-  kind: z.enum(['charge', 'top_up', 'adjustment']),
-  amount: Money,
-  event_id: Id.nullable(),
-  note: z.string().nullable(),
-  created_at: Instant,
-})
+export const LedgerEntry = z
+  .object({
+    id: Id,
+    kind: z.enum(['charge', 'top_up', 'adjustment']),
+    amount: Money,
+    event_id: Id.nullable(),
+    note: z.string().nullable(),
+    created_at: Instant,
+  })
+  .meta({ id: 'LedgerEntry' })
 export type LedgerEntry = z.output<typeof LedgerEntry>
 
 /** An entry as it is read: a charge with the conversion that met the person first. */
 export const ReadEntry = LedgerEntry.extend({
   event_type: EventType.nullable(),
   click_id: Id.nullable().meta({ description: 'The click of the event' }),
-})
+}).meta({ id: 'ReadEntry' })
 export type ReadEntry = z.output<typeof ReadEntry>
 
 const Balance = Money.meta({ description: 'May be below zero: an empty balance refuses nothing' })
@@ -61,7 +63,9 @@ const Nonce = z
   .nullish()
   .meta({ description: 'Your own name of this entry: sent again with the same one, nothing is entered twice' })
 
-const Entered = LedgerEntry.extend({ balance: Money.meta({ description: 'The balance now' }) })
+const Entered = LedgerEntry.extend({ balance: Money.meta({ description: 'The balance now' }) }).meta({
+  id: 'EnteredEntry',
+})
 const ENTERED_ONCE =
   'With a `nonce` the entry is made once: sent again, the first one is answered, with `Idempotent-Replayed: true`. Top-ups and adjustments ' +
   'share their nonces: the one of an entry of the other kind is refused.'

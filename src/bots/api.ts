@@ -10,17 +10,19 @@ export const startLink = (username: string): string => `https://t.me/${username}
 /** Whether Telegram sends us what the bot hears: `set`; `not_set` with the reason in `hook_error`. */
 const HookState = z.enum(['set', 'not_set'])
 
-export const Bot = z.object({
-  id: Id,
-  username: z.string().meta({ description: 'Without @' }),
-  link: z.string().meta({
-    description: 'The address to send visitors to; {click_id} is a macro',
-    examples: [startLink('example_bot')],
-  }),
-  hook_state: HookState,
-  hook_error: z.string().nullable(),
-  created_at: Instant,
-})
+export const Bot = z
+  .object({
+    id: Id,
+    username: z.string().meta({ description: 'Without @' }),
+    link: z.string().meta({
+      description: 'The address to send visitors to; {click_id} is a macro',
+      examples: [startLink('example_bot')],
+    }),
+    hook_state: HookState,
+    hook_error: z.string().nullable(),
+    created_at: Instant,
+  })
+  .meta({ id: 'Bot' })
 export type Bot = z.output<typeof Bot>
 
 export const BotDraft = z.object({

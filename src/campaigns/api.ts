@@ -63,22 +63,24 @@ const Key = z
   .regex(/^[a-z0-9-]{3,64}$/, { message: 'must be 3 to 64 of a-z, 0-9 and -' })
   .meta({ description: 'The part of the public address that names the campaign; never changes' })
 
-export const Campaign = z.object({
-  id: Id,
-  name: z.string(),
-  key: z.string(),
-  url: z
-    .string()
-    .meta({ description: 'The public address that traffic is sent to; a path alone while BASE_URL is not set' }),
-  destination: Destination,
-  offer_id: Id.nullable(),
-  fallback_url: z.string().nullable(),
-  ad_account_id: Id.nullable(),
-  source: Source,
-  strict_filter: z.boolean(),
-  created_at: Instant,
-  updated_at: Instant,
-})
+export const Campaign = z
+  .object({
+    id: Id,
+    name: z.string(),
+    key: z.string(),
+    url: z
+      .string()
+      .meta({ description: 'The public address that traffic is sent to; a path alone while BASE_URL is not set' }),
+    destination: Destination,
+    offer_id: Id.nullable(),
+    fallback_url: z.string().nullable(),
+    ad_account_id: Id.nullable(),
+    source: Source,
+    strict_filter: z.boolean(),
+    created_at: Instant,
+    updated_at: Instant,
+  })
+  .meta({ id: 'Campaign' })
 export type Campaign = z.output<typeof Campaign>
 
 export const CampaignDraft = z.object({

@@ -15,24 +15,28 @@ export const FlowStatus = z.enum(FLOW_STATUSES)
 export type FlowStatus = z.infer<typeof FlowStatus>
 
 /** Something that keeps a graph from being published; `node_id` is where, null for the graph as a whole. */
-export const Problem = z.object({
-  node_id: z.string().nullable(),
-  message: z.string().meta({ description: 'Names the node and says what to do' }),
-})
+export const Problem = z
+  .object({
+    node_id: z.string().nullable(),
+    message: z.string().meta({ description: 'Names the node and says what to do' }),
+  })
+  .meta({ id: 'Problem' })
 export type Problem = z.output<typeof Problem>
 
 const UsingCampaign = z.object({ id: Id, name: z.string() })
 
-export const ListedFlow = z.object({
-  id: Id,
-  name: z.string(),
-  status: FlowStatus,
-  published_version: z.int().nullable(),
-  is_draft_published: z.boolean().meta({ description: 'False while the draft differs from the published version' }),
-  campaigns: z.array(UsingCampaign).meta({ description: 'The campaigns that lead to it' }),
-  created_at: Instant,
-  updated_at: Instant,
-})
+export const ListedFlow = z
+  .object({
+    id: Id,
+    name: z.string(),
+    status: FlowStatus,
+    published_version: z.int().nullable(),
+    is_draft_published: z.boolean().meta({ description: 'False while the draft differs from the published version' }),
+    campaigns: z.array(UsingCampaign).meta({ description: 'The campaigns that lead to it' }),
+    created_at: Instant,
+    updated_at: Instant,
+  })
+  .meta({ id: 'ListedFlow' })
 export type ListedFlow = z.output<typeof ListedFlow>
 
 export const ClickFlow = ListedFlow.extend({
@@ -43,7 +47,7 @@ export const ClickFlow = ListedFlow.extend({
   problems: z
     .array(Problem)
     .meta({ description: 'What keeps the draft from being published; empty when nothing does' }),
-})
+}).meta({ id: 'ClickFlow' })
 export type ClickFlow = z.output<typeof ClickFlow>
 
 export const FlowDraft = z.object({ name: Name(), graph: Graph })
@@ -57,7 +61,9 @@ const FlowReplacement = FlowDraft.extend({
     .meta({ description: 'The tag of the draft that was read; refused when someone has changed the graph since' }),
 })
 
-export const FlowVersion = z.object({ version: z.int(), published_at: Instant, nodes: z.int() })
+export const FlowVersion = z
+  .object({ version: z.int(), published_at: Instant, nodes: z.int() })
+  .meta({ id: 'FlowVersion' })
 export type FlowVersion = z.output<typeof FlowVersion>
 
 const VisitorText = Text(500).nullish()
@@ -91,32 +97,36 @@ const TryStep = z.object({
   reason: z.string().meta({ description: 'Why it went on as it did' }),
 })
 
-export const Way = z.object({
-  steps: z.array(TryStep),
-  outcome: z
-    .enum(['landing', 'offer', 'bot', 'redirect', 'fallback'])
-    .meta({ description: 'What the visitor is sent to; fallback: the campaign’s, because the path does not end' }),
-  leads_to: z.string().meta({ description: 'The name of it, with what follows a landing' }),
-})
+export const Way = z
+  .object({
+    steps: z.array(TryStep),
+    outcome: z
+      .enum(['landing', 'offer', 'bot', 'redirect', 'fallback'])
+      .meta({ description: 'What the visitor is sent to; fallback: the campaign’s, because the path does not end' }),
+    leads_to: z.string().meta({ description: 'The name of it, with what follows a landing' }),
+  })
+  .meta({ id: 'Way' })
 export type Way = z.output<typeof Way>
 
-export const Tried = z.object({
-  visitors: z.array(
-    z.object({
-      click_id: Id.nullable().meta({ description: 'The click, null for a visitor that was described' }),
-      says: z.string().meta({ description: 'The visitor in a few words' }),
-      draft: Way,
-      published: Way.nullable().meta({ description: 'Null while no version is published' }),
-      is_changed: z.boolean().meta({ description: 'Whether publishing the draft would send them elsewhere' }),
-    }),
-  ),
-  tried: z.int(),
-  changed: z.int(),
-  ends: z
-    .array(z.object({ leads_to: z.string(), draft: z.int(), published: z.int() }))
-    .meta({ description: 'How many visitors end where, by the draft and by the published version' }),
-  problems: z.array(Problem),
-})
+export const Tried = z
+  .object({
+    visitors: z.array(
+      z.object({
+        click_id: Id.nullable().meta({ description: 'The click, null for a visitor that was described' }),
+        says: z.string().meta({ description: 'The visitor in a few words' }),
+        draft: Way,
+        published: Way.nullable().meta({ description: 'Null while no version is published' }),
+        is_changed: z.boolean().meta({ description: 'Whether publishing the draft would send them elsewhere' }),
+      }),
+    ),
+    tried: z.int(),
+    changed: z.int(),
+    ends: z
+      .array(z.object({ leads_to: z.string(), draft: z.int(), published: z.int() }))
+      .meta({ description: 'How many visitors end where, by the draft and by the published version' }),
+    problems: z.array(Problem),
+  })
+  .meta({ id: 'Tried' })
 export type Tried = z.output<typeof Tried>
 
 export const listClickFlows = endpoint({

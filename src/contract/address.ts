@@ -38,9 +38,11 @@ export const Address = z
   })
 
 /** An address with its macros filled in by example. */
-export const Preview = z.object({
-  url: z.string(),
-  unknown_macros: z
-    .array(z.string())
-    .meta({ description: 'Macros that do not exist and are removed from the address' }),
-})
+export const Preview = z
+  .object({
+    url: z.string(),
+    unknown_macros: z
+      .array(z.string())
+      .meta({ description: 'Macros that do not exist and are removed from the address' }),
+  })
+  .meta({ id: 'AddressPreview' })

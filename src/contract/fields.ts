@@ -48,12 +48,15 @@ const PLAIN_DECIMAL = /^\d{1,15}(\.\d{1,30})?$/
  */
 export function Amount(max: number) {
   const error = `must be a number or a decimal string from 0 to ${max.toLocaleString('en-US')}`
-  return z.union([z.number(), z.string()], { error }).transform((sent, context) => {
-    const text = typeof sent === 'number' ? plainDecimal(sent) : sent
-    if (text !== undefined && PLAIN_DECIMAL.test(text) && isAtMost(text, max)) return toSixPlaces(text)
-    context.addIssue({ code: 'custom', message: error })
-    return z.NEVER
-  })
+  return z
+    .union([z.number(), z.string()], { error })
+    .transform((sent, context) => {
+      const text = typeof sent === 'number' ? plainDecimal(sent) : sent
+      if (text !== undefined && PLAIN_DECIMAL.test(text) && isAtMost(text, max)) return toSixPlaces(text)
+      context.addIssue({ code: 'custom', message: error })
+      return z.NEVER
+    })
+    .meta({ description: `A number or a decimal string, 0 to ${max.toLocaleString('en-US')}, kept to 6 decimals` })
 }
 
 function plainDecimal(value: number): string | undefined {
@@ -96,4 +99,4 @@ export const Page = <T extends z.ZodType>(item: T) =>
   z.object({ data: z.array(item), next_cursor: z.string().nullable() })
 
 /** The reply of a route that has nothing to tell but that it is done. */
-export const Done = z.object({ ok: z.literal(true) })
+export const Done = z.object({ ok: z.literal(true) }).meta({ id: 'Done' })

@@ -24,36 +24,40 @@ export const DeliveryFailure = z.enum([
 ])
 export type DeliveryFailure = z.output<typeof DeliveryFailure>
 
-export const Delivery = z.object({
-  id: Id,
-  kind: DeliveryKind,
-  target_id: Id.meta({ description: 'The postback rule or ad account' }),
-  event_id: Id,
-  event_type: EventType,
-  click_id: Id,
-  campaign_id: Id.nullable(),
-  state: DeliveryState,
-  reason: z.string().nullable().meta({ description: 'Why it was skipped, held or given up' }),
-  failure: DeliveryFailure.nullable().meta({ description: 'The kind of failure of the last attempt' }),
-  attempts: z.number().int(),
-  next_attempt_at: Instant.nullable().meta({ description: 'While pending: when it is tried next' }),
-  created_at: Instant,
-  finished_at: Instant.nullable(),
-})
+export const Delivery = z
+  .object({
+    id: Id,
+    kind: DeliveryKind,
+    target_id: Id.meta({ description: 'The postback rule or ad account' }),
+    event_id: Id,
+    event_type: EventType,
+    click_id: Id,
+    campaign_id: Id.nullable(),
+    state: DeliveryState,
+    reason: z.string().nullable().meta({ description: 'Why it was skipped, held or given up' }),
+    failure: DeliveryFailure.nullable().meta({ description: 'The kind of failure of the last attempt' }),
+    attempts: z.number().int(),
+    next_attempt_at: Instant.nullable().meta({ description: 'While pending: when it is tried next' }),
+    created_at: Instant,
+    finished_at: Instant.nullable(),
+  })
+  .meta({ id: 'Delivery' })
 export type Delivery = z.output<typeof Delivery>
 
 /** One call to the target. Without `finished_at` it is under way, or the process died in the middle of it. */
-export const DeliveryAttempt = z.object({
-  number: z.number().int(),
-  started_at: Instant,
-  finished_at: Instant.nullable(),
-  method: z.string(),
-  url: z.string(),
-  body: z.string().nullable().meta({ description: 'What was sent to an ad platform, without its secrets' }),
-  status: z.number().int().nullable().meta({ description: 'HTTP status of the answer, null when there was none' }),
-  error: z.string().nullable(),
-  answer: z.string().nullable().meta({ description: 'The first 16 KiB of the answer' }),
-})
+export const DeliveryAttempt = z
+  .object({
+    number: z.number().int(),
+    started_at: Instant,
+    finished_at: Instant.nullable(),
+    method: z.string(),
+    url: z.string(),
+    body: z.string().nullable().meta({ description: 'What was sent to an ad platform, without its secrets' }),
+    status: z.number().int().nullable().meta({ description: 'HTTP status of the answer, null when there was none' }),
+    error: z.string().nullable(),
+    answer: z.string().nullable().meta({ description: 'The first 16 KiB of the answer' }),
+  })
+  .meta({ id: 'DeliveryAttempt' })
 export type DeliveryAttempt = z.output<typeof DeliveryAttempt>
 
 /** A delivery with its log. What its numbers begin after is no longer kept: `attempts_dropped` says how many that are. */
@@ -63,7 +67,7 @@ export const LoggedDelivery = Delivery.extend({
     .number()
     .int()
     .meta({ description: 'Of its attempts, how many are no longer kept: the first ones' }),
-})
+}).meta({ id: 'LoggedDelivery' })
 
 export const listDeliveries = endpoint({
   route: 'GET /api/deliveries',
@@ -95,40 +99,46 @@ export const readDelivery = endpoint({
 })
 
 /** A call a run would make; without an address it would be skipped, and `skip` says why. */
-export const PlannedCall = z.object({
-  event_id: Id,
-  click_id: Id,
-  method: z.string().nullable(),
-  url: z.string().nullable(),
-  skip: z.string().nullable(),
-})
+export const PlannedCall = z
+  .object({
+    event_id: Id,
+    click_id: Id,
+    method: z.string().nullable(),
+    url: z.string().nullable(),
+    skip: z.string().nullable(),
+  })
+  .meta({ id: 'PlannedCall' })
 export type PlannedCall = z.output<typeof PlannedCall>
 
 /** A run over the past. Its fields from `target_id` to `date_to` say what it is about; null is no restriction. */
-export const DeliveryRun = z.object({
-  id: Id,
-  kind: z.enum(['resend', 'backfill']),
-  target_id: Id.nullable(),
-  campaign_id: Id.nullable(),
-  only_state: z.string().nullable(),
-  only_failure: z.string().nullable(),
-  date_from: Instant.nullable(),
-  date_to: Instant.nullable(),
-  total: z.number().int().meta({ description: 'How many there were when it began' }),
-  done: z.number().int().meta({ description: 'How many were put out so far' }),
-  outcome: z.enum(['done', 'stopped']).nullable().meta({ description: 'null while it is under way' }),
-  created_at: Instant,
-  finished_at: Instant.nullable(),
-})
+export const DeliveryRun = z
+  .object({
+    id: Id,
+    kind: z.enum(['resend', 'backfill']),
+    target_id: Id.nullable(),
+    campaign_id: Id.nullable(),
+    only_state: z.string().nullable(),
+    only_failure: z.string().nullable(),
+    date_from: Instant.nullable(),
+    date_to: Instant.nullable(),
+    total: z.number().int().meta({ description: 'How many there were when it began' }),
+    done: z.number().int().meta({ description: 'How many were put out so far' }),
+    outcome: z.enum(['done', 'stopped']).nullable().meta({ description: 'null while it is under way' }),
+    created_at: Instant,
+    finished_at: Instant.nullable(),
+  })
+  .meta({ id: 'DeliveryRun' })
 export type DeliveryRun = z.output<typeof DeliveryRun>
 
 /** What a run would call: how many, the first of them exactly, and the run itself once it is started. */
-export const RunPlan = z.object({
-  count: z.number().int(),
-  has_more: z.boolean().meta({ description: 'More than one run may hold: narrow the period' }),
-  calls: z.array(PlannedCall),
-  run: DeliveryRun.nullable(),
-})
+export const RunPlan = z
+  .object({
+    count: z.number().int(),
+    has_more: z.boolean().meta({ description: 'More than one run may hold: narrow the period' }),
+    calls: z.array(PlannedCall),
+    run: DeliveryRun.nullable(),
+  })
+  .meta({ id: 'RunPlan' })
 
 export const dryRun = z.boolean().default(true).meta({ description: 'true: only show what would be called' })
 

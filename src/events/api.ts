@@ -41,17 +41,19 @@ export const ConversionDraft = z.object({
 })
 export type ConversionDraft = z.output<typeof ConversionDraft>
 
-const ConversionEvent = z.object({
-  id: Id,
-  created_at: Instant,
-  click_id: Id,
-  campaign_id: Id.nullable(),
-  offer_id: Id.nullable(),
-  type: EventType,
-  payout: Money.nullable(),
-  nonce: z.string().nullable(),
-  payload: Payload.nullable(),
-})
+const ConversionEvent = z
+  .object({
+    id: Id,
+    created_at: Instant,
+    click_id: Id,
+    campaign_id: Id.nullable(),
+    offer_id: Id.nullable(),
+    type: EventType,
+    payout: Money.nullable(),
+    nonce: z.string().nullable(),
+    payload: Payload.nullable(),
+  })
+  .meta({ id: 'ConversionEvent' })
 
 export const recordConversion = endpoint({
   route: 'POST /api/events',
@@ -81,7 +83,7 @@ export const LoggedEvent = ConversionEvent.extend({
     .enum(['api', 'dashboard', 'service', 'network'])
     .meta({ description: 'service: Sluice recorded it by itself' }),
   test: z.boolean().meta({ description: 'On a test click: neither billed nor delivered' }),
-})
+}).meta({ id: 'LoggedEvent' })
 export type LoggedEvent = z.output<typeof LoggedEvent>
 
 export const listEvents = endpoint({

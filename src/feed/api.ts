@@ -8,31 +8,33 @@ import { campaign_id, date_from, date_to, sent } from '../reports/api.ts'
 const Text = z.string().nullable()
 
 /** The 21 fields of a click, no more: everything else about it is withheld by design. */
-export const Click = z.object({
-  id: Id,
-  created_at: Instant,
-  campaign_id: Id.nullable(),
-  status: z.enum(LADDER).meta({ description: 'The highest rung reached' }),
-  tracked: z
-    .boolean()
-    .meta({ description: 'False for crawlers, previews, prefetches and test clicks, which reports leave out' }),
-  geo: Text.meta({ description: 'ISO country code' }),
-  device: Text,
-  os: Text,
-  browser: Text,
-  ref_id: Text.meta({ description: 'The click id of the traffic source' }),
-  offer_id: Id.nullable(),
-  sub1: Text,
-  sub2: Text,
-  sub3: Text,
-  sub4: Text,
-  sub5: Text,
-  sub6: Text,
-  sub7: Text,
-  sub8: Text,
-  sub9: Text,
-  revenue: Text.meta({ description: 'US dollars as a decimal string, as summed; null without a paying conversion' }),
-})
+export const Click = z
+  .object({
+    id: Id,
+    created_at: Instant,
+    campaign_id: Id.nullable(),
+    status: z.enum(LADDER).meta({ description: 'The highest rung reached' }),
+    tracked: z
+      .boolean()
+      .meta({ description: 'False for crawlers, previews, prefetches and test clicks, which reports leave out' }),
+    geo: Text.meta({ description: 'ISO country code' }),
+    device: Text,
+    os: Text,
+    browser: Text,
+    ref_id: Text.meta({ description: 'The click id of the traffic source' }),
+    offer_id: Id.nullable(),
+    sub1: Text,
+    sub2: Text,
+    sub3: Text,
+    sub4: Text,
+    sub5: Text,
+    sub6: Text,
+    sub7: Text,
+    sub8: Text,
+    sub9: Text,
+    revenue: Text.meta({ description: 'US dollars as a decimal string, as summed; null without a paying conversion' }),
+  })
+  .meta({ id: 'Click' })
 export type Click = z.output<typeof Click>
 
 export const TRACKED = ['true', 'false', 'all'] as const

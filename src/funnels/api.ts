@@ -24,14 +24,16 @@ const MemberState = {
 const LandingShare = z.object({ landing_id: Id, weight: Weight })
 const OfferShare = z.object({ offer_id: Id, weight: Weight })
 
-export const Funnel = z.object({
-  id: Id,
-  name: z.string(),
-  landings: z.array(LandingShare.extend(MemberState)),
-  offers: z.array(OfferShare.extend(MemberState)),
-  created_at: Instant,
-  updated_at: Instant,
-})
+export const Funnel = z
+  .object({
+    id: Id,
+    name: z.string(),
+    landings: z.array(LandingShare.extend(MemberState)),
+    offers: z.array(OfferShare.extend(MemberState)),
+    created_at: Instant,
+    updated_at: Instant,
+  })
+  .meta({ id: 'Funnel' })
 export type Funnel = z.output<typeof Funnel>
 
 const isOnce = (ids: readonly string[]): boolean => new Set(ids).size === ids.length

@@ -1,4 +1,5 @@
 /** Schemas as the OpenAPI document shows them: the wire's side, with named parts in one place. */
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 
 export type Json = { [key: string]: unknown }
@@ -12,7 +13,11 @@ export function schemaOf(schema: z.ZodType, schemas: Json): Json {
   } = z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12', unrepresentable: 'any' }) as Json & {
     $defs?: Json
   }
-  for (const [name, part] of Object.entries($defs)) schemas[name] = pointed(part)
+  for (const [name, part] of Object.entries($defs)) {
+    const shown = pointed(part)
+    if (name in schemas && !isDeepStrictEqual(schemas[name], shown)) throw new Error(`two schemas are named ${name}`)
+    schemas[name] = shown
+  }
   return pointed(rest) as Json
 }
 

@@ -15,19 +15,21 @@ const Place = z.object({ id: Id, name: z.string() })
  * A key as lists show it. `organization` is the one it acts in: the grant's, or while the key is fresh the owner's earliest
  * membership; null when there is none.
  */
-export const ApiKey = z.object({
-  id: Id,
-  name: z.string(),
-  first_characters: z.string().meta({ examples: ['sluice_4fGk2'] }),
-  created_at: Instant,
-  last_used_at: Instant.nullable(),
-  expires_at: Instant.nullable(),
-  state: KeyState,
-  permission_state: PermissionState,
-  organization: Place.nullable(),
-  owner: z.object({ user_id: Id, name: z.string(), email: z.string() }),
-  is_yours: z.boolean().meta({ description: 'only the owner of a key grants, enables and disables it' }),
-})
+export const ApiKey = z
+  .object({
+    id: Id,
+    name: z.string(),
+    first_characters: z.string().meta({ examples: ['sluice_4fGk2'] }),
+    created_at: Instant,
+    last_used_at: Instant.nullable(),
+    expires_at: Instant.nullable(),
+    state: KeyState,
+    permission_state: PermissionState,
+    organization: Place.nullable(),
+    owner: z.object({ user_id: Id, name: z.string(), email: z.string() }),
+    is_yours: z.boolean().meta({ description: 'only the owner of a key grants, enables and disables it' }),
+  })
+  .meta({ id: 'ApiKey' })
 
 export const listKeys = endpoint({
   route: 'GET /api/api-keys',
@@ -65,36 +67,40 @@ export const revokeKey = endpoint({
 })
 
 /** What a key may do, and where. A fresh key shows the organization it resolves to and three empty lists. */
-export const Grant = z.object({
-  state: PermissionState,
-  organization: Place.nullable(),
-  read: z.array(z.string()),
-  write: z.array(z.string()),
-  delete: z.array(z.string()),
-  campaigns: z
-    .array(Place.extend({ deleted: z.boolean() }))
-    .nullable()
-    .meta({ description: 'the campaigns the key is restricted to, or null for all of them' }),
-  saved_at: Instant.nullable(),
-})
+export const Grant = z
+  .object({
+    state: PermissionState,
+    organization: Place.nullable(),
+    read: z.array(z.string()),
+    write: z.array(z.string()),
+    delete: z.array(z.string()),
+    campaigns: z
+      .array(Place.extend({ deleted: z.boolean() }))
+      .nullable()
+      .meta({ description: 'the campaigns the key is restricted to, or null for all of them' }),
+    saved_at: Instant.nullable(),
+  })
+  .meta({ id: 'Grant' })
 
 /**
  * The whole grant: what is not listed is not held afterwards. Slugs are checked in the deed, so that a refusal can name them. An
  * empty `campaigns` list is refused, because it reads as "none" and would be stored as "all".
  */
-export const GrantDraft = z.object({
-  organization_id: Id,
-  read: z.array(z.string()).max(100).default([]),
-  write: z.array(z.string()).max(100).default([]),
-  delete: z.array(z.string()).max(100).default([]),
-  campaigns: z
-    .array(Id)
-    .min(1, 'leave campaigns out for every campaign, or list at least one')
-    .max(1000)
-    .nullable()
-    .optional(),
-  confirmation: z.string().optional().meta({ description: 'DELETE, when a right of the delete tier is added' }),
-})
+export const GrantDraft = z
+  .object({
+    organization_id: Id,
+    read: z.array(z.string()).max(100).default([]),
+    write: z.array(z.string()).max(100).default([]),
+    delete: z.array(z.string()).max(100).default([]),
+    campaigns: z
+      .array(Id)
+      .min(1, 'leave campaigns out for every campaign, or list at least one')
+      .max(1000)
+      .nullable()
+      .optional(),
+    confirmation: z.string().optional().meta({ description: 'DELETE, when a right of the delete tier is added' }),
+  })
+  .meta({ id: 'GrantDraft' })
 
 export const readGrant = endpoint({
   route: 'GET /api/api-keys/:id/grant',

@@ -9,14 +9,16 @@ export const LANDING_STATUSES = ['active', 'archived'] as const
 export const LandingStatus = z.enum(LANDING_STATUSES)
 export type LandingStatus = z.infer<typeof LandingStatus>
 
-export const Landing = z.object({
-  id: Id,
-  name: z.string(),
-  url: z.string(),
-  status: LandingStatus,
-  created_at: Instant,
-  updated_at: Instant,
-})
+export const Landing = z
+  .object({
+    id: Id,
+    name: z.string(),
+    url: z.string(),
+    status: LandingStatus,
+    created_at: Instant,
+    updated_at: Instant,
+  })
+  .meta({ id: 'Landing' })
 export type Landing = z.output<typeof Landing>
 
 export const LandingDraft = z.object({ name: Name(), url: Address })

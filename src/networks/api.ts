@@ -77,27 +77,31 @@ const IpList = z
   .max(100)
   .meta({ description: 'Addresses and ranges calls may come from; empty: any' })
 
-export const Network = z.object({
-  id: Id,
-  name: z.string(),
-  template: TemplateName,
-  parameters: ParameterMap,
-  statuses: StatusMap,
-  default_type: EventType.nullable().meta({
-    description: 'What a call without a status stands for; null: it is refused',
-  }),
-  unpaid_types: z.array(EventType).meta({ description: 'Reported before they are paid: recorded with a payout of 0' }),
-  ips: z.array(z.string()),
-  active: z.boolean(),
-  postback_url: z.string().meta({ description: 'The address to enter at the network, its macros in place' }),
-  offer_parameter: z
-    .string()
-    .meta({ description: 'What to add to the offer’s address, so that the click id comes back' }),
-  waiting: z.number().int().meta({ description: 'Calls that are stored and run later' }),
-  last_received_at: Instant.nullable(),
-  created_at: Instant,
-  updated_at: Instant,
-})
+export const Network = z
+  .object({
+    id: Id,
+    name: z.string(),
+    template: TemplateName,
+    parameters: ParameterMap,
+    statuses: StatusMap,
+    default_type: EventType.nullable().meta({
+      description: 'What a call without a status stands for; null: it is refused',
+    }),
+    unpaid_types: z
+      .array(EventType)
+      .meta({ description: 'Reported before they are paid: recorded with a payout of 0' }),
+    ips: z.array(z.string()),
+    active: z.boolean(),
+    postback_url: z.string().meta({ description: 'The address to enter at the network, its macros in place' }),
+    offer_parameter: z
+      .string()
+      .meta({ description: 'What to add to the offer’s address, so that the click id comes back' }),
+    waiting: z.number().int().meta({ description: 'Calls that are stored and run later' }),
+    last_received_at: Instant.nullable(),
+    created_at: Instant,
+    updated_at: Instant,
+  })
+  .meta({ id: 'Network' })
 export type Network = z.output<typeof Network>
 
 export const NetworkDraft = z.object({
@@ -105,15 +109,17 @@ export const NetworkDraft = z.object({
   template: TemplateName,
 })
 
-export const NetworkChanges = z.object({
-  name: Name().optional(),
-  parameters: ParameterMap.optional(),
-  statuses: StatusMap.optional(),
-  default_type: EventType.nullable().optional(),
-  unpaid_types: z.array(EventType).max(EVENT_TYPES.length).optional(),
-  ips: IpList.optional(),
-  active: z.boolean().optional(),
-})
+export const NetworkChanges = z
+  .object({
+    name: Name().optional(),
+    parameters: ParameterMap.optional(),
+    statuses: StatusMap.optional(),
+    default_type: EventType.nullable().optional(),
+    unpaid_types: z.array(EventType).max(EVENT_TYPES.length).optional(),
+    ips: IpList.optional(),
+    active: z.boolean().optional(),
+  })
+  .meta({ id: 'NetworkChanges' })
 export type NetworkChanges = z.output<typeof NetworkChanges>
 
 export const listNetworks = endpoint({

@@ -11,16 +11,18 @@ export const OFFER_STATUSES = ['active', 'archived'] as const
 export const OfferStatus = z.enum(OFFER_STATUSES)
 export type OfferStatus = z.infer<typeof OfferStatus>
 
-export const Offer = z.object({
-  id: Id,
-  name: z.string(),
-  url: z.string(),
-  payout: Money.nullable(),
-  payout_types: z.array(EventType),
-  status: OfferStatus,
-  created_at: Instant,
-  updated_at: Instant,
-})
+export const Offer = z
+  .object({
+    id: Id,
+    name: z.string(),
+    url: z.string(),
+    payout: Money.nullable(),
+    payout_types: z.array(EventType),
+    status: OfferStatus,
+    created_at: Instant,
+    updated_at: Instant,
+  })
+  .meta({ id: 'Offer' })
 export type Offer = z.output<typeof Offer>
 
 export const OfferDraft = z.object({

@@ -6,14 +6,16 @@ import { Done, Id, Instant, Name, Page } from '../contract/fields.ts'
 export const Role = z.enum(['owner', 'admin', 'member'])
 
 /** One of the caller's organizations. `active` is the one this session acts in; a deleted one can be restored by an owner. */
-export const Organization = z.object({
-  id: Id,
-  name: z.string(),
-  role: Role,
-  active: z.boolean(),
-  created_at: Instant,
-  deleted_at: Instant.nullable(),
-})
+export const Organization = z
+  .object({
+    id: Id,
+    name: z.string(),
+    role: Role,
+    active: z.boolean(),
+    created_at: Instant,
+    deleted_at: Instant.nullable(),
+  })
+  .meta({ id: 'Organization' })
 
 export const OrganizationDraft = z.object({ name: Name() })
 
@@ -68,15 +70,17 @@ export const activateOrganization = endpoint({
 })
 
 /** Someone in the active organization. `is_you` marks the caller. */
-export const Member = z.object({
-  id: Id,
-  user_id: Id,
-  name: z.string(),
-  email: z.string(),
-  role: Role,
-  joined_at: Instant,
-  is_you: z.boolean(),
-})
+export const Member = z
+  .object({
+    id: Id,
+    user_id: Id,
+    name: z.string(),
+    email: z.string(),
+    role: Role,
+    joined_at: Instant,
+    is_you: z.boolean(),
+  })
+  .meta({ id: 'Member' })
 
 export const listMembers = endpoint({
   route: 'GET /api/members',
@@ -103,15 +107,17 @@ export const deleteMember = endpoint({
 })
 
 /** An invitation that is neither used nor withdrawn. Its link is `<address of the dashboard>/invitations/<id>`. */
-export const Invitation = z.object({
-  id: Id,
-  email: z.string(),
-  role: Role,
-  invited_by: z.string(),
-  created_at: Instant,
-  expires_at: Instant,
-  state: z.enum(['pending', 'expired']),
-})
+export const Invitation = z
+  .object({
+    id: Id,
+    email: z.string(),
+    role: Role,
+    invited_by: z.string(),
+    created_at: Instant,
+    expires_at: Instant,
+    state: z.enum(['pending', 'expired']),
+  })
+  .meta({ id: 'Invitation' })
 
 export const InvitationDraft = z.object({
   email: z.string().trim().max(254).pipe(z.email()),
@@ -146,15 +152,17 @@ export const withdrawInvitation = endpoint({
 })
 
 /** What the page behind an invitation's link shows. The link is the secret, so whoever holds it sees the address it is for. */
-const InvitationView = z.object({
-  id: Id,
-  organization: z.string(),
-  email: z.string(),
-  role: Role,
-  invited_by: z.string(),
-  expires_at: Instant,
-  has_account: z.boolean().meta({ description: 'whether the address can sign in, or has to sign up first' }),
-})
+const InvitationView = z
+  .object({
+    id: Id,
+    organization: z.string(),
+    email: z.string(),
+    role: Role,
+    invited_by: z.string(),
+    expires_at: Instant,
+    has_account: z.boolean().meta({ description: 'whether the address can sign in, or has to sign up first' }),
+  })
+  .meta({ id: 'InvitationView' })
 
 export const readInvitation = endpoint({
   route: 'GET /api/invitations/:id',

@@ -37,20 +37,22 @@ const Preset = z.enum(['keitaro', 'binom', 'custom'] satisfies (keyof typeof PRE
 
 const PostbackMethod = z.enum(['GET', 'POST'])
 
-export const PostbackRule = z.object({
-  id: Id,
-  event_type: EventType,
-  url: z.string(),
-  method: PostbackMethod,
-  campaign_id: Id.nullable().meta({ description: 'null: every campaign of the organization, future ones too' }),
-  preset: z.string().nullable(),
-  active: z.boolean(),
-  once_per_person: z.boolean(),
-  switched_off_at: Instant.nullable().meta({ description: 'When Sluice switched it off because it had only failed' }),
-  switched_off_reason: z.string().nullable(),
-  created_at: Instant,
-  updated_at: Instant,
-})
+export const PostbackRule = z
+  .object({
+    id: Id,
+    event_type: EventType,
+    url: z.string(),
+    method: PostbackMethod,
+    campaign_id: Id.nullable().meta({ description: 'null: every campaign of the organization, future ones too' }),
+    preset: z.string().nullable(),
+    active: z.boolean(),
+    once_per_person: z.boolean(),
+    switched_off_at: Instant.nullable().meta({ description: 'When Sluice switched it off because it had only failed' }),
+    switched_off_reason: z.string().nullable(),
+    created_at: Instant,
+    updated_at: Instant,
+  })
+  .meta({ id: 'PostbackRule' })
 export type PostbackRule = z.output<typeof PostbackRule>
 
 export const PostbackRuleDraft = z.object({

@@ -103,31 +103,33 @@ export type Diagnosis = keyof typeof DIAGNOSES
 export const RefusedSurface = z.enum(['api', 'dashboard', 'network'])
 export const RefusedState = z.enum(['refused', 'recorded'])
 
-export const RefusedEvent = z.object({
-  id: Id,
-  received_at: Instant,
-  surface: RefusedSurface.meta({ description: 'By which way it came' }),
-  key_id: Id.nullable(),
-  network_id: Id.nullable(),
-  status: z
-    .number()
-    .int()
-    .meta({ description: 'The HTTP status a refusal of the API has; a network was answered differently' }),
-  error: z.string(),
-  diagnosis: Diagnosis,
-  click_text: z.string().nullable().meta({ description: 'The click id as it was sent' }),
-  click_id: Id.nullable().meta({ description: 'The click id it can be read as' }),
-  type: z.string().nullable().meta({ description: 'The type, or a network’s status, as it was sent' }),
-  body: z
-    .string()
-    .nullable()
-    .meta({ description: 'What was sent, as JSON, at most 8 KiB, without what looks like a secret' }),
-  is_whole: z.boolean().meta({ description: 'Whether that is all of it, so that it can be run again' }),
-  state: RefusedState,
-  runs: z.number().int().meta({ description: 'How often it was run again' }),
-  run_at: Instant.nullable(),
-  event_id: Id.nullable().meta({ description: 'The event it has become' }),
-})
+export const RefusedEvent = z
+  .object({
+    id: Id,
+    received_at: Instant,
+    surface: RefusedSurface.meta({ description: 'By which way it came' }),
+    key_id: Id.nullable(),
+    network_id: Id.nullable(),
+    status: z
+      .number()
+      .int()
+      .meta({ description: 'The HTTP status a refusal of the API has; a network was answered differently' }),
+    error: z.string(),
+    diagnosis: Diagnosis,
+    click_text: z.string().nullable().meta({ description: 'The click id as it was sent' }),
+    click_id: Id.nullable().meta({ description: 'The click id it can be read as' }),
+    type: z.string().nullable().meta({ description: 'The type, or a network’s status, as it was sent' }),
+    body: z
+      .string()
+      .nullable()
+      .meta({ description: 'What was sent, as JSON, at most 8 KiB, without what looks like a secret' }),
+    is_whole: z.boolean().meta({ description: 'Whether that is all of it, so that it can be run again' }),
+    state: RefusedState,
+    runs: z.number().int().meta({ description: 'How often it was run again' }),
+    run_at: Instant.nullable(),
+    event_id: Id.nullable().meta({ description: 'The event it has become' }),
+  })
+  .meta({ id: 'RefusedEvent' })
 export type RefusedEvent = z.output<typeof RefusedEvent>
 
 const filters = {

@@ -32,28 +32,32 @@ const counters = {
   cost_source: CostSource.nullable().optional().meta({ description: 'null without spend; absent on geo and offer' }),
 }
 
-export const ReportRow = z.object({
-  key: z
-    .string()
-    .meta({ description: 'Campaign or offer id, country code, sub1, or YYYY-MM-DD; empty for a missing value' }),
-  label: z
-    .string()
-    .meta({ description: 'Name of the campaign, offer or country, else the key; (none) for a missing value' }),
-  ...counters,
-})
+export const ReportRow = z
+  .object({
+    key: z
+      .string()
+      .meta({ description: 'Campaign or offer id, country code, sub1, or YYYY-MM-DD; empty for a missing value' }),
+    label: z
+      .string()
+      .meta({ description: 'Name of the campaign, offer or country, else the key; (none) for a missing value' }),
+    ...counters,
+  })
+  .meta({ id: 'ReportRow' })
 export type ReportRow = z.output<typeof ReportRow>
 
-export const Report = z.object({
-  dimension: z.enum(DIMENSIONS),
-  window: z.object({ from: Instant, to: Instant }),
-  rows: z.array(ReportRow),
-  totals: z
-    .object(counters)
-    .meta({ description: 'Over the whole slice before the cut, within the campaigns the key may see' }),
-  truncated: z.boolean(),
-  code: z.literal('result_truncated').optional(),
-  hint: z.string().optional(),
-})
+export const Report = z
+  .object({
+    dimension: z.enum(DIMENSIONS),
+    window: z.object({ from: Instant, to: Instant }),
+    rows: z.array(ReportRow),
+    totals: z
+      .object(counters)
+      .meta({ description: 'Over the whole slice before the cut, within the campaigns the key may see' }),
+    truncated: z.boolean(),
+    code: z.literal('result_truncated').optional(),
+    hint: z.string().optional(),
+  })
+  .meta({ id: 'Report' })
 export type Report = z.output<typeof Report>
 
 export const date_from = sent({
