@@ -115,9 +115,9 @@ function BotLine({ bot }: { bot: BotRow }) {
   return (
     <Row>
       <RowHead stay>@{bot.username}</RowHead>
-      <Cell className="max-w-72 min-w-52 whitespace-normal">
+      <Cell className="min-w-64 py-1.5 whitespace-normal!">
         {bot.hook_state === 'set' ? <Badge tone="good">Recorded</Badge> : <Badge tone="warn">Not recorded</Badge>}
-        {bot.hook_error !== null && <span className="ml-2 text-ink-faint">{bot.hook_error}</span>}
+        {bot.hook_error !== null && <span className="block text-sm text-ink-faint">{bot.hook_error}</span>}
       </Cell>
       <Cell>
         <span className="flex items-center gap-1">
