@@ -5,6 +5,7 @@ import { ChevronLeft, CircleX, MousePointerClick, Send, Trophy, type LucideIcon 
 import type { ReactNode } from 'react'
 import type { z } from 'zod'
 import type { LoggedDelivery } from '../../deliveries/api.ts'
+import { listBots } from '../../bots/api.ts'
 import { listLandings } from '../../landings/api.ts'
 import { listOffers } from '../../offers/api.ts'
 import { DIAGNOSES } from '../../refused-events/api.ts'
@@ -211,13 +212,15 @@ function refusedEntry(row: TraceRow['refused'][number], networks: Names): Entry 
   return { at: row.received_at, key: row.id, icon: CircleX, tone: 'text-bad', content }
 }
 
-/** The newest offers and landings are shown by their names, older ones by their ids. */
+/** The newest offers, landings and bots are shown by their names, older ones by their ids. */
 const MOST = 200
 
 function ClickFacts({ click }: { click: ClickRow }) {
   const nameOf = useCampaignNames()
   const offers = useQuery(ask(listOffers, { query: { limit: MOST } })).data?.data
   const landings = useQuery(ask(listLandings, { query: { limit: MOST } })).data?.data
+  const bots = useQuery({ ...ask(listBots, { query: { limit: MOST } }), enabled: click.bot_id !== null }).data?.data
+  const bot = bots?.find(({ id }) => id === click.bot_id)
   const subs = ([1, 2, 3, 4, 5, 6, 7, 8, 9] as const).map(n => [`sub${n}`, click[`sub${n}`]] as const)
   const facts: (readonly [string, ReactNode])[] = [
     ['Status', <Rung key="rung" status={click.status} />],
@@ -238,7 +241,7 @@ function ClickFacts({ click }: { click: ClickRow }) {
     ],
     ['Offer', offers?.find(({ id }) => id === click.offer_id)?.name ?? click.offer_id],
     ['Landing', landings?.find(({ id }) => id === click.landing_id)?.name ?? click.landing_id],
-    ['Bot', click.bot_id],
+    ['Bot', bot === undefined ? click.bot_id : `@${bot.username}`],
     ['Country', click.geo === null ? null : country(click.geo)],
     ['Device', [click.device, click.os, click.browser].filter(part => part !== null).join(' · ')],
     ['Ad platform', [click.platform, ...click.ad_click_ids].filter(part => part !== null).join(' · ')],
