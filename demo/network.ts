@@ -1,7 +1,7 @@
 // The affiliate network of the demo: what it called to report conversions, and the calls that were refused.
 import { sql } from 'kysely'
 import { HOUR_MS, DAY_MS } from '../src/contract/days.ts'
-import { newId, toWireId } from '../src/contract/ids.ts'
+import { toWireId } from '../src/contract/ids.ts'
 import { highestRung, LANDED } from '../src/contract/ladder.ts'
 import type { EventType } from '../src/contract/event-types.ts'
 import { Refusal } from '../src/contract/refusals.ts'
@@ -17,9 +17,9 @@ import type { DemoClick, DemoEvent } from './traffic.ts'
 /** The network as it stands in the organization, and how its calls are read. */
 export type PlacedNetwork = { id: string; reading: Reading }
 
-export async function placeNetwork({ trx, org_id, founded, times, secrets }: Founding): Promise<PlacedNetwork> {
+export async function placeNetwork({ trx, org_id, nextId, times, secrets }: Founding): Promise<PlacedNetwork> {
   const { created_at } = times
-  const named = { org_id, id: newId(founded), name: 'AffMine', template: 'keitaro' as const, created_at }
+  const named = { org_id, id: nextId(), name: 'AffMine', template: 'keitaro' as const, created_at }
   const { id, ...reading } = await insertNetwork(trx, secrets, named)
   return { id, reading }
 }

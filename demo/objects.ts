@@ -4,18 +4,18 @@ import { insertBot, UNREACHABLE } from '../src/bots/bots.ts'
 import { isReachable } from '../src/bots/telegram.ts'
 import type { LiveCampaigns, LiveFlow, LiveObjects } from '../src/campaigns/live.ts'
 import { DAY_MS } from '../src/contract/days.ts'
-import { newId } from '../src/contract/ids.ts'
 import type { Tables } from '../src/db/tables.ts'
 import type { Ground } from '../src/room.ts'
 import { type DemoFlow, type DemoFunnel, type IdOf, type OfferName, OFFERS } from './world.ts'
 
-/** The organization as it is founded. Times are Unix ms; `times` go into rows. */
+/** The organization as it is founded. `today` is the day its traffic ends (Unix ms); `times` go into rows. */
 export type Founding = Pick<Ground, 'config' | 'secrets'> & {
   trx: Transaction<Tables>
   org_id: number
-  founded: number
   today: number
   times: { created_at: string; updated_at: string }
+  /** The id of the next object: lists show them in the order they were made. */
+  nextId: () => string
 }
 
 type Lookup = Pick<LiveCampaigns, 'object'>
@@ -31,6 +31,10 @@ export class Standing {
 
   putFlow(id: string, versions: { from: number; flow: LiveFlow }[]): void {
     this.#flows.set(id, versions)
+  }
+
+  get ids(): string[] {
+    return [...this.#objects.keys(), ...this.#flows.keys()]
   }
 
   at(ms: number): Lookup {
@@ -53,11 +57,11 @@ export function offerUrl(name: OfferName): string {
 }
 
 export async function placeOffers(
-  { trx, org_id, founded, times }: Founding,
+  { trx, org_id, nextId, times }: Founding,
   standing: Standing,
 ): Promise<(name: OfferName) => string> {
   const names = Object.keys(OFFERS) as OfferName[]
-  const ids = new Map(names.map(name => [name, newId(founded)]))
+  const ids = new Map(names.map(name => [name, nextId()]))
   const idOf = (name: OfferName) => ids.get(name) ?? ''
   const rows = names.map(name => {
     const { name: called, payout, payout_types } = OFFERS[name]
@@ -72,12 +76,12 @@ export async function placeOffers(
 }
 
 async function placeLandings(
-  { trx, org_id, founded, times }: Founding,
+  { trx, org_id, nextId, times }: Founding,
   standing: Standing,
   pages: readonly { name: string; path: string }[],
 ): Promise<string[]> {
   const rows = pages.map(({ name, path }) => {
-    return { org_id, id: newId(founded), name, url: `https://pages.example/${path}?click_id={click_id}` }
+    return { org_id, id: nextId(), name, url: `https://pages.example/${path}?click_id={click_id}` }
   })
   await trx
     .insertInto('landings')
@@ -94,13 +98,13 @@ export async function placeFunnel(
   { name, landings, offers }: DemoFunnel & { name: string },
   offerId: (name: OfferName) => string,
 ): Promise<string> {
-  const { trx, org_id, founded, times } = founding
+  const { trx, org_id, nextId, times } = founding
   const pages = await placeLandings(founding, standing, landings)
   const shares = {
     landings: landings.map(({ weight }, at) => ({ landing_id: pages[at] ?? '', weight })),
     offers: offers.map(([offer, weight]) => ({ offer_id: offerId(offer), weight })),
   }
-  const id = newId(founded)
+  const id = nextId()
   await trx
     .insertInto('funnels')
     .values({
@@ -123,10 +127,10 @@ export async function placeFlow(
   { name, landings, versions }: DemoFlow,
   idOf: Omit<IdOf, 'landing'>,
 ): Promise<string> {
-  const { trx, org_id, founded, today, times } = founding
+  const { trx, org_id, nextId, today, times } = founding
   const pages = await placeLandings(founding, standing, landings)
   const landing = (key: string) => pages[landings.findIndex(page => page.key === key)] ?? ''
-  const id = newId(founded)
+  const id = nextId()
   const published = versions.map(({ from, graph }, at) => {
     return { version: at + 1, from: today - from * DAY_MS, graph: graph({ ...idOf, landing }) }
   })
@@ -164,10 +168,10 @@ export async function placeFlow(
 
 /** Makes the bot as one is made where Telegram cannot reach us: nobody is asked, and its starts are reported by its own program. */
 export async function placeBot(
-  { trx, org_id, founded, times, secrets, config }: Founding,
+  { trx, org_id, nextId, times, secrets, config }: Founding,
   standing: Standing,
 ): Promise<string> {
-  const id = newId(founded)
+  const id = nextId()
   await insertBot(trx, secrets, { org_id, id, ...BOT, created_at: times.created_at })
   await trx
     .updateTable('bots')

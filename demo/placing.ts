@@ -3,7 +3,6 @@ import type { z } from 'zod'
 import type { Destination } from '../src/campaigns/api.ts'
 import type { LiveCampaign } from '../src/campaigns/live.ts'
 import { decide, trafficOf } from '../src/clicks/decide.ts'
-import { newId } from '../src/contract/ids.ts'
 import { type PlacedAccount, placeAccount } from './ad-account.ts'
 import { CAMPAIGNS } from './campaigns.ts'
 import { letters } from './chance.ts'
@@ -20,7 +19,8 @@ export type Workspace = {
   rules: PlacedRule[]
   network: PlacedNetwork
   account: PlacedAccount
-  bot_id: string
+  /** Of all that traffic goes by: campaigns, and what they lead to. */
+  ids: string[]
 }
 
 /** Makes everything that traffic runs on. */
@@ -45,7 +45,8 @@ export async function placeAll(founding: Founding): Promise<Workspace> {
     places.push(placeOf(campaign, row, standing, account))
   }
   const offers = new Map((Object.keys(OFFERS) as OfferName[]).map(name => [offerId(name), OFFERS[name]]))
-  return { places, offers, rules: await placeRules(founding, places), network, account, bot_id }
+  const ids = [...standing.ids, ...places.map(({ campaign_id }) => campaign_id)]
+  return { places, offers, rules: await placeRules(founding, places), network, account, ids }
 }
 
 type To = z.output<typeof Destination>
@@ -68,10 +69,10 @@ async function placeDestination(
 
 type Leading = Pick<LiveCampaign, 'destination' | 'key' | 'offer_id' | 'ad_account_id'>
 
-function campaignRow({ org_id, founded }: Founding, { origin }: DemoCampaign, leading: Leading) {
+function campaignRow({ org_id, nextId }: Founding, { origin }: DemoCampaign, leading: Leading) {
   const source = origin === 'push' ? { ref_id: 'clickid', sub1: 'zoneid' } : {}
   const fallback_url = 'https://offers.example/closed'
-  return { org_id, id: newId(founded), ...leading, fallback_url, source, strict_filter: false }
+  return { org_id, id: nextId(), ...leading, fallback_url, source, strict_filter: false }
 }
 
 type CampaignRow = ReturnType<typeof campaignRow>
@@ -110,12 +111,12 @@ async function freeKeys({ trx }: Founding): Promise<Map<string, string>> {
 }
 
 async function placeRules(
-  { trx, org_id, founded, times: { created_at } }: Founding,
+  { trx, org_id, nextId, times: { created_at } }: Founding,
   places: readonly Place[],
 ): Promise<PlacedRule[]> {
   const rules = RULES.map(({ campaign, ...rule }) => ({
     ...rule,
-    id: newId(founded),
+    id: nextId(),
     campaign_id: places.find(({ campaign: { key } }) => key === campaign)?.campaign_id ?? null,
   }))
   await trx

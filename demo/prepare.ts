@@ -44,7 +44,7 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
   const today = now - (now % DAY_MS)
   const first = today - Math.max(...CAMPAIGNS.map(({ from }) => from)) * DAY_MS
   await ensurePartitions(db, first, now)
-  const { org_id, bot_id } = await db.transaction().execute(async trx => {
+  const { org_id, ids } = await db.transaction().execute(async trx => {
     // Drawing the traffic sends nothing for as long as it takes, which on a busy machine is more than the pool lets a transaction idle.
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx)
     const founded = first - FOUNDED_BEFORE * DAY_MS
@@ -72,8 +72,8 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
     await keepRefused({ ...ground, db: trx, org_id, seed, now }, network, itsOwn)
     return workspace
   })
-  // A running service looks for new bots by when they were made, which was long ago.
-  await announceChange(db, org_id, bot_id)
+  // A running service looks at what was written in the last seconds, and this took longer.
+  await Promise.all(ids.map(id => announceChange(db, org_id, id)))
   return org_id
 }
 

@@ -98,5 +98,7 @@ export async function foundWorkspace(
   await trx.updateTable('members').set({ joined_at: at }).where('org_id', '=', org_id).execute()
   // Changed now, so that a running service looks at what is new.
   const times = { created_at: at, updated_at: new Date().toISOString() }
-  return { org_id, ...(await placeAll({ trx, config, secrets, org_id, founded, today, times })) }
+  let made = founded
+  const nextId = () => newId(made++)
+  return { org_id, ...(await placeAll({ trx, config, secrets, org_id, today, times, nextId })) }
 }
