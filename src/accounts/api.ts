@@ -10,7 +10,7 @@ import { Done, Id, Instant, Name, Page } from '../contract/fields.ts'
 export const PASSWORD_MIN = 10
 export const PASSWORD_MAX = 128
 
-const Email = z.string().trim().max(254).pipe(z.email())
+const Email = z.string().trim().max(254).pipe(z.email()).meta({ format: 'email' })
 const NewPassword = z.string().min(PASSWORD_MIN).max(PASSWORD_MAX)
 const Password = z.string().min(1).max(PASSWORD_MAX)
 const Picture = z

@@ -49,7 +49,9 @@ const PLAIN_DECIMAL = /^\d{1,15}(\.\d{1,30})?$/
 export function Amount(max: number) {
   const error = `must be a number or a decimal string from 0 to ${max.toLocaleString('en-US')}`
   return z
-    .union([z.number(), z.string()], { error })
+    .union([z.number().meta({ minimum: 0, maximum: max }), z.string().meta({ pattern: PLAIN_DECIMAL.source })], {
+      error,
+    })
     .transform((sent, context) => {
       const text = typeof sent === 'number' ? plainDecimal(sent) : sent
       if (text !== undefined && PLAIN_DECIMAL.test(text) && isAtMost(text, max)) return toSixPlaces(text)

@@ -42,6 +42,8 @@ function refusalsOnTheWay(endpoint: Endpoint): RefusalName[] {
   if (path.startsWith('/api/auth/')) names.push('auth_route_closed')
   // A path that is no percent-encoded UTF-8 names nothing.
   if (path.includes(':')) names.push('invalid_request')
+  // A part of the path of over 2,048 characters belongs to no route.
+  if (endpoint.visit && path.includes(':')) names.push('route_not_found')
   if (endpoint.visit) return access === 'anyone' ? names : [...names, 'sign_in_required']
   if (query && !isKeyOnly(access)) names.push('invalid_request')
   if (!isKeyOnly(access)) names.push('service_unavailable')

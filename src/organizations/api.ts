@@ -120,7 +120,7 @@ export const Invitation = z
   .meta({ id: 'Invitation' })
 
 export const InvitationDraft = z.object({
-  email: z.string().trim().max(254).pipe(z.email()),
+  email: z.string().trim().max(254).pipe(z.email()).meta({ format: 'email' }),
   role: Role.default('member'),
 })
 
