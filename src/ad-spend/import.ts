@@ -1,4 +1,7 @@
-/** Takes in a file of spend: all of its lines or none, but those that are left out by number, so that a file that was put right can be sent again whole. */
+/**
+ * Takes in a file of spend: all of its lines or none, but those that are left out by number, so that a file that was put right can be
+ * sent again whole.
+ */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { fromMillionths, toMillionths } from '../billing/money.ts'
 import { cut, TEXT_BYTES } from '../clicks/parameters.ts'

@@ -33,9 +33,9 @@ export function delayAfter(
 }
 
 /** The ms a Retry-After header asks to wait, given in seconds or as a date; undefined when it says neither. */
-export function retryAfterMs(header: string | undefined, now = Date.now()): number | undefined {
+export function retryAfterMs(header: string | undefined): number | undefined {
   if (header === undefined) return undefined
   if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000
   const time = Date.parse(header)
-  return Number.isNaN(time) ? undefined : Math.max(0, time - now)
+  return Number.isNaN(time) ? undefined : Math.max(0, time - Date.now())
 }

@@ -24,6 +24,8 @@ const ANYONE: Caller = { kind: 'anyone' }
 
 /** Where a request came in, which decides the shape of its refusals. */
 export type Surface = 'events' | 'reads' | 'other'
+
+/** Intake is told by its quota, the reads for keys by taking no cookie; all else is the dashboard's. */
 export function surfaceOf(endpoint: Pick<Endpoint, 'access' | 'quota'>): Surface {
   if (endpoint.quota === 'events') return 'events'
   return isKeyOnly(endpoint.access) ? 'reads' : 'other'

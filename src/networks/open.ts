@@ -8,13 +8,13 @@ import { type Fields, readCall } from './read-call.ts'
 import { receiveCall, runner, type Tools } from './receive.ts'
 import { openWaitingCalls } from './waiting-calls.ts'
 
-/** Opens them; `poll_ms` is for tests. */
-export function openNetworks(ground: Ground, given: Omit<Tools, 'heard'>, poll_ms?: number) {
+/** Opens them: the deeds on the tools that the process runs, and what goes on behind them until it is closed. */
+export function openNetworks(ground: Ground, given: Omit<Tools, 'heard'>) {
   const heard = openHeard(ground.database.worker, ground.log)
   const tools = { ...given, heard }
   const readingOf = (org_id: number, network_id: string) => networks.readingOf(ground.db, org_id, network_id)
   const run = runner(ground, tools, ({ org_id, network_id }) => readingOf(org_id, network_id))
-  const waiting = openWaitingCalls(ground, run, poll_ms)
+  const waiting = openWaitingCalls(ground, run)
   const receive = (ground: Ground, visit: Visit) => receiveCall(ground, tools, waiting, visit)
   const { readingOf: _, insertNetwork: _made, ...deeds } = networks
   return {

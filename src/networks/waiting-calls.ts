@@ -55,11 +55,10 @@ const DROP = 'delete from network_calls where org_id = $1 and id = any($2::uuid[
 export function openWaitingCalls(
   { database, db, log }: Pick<Ground, 'database' | 'db' | 'log'>,
   run: (call: WaitingCall) => Promise<Ran>,
-  poll_ms = POLL_MS,
 ): WaitingCalls {
   const pool = database.worker
   const rounds = openRounds(
-    poll_ms,
+    POLL_MS,
     signal => drain(pool, run, signal),
     error => log.warn({ err: error }, 'calls of networks wait longer; it is tried again'),
   )
