@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Address } from '../contract/address.ts'
 import { endpoint } from '../contract/endpoint.ts'
-import { Done, Id, Instant, Name, Page, SUBS, isFaithful } from '../contract/fields.ts'
+import { Done, eachSub, Id, Instant, isFaithful, Name, Page, SUBS } from '../contract/fields.ts'
 import { paging, Search } from '../contract/paging.ts'
 
 /** The query parameters a traffic source fills differently: our name, and the name it arrives under. */
@@ -17,30 +17,14 @@ const Parameter = z
 const Source = z
   .object({
     ref_id: z.string(),
-    sub1: z.string(),
-    sub2: z.string(),
-    sub3: z.string(),
-    sub4: z.string(),
-    sub5: z.string(),
-    sub6: z.string(),
-    sub7: z.string(),
-    sub8: z.string(),
-    sub9: z.string(),
+    ...eachSub(() => z.string()),
   })
   .partial()
 
 const SourceDraft = z
   .strictObject({
     ref_id: Parameter.nullish(),
-    sub1: Parameter.nullish(),
-    sub2: Parameter.nullish(),
-    sub3: Parameter.nullish(),
-    sub4: Parameter.nullish(),
-    sub5: Parameter.nullish(),
-    sub6: Parameter.nullish(),
-    sub7: Parameter.nullish(),
-    sub8: Parameter.nullish(),
-    sub9: Parameter.nullish(),
+    ...eachSub(() => Parameter.nullish()),
   })
   .meta({
     description: 'Which incoming query parameter fills which field, where the traffic source uses names of its own',

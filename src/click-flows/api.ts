@@ -1,7 +1,7 @@
 /** Click flows over HTTP: graphs that decide where a visitor goes. */
 import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
-import { Done, Id, Instant, Name, Page, Text } from '../contract/fields.ts'
+import { Done, eachSub, Id, Instant, Name, Page, Text } from '../contract/fields.ts'
 import { Graph, NodeType } from '../contract/flow-graph.ts'
 import { paging, Search } from '../contract/paging.ts'
 
@@ -74,15 +74,7 @@ export const TriedVisitor = z.object({
   os: VisitorText,
   browser: VisitorText,
   language: VisitorText,
-  sub1: VisitorText,
-  sub2: VisitorText,
-  sub3: VisitorText,
-  sub4: VisitorText,
-  sub5: VisitorText,
-  sub6: VisitorText,
-  sub7: VisitorText,
-  sub8: VisitorText,
-  sub9: VisitorText,
+  ...eachSub(() => VisitorText),
   at: Instant.nullish().meta({ description: 'When they come; now unless given' }),
   is_new: z.boolean().nullish().meta({ description: 'Seen for the first time; true unless given' }),
   is_bot: z.boolean().nullish(),

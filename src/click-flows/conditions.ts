@@ -1,10 +1,8 @@
 // What a condition asks of a visitor. Compiled once per published version; asking allocates nothing and reads no clock of its own.
 import { MINUTE_MS } from '../contract/days.ts'
-import type { SUBS } from '../contract/fields.ts'
+import type { Sub } from '../contract/fields.ts'
 import type { FlowNode } from './api.ts'
 import { DAYS } from './api.ts'
-
-type Sub = (typeof SUBS)[number]
 
 /** A visitor as a flow sees them. `seed` is who they are to splits; `ms` is when they come (Unix). */
 export type FlowVisitor = Readonly<Record<Sub, string | null>> & {

@@ -1,5 +1,5 @@
 // A walk told to people: every node passed with the reason, and what it comes to.
-import { SUBS } from '../contract/fields.ts'
+import { eachSub, SUBS } from '../contract/fields.ts'
 import type { FlowNode, Graph, TriedVisitor, Way } from './api.ts'
 import type { FlowVisitor } from './conditions.ts'
 import { type FlowObjects, objectOf } from './objects.ts'
@@ -123,9 +123,8 @@ export function describe(visitor: FlowVisitor): string {
 
 /** The visitor someone describes, with what they leave open: a new person, now. */
 export function visitorOf(described: TriedVisitor, now_ms: number, seed: string): FlowVisitor {
-  const subs = Object.fromEntries(SUBS.map(sub => [sub, described[sub] || null]))
   return {
-    ...(subs as Record<(typeof SUBS)[number], string | null>),
+    ...eachSub(sub => described[sub] || null),
     geo: described.geo || null,
     device: described.device || null,
     os: described.os || null,

@@ -1,7 +1,7 @@
 // "Which way would they go?": a described visitor, or the last real clicks, by the draft and by the published version. Records nothing.
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../contract/endpoint.ts'
-import type { SUBS } from '../contract/fields.ts'
+import type { Sub } from '../contract/fields.ts'
 import { newId, timeOfId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Tables } from '../db/tables.ts'
@@ -93,7 +93,7 @@ async function campaignsFor(
   })
 }
 
-type ClickRow = Pick<FlowVisitor, 'geo' | 'device' | 'os' | 'browser' | (typeof SUBS)[number]> & {
+type ClickRow = Pick<FlowVisitor, 'geo' | 'device' | 'os' | 'browser' | Sub> & {
   id: string
   visitor_id: string | null
   visitor_is_new: boolean | null

@@ -1,16 +1,14 @@
 // What an address looks like to a visitor, by the example of a click that was never made.
-import { SUBS } from '../contract/fields.ts'
+import { eachSub } from '../contract/fields.ts'
 import { refuse } from '../contract/refusals.ts'
 import { compileTemplate, type MacroValues } from './macros.ts'
-
-const SUB_EXAMPLES = Object.fromEntries(SUBS.map(sub => [sub, sub])) as Record<(typeof SUBS)[number], string>
 
 const EXAMPLE: MacroValues = {
   click_id: '01jb2k7q4nf7mrk0t5c8h3v9xz',
   campaign_id: '01jazt5y0qfk8a2m4n6p8r0s2t',
   offer_id: '01jazt5y0qfk8a2m4n6p8r0s3v',
   landing_id: '01jazt5y0qfk8a2m4n6p8r0s4w',
-  ...SUB_EXAMPLES,
+  ...eachSub(sub => sub),
   ref_id: 'ref-id',
   geo: 'DE',
   device: 'mobile',

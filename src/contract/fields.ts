@@ -92,6 +92,11 @@ export const Text = (max: number) =>
 
 /** What a traffic source may say of a click in its own words. */
 export const SUBS = ['sub1', 'sub2', 'sub3', 'sub4', 'sub5', 'sub6', 'sub7', 'sub8', 'sub9'] as const
+export type Sub = (typeof SUBS)[number]
+
+/** An object with something for each sub, such as the fields of a schema. */
+export const eachSub = <T>(of: (sub: Sub) => T): Record<Sub, T> =>
+  Object.fromEntries(SUBS.map(sub => [sub, of(sub)])) as Record<Sub, T>
 
 /** The click ids of ad platforms. */
 export const AD_IDS = ['fbclid', 'gclid', 'gbraid', 'wbraid', 'ttclid'] as const

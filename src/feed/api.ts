@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { LADDER } from '../contract/ladder.ts'
 import { endpoint } from '../contract/endpoint.ts'
-import { Id, Instant, isFaithful, Page } from '../contract/fields.ts'
+import { eachSub, Id, Instant, isFaithful, Page } from '../contract/fields.ts'
 import { campaign_id, date_from, date_to, sent } from '../reports/api.ts'
 
 const Text = z.string().nullable()
@@ -23,15 +23,7 @@ export const Click = z
     browser: Text,
     ref_id: Text.meta({ description: 'The click id of the traffic source' }),
     offer_id: Id.nullable(),
-    sub1: Text,
-    sub2: Text,
-    sub3: Text,
-    sub4: Text,
-    sub5: Text,
-    sub6: Text,
-    sub7: Text,
-    sub8: Text,
-    sub9: Text,
+    ...eachSub(() => Text),
     revenue: Text.meta({ description: 'US dollars as a decimal string, as summed; null without a paying conversion' }),
   })
   .meta({ id: 'Click' })

@@ -1,11 +1,11 @@
 /** Fills a rule's address with what a conversion and its click know, and says how it is called. */
-import { SUBS } from '../contract/fields.ts'
+import { type Sub, SUBS } from '../contract/fields.ts'
 import { toWireId } from '../contract/ids.ts'
 import type { Outgoing } from '../deliveries/lane.ts'
 import { MACRO } from './api.ts'
 import { fillMacros, type MacroValues } from './macros.ts'
 
-type Subs = Pick<MacroValues, (typeof SUBS)[number]>
+type Subs = Pick<MacroValues, Sub>
 
 /** The macros whose value only the click knows. */
 const OF_CLICK = ['ref_id', 'geo', ...SUBS] as const

@@ -1,7 +1,7 @@
 /** One trace per click id over HTTP: all that came of a click, in one read. */
 import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
-import { Id, Instant, Money } from '../contract/fields.ts'
+import { eachSub, Id, Instant, Money } from '../contract/fields.ts'
 import { LADDER } from '../contract/ladder.ts'
 import { LoggedDelivery } from '../deliveries/api.ts'
 import { LoggedEvent } from '../events/api.ts'
@@ -30,15 +30,7 @@ export const TracedClick = z
     os: Text,
     browser: Text,
     ref_id: Text,
-    sub1: Text,
-    sub2: Text,
-    sub3: Text,
-    sub4: Text,
-    sub5: Text,
-    sub6: Text,
-    sub7: Text,
-    sub8: Text,
-    sub9: Text,
+    ...eachSub(() => Text),
   })
   .meta({ id: 'TracedClick' })
 export type TracedClick = z.output<typeof TracedClick>
