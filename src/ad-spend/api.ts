@@ -1,7 +1,7 @@
 /** Ad spend over HTTP: what a campaign's traffic cost on a day, as someone or some system entered it. */
 import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
-import { Amount, Id, Instant, isFaithful, Money, Page } from '../contract/fields.ts'
+import { Amount, Id, Instant, FAITHFUL, Money, Page } from '../contract/fields.ts'
 import { paging } from '../contract/paging.ts'
 import { date_from, date_to } from '../reports/api.ts'
 
@@ -50,7 +50,7 @@ export const AdSpendDraft = z.object({
   day: Day,
   sub1: z
     .string()
-    .refine(isFaithful, { message: 'holds characters that cannot be stored' })
+    .refine(...FAITHFUL)
     .nullish()
     .meta({ description: 'As the clicks carry it; cut at 500 bytes like theirs' }),
   amount: AmountOrNone,

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
 import { EventType } from '../contract/event-types.ts'
-import { Amount, Done, Id, Instant, isFaithful, Money, Name } from '../contract/fields.ts'
+import { Amount, Done, Id, Instant, FAITHFUL, Money, Name } from '../contract/fields.ts'
 import { paging } from '../contract/paging.ts'
 
 const MAX_TOP_UP = 1_000_000
@@ -59,7 +59,7 @@ const Nonce = z
   .string()
   .min(1)
   .max(128)
-  .refine(isFaithful, { message: 'holds characters that cannot be stored' })
+  .refine(...FAITHFUL)
   .nullish()
   .meta({ description: 'Your own name of this entry: sent again with the same one, nothing is entered twice' })
 

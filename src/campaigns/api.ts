@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Address } from '../contract/address.ts'
 import { endpoint } from '../contract/endpoint.ts'
-import { Done, eachSub, Id, Instant, isFaithful, Name, Page, SUBS } from '../contract/fields.ts'
+import { Done, eachSub, Id, Instant, FAITHFUL, Name, Page, SUBS } from '../contract/fields.ts'
 import { paging, Search } from '../contract/paging.ts'
 
 /** The query parameters a traffic source fills differently: our name, and the name it arrives under. */
@@ -12,7 +12,7 @@ const Parameter = z
   .string()
   .trim()
   .regex(/^[^\s&=#]{1,100}$/, { message: 'must be the name of a query parameter' })
-  .refine(isFaithful, { message: 'holds characters that cannot be stored' })
+  .refine(...FAITHFUL)
 
 const Source = z
   .object({

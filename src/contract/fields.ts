@@ -82,13 +82,25 @@ export function isFaithful(text: string): boolean {
   return text.isWellFormed() && !text.includes('\u0000')
 }
 
+/** For schemas of texts: `refine(...FAITHFUL)`. */
+export const FAITHFUL = [isFaithful, { message: 'holds characters that cannot be stored' }] as const
+
 /** Text of a form: trimmed, 1 to `max` characters. */
 export const Name = (max = 200) =>
-  z.string().trim().min(1).max(max).refine(isFaithful, { message: 'holds characters that cannot be stored' })
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(max)
+    .refine(...FAITHFUL)
 
 /** Text that may be empty. */
 export const Text = (max: number) =>
-  z.string().trim().max(max).refine(isFaithful, { message: 'holds characters that cannot be stored' })
+  z
+    .string()
+    .trim()
+    .max(max)
+    .refine(...FAITHFUL)
 
 /** What a traffic source may say of a click in its own words. */
 export const SUBS = ['sub1', 'sub2', 'sub3', 'sub4', 'sub5', 'sub6', 'sub7', 'sub8', 'sub9'] as const

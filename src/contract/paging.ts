@@ -3,7 +3,7 @@
  * which rows were made, and a cursor is the id of the last row shown.
  */
 import { z } from 'zod'
-import { Id, isFaithful } from './fields.ts'
+import { Id, FAITHFUL } from './fields.ts'
 import { toWireId } from './ids.ts'
 
 const MOST = 200
@@ -26,7 +26,7 @@ export const paging = {
 export const Search = z
   .string()
   .max(200)
-  .refine(isFaithful, { message: 'holds characters that cannot be stored' })
+  .refine(...FAITHFUL)
   .optional()
 
 /** One page out of up to `limit + 1` rows, and the cursor of the next one or null. */

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { LADDER } from '../contract/ladder.ts'
 import { endpoint } from '../contract/endpoint.ts'
-import { eachSub, Id, Instant, isFaithful, Page } from '../contract/fields.ts'
+import { eachSub, FAITHFUL, Id, Instant, Page } from '../contract/fields.ts'
 import { campaign_id, date_from, date_to, sent } from '../reports/api.ts'
 
 const Text = z.string().nullable()
@@ -73,7 +73,7 @@ const narrowing = {
   sub1: z
     .string()
     .max(LONGEST_SUB, { error: SUB1 })
-    .refine(isFaithful, { error: 'holds characters that cannot be stored' })
+    .refine(...FAITHFUL)
     .optional()
     .meta({ description: 'Only clicks with exactly this sub1; empty: without one' }),
 }

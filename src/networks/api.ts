@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
 import { EVENT_TYPES, EventType } from '../contract/event-types.ts'
-import { Done, Id, Instant, isFaithful, Name, Page } from '../contract/fields.ts'
+import { Done, Id, Instant, FAITHFUL, Name, Page } from '../contract/fields.ts'
 import { paging } from '../contract/paging.ts'
 import { isSecretName } from '../contract/secret-names.ts'
 
@@ -38,7 +38,7 @@ const Word = z
   .toLowerCase()
   .min(1)
   .max(64)
-  .refine(isFaithful, { message: 'holds characters that cannot be stored' })
+  .refine(...FAITHFUL)
 
 export const StatusMap = z
   .record(Word, EventType.nullable())
