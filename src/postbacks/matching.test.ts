@@ -1,6 +1,7 @@
 // Which conversions a rule calls for is said in two forms: both over the same conversions, through the door.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { eventually } from '../../tests/support/eventually.ts'
 import { startHouse, type TestHouse } from '../../tests/support/house.ts'
 import { seedSignedIn } from '../../tests/support/people.ts'
 import { workRuns } from '../deliveries/portions.ts'
@@ -46,7 +47,12 @@ test('a run over the past puts out what a rule that was there has put out, for e
   for (const [at, rule] of rules.entries()) {
     const late = await make(rule)
     await ask('POST', `/api/postbacks/${late}/backfill`, { dry_run: false })
-    await workRuns(house.database.worker, [postbackLane])
+    // The house's own worker may have the run in hand.
+    await eventually('the run is over', async () => {
+      await workRuns(house.database.worker, [postbackLane])
+      const { data } = (await ask('GET', '/api/delivery-runs')) as { data: { outcome: string | null }[] }
+      return data.every(({ outcome }) => outcome !== null)
+    })
     const eventsOf = async (target_id: string | undefined) =>
       ((await ask('GET', `/api/deliveries?target_id=${target_id}`))['data'] as { event_id: string }[])
         .map(({ event_id }) => event_id)

@@ -1,10 +1,6 @@
 // Cloning: the form for a new one, filled with all of another, and nothing saved before it is.
 import type { APIRequestContext, Page } from '@playwright/test'
-import { expect as usual, send, test } from './dashboard.ts'
-
-// Some of these open many forms, and a busy machine takes ten times as long.
-test.describe.configure({ timeout: 120_000 })
-const expect = usual.configure({ timeout: 20_000 })
+import { expect, send, test } from './dashboard.ts'
 
 const url = 'https://example.com/?c={click_id}'
 

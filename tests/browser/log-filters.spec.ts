@@ -1,8 +1,5 @@
 // The two logs, narrowed to what someone looks for; all of it in the address.
-import { expect as usual, send, test } from './dashboard.ts'
-
-test.describe.configure({ timeout: 120_000 })
-const expect = usual.configure({ timeout: 20_000 })
+import { expect, send, test } from './dashboard.ts'
 
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36'
 
