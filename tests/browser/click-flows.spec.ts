@@ -62,7 +62,7 @@ test('a flow is made, filled and published by keyboard and form alone, and a cam
   await page.getByLabel('Visitors go to').selectOption('click_flow')
   await page.getByLabel('Click flow', { exact: true }).selectOption({ label: 'Made by form' })
   await page.getByRole('button', { name: 'Create campaign' }).click()
-  await expect(page.getByRole('heading', { name: 'Through the flow' })).toBeVisible()
+  await expect(page.getByRole('heading', { level: 1, name: 'Through the flow' })).toBeVisible()
   const { data } = (await (await owner.get('/api/campaigns?q=through')).json()) as { data: { key: string }[] }
   const visit = await owner.get(`/c/${data[0]?.key}`, { maxRedirects: 0 })
   expect(visit.headers()['location']).toBe('https://rest.example/')
