@@ -10,7 +10,7 @@ test('a rule is tried, run over what came before it, and its delivery is sent ag
 }) => {
   const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }
   const made = await owner.post('/api/campaigns', { data: { name: 'Replayed', destination } })
-  const { key } = (await made.json()) as { key: string }
+  const { id: campaign_id, key } = (await made.json()) as { id: string; key: string }
   const visit = await fetch(`${sluice.address}/c/${key}?sub1=spring`, {
     redirect: 'manual',
     headers: { 'user-agent': BROWSER },
@@ -19,7 +19,9 @@ test('a rule is tried, run over what came before it, and its delivery is sent ag
   await owner.post('/api/events', { data: { clickId, type: 'registration' } })
   // Nobody is there under this name, so nothing of the test leaves the machine.
   const url = 'https://tracker.invalid/p?c={click_id}&s={sub1}'
-  await owner.post('/api/postbacks', { data: { event_type: 'registration', url, once_per_person: true } })
+  // For this campaign alone: other tests record registrations too.
+  const rule = { event_type: 'registration', url, campaign_id, once_per_person: true }
+  await owner.post('/api/postbacks', { data: rule })
 
   await page.goto('/postbacks')
   const row = page.getByRole('row', { name: /^Registration/ })
