@@ -94,6 +94,26 @@ test('a flow is drawn on the canvas without a complaint of the browser', async (
   await expect(canvas.locator('.react-flow__edge')).toHaveCount(4)
 })
 
+test('a button that can no longer be pressed keeps the focus, and says why when it is pressed', async ({
+  page,
+  owner,
+}) => {
+  const { id } = await made(owner, 'By keyboard')
+  await page.goto(`/click-flows/${id}`)
+  const save = page.getByRole('button', { name: 'Save draft' })
+  await expect(save).toHaveAccessibleDescription('Everything is saved.')
+  await page.getByLabel('Name', { exact: true }).fill('By keyboard alone')
+  await expect(save).toHaveAccessibleDescription('')
+  await save.focus()
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('heading', { level: 1, name: 'By keyboard alone' })).toBeVisible()
+  await expect(save).toHaveAccessibleDescription('Everything is saved.')
+  await expect(save).toBeFocused()
+  await page.keyboard.press('Enter')
+  await expect(page.getByText('Everything is saved.').filter({ visible: true }).first()).toBeVisible()
+  await expect(save).toBeFocused()
+})
+
 test('a draft is tried before it is published, and a version is restored', async ({ page, owner }) => {
   const { id } = await made(owner, 'Tried')
   await send(owner, 'POST', `/api/click-flows/${id}/publish`)

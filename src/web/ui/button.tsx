@@ -36,22 +36,23 @@ type ButtonProps = Omit<ComponentProps<'button'>, 'disabled'> & {
   size?: Size
   icon?: LucideIcon
   pending?: boolean | undefined
-  /** Why it cannot be pressed now; undefined when it can. */
+  /** Why it cannot be pressed now; undefined when it can. Left out where it always can. */
   reason?: string | undefined
 }
 
-export function Button({
-  look = 'plain',
-  size = 'md',
-  icon: Icon,
-  pending = false,
-  reason,
-  children,
-  className,
-  onClick,
-  type = 'button',
-  ...rest
-}: ButtonProps) {
+export function Button(props: ButtonProps) {
+  const {
+    look = 'plain',
+    size = 'md',
+    icon: Icon,
+    pending = false,
+    reason,
+    children,
+    className,
+    onClick,
+    type = 'button',
+    ...rest
+  } = props
   const id = useId()
   const off = reason !== undefined
   const button = (
@@ -78,7 +79,8 @@ export function Button({
       )}
     </button>
   )
-  return off ? <Tooltip words={reason}>{button}</Tooltip> : button
+  // Around it also while there is no reason: a button that comes to stand elsewhere in the tree is made anew and loses the focus.
+  return 'reason' in props ? <Tooltip words={reason}>{button}</Tooltip> : button
 }
 
 type IconButtonProps = Omit<ButtonProps, 'children' | 'icon' | 'reason' | 'pending'> & {

@@ -4,9 +4,15 @@ import type { ReactElement } from 'react'
 
 export const TooltipProvider = Base.Provider
 
-export function Tooltip({ words, children }: { words: string; children: ReactElement<Record<string, unknown>> }) {
+type TooltipProps = {
+  /** Undefined while there is nothing to say. */
+  words: string | undefined
+  children: ReactElement<Record<string, unknown>>
+}
+
+export function Tooltip({ words, children }: TooltipProps) {
   return (
-    <Base.Root>
+    <Base.Root disabled={words === undefined}>
       <Base.Trigger render={children} />
       <Base.Portal>
         <Base.Positioner sideOffset={6} className="z-50">
