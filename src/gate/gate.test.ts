@@ -12,6 +12,7 @@ import {
   type TestHouse,
 } from '../../tests/support/house.ts'
 import { seedSignedIn } from '../../tests/support/people.ts'
+import { isFaithful } from '../contract/fields.ts'
 
 let house: TestHouse
 let acme: SeededOrganization
@@ -212,6 +213,12 @@ test('what is wrong with a request is said in words, whatever is wrong', async (
     /invalid JSON body.*Send one JSON object\. Unexpected end/,
   )
   assert.match(await said('POST', '/api/offers', '{"__proto__":{}}'), /__proto__/)
+  assert.match(await said('POST', '/api/offers', '{"prototype": x}'), /Send one JSON object\. Unexpected token 'x'/)
+  for (const torn of ['{"a":😀}', '{"a":\u0000}', `{"${'😀'.repeat(20)}":${'😀'.repeat(20)}}`]) {
+    const { hint } = JSON.parse(await said('POST', '/api/offers', torn)) as { hint: string }
+    assert.match(hint, /Send one JSON object\. Unexpected token '\ufffd'/)
+    assert.ok(isFaithful(hint), 'the hint holds what JSON readers and databases refuse')
+  }
   assert.match(await said('POST', '/api/offers', '[]'), /"the body must be an object"/)
   assert.match(await said('POST', '/api/offers', 'name=x'), /invalid JSON body/)
 })

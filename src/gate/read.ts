@@ -41,12 +41,15 @@ function parse(text: string): unknown {
   }
 }
 
+/** All that the parser says of its own; any other message is the engine's and quotes the body. */
+const FORBIDDEN = 'Object contains forbidden prototype property'
+
 function hintFor(text: string, error: unknown): string {
   if (text.trim() === '') return 'The body is empty. Send a JSON object, {} where there is nothing to say.'
   const { message } = error as Error
-  // Of its own the parser says only this; all else is the engine's, with the place.
-  if (message.includes('prototype')) return 'The body names __proto__ or constructor.prototype, which is not taken.'
-  return `Send one JSON object. ${message}`
+  if (message === FORBIDDEN) return 'The body names __proto__ or constructor.prototype, which is not taken.'
+  // The engine cuts the body without regard to surrogate pairs, and readers of the answer may refuse the half of one.
+  return `Send one JSON object. ${message.toWellFormed().replaceAll('\u0000', '\ufffd')}`
 }
 
 const QUOTE = 0x22
