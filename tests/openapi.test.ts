@@ -14,7 +14,7 @@ type Operation = {
   security?: Record<string, unknown[]>[]
   parameters?: { name: string; in: string; required: boolean; schema: Json }[]
   requestBody?: { required: boolean; content: Record<string, { schema: Json }> }
-  responses: Record<string, { description: string; content?: Record<string, { schema: Json }> }>
+  responses: Record<string, { description: string; headers?: Json; content?: Record<string, { schema: Json }> }>
 }
 type Document = { openapi: string; paths: Record<string, Record<string, Operation>>; components: Record<string, Json> }
 
@@ -121,6 +121,10 @@ test('answers are described: the good one, and every refusal the route declares,
     if (endpoint.body !== undefined) assert.ok('400' in responses && '413' in responses, endpoint.route)
     if ('key' in endpoint.access && endpoint.access.key) assert.ok('429' in responses, endpoint.route)
     if ('key' in endpoint.access && endpoint.access.session) assert.ok('503' in responses, endpoint.route)
+    // What fails once it was counted says what is left, as what works does.
+    if ('X-RateLimit-Remaining' in (done.headers ?? {}))
+      for (const status of endpoint.once ? ['500', '504'] : ['500'])
+        assert.ok('X-RateLimit-Remaining' in (responses[status]?.headers ?? {}), `${endpoint.route} ${status}`)
   }
 })
 

@@ -90,6 +90,7 @@ test('a request with Idempotency-Key that outlives its budget answers 504 and re
   await whileLocked(async () => {
     const late = await report(house, 'late')
     assert.equal(late.statusCode, 504)
+    assert.ok(Number(late.headers['x-ratelimit-remaining']) > 0)
   })
   const again = await report(house, 'late')
   assert.ok([403, 409].includes(again.statusCode))

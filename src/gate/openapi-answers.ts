@@ -28,7 +28,7 @@ const COUNTED: HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-
 
 /** Refusals that say when to come again, and those that come when a call has been counted. */
 const WAITING = new Set([429, 503])
-const PAST_QUOTA = new Set([400, 403, 404, 409, 422, 429])
+const PAST_QUOTA = new Set([400, 403, 404, 409, 422, 429, 500, 504])
 
 type Response = { description: string; headers?: Json; content?: Json }
 
