@@ -208,3 +208,19 @@ test('what is not in the workspace cannot be cloned, and the form says so', asyn
   await page.goto(`/campaigns/new?clone=${id}`)
   await expect(page.getByText('This campaign is not here')).toBeVisible()
 })
+
+test('a copy of the longest name can be saved as it stands, and the name runs out of no screen', async ({
+  page,
+  owner,
+}) => {
+  const name = 'x'.repeat(200)
+  const { id } = await send(owner, 'POST', '/api/campaigns', { name, destination: { type: 'redirect', url } })
+  await page.goto(`/campaigns/new?clone=${id}`)
+  await expect(page.getByText(`A copy of ${name}`)).toBeVisible()
+  const overhang = () =>
+    page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+  expect(await overhang()).toBe(0)
+  await page.getByRole('button', { name: 'Create campaign' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: `Copy of ${name.slice(8)}`, exact: true })).toBeVisible()
+  expect(await overhang()).toBe(0)
+})
