@@ -77,7 +77,7 @@ test('leaving active sends visitors to the fallback at once, and back', async ()
 
 test('another process follows without being asked', async () => {
   const { id, campaign } = await published(straight('https://one.example/'))
-  const second = await openTestHouse(house.database, { DATA_DIR: house.ground.config.dataDir + '-2' })
+  const second = await openTestHouse(house.database, {})
   try {
     const target = async () => (await second.call('GET', `/c/${campaign.key}`, { headers: BROWSER })).headers.location
     assert.equal(await target(), 'https://one.example/')
