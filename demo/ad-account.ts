@@ -12,6 +12,7 @@ import type { Ground } from '../src/room.ts'
 import { type Chance, letters } from './chance.ts'
 import type { Founding } from './objects.ts'
 import type { DemoClick } from './traffic.ts'
+import type { PlacedAccount } from './world.ts'
 
 const NAME = 'Demo Media dataset (made up)'
 const TOKEN = 'EAADEMOthisIsNoTokenOfAnyMetaApp'
@@ -30,9 +31,6 @@ const SETTINGS = {
 
 /** Whether the account takes conversions of this type. */
 export const isTold = (type: EventType): boolean => type in EVENT_MAP
-
-/** The account as it stands in the organization, connected at `since` (Unix ms). */
-export type PlacedAccount = { id: string; since: number }
 
 export async function placeAccount({ trx, org_id, today, times, secrets }: Founding): Promise<PlacedAccount> {
   const since = today - CONNECTED_BEFORE * DAY_MS

@@ -1,6 +1,6 @@
 // Whether the demo is right: its books by the product's own audit, and its reports by a recount of the clicks.
 import type pg from 'pg'
-import { auditBooks } from '../src/billing/audit.ts'
+import { auditBooks } from '../src/audit/audit.ts'
 import { DAY_MS } from '../src/contract/days.ts'
 import { DIMENSIONS } from '../src/reports/api.ts'
 import { COUNTERS } from '../src/reports/deltas.ts'

@@ -15,6 +15,9 @@ export type DemoOffer = {
 /** Where the traffic of a campaign comes from, which decides the ids it carries and the devices it comes on. */
 export type Origin = 'meta' | 'tiktok' | 'google' | 'push' | 'telegram'
 
+/** The ad account as it stands in the organization, connected at `since` (Unix ms). */
+export type PlacedAccount = { id: string; since: number }
+
 /**
  * What visitors do, as chances of the step before: `landed` of the clicks, each event of the one in front of it. `payout` is a range that
  * the sender names with the event; without it the offer's counts. `again` is how many more of the event follow on average.

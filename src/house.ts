@@ -37,13 +37,12 @@ import { openRedis } from './gate/redis.ts'
 import type { RefusedIntake } from './gate/refused-intake.ts'
 import { openKeyUses } from './keys/uses.ts'
 import { openKeyReader } from './keys/verify.ts'
-import * as landingsApi from './landings/api.ts'
-import { openLanded } from './landings/landed.ts'
-import * as landings from './landings/landings.ts'
-import { onwardDeeds } from './landings/onward.ts'
 import { serveTools } from './mcp/mcp.ts'
 import * as networksApi from './networks/api.ts'
 import { openNetworks } from './networks/open.ts'
+import * as onwardApi from './onward/api.ts'
+import { openLanded } from './onward/landed.ts'
+import { onwardDeeds } from './onward/onward.ts'
 import { standingOf } from './organizations/standing.ts'
 import { postbackLane } from './postbacks/lane.ts'
 import * as refusedEventsApi from './refused-events/api.ts'
@@ -139,7 +138,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
     ...room(clicksApi, clickDeeds(clicks)),
     ...room(eventsApi, eventDeeds(conversions)),
     ...room(botsApi, botDeeds(conversions)),
-    ...room(landingsApi, { ...landings, ...onwardDeeds({ live, clicks, landed }) }),
+    ...room(onwardApi, onwardDeeds({ live, clicks, landed })),
     ...room(networksApi, networks.deeds),
     ...room(refusedEventsApi, refusedEventDeeds({ conversions, readCallAgain: networks.readCallAgain })),
     ...plainRooms,

@@ -6,10 +6,11 @@ import * as adTest from './ad-accounts/test-event.ts'
 import * as adSpendApi from './ad-spend/api.ts'
 import * as adSpend from './ad-spend/ad-spend.ts'
 import * as spendImport from './ad-spend/import.ts'
+import * as auditApi from './audit/api.ts'
+import * as audit from './audit/reconcile.ts'
 import * as billingApi from './billing/api.ts'
 import * as billing from './billing/billing.ts'
 import * as lowBalance from './billing/low-balance.ts'
-import * as reconcile from './billing/reconcile.ts'
 import * as campaignsApi from './campaigns/api.ts'
 import * as campaigns from './campaigns/campaigns.ts'
 import * as clickFlowsApi from './click-flows/api.ts'
@@ -23,6 +24,8 @@ import * as funnels from './funnels/funnels.ts'
 import * as keysApi from './keys/api.ts'
 import * as grants from './keys/grants.ts'
 import * as keys from './keys/keys.ts'
+import * as landingsApi from './landings/api.ts'
+import * as landings from './landings/landings.ts'
 import * as offersApi from './offers/api.ts'
 import * as offers from './offers/offers.ts'
 import * as organizationsApi from './organizations/api.ts'
@@ -49,10 +52,12 @@ export const plainRooms = [
   room(keysApi, { ...keys, ...grants }),
   room(campaignsApi, campaigns),
   room(offersApi, offers),
+  room(landingsApi, landings),
   room(funnelsApi, funnels),
   room(clickFlowsApi, { ...clickFlows, ...flowVersions, ...flowTrial }),
   room(postbacksApi, { ...postbacks, ...backfill, ...testFire }),
-  room(billingApi, { ...billing, ...lowBalance, ...reconcile }),
+  room(billingApi, { ...billing, ...lowBalance }),
+  room(auditApi, audit),
   room(feedApi, feed),
   room(tracesApi, traces),
   room(reportsApi, reports),

@@ -2,7 +2,7 @@
 // closed in reverse, whatever ends it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { reconcileAll } from './billing/reconcile.ts'
+import { reconcileAll } from './audit/reconcile.ts'
 import { type Config, readConfig } from './config.ts'
 import { buildDashboard } from './dashboard.ts'
 import { connect } from './db/connect.ts'

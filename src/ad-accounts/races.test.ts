@@ -11,7 +11,7 @@ import { type MetaTaken, startMeta } from '../../tests/support/meta-fake.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import type { Fake } from '../../tests/support/platform-fake.ts'
 import { pour } from '../../tests/support/pour.ts'
-import { auditBooks } from '../billing/audit.ts'
+import { auditBooks } from '../audit/audit.ts'
 import { toUuid } from '../contract/ids.ts'
 
 const PIXEL = '1234567890'

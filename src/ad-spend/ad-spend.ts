@@ -4,15 +4,15 @@
  */
 import { sql } from 'kysely'
 import { requireScope } from '../campaigns/scope.ts'
-import { cut, TEXT_BYTES } from '../clicks/parameters.ts'
+import { cut, TEXT_BYTES } from '../contract/texts.ts'
 import { DAY_MS, dayOf } from '../contract/days.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { isFaithful } from '../contract/fields.ts'
 import { toUuid } from '../contract/ids.ts'
 import { parseMoment } from '../contract/moments.ts'
 import { refuse } from '../contract/refusals.ts'
-import { momentOf } from '../reports/question.ts'
-import { after, windowBetween } from '../reports/window.ts'
+import { momentOf } from '../contract/window.ts'
+import { after, windowBetween } from '../contract/window.ts'
 import type { Context } from '../room.ts'
 import type * as api from './api.ts'
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
 import { Amount, Id, Instant, FAITHFUL, Money, Page } from '../contract/fields.ts'
 import { paging } from '../contract/paging.ts'
-import { date_from, date_to } from '../reports/api.ts'
+import { date_from, date_to } from '../contract/window.ts'
 
 /** Before it nobody has bought a click that is recorded here: a year that was mistyped. */
 export const EARLIEST_DAY = '2000-01-01'

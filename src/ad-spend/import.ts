@@ -4,7 +4,7 @@
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { fromMillionths, toMillionths } from '../billing/money.ts'
-import { cut, TEXT_BYTES } from '../clicks/parameters.ts'
+import { cut, TEXT_BYTES } from '../contract/texts.ts'
 import type { Call } from '../contract/endpoint.ts'
 import { toUuid } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'

@@ -7,7 +7,7 @@ import { openQueue } from '../../tests/support/organization-queue.ts'
 import { seedPerson, seedSession, seedSignedIn } from '../../tests/support/people.ts'
 import { toWireId } from '../contract/ids.ts'
 import { RIGHTS, type Right } from '../contract/rights.ts'
-import { auditBooks } from './audit.ts'
+import { auditBooks } from '../audit/audit.ts'
 
 let house: TestHouse
 before(async () => {

@@ -1,11 +1,9 @@
 /** Bots over HTTP, and the address Telegram calls. No right covers bots: a key is refused everywhere here. */
 import { z } from 'zod'
+import { startLink } from '../contract/address.ts'
 import { endpoint } from '../contract/endpoint.ts'
 import { Done, Id, Instant, Page } from '../contract/fields.ts'
 import { paging } from '../contract/paging.ts'
-
-/** The address that starts a bot and hands it the click; `{click_id}` is a macro. `username` is without @. */
-export const startLink = (username: string): string => `https://t.me/${username}?start={click_id}`
 
 /** Whether Telegram sends us what the bot hears: `set`; `not_set` with the reason in `hook_error`. */
 const HookState = z.enum(['set', 'not_set'])

@@ -17,7 +17,7 @@ import type { Conversions } from '../events/conversions.ts'
 import { botName } from '../events/intake.ts'
 import { type Context, type Ground, type Visit, idOf } from '../room.ts'
 import type * as api from './api.ts'
-import { startLink } from './api.ts'
+import { startLink } from '../contract/address.ts'
 import { hashOf, receiveUpdate } from './hook.ts'
 import { callTelegram, isReachable } from './telegram.ts'
 

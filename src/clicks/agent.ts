@@ -3,7 +3,7 @@
 import { isbot } from 'isbot'
 import { LRUCache } from 'lru-cache'
 import uap from 'my-ua-parser'
-import { faithful } from './parameters.ts'
+import { faithful } from '../contract/texts.ts'
 
 /** `person` may as well be an app; `library` is curl and its like, or no agent at all; `crawler` includes link previews. */
 type AgentKind = 'person' | 'library' | 'crawler'

@@ -8,26 +8,16 @@ import type { LiveCampaigns } from '../campaigns/live.ts'
 import { timeOfId } from '../contract/ids.ts'
 import type { Deed, Ground } from '../room.ts'
 import type * as api from './api.ts'
-import { type Batches, openBatches } from './batch.ts'
+import { openBatches } from './batch.ts'
 import { type FoundClicks, openFoundClicks } from './found.ts'
 import { openGeo } from './geo.ts'
 import { openIpHashes } from './ip.ts'
 import { openJournal } from './journal.ts'
 import { openOutage } from './outage.ts'
-import { measureClicks } from './metrics.ts'
+import { type ClicksState, measureClicks } from './metrics.ts'
 import { keepPartitions } from './partitions.ts'
 import { redirector } from './redirect.ts'
 import { readTestLink } from './test-link.ts'
-
-/**
- * What is under way, and what has come of it since the start. `is_down`: the database takes no clicks at the moment; `lost` counts redirects
- * that left with an empty id for it.
- */
-export type ClicksState = ReturnType<Batches['state']> & {
-  is_down: boolean
-  journal_bytes: number
-  journal_files: number
-}
 
 export type Clicks = {
   /** The deed of `GET /c/:key`. */

@@ -1,6 +1,16 @@
 // What monitoring sees of the clicks of this process: whether the database takes them, what waits on disk, what was lost.
 import { Gauge } from 'prom-client'
-import type { ClicksState } from './clicks.ts'
+import type { Batches } from './batch.ts'
+
+/**
+ * What is under way, and what has come of it since the start. `is_down`: the database takes no clicks at the moment; `lost` counts redirects
+ * that left with an empty id for it.
+ */
+export type ClicksState = ReturnType<Batches['state']> & {
+  is_down: boolean
+  journal_bytes: number
+  journal_files: number
+}
 
 const opened = new Set<() => ClicksState>()
 

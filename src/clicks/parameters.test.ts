@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { cut, parameterReader, platformOf, type Parameters } from './parameters.ts'
+import { parameterReader, platformOf, type Parameters } from './parameters.ts'
+import { cut } from '../contract/texts.ts'
 
 const read = parameterReader({})
 const sent = (query: string, reader = read): Partial<Parameters> =>

@@ -3,6 +3,7 @@
 import { unescape } from 'node:querystring'
 import { SOURCE_FIELDS } from '../campaigns/api.ts'
 import { AD_IDS } from '../contract/fields.ts'
+import { cut, faithful, TEXT_BYTES } from '../contract/texts.ts'
 
 type Text = (typeof SOURCE_FIELDS)[number]
 type AdId = (typeof AD_IDS)[number]
@@ -17,8 +18,6 @@ export type Parameters = Record<Field, string | null>
 /** Which fields a parameter may fill: under its own name first, else under the source's. */
 type Fills = { readonly field: Field; readonly own: boolean }
 
-/** How much of a source's own text is kept. */
-export const TEXT_BYTES = 500
 const AD_ID_LENGTH = 512
 const AD_ID = /^[\x21-\x7e]+$/
 const textFields: ReadonlySet<string> = new Set(SOURCE_FIELDS)
@@ -152,22 +151,6 @@ function text(value: string): string | null {
 
 function adId(value: string): string | null {
   return value.length <= AD_ID_LENGTH && AD_ID.test(value) && !isUnreplaced(value) ? value : null
-}
-
-/** Text as PostgreSQL can hold it: without U+0000, well-formed. */
-export function faithful(value: string): string {
-  const wellFormed = value.toWellFormed()
-  return wellFormed.includes('\0') ? wellFormed.replaceAll('\0', '') : wellFormed
-}
-
-/** At most `bytes` bytes of UTF-8, cut between two characters. */
-export function cut(value: string, bytes: number): string {
-  if (value.length * 3 <= bytes) return value
-  const encoded = Buffer.from(value)
-  if (encoded.length <= bytes) return value
-  let end = bytes
-  while (((encoded[end] ?? 0) & 0xc0) === 0x80) end -= 1
-  return encoded.toString('utf8', 0, end)
 }
 
 /** The ad platform a click came from, by the click id it carries. */

@@ -8,7 +8,7 @@ import { readClick, seedBot, seedCampaign, seedClick, seedClicks, seedRule, tall
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import { type Receiver, startReceiver } from '../../tests/support/receiver.ts'
 import { aClick } from '../../tests/support/visits.ts'
-import { reconcile } from '../billing/audit.ts'
+import { reconcile } from '../audit/audit.ts'
 import { DAY_MS } from '../contract/days.ts'
 import { firstIdAt } from '../contract/ids.ts'
 import type { Report } from '../reports/api.ts'

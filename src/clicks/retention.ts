@@ -1,7 +1,7 @@
 /**
  * How long clicks are kept: KEEP_CLICKS_MONTHS whole months before this one. Owns `dropped_clicks`. What counted them stays: the report's
  * days, events, persons, charges. What must stay true: nobody counts clicks of a month that is gone and takes them for none. So it is
- * written down which months go before the first one does, and whoever counts looks there (reports/kept.ts, billing/audit.ts); whoever
+ * written down which months go before the first one does, and whoever counts looks there (reports/kept.ts, audit/audit.ts); whoever
  * changes clicks holds a lock on their month until it has committed, for which the drop waits.
  */
 import { type Kysely, sql } from 'kysely'

@@ -1,5 +1,5 @@
 // The addresses of what campaigns lead to, compiled once per version of the object.
-import { startLink } from '../bots/api.ts'
+import { startLink } from '../contract/address.ts'
 import type { LiveBot, LiveLanding, LiveOffer } from '../campaigns/live.ts'
 import { compileTemplate, type Template } from './macros.ts'
 

@@ -6,7 +6,7 @@ import { type FlowVisitor, languageOf } from '../click-flows/conditions.ts'
 import { type CompiledFlow, compileFlow, type Walk, walk } from '../click-flows/walk.ts'
 import { isOpen } from '../funnels/choose.ts'
 import { isAhead, isTracked } from './agent.ts'
-import type { Course, Guest, Traffic } from './decide.ts'
+import type { Course, Guest, Traffic } from './course.ts'
 import { compileTemplate, type Template } from './macros.ts'
 import { templateOf } from './templates.ts'
 

@@ -46,3 +46,6 @@ export const Preview = z
       .meta({ description: 'Macros that do not exist and are removed from the address' }),
   })
   .meta({ id: 'AddressPreview' })
+
+/** The address that starts a bot and hands it the click; `{click_id}` is a macro. `username` is without @. */
+export const startLink = (username: string): string => `https://t.me/${username}?start={click_id}`

@@ -40,6 +40,9 @@ export const Instant = z.codec(z.string().meta({ format: 'date-time', descriptio
 /** An exact amount of US dollars as a decimal string. */
 export const Money = z.string().meta({ description: 'US dollars, a decimal string', examples: ['12.50'] })
 
+/** US dollars: what a conversion, and so an offer, may pay at most. */
+export const MAX_PAYOUT = 1_000_000
+
 const PLAIN_DECIMAL = /^\d{1,15}(\.\d{1,30})?$/
 
 /**

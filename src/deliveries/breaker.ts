@@ -8,7 +8,7 @@ import type pg from 'pg'
 import { DAY_MS, MINUTE_MS } from '../contract/days.ts'
 import { ask, type Question } from '../db/flight.ts'
 import type { Tables } from '../db/tables.ts'
-import type { Finished } from './finish.ts'
+import type { Finished } from './held.ts'
 import type { Lane } from './lane.ts'
 
 /**

@@ -9,28 +9,12 @@ import { ask, flightOf, type Question } from '../db/flight.ts'
 import { discardStalePlans } from '../db/stale-plans.ts'
 import { onConnection } from '../db/transaction.ts'
 import { holdForProbes, LOCK_OPEN } from './breaker.ts'
-import type { Composed, Lane, Outgoing } from './lane.ts'
+import type { Claimed } from './held.ts'
+import type { Composed, Lane } from './lane.ts'
 import { shownOf } from './redact.ts'
 
 /** Longer than any call may take, with time to write it down. */
 export const LEASE_MS = 60_000
-
-/**
- * A delivery that is this worker's to send, its attempt already written. `number` is that attempt's, `tries` counts those that count
- * towards giving up, this one included.
- */
-export type Claimed = {
-  readonly org_id: number
-  readonly id: string
-  readonly kind: Lane['kind']
-  readonly target_id: string
-  readonly number: number
-  readonly tries: number
-  /** Whether it tries on behalf of a target whose breaker is open. */
-  readonly isProbe: boolean
-  readonly token: string
-  readonly call: Outgoing
-}
 
 /** How many deliveries of a target may be taken. */
 type Wanted = { readonly org_id: number; readonly target_id: string; readonly most: number }

@@ -1,8 +1,9 @@
 /** One claimed delivery: what is missing is fetched, the call made, and it is decided what becomes of it. */
 import type { Agent } from 'undici'
 import type { DeliveryFailure } from './api.ts'
-import { type Claimed, LEASE_MS } from './claim.ts'
-import type { Finished } from './finish.ts'
+import { LEASE_MS } from './claim.ts'
+import { type Claimed } from './held.ts'
+import type { Finished } from './held.ts'
 import type { Answer, Judgement, Outgoing } from './lane.ts'
 import { redact } from './redact.ts'
 import { delayAfter, RETRY_DELAYS_MS, retryAfterMs } from './schedule.ts'

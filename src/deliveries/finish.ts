@@ -6,26 +6,9 @@ import type pg from 'pg'
 import { ask, flightOf, type Question } from '../db/flight.ts'
 import { onConnection } from '../db/transaction.ts'
 import { type BreakerTerms, learn, type SwitchOff } from './breaker.ts'
-import type { Claimed } from './claim.ts'
-import type { DeliveryFailure } from './api.ts'
+import type { Finished } from './held.ts'
 import type { Lane } from './lane.ts'
 import type { Notice } from './notice.ts'
-
-/** How a claimed delivery went, and what becomes of it: `delay_ms` is the wait to the next attempt where the state is pending. */
-export type Finished = Pick<Claimed, 'org_id' | 'id' | 'kind' | 'target_id' | 'number' | 'token' | 'isProbe'> & {
-  readonly finished_at: string
-  readonly status: number | null
-  readonly error: string | null
-  readonly answer: string | null
-  readonly state: 'delivered' | 'failed' | 'pending'
-  readonly reason: string | null
-  readonly failure: DeliveryFailure | null
-  readonly delay_ms: number
-  /** Whether the attempt counts towards giving up. */
-  readonly isCounted: boolean
-  /** Whether the target's connection is dead. */
-  readonly isBroken: boolean
-}
 
 /**
  * One delivery each, by its primary key: for a list the planner may read all that an organization has waiting instead. Only who holds a

@@ -4,7 +4,8 @@ import test from 'node:test'
 import { ORG, seedDelivery, seedRule, useOutbox } from '../../tests/support/outbox.ts'
 import { newId } from '../contract/ids.ts'
 import { postbackLane } from '../postbacks/lane.ts'
-import { type Claimed, claimDue } from './claim.ts'
+import { claimDue } from './claim.ts'
+import { type Claimed } from './held.ts'
 import { finish } from './finish.ts'
 
 const { db, pool } = await useOutbox()

@@ -8,7 +8,7 @@ import { openQueue } from '../../tests/support/organization-queue.ts'
 import { seedDelivery, seedRule, until } from '../../tests/support/outbox.ts'
 import { seedSignedIn } from '../../tests/support/people.ts'
 import { startReceiver } from '../../tests/support/receiver.ts'
-import { auditBooks } from '../billing/audit.ts'
+import { auditBooks } from '../audit/audit.ts'
 import { moveBalance } from '../billing/billing.ts'
 import { releaseHeld } from './release.ts'
 

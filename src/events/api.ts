@@ -1,12 +1,10 @@
 /** Conversions over HTTP: the one way in for servers and the dashboard, and the log people read. */
 import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
-import { Amount, Id, Instant, isFaithful, Money, Page } from '../contract/fields.ts'
+import { Amount, Id, Instant, isFaithful, MAX_PAYOUT, Money, Page } from '../contract/fields.ts'
 import { paging } from '../contract/paging.ts'
 import { EventType } from '../contract/event-types.ts'
 
-/** US dollars: what a conversion, and so an offer, may pay at most. */
-export const MAX_PAYOUT = 1_000_000
 const NONCE_LENGTH = 128
 
 /** 1 to 128 code points that can be stored as they are; nothing is trimmed or folded, so look-alikes stay apart. */

@@ -13,7 +13,7 @@ import {
 } from '../../tests/support/intake.ts'
 import { type Sent, startHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
 import { seedSender, seedSenderWithClick } from '../../tests/support/senders.ts'
-import { auditBooks } from '../billing/audit.ts'
+import { auditBooks } from '../audit/audit.ts'
 import { toUuid } from '../contract/ids.ts'
 import { EVENT_TYPES } from '../contract/event-types.ts'
 

@@ -5,7 +5,7 @@ import { type FreshDatabase, freshDatabase } from '../../tests/support/database.
 import { seedOrganization } from '../../tests/support/house.ts'
 import { seedClick, seedRule, tally } from '../../tests/support/intake.ts'
 import { openQueue, type Queue } from '../../tests/support/organization-queue.ts'
-import { auditBooks } from '../billing/audit.ts'
+import { auditBooks } from '../audit/audit.ts'
 
 let fresh: FreshDatabase
 let queue: Queue

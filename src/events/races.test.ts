@@ -9,7 +9,7 @@ import { type FreshDatabase, freshDatabase } from '../../tests/support/database.
 import { seedOrganization } from '../../tests/support/house.ts'
 import { readClick, seedClick, seedClicks, seedOffer, seedRule, tally } from '../../tests/support/intake.ts'
 import { openQueue, type Queue } from '../../tests/support/organization-queue.ts'
-import { auditBooks } from '../billing/audit.ts'
+import { auditBooks } from '../audit/audit.ts'
 import { Refusal } from '../contract/refusals.ts'
 import { connect, type Database } from '../db/connect.ts'
 

@@ -6,7 +6,7 @@ import { seedOrganization, toWireId } from '../../tests/support/house.ts'
 import { readClick, seedBot, seedCampaign, seedClick, seedOffer, seedRule, tally } from '../../tests/support/intake.ts'
 import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'
 import { openQueue, type Queue } from '../../tests/support/organization-queue.ts'
-import { auditBooks } from '../billing/audit.ts'
+import { auditBooks } from '../audit/audit.ts'
 
 let fresh: FreshDatabase
 let queue: Queue

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { LADDER } from '../contract/ladder.ts'
 import { endpoint } from '../contract/endpoint.ts'
 import { eachSub, FAITHFUL, Id, Instant, Page } from '../contract/fields.ts'
-import { campaign_id, date_from, date_to, sent } from '../reports/api.ts'
+import { campaign_id } from '../reports/api.ts'
+import { date_from, date_to, sent } from '../contract/window.ts'
 
 const Text = z.string().nullable()
 

@@ -5,7 +5,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { refuse } from '../contract/refusals.ts'
 import type { Secrets } from '../db/secrets.ts'
-import type { Window } from '../reports/window.ts'
+import type { Window } from '../contract/window.ts'
 
 /** `bounds`: the window that "the last 30 days" was on the first page. */
 type Cursor = { readonly id: string; readonly bounds?: Window }

@@ -2,7 +2,7 @@
  * From what a network called to a conversion: which parameter says what, and what its words mean. What cannot be read exactly is
  * refused with a diagnosis, because a network is told nothing that would make it send anything else.
  */
-import { faithful } from '../clicks/parameters.ts'
+import { faithful } from '../contract/texts.ts'
 import { toUuid, toWireId } from '../contract/ids.ts'
 import { EventType } from '../contract/event-types.ts'
 import { ConversionDraft } from '../events/api.ts'

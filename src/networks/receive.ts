@@ -16,7 +16,8 @@ import type { Heard } from './heard.ts'
 import { isListed } from './ips.ts'
 import { clickOf, type Fields, readCall, readFields, type Reading, statusOf } from './read-call.ts'
 import { hashToken, hasTokenForm } from './token.ts'
-import type { NetworkCall, Ran, WaitingCall, WaitingCalls } from './waiting-calls.ts'
+import type { Ran, WaitingCall, WaitingCalls } from './waiting-calls.ts'
+import type { NetworkCall } from './store-calls.ts'
 
 export type Tools = {
   readonly conversions: Pick<Conversions, 'record'>

@@ -5,7 +5,17 @@
 import { sql } from 'kysely'
 import { newId } from '../contract/ids.ts'
 import type { Ground } from '../room.ts'
-import type { NetworkCall } from './waiting-calls.ts'
+import type { Fields } from './read-call.ts'
+
+/** A call of a known network. */
+export type NetworkCall = {
+  readonly org_id: number
+  readonly network_id: string
+  readonly fields: Fields
+  readonly ip: string
+  /** Unix ms. */
+  readonly received_at: number
+}
 
 type Gathered = { call: NetworkCall; resolve: (isStored: boolean) => void; reject: (error: unknown) => void }
 

@@ -11,7 +11,7 @@ import { openTestHouse, type TestHouse, toWireId } from '../../tests/support/hou
 import { seedClick, seedRule, tally } from '../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import { startProxy } from '../../tests/support/proxy.ts'
-import { auditBooks } from '../billing/audit.ts'
+import { auditBooks } from '../audit/audit.ts'
 import { newId, toUuid } from '../contract/ids.ts'
 import { connect } from '../db/connect.ts'
 import type * as api from './api.ts'

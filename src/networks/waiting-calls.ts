@@ -6,18 +6,7 @@
 import type pg from 'pg'
 import type { Ground } from '../room.ts'
 import { openRounds, organizationsWith } from '../rounds.ts'
-import type { Fields } from './read-call.ts'
-import { openCallStore } from './store-calls.ts'
-
-/** A call of a known network. */
-export type NetworkCall = {
-  readonly org_id: number
-  readonly network_id: string
-  readonly fields: Fields
-  readonly ip: string
-  /** Unix ms. */
-  readonly received_at: number
-}
+import { type NetworkCall, openCallStore } from './store-calls.ts'
 
 /** A call that waits, with how often it was taken. */
 export type WaitingCall = NetworkCall & { readonly id: string; readonly attempts: number }

@@ -5,7 +5,7 @@ import { endpoint } from '../contract/endpoint.ts'
 import { Amount, Done, Id, Instant, Money, Name, Page } from '../contract/fields.ts'
 import { paging, Search } from '../contract/paging.ts'
 import { EVENT_TYPES, EventType } from '../contract/event-types.ts'
-import { MAX_PAYOUT } from '../events/api.ts'
+import { MAX_PAYOUT } from '../contract/fields.ts'
 
 export const OFFER_STATUSES = ['active', 'archived'] as const
 export const OfferStatus = z.enum(OFFER_STATUSES)

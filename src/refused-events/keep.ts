@@ -2,7 +2,7 @@
  * Keeps what was refused, behind the answers: gathered, written in batches by one connection, and never faster than an organization
  * may be refused, so that a flood of garbage harms nobody. Owns `refused_events`. What looks like a secret is taken out before.
  */
-import { cut, faithful } from '../clicks/parameters.ts'
+import { cut, faithful } from '../contract/texts.ts'
 import { MINUTE_MS } from '../contract/days.ts'
 import { newId, toUuid } from '../contract/ids.ts'
 import { fieldsOf } from '../contract/json.ts'

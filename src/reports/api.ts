@@ -2,19 +2,10 @@
 import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
 import { Instant, Money } from '../contract/fields.ts'
+import { date_from, date_to, sent } from '../contract/window.ts'
 
 export const DIMENSIONS = ['campaign', 'geo', 'sub1', 'offer', 'day'] as const
 export type Dimension = (typeof DIMENSIONS)[number]
-
-/**
- * A query parameter as it came, an array where it came several times, with nothing checked: the deed refuses, in an order and
- * with codes of its own. The documents show it as text, because that is all that is ever accepted.
- */
-export const sent = (meta: { description: string; enum?: readonly string[]; examples?: string[] }) =>
-  z
-    .custom<string | string[]>()
-    .optional()
-    .meta({ type: 'string', ...meta })
 
 const Count = z.int().min(0)
 const CostSource = z.enum(['manual', 'api', 'mixed'])
@@ -60,14 +51,6 @@ export const Report = z
   .meta({ id: 'Report' })
 export type Report = z.output<typeof Report>
 
-export const date_from = sent({
-  description: 'ISO 8601, inclusive; a date is its midnight, without zone UTC',
-  examples: ['2026-03-01'],
-})
-export const date_to = sent({
-  description: 'ISO 8601, inclusive; at most 92 days after date_from',
-  examples: ['2026-03-31T23:59:59.999Z'],
-})
 export const campaign_id = sent({
   description: 'Only this campaign; one that is unknown or outside the scope of the key yields nothing',
 })

@@ -3,7 +3,7 @@
  * subtracted from a day counted whole, whichever is the shorter stretch of traffic.
  */
 import { DAY_MS } from '../contract/days.ts'
-import { type Window } from './window.ts'
+import { type Window } from '../contract/window.ts'
 
 /** Clicks made from `from` to `to` (Unix ms, both inclusive, within one UTC day), to be added or taken away. */
 export type Stretch = { readonly sign: 1 | -1; readonly from: number; readonly to: number }

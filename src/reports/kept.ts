@@ -7,7 +7,7 @@ import { DAY_MS, dayOf } from '../contract/days.ts'
 import { timeOfId } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Cover } from './cover.ts'
-import type { Window } from './window.ts'
+import type { Window } from '../contract/window.ts'
 
 const FIRST_KEPT = 'select before_id from dropped_clicks order by before_id desc limit 1'
 

@@ -1,16 +1,12 @@
 /** Reads what a caller asks of a report, and the parts that a feed asks as well, refusing in the order that is promised. */
 import { isInScope } from '../campaigns/scope.ts'
 import { toUuid } from '../contract/ids.ts'
-import { type Moment, parseMoment } from '../contract/moments.ts'
-import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Key, Member } from '../room.ts'
 import { DIMENSIONS, type Dimension } from './api.ts'
 import { NO_ID } from './deltas.ts'
-import { type Window, windowBetween } from './window.ts'
+import { momentOf, once, type Sent, type Window, windowBetween } from '../contract/window.ts'
 
-/** A query parameter as it came. */
-export type Sent = string | readonly string[] | undefined
 export type Query = {
   readonly dimension?: Sent
   readonly date_from?: Sent
@@ -33,18 +29,6 @@ export function questionOf(actor: Member | Key, query: Query): Question {
   const from = momentOf(query.date_from, 'date_from')
   const to = momentOf(query.date_to, 'date_to')
   return { dimension, window: windowBetween(from, to), campaigns: campaignsOf(actor, query.campaign_id) }
-}
-
-/** The one value of a parameter; the refusal when it was sent several times. */
-export function once(sent: Sent, name: string, refusal: RefusalName): string | undefined {
-  if (typeof sent === 'object') refuse(refusal, { error: `${name} was sent more than once` })
-  return sent
-}
-
-/** Refuses `invalid_window` for what is no date. */
-export function momentOf(sent: Exclude<Sent, undefined>, name: 'date_from' | 'date_to'): Moment {
-  const moment = parseMoment(once(sent, name, 'invalid_window') ?? '')
-  return moment ?? refuse('invalid_window', { error: `invalid window: ${name} is not a date in ISO 8601` })
 }
 
 /** The campaigns the caller means and may see: what is no id, sent twice, unknown or outside the scope yields nothing, and no refusal. */

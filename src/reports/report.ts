@@ -14,7 +14,7 @@ import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
 import { type Query, type Question, questionOf } from './question.ts'
 import { COUNTERS } from './deltas.ts'
 import { type Put, sourcesOf } from './sources.ts'
-import { possible, type Window } from './window.ts'
+import { possible, type Window } from '../contract/window.ts'
 
 /** Rows of an answer. */
 const MOST_ROWS = 500

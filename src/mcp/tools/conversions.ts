@@ -1,5 +1,6 @@
 /** Reporting conversions. */
-import { MAX_PAYOUT, recordConversion } from '../../events/api.ts'
+import { recordConversion } from '../../events/api.ts'
+import { MAX_PAYOUT } from '../../contract/fields.ts'
 import { tool } from '../tool.ts'
 import { FINAL_OUTSIDE } from './hints.ts'
 

@@ -1,5 +1,5 @@
 /** Offers: what conversions pay. */
-import { MAX_PAYOUT } from '../../events/api.ts'
+import { MAX_PAYOUT } from '../../contract/fields.ts'
 import * as offers from '../../offers/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL, SWITCHES } from './hints.ts'

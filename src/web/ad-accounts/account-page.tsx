@@ -11,7 +11,6 @@ import {
   testAdAccount,
   updateAdAccount,
 } from '../../ad-accounts/api.ts'
-import type { z } from 'zod'
 import { AD_PLATFORM_LABELS } from '../../contract/ad-platforms.ts'
 import { ask, call } from '../call.ts'
 import { moment } from '../figures.ts'
@@ -26,9 +25,16 @@ import { EventMapForm } from './event-map-form.tsx'
 import { CredentialField, SettingsFields } from './fields.tsx'
 import { AccountState } from './state.tsx'
 import { TestEventForm } from './test-event-form.tsx'
-import { type Account, credentialsOf, type Faults, faultsOf, settingsOf, type Typed, typedOf } from './typed.ts'
-
-export type Changes = z.input<typeof AdAccountChanges>
+import {
+  type Changes,
+  type Account,
+  credentialsOf,
+  type Faults,
+  faultsOf,
+  settingsOf,
+  type Typed,
+  typedOf,
+} from './typed.ts'
 
 const route = getRouteApi('/inside/ad-accounts/$id')
 

@@ -9,7 +9,7 @@ import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
-import type { Changes } from './account-page.tsx'
+import type { Changes } from './typed.ts'
 import type { Account } from './typed.ts'
 
 type Line = { name: string; value: string; currency: string; content_name: string }

@@ -1,10 +1,11 @@
 /** What is typed into the forms of an ad account, flat for all platforms, and the parts of a request that it comes to. */
 import type { z } from 'zod'
-import type { AdAccount, AdAccountDraft } from '../../ad-accounts/api.ts'
+import type { AdAccount, AdAccountChanges, AdAccountDraft } from '../../ad-accounts/api.ts'
 import type { AdPlatform } from '../../contract/ad-platforms.ts'
 
 export type Account = z.input<typeof AdAccount>
 export type Draft = z.input<typeof AdAccountDraft>
+export type Changes = z.input<typeof AdAccountChanges>
 
 export type Typed = {
   name: string

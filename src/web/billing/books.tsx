@@ -2,7 +2,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { Scale } from 'lucide-react'
 import type { z } from 'zod'
-import { reconcileBooks } from '../../billing/api.ts'
+import { reconcileBooks } from '../../audit/api.ts'
 import { call } from '../call.ts'
 import { moment } from '../figures.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'

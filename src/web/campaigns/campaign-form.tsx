@@ -1,43 +1,15 @@
 /** The form of a campaign, for a new one and for a change. */
 import { useQuery } from '@tanstack/react-query'
 import type { UseFormReturn } from 'react-hook-form'
-import type { z } from 'zod'
 import { listAdAccounts } from '../../ad-accounts/api.ts'
-import { type Campaign, type CampaignDraft, SOURCE_FIELDS } from '../../campaigns/api.ts'
+import { SOURCE_FIELDS } from '../../campaigns/api.ts'
 import { AD_PLATFORM_LABELS } from '../../contract/ad-platforms.ts'
 import { ask } from '../call.ts'
-import { nameOfCopy } from '../ui/clone.tsx'
 import { noneIfBlank } from '../ui/draft.ts'
 import { Checkbox, SelectField, TextField } from '../ui/field.tsx'
 import { DestinationFields } from './destination-fields.tsx'
+import type { Draft } from './draft.ts'
 import { OfferField } from './offer-field.tsx'
-
-export type Draft = z.input<typeof CampaignDraft>
-type CampaignRow = z.input<typeof Campaign>
-
-/** What the form of a copy starts from: all of the original but its key. */
-export const copyOf = (campaign: CampaignRow): Draft => ({
-  ...draftOf(campaign),
-  name: nameOfCopy(campaign.name),
-  key: null,
-})
-
-/** What the form starts from. */
-export function draftOf(campaign: CampaignRow | undefined): Draft {
-  if (campaign === undefined)
-    return {
-      name: '',
-      key: null,
-      destination: { type: 'redirect', url: '' },
-      offer_id: null,
-      fallback_url: null,
-      ad_account_id: null,
-      source: {},
-      strict_filter: false,
-    }
-  const { name, destination, offer_id, fallback_url, ad_account_id, source, strict_filter } = campaign
-  return { name, destination, offer_id, fallback_url, ad_account_id, source, strict_filter }
-}
 
 export function CampaignFields({
   form,

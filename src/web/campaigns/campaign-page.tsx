@@ -22,7 +22,8 @@ import { Asked, PageHeader, Setting } from '../ui/page.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
 import { notify } from '../ui/toast.tsx'
 import { AddressBlock } from './address.tsx'
-import { CampaignFields, copyOf, type Draft, draftOf } from './campaign-form.tsx'
+import { CampaignFields } from './campaign-form.tsx'
+import { copyOf, type Draft, draftOf } from './draft.ts'
 
 type CampaignRow = z.input<typeof Campaign>
 

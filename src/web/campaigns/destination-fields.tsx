@@ -8,7 +8,7 @@ import { previewOffer } from '../../offers/api.ts'
 import { ask, call } from '../call.ts'
 import { AddressPreview } from '../offers/address-preview.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
-import type { Draft } from './campaign-form.tsx'
+import type { Draft } from './draft.ts'
 
 type Form = UseFormReturn<Draft, unknown, Draft>
 type Destination = Draft['destination']

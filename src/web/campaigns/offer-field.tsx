@@ -10,7 +10,7 @@ import { OfferDialog, type OfferRow } from '../offers/offer-dialog.tsx'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Button } from '../ui/button.tsx'
 import { SelectField } from '../ui/field.tsx'
-import type { Draft } from './campaign-form.tsx'
+import type { Draft } from './draft.ts'
 
 export function OfferField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
   const { role } = useActive()

@@ -3,8 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useBlocker } from '@tanstack/react-router'
 import { ChevronLeft, History, Plus, Route, Upload } from 'lucide-react'
 import { lazy, Suspense, useMemo, useState } from 'react'
-import type { z } from 'zod'
-import { type ClickFlow, NODE_TYPES, publishClickFlow, readClickFlow, replaceClickFlow } from '../../click-flows/api.ts'
+import { NODE_TYPES, publishClickFlow, readClickFlow, replaceClickFlow } from '../../click-flows/api.ts'
 import { ask, call } from '../call.ts'
 import { reasonAgainst, useActive } from '../organizations/active.ts'
 import { Badge } from '../ui/badge.tsx'
@@ -16,14 +15,12 @@ import { Asked, PageHeader, Waiting } from '../ui/page.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
 import { notify } from '../ui/toast.tsx'
 import { useChoices } from './choices.ts'
-import { TYPE_WORDS, type WireGraph, withNode } from './graph.ts'
+import { type FlowRow, TYPE_WORDS, type WireGraph, withNode } from './graph.ts'
 import { NodeForm } from './node-form.tsx'
 import { NodeList } from './node-list.tsx'
 import { FlowMenu, reachOf, StatusBadge, useFlowsChanged } from './status.tsx'
 import { TryDialog } from './try-dialog.tsx'
 import { VersionsDialog } from './versions-dialog.tsx'
-
-export type FlowRow = z.input<typeof ClickFlow>
 
 const Canvas = lazy(() => import('./canvas.tsx').then(({ Canvas }) => ({ default: Canvas })))
 

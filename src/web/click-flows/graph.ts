@@ -1,7 +1,8 @@
 /** Changing a graph: pure, each answers a new one. */
 import type { z } from 'zod'
-import type { FlowEdge, FlowNode, Graph, NodeType } from '../../click-flows/api.ts'
+import type { ClickFlow, FlowEdge, FlowNode, Graph, NodeType } from '../../click-flows/api.ts'
 
+export type FlowRow = z.input<typeof ClickFlow>
 export type WireGraph = z.input<typeof Graph>
 export type WireNode = z.input<typeof FlowNode>
 export type WireEdge = z.input<typeof FlowEdge>

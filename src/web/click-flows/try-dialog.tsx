@@ -9,7 +9,7 @@ import { Button } from '../ui/button.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
 import { Checkbox, SelectField, TextField } from '../ui/field.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
-import type { FlowRow } from './flow-page.tsx'
+import type { FlowRow } from './graph.ts'
 import { TriedNote } from './tried.tsx'
 
 type Visitor = z.input<typeof TriedVisitor>

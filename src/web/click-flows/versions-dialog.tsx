@@ -12,7 +12,7 @@ import { Asked } from '../ui/page.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { notify } from '../ui/toast.tsx'
-import type { FlowRow } from './flow-page.tsx'
+import type { FlowRow } from './graph.ts'
 
 type Props = { flow: FlowRow; open: boolean; onClose: () => void; onRestored: (flow: FlowRow) => void }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { DAY_MS, dayOf } from '../contract/days.ts'
-import { type Moment, parseMoment } from '../contract/moments.ts'
-import { Refusal } from '../contract/refusals.ts'
+import { DAY_MS, dayOf } from './days.ts'
+import { type Moment, parseMoment } from './moments.ts'
+import { Refusal } from './refusals.ts'
 import { after, windowBetween } from './window.ts'
 
 const at = (text: string): string | undefined => {
