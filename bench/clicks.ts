@@ -2,9 +2,9 @@
 import type pg from 'pg'
 import type { Child, startLoad } from './children.ts'
 import type { Measured } from './load.ts'
+import type { Organization } from './organizations.ts'
 import type { Plan } from './plan.ts'
 import { type Finding, finding, median } from './rows.ts'
-import type { Organization } from './organizations.ts'
 
 /** Each visitor comes over a connection of their own, so a service under load has many; the yardstick is as fast with 32. */
 const CONNECTIONS = 64

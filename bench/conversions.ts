@@ -1,7 +1,7 @@
 // The conversion through the door: a key that is read from the database, a new event, a charge and one rule, against plain inserts.
 import type pg from 'pg'
 import type { Child, startLoad, startPlain } from './children.ts'
-import { perSecond, ms } from './clicks.ts'
+import { ms, perSecond } from './clicks.ts'
 import type { Measured } from './load.ts'
 import type { Plan } from './plan.ts'
 import type { Conversion } from './requests.ts'

@@ -2,7 +2,7 @@
 // because those at hand either send one fixed request or, asked for a rate, send a second's worth at once and then wait: no latency
 // can be measured so. On the yardstick it is as fast as wrk.
 import { connect, type Socket } from 'node:net'
-import { requestsOf, type Recipe } from './requests.ts'
+import { type Recipe, requestsOf } from './requests.ts'
 
 /**
  * For `seconds` over `connections`. Without `rate` each connection sends as soon as it was answered. With it (requests a second)

@@ -5,14 +5,14 @@ import { type Fresh, measureConversions } from './conversions.ts'
 import { type BenchGround, openGround } from './ground.ts'
 import { measureMemory } from './memory.ts'
 import { remarkOnNeighbours } from './neighbours.ts'
+import { CAMPAIGNS, createOrganization, createOwner, OFFERS, type Organization } from './organizations.ts'
 import type { Part, Plan } from './plan.ts'
 import { measureFeed, measureReport } from './readings.ts'
 import { checkReports } from './recounting.ts'
 import type { Finding } from './rows.ts'
 import { measureStarts } from './starts.ts'
-import { CAMPAIGNS, createOrganization, createOwner, OFFERS, type Organization } from './organizations.ts'
-import { measureTools } from './tools.ts'
 import { DAYS, fillClicks, mintClicks, settleStock } from './stock.ts'
+import { measureTools } from './tools.ts'
 
 /** `quiet` has no clicks at all. */
 type Stock = { large: Organization; small: Organization; quiet: Organization; fresh: Fresh; now: number }

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Child, startLoad } from './children.ts'
 import { ms } from './clicks.ts'
+import type { Organization } from './organizations.ts'
 import type { Plan } from './plan.ts'
 import { type Finding, finding, median } from './rows.ts'
-import type { Organization } from './organizations.ts'
 
 const CONNECTIONS = 32
 /** What memory may have grown by from the second quarter to the last and still count as flat: a collection or two. */

@@ -1,9 +1,9 @@
 // The organizations of the bench, with everything that traffic runs on.
 import type { Transaction } from 'kysely'
 import { newId } from '../src/contract/ids.ts'
-import type { Tables } from '../src/db/tables.ts'
-import { firstCharacters, hashSecret, newSecret } from '../src/keys/secret.ts'
-import { foundOrganization } from '../src/organizations/organizations.ts'
+import type { Tables } from '../src/ground/db/tables.ts'
+import { firstCharacters, hashSecret, newSecret } from '../src/people/keys/secret.ts'
+import { foundOrganization } from '../src/people/organizations/organizations.ts'
 import type { BenchGround } from './ground.ts'
 
 /** `key` is the secret of a key that may read clicks and the report, and record events. */

@@ -1,12 +1,12 @@
 // Report and feed through HTTP with a key: two organizations, one with ten times the clicks of the other, asked in turn.
 import { Client } from 'undici'
 import { DAY_MS } from '../src/contract/days.ts'
-import { DIMENSIONS } from '../src/reports/api.ts'
+import { DIMENSIONS } from '../src/reading/reports/api.ts'
 import type { Child } from './children.ts'
 import { ms } from './clicks.ts'
+import type { Organization } from './organizations.ts'
 import type { Plan } from './plan.ts'
 import { type Finding, finding, median, percentile } from './rows.ts'
-import type { Organization } from './organizations.ts'
 import { DAYS } from './stock.ts'
 
 const PAGE = 100

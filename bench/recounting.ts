@@ -1,14 +1,14 @@
 // Whether what the report says is true: held against the clicks themselves.
 import { DAY_MS } from '../src/contract/days.ts'
 import { toWireId } from '../src/contract/ids.ts'
-import { DIMENSIONS } from '../src/reports/api.ts'
-import { COUNTERS } from '../src/reports/deltas.ts'
-import { type Recounted, recount } from '../src/reports/recount.ts'
-import type { BenchGround } from './ground.ts'
-import { Asking, windowOf } from './readings.ts'
-import type { Organization } from './organizations.ts'
-import { DAYS } from './stock.ts'
+import { COUNTERS } from '../src/intake/counters/deltas.ts'
+import { DIMENSIONS } from '../src/reading/reports/api.ts'
+import { type Recounted, recount } from '../src/reading/reports/recount.ts'
 import type { Child } from './children.ts'
+import type { BenchGround } from './ground.ts'
+import type { Organization } from './organizations.ts'
+import { Asking, windowOf } from './readings.ts'
+import { DAYS } from './stock.ts'
 
 type Counts = Record<(typeof COUNTERS)[number], number>
 

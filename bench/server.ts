@@ -1,7 +1,7 @@
 // Sluice as `npm start` runs it, on the database and with the settings of the bench, and with quotas that no bench reaches.
 import { pino } from 'pino'
-import { readConfig } from '../src/config.ts'
-import { connect } from '../src/db/connect.ts'
+import { readConfig } from '../src/ground/config.ts'
+import { connect } from '../src/ground/db/connect.ts'
 import { openHouse } from '../src/house.ts'
 
 const UNREACHED = 1_000_000_000

@@ -1,5 +1,5 @@
 // The browsers that traffic comes with. What they are is read by the product's own parser, as at a real click.
-import { type Agent, agentOf } from '../src/clicks/agent.ts'
+import { type Agent, agentOf } from '../src/intake/clicks/agent.ts'
 import { type Chance, pick, type Weighted } from './chance.ts'
 import type { Origin } from './world.ts'
 

@@ -1,11 +1,11 @@
 // Whether the demo is right: its books by the product's own audit, and its reports by a recount of the clicks.
 import type pg from 'pg'
-import { auditBooks } from '../src/audit/audit.ts'
 import { DAY_MS } from '../src/contract/days.ts'
-import { DIMENSIONS } from '../src/reports/api.ts'
-import { COUNTERS } from '../src/reports/deltas.ts'
-import { recount } from '../src/reports/recount.ts'
-import { statementFor } from '../src/reports/report.ts'
+import { COUNTERS } from '../src/intake/counters/deltas.ts'
+import { auditBooks } from '../src/reading/audit/audit.ts'
+import { DIMENSIONS } from '../src/reading/reports/api.ts'
+import { recount } from '../src/reading/reports/recount.ts'
+import { statementFor } from '../src/reading/reports/report.ts'
 
 const WINDOW_DAYS = 90
 

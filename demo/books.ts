@@ -1,10 +1,11 @@
 // What the conversions of the demo cause, by the rules of the product: who the person is, what is charged once, what it earns. In the order they happened, as the intake would have met them.
-import { fromMillionths, toMillionths } from '../src/billing/money.ts'
+
 import type { EventType } from '../src/contract/event-types.ts'
-import { eventId, startId } from '../src/events/identity.ts'
-import { readConversion } from '../src/events/intake.ts'
-import { People } from '../src/events/people.ts'
-import { readCall } from '../src/networks/read-call.ts'
+import { eventId, startId } from '../src/intake/events/identity.ts'
+import { readConversion } from '../src/intake/events/intake.ts'
+import { People } from '../src/intake/events/people.ts'
+import { readCall } from '../src/intake/networks/read-call.ts'
+import { fromMillionths, toMillionths } from '../src/money/billing/money.ts'
 import { callOf, type PlacedNetwork } from './network.ts'
 import { BOT } from './objects.ts'
 import type { Outbox } from './outbox.ts'

@@ -1,12 +1,12 @@
 // `npm run demo`: fills an organization with 90 days of believable traffic and prints how to look at it. Nothing of any other
 // organization is touched; a second run fills nothing and prints the lines again, with a new password and a new key.
 import { pino } from 'pino'
-import { type Config, readConfig } from '../src/config.ts'
-import { connect, type Database } from '../src/db/connect.ts'
-import { startPostgres } from '../src/db/embedded.ts'
-import { migrateNodes, type Nodes, openNodes } from '../src/db/nodes.ts'
-import { openSecrets } from '../src/db/secrets.ts'
-import { StartError } from '../src/start-error.ts'
+import { type Config, readConfig } from '../src/ground/config.ts'
+import { connect, type Database } from '../src/ground/db/connect.ts'
+import { startPostgres } from '../src/ground/db/embedded.ts'
+import { migrateNodes, type Nodes, openNodes } from '../src/ground/db/nodes.ts'
+import { openSecrets } from '../src/ground/db/secrets.ts'
+import { StartError } from '../src/ground/start-error.ts'
 import { type Answering, linesOf } from './lines.ts'
 import { prepareDemo } from './prepare.ts'
 

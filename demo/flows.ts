@@ -1,5 +1,5 @@
 // The click flows of the demo: which way a visitor goes by country, by device, and where crawlers end.
-import type { FlowEdge, FlowNode, Graph } from '../src/click-flows/api.ts'
+import type { FlowEdge, FlowNode, Graph } from '../src/traffic/click-flows/api.ts'
 import type { DemoFlow } from './world.ts'
 
 const then = (...ids: string[]): FlowEdge[] => ids.slice(1).map((to, at) => ({ from: ids[at] ?? '', to }))

@@ -1,12 +1,12 @@
 // What the campaigns of the demo lead to: offers, landings, funnels, click flows and the bot, as rows, and as the redirect looks them up.
 import type { Transaction } from 'kysely'
-import { insertBot, UNREACHABLE } from '../src/bots/bots.ts'
-import { isReachable } from '../src/bots/telegram.ts'
-import type { LiveCampaigns, LiveFlow, LiveObjects } from '../src/campaigns/live.ts'
 import { DAY_MS } from '../src/contract/days.ts'
-import type { Tables } from '../src/db/tables.ts'
-import type { Ground } from '../src/room.ts'
-import { type DemoFlow, type DemoFunnel, type IdOf, type OfferName, OFFERS } from './world.ts'
+import type { Tables } from '../src/ground/db/tables.ts'
+import type { Ground } from '../src/ground/room.ts'
+import { insertBot, UNREACHABLE } from '../src/telegram/bots/bots.ts'
+import { isReachable } from '../src/telegram/bots/telegram.ts'
+import type { LiveCampaigns, LiveFlow, LiveObjects } from '../src/traffic/campaigns/live.ts'
+import { type DemoFlow, type DemoFunnel, type IdOf, OFFERS, type OfferName } from './world.ts'
 
 /** The organization as it is founded. `today` is the day its traffic ends (Unix ms); `times` go into rows. */
 export type Founding = Pick<Ground, 'config' | 'secrets'> & {

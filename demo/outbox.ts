@@ -1,12 +1,13 @@
 // Whom the conversions of the demo were told to: the partners that rules call, and the ad account; with each try and its answer.
-import { toWireId, newId } from '../src/contract/ids.ts'
+
 import type { EventType } from '../src/contract/event-types.ts'
-import { fillMacros } from '../src/postbacks/macros.ts'
+import { newId, toWireId } from '../src/contract/ids.ts'
+import type { Ground } from '../src/ground/room.ts'
+import { fillMacros } from '../src/outgoing/postbacks/macros.ts'
 import { isTold, openTelling, type Telling, type Try } from './ad-account.ts'
-import { type PlacedAccount } from './world.ts'
 import { type Chance, chanceOf } from './chance.ts'
-import type { Ground } from '../src/room.ts'
 import type { Place } from './traffic.ts'
+import { type PlacedAccount } from './world.ts'
 
 /** A rule as it stands in the organization. */
 export type PlacedRule = { id: string; event_type: EventType; url: string; campaign_id: string | null }

@@ -1,17 +1,16 @@
 // The campaigns of the demo with all they lead to, and who tells of their conversions: as rows, and as traffic is drawn through them.
 import type { z } from 'zod'
-import type { Destination } from '../src/campaigns/api.ts'
-import type { LiveCampaign } from '../src/campaigns/live.ts'
-import { decide, trafficOf } from '../src/clicks/decide.ts'
+import { decide, trafficOf } from '../src/intake/clicks/decide.ts'
+import type { Destination } from '../src/traffic/campaigns/api.ts'
+import type { LiveCampaign } from '../src/traffic/campaigns/live.ts'
 import { placeAccount } from './ad-account.ts'
-import { type PlacedAccount } from './world.ts'
 import { CAMPAIGNS } from './campaigns.ts'
 import { letters } from './chance.ts'
 import { type PlacedNetwork, placeNetwork } from './network.ts'
 import { type Founding, offerUrl, placeBot, placeFlow, placeFunnel, placeOffers, Standing } from './objects.ts'
 import type { PlacedRule } from './outbox.ts'
 import type { Place } from './traffic.ts'
-import { type DemoCampaign, type DemoOffer, type OfferName, OFFERS, RULES } from './world.ts'
+import { type DemoCampaign, type DemoOffer, OFFERS, type OfferName, type PlacedAccount, RULES } from './world.ts'
 
 export type Workspace = {
   places: Place[]

@@ -1,15 +1,15 @@
 // Ninety days of clicks: who came, when, from where, and what became of them. Drawn in memory; nothing here knows the database.
-import type { Click } from '../src/clicks/click.ts'
-import { CLICKED, LANDED, rungOfEvent, stageOf } from '../src/contract/ladder.ts'
-import { mintClickId } from '../src/clicks/click-id.ts'
-import type { Course, Guest } from '../src/clicks/course.ts'
-import { noParameters, platformOf } from '../src/clicks/parameters.ts'
+
 import { DAY_MS } from '../src/contract/days.ts'
 import type { EventType } from '../src/contract/event-types.ts'
-import type { PlacedAccount } from './world.ts'
+import { CLICKED, LANDED, rungOfEvent, stageOf } from '../src/contract/ladder.ts'
+import type { Click } from '../src/intake/clicks/click.ts'
+import { mintClickId } from '../src/intake/clicks/click-id.ts'
+import type { Course, Guest } from '../src/intake/clicks/course.ts'
+import { noParameters, platformOf } from '../src/intake/clicks/parameters.ts'
 import { drawAgent } from './agents.ts'
 import { type Chance, chanceOf, countAround, drawnUuid, later, letters, pick } from './chance.ts'
-import type { DemoCampaign, Origin, Step } from './world.ts'
+import type { DemoCampaign, Origin, PlacedAccount, Step } from './world.ts'
 
 /** A conversion as its sender would have reported it; `payout` is a decimal string where the sender named one. */
 export type DemoEvent = {

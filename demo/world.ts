@@ -1,6 +1,7 @@
 // What the demo's organization runs: offers of networks, rules that tell its partners, and what a campaign on them is made of.
-import type { Graph } from '../src/click-flows/api.ts'
+
 import type { EventType } from '../src/contract/event-types.ts'
+import type { Graph } from '../src/traffic/click-flows/api.ts'
 import type { Weighted } from './chance.ts'
 
 export type DemoOffer = {

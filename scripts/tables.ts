@@ -1,4 +1,4 @@
-// Writes src/db/tables.ts, the types of every table, from a freshly migrated database: `node scripts/tables.ts`.
+// Writes src/ground/db/tables.ts, the types of every table, from a freshly migrated database: `node scripts/tables.ts`.
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,12 +8,12 @@ import { freshDatabase } from '../tests/support/database.ts'
 
 const run = promisify(execFile)
 const program = (name: string): string => join(import.meta.dirname, '../node_modules/.bin', name)
-const file = join(import.meta.dirname, '../src/db/tables.ts')
+const file = join(import.meta.dirname, '../src/ground/db/tables.ts')
 
-/** As the driver's parsers hand them out: see `types` in src/db/connect.ts. */
+/** As the driver's parsers hand them out: see `types` in src/ground/db/connect.ts. */
 const typeMapping = { timestamptz: 'string', timestamp: 'string', date: 'string', numeric: 'string', int8: 'string' }
 
-/** The text of src/db/tables.ts for the migrations as they are. */
+/** The text of src/ground/db/tables.ts for the migrations as they are. */
 export async function generateTables(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-tables-'))
   const fresh = await freshDatabase()

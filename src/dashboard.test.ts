@@ -28,8 +28,8 @@ async function seedSources(): Promise<string> {
     'package-lock.json',
     'vite.config.ts',
     'src/dashboard.ts',
-    'src/is-running.ts',
-    'src/start-error.ts',
+    'src/ground/is-running.ts',
+    'src/ground/start-error.ts',
   ]
   for (const path of sources) await cp(join(ROOT, path), join(root, path))
   await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))

@@ -5,14 +5,14 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import type { Logger } from 'pino'
-import { isRunning } from './is-running.ts'
-import { StartError } from './start-error.ts'
+import { isRunning } from './ground/is-running.ts'
+import { StartError } from './ground/start-error.ts'
 
 const run = promisify(execFile)
 const ROOT = dirname(import.meta.dirname)
 const DIST = join(ROOT, 'dist')
 /** What the dashboard is made of: its own files, the words it shares with the server, and what builds it. */
-const SOURCES = ['src/web/**/*', 'src/contract/*.ts', 'src/*/api.ts', 'vite.config.ts', 'package-lock.json']
+const SOURCES = ['src/web/**/*', 'src/contract/*.ts', 'src/**/api.ts', 'vite.config.ts', 'package-lock.json']
 
 /** In a process of its own: what a build takes of memory, half a gigabyte, this one would keep for as long as it runs. */
 async function buildInto(folder: string): Promise<void> {

@@ -2,15 +2,15 @@
 // closed in reverse, whatever ends it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { reconcileAll } from './audit/reconcile.ts'
-import { type Config, readConfig } from './config.ts'
 import { buildDashboard } from './dashboard.ts'
-import { connect } from './db/connect.ts'
-import { sqlState } from './db/faults.ts'
-import { migrateNodes, openNodes, openPatientPool } from './db/nodes.ts'
+import { type Config, readConfig } from './ground/config.ts'
+import { connect } from './ground/db/connect.ts'
+import { sqlState } from './ground/db/faults.ts'
+import { migrateNodes, openNodes, openPatientPool } from './ground/db/nodes.ts'
+import { openLog } from './ground/log.ts'
+import { StartError } from './ground/start-error.ts'
 import { openHouse } from './house.ts'
-import { openLog } from './log.ts'
-import { StartError } from './start-error.ts'
+import { reconcileAll } from './reading/audit/reconcile.ts'
 
 /** How long requests that have begun may take to end. */
 const DRAIN_MS = 10_000

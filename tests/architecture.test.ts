@@ -1,81 +1,137 @@
 // What ARCHITECTURE.md says of the house, read off the source: who may know whom, which room writes which table, and that no
 // statement forgets whose rows it means.
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { resolved, roomOf, type Source, sources, statements, tables, tenantTables } from './support/source.ts'
+import { imports, roomOf, type Source, sources, statements, tables, tenantTables, wingOf } from './support/source.ts'
 
-/** Folders of src/ that are no rooms. */
-const NO_ROOMS = new Set(['.', 'contract', 'db', 'gate', 'mcp', 'web'])
+/** The wings of src/, from the top. What one of them imports stands in itself or below it; src/README.md says what each is for. */
+const WINGS = [
+  'front',
+  'web',
+  'mcp',
+  'gate',
+  'telegram',
+  'people',
+  'reading',
+  'intake',
+  'outgoing',
+  'traffic',
+  'money',
+  'ground',
+  'contract',
+]
+/** The dashboard has the same, from its own front to its own ground. */
+const WEB_WINGS = ['front', ...WINGS.slice(WINGS.indexOf('telegram'), WINGS.indexOf('contract'))]
+const FRONT = ['dashboard.ts', 'house.ts', 'main.ts', 'rooms.ts', 'start.ts']
 const BANNED =
   /(^|-)(utils?|helpers?|managers?|services?|repositor(y|ies)|controllers?|dtos?|common|misc|base|data|info|handlers?|index)$/
 
 /**
- * A batch of conversions writes for these rooms in its own transaction, because the click, the charge, the delivery and the
- * conversion stand or fall together.
+ * Who writes for other rooms, in a transaction of its own: a batch of conversions, because the click, the charge, the delivery and the
+ * conversion stand or fall together; and what a change of clicks counts, because both are committed or neither.
  */
-const WRITTEN_BY_EVENTS = new Set(['clicks', 'balances', 'ledger', 'deliveries'])
+const WRITES_FOR_OTHERS: Readonly<Record<string, readonly string[]>> = {
+  events: ['clicks', 'balances', 'ledger', 'deliveries'],
+  counters: ['report_sheet'],
+}
 
 const none = (wrong: string[]): void => assert.deepEqual([...new Set(wrong)], [])
-const isRoom = (name: string): boolean => !NO_ROOMS.has(name)
-const imported = (of: (source: Source) => boolean): [string, string][] =>
-  sources
-    .filter(of)
-    .flatMap(source => source.imports.map((name): [string, string] => [source.path, resolved(source, name)]))
 
 /** Every import of these files that is not of the allowed kind. */
-const strangers = (of: (source: Source) => boolean, allowed: (name: string) => boolean): string[] =>
-  imported(of)
-    .filter(([, name]) => !allowed(name))
-    .map(([path, name]) => `${path} imports ${name}`)
+const strangers = (of: (source: Source) => boolean, allowed: (name: string, of: Source) => boolean): string[] =>
+  sources
+    .filter(of)
+    .flatMap(source =>
+      source.imports.filter(name => !allowed(name, source)).map(name => `${source.path} imports ${name}`),
+    )
+
+/** Every way round that arrows lead, as `a → b → a`. */
+function circles(arrows: ReadonlyMap<string, Iterable<string>>): string[] {
+  const found: string[] = []
+  const done = new Set<string>()
+  const follow = (from: string, way: readonly string[]): void => {
+    const at = way.indexOf(from)
+    if (at >= 0) return void found.push([...way.slice(at), from].join(' → '))
+    if (done.has(from)) return
+    for (const to of arrows.get(from) ?? []) follow(to, [...way, from])
+    done.add(from)
+  }
+  for (const from of arrows.keys()) follow(from, [])
+  return found
+}
+
+/** Where a file of the dashboard stands: its wing in src/web, and its room there. */
+function placeInWeb(path: string): [wing: string, room: string] {
+  const [, , wing = '', room = '', ...rest] = path.split('/')
+  if (room === '' || !WEB_WINGS.includes(wing)) return ['front', 'front']
+  return [wing, rest.length === 0 ? path : `${wing}/${room}`]
+}
 
 describe('who may know whom', () => {
-  const shared = /^src\/contract\/|^src\/[^/]+\/api\.ts$/
+  const shared = /^src\/contract\/|^src\/(?!web\/)([^/]+\/){1,2}api\.ts$/
 
   test('contract and api files import zod, contract and other api files, nothing else', () => {
     const isShared = ({ path }: Source) => shared.test(path)
     none(strangers(isShared, name => name === 'zod' || shared.test(name)))
   })
 
-  test('rooms know nothing of the door, the tools, the dashboard and fastify', () => {
+  test('arrows run downwards: a wing knows itself and those below it', () => {
+    none(sources.filter(({ wing }) => !WINGS.includes(wing)).map(({ path }) => `${path} is in no wing`))
+    const isBelow = (name: string, { wing }: Source) => WINGS.indexOf(wing) <= WINGS.indexOf(wingOf(name))
     none(
       strangers(
-        ({ room }) => isRoom(room),
-        name => !/^src\/(gate|mcp|web)\/|^@?fastify/.test(name),
+        () => true,
+        (name, source) => !name.startsWith('src/') || isBelow(name, source),
       ),
     )
   })
 
-  test('the database knows no room and no door', () => {
+  test('so they do in the dashboard, which knows the contract, api files and itself', () => {
+    const isBelow = (name: string, { path }: Source) =>
+      WEB_WINGS.indexOf(placeInWeb(path)[0]) <= WEB_WINGS.indexOf(placeInWeb(name)[0])
     none(
       strangers(
-        ({ room }) => room === 'db',
-        name => !isRoom(roomOf(name)) && !/^src\/(gate|mcp|web)\//.test(name),
+        ({ wing }) => wing === 'web',
+        (name, source) =>
+          !name.startsWith('src/') || shared.test(name) || (name.startsWith('src/web/') && isBelow(name, source)),
       ),
     )
   })
 
-  test('the dashboard knows the contract, api files and itself', () => {
+  test('only the front and the door know Fastify', () => {
     none(
       strangers(
-        ({ room }) => room === 'web',
-        name => !name.startsWith('src/') || name.startsWith('src/web/') || shared.test(name),
+        ({ wing }) => !['front', 'mcp', 'gate'].includes(wing),
+        name => !/^@?fastify/.test(name),
       ),
     )
+  })
+
+  test('at the root of src lies the front, and nothing else', () => {
+    const root = readdirSync('src', { withFileTypes: true }).filter(
+      entry => entry.isFile() && /\.tsx?$/.test(entry.name),
+    )
+    none(root.map(({ name }) => name).filter(name => !FRONT.includes(name.replace('.test.ts', '.ts'))))
+  })
+
+  test('no file knows another that knows it, however far around, types included', () => {
+    none(circles(imports))
   })
 
   test('no room knows another that knows it, however far around', () => {
-    const known = new Map<string, Set<string>>()
-    for (const [path, name] of imported(({ room, path }) => isRoom(room) && !shared.test(path))) {
-      const [from, to] = [roomOf(path), roomOf(name)]
-      if (isRoom(to) && from !== to && !shared.test(name)) known.set(from, (known.get(from) ?? new Set()).add(to))
+    const place = (path: string): string => {
+      if (path.startsWith('src/web/')) return `web/${placeInWeb(path)[1]}`
+      // What lies directly in the ground is of no room: each file stands for itself.
+      return roomOf(path) === 'ground' || roomOf(path) === 'front' ? path : `${wingOf(path)}/${roomOf(path)}`
     }
-    const circles = (room: string, way: string[]): string[] =>
-      way.includes(room)
-        ? [[...way.slice(way.indexOf(room)), room].join(' → ')]
-        : [...(known.get(room) ?? [])].flatMap(next => circles(next, [...way, room]))
-    none([...known.keys()].flatMap(room => circles(room, [])))
+    const known = new Map<string, Set<string>>()
+    for (const { path, imports } of sources)
+      for (const name of imports)
+        if (name.startsWith('src/') && place(path) !== place(name))
+          known.set(place(path), (known.get(place(path)) ?? new Set()).add(place(name)))
+    none(circles(known))
   })
 
   test('what a file exports another one imports', () => {
@@ -107,9 +163,26 @@ describe('who may know whom', () => {
     none(exported.filter(one => !isNamed(one)).map(({ path, name }) => `${path} ${name}`))
   })
 
-  test('the map in ARCHITECTURE.md names every folder and every file that lies directly in src', () => {
+  test('the first page in src names the wings from the top, and each wing has a line that names its rooms', () => {
+    const named = [...readFileSync('src/README.md', 'utf8').matchAll(/^\| (.+?) \|/gm)].map(([, cell = '']) => cell)
+    const wings = named.flatMap(cell => [...cell.matchAll(/`([a-z]+)\/`/g)].map(([, name = '']) => name))
+    assert.deepEqual(
+      wings.filter(name => name !== 'vitals'),
+      WINGS.filter(name => name !== 'front'),
+    )
+    const silent = sources.filter(({ wing, room, path }) => {
+      if (wing === 'front' || wing === room) return false
+      const line = readFileSync(`src/${wing}/README.md`, 'utf8').trim()
+      return line.includes('\n') || !line.includes(`\`${path.split('/')[2]}\``)
+    })
+    none(silent.map(({ wing, room }) => `src/${wing}/README.md does not name ${room} in its one line`))
+  })
+
+  test('the map in ARCHITECTURE.md names every wing, every room, and every file that lies directly in front or ground', () => {
     const map = readFileSync('ARCHITECTURE.md', 'utf8')
-    const places = sources.map(({ path, room }) => (room === '.' ? [basename(path)] : [`src/${room}/`, `\`${room}\``]))
+    const places = sources.map(({ path, wing, room }) =>
+      room === 'ground' || room === 'front' ? [basename(path)] : wing === room ? [`src/${wing}/`] : [`\`${room}\``],
+    )
     none(places.filter(names => !names.some(name => map.includes(name))).map(names => names.join(' or ')))
   })
 
@@ -141,9 +214,7 @@ describe('who may write what', () => {
     const writes = sources.flatMap(source => [...statements(source)].map(statement => ({ ...source, ...statement })))
     const wrong = writes
       .filter(({ verb }) => ['into', 'insert', 'update', 'delete'].includes(verb))
-      .filter(
-        ({ room, table }) => !owners.get(table)?.has(room) && !(room === 'events' && WRITTEN_BY_EVENTS.has(table)),
-      )
+      .filter(({ room, table }) => !owners.get(table)?.has(room) && !WRITES_FOR_OTHERS[room]?.includes(table))
     none(wrong.map(({ path, table }) => `${path} writes ${table}`))
   })
 })

@@ -6,9 +6,9 @@ import type { Endpoint } from '../src/contract/endpoint.ts'
 import { ALL_RIGHTS, RIGHTS, type Right } from '../src/contract/rights.ts'
 import {
   newId,
+  type SeededOrganization,
   seedKey,
   seedOrganization,
-  type SeededOrganization,
   startHouse,
   type TestHouse,
   toWireId,

@@ -30,8 +30,8 @@ const SOAK_MINUTES = process.env['SLUICE_SOAK_MINUTES'] ?? '120'
 /** What kills, freezes and cuts; the other fault tests of the rooms run with their own short leases and pauses. */
 const FAULT_FILES = [
   'tests/faults/*.test.ts',
-  'src/{clicks/outage,events/away}.test.ts',
-  'src/deliveries/{faults,breaker,claim}.test.ts',
+  'src/intake/{clicks/outage,events/away}.test.ts',
+  'src/outgoing/deliveries/{faults,breaker,claim}.test.ts',
   'src/gate/{once,quota}.test.ts',
 ]
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ALL_RIGHTS, RIGHTS, type Right } from '../src/contract/rights.ts'
 import { startHouse, type TestHouse } from './support/house.ts'
-import { seedSignedIn, type SignedIn } from './support/people.ts'
+import { type SignedIn, seedSignedIn } from './support/people.ts'
 
 type Body = Record<string, unknown>
 type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE'

@@ -3,7 +3,7 @@
  * which rows were made, and a cursor is the id of the last row shown.
  */
 import { z } from 'zod'
-import { Id, FAITHFUL } from './fields.ts'
+import { FAITHFUL, Id } from './fields.ts'
 import { toWireId } from './ids.ts'
 
 const MOST = 200

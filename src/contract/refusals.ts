@@ -1,5 +1,5 @@
 /** How a no travels: thrown by its name in the catalogue with `refuse`, rendered once by the gate. */
-import { type RefusalName, REFUSALS } from './refusal-catalogue.ts'
+import { REFUSALS, type RefusalName } from './refusal-catalogue.ts'
 
 /** What a refusal may say beyond its entry: a more exact sentence, a hint, or headers such as Retry-After. */
 export type RefusalDetail = { error?: string; hint?: string; headers?: Record<string, string> }

@@ -5,9 +5,9 @@ import type { Logger } from 'pino'
 import { z } from 'zod'
 import type { Endpoint } from '../contract/endpoint.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
-import { Refusal, refusalBody, type RefusalDetail, tellLater } from '../contract/refusals.ts'
-import { isOutOfTime, isUnreachable } from '../db/faults.ts'
-import { surfaceOf, type Surface } from './identify.ts'
+import { Refusal, type RefusalDetail, refusalBody, tellLater } from '../contract/refusals.ts'
+import { isOutOfTime, isUnreachable } from '../ground/db/faults.ts'
+import { type Surface, surfaceOf } from './identify.ts'
 
 const BY_FASTIFY_CODE: Record<string, [RefusalName, RefusalDetail?]> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large'],

@@ -5,9 +5,9 @@ import { after, before, test } from 'node:test'
 import { eventually } from '../../tests/support/eventually.ts'
 import {
   newId,
+  type SeededOrganization,
   seedKey,
   seedOrganization,
-  type SeededOrganization,
   startHouse,
   type TestHouse,
 } from '../../tests/support/house.ts'

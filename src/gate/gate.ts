@@ -15,7 +15,7 @@ import Fastify, { type FastifyInstance, type FastifyRequest, type HTTPMethods } 
 import { z } from 'zod'
 import { type Endpoint, routeOf } from '../contract/endpoint.ts'
 import { refuse } from '../contract/refusals.ts'
-import type { Answer, Asked, Furnished, Ground, Visit } from '../room.ts'
+import type { Answer, Asked, Furnished, Ground, Visit } from '../ground/room.ts'
 import { answerBrokenRequest, answerRefusal } from './answer.ts'
 import { type Caller, type Identities, identify, isKeyOnly, keyOf, verified } from './identify.ts'
 import { IDEMPOTENCY_KEY_LENGTH, type Once } from './once.ts'
@@ -23,9 +23,9 @@ import { dashboardOrigin } from './origin.ts'
 import { type Actor, permit, type Standings } from './permit.ts'
 import type { Quotas } from './quota.ts'
 import { BODY_LIMIT, headerText, readJson } from './read.ts'
-import { refusedIntake, type RefusedIntake } from './refused-intake.ts'
+import { type RefusedIntake, refusedIntake } from './refused-intake.ts'
 import { spelledRight } from './spelling.ts'
-import { toolCall, type ToolCall } from './tool-call.ts'
+import { type ToolCall, toolCall } from './tool-call.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -5,8 +5,8 @@
 import type { Access, Endpoint } from '../contract/endpoint.ts'
 import { rightOf, routeOf } from '../contract/endpoint.ts'
 import { Refusal, refuse, tellLater } from '../contract/refusals.ts'
-import type { KeyRecord } from '../keys/verify.ts'
-import type { Person, Visit } from '../room.ts'
+import type { Person, Visit } from '../ground/room.ts'
+import type { KeyRecord } from '../people/keys/verify.ts'
 import { requireOrigin } from './origin.ts'
 import type { ToolCall } from './tool-call.ts'
 

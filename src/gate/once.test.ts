@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { untilWaiting } from '../../tests/support/blocked.ts'
 import {
   openTestHouse,
+  type SeededOrganization,
   seedKey,
   seedOrganization,
-  type SeededOrganization,
   startHouse,
   type TestHouse,
 } from '../../tests/support/house.ts'

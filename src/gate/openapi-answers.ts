@@ -1,7 +1,7 @@
 /** What an endpoint answers, for the OpenAPI document: its reply, what refuses on the way, and the headers of both. */
 import type { Endpoint, HeaderName, Said } from '../contract/endpoint.ts'
 import { rightOf, routeOf } from '../contract/endpoint.ts'
-import { type RefusalName, REFUSALS } from '../contract/refusal-catalogue.ts'
+import { REFUSALS, type RefusalName } from '../contract/refusal-catalogue.ts'
 import { Refusal, type RefusalBody, refusalBody } from '../contract/refusals.ts'
 import { RIGHTS } from '../contract/rights.ts'
 import { isKeyOnly, surfaceOf } from './identify.ts'

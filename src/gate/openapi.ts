@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document, made from the endpoints: what the gate enforces is what the page says. */
 import { type Endpoint, rightOf, routeOf } from '../contract/endpoint.ts'
 import { RIGHTS } from '../contract/rights.ts'
-import type { Declared } from '../room.ts'
+import type { Declared } from '../ground/room.ts'
 import { IDEMPOTENCY_KEY_LENGTH } from './once.ts'
 import { HEADERS, responses } from './openapi-answers.ts'
 import { type Json, schemaOf } from './openapi-schemas.ts'

@@ -8,9 +8,9 @@ import { rightOf } from '../contract/endpoint.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { Refusal, refuse } from '../contract/refusals.ts'
 import { isRight, RIGHTS, type Right, TIERS, type Tier } from '../contract/rights.ts'
-import { type KeyRecord, rereadKeys } from '../keys/verify.ts'
-import type { Standing } from '../organizations/standing.ts'
-import type { Key, Member, Person } from '../room.ts'
+import type { Key, Member, Person } from '../ground/room.ts'
+import { type KeyRecord, rereadKeys } from '../people/keys/verify.ts'
+import type { Standing } from '../people/organizations/standing.ts'
 import type { Caller } from './identify.ts'
 
 /** A person's place in their active organization; undefined when they have none. */

@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { RefusalDetail } from '../contract/refusals.ts'
-import type { KeyRecord } from '../keys/verify.ts'
+import type { KeyRecord } from '../people/keys/verify.ts'
 
 export type ToolCall = {
   readonly tool: string

@@ -6,8 +6,8 @@ import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { RefusalBody } from '../contract/refusals.ts'
 import { RIGHTS } from '../contract/rights.ts'
-import type { KeyRecord } from '../keys/verify.ts'
 import { toolCall } from '../gate/tool-call.ts'
+import type { KeyRecord } from '../people/keys/verify.ts'
 import type { Json, Tool } from './tool.ts'
 
 /** Who calls, and from where. */

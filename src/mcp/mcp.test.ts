@@ -7,15 +7,15 @@ import { pino } from 'pino'
 import { freshDatabase } from '../../tests/support/database.ts'
 import {
   openTestHouse,
+  type SeededOrganization,
   seedKey,
   seedOrganization,
-  type SeededOrganization,
   startHouse,
   type TestHouse,
 } from '../../tests/support/house.ts'
 import { startProxy } from '../../tests/support/proxy.ts'
-import { callTool, type Message, messageFor, MODERN, PATH, send } from '../../tests/support/tools.ts'
-import { connect } from '../db/connect.ts'
+import { callTool, type Message, MODERN, messageFor, PATH, send } from '../../tests/support/tools.ts'
+import { connect } from '../ground/db/connect.ts'
 
 let house: TestHouse
 let acme: SeededOrganization

@@ -9,7 +9,7 @@ import { eventually } from '../../tests/support/eventually.ts'
 import { openTestHouse } from '../../tests/support/house.ts'
 import { seedPlace } from '../../tests/support/place.ts'
 import { startProxy } from '../../tests/support/proxy.ts'
-import { connect } from '../db/connect.ts'
+import { connect } from '../ground/db/connect.ts'
 
 const fresh = await useDatabase()
 

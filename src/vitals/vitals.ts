@@ -1,7 +1,7 @@
 /** Vitals: what an operator's monitoring asks. Owns no table and tells nothing of any organization. */
 import { sql } from 'kysely'
 import { collectDefaultMetrics, register } from 'prom-client'
-import type { Answer, Ground } from '../room.ts'
+import type { Answer, Ground } from '../ground/room.ts'
 
 collectDefaultMetrics()
 

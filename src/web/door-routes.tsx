@@ -2,9 +2,9 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { z } from 'zod'
-import { readSetup } from '../accounts/api.ts'
-import { ask } from './call.ts'
+import { readSetup } from '../people/accounts/api.ts'
 import { root } from './frame.tsx'
+import { ask } from './ground/call.ts'
 
 /** While nobody owns the installation there is nobody to sign in, and nothing else to sign up for. */
 async function leadToSetup(queries: QueryClient): Promise<void> {
@@ -17,7 +17,7 @@ const firstRun = createRoute({
   beforeLoad: async ({ context }) => {
     if (!(await context.queries.fetchQuery(ask(readSetup))).needs_owner) throw redirect({ to: '/' })
   },
-  component: lazyRouteComponent(() => import('./accounts/first-run-page.tsx'), 'FirstRunPage'),
+  component: lazyRouteComponent(() => import('./people/accounts/first-run-page.tsx'), 'FirstRunPage'),
 })
 const signIn = createRoute({
   getParentRoute: () => root,
@@ -27,29 +27,29 @@ const signIn = createRoute({
     email: z.string().optional().catch(undefined),
   }),
   beforeLoad: ({ context }) => leadToSetup(context.queries),
-  component: lazyRouteComponent(() => import('./accounts/sign-in-page.tsx'), 'SignInPage'),
+  component: lazyRouteComponent(() => import('./people/accounts/sign-in-page.tsx'), 'SignInPage'),
 })
 const signUp = createRoute({
   getParentRoute: () => root,
   path: '/sign-up',
   beforeLoad: ({ context }) => leadToSetup(context.queries),
-  component: lazyRouteComponent(() => import('./accounts/sign-up-page.tsx'), 'SignUpPage'),
+  component: lazyRouteComponent(() => import('./people/accounts/sign-up-page.tsx'), 'SignUpPage'),
 })
 const forgotPassword = createRoute({
   getParentRoute: () => root,
   path: '/forgot-password',
-  component: lazyRouteComponent(() => import('./accounts/password-pages.tsx'), 'ForgotPasswordPage'),
+  component: lazyRouteComponent(() => import('./people/accounts/password-pages.tsx'), 'ForgotPasswordPage'),
 })
 const resetPassword = createRoute({
   getParentRoute: () => root,
   path: '/reset-password',
   validateSearch: z.object({ token: z.string().optional().catch(undefined) }),
-  component: lazyRouteComponent(() => import('./accounts/password-pages.tsx'), 'ResetPasswordPage'),
+  component: lazyRouteComponent(() => import('./people/accounts/password-pages.tsx'), 'ResetPasswordPage'),
 })
 const invitation = createRoute({
   getParentRoute: () => root,
   path: '/invitations/$id',
-  component: lazyRouteComponent(() => import('./organizations/invitation-page.tsx'), 'InvitationPage'),
+  component: lazyRouteComponent(() => import('./people/organizations/invitation-page.tsx'), 'InvitationPage'),
 })
 
 export const DOOR = [firstRun, signIn, signUp, forgotPassword, resetPassword, invitation] as const

@@ -1,8 +1,8 @@
 /** The two frames every page stands in: the root, and the one behind the sign-in. */
 import type { QueryClient } from '@tanstack/react-query'
 import { createRootRouteWithContext, createRoute, Outlet, redirect } from '@tanstack/react-router'
-import { whoIsSignedIn } from './accounts/session.ts'
-import { myOrganizations } from './organizations/active.ts'
+import { myOrganizations } from './ground/active.ts'
+import { whoIsSignedIn } from './people/accounts/session.ts'
 import { NotFound } from './shell/lost.tsx'
 import { Shell } from './shell/shell.tsx'
 

@@ -5,15 +5,15 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@ta
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { whoIsSignedIn } from './accounts/session.ts'
-import { SignInAgain, sessionIsOver } from './accounts/sign-in-again.tsx'
-import { Refused } from './call.ts'
+import { Refused } from './ground/call.ts'
+import { paintTheme } from './ground/theme.ts'
+import { Confirmations } from './ground/ui/confirm.tsx'
+import { speakPlainly } from './ground/ui/plain-words.ts'
+import { Toasts } from './ground/ui/toast.tsx'
+import { TooltipProvider } from './ground/ui/tooltip.tsx'
+import { whoIsSignedIn } from './people/accounts/session.ts'
+import { SignInAgain, sessionIsOver } from './people/accounts/sign-in-again.tsx'
 import { openRouter } from './routes.tsx'
-import { paintTheme } from './theme.ts'
-import { Confirmations } from './ui/confirm.tsx'
-import { speakPlainly } from './ui/plain-words.ts'
-import { Toasts } from './ui/toast.tsx'
-import { TooltipProvider } from './ui/tooltip.tsx'
 
 paintTheme()
 speakPlainly()

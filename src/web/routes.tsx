@@ -2,8 +2,8 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { DOOR } from './door-routes.tsx'
-import { ClicksSearch } from './feed/search.ts'
 import { inside, root } from './frame.tsx'
+import { OverviewSearch } from './ground/figures/search.ts'
 import {
   AdSpendSearch,
   CampaignsSearch,
@@ -17,137 +17,137 @@ import {
   PagedSearch,
   PostbacksSearch,
   RefusedSearch,
-} from './lists.ts'
-import { OverviewSearch } from './reports/search.ts'
+} from './ground/lists.ts'
+import { Waiting } from './ground/ui/page.tsx'
+import { ClicksSearch } from './reading/feed/search.ts'
 import { SETTINGS } from './settings-routes.tsx'
 import { Stumbled } from './shell/lost.tsx'
-import { Waiting } from './ui/page.tsx'
 
 const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
   validateSearch: OverviewSearch,
-  component: lazyRouteComponent(() => import('./reports/overview-page.tsx'), 'OverviewPage'),
+  component: lazyRouteComponent(() => import('./reading/reports/overview-page.tsx'), 'OverviewPage'),
 })
 const clicks = createRoute({
   getParentRoute: () => inside,
   path: '/clicks',
   validateSearch: ClicksSearch,
-  component: lazyRouteComponent(() => import('./feed/clicks-page.tsx'), 'ClicksPage'),
+  component: lazyRouteComponent(() => import('./reading/feed/clicks-page.tsx'), 'ClicksPage'),
 })
 const trace = createRoute({
   getParentRoute: () => inside,
   path: '/clicks/$id',
-  component: lazyRouteComponent(() => import('./traces/trace-page.tsx'), 'TracePage'),
+  component: lazyRouteComponent(() => import('./reading/traces/trace-page.tsx'), 'TracePage'),
 })
 const networks = createRoute({
   getParentRoute: () => inside,
   path: '/networks',
   validateSearch: PagedSearch,
-  component: lazyRouteComponent(() => import('./networks/networks-page.tsx'), 'NetworksPage'),
+  component: lazyRouteComponent(() => import('./intake/networks/networks-page.tsx'), 'NetworksPage'),
 })
 const network = createRoute({
   getParentRoute: () => inside,
   path: '/networks/$id',
-  component: lazyRouteComponent(() => import('./networks/network-page.tsx'), 'NetworkPage'),
+  component: lazyRouteComponent(() => import('./intake/networks/network-page.tsx'), 'NetworkPage'),
 })
 const refusedEvents = createRoute({
   getParentRoute: () => inside,
   path: '/refused-events',
   validateSearch: RefusedSearch,
-  component: lazyRouteComponent(() => import('./refused-events/refused-events-page.tsx'), 'RefusedEventsPage'),
+  component: lazyRouteComponent(() => import('./intake/refused-events/refused-events-page.tsx'), 'RefusedEventsPage'),
 })
 const conversions = createRoute({
   getParentRoute: () => inside,
   path: '/conversions',
   validateSearch: ConversionsSearch,
-  component: lazyRouteComponent(() => import('./events/conversions-page.tsx'), 'ConversionsPage'),
+  component: lazyRouteComponent(() => import('./intake/events/conversions-page.tsx'), 'ConversionsPage'),
 })
 const campaigns = createRoute({
   getParentRoute: () => inside,
   path: '/campaigns',
   validateSearch: CampaignsSearch,
-  component: lazyRouteComponent(() => import('./campaigns/campaigns-page.tsx'), 'CampaignsPage'),
+  component: lazyRouteComponent(() => import('./traffic/campaigns/campaigns-page.tsx'), 'CampaignsPage'),
 })
 const newCampaign = createRoute({
   getParentRoute: () => inside,
   path: '/campaigns/new',
   validateSearch: CloneSearch,
-  component: lazyRouteComponent(() => import('./campaigns/campaign-page.tsx'), 'NewCampaignPage'),
+  component: lazyRouteComponent(() => import('./traffic/campaigns/campaign-page.tsx'), 'NewCampaignPage'),
 })
 const campaign = createRoute({
   getParentRoute: () => inside,
   path: '/campaigns/$id',
-  component: lazyRouteComponent(() => import('./campaigns/campaign-page.tsx'), 'CampaignPage'),
+  component: lazyRouteComponent(() => import('./traffic/campaigns/campaign-page.tsx'), 'CampaignPage'),
 })
 const clickFlows = createRoute({
   getParentRoute: () => inside,
   path: '/click-flows',
   validateSearch: ClickFlowsSearch,
-  component: lazyRouteComponent(() => import('./click-flows/flows-page.tsx'), 'FlowsPage'),
+  component: lazyRouteComponent(() => import('./traffic/click-flows/flows-page.tsx'), 'FlowsPage'),
 })
 const clickFlow = createRoute({
   getParentRoute: () => inside,
   path: '/click-flows/$id',
-  component: lazyRouteComponent(() => import('./click-flows/flow-page.tsx'), 'FlowPage'),
+  component: lazyRouteComponent(() => import('./traffic/click-flows/flow-page.tsx'), 'FlowPage'),
 })
 const offers = createRoute({
   getParentRoute: () => inside,
   path: '/offers',
   validateSearch: OffersSearch,
-  component: lazyRouteComponent(() => import('./offers/offers-page.tsx'), 'OffersPage'),
+  component: lazyRouteComponent(() => import('./traffic/offers/offers-page.tsx'), 'OffersPage'),
 })
 const landings = createRoute({
   getParentRoute: () => inside,
   path: '/landings',
   validateSearch: LandingsSearch,
-  component: lazyRouteComponent(() => import('./landings/landings-page.tsx'), 'LandingsPage'),
+  component: lazyRouteComponent(() => import('./traffic/landings/landings-page.tsx'), 'LandingsPage'),
 })
 const funnels = createRoute({
   getParentRoute: () => inside,
   path: '/funnels',
   validateSearch: ListSearch,
-  component: lazyRouteComponent(() => import('./funnels/funnels-page.tsx'), 'FunnelsPage'),
+  component: lazyRouteComponent(() => import('./traffic/funnels/funnels-page.tsx'), 'FunnelsPage'),
 })
 const postbacks = createRoute({
   getParentRoute: () => inside,
   path: '/postbacks',
   validateSearch: PostbacksSearch,
-  component: lazyRouteComponent(() => import('./postbacks/postbacks-page.tsx'), 'PostbacksPage'),
+  component: lazyRouteComponent(() => import('./outgoing/postbacks/postbacks-page.tsx'), 'PostbacksPage'),
 })
 const deliveries = createRoute({
   getParentRoute: () => inside,
   path: '/deliveries',
   validateSearch: DeliveriesSearch,
-  component: lazyRouteComponent(() => import('./deliveries/deliveries-page.tsx'), 'DeliveriesPage'),
+  component: lazyRouteComponent(() => import('./outgoing/deliveries/deliveries-page.tsx'), 'DeliveriesPage'),
 })
 const adSpend = createRoute({
   getParentRoute: () => inside,
   path: '/ad-spend',
   validateSearch: AdSpendSearch,
-  component: lazyRouteComponent(() => import('./ad-spend/ad-spend-page.tsx'), 'AdSpendPage'),
+  component: lazyRouteComponent(() => import('./money/ad-spend/ad-spend-page.tsx'), 'AdSpendPage'),
 })
 const adSpendImport = createRoute({
   getParentRoute: () => inside,
   path: '/ad-spend/import',
-  component: lazyRouteComponent(() => import('./ad-spend/import-page.tsx'), 'ImportPage'),
+  component: lazyRouteComponent(() => import('./money/ad-spend/import-page.tsx'), 'ImportPage'),
 })
 const adAccounts = createRoute({
   getParentRoute: () => inside,
   path: '/ad-accounts',
   validateSearch: PagedSearch,
-  component: lazyRouteComponent(() => import('./ad-accounts/ad-accounts-page.tsx'), 'AdAccountsPage'),
+  component: lazyRouteComponent(() => import('./outgoing/ad-accounts/ad-accounts-page.tsx'), 'AdAccountsPage'),
 })
 const adAccount = createRoute({
   getParentRoute: () => inside,
   path: '/ad-accounts/$id',
-  component: lazyRouteComponent(() => import('./ad-accounts/account-page.tsx'), 'AdAccountPage'),
+  component: lazyRouteComponent(() => import('./outgoing/ad-accounts/account-page.tsx'), 'AdAccountPage'),
 })
 const bots = createRoute({
   getParentRoute: () => inside,
   path: '/bots',
   validateSearch: PagedSearch,
-  component: lazyRouteComponent(() => import('./bots/bots-page.tsx'), 'BotsPage'),
+  component: lazyRouteComponent(() => import('./telegram/bots/bots-page.tsx'), 'BotsPage'),
 })
 
 const map = root.addChildren([

@@ -2,39 +2,39 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { z } from 'zod'
 import { inside } from './frame.tsx'
-import { BillingSearch } from './lists.ts'
+import { BillingSearch } from './ground/lists.ts'
 
 const billing = createRoute({
   getParentRoute: () => inside,
   path: '/billing',
   validateSearch: BillingSearch,
-  component: lazyRouteComponent(() => import('./billing/billing-page.tsx'), 'BillingPage'),
+  component: lazyRouteComponent(() => import('./money/billing/billing-page.tsx'), 'BillingPage'),
 })
 const keys = createRoute({
   getParentRoute: () => inside,
   path: '/settings/api-keys',
-  component: lazyRouteComponent(() => import('./keys/keys-page.tsx'), 'KeysPage'),
+  component: lazyRouteComponent(() => import('./people/keys/keys-page.tsx'), 'KeysPage'),
 })
 const key = createRoute({
   getParentRoute: () => inside,
   path: '/settings/api-keys/$id',
   validateSearch: z.object({ grant: z.literal(true).optional().catch(undefined) }),
-  component: lazyRouteComponent(() => import('./keys/key-page.tsx'), 'KeyPage'),
+  component: lazyRouteComponent(() => import('./people/keys/key-page.tsx'), 'KeyPage'),
 })
 const team = createRoute({
   getParentRoute: () => inside,
   path: '/settings/team',
-  component: lazyRouteComponent(() => import('./organizations/team-page.tsx'), 'TeamPage'),
+  component: lazyRouteComponent(() => import('./people/organizations/team-page.tsx'), 'TeamPage'),
 })
 const workspace = createRoute({
   getParentRoute: () => inside,
   path: '/settings/workspace',
-  component: lazyRouteComponent(() => import('./organizations/workspace-page.tsx'), 'WorkspacePage'),
+  component: lazyRouteComponent(() => import('./people/organizations/workspace-page.tsx'), 'WorkspacePage'),
 })
 const profile = createRoute({
   getParentRoute: () => inside,
   path: '/settings/profile',
-  component: lazyRouteComponent(() => import('./accounts/profile-page.tsx'), 'ProfilePage'),
+  component: lazyRouteComponent(() => import('./people/accounts/profile-page.tsx'), 'ProfilePage'),
 })
 
 export const SETTINGS = [billing, keys, key, team, workspace, profile] as const

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
 import { text } from 'node:stream/consumers'
+import { after, before, describe, test } from 'node:test'
 import { SEEDED, type Seeded } from './seeded.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -13,7 +13,7 @@ export type Seeded = {
 export const SEEDED: readonly Seeded[] = [
   {
     fault: 'commits are not waited for',
-    file: 'src/db/embedded.ts',
+    file: 'src/ground/db/embedded.ts',
     changes: [["  'jit=off',", "  'jit=off',\n  'synchronous_commit=off',"]],
     test: 'tests/faults/database.test.ts',
     named: 'crashes and comes back',
@@ -22,19 +22,19 @@ export const SEEDED: readonly Seeded[] = [
     fault: 'no unique index on charges',
     file: 'migrations/0005_events.sql',
     changes: [['create unique index ledger_charged_once', 'create index ledger_charged_once']],
-    test: 'src/billing/billing.test.ts',
+    test: 'src/money/billing/billing.test.ts',
     named: 'the database itself',
   },
   {
     fault: 'event ids are random',
-    file: 'src/events/identity.ts',
+    file: 'src/intake/events/identity.ts',
     changes: [
       [
         "hash('sha256', JSON.stringify(parts), 'hex')",
         "hash('sha256', `${JSON.stringify(parts)}${Math.random()}`, 'hex')",
       ],
     ],
-    test: 'src/events/identity.test.ts',
+    test: 'src/intake/events/identity.test.ts',
     named: 'is the same for ever',
   },
   {
@@ -46,24 +46,24 @@ export const SEEDED: readonly Seeded[] = [
   },
   {
     fault: 'no fence: whoever finishes last is right',
-    file: 'src/deliveries/finish.ts',
+    file: 'src/outgoing/deliveries/finish.ts',
     changes: [['and lease_token = $8', 'and $8::uuid is not null']],
-    test: 'src/deliveries/claim.test.ts',
+    test: 'src/outgoing/deliveries/claim.test.ts',
     named: 'slept past its lease',
   },
   {
     fault: 'redirects are followed',
-    file: 'src/deliveries/send.ts',
+    file: 'src/outgoing/deliveries/send.ts',
     changes: [
       ['dispatcher: agent,', 'dispatcher: agent.compose(interceptors.redirect({ maxRedirections: 3 })),'],
       ['import { type Dispatcher,', 'import { interceptors, type Dispatcher,'],
     ],
-    test: 'src/deliveries/worker.test.ts',
+    test: 'src/outgoing/deliveries/worker.test.ts',
     named: 'a redirect is a failure',
   },
   {
     fault: 'addresses are checked when names are looked up, and not else',
-    file: 'src/deliveries/guard.ts',
+    file: 'src/ground/guard.ts',
     changes: [
       [
         'if (isIP(literal) !== 0 && !isPublicAddress(literal)) return callback',
@@ -71,14 +71,14 @@ export const SEEDED: readonly Seeded[] = [
       ],
       ['if (isPublicAddress(reached)) return callback', 'if (reached !== undefined) return callback'],
     ],
-    test: 'src/deliveries/guard.test.ts',
+    test: 'src/ground/guard.test.ts',
     named: 'no address inside is connected to',
   },
   {
     fault: 'nobody listens to errors of a connection in use',
-    file: 'src/db/connect.ts',
+    file: 'src/ground/db/connect.ts',
     changes: [["pool.on('connect', client => client.on('error', () => away.note()))", '']],
-    test: 'src/db/connect.test.ts',
+    test: 'src/ground/db/connect.test.ts',
     named: 'between two statements of its user',
   },
   {
@@ -96,7 +96,7 @@ export const SEEDED: readonly Seeded[] = [
   },
   {
     fault: 'one statement forgets whose rows it means',
-    file: 'src/ad-accounts/breaking.ts',
+    file: 'src/outgoing/ad-accounts/breaking.ts',
     changes: [['from ad_accounts where org_id = $1 and', 'from ad_accounts where $1::int is not null and']],
     test: 'tests/architecture.test.ts',
     named: 'every statement on rows of an organization',

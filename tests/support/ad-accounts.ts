@@ -1,6 +1,6 @@
 // Ad accounts put into the database directly, for tests that only need one to be there.
 import { newId } from '../../src/contract/ids.ts'
-import type { Database } from '../../src/db/connect.ts'
+import type { Database } from '../../src/ground/db/connect.ts'
 
 type Seeded = {
   platform?: 'meta' | 'tiktok' | 'google'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Right } from '../../src/contract/rights.ts'
-import { newId, seedKey, type Sent, startHouse, type TestHouse, toWireId } from './house.ts'
+import { newId, type Sent, seedKey, startHouse, type TestHouse, toWireId } from './house.ts'
 import { type SignedIn, seedSignedIn } from './people.ts'
 
 type As = Pick<Sent, 'cookie' | 'key'>

@@ -1,5 +1,5 @@
 // Races run step by step: hold what the racers need, wait until they all stand before it, let go.
-import type { Database } from '../../src/db/connect.ts'
+import type { Database } from '../../src/ground/db/connect.ts'
 import { eventually } from './eventually.ts'
 
 /**

@@ -1,9 +1,9 @@
 // Clicks as the service would have stored them, for rooms that only read: with their report deltas, in one transaction.
 import type pg from 'pg'
-import { highestRung } from '../../src/contract/ladder.ts'
 import { newId, timeOfId } from '../../src/contract/ids.ts'
-import type { Database } from '../../src/db/connect.ts'
-import { type Cell, type Counts, DeltaSheet, NO_ID } from '../../src/reports/deltas.ts'
+import { highestRung } from '../../src/contract/ladder.ts'
+import type { Database } from '../../src/ground/db/connect.ts'
+import { type Cell, type Counts, DeltaSheet, NO_ID } from '../../src/intake/counters/deltas.ts'
 
 /** A stored click, as far as reading is concerned. `stages` is one bit per rung reached. */
 export type SeededClick = {

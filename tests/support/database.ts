@@ -9,8 +9,8 @@ import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { pino } from 'pino'
-import { connect, type Database } from '../../src/db/connect.ts'
-import { isUnreachable } from '../../src/db/faults.ts'
+import { connect, type Database } from '../../src/ground/db/connect.ts'
+import { isUnreachable } from '../../src/ground/db/faults.ts'
 import { ensureTemplate } from './template.ts'
 
 /** The folder of the server that `tests/run.ts` has started. */

@@ -1,9 +1,9 @@
 // A worker in a process of its own, to be killed or stopped: `node deliver.ts <connection as JSON> <terms as JSON>`.
 import { pino } from 'pino'
-import { readConfig } from '../../src/config.ts'
-import { connect } from '../../src/db/connect.ts'
-import { openWorker, type WorkerOptions } from '../../src/deliveries/worker.ts'
-import { postbackLane } from '../../src/postbacks/lane.ts'
+import { readConfig } from '../../src/ground/config.ts'
+import { connect } from '../../src/ground/db/connect.ts'
+import { openWorker, type WorkerOptions } from '../../src/outgoing/deliveries/worker.ts'
+import { postbackLane } from '../../src/outgoing/postbacks/lane.ts'
 
 const [connection = '{}', terms = '{}'] = process.argv.slice(2)
 const log = pino({ level: 'silent' })

@@ -4,7 +4,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import { z } from 'zod'
 import { type Endpoint, routeOf } from '../../src/contract/endpoint.ts'
 import { openApi } from '../../src/gate/openapi.ts'
-import type { Declared } from '../../src/room.ts'
+import type { Declared } from '../../src/ground/room.ts'
 
 type Response = { description: string; headers?: object; content?: Record<string, object> }
 type Described = { endpoint: Endpoint; path: RegExp; responses: Record<string, Response> }

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Database } from '../../src/db/connect.ts'
+import type { Database } from '../../src/ground/db/connect.ts'
 import type { Target } from './load.ts'
 import { seedPlace } from './place.ts'
 import { type Receiver, startReceiver } from './receiver.ts'

@@ -1,7 +1,7 @@
 // Click flows through the door, with what they lead to.
 import assert from 'node:assert/strict'
-import type { Graph } from '../../src/click-flows/api.ts'
 import type { Right } from '../../src/contract/rights.ts'
+import type { Graph } from '../../src/traffic/click-flows/api.ts'
 import { seedKey, type TestHouse } from './house.ts'
 import type { SignedIn } from './people.ts'
 

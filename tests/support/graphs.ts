@@ -1,8 +1,8 @@
 // Graphs of click flows: made by hand for tests, and at random for properties.
 import fc from 'fast-check'
-import { CONDITION_FIELDS, DAYS, type FlowEdge, type FlowNode, type Graph } from '../../src/click-flows/api.ts'
-import type { FlowVisitor } from '../../src/click-flows/conditions.ts'
-import { noParameters } from '../../src/clicks/parameters.ts'
+import { noParameters } from '../../src/intake/clicks/parameters.ts'
+import { CONDITION_FIELDS, DAYS, type FlowEdge, type FlowNode, type Graph } from '../../src/traffic/click-flows/api.ts'
+import type { FlowVisitor } from '../../src/traffic/click-flows/conditions.ts'
 
 /** A visitor with nothing known but what is given. */
 export function aVisitor(known: Partial<FlowVisitor> = {}): FlowVisitor {

@@ -1,7 +1,7 @@
 // What conversions stand on, put into the database directly: offers, campaigns, rules, bots and clicks; and what came of them.
 import { newId } from '../../src/contract/ids.ts'
-import type { Database } from '../../src/db/connect.ts'
-import { cellOf, DeltaSheet } from '../../src/reports/deltas.ts'
+import type { Database } from '../../src/ground/db/connect.ts'
+import { cellOf, DeltaSheet } from '../../src/intake/counters/deltas.ts'
 
 const now = () => new Date().toISOString()
 

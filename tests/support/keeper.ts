@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { pino } from 'pino'
-import { startPostgres } from '../../src/db/embedded.ts'
+import { startPostgres } from '../../src/ground/db/embedded.ts'
 import { templateName } from './template.ts'
 
 const [folder = '', remove] = process.argv.slice(2)

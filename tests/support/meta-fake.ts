@@ -1,6 +1,6 @@
 // Meta's Conversions API on loopback: checks what it is sent as its documentation says, and answers with its own words.
 import { isIP } from 'node:net'
-import { type Fake, DAY_S, jsonBody, type Reply, SHA256, startFake, strangers, textOf } from './platform-fake.ts'
+import { DAY_S, type Fake, jsonBody, type Reply, SHA256, startFake, strangers, textOf } from './platform-fake.ts'
 import type { Arrival } from './receiver.ts'
 
 type MetaEvent = {

@@ -1,11 +1,11 @@
 // The queue behind intake without the door in front of it, for what no single request can show: batches, races, a second process.
 import { pino } from 'pino'
-import type { ConversionDraft } from '../../src/events/api.ts'
-import { type Conversions, type ConversionTerms, openConversions } from '../../src/events/conversions.ts'
-import type { Recorded } from '../../src/events/decide.ts'
-import { readConversion, type Sender } from '../../src/events/intake.ts'
-import type { Database } from '../../src/db/connect.ts'
 import { toWireId } from '../../src/contract/ids.ts'
+import type { Database } from '../../src/ground/db/connect.ts'
+import type { ConversionDraft } from '../../src/intake/events/api.ts'
+import { type Conversions, type ConversionTerms, openConversions } from '../../src/intake/events/conversions.ts'
+import type { Recorded } from '../../src/intake/events/decide.ts'
+import { readConversion, type Sender } from '../../src/intake/events/intake.ts'
 
 export type Queue = Conversions & {
   /** Sends what a server would send, with an unrestricted key; `click` is a uuid. */

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { chooseOwner } from '../../src/db/programs.ts'
+import { chooseOwner } from '../../src/ground/db/programs.ts'
 
 const run = promisify(execFile)
 const NEEDED = ['initdb', 'postgres', 'pg_dump', 'pg_restore', 'pg_basebackup']

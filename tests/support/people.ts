@@ -1,8 +1,8 @@
 // People who are signed in, made without the price of hashing a password.
 import { createHmac, randomBytes } from 'node:crypto'
-import { newId } from '../../src/contract/ids.ts'
 import type { Role } from '../../src/contract/endpoint.ts'
-import { seedOrganization, type SeededOrganization, type TestHouse } from './house.ts'
+import { newId } from '../../src/contract/ids.ts'
+import { type SeededOrganization, seedOrganization, type TestHouse } from './house.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -1,5 +1,5 @@
 // An organization ready for traffic and conversions.
-import type { Database } from '../../src/db/connect.ts'
+import type { Database } from '../../src/ground/db/connect.ts'
 import { newId, seedKey, seedOrganization } from './house.ts'
 
 /** An organization with a campaign of this key, its offer worth 2.50, a rule for ftd, and a key for intake and the feed. */

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { pino } from 'pino'
-import { connect, type Database } from '../../src/db/connect.ts'
-import { startPostgres } from '../../src/db/embedded.ts'
-import { migrate } from '../../src/db/migrate.ts'
+import { connect, type Database } from '../../src/ground/db/connect.ts'
+import { startPostgres } from '../../src/ground/db/embedded.ts'
+import { migrate } from '../../src/ground/db/migrate.ts'
 import { postmasterOf } from './sluice.ts'
 
 export type TestPostgres = {

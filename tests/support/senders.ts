@@ -1,6 +1,6 @@
 // Organizations that report conversions: each with a key of its own, and with a click to report them on.
 import { seedKey, seedOrganization, type TestHouse, toWireId } from './house.ts'
-import { seedClick, type SeededClick } from './intake.ts'
+import { type SeededClick, seedClick } from './intake.ts'
 
 /** Who reports, and by which key. */
 export type Sender = { org_id: number; organization_id: string; user_id: string; key: string }

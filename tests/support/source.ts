@@ -4,9 +4,21 @@ import { dirname, join, normalize } from 'node:path'
 import { parseSync } from 'vite'
 
 const ROOT = join(import.meta.dirname, '../..')
+/** Wings that are no row of rooms: whatever folders they have are parts of one thing. */
+const WHOLE = new Set(['web', 'mcp', 'gate', 'contract'])
 type Tree = { type: string; start: number; end: number; [key: string]: unknown }
-/** A file of src/: its room (the folder, or `.`), what it imports, and every node with the chain of calls it begins. */
-export type Source = { path: string; room: string; text: string; imports: string[]; nodes: [node: Tree, chain: Tree][] }
+/**
+ * A file of src/: its wing (the folder directly in src, or `front`), its room (the folder in the wing, else the wing), what it imports, and
+ * every node with the chain of calls it begins.
+ */
+export type Source = {
+  path: string
+  wing: string
+  room: string
+  text: string
+  imports: string[]
+  nodes: [node: Tree, chain: Tree][]
+}
 
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && 'type' in value
 
@@ -23,27 +35,41 @@ function* walk(node: Tree, chain: Tree): Generator<[Tree, Tree]> {
   }
 }
 
-/** All of src/ but tests and generated types. */
-export const sources: Source[] = globSync('src/**/*.{ts,tsx}', { cwd: ROOT })
-  .filter(path => !/\.(test|spec)\.tsx?$/.test(path) && path !== 'src/db/tables.ts')
-  .sort()
-  .map(path => {
-    const text = readFileSync(join(ROOT, path), 'utf8')
-    const { program } = parseSync(path, text)
-    const nodes = [...walk(program as unknown as Tree, program as unknown as Tree)]
-    const imports = nodes.flatMap(([node]) =>
-      /^(Import|ExportNamed|ExportAll)/.test(node.type) && isTree(node['source'])
-        ? [String(node['source']['value'])]
-        : [],
-    )
-    return { path, room: path.split('/')[2] === undefined ? '.' : (path.split('/')[1] ?? '.'), text, imports, nodes }
-  })
+const isGenerated = (path: string): boolean => path === 'src/ground/db/tables.ts'
+const isTest = (path: string): boolean => /\.(test|spec)\.tsx?$/.test(path)
 
-/** A relative import as a path below the root, a package as its name. */
-export const resolved = ({ path }: Source, specifier: string): string =>
-  specifier.startsWith('.') ? normalize(join(dirname(path), specifier)) : specifier
-/** The room of a path below the root. */
-export const roomOf = (path: string): string => (/^src\/[^/]+\//.test(path) ? (path.split('/')[1] ?? '.') : '.')
+/** Every file of TypeScript with what it imports, types too, as paths below the root; of packages the name. */
+export const imports = new Map<string, string[]>()
+
+/** All of src/ but tests and generated types. */
+export const sources: Source[] = []
+
+for (const path of globSync('{src,tests,bench,demo,scripts}/**/*.{ts,tsx}', { cwd: ROOT }).sort()) {
+  const text = readFileSync(join(ROOT, path), 'utf8')
+  const { program } = parseSync(path, text)
+  const nodes = [...walk(program as unknown as Tree, program as unknown as Tree)]
+  const named = nodes.flatMap(([node]) =>
+    /^(Import|ExportNamed|ExportAll)/.test(node.type) && isTree(node['source'])
+      ? [String(node['source']['value'])]
+      : [],
+  )
+  const resolved = named.map(name => (name.startsWith('.') ? normalize(join(dirname(path), name)) : name))
+  imports.set(path, resolved)
+  if (path.startsWith('src/') && !isTest(path) && !isGenerated(path))
+    sources.push({ path, wing: wingOf(path), room: roomOf(path), text, imports: resolved, nodes })
+}
+
+/** The wing a path below src/ stands in. Of the front are the files at the root, and the rooms that are not in a wing of theirs. */
+export function wingOf(path: string): string {
+  const [, wing = '', ...rest] = path.split('/')
+  return rest.length === 0 || wing === 'vitals' ? 'front' : wing
+}
+
+/** The room a path below src/ stands in; of a file that lies directly in a wing, the wing. */
+export function roomOf(path: string): string {
+  const [, wing = '', room, ...rest] = path.split('/')
+  return room === undefined ? 'front' : rest.length === 0 || WHOLE.has(wing) ? wing : room
+}
 
 const schema = globSync('migrations/*.sql', { cwd: ROOT })
   .sort()

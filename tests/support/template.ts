@@ -1,7 +1,7 @@
 // A migrated database to clone from. Its name says which migrations made it, so it is made once and never stale.
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import { listMigrations, migrate } from '../../src/db/migrate.ts'
+import { listMigrations, migrate } from '../../src/ground/db/migrate.ts'
 
 const LOCK = 7_583_002
 

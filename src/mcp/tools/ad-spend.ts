@@ -1,5 +1,5 @@
 /** Ad spend: what traffic cost. */
-import { recordAdSpend } from '../../ad-spend/api.ts'
+import { recordAdSpend } from '../../money/ad-spend/api.ts'
 import { tool } from '../tool.ts'
 import { FINAL } from './hints.ts'
 import { CAMPAIGN_ID } from './words.ts'

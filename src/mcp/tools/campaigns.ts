@@ -1,5 +1,5 @@
 /** Campaigns: the addresses traffic is sent to. */
-import * as campaigns from '../../campaigns/api.ts'
+import * as campaigns from '../../traffic/campaigns/api.ts'
 import { isGiven, type Json, leftOut, tool } from '../tool.ts'
 import { CREATES, FINAL } from './hints.ts'
 import { asCreated, CAMPAIGN_ID, CLICK_FLOW_ID, FUNNEL_ID, OFFER_ID } from './words.ts'

@@ -1,5 +1,5 @@
 /** Click flows: graphs that decide where a visitor goes. A graph is nested by nature, so its schema is written out, with an example. */
-import * as flows from '../../click-flows/api.ts'
+import * as flows from '../../traffic/click-flows/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL } from './hints.ts'
 import { CLICK_FLOW_ID } from './words.ts'

@@ -1,6 +1,7 @@
 /** Reporting conversions. */
-import { recordConversion } from '../../events/api.ts'
+
 import { MAX_PAYOUT } from '../../contract/fields.ts'
+import { recordConversion } from '../../intake/events/api.ts'
 import { tool } from '../tool.ts'
 import { FINAL_OUTSIDE } from './hints.ts'
 

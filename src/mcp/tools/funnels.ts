@@ -1,5 +1,5 @@
 /** Funnels: landings and offers that share visitors by weight. */
-import * as funnels from '../../funnels/api.ts'
+import * as funnels from '../../traffic/funnels/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL } from './hints.ts'
 import { asCreated, FUNNEL_ID } from './words.ts'

@@ -1,5 +1,5 @@
 /** Landings: the pages visitors see before an offer. */
-import * as landings from '../../landings/api.ts'
+import * as landings from '../../traffic/landings/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL, SWITCHES } from './hints.ts'
 import { asCreated, LANDING_ID } from './words.ts'

@@ -1,6 +1,6 @@
 /** Offers: what conversions pay. */
 import { MAX_PAYOUT } from '../../contract/fields.ts'
-import * as offers from '../../offers/api.ts'
+import * as offers from '../../traffic/offers/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL, SWITCHES } from './hints.ts'
 import { asCreated, EVENT_TYPES_ELSEWHERE, OFFER_ID } from './words.ts'

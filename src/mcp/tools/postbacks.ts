@@ -1,5 +1,5 @@
 /** Postback rules: addresses called for conversions. */
-import * as postbacks from '../../postbacks/api.ts'
+import * as postbacks from '../../outgoing/postbacks/api.ts'
 import { leftOut, tool } from '../tool.ts'
 import { FINAL, FINAL_OUTSIDE } from './hints.ts'
 import { asCreated, EVENT_TYPES_ELSEWHERE } from './words.ts'

@@ -1,6 +1,6 @@
 /** Reading: the click feed and the funnel report. */
-import { listClicks } from '../../feed/api.ts'
-import { readReport } from '../../reports/api.ts'
+import { listClicks } from '../../reading/feed/api.ts'
+import { readReport } from '../../reading/reports/api.ts'
 import { tool } from '../tool.ts'
 import { READS } from './hints.ts'
 

@@ -1,10 +1,10 @@
 /** What every member is told on each page while an ad account is broken: its conversions wait, and grow too old. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { listAdAccounts } from '../../ad-accounts/api.ts'
 import { AD_PLATFORM_LABELS } from '../../contract/ad-platforms.ts'
-import { ask } from '../call.ts'
-import { Note } from '../ui/refusal.tsx'
+import { listAdAccounts } from '../../outgoing/ad-accounts/api.ts'
+import { ask } from '../ground/call.ts'
+import { Note } from '../ground/ui/refusal.tsx'
 
 /** A connection breaks by itself, so the page asks again now and then. */
 const AGAIN_MS = 60_000

@@ -1,10 +1,10 @@
 /** What every member is told on each page while the balance is low or empty. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { readBalanceNotice } from '../../billing/api.ts'
-import { ask } from '../call.ts'
-import { money } from '../figures.ts'
-import { Note } from '../ui/refusal.tsx'
+import { readBalanceNotice } from '../../money/billing/api.ts'
+import { ask } from '../ground/call.ts'
+import { money } from '../ground/figures/figures.ts'
+import { Note } from '../ground/ui/refusal.tsx'
 
 /** Charges come by themselves, so the page asks again now and then. */
 const AGAIN_MS = 60_000

@@ -1,8 +1,8 @@
 /** No such page, and a page that failed. */
 import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router'
-import { Door } from '../accounts/door.tsx'
-import { Button, buttonLook } from '../ui/button.tsx'
-import { RefusalNote } from '../ui/refusal.tsx'
+import { Button, buttonLook } from '../ground/ui/button.tsx'
+import { RefusalNote } from '../ground/ui/refusal.tsx'
+import { Door } from '../people/accounts/door.tsx'
 
 export function NotFound() {
   return (

@@ -1,0 +1,98 @@
+// Brings a database to the shape this code expects: the numbered files of migrations/, each in one transaction.
+// Owns the table `migrations`.
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { StartError } from '../start-error.ts'
+import { isTaken, isThereAlready } from './faults.ts'
+
+export type Migration = { number: number; name: string; checksum: string; sql: string }
+
+const MIGRATIONS = join(import.meta.dirname, '../../../migrations')
+
+/** Of texts that a file had for a while: databases that had it then are, with the files behind it, as all others. */
+const OTHER_TEXTS: Readonly<Record<string, string>> = {
+  '0018_report_sheets.sql': '0a7249a1d2751643cb6d34464d5ffae8d8b254c2138efb2e96c50808addeee2e',
+}
+
+/** The migrations of this code in their order. `0005_events.sql` is number 5. */
+export function listMigrations(folder = MIGRATIONS): Migration[] {
+  const list = readdirSync(folder)
+    .filter(name => /^\d{4}_[a-z0-9_]+\.sql$/.test(name))
+    .sort()
+    .map(name => {
+      const sql = readFileSync(join(folder, name), 'utf8')
+      return { number: Number(name.slice(0, 4)), name, checksum: createHash('sha256').update(sql).digest('hex'), sql }
+    })
+  const twice = list.find(({ number }, i) => list[i + 1]?.number === number)
+  if (twice) throw new StartError(`two migrations have the number ${twice.number}`)
+  return list
+}
+
+/**
+ * Applies what is missing and answers the names of the files it applied. Any number of processes may do so at once:
+ * the number is inserted first, so the second waits for the first and then goes on behind it.
+ * @throws StartError when an applied file has changed since, or the database is newer than the code.
+ */
+export async function migrate(client: pg.ClientBase, migrations = listMigrations()): Promise<string[]> {
+  await createTable(client)
+  const applied: string[] = []
+  for (let pending = await missing(client, migrations); pending.length > 0; ) {
+    const [first] = pending
+    if (first !== undefined && (await apply(client, first))) applied.push(first.name)
+    pending = await missing(client, migrations)
+  }
+  return applied
+}
+
+async function createTable(client: pg.ClientBase): Promise<void> {
+  try {
+    await client.query(
+      'create table if not exists migrations (number int primary key, name text not null, checksum text not null, applied_at timestamptz not null)',
+    )
+  } catch (error) {
+    // Two at once meet on the catalog's own keys in spite of "if not exists"; then the other one has made the table.
+    if (!isThereAlready(error)) throw error
+  }
+}
+
+async function missing(client: pg.ClientBase, migrations: Migration[]): Promise<Migration[]> {
+  const { rows } = await client.query<Migration>('select number, name, checksum from migrations order by number')
+  const known = new Map(migrations.map(migration => [migration.number, migration]))
+  for (const { number, name, checksum } of rows) {
+    const ours = known.get(number)
+    if (!ours) {
+      throw new StartError(
+        `the database is newer than this version of Sluice (it has had ${name}): start the newer one, or restore a backup`,
+      )
+    }
+    if (ours.checksum !== checksum && OTHER_TEXTS[ours.name] !== checksum)
+      throw new StartError(`migration ${name} was changed after it had been applied`)
+  }
+  const done = new Set(rows.map(row => row.number))
+  return migrations.filter(({ number }) => !done.has(number))
+}
+
+/** False when another process has applied it meanwhile. */
+async function apply(client: pg.ClientBase, { number, name, checksum, sql }: Migration): Promise<boolean> {
+  await client.query('begin')
+  try {
+    const row = [number, name, checksum, new Date().toISOString()]
+    await client.query('insert into migrations (number, name, checksum, applied_at) values ($1, $2, $3, $4)', row)
+  } catch (error) {
+    await client.query('rollback')
+    if (isTaken(error)) return false
+    throw error
+  }
+  try {
+    await client.query(sql)
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    throw new StartError(`${name} failed: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
+  }
+  return true
+}

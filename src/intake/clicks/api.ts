@@ -1,0 +1,30 @@
+/** The public address of a campaign: where visitors of ads arrive, and the one its owners try it out by. */
+import { z } from 'zod'
+import { endpoint } from '../../contract/endpoint.ts'
+
+export const visitCampaign = endpoint({
+  route: 'GET /c/:key',
+  access: 'anyone',
+  visit: true,
+  summary: "Record a click and redirect to the campaign's destination",
+  answers: {
+    302: {
+      words: 'The visitor goes on. The cookie sluice_v is set where there was none',
+      headers: ['Location', 'Set-Cookie'],
+    },
+    404: { words: 'No campaign has this key, or there is nowhere to go', type: 'text/plain' },
+  },
+  description:
+    'Reads ref_id, sub1 to sub9, fbclid, gclid, gbraid, wbraid and ttclid from the query. HEAD redirects with an empty click id and records nothing.',
+})
+
+export const readTestLink = endpoint({
+  route: 'GET /api/campaigns/:id/test-link',
+  access: { session: 'member' },
+  summary: 'The address to try a campaign out by',
+  description:
+    'Leads where the campaign leads. Its clicks are test clicks: listed with tracked=false, and with all that comes of them never counted, ' +
+    'billed or delivered. A path alone while BASE_URL is not set and the caller came by no address of this machine.',
+  reply: z.object({ url: z.string() }),
+  refuses: ['object_not_found'],
+})

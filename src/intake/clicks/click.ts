@@ -1,0 +1,112 @@
+// A click as it is made, and as the database takes it: a batch of clicks is one parameter, an array of the composite type `new_click`.
+// Measured against one array per column, against json and jsonb: it takes the least of both processes' time, above all in small batches.
+import { quotedField } from '../../ground/db/composites.ts'
+
+/** A click to be stored. Ids are uuids, `ip_hash` and `ip_encrypted` hexadecimal; texts hold neither U+0000 nor half a surrogate pair. */
+export type Click = {
+  org_id: number
+  id: string
+  campaign_id: string | null
+  offer_id: string | null
+  landing_id: string | null
+  /** Whether it counts in reports: false for crawlers, link previews, prefetches and test clicks. */
+  tracked: boolean
+  test: boolean
+  geo: string | null
+  device: string | null
+  os: string | null
+  browser: string | null
+  platform: string | null
+  ref_id: string | null
+  sub1: string | null
+  sub2: string | null
+  sub3: string | null
+  sub4: string | null
+  sub5: string | null
+  sub6: string | null
+  sub7: string | null
+  sub8: string | null
+  sub9: string | null
+  fbclid: string | null
+  gclid: string | null
+  gbraid: string | null
+  wbraid: string | null
+  ttclid: string | null
+  visitor_id: string | null
+  visitor_is_new: boolean | null
+  ip_hash: string | null
+  ip_encrypted: string | null
+  user_agent: string | null
+  click_flow_node_path: string | null
+  ad_account_id: string | null
+  bot_id: string | null
+  suppressed_delivery: boolean
+}
+
+/** How a column is written inside a composite value inside an array: as it is, quoted, or as bytes. */
+type Writing = 'plain' | 'text' | 'bytes'
+
+/** The attributes of `new_click` in their order. */
+const WRITING = {
+  org_id: 'plain',
+  id: 'plain',
+  campaign_id: 'plain',
+  offer_id: 'plain',
+  landing_id: 'plain',
+  tracked: 'plain',
+  test: 'plain',
+  geo: 'text',
+  device: 'text',
+  os: 'text',
+  browser: 'text',
+  platform: 'text',
+  ref_id: 'text',
+  sub1: 'text',
+  sub2: 'text',
+  sub3: 'text',
+  sub4: 'text',
+  sub5: 'text',
+  sub6: 'text',
+  sub7: 'text',
+  sub8: 'text',
+  sub9: 'text',
+  fbclid: 'text',
+  gclid: 'text',
+  gbraid: 'text',
+  wbraid: 'text',
+  ttclid: 'text',
+  visitor_id: 'plain',
+  visitor_is_new: 'plain',
+  ip_hash: 'bytes',
+  ip_encrypted: 'bytes',
+  user_agent: 'text',
+  click_flow_node_path: 'text',
+  ad_account_id: 'plain',
+  bot_id: 'plain',
+  suppressed_delivery: 'plain',
+} satisfies Record<keyof Click, Writing>
+
+/** The columns of a new click in the order of `new_click`. */
+export const CLICK_COLUMNS = Object.keys(WRITING) as (keyof Click)[]
+const writings = Object.entries(WRITING) as [keyof Click, Writing][]
+
+/** Clicks as one `new_click[]` parameter. */
+export function clicksLiteral(clicks: readonly Click[]): string {
+  let out = '{'
+  for (const click of clicks) {
+    out += out === '{' ? '"(' : ',"('
+    let next = ''
+    for (const [column, writing] of writings) {
+      const value = click[column]
+      out += next
+      next = ','
+      // Loosely: a line of the journal may be of a version without the column.
+      if (value == null) continue
+      if (writing === 'plain') out += value
+      else if (writing === 'text') out += quotedField(value as string)
+      else out += `\\\\\\\\x${value}`
+    }
+    out += ')"'
+  }
+  return `${out}}`
+}

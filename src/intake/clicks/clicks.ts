@@ -1,0 +1,86 @@
+/**
+ * Clicks: what visitors of ads leave behind. Owns `clicks` and its partitions (the columns that rise later are the events room's to
+ * change), `daily_secrets`, and the journal in DATA_DIR/journal. What must stay true: an id that was handed out is stored exactly
+ * once, counted exactly once, and before its redirect leaves.
+ */
+import { join } from 'node:path'
+import { timeOfId } from '../../contract/ids.ts'
+import type { Deed, Ground } from '../../ground/room.ts'
+import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
+import type * as api from './api.ts'
+import { openBatches } from './batch.ts'
+import { type FoundClicks, openFoundClicks } from './found.ts'
+import { openGeo } from './geo.ts'
+import { openIpHashes } from './ip.ts'
+import { openJournal } from './journal.ts'
+import { type ClicksState, measureClicks } from './metrics.ts'
+import { openOutage } from './outage.ts'
+import { keepPartitions } from './partitions.ts'
+import { redirector } from './redirect.ts'
+import { readTestLink } from './test-link.ts'
+
+export type Clicks = {
+  /** The deed of `GET /c/:key`. */
+  readonly visit: Deed<typeof api.visitCampaign>
+  /** A click by its id, as a canonical uuid; undefined where there is none. @throws while the database cannot say. */
+  readonly find: FoundClicks['find']
+  /** False while clicks whose ids were handed out are still in this process's journal. */
+  readonly isSettled: () => boolean
+  /**
+   * As of now: which unknown clicks may be in a journal, given by their ids. Their conversions are answered 503. With clicks in this
+   * process's own journal any; after an outage those made since it began, which another process may still have to store.
+   */
+  readonly unsettled: () => (click_id: string) => boolean
+  readonly state: () => ClicksState
+  /** Finishes what has come in. What the database did not take stays in the journal for the next start. */
+  readonly close: () => Promise<void>
+}
+
+/** Makes partitions and secrets, loads the country file, and begins to store what dead processes have left in the journal. */
+export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<Clicks> {
+  const { config, database, db, log, secrets } = ground
+  const pool = database.clicks
+  const countryOf = openGeo(config)
+  const partitions = await keepPartitions(db, log)
+  const ipHashes = await openIpHashes(db, log)
+  const journal = await openJournal(join(config.dataDir, 'journal'), log)
+  const outage = openOutage({ pool, away: database.away, journal, log })
+  const batches = openBatches({ pool, clickKey: secrets.clickKey, outage, log })
+  const isSecure = config.baseUrl?.startsWith('https:') ?? false
+  const found = openFoundClicks(pool, secrets.clickKey)
+  const receive = redirector({ live, batches, found, countryOf, ipHashes, secrets, isSecure })
+  const state = () => ({ ...batches.state(), ...journal.state(), is_down: outage.isDown() })
+  const measured = measureClicks(state)
+  return {
+    visit: (_ground, visit) => receive(visit),
+    find: found.find,
+    isSettled: outage.isSettled,
+    unsettled: () => unsettled(outage.isSettled(), database.away.since()),
+    state,
+    async close() {
+      measured()
+      partitions.close()
+      ipHashes.close()
+      await batches.idle()
+      await outage.close()
+      await journal.close()
+    },
+  }
+}
+
+/** Of another process's clock, or of the sender's idea of an id. */
+const AHEAD_MS = 10_000
+
+function unsettled(isSettled: boolean, since: number | undefined): (click_id: string) => boolean {
+  if (!isSettled) return () => true
+  if (since === undefined) return () => false
+  return click_id => {
+    const made = timeOfId(click_id)
+    return made >= since && made <= Date.now() + AHEAD_MS
+  }
+}
+
+/** The deeds of the room, for `room(clicksApi, clickDeeds(clicks))`. */
+export function clickDeeds(clicks: Clicks) {
+  return { visitCampaign: clicks.visit, readTestLink }
+}

@@ -1,0 +1,43 @@
+// A visit as it is decided: what is compiled of its campaign, who comes, and where that leads.
+
+import type { Visit } from '../../ground/room.ts'
+import type { Template } from '../../traffic/addresses/macros.ts'
+import type { LiveCampaign } from '../../traffic/campaigns/live.ts'
+import type { Agent } from './agent.ts'
+import type { ParameterReader, Parameters } from './parameters.ts'
+import type { Visitor } from './visitor.ts'
+
+/** What is compiled of a campaign. */
+export type Traffic = {
+  readonly campaign: LiveCampaign
+  readonly wire_id: string
+  readonly read: ParameterReader
+  readonly redirect: Template | undefined
+  readonly fallback: Template | undefined
+}
+
+/** Who visits, as far as a decision depends on it. */
+export type Guest = {
+  /** The same for all visits of a visitor: what his landing and offer are chosen by. */
+  readonly visitor_key: string
+  /** Undefined for crawlers, which are given no cookie. */
+  readonly visitor: Visitor | undefined
+  readonly agent: Agent
+  readonly geo: string | null
+  readonly parameters: Parameters
+  readonly headers: Visit['headers']
+  /** When they come, Unix. */
+  readonly ms: number
+}
+
+/** What a visit comes to. Without a template there is nowhere to go. */
+export type Course = {
+  readonly template: Template | undefined
+  /** Whether the visit is a click of the campaign: a deleted one's visits are not. */
+  readonly is_click: boolean
+  readonly offer_id: string | null
+  readonly landing_id: string | null
+  readonly bot_id: string | null
+  /** The nodes of a click flow that led here. */
+  readonly path: string | null
+}

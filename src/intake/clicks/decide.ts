@@ -1,0 +1,88 @@
+// Where a visit goes. Everything a campaign leads to is compiled once per version, at its first visit.
+
+import { toWireId } from '../../contract/ids.ts'
+import { hashOf } from '../../ground/stable-hash.ts'
+import { compileTemplate } from '../../traffic/addresses/macros.ts'
+import { templateOf } from '../../traffic/addresses/templates.ts'
+import type { LiveCampaign, LiveCampaigns, LiveFunnel } from '../../traffic/campaigns/live.ts'
+import { type CompiledFunnel, choose, compileFunnel, isOpen } from '../../traffic/funnels/choose.ts'
+import type { Course, Guest, Traffic } from './course.ts'
+import { parameterReader } from './parameters.ts'
+import { throughFlow } from './through-flow.ts'
+
+type Live = Pick<LiveCampaigns, 'object'>
+
+const NOWHERE = { offer_id: null, landing_id: null, bot_id: null, path: null }
+
+const compiled = new WeakMap<LiveCampaign, Traffic>()
+const funnels = new WeakMap<LiveFunnel, CompiledFunnel>()
+
+/** What a campaign does with its visitors, compiled once for each version of it in memory. */
+export function trafficOf(campaign: LiveCampaign): Traffic {
+  const known = compiled.get(campaign)
+  if (known !== undefined) return known
+  const { destination, fallback_url } = campaign
+  const traffic = {
+    campaign,
+    wire_id: toWireId(campaign.id),
+    read: parameterReader(campaign.source),
+    redirect: destination.type === 'redirect' ? compileTemplate(destination.url) : undefined,
+    fallback: fallback_url === null ? undefined : compileTemplate(fallback_url),
+  }
+  compiled.set(campaign, traffic)
+  return traffic
+}
+
+/** Decides for one visit. What cannot take visitors sends them to the campaign's fallback. */
+export function decide(traffic: Traffic, live: Live, guest: Guest): Course {
+  const { campaign, fallback } = traffic
+  if (campaign.is_deleted || campaign.organization.is_deleted)
+    return { ...NOWHERE, template: fallback, is_click: false }
+  const { destination } = campaign
+  if (destination.type === 'redirect') return redirected(traffic, live)
+  const course =
+    destination.type === 'funnel'
+      ? throughFunnel(traffic, live.object('funnel', destination.funnel_id), live, guest)
+      : throughFlow(traffic, live.object('click_flow', destination.click_flow_id), live, guest)
+  return course ?? { ...NOWHERE, template: fallback, is_click: true }
+}
+
+/**
+ * An offer that is archived or deleted gets no new clicks: its visitors go to the fallback, and only where there is none they go on,
+ * without the offer, because someone has paid for them.
+ */
+function redirected({ campaign: { offer_id }, redirect, fallback }: Traffic, live: Live): Course {
+  const offer = offer_id === null ? undefined : live.object('offer', offer_id)
+  const isWithoutOffer = offer !== undefined && !isOpen(offer)
+  const template = isWithoutOffer ? (fallback ?? redirect) : (redirect ?? fallback)
+  return { ...NOWHERE, template, is_click: true, offer_id: isWithoutOffer ? null : offer_id }
+}
+
+/** Landing and offer of a funnel, both chosen at the click; straight to the offer where no landing is open. */
+function throughFunnel(
+  { fallback }: Traffic,
+  funnel: LiveFunnel | undefined,
+  live: Live,
+  guest: Guest,
+): Course | undefined {
+  if (funnel === undefined || funnel.is_deleted) return undefined
+  const { landings, offers } = funnelOf(funnel)
+  const visitor = hashOf(guest.visitor_key)
+  const offer = choose(offers, visitor, 'offer', live)
+  // A landing whose offers are all closed leads nowhere; with nothing else to show it is better than no page.
+  if (offer === undefined && offers.length > 0 && fallback !== undefined) return undefined
+  const landing = choose(landings, visitor, 'landing', live)
+  const shown = landing ?? offer
+  if (shown === undefined) return undefined
+  const [offer_id, landing_id] = [offer?.id ?? null, landing?.id ?? null]
+  return { ...NOWHERE, template: templateOf(shown), is_click: true, offer_id, landing_id }
+}
+
+function funnelOf(funnel: LiveFunnel): CompiledFunnel {
+  let known = funnels.get(funnel)
+  if (known === undefined) {
+    known = compileFunnel(funnel)
+    funnels.set(funnel, known)
+  }
+  return known
+}

@@ -1,0 +1,71 @@
+// Clicks looked up by their id, for visitors who go on from a landing page. The latest of those are in memory: they are asked for within
+// minutes, and so they are known also while the database is away and their rows are in the journal.
+import { LRUCache } from 'lru-cache'
+import type pg from 'pg'
+import { SUBS } from '../../contract/fields.ts'
+import { timeOfId, toWireId } from '../../contract/ids.ts'
+import type { MacroValues } from '../../traffic/addresses/macros.ts'
+import type { Click } from './click.ts'
+import { organizationOfClick } from './click-id.ts'
+import { within } from './deadline.ts'
+
+const COLUMNS = [
+  'org_id',
+  'id',
+  'campaign_id',
+  'offer_id',
+  'landing_id',
+  'bot_id',
+  'ref_id',
+  ...SUBS,
+  'geo',
+  'device',
+  'os',
+  'browser',
+] as const satisfies readonly (keyof Click)[]
+
+/** What is known of a click when its visitor goes on. */
+export type FoundClick = Pick<Click, (typeof COLUMNS)[number]>
+
+export type FoundClicks = {
+  /** Keeps a click in memory that was just stored. */
+  note: (click: FoundClick) => void
+  /** The click of an id, as a canonical uuid; undefined where there is none. @throws while the database cannot say. */
+  find: (id: string) => Promise<FoundClick | undefined>
+}
+
+/** A busy site's last minutes, at about 1 KB each. */
+const KEPT = 10_000
+/** A visitor waits; a database that takes longer counts as hanging. */
+const FIND_MS = 1500
+
+const FIND = `select ${COLUMNS.join(', ')} from clicks where org_id = $1 and id = $2`
+
+/** Remembers the latest clicks of this process and finds others by their id, whose organization the id names. */
+export function openFoundClicks(pool: pg.Pool, clickKey: Uint8Array): FoundClicks {
+  const latest = new LRUCache<string, FoundClick>({ max: KEPT })
+  return {
+    note: click => void latest.set(click.id, click),
+    async find(id) {
+      const known = latest.get(id)
+      if (known !== undefined) return known
+      const org_id = organizationOfClick(clickKey, id)
+      if (org_id === undefined) return undefined
+      const { rows } = await within(FIND_MS, pool.query<FoundClick>(FIND, [org_id, id]))
+      return rows[0]
+    },
+  }
+}
+
+/** What the macros of an address stand for, once the click is made. */
+export function valuesOfClick(click: FoundClick): MacroValues {
+  const wire = (id: string | null) => (id === null ? null : toWireId(id))
+  return {
+    ...click,
+    click_id: toWireId(click.id),
+    campaign_id: wire(click.campaign_id),
+    offer_id: wire(click.offer_id),
+    landing_id: wire(click.landing_id),
+    timestamp: String(Math.floor(timeOfId(click.id) / 1000)),
+  }
+}

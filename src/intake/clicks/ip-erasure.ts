@@ -1,0 +1,49 @@
+/**
+ * Erases the addresses that clicks have kept for an ad account, seven days after the click: within the hour after, and
+ * after a pause at the next start. In portions, so that no lock on clicks is held for long.
+ */
+import type pg from 'pg'
+import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
+import { firstIdAt } from '../../contract/ids.ts'
+import type { Ground } from '../../ground/room.ts'
+import { openRounds, type Rounds } from '../../ground/rounds.ts'
+
+const KEPT_MS = 7 * DAY_MS
+/** Few enough for a fraction of a second. */
+const PORTION = 1000
+
+// Only campaigns bound to an account keep addresses, and accounts are deleted softly.
+const ORGANIZATIONS = 'select distinct org_id from ad_accounts'
+const FIND = `
+  select id from clicks where org_id = $1 and ip_encrypted is not null and id < $2 order by id limit ${PORTION}`
+const ERASE = `
+  update clicks set ip_encrypted = null where org_id = $1 and id = any($2) and id between $3 and $4`
+
+/** Erases now and within every hour until it is closed. A failure is logged and tried again. */
+export function openIpErasure({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
+  const erase = async (signal: AbortSignal) => {
+    const erased = await eraseAddresses(database.worker, Date.now(), signal)
+    if (erased > 0) log.info({ erased }, 'erased the addresses of clicks older than seven days')
+  }
+  return openRounds(HOUR_MS, erase, error =>
+    log.error({ err: error }, 'addresses older than seven days could not be erased'),
+  )
+}
+
+/** Erases the addresses of all clicks made seven days before `now` or earlier; answers how many. */
+export async function eraseAddresses(pool: pg.Pool, now: number, signal?: AbortSignal): Promise<number> {
+  const before = firstIdAt(now - KEPT_MS)
+  const { rows: organizations } = await pool.query<{ org_id: number }>(ORGANIZATIONS)
+  let erased = 0
+  for (const { org_id } of organizations) {
+    for (let found = PORTION; found === PORTION && signal?.aborted !== true; ) {
+      const { rows } = await pool.query<{ id: string }>(FIND, [org_id, before])
+      found = rows.length
+      if (found === 0) break
+      const ids = rows.map(({ id }) => id)
+      await pool.query(ERASE, [org_id, ids, ids[0], ids.at(-1)])
+      erased += found
+    }
+  }
+  return erased
+}

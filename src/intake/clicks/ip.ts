@@ -1,0 +1,64 @@
+// The hash that stands for a visitor's address: HMAC-SHA-256 under a secret of the UTC day, over organization, address and
+// agent, so that hashes can be joined neither across days nor across organizations, and an IPv4 cannot be found by trying all of them.
+// Owns the table `daily_secrets`: a day's row is made by whichever process needs it first, and destroyed 48 hours after its day began.
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import type { Logger } from 'pino'
+import { DAY_MS, dayOf } from '../../contract/days.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+
+const KEPT_DAYS = 2
+const HASH_BYTES = 16
+/** Often enough that tomorrow's secret is there before tomorrow, also when the database is away for hours. */
+const REFRESH_MS = 600_000
+
+export type IpHashes = {
+  /** 32 hexadecimal digits, or null while the day's secret is not known (the database has been away since yesterday). */
+  hash(org_id: number, ip: string, user_agent: string | null, ms: number): string | null
+  /** Makes and reads the secrets of today and tomorrow, and destroys those whose time is over. */
+  refresh(ms?: number): Promise<void>
+  close(): void
+}
+
+/** Reads or makes the secrets, and keeps them fresh until it is closed. */
+export async function openIpHashes(db: Kysely<Tables>, log: Logger): Promise<IpHashes> {
+  let secrets = new Map<number, KeyObject>()
+
+  const refresh = async (ms = Date.now()) => {
+    const today = Math.floor(ms / DAY_MS)
+    await db
+      .insertInto('daily_secrets')
+      .values([today, today + 1].map(day => ({ day: dayOf(day * DAY_MS), secret: randomBytes(32) })))
+      .onConflict(on => on.doNothing())
+      .execute()
+    // A secret is destroyed, not left to be found: what it has hashed can then never be tried out.
+    await db
+      .deleteFrom('daily_secrets')
+      .where('day', '<=', dayOf((today - KEPT_DAYS) * DAY_MS))
+      .execute()
+    const rows = await db.selectFrom('daily_secrets').select(['day', 'secret']).execute()
+    secrets = new Map(rows.map(({ day, secret }) => [Date.parse(day) / DAY_MS, createSecretKey(secret)]))
+  }
+
+  await refresh()
+  const timer = setInterval(() => {
+    refresh().catch((error: unknown) => log.warn({ err: error }, 'the secrets of the ip hashes were not refreshed'))
+  }, REFRESH_MS)
+  timer.unref()
+
+  return {
+    hash(org_id, ip, user_agent, ms) {
+      const secret = secrets.get(Math.floor(ms / DAY_MS))
+      if (secret === undefined) return null
+      const mac = createHmac('sha256', secret).update(`${org_id}\0${plainAddress(ip)}\0${user_agent ?? ''}`)
+      return mac.digest('hex').slice(0, HASH_BYTES * 2)
+    },
+    refresh,
+    close: () => clearInterval(timer),
+  }
+}
+
+/** An IPv4 address without the IPv6 clothes that a socket for both gives it. */
+export function plainAddress(ip: string): string {
+  return /^::ffff:\d/i.test(ip) ? ip.slice(7) : ip
+}

@@ -1,0 +1,156 @@
+// While the database is down or hangs, clicks are kept in the journal; when it is back they are stored, before conversions are
+// taken again. One failed batch is enough to stop asking, so that clicks do not wait for a database that is not there.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { Absence } from '../../ground/db/absence.ts'
+import { isOwnFault } from '../../ground/db/faults.ts'
+import type { Click } from './click.ts'
+import { within } from './deadline.ts'
+import type { Journal } from './journal.ts'
+import { storeAbsentClicks } from './store.ts'
+
+const AGAIN_MS = 200
+const ANSWER_MS = 2000
+
+export type Outage = {
+  isDown: () => boolean
+  /** A batch has failed for a reason that is not its own: from now on clicks are kept, and the database is tried in the background. */
+  report: (error: unknown) => void
+  /** Keeps clicks on disk; false when that failed too. */
+  keep: (clicks: readonly Click[]) => Promise<boolean>
+  /** Whether every click whose id was handed out is in the database. */
+  isSettled: () => boolean
+  close: () => Promise<void>
+}
+
+type Parts = { pool: pg.Pool; away: Absence; journal: Journal; log: Logger }
+
+/** Stores what dead processes have left in the journal, in the background. */
+export function openOutage(parts: Parts): Outage {
+  const { away, journal, log } = parts
+  let isClosed = false
+  const breaker = openBreaker(log)
+
+  const store = async (clicks: Click[]): Promise<boolean> => {
+    if (isClosed) return false
+    try {
+      await storeJournaled(parts, clicks)
+      // Storing is the proof that the database takes clicks again.
+      breaker.close()
+      return true
+    } catch (error) {
+      away.note()
+      breaker.open(error)
+      return false
+    }
+  }
+
+  const isRecovered = async (): Promise<boolean> => {
+    const isAnswering = await within(ANSWER_MS, parts.pool.query('select 1')).then(
+      () => true,
+      () => false,
+    )
+    if (!isAnswering) return false
+    if (journal.isEmpty()) breaker.close()
+    return (await journal.drain(store)) && !breaker.isOpen()
+  }
+
+  const recovery = openRecovery(isRecovered, journal.isEmpty)
+  if (!journal.isEmpty()) recovery.start()
+
+  return {
+    isDown: breaker.isOpen,
+    report(error) {
+      away.note()
+      breaker.open(error)
+      recovery.start()
+    },
+    async keep(clicks) {
+      try {
+        await journal.append(clicks)
+        recovery.start()
+        return true
+      } catch (error) {
+        log.error(
+          { err: error, clicks: clicks.length },
+          'neither the database nor the journal took clicks; they are lost',
+        )
+        return false
+      }
+    },
+    isSettled: journal.isEmpty,
+    async close() {
+      isClosed = true
+      await recovery.close()
+    },
+  }
+}
+
+type Recovery = { start: () => void; close: () => Promise<void> }
+
+/** Tries in the background until it has succeeded and nothing is left to do. */
+function openRecovery(attempt: () => Promise<boolean>, isDone: () => boolean): Recovery {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  let running: Promise<void> | undefined
+
+  const run = async () => {
+    while (!signal.aborted && !(await attempt())) await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
+    running = undefined
+    // Something may have come since the last look.
+    if (!isDone()) start()
+  }
+  const start = () => {
+    if (!signal.aborted) running ??= run()
+  }
+
+  return {
+    start,
+    async close() {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+type Breaker = { isOpen: () => boolean; open: (error: unknown) => void; close: () => void }
+
+/** Open while the database takes no clicks. */
+function openBreaker(log: Logger): Breaker {
+  let since: number | undefined
+  return {
+    isOpen: () => since !== undefined,
+    open(error) {
+      if (since !== undefined) return
+      since = Date.now()
+      log.error({ err: error }, 'the database does not take clicks; they are kept in the journal')
+    },
+    close() {
+      if (since === undefined) return
+      log.info({ ms: Date.now() - since }, 'the database takes clicks again')
+      since = undefined
+    },
+  }
+}
+
+/** Stores clicks that may be there already, organization by organization; one the database refuses is written aside. */
+async function storeJournaled({ pool, journal, log }: Parts, clicks: readonly Click[]): Promise<void> {
+  for (const [org_id, own] of Map.groupBy(clicks, click => click.org_id)) {
+    const storeSome = async (some: readonly Click[]): Promise<void> => {
+      try {
+        await within(ANSWER_MS, storeAbsentClicks(pool, org_id, some))
+      } catch (error) {
+        if (!isOwnFault(error)) throw error
+        if (some.length === 1) {
+          log.error({ err: error }, 'the database refused a click of the journal; see refused.jsonl beside it')
+          return journal.refuse(some)
+        }
+        const half = some.length >> 1
+        await storeSome(some.slice(0, half))
+        await storeSome(some.slice(half))
+      }
+    }
+    await storeSome(own)
+  }
+}

@@ -1,0 +1,139 @@
+// The monthly partitions of `clicks`: made ahead, so that `clicks_default` stays empty, and dropped by retention.ts. A missing one loses
+// nothing: its clicks go to the default partition, where they are as good but cannot be dropped by the month.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Kysely } from 'kysely'
+import { sql } from 'kysely'
+import type { Logger } from 'pino'
+import { DAY_MS } from '../../contract/days.ts'
+import { firstIdAt } from '../../contract/ids.ts'
+import { isThereAlready, sqlState } from '../../ground/db/faults.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+
+const MONTHS_AHEAD = 3
+const CHECK_VIOLATION = '23514'
+/** On a sharded database only one of the nodes that connections go to in turn may change the schema. */
+const TRIES = 4
+const LOCK_NOT_AVAILABLE = '55P03'
+/** Between two tries at a lock, for those that had to wait behind the first. */
+const BREATH_MS = 500
+
+/**
+ * Makes the partitions for clicks made from `from_ms` to `to_ms` (Unix ms), where they are missing: before past clicks are loaded, and
+ * ahead of new ones. Answers the months that were made.
+ * @throws the database's error, except that a month whose clicks already lie in the default partition is left as it is.
+ */
+export async function ensurePartitions(
+  db: Kysely<Tables>,
+  from_ms: number,
+  to_ms: number,
+  log?: Logger,
+): Promise<string[]> {
+  const there = await existing(db)
+  const made: string[] = []
+  for (let start = monthOf(from_ms); start <= to_ms; start = monthAfter(start)) {
+    const name = nameOf(start)
+    if (!there.has(name) && (await createPartition(db, name, start, log))) made.push(name)
+  }
+  return made
+}
+
+/** Keeps this month and the next three there: now, and once a day until it is closed. A failure is logged and tried again. */
+export async function keepPartitions(db: Kysely<Tables>, log: Logger): Promise<{ close(): void }> {
+  const ensure = async () => {
+    try {
+      let until = monthOf(Date.now())
+      for (let ahead = 0; ahead < MONTHS_AHEAD; ahead += 1) until = monthAfter(until)
+      const made = await ensurePartitions(db, Date.now(), until, log)
+      if (made.length > 0) log.info({ partitions: made }, 'made partitions for clicks')
+    } catch (error) {
+      log.error({ err: error }, 'partitions for the coming months were not made; their clicks go to clicks_default')
+    }
+  }
+  await ensure()
+  const timer = setInterval(() => void ensure(), DAY_MS)
+  timer.unref()
+  return { close: () => clearInterval(timer) }
+}
+
+/** The monthly partitions whose clicks all have smaller ids than this one, the oldest first. */
+export async function partitionsBefore(db: Kysely<Tables>, before_id: string): Promise<string[]> {
+  const { rows } = await sql<{ name: string; bound: string }>`
+    select c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bound
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'clicks'::regclass
+    order by c.relname`.execute(db)
+  return rows.flatMap(({ name, bound }) => {
+    const [, end] = /TO \('([0-9a-f-]{36})'\)/.exec(bound) ?? []
+    return end !== undefined && end <= before_id ? [name] : []
+  })
+}
+
+/**
+ * Drops a partition with its clicks, once nobody reads or writes any of them; false when that did not happen in a few short tries. It waits
+ * briefly each time, because every other click waits behind it.
+ * @throws the database's error
+ */
+export async function dropPartition(db: Kysely<Tables>, name: string, log: Logger): Promise<boolean> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      await db.transaction().execute(async trx => {
+        await sql`set local lock_timeout = '300ms'`.execute(trx)
+        await sql`drop table if exists ${sql.table(name)}`.execute(trx)
+      })
+      return true
+    } catch (error) {
+      if (tried < TRIES) {
+        await sleep(BREATH_MS)
+        continue
+      }
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
+      log.info({ partition: name }, 'a month of clicks is being read and cannot be dropped yet; it is tried again')
+      return false
+    }
+  }
+}
+
+async function existing(db: Kysely<Tables>): Promise<Set<string>> {
+  // Asked first, because even `if not exists` would wait for every reader of clicks.
+  const { rows } = await sql<{ name: string }>`
+    select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'clicks'::regclass`.execute(
+    db,
+  )
+  return new Set(rows.map(row => row.name))
+}
+
+async function createPartition(db: Kysely<Tables>, name: string, start: number, log?: Logger): Promise<boolean> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      await db.transaction().execute(async trx => {
+        // Behind a long read, waiting longer would keep every click waiting behind this statement.
+        await sql`set local lock_timeout = '1s'`.execute(trx)
+        await sql`create table ${sql.table(name)} partition of clicks
+          for values from (${sql.lit(firstIdAt(start))}) to (${sql.lit(firstIdAt(monthAfter(start)))})`.execute(trx)
+      })
+      return true
+    } catch (error) {
+      if (isThereAlready(error)) return false
+      if (sqlState(error) === CHECK_VIOLATION) {
+        log?.warn({ partition: name }, 'clicks of this month lie in clicks_default, so no partition can be made for it')
+        return false
+      }
+      if (tried === TRIES) throw error
+    }
+  }
+}
+
+/** The first millisecond of a moment's UTC month. */
+function monthOf(ms: number): number {
+  const date = new Date(ms)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)
+}
+
+function monthAfter(start: number): number {
+  const date = new Date(start)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
+}
+
+function nameOf(start: number): string {
+  return `clicks_${new Date(start).toISOString().slice(0, 7).replace('-', '_')}`
+}

@@ -1,0 +1,165 @@
+// GET /c/{key}: classify, decide, remember, redirect. Whatever a visitor's browser or an ad platform sends, it ends in a redirect, or in a
+// plain 404 where there is nothing to redirect to; and no id leaves that is not remembered.
+import { timingSafeEqual } from 'node:crypto'
+import { toWireId } from '../../contract/ids.ts'
+import type { Secrets } from '../../ground/db/secrets.ts'
+import type { Answer, Visit } from '../../ground/room.ts'
+import type { MacroValues } from '../../traffic/addresses/macros.ts'
+import type { LiveCampaign, LiveCampaigns } from '../../traffic/campaigns/live.ts'
+import { agentOf, isAhead, isTracked } from './agent.ts'
+import type { Batches } from './batch.ts'
+import type { Click } from './click.ts'
+import { mintClickId } from './click-id.ts'
+import { type Course, type Guest, type Traffic } from './course.ts'
+import { decide, trafficOf } from './decide.ts'
+import type { FoundClicks } from './found.ts'
+import type { CountryOf } from './geo.ts'
+import { type IpHashes, plainAddress } from './ip.ts'
+import { platformOf } from './parameters.ts'
+import { onwardCookie, visitorOf } from './visitor.ts'
+
+type RedirectParts = {
+  live: LiveCampaigns
+  batches: Pick<Batches, 'store'>
+  found: Pick<FoundClicks, 'note'>
+  countryOf: CountryOf
+  ipHashes: Pick<IpHashes, 'hash'>
+  secrets: Pick<Secrets, 'mac' | 'clickKey' | 'seal'>
+  /** Whether visitors reach the service by https. */
+  isSecure: boolean
+}
+
+/** What a visit brings, read but not yet stored. */
+type Arrival = Guest & {
+  traffic: Traffic
+}
+
+/** Sent with every redirect of a visitor. */
+export const HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'strict-origin-when-cross-origin' }
+const NOT_FOUND: Answer = {
+  status: 404,
+  headers: { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' },
+  body: 'This link leads nowhere.\n',
+}
+
+/** The deed of `GET /c/:key`. */
+export function redirector(parts: RedirectParts): (visit: Visit) => Answer | Promise<Answer> {
+  return visit => {
+    // Networks that change case must not lose visitors; keys are lower case.
+    const key = (visit.params['key'] ?? '').toLowerCase()
+    const campaign = parts.live.find(key)
+    if (campaign !== undefined) return receive(parts, campaign, visit)
+    return parts.live.search(key).then(found => (found === undefined ? NOT_FOUND : receive(parts, found, visit)))
+  }
+}
+
+function receive(parts: RedirectParts, campaign: LiveCampaign, visit: Visit): Answer | Promise<Answer> {
+  const traffic = trafficOf(campaign)
+  const agent = agentOf(visit.headers['user-agent'])
+  const visitor = agent.kind === 'crawler' ? undefined : visitorOf(visit.headers['cookie'], parts.isSecure)
+  const arrival: Arrival = {
+    traffic,
+    visitor,
+    visitor_key: visitor?.id ?? visit.ip,
+    parameters: traffic.read(visit.url),
+    agent,
+    geo: parts.countryOf(visit),
+    headers: visit.headers,
+    ms: Date.now(),
+  }
+  const course = decide(traffic, parts.live, arrival)
+  if (course.template === undefined) return NOT_FOUND
+  if (!course.is_click || visit.method === 'HEAD') return redirect(arrival, course, undefined)
+  return record(parts, arrival, course, visit)
+}
+
+async function record(parts: RedirectParts, arrival: Arrival, course: Course, visit: Visit): Promise<Answer> {
+  const { agent, traffic, visitor, ms } = arrival
+  const { campaign } = traffic
+  const test = isTestVisit(parts.secrets, traffic, visit.url)
+  const tracked = !test && isTracked(agent.kind, isAhead(visit.headers), campaign.strict_filter)
+  const click: Click = {
+    org_id: campaign.org_id,
+    id: mintClickId(parts.secrets.clickKey, campaign.org_id, ms),
+    campaign_id: campaign.id,
+    offer_id: course.offer_id,
+    landing_id: course.landing_id,
+    tracked,
+    test,
+    geo: arrival.geo,
+    device: agent.device,
+    os: agent.os,
+    browser: agent.browser,
+    platform: platformOf(arrival.parameters),
+    ...arrival.parameters,
+    visitor_id: visitor?.id ?? null,
+    visitor_is_new: visitor?.is_new ?? null,
+    ip_hash: parts.ipHashes.hash(campaign.org_id, visit.ip, agent.user_agent, ms),
+    ip_encrypted: sealedAddress(parts, campaign, visit.ip),
+    user_agent: agent.user_agent,
+    click_flow_node_path: course.path,
+    ad_account_id: campaign.ad_account_id,
+    bot_id: course.bot_id,
+    // Only tests stay out for good: a prefetch may turn out to be a visit, and a conversion proves it.
+    suppressed_delivery: test,
+  }
+  const click_id = await parts.batches.store(click)
+  const answer = redirect(arrival, course, click_id)
+  const cookies = visitor?.cookie === undefined ? [] : [visitor.cookie]
+  if (click_id !== undefined && course.landing_id !== null) {
+    parts.found.note({ ...click, id: click_id })
+    if (visitor !== undefined) cookies.push(onwardCookie(click_id, parts.isSecure))
+  }
+  return cookies.length === 0 ? answer : { ...answer, headers: { ...answer.headers, 'set-cookie': cookies } }
+}
+
+/** The address, where the campaign's ad account matches by it: encrypted, and erased after seven days. */
+function sealedAddress({ live, secrets }: RedirectParts, campaign: LiveCampaign, ip: string): string | null {
+  const { ad_account_id } = campaign
+  const isWanted = ad_account_id !== null && live.object('ad_account', ad_account_id)?.wants_ip === true
+  return isWanted ? secrets.seal(plainAddress(ip)).toString('hex') : null
+}
+
+/** `click_id` undefined: nothing was remembered, so the id stays empty. */
+function redirect(arrival: Arrival, course: Course, click_id: string | undefined): Answer {
+  const location = course.template?.fill(valuesOf(arrival, course, click_id)) ?? ''
+  return { status: 302, headers: { location, ...HEADERS } }
+}
+
+function valuesOf(
+  { traffic, parameters, agent, geo, ms }: Arrival,
+  course: Course,
+  click_id: string | undefined,
+): MacroValues {
+  return {
+    ...parameters,
+    click_id: click_id === undefined ? null : toWireId(click_id),
+    campaign_id: traffic.wire_id,
+    offer_id: course.offer_id === null ? null : toWireId(course.offer_id),
+    landing_id: course.landing_id === null ? null : toWireId(course.landing_id),
+    geo,
+    device: agent.device,
+    os: agent.os,
+    browser: agent.browser,
+    timestamp: String(Math.floor(ms / 1000)),
+  }
+}
+
+/** The query parameter that marks a visit as a test. */
+export const TEST_PARAMETER = 'sluice_test'
+
+/**
+ * What `sluice_test` must hold for a visit to be a test click, which counts nowhere and never will. Only the dashboard
+ * hands it out, so that no traffic source can keep its clicks out of the counts.
+ */
+export function testToken(secrets: Pick<Secrets, 'mac'>, campaign_id: string): string {
+  return secrets.mac('test click', campaign_id).toString('hex').slice(0, 24)
+}
+
+function isTestVisit(secrets: Pick<Secrets, 'mac'>, { campaign }: Traffic, url: string): boolean {
+  const at = url.indexOf(`${TEST_PARAMETER}=`)
+  if (at < 0) return false
+  const sent = Buffer.from(url.slice(at + TEST_PARAMETER.length + 1).split(/[&#]/, 1)[0] ?? '')
+  const right = Buffer.from(testToken(secrets, campaign.id))
+  return sent.length === right.length && timingSafeEqual(sent, right)
+}

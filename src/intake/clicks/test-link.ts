@@ -1,0 +1,23 @@
+/** The address by which people try a campaign out. Reads `campaigns`. */
+import type { Call } from '../../contract/endpoint.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { type Context, idOf } from '../../ground/room.ts'
+import type * as api from './api.ts'
+import { TEST_PARAMETER, testToken } from './redirect.ts'
+
+/** The campaign's address with the mark that makes its clicks test clicks. Refuses `object_not_found`. */
+export async function readTestLink(
+  { db, actor, secrets, origin }: Context<typeof api.readTestLink>,
+  { params }: Call<typeof api.readTestLink>,
+) {
+  const id = idOf(params.id)
+  const campaign = await db
+    .selectFrom('campaigns')
+    .select('key')
+    .where('org_id', '=', actor.org_id)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (campaign === undefined) refuse('object_not_found')
+  return { url: `${origin ?? ''}/c/${campaign.key}?${TEST_PARAMETER}=${testToken(secrets, id)}` }
+}

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { eventually } from '../../../tests/support/eventually.ts'
+import { flowCalls } from '../../../tests/support/flows.ts'
+import { forked, parted, straight } from '../../../tests/support/graphs.ts'
+import { openTestHouse, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { seedBot } from '../../../tests/support/intake.ts'
+import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
+import { BROWSER } from '../../../tests/support/visits.ts'
+import { toUuid } from '../../contract/ids.ts'
+import { announceChange } from '../../traffic/campaigns/live.ts'
+import type { FlowNode, Graph } from '../../traffic/click-flows/api.ts'
+
+let house: TestHouse
+let owner: SignedIn
+let calls: ReturnType<typeof flowCalls>
+before(async () => {
+  house = await startHouse({ TRUST_PROXY: '127.0.0.1' })
+  owner = await seedSignedIn(house)
+  calls = flowCalls(house, owner)
+})
+after(() => house.end())
+
+const visit = (key: string, headers: Record<string, string> = {}, query = '') =>
+  house.call('GET', `/c/${key}${query}`, { headers: { ...BROWSER, ...headers } })
+const targetOf = async (key: string, headers: Record<string, string> = {}, query = ''): Promise<string> => {
+  const answer = await visit(key, headers, query)
+  assert.equal(answer.statusCode, 302, answer.body)
+  return String(answer.headers.location)
+}
+
+/** The newest click of a campaign. */
+async function clickOf(campaign_id: string) {
+  const { rows } = await house.database.reads.query<Record<string, unknown>>(
+    'select id, click_flow_node_path as path, offer_id, landing_id, bot_id from clicks where org_id = $1 and campaign_id = $2 order by id desc limit 1',
+    [owner.org_id, toUuid(campaign_id)],
+  )
+  return rows[0] ?? {}
+}
+
+/** A published flow with a campaign that leads to it. */
+async function published(graph: Graph, fields: object = {}) {
+  const id = await calls.flow(graph)
+  const reply = await calls.publish(id)
+  assert.equal(reply.statusCode, 200, reply.body)
+  return { id, campaign: await calls.campaign(id, fields) }
+}
+
+test('visitors go by the published version, from the answer to publish on, and the click keeps the path', async () => {
+  const id = await calls.flow(straight('https://one.example/?c={click_id}'))
+  const campaign = await calls.campaign(id)
+  assert.match(await targetOf(campaign.key), /^https:\/\/fallback\.example/)
+  assert.equal((await clickOf(campaign.id))['path'], null)
+  await calls.publish(id)
+  const target = await targetOf(campaign.key)
+  const click = await clickOf(campaign.id)
+  assert.equal(target, `https://one.example/?c=${toWireId(String(click['id']))}`)
+  assert.equal(click['path'], '1:entry>end')
+  await calls.put(id, { name: 'Flow', graph: straight('https://two.example/') })
+  assert.match(await targetOf(campaign.key), /^https:\/\/one\.example/)
+  await calls.publish(id)
+  assert.equal(await targetOf(campaign.key), 'https://two.example/')
+  assert.equal((await clickOf(campaign.id))['path'], '2:entry>end')
+})
+
+test('leaving active sends visitors to the fallback at once, and back', async () => {
+  const { id, campaign } = await published(straight())
+  for (const status of ['paused', 'archived']) {
+    await calls.setStatus(id, status)
+    assert.match(await targetOf(campaign.key), /^https:\/\/fallback\.example/, status)
+    await calls.setStatus(id, 'active')
+    assert.equal(await targetOf(campaign.key), 'https://end.example/')
+  }
+  await calls.remove(id)
+  assert.match(await targetOf(campaign.key), /^https:\/\/fallback\.example/)
+})
+
+test('another process follows without being asked', async () => {
+  const { id, campaign } = await published(straight('https://one.example/'))
+  const second = await openTestHouse(house.database, {})
+  try {
+    const target = async () => (await second.call('GET', `/c/${campaign.key}`, { headers: BROWSER })).headers.location
+    assert.equal(await target(), 'https://one.example/')
+    await calls.put(id, { name: 'Flow', graph: straight('https://two.example/') })
+    await calls.publish(id)
+    await eventually('it follows', async () => (await target()) === 'https://two.example/')
+  } finally {
+    await second.end()
+  }
+})
+
+test('conditions ask the visit itself', async () => {
+  const asked: [Partial<FlowNode>, Record<string, string>, string][] = [
+    [{ field: 'geo', values: ['US'] }, { 'x-forwarded-for': '8.8.8.8' }, ''],
+    [{ field: 'device', values: ['mobile'] }, {}, ''],
+    [{ field: 'os', values: ['android'] }, {}, ''],
+    [{ field: 'browser', match: 'contains', values: ['chrome'] }, {}, ''],
+    [{ field: 'language', values: ['pt'] }, { 'accept-language': 'en;q=0.3,pt-BR' }, ''],
+    [{ field: 'sub4', values: ['x y'] }, {}, '?sub4=X%20Y'],
+    [{ field: 'uniqueness' }, {}, ''],
+    [
+      { field: 'bot' },
+      { 'user-agent': 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)' },
+      '',
+    ],
+    [{ field: 'bot' }, { 'sec-purpose': 'prefetch' }, ''],
+    [{ field: 'time', days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] }, {}, ''],
+  ]
+  const known = { cookie: 'sluice_v=7a0f4f0e-8c2b-4a53-9f0e-0f2b8a1f6c11' }
+  for (const [condition, headers, query] of asked) {
+    const { campaign } = await published(forked(condition))
+    assert.equal(await targetOf(campaign.key, headers, query), 'https://end.example/yes', JSON.stringify(condition))
+    if (condition.field === 'time') continue
+    const other = {
+      'x-forwarded-for': '127.0.0.1',
+      'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0',
+    }
+    assert.equal(
+      await targetOf(campaign.key, { ...other, ...known }),
+      'https://end.example/no',
+      JSON.stringify(condition),
+    )
+  }
+})
+
+test('a split sends a visitor the same way again and again', async () => {
+  const { campaign } = await published(parted(1, 1, 1, 1))
+  for (const digit of '0123456789') {
+    const cookie = `sluice_v=7a0f4f0e-8c2b-4a53-9f0e-0f2b8a1f6c1${digit}`
+    const first = await targetOf(campaign.key, { cookie })
+    assert.equal(await targetOf(campaign.key, { cookie }), first)
+  }
+})
+
+const ends = (...nodes: FlowNode[]): Graph => ({
+  nodes: [{ id: 'entry', type: 'entry' }, ...nodes],
+  edges: nodes.map(({ id }, at) => ({ from: nodes[at - 1]?.id ?? 'entry', to: id })),
+})
+
+test('a bot node binds the click to its bot and starts it with the click id', async () => {
+  const bot_id = await seedBot(house.database, owner.org_id, 'Flow_bot')
+  await announceChange(house.ground.db, owner.org_id, bot_id)
+  const { campaign } = await published(ends({ id: 'tg', type: 'bot', bot_id: toWireId(bot_id) }))
+  const target = await targetOf(campaign.key)
+  const click = await clickOf(campaign.id)
+  assert.equal(target, `https://t.me/Flow_bot?start=${toWireId(String(click['id']))}`)
+  assert.deepEqual([click['bot_id'], click['path']], [bot_id, '1:entry>tg'])
+})
+
+test('a deleted bot sends its branch to the fallback, from the answer on', async () => {
+  const bot_id = await seedBot(house.database, owner.org_id, 'Leaving_bot')
+  await announceChange(house.ground.db, owner.org_id, bot_id)
+  const { campaign } = await published(ends({ id: 'tg', type: 'bot', bot_id: toWireId(bot_id) }))
+  assert.match(await targetOf(campaign.key), /^https:\/\/t\.me\/Leaving_bot/)
+  const removed = await house.call('DELETE', `/api/bots/${toWireId(bot_id)}`, owner)
+  assert.equal(removed.statusCode, 200, removed.body)
+  assert.match(await targetOf(campaign.key), /^https:\/\/fallback\.example/)
+  assert.equal((await clickOf(campaign.id))['bot_id'], null)
+})
+
+test('a landing leads on to the offer that the graph chose at the click', async () => {
+  const [landing, offer] = [await calls.landing('Quiz'), await calls.offer('Prize')]
+  const graph = ends({ id: 'l', type: 'landing', landing_id: landing }, { id: 'o', type: 'offer', offer_id: offer })
+  const { campaign } = await published(graph)
+  const target = await targetOf(campaign.key)
+  const click = await clickOf(campaign.id)
+  const wire = toWireId(String(click['id']))
+  assert.equal(target, `https://land.example/Quiz?c=${wire}`)
+  assert.deepEqual(
+    [click['landing_id'], click['offer_id'], click['path']],
+    [toUuid(landing), toUuid(offer), '1:entry>l>o'],
+  )
+  const onward = await house.call('GET', `/o/${wire}`, { headers: BROWSER })
+  assert.equal(onward.headers.location, `https://offer.example/Prize?c=${wire}`)
+})
+
+test('a landing leads on to a bot as well', async () => {
+  const bot_id = await seedBot(house.database, owner.org_id, 'Behind_bot')
+  await announceChange(house.ground.db, owner.org_id, bot_id)
+  const graph = ends(
+    { id: 'l', type: 'landing', landing_id: await calls.landing('Pre') },
+    { id: 'tg', type: 'bot', bot_id: toWireId(bot_id) },
+  )
+  const { campaign } = await published(graph)
+  assert.match(await targetOf(campaign.key), /^https:\/\/land\.example\/Pre/)
+  const click = await clickOf(campaign.id)
+  assert.equal(click['bot_id'], bot_id)
+  const wire = toWireId(String(click['id']))
+  const onward = await house.call('GET', `/o/${wire}`, { headers: BROWSER })
+  assert.equal(onward.headers.location, `https://t.me/Behind_bot?start=${wire}`)
+})
+
+test('what was archived sends its own branch to the fallback and no other', async () => {
+  const offer = await calls.offer('Short-lived')
+  const graph = forked({ field: 'sub1', values: ['a'] })
+  graph.nodes[2] = { id: 'a', type: 'offer', offer_id: offer }
+  const { campaign } = await published(graph)
+  assert.match(await targetOf(campaign.key, {}, '?sub1=a'), /^https:\/\/offer\.example/)
+  await house.call('PUT', `/api/offers/${offer}/status`, { ...owner, body: { status: 'archived' } })
+  assert.match(await targetOf(campaign.key, {}, '?sub1=a'), /^https:\/\/fallback\.example/)
+  const { path, offer_id } = await clickOf(campaign.id)
+  assert.deepEqual([path, offer_id], ['1:entry>ask>a!', null])
+  assert.equal(await targetOf(campaign.key), 'https://end.example/no')
+})
+
+test('without a fallback, a landing whose offer is closed is still shown', async () => {
+  const [landing, offer] = [await calls.landing('Alone'), await calls.offer('Closed')]
+  const graph = ends({ id: 'l', type: 'landing', landing_id: landing }, { id: 'o', type: 'offer', offer_id: offer })
+  const { campaign } = await published(graph, { fallback_url: null })
+  await house.call('PUT', `/api/offers/${offer}/status`, { ...owner, body: { status: 'archived' } })
+  assert.match(await targetOf(campaign.key), /^https:\/\/land\.example\/Alone/)
+  const { path, offer_id, landing_id } = await clickOf(campaign.id)
+  assert.deepEqual([path, offer_id, landing_id], ['1:entry>l>o!', null, toUuid(landing)])
+})
+
+test('a redirect earns for the offer of the campaign', async () => {
+  const offer = await calls.offer('Campaigns-own')
+  const { campaign } = await published(straight(), { offer_id: offer })
+  await targetOf(campaign.key)
+  assert.equal((await clickOf(campaign.id))['offer_id'], toUuid(offer))
+})
+
+test('two publishes at once: the later version is in traffic', async () => {
+  const { id, campaign } = await published(straight())
+  await Promise.all([calls.publish(id), calls.publish(id), calls.publish(id)])
+  await targetOf(campaign.key)
+  assert.equal((await clickOf(campaign.id))['path'], '4:entry>end')
+})

@@ -1,0 +1,105 @@
+// A visit through a campaign's click flow: which nodes it passes, and where that leads. A flow is compiled once per published version.
+import { LRUCache } from 'lru-cache'
+import { compileTemplate, type Template } from '../../traffic/addresses/macros.ts'
+import { templateOf } from '../../traffic/addresses/templates.ts'
+import type { LiveCampaigns, LiveFlow } from '../../traffic/campaigns/live.ts'
+import type { FlowNode } from '../../traffic/click-flows/api.ts'
+import { type FlowVisitor, languageOf } from '../../traffic/click-flows/conditions.ts'
+import { type CompiledFlow, compileFlow, type Walk, walk } from '../../traffic/click-flows/walk.ts'
+import { isOpen } from '../../traffic/funnels/choose.ts'
+import { isAhead, isTracked } from './agent.ts'
+import type { Course, Guest, Traffic } from './course.ts'
+
+type Live = Pick<LiveCampaigns, 'object'>
+
+/** A version in traffic: never changed, so what is compiled of it is kept until another one takes its place. */
+type InTraffic = {
+  readonly version: number
+  readonly flow: CompiledFlow
+  readonly redirects: ReadonlyMap<FlowNode, Template | undefined>
+}
+
+/** More flows than this are hardly in traffic at once; one that is left out is compiled again. */
+const MOST_KEPT = 5000
+
+const inTraffic = new LRUCache<string, InTraffic>({ max: MOST_KEPT })
+
+function trafficOfFlow({ id, version, graph }: LiveFlow): InTraffic | undefined {
+  if (version === null || graph === null) return undefined
+  const known = inTraffic.get(id)
+  if (known?.version === version) return known
+  const redirects = graph.nodes.flatMap(node =>
+    node.type === 'redirect' && node.url ? [[node, compileTemplate(node.url)] as const] : [],
+  )
+  const compiled = { version, flow: compileFlow(id, graph), redirects: new Map(redirects) }
+  inTraffic.set(id, compiled)
+  return compiled
+}
+
+/**
+ * The course of a visit through a flow. Undefined while the flow is not active: the campaign's fallback takes the visitor. It takes them
+ * too where something on the path is archived or deleted; the path then ends with `!`.
+ */
+export function throughFlow(
+  { campaign, fallback }: Traffic,
+  flow: LiveFlow | undefined,
+  live: Live,
+  guest: Guest,
+): Course | undefined {
+  if (flow === undefined || flow.is_deleted) return undefined
+  const traffic = trafficOfFlow(flow)
+  if (traffic === undefined) return undefined
+  const way = walk(traffic.flow, flowVisitorOf(guest, campaign.strict_filter))
+  const path = `${traffic.version}:${way.stops.map(({ node }) => node.id).join('>')}`
+  const end = endOf(way, traffic, live)
+  if (end === undefined) return { ...instead(way, fallback, live), is_click: true, path: `${path}!` }
+  // What names no offer earns for the campaign's, like a plain redirect; but the link of a landing would lead there, past the bot.
+  const earnsForCampaign = end.offer_id === null && (end.landing_id === null || end.bot_id === null)
+  const offer_id = earnsForCampaign ? openOfferOf(campaign.offer_id, live) : end.offer_id
+  return { ...end, offer_id, is_click: true, path }
+}
+
+function openOfferOf(offer_id: string | null, live: Live): string | null {
+  return offer_id !== null && isOpen(live.object('offer', offer_id)) ? offer_id : null
+}
+
+type End = Pick<Course, 'template' | 'offer_id' | 'landing_id' | 'bot_id'>
+
+/** Where a visitor goes whose path is closed. With no fallback, a landing whose offer is closed is better than no page. */
+function instead({ landing }: Walk, fallback: Template | undefined, live: Live): End {
+  const shown = landing?.landing_id == null ? undefined : live.object('landing', landing.landing_id)
+  if (fallback !== undefined || !isOpen(shown))
+    return { template: fallback, offer_id: null, landing_id: null, bot_id: null }
+  return { template: templateOf(shown), offer_id: null, landing_id: shown.id, bot_id: null }
+}
+
+/** What the path leads to; undefined where something on it takes no traffic. */
+function endOf({ landing, end }: Walk, { redirects }: InTraffic, live: Live): End | undefined {
+  const shown = landing?.landing_id == null ? undefined : live.object('landing', landing.landing_id)
+  if (landing !== undefined && !isOpen(shown)) return undefined
+  const offer = end?.offer_id == null ? undefined : live.object('offer', end.offer_id)
+  if (end?.type === 'offer' && !isOpen(offer)) return undefined
+  const bot = end?.bot_id == null ? undefined : live.object('bot', end.bot_id)
+  if (end?.type === 'bot' && (bot === undefined || bot.is_deleted)) return undefined
+  const last = offer !== undefined ? templateOf(offer) : bot !== undefined ? templateOf(bot) : end && redirects.get(end)
+  const template = shown === undefined ? last : templateOf(shown)
+  return { template, offer_id: offer?.id ?? null, landing_id: shown?.id ?? null, bot_id: bot?.id ?? null }
+}
+
+function flowVisitorOf(
+  { visitor_key, visitor, agent, geo, parameters, headers, ms }: Guest,
+  isStrict: boolean,
+): FlowVisitor {
+  return {
+    ...parameters,
+    geo,
+    device: agent.device,
+    os: agent.os,
+    browser: agent.browser,
+    language: languageOf(headers['accept-language']),
+    is_new: visitor?.is_new ?? false,
+    is_bot: !isTracked(agent.kind, isAhead(headers), isStrict),
+    ms,
+    seed: visitor_key,
+  }
+}

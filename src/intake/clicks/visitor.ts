@@ -1,0 +1,39 @@
+// Who a visitor is to us: a random id in a first-party cookie; and which click brought him to the landing page he looks at.
+import { randomUUID } from 'node:crypto'
+import { toUuid, toWireId } from '../../contract/ids.ts'
+
+/** A visitor; `cookie` is the Set-Cookie header that a new one gets. */
+export type Visitor = { readonly id: string; readonly is_new: boolean; readonly cookie: string | undefined }
+
+/** The longest that browsers keep a cookie. */
+const KEPT_SECONDS = 400 * 86_400
+const COOKIE = /(?:^|;\s*)sluice_v=([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:;|$)/
+
+/** The visitor a Cookie header names, or a new one. `isSecure`: the service is reached by https. */
+export function visitorOf(cookies: string | string[] | undefined, isSecure: boolean): Visitor {
+  const header = Array.isArray(cookies) ? cookies.join(';') : cookies
+  const id = header === undefined ? undefined : COOKIE.exec(header)?.[1]
+  if (id !== undefined) return { id, is_new: false, cookie: undefined }
+  const fresh = randomUUID()
+  const cookie = `sluice_v=${fresh}; Max-Age=${KEPT_SECONDS}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+  return { id: fresh, is_new: true, cookie }
+}
+
+/** A landing page is left for its offer within the visit, or when it is found again in a tab some days later. */
+const ONWARD_SECONDS = 30 * 86_400
+const ONWARD = /(?:^|;\s*)sluice_c=([0-9a-z]{26})(?:;|$)/
+
+/**
+ * The Set-Cookie header that lets `/o` know the click without its id in the link. It comes back on the way to `/o` alone, also from a landing
+ * page of another domain, because following a link is a visit to us.
+ */
+export function onwardCookie(click_id: string, isSecure: boolean): string {
+  return `sluice_c=${toWireId(click_id)}; Max-Age=${ONWARD_SECONDS}; Path=/o; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+}
+
+/** The click an `onwardCookie` names, as a uuid. */
+export function clickOfCookie(cookies: string | string[] | undefined): string | undefined {
+  const header = Array.isArray(cookies) ? cookies.join(';') : cookies
+  const id = header === undefined ? undefined : ONWARD.exec(header)?.[1]
+  return id === undefined ? undefined : toUuid(id)
+}

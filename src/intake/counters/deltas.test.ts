@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+import pg from 'pg'
+import { freshDatabase, useDatabase } from '../../../tests/support/database.ts'
+import { newId } from '../../contract/ids.ts'
+import { listMigrations, migrate } from '../../ground/db/migrate.ts'
+import { type Cell, type Counts, DeltaSheet, NO_ID } from './deltas.ts'
+
+const ground = await useDatabase()
+
+const cell = (more: Partial<Cell> = {}): Cell => ({
+  day: '2026-03-01',
+  campaign_id: NO_ID,
+  offer_id: NO_ID,
+  geo: 'DE',
+  sub1: '',
+  ...more,
+})
+
+async function append(sheet: DeltaSheet, org_id: number) {
+  const statement = sheet.statement()
+  assert.ok(statement)
+  await ground.database.worker.query(statement.text, [...(statement.values ?? [])])
+  const { rows } = await ground.database.reads.query(
+    'select day, campaign_id, offer_id, geo, sub1, clicks, landed, ftd, revenue from report_delta where org_id = $1 order by offer_id',
+    [org_id],
+  )
+  return rows
+}
+
+test('changes of one cell become one row, and organizations stay apart', async () => {
+  const sheet = new DeltaSheet()
+  const offer_id = newId()
+  for (const revenue of ['12.5', '0.000001', '-0.25']) sheet.add(1, cell(), { clicks: 1, landed: 2, revenue })
+  sheet.add(1, cell({ offer_id }), { ftd: -1 })
+  sheet.add(2, cell(), { clicks: 7 })
+  const row = { ...cell(), clicks: 3, landed: 6, ftd: 0, revenue: '12.250001' }
+  assert.deepEqual(await append(sheet, 1), [row, { ...row, offer_id, clicks: 0, landed: 0, ftd: -1, revenue: '0' }])
+  const { rows } = await ground.database.reads.query('select clicks from report_delta where org_id = 2')
+  assert.deepEqual(rows, [{ clicks: 7 }])
+})
+
+test('what a process of an earlier version appends cell by cell is counted like a sheet', async () => {
+  const append = `insert into report_delta (org_id, id, day, campaign_id, offer_id, geo, sub1, clicks, landed, started, registered, lead,
+      deposit, ftd, revenue)
+    select 3, unnest($1::uuid[]), '2026-03-01', $2, $2, unnest($3::text[]), '', 1, 0, 0, 0, 0, 0, 1, 2.5`
+  await ground.database.worker.query(append, [[newId(), newId()], NO_ID, ['DE', 'FR']])
+  const { rows } = await ground.database.reads.query(
+    'select day, geo, clicks, ftd, revenue from report_delta where org_id = 3 order by geo',
+  )
+  const cells = { day: '2026-03-01', clicks: 1, ftd: 1, revenue: '2.5' }
+  assert.deepEqual(rows, [
+    { ...cells, geo: 'DE' },
+    { ...cells, geo: 'FR' },
+  ])
+})
+
+test('a sheet whose changes cancel out has no statement', () => {
+  const sheet = new DeltaSheet()
+  assert.equal(sheet.statement(), undefined)
+  sheet.add(1, cell(), { clicks: 1, revenue: '3.10' })
+  sheet.add(1, cell(), { clicks: -1, revenue: '-3.1' })
+  assert.equal(sheet.statement(), undefined)
+})
+
+test('any text and any amount arrive in the database as they were given', async () => {
+  let org_id = 100
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 20 }).map(value => value.replaceAll('\u0000', '').toWellFormed()),
+    fc.constantFrom('NULL', 'null', '{}', '"', '\\', ',', ' ', '{"a","b"}', "'; drop table clicks", '\n'),
+  )
+  const amount = fc
+    .tuple(fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }), fc.integer({ min: 0, max: 6 }))
+    .map(([value, places]) => {
+      const digits = (value < 0n ? -value : value).toString().padStart(places + 1, '0')
+      return `${value < 0n ? '-' : ''}${digits.slice(0, digits.length - places)}${places > 0 ? `.${digits.slice(-places)}` : ''}`
+    })
+  await fc.assert(
+    fc.asyncProperty(text, text, fc.array(amount, { minLength: 1, maxLength: 8 }), async (geo, sub1, amounts) => {
+      org_id += 1
+      const sheet = new DeltaSheet()
+      for (const revenue of amounts) sheet.add(org_id, cell({ geo, sub1 }), { clicks: 1, revenue })
+      const [row] = await append(sheet, org_id)
+      const sum = 'select trim_scale(sum(x))::text as sum from unnest($1::numeric[]) x'
+      const { rows } = await ground.database.reads.query(sum, [amounts])
+      assert.deepEqual(row, { ...cell({ geo, sub1 }), clicks: amounts.length, landed: 0, ftd: 0, revenue: rows[0].sum })
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('a sheet of a great many cells arrives whole', async () => {
+  const sheet = new DeltaSheet()
+  for (let at = 0; at < 70_000; at += 1)
+    sheet.add(9, cell({ sub1: String(at) }), { clicks: 1 } satisfies Partial<Counts>)
+  assert.equal((await append(sheet, 9)).length, 70_000)
+})
+
+test('what waits when an older database is migrated becomes sheets of a size that a folder finishes', async t => {
+  const older = await freshDatabase()
+  const client = new pg.Client(older.connection)
+  t.after(async () => {
+    await client.end()
+    await older.drop()
+  })
+  await client.connect()
+  await client.query('drop schema public cascade; create schema public')
+  await migrate(
+    client,
+    listMigrations().filter(({ number }) => number < 18),
+  )
+  await client.query(
+    `insert into report_delta select 1 + n % 2, gen_random_uuid(), date '2026-03-01' + n % 3, $1, $1, 'DE', 'ad "' || n || '"', n, 0, 0, 0, 0, 0, 1, 0.5
+      from generate_series(1, 4000) n`,
+    [NO_ID],
+  )
+  const told = `select org_id, day::text, sub1, clicks, ftd, revenue::float from report_delta order by org_id, sub1`
+  const before = (await client.query(told)).rows
+  await migrate(client)
+  assert.deepEqual((await client.query(told)).rows, before)
+  const { rows } = await client.query('select max(cardinality(changes)) as largest from report_sheet')
+  assert.deepEqual(rows, [{ largest: 500 }])
+})

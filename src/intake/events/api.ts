@@ -1,0 +1,100 @@
+/** Conversions over HTTP: the one way in for servers and the dashboard, and the log people read. */
+import { z } from 'zod'
+import { endpoint } from '../../contract/endpoint.ts'
+import { EventType } from '../../contract/event-types.ts'
+import { Amount, Id, Instant, isFaithful, MAX_PAYOUT, Money, Page } from '../../contract/fields.ts'
+import { paging } from '../../contract/paging.ts'
+
+const NONCE_LENGTH = 128
+
+/** 1 to 128 code points that can be stored as they are; nothing is trimmed or folded, so look-alikes stay apart. */
+const Nonce = z
+  .string({ error: 'must be a text' })
+  .refine(text => text !== '' && Array.from(text).length <= NONCE_LENGTH && isFaithful(text), {
+    message: `must be a text of 1 to ${NONCE_LENGTH} characters without U+0000`,
+  })
+  .meta({ description: 'Tells two conversions of one type on one click apart', minLength: 1, maxLength: NONCE_LENGTH })
+
+/** Not a record of the schema's own: copying tens of thousands of keys on the way in and out would hold up everyone else. */
+const Payload: z.ZodType<Record<string, unknown>, Record<string, unknown>> = z
+  .any()
+  .refine(sent => typeof sent === 'object' && sent !== null && !Array.isArray(sent), { error: 'must be an object' })
+  .meta({ type: 'object', additionalProperties: {} })
+
+/** The request of intake, in the interface's spelling. Null counts as not sent, unknown fields are ignored. */
+export const ConversionDraft = z.object({
+  clickId: z
+    .string({ error: 'must be the click id Sluice issued, a text' })
+    .min(1, { error: 'must be the click id Sluice issued, a text' })
+    .meta({ description: 'The value of {click_id}', examples: ['01h455vb4pex5vsknk084sn02q'] }),
+  type: EventType,
+  payout: Amount(MAX_PAYOUT)
+    .nullish()
+    .meta({ description: `US dollars, 0 to ${MAX_PAYOUT.toLocaleString('en-US')}; left out: the offer's payout` }),
+  nonce: Nonce.nullish(),
+  payload: Payload.nullish().meta({
+    description:
+      'Stored with the event. Three keys are read: telegram_user_id, bot_username, bot_id. custom_data is removed.',
+  }),
+})
+export type ConversionDraft = z.output<typeof ConversionDraft>
+
+const ConversionEvent = z
+  .object({
+    id: Id,
+    created_at: Instant,
+    click_id: Id,
+    campaign_id: Id.nullable(),
+    offer_id: Id.nullable(),
+    type: EventType,
+    payout: Money.nullable(),
+    nonce: z.string().nullable(),
+    payload: Payload.nullable(),
+  })
+  .meta({ id: 'ConversionEvent' })
+
+export const recordConversion = endpoint({
+  route: 'POST /api/events',
+  access: { session: 'member', key: 'events' },
+  summary: 'Record a conversion',
+  description:
+    'Charges the balance once per person, forwards to the ad account, fires postbacks. Sending the same clickId, type and nonce again ' +
+    'answers the stored event with Idempotent-Replayed: true and does nothing else. Idempotency-Key stands in for a missing nonce.',
+  body: ConversionDraft,
+  reply: ConversionEvent,
+  status: 201,
+  quota: 'events',
+  once: true,
+  headers: ['Idempotent-Replayed'],
+  refuses: [
+    'click_not_found',
+    'bot_not_found',
+    'campaign_scope_forbidden',
+    'bot_start_missing_telegram_user_id',
+    'service_unavailable',
+  ],
+})
+
+/** A row of the conversion log: the event, where it came from, and whether it stands on a test click. */
+export const LoggedEvent = ConversionEvent.extend({
+  source: z
+    .enum(['api', 'dashboard', 'service', 'network'])
+    .meta({ description: 'service: Sluice recorded it by itself' }),
+  test: z.boolean().meta({ description: 'On a test click: neither billed nor delivered' }),
+}).meta({ id: 'LoggedEvent' })
+export type LoggedEvent = z.output<typeof LoggedEvent>
+
+export const listEvents = endpoint({
+  route: 'GET /api/events',
+  access: { session: 'member' },
+  summary: 'List conversions, newest first',
+  query: z.object({
+    ...paging,
+    click_id: Id.optional(),
+    type: EventType.optional(),
+    campaign_id: Id.optional(),
+    date_from: Instant.optional().meta({ description: 'Recorded at this time or later' }),
+    date_to: Instant.optional().meta({ description: 'Recorded before this time' }),
+  }),
+  reply: Page(LoggedEvent),
+})

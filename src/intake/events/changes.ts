@@ -1,0 +1,142 @@
+/** What a batch changes, gathered while it decides, and the statements that write it in one flight. */
+
+import { newId } from '../../contract/ids.ts'
+import { highestRung, rungsGained } from '../../contract/ladder.ts'
+import { ask, type Question } from '../../ground/db/flight.ts'
+import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
+import { type Counts, cellOf, DeltaSheet } from '../counters/deltas.ts'
+import type { Source } from './items.ts'
+import type { KnownClick, StoredEvent } from './known.ts'
+import type { People } from './people.ts'
+import type { Forms } from './reads.ts'
+import * as write from './writes.ts'
+
+export type NewEvent = StoredEvent & {
+  person_id: string
+  bot_id: string | null
+  telegram_user_id: string | null
+  source: Source
+  test: boolean
+}
+
+type Delivery = {
+  event: StoredEvent
+  kind: 'postback' | 'ad_account'
+  target_id: string
+  state: 'pending' | 'held'
+  /** Where the target is called once per person: this one. */
+  person_id: string | null
+}
+type Before = Pick<KnownClick, 'stages' | 'tracked' | 'revenue' | 'bot_id'>
+
+type Rows = readonly { org_id: number }[]
+
+/** Every row names its organization, whether or not its statement needs it. */
+export class Changes {
+  readonly events: (NewEvent & { org_id: number })[] = []
+  readonly aliases: { org_id: number; id: string; event_id: string }[] = []
+  readonly charges: { org_id: number; id: string; amount: string; person_id: string; event_id: string }[] = []
+  readonly deliveries: (Delivery & { org_id: number })[] = []
+  readonly #people = new Map<number, People>()
+  readonly #merged = new Map<StoredEvent, number>()
+  readonly #clicks = new Map<KnownClick, { org_id: number; before: Before }>()
+
+  /** Takes the persons of an organization along. */
+  concern(org_id: number, people: People): void {
+    this.#people.set(org_id, people)
+  }
+
+  /** Remembers how a click was; comes before each change of one. */
+  touch(org_id: number, click: KnownClick): void {
+    if (this.#clicks.has(click)) return
+    const { stages, tracked, revenue, bot_id } = click
+    this.#clicks.set(click, { org_id, before: { stages, tracked, revenue, bot_id } })
+  }
+
+  /** A start that got its first explicit payout, or a payload; one of this very batch is written with it anyway. */
+  merge(org_id: number, event: StoredEvent): void {
+    if (!this.events.some(added => added.id === event.id)) this.#merged.set(event, org_id)
+  }
+
+  /** The statements of one transaction that happens at `at`; none when nothing is to be written. */
+  statements(org_ids: readonly number[], at: string): Question[] {
+    const [only = 0] = org_ids
+    const statements: Question[] = []
+    const add = ({ one, many }: Forms, rows: Rows, ...same: string[]) => {
+      if (rows.length === 0) return
+      const json = JSON.stringify(rows)
+      statements.push(org_ids.length === 1 ? ask(one, [json, ...same, only]) : ask(many, [json, ...same]))
+    }
+    const clicks = [...this.#clicks].filter(([click, { before }]) => isChanged(click, before))
+    const people = [...this.#people]
+    add(write.INSERT_EVENTS, this.events, at)
+    add(write.INSERT_ALIASES, this.aliases, at)
+    add(
+      write.UPDATE_EVENTS,
+      [...this.#merged].map(([event, org_id]) => ({ ...event, org_id })),
+    )
+    add(
+      write.UPDATE_CLICKS,
+      clicks.map(([click, { org_id }]) => writtenClick(org_id, click)),
+    )
+    add(write.INSERT_PERSONS, of(people, 'created'), at)
+    add(write.UPDATE_PERSONS, of(people, 'adopted'))
+    add(write.INSERT_PERSON_KEYS, of(people, 'linked'))
+    add(write.INSERT_CHARGES, this.charges, at)
+    add(write.MOVE_BALANCES, totals(this.charges))
+    const deliveries = this.deliveries.map(writtenDelivery)
+    const isOnce = ({ person_id }: { person_id: string | null }) => person_id !== null
+    add(
+      write.INSERT_DELIVERIES,
+      deliveries.filter(one => !isOnce(one)),
+      at,
+    )
+    add(write.INSERT_ONCE_PER_PERSON, deliveries.filter(isOnce), at)
+    const deltas = sheetOf(clicks.map(([click, { org_id, before }]) => ({ org_id, click, before }))).statement()
+    if (deltas !== undefined) statements.push(ask(deltas.text, deltas.values))
+    return statements
+  }
+}
+
+function of(people: [number, People][], kind: 'created' | 'adopted' | 'linked'): Rows {
+  return people.flatMap(([org_id, these]) => these[kind].map(row => ({ ...row, org_id })))
+}
+
+/** What the charges come to, per organization. */
+function totals(charges: Changes['charges']): { org_id: number; amount: string }[] {
+  const sums = new Map<number, bigint>()
+  for (const { org_id, amount } of charges) sums.set(org_id, (sums.get(org_id) ?? 0n) + toMillionths(amount))
+  return [...sums].map(([org_id, sum]) => ({ org_id, amount: fromMillionths(sum) }))
+}
+
+function isChanged(click: KnownClick, before: Before): boolean {
+  const isCountedAlike = click.stages === before.stages && click.tracked === before.tracked
+  return !isCountedAlike || click.revenue !== before.revenue || click.bot_id !== before.bot_id
+}
+
+function writtenClick(org_id: number, click: KnownClick) {
+  const { id, stages, tracked, test, revenue, bot_id, suppressed_delivery } = click
+  const money = revenue === null ? null : fromMillionths(revenue)
+  return { org_id, id, status: highestRung(stages), stages, tracked, test, revenue: money, bot_id, suppressed_delivery }
+}
+
+function writtenDelivery({ org_id, event, kind, target_id, state, person_id }: Delivery & { org_id: number }) {
+  const { id: event_id, click_id, campaign_id } = event
+  return { org_id, id: newId(), event_id, kind, target_id, state, click_id, campaign_id, person_id }
+}
+
+/** The report's differences: each click after minus the same click before; untracked ones count nowhere. */
+function sheetOf(clicks: readonly { org_id: number; click: KnownClick; before: Before }[]): DeltaSheet {
+  const sheet = new DeltaSheet()
+  for (const { org_id, click, before } of clicks) {
+    if (click.tracked) sheet.add(org_id, cellOf(click), difference(click, before))
+  }
+  return sheet
+}
+
+function difference(click: KnownClick, before: Before): Partial<Counts> {
+  const revenue = (click.revenue ?? 0n) - (before.tracked ? (before.revenue ?? 0n) : 0n)
+  const gained = rungsGained(before.tracked ? before.stages : 0, click.stages)
+  const counts = gained.map(rung => [rung === 'clicked' ? 'clicks' : rung, 1] as const)
+  return { ...Object.fromEntries(counts), revenue: fromMillionths(revenue) }
+}

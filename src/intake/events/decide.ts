@@ -1,0 +1,204 @@
+/**
+ * Decides a batch in the order it came: what each item is answered, and what it changes. Nothing here waits or reads, so what an item
+ * changes is what the next one finds, and a duplicate within a batch is a replay like any other.
+ */
+
+import { newId } from '../../contract/ids.ts'
+import { rungOfEvent, stageOf } from '../../contract/ladder.ts'
+import { Refusal, tellLater } from '../../contract/refusals.ts'
+import { isOutside } from '../../ground/scope.ts'
+import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
+import { isCalledFor } from '../../outgoing/postbacks/matching.ts'
+import type { Changes, NewEvent } from './changes.ts'
+import type { Conversion, Item, Rise } from './items.ts'
+import { type Account, botOf, type Known, type KnownClick, type StoredEvent, startOf } from './known.ts'
+import { People } from './people.ts'
+
+/** What became of a conversion. `replayed`: this very request had been recorded before. */
+export type Recorded = { event: StoredEvent; replayed: boolean }
+
+/** What an item is answered; a rise says whether its click is known. */
+export type Outcome = Recorded | Refusal | boolean
+
+/** Whether a click that is not in the database, given by its id, may be in a journal, of whatever process. */
+export type IsUnsettled = (click_id: string) => boolean
+
+/** Decides for one organization; what it changes is gathered with that of the batch's others. */
+export class Decisions {
+  readonly #org_id: number
+  readonly #changes: Changes
+  readonly #people: People
+  readonly #known: Known
+  readonly #at: string
+  readonly #isUnsettled: IsUnsettled
+  readonly #price: bigint
+  #balance: bigint
+
+  /** `at` is the moment all of it happens (the database's text); an unknown click that is unsettled may still be in a journal. */
+  constructor(org_id: number, known: Known, changes: Changes, at: string, isUnsettled: IsUnsettled) {
+    this.#org_id = org_id
+    this.#known = known
+    this.#changes = changes
+    this.#at = at
+    this.#isUnsettled = isUnsettled
+    this.#balance = toMillionths(known.balance.balance)
+    this.#price = toMillionths(known.balance.price_per_person)
+    this.#people = new People(known.people)
+    changes.concern(org_id, this.#people)
+  }
+
+  decide(item: Item): Outcome {
+    return item.kind === 'rise' ? this.#rise(item) : this.#record(item)
+  }
+
+  #rise({ click_id, rung }: Rise): Outcome {
+    const click = this.#known.clicks.get(click_id)
+    if (click === undefined) return this.#isUnsettled(click_id) ? tellLater() : false
+    this.#changes.touch(this.#org_id, click)
+    click.stages |= stageOf(rung)
+    return true
+  }
+
+  // The event before the click: a resend is answered for ever, also when its click is gone.
+  #record(item: Conversion): Outcome {
+    const { events, aliased, clicks } = this.#known
+    const recorded = aliased.get(item.id) ?? events.get(item.id)
+    const click = clicks.get(item.click_id)
+    if (recorded !== undefined) {
+      if (isOutside(item.campaigns, recorded.campaign_id)) return new Refusal('campaign_scope_forbidden')
+      if (click !== undefined && item.source === 'service') this.#meetAgain(item, click)
+      return { event: recorded, replayed: true }
+    }
+    if (click === undefined) return this.#isUnsettled(item.click_id) ? tellLater() : new Refusal('click_not_found')
+    if (botOf(item, this.#known) === 'unknown') return new Refusal('bot_not_found')
+    if (isOutside(item.campaigns, click.campaign_id)) return new Refusal('campaign_scope_forbidden')
+    const start_id = startOf(item, this.#known)
+    const started = start_id === undefined ? undefined : events.get(start_id)
+    if (started !== undefined) return this.#merge(item, click, started)
+    return this.#add(item, click, start_id ?? item.id)
+  }
+
+  /** One start, reported twice: the call is remembered as this event, and its explicit payout may be the first. */
+  #merge(item: Conversion, click: KnownClick, started: StoredEvent): Outcome {
+    if (isOutside(item.campaigns, started.campaign_id)) return new Refusal('campaign_scope_forbidden')
+    this.#alias(item, started)
+    this.#people.of(click, item.telegram_user_id)
+    const isFirstPayout = item.payout !== undefined && !started.payout_is_explicit
+    const isFirstPayload = item.payload !== null && started.payload === null
+    if (isFirstPayload) started.payload = item.payload
+    if (isFirstPayout) {
+      this.#earn(this.#known.clicks.get(started.click_id), item.payout, started.payout)
+      started.payout = item.payout
+      started.payout_is_explicit = true
+    }
+    if (isFirstPayout || isFirstPayload) this.#changes.merge(this.#org_id, started)
+    return { event: started, replayed: false }
+  }
+
+  #add(item: Conversion, click: KnownClick, id: string): Recorded {
+    const person = this.#people.of(click, item.telegram_user_id)
+    const bot_id = botOf(item, this.#known) ?? null
+    const event = {
+      org_id: this.#org_id,
+      id,
+      created_at: this.#at,
+      click_id: click.id,
+      campaign_id: click.campaign_id,
+      offer_id: click.offer_id,
+      type: item.type,
+      payout: item.payout ?? inheritedPayout(item, click),
+      payout_is_explicit: item.payout !== undefined,
+      nonce: item.nonce,
+      payload: item.payload,
+      person_id: person.id,
+      bot_id,
+      telegram_user_id: item.telegram_user_id ?? null,
+      source: item.source,
+      test: click.test,
+    }
+    this.#changes.events.push(event)
+    this.#known.events.set(id, event)
+    if (id !== item.id) this.#alias(item, event)
+    this.#proveClick(item, click)
+    this.#earn(click, event.payout, null)
+    if (click.test) return { event, replayed: false }
+    if (!person.is_charged) {
+      person.is_charged = true
+      this.#balance -= this.#price
+      const amount = fromMillionths(-this.#price)
+      this.#changes.charges.push({ org_id: this.#org_id, id: newId(), amount, person_id: person.id, event_id: id })
+    }
+    if (!click.suppressed_delivery) this.#deliver(event, click)
+    return { event, replayed: false }
+  }
+
+  #alias({ id }: Conversion, event: StoredEvent): void {
+    this.#changes.aliases.push({ org_id: this.#org_id, id, event_id: event.id })
+    this.#known.aliased.set(id, event)
+  }
+
+  /** A conversion proves its click: it counts from now on, unless it is a test. */
+  #proveClick(item: Conversion, click: KnownClick): void {
+    this.#changes.touch(this.#org_id, click)
+    const rung = rungOfEvent(item.type)
+    if (rung !== undefined) click.stages |= stageOf(rung)
+    if (!click.test) click.tracked = true
+    this.#bind(item, click)
+  }
+
+  /** Someone who had started the bot before came to it over another click: the same person, one event. */
+  #meetAgain(item: Conversion, click: KnownClick): void {
+    this.#people.of(click, item.telegram_user_id)
+    this.#bind(item, click)
+  }
+
+  /** Sluice's own events say which bot is behind the click. */
+  #bind(item: Conversion, click: KnownClick): void {
+    if (item.source !== 'service' || item.bot === undefined || !('id' in item.bot) || click.bot_id !== null) return
+    this.#changes.touch(this.#org_id, click)
+    click.bot_id = item.bot.id
+  }
+
+  /** Revenue is the sum of the payouts above zero, null when there is none. */
+  #earn(click: KnownClick | undefined, payout: string | null, instead_of: string | null): void {
+    if (click === undefined) return
+    const more = toMillionths(payout ?? '0') - toMillionths(instead_of ?? '0')
+    if (more === 0n) return
+    this.#changes.touch(this.#org_id, click)
+    const revenue = (click.revenue ?? 0n) + more
+    click.revenue = revenue === 0n ? null : revenue
+  }
+
+  #deliver(event: NewEvent, click: KnownClick): void {
+    const org_id = this.#org_id
+    const state = this.#known.balance.hold_when_empty && this.#balance < 0n ? 'held' : 'pending'
+    for (const rule of this.#known.rules) {
+      if (!isCalledFor(rule, event)) continue
+      const person_id = rule.once_per_person ? event.person_id : null
+      this.#changes.deliveries.push({ org_id, event, kind: 'postback', target_id: rule.id, state, person_id })
+    }
+    const account = accountOf(click, this.#known.accounts)
+    if (account?.sends.includes(event.type)) {
+      const kind = 'ad_account'
+      this.#changes.deliveries.push({ org_id, event, kind, target_id: account.id, state, person_id: null })
+    }
+  }
+}
+
+/**
+ * The account a click's conversions are told to: its campaign's, else the one of the platform whose click id it carries. Of several none:
+ * what was told to the wrong advertiser cannot be taken back, and the campaign can name the right one.
+ */
+function accountOf(click: KnownClick, accounts: readonly Account[]): Account | undefined {
+  if (click.ad_account_id !== null) return accounts.find(({ id }) => id === click.ad_account_id)
+  if (click.platform === null) return undefined
+  const [only, ...others] = accounts.filter(({ platform }) => platform === click.platform)
+  return others.length === 0 ? only : undefined
+}
+
+/** The offer's payout, for the types that earn it; Sluice's own events earn only where the offer names their type. */
+function inheritedPayout({ type, source }: Conversion, { offer_payout, payout_types }: KnownClick): string | null {
+  const types = payout_types ?? []
+  const isEarned = types.includes(type) || (types.length === 0 && source !== 'service')
+  return isEarned && offer_payout !== null ? fromMillionths(toMillionths(offer_payout)) : null
+}

@@ -1,0 +1,261 @@
+/**
+ * What a batch reads of its organizations before it decides, in one flight under the locks of their balance rows. That lock orders all
+ * that changes clicks, persons and money of an organization, over all processes; nobody takes another one before it.
+ */
+import type pg from 'pg'
+import type { EventType } from '../../contract/event-types.ts'
+import { boundsOf } from '../../contract/ids.ts'
+import { ask, flight, type Question } from '../../ground/db/flight.ts'
+import { discardStalePlans } from '../../ground/db/stale-plans.ts'
+import type { Value } from '../../ground/db/statement.ts'
+import { toMillionths } from '../../money/billing/money.ts'
+import { startId } from './identity.ts'
+import type { Conversion, Item } from './items.ts'
+import { personKey } from './person.ts'
+import * as reads from './reads.ts'
+
+/** An event as it is stored and answered. */
+export type StoredEvent = {
+  id: string
+  created_at: string
+  click_id: string
+  campaign_id: string | null
+  offer_id: string | null
+  type: EventType
+  payout: string | null
+  payout_is_explicit: boolean
+  nonce: string | null
+  payload: Readonly<Record<string, unknown>> | null
+}
+
+/** A click with the offer it earns for and the ad account its campaign is bound to. Revenue in millionths. */
+export type KnownClick = {
+  id: string
+  campaign_id: string | null
+  offer_id: string | null
+  stages: number
+  tracked: boolean
+  test: boolean
+  revenue: bigint | null
+  geo: string | null
+  sub1: string | null
+  visitor_id: string | null
+  bot_id: string | null
+  /** The ad platform whose click id it carries. */
+  platform: string | null
+  suppressed_delivery: boolean
+  offer_payout: string | null
+  payout_types: string[] | null
+  ad_account_id: string | null
+}
+
+export type Person = { id: string; telegram_user_id: string | null; is_charged: boolean }
+type Rule = { id: string; event_type: string; campaign_id: string | null; once_per_person: boolean }
+/** An ad account that is not switched off; `sends` are the event types it takes. */
+export type Account = { id: string; platform: string; sends: string[] }
+type Balance = { balance: string; price_per_person: string; hold_when_empty: boolean }
+
+export type Known = {
+  balance: Balance
+  events: Map<string, StoredEvent>
+  /** Events by the identity of a request that became another one. */
+  aliased: Map<string, StoredEvent>
+  clicks: Map<string, KnownClick>
+  /** By person key. */
+  people: Map<string, Person>
+  peopleById: Map<string, Person>
+  rules: Rule[]
+  accounts: Account[]
+  /** Ids of live bots, by id and by name. */
+  bots: Map<string, string>
+}
+
+/** A batch: what each of its organizations has gathered. */
+export type Asked = ReadonlyMap<number, readonly Item[]>
+
+type Of<Row> = Row & { org_id: number }
+type PersonColumns = { key: string; person_id: string; telegram_user_id: string | null; is_charged: true | null }
+type ClickRow = Omit<KnownClick, 'revenue'> & { revenue: string | null } & (
+    | PersonColumns
+    | Record<keyof PersonColumns, null>
+  )
+type AliasedRow = StoredEvent & { asked: string }
+type TargetRow = { id: string } & (
+  | (Omit<Rule, 'id'> & { platform: null; sends: null })
+  | (Omit<Account, 'id'> & { event_type: null; campaign_id: null })
+)
+type BotRow = { id: string; username_key: string }
+
+/**
+ * Begins the transaction, takes the locks and reads. Of several organizations those are left out whose lock someone else holds. `at` is
+ * the moment, by the database's clock, at which all the locks were had; undefined where none was. What `also` sends on the same
+ * connection travels along.
+ */
+export async function readKnown<T>(
+  client: pg.PoolClient,
+  asked: Asked,
+  also: () => Promise<T> | undefined,
+): Promise<{ known: Map<number, Known>; at: string | undefined; also: T | undefined }> {
+  const clicks = keysOf(asked, item => item.click_id)
+  const answer = flight(client, {
+    plans: discardStalePlans(client),
+    begin: ask('begin'),
+    balances: ofOrganizations<Of<Balance & { at: string }>>(asked, reads.LOCK_BALANCES),
+    clicks: ofKeys<Of<ClickRow>>(asked, reads.READ_CLICKS, clicks, boundsOf(clicks.keys)),
+    ...questionsOf(asked),
+  })
+  const [read, other] = await together(answer, also())
+  if (asked.size === 1 && read.balances.length === 0) throw new Error('the organization has no balance')
+  const known = new Map(read.balances.map(({ org_id, at: _, ...balance }) => [org_id, unread(balance)]))
+  for (const { org_id, ...event } of read.events) known.get(org_id)?.events.set(event.id, event)
+  for (const { org_id, asked: id, ...event } of read.aliased) knowAliased(known.get(org_id), id, event)
+  for (const { org_id, ...target } of read.targets) knowTarget(known.get(org_id), target)
+  for (const { org_id, id, username_key } of read.bots) known.get(org_id)?.bots.set(id, id).set(username_key, id)
+  for (const row of read.clicks) knowClick(known.get(row.org_id), row)
+  for (const row of read.people) knowPerson(known.get(row.org_id), row)
+  // They were taken one after the other.
+  return { known, at: read.balances.at(-1)?.at, also: other }
+}
+
+function unread(balance: Balance): Known {
+  return {
+    balance,
+    events: new Map(),
+    aliased: new Map(),
+    clicks: new Map(),
+    people: new Map(),
+    peopleById: new Map(),
+    rules: [],
+    accounts: [],
+    bots: new Map(),
+  }
+}
+
+/** Both, when both have settled: the connection must be idle again before an error is dealt with. */
+async function together<A, B>(first: Promise<A>, second: Promise<B> | undefined): Promise<[A, B | undefined]> {
+  await Promise.allSettled([first, second ?? first])
+  return [await first, await second]
+}
+
+function questionsOf(asked: Asked) {
+  const events = keysOf(asked, item => (item.kind === 'conversion' ? item.id : undefined))
+  const starts = keysOf(asked, item => (item.kind === 'conversion' && item.type === 'bot_start' ? item.id : undefined))
+  const people = keysOf(asked, item => {
+    const id = item.kind === 'conversion' ? item.telegram_user_id : undefined
+    return id === undefined ? undefined : personKey.telegram(id)
+  })
+  const items = [...asked.values()].flat()
+  const types = new Set(items.flatMap(item => (item.kind === 'conversion' ? [item.type] : [])))
+  const [has, hasPeople, hasStarts] = [events, people, starts].map(({ keys }) => keys.length > 0)
+  return {
+    events: has ? ofKeys<Of<StoredEvent>>(asked, reads.READ_EVENTS, events) : undefined,
+    targets: has ? ofOrganizations<Of<TargetRow>>(asked, reads.READ_TARGETS, [[...types]]) : undefined,
+    people: hasPeople ? ofKeys<Of<PersonColumns>>(asked, reads.READ_PEOPLE, people) : undefined,
+    aliased: hasStarts ? ofKeys<Of<AliasedRow>>(asked, reads.READ_ALIASED, starts) : undefined,
+    bots: hasStarts ? ofOrganizations<Of<BotRow>>(asked, reads.READ_BOTS) : undefined,
+  }
+}
+
+type Keys = { orgs: number[]; keys: string[] }
+
+/** Each key once per organization, with the organization beside it. */
+function keysOf(asked: Asked, of: (item: Item) => string | undefined): Keys {
+  const found: Keys = { orgs: [], keys: [] }
+  for (const [org_id, items] of asked) {
+    const keys = new Set(items.flatMap(item => of(item) ?? []))
+    for (const key of keys) {
+      found.orgs.push(org_id)
+      found.keys.push(key)
+    }
+  }
+  return found
+}
+
+function ofKeys<Row>(
+  asked: Asked,
+  { one, many }: reads.Forms,
+  { orgs, keys }: Keys,
+  more: Value[] = [],
+): Question<Row> {
+  const [org_id = 0] = asked.keys()
+  return asked.size === 1 ? ask(one, [org_id, keys, ...more]) : ask(many, [orgs, keys, ...more])
+}
+
+function ofOrganizations<Row>(asked: Asked, { one, many }: reads.Forms, more: Value[] = []): Question<Row> {
+  const [org_id = 0] = asked.keys()
+  return asked.size === 1 ? ask(one, [org_id, ...more]) : ask(many, [[...asked.keys()], ...more])
+}
+
+/**
+ * Adds the starts that the batch's requests turn out to be, once their bots are known: the rows that are there already, and the
+ * clicks of those rows, whose revenue a first explicit payout moves.
+ */
+export async function readStarts(client: pg.PoolClient, asked: Asked, known: Map<number, Known>): Promise<void> {
+  const idOf = (item: Item) => {
+    const of = known.get(item.org_id)
+    return item.kind === 'conversion' && of !== undefined ? startOf(item, of) : undefined
+  }
+  const eventOf = (item: Item) => known.get(item.org_id)?.events.get(idOf(item) ?? '')
+  const starts = keysOf(asked, item => (eventOf(item) === undefined ? idOf(item) : undefined))
+  if (starts.keys.length > 0) {
+    const { events } = await flight(client, { events: ofKeys<Of<StoredEvent>>(asked, reads.READ_EVENTS, starts) })
+    for (const { org_id, ...event } of events) known.get(org_id)?.events.set(event.id, event)
+  }
+  // Also of starts that the first flight has found: another report of theirs may stand on another click.
+  const clicks = keysOf(asked, item => {
+    const click_id = eventOf(item)?.click_id
+    return click_id === undefined || known.get(item.org_id)?.clicks.has(click_id) ? undefined : click_id
+  })
+  if (clicks.keys.length === 0) return
+  const read = await flight(client, {
+    clicks: ofKeys<Of<ClickRow>>(asked, reads.READ_CLICKS, clicks, boundsOf(clicks.keys)),
+  })
+  for (const row of read.clicks) knowClick(known.get(row.org_id), row)
+}
+
+/** The id of the start a bot_start stands for, where its bot can be named: by the request, else by its click. */
+export function startOf(item: Conversion, known: Pick<Known, 'bots' | 'clicks'>): string | undefined {
+  const bot_id = item.type === 'bot_start' ? botOf(item, known) : undefined
+  if (bot_id === undefined || bot_id === 'unknown' || item.telegram_user_id === undefined) return undefined
+  return startId(item.org_id, bot_id, item.telegram_user_id)
+}
+
+/** The bot of a start or of Sluice's own event: undefined where nobody names one, `'unknown'` where no live bot here is called so. */
+export function botOf(item: Conversion, { bots, clicks }: Pick<Known, 'bots' | 'clicks'>): string | undefined {
+  if (item.source === 'service') return item.bot !== undefined && 'id' in item.bot ? item.bot.id : undefined
+  if (item.type !== 'bot_start') return undefined
+  if (item.bot !== undefined) return bots.get('id' in item.bot ? item.bot.id : item.bot.username) ?? 'unknown'
+  const behind = clicks.get(item.click_id)?.bot_id
+  return behind === undefined || behind === null ? undefined : bots.get(behind)
+}
+
+function knowTarget(known: Known | undefined, { id, ...row }: TargetRow): void {
+  if (row.platform !== null) known?.accounts.push({ id, platform: row.platform, sends: row.sends })
+  else {
+    const { event_type, campaign_id, once_per_person } = row
+    known?.rules.push({ id, event_type, campaign_id, once_per_person })
+  }
+}
+
+function knowClick(known: Known | undefined, row: Of<ClickRow>): void {
+  const revenue = row.revenue === null ? null : toMillionths(row.revenue)
+  known?.clicks.set(row.id, { ...row, revenue })
+  if (row.key !== null) knowPerson(known, row)
+}
+
+/** Keys of one person lead to one and the same object: what a batch does to them is seen by all its items. */
+function knowPerson(
+  known: Known | undefined,
+  { key, person_id: id, telegram_user_id, is_charged }: PersonColumns,
+): void {
+  const person = known?.peopleById.get(id) ?? { id, telegram_user_id, is_charged: is_charged === true }
+  known?.peopleById.set(id, person)
+  known?.people.set(key, person)
+}
+
+/** Two requests that lead to one event must change one and the same. */
+function knowAliased(known: Known | undefined, asked: string, event: StoredEvent): void {
+  const kept = known?.events.get(event.id) ?? event
+  known?.events.set(event.id, kept)
+  known?.aliased.set(asked, kept)
+}

@@ -1,0 +1,91 @@
+// The log of conversions as people read it: what a session records and lists, by type, click, campaign and time.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { seedCampaign, seedClick } from '../../../tests/support/intake.ts'
+import { seedSignedIn } from '../../../tests/support/people.ts'
+import { seedSender, seedSenderWithClick } from '../../../tests/support/senders.ts'
+import { toWireId } from '../../contract/ids.ts'
+
+let house: TestHouse
+before(async () => {
+  house = await startHouse()
+})
+after(() => house.end())
+
+test('the log is narrowed to what was recorded from one time on and before another', async () => {
+  const { cookie, ...place } = await seedSignedIn(house)
+  const clickId = toWireId(await seedClick(house.database, place.org_id))
+  for (const type of ['lead', 'deposit', 'ftd'])
+    assert.equal((await house.call('POST', '/api/events', { cookie, body: { clickId, type } })).statusCode, 201)
+  await house.database.worker.query(
+    `update events set created_at = case type when 'lead' then timestamptz '2026-03-01T23:59:59.999Z'
+       when 'deposit' then '2026-03-02T00:00:00Z' else '2026-03-03T00:00:00Z' end
+     where org_id = $1`,
+    [place.org_id],
+  )
+  const list = async (query: string) => {
+    const { data, next_cursor } = (await house.call('GET', `/api/events?${query}`, { cookie })).data()
+    return [(data as { type: string }[]).map(({ type }) => type), next_cursor]
+  }
+  assert.deepEqual(await list('date_from=2026-03-02&date_to=2026-03-03'), [['deposit'], null])
+  assert.deepEqual(await list('date_from=2026-03-02'), [['ftd', 'deposit'], null])
+  assert.deepEqual(await list('date_to=2026-03-03'), [['deposit', 'lead'], null])
+  assert.deepEqual(await list('date_from=2026-03-03T00:00:00.001Z'), [[], null])
+  const [, cursor] = await list('date_from=2026-03-02&limit=1')
+  assert.deepEqual(await list(`date_from=2026-03-02&limit=1&cursor=${String(cursor)}`), [['deposit'], null])
+  assert.equal((await house.call('GET', '/api/events?date_from=2026-02-30', { cookie })).statusCode, 400)
+})
+
+describe('the dashboard', () => {
+  test('records for the active organization with a session, and lists what was recorded, newest first', async () => {
+    const { cookie, ...place } = await seedSignedIn(house)
+    const campaign_id = await seedCampaign(house.database, place.org_id)
+    const clicks = [
+      await seedClick(house.database, place.org_id, { campaign_id }),
+      await seedClick(house.database, place.org_id, { test: true }),
+    ]
+    for (const click_id of clicks)
+      for (const type of ['lead', 'deposit'])
+        assert.equal(
+          (await house.call('POST', '/api/events', { cookie, body: { clickId: toWireId(click_id), type } })).statusCode,
+          201,
+        )
+    const stranger = await seedSenderWithClick(house)
+    await house.call('POST', '/api/events', { key: stranger.key, body: { clickId: stranger.clickId, type: 'lead' } })
+    const list = async (query: string) => {
+      const answer = await house.call('GET', `/api/events${query}`, { cookie })
+      assert.equal(answer.statusCode, 200, answer.body)
+      return answer.data() as { data: Record<string, unknown>[]; next_cursor: string | null }
+    }
+    const all = await list('')
+    assert.deepEqual(
+      all.data.map(row => [row['type'], row['test'], row['source']]),
+      [
+        ['deposit', true, 'dashboard'],
+        ['lead', true, 'dashboard'],
+        ['deposit', false, 'dashboard'],
+        ['lead', false, 'dashboard'],
+      ],
+    )
+    assert.equal(all.next_cursor, null)
+    const paged = []
+    for (let cursor = ''; ; ) {
+      const { data, next_cursor } = await list(`?limit=1${cursor}`)
+      paged.push(...data)
+      if (next_cursor === null) break
+      cursor = `&cursor=${next_cursor}`
+    }
+    assert.deepEqual(paged, all.data)
+    assert.equal((await list('?type=lead')).data.length, 2)
+    assert.equal((await list(`?campaign_id=${toWireId(campaign_id)}`)).data.length, 2)
+    assert.equal((await list(`?click_id=${toWireId(clicks[0] ?? '')}&type=deposit`)).data.length, 1)
+    assert.equal((await list(`?click_id=${stranger.clickId}`)).data.length, 0)
+  })
+
+  test('keeps the log from keys', async () => {
+    const { key } = await seedSender(house)
+    const answer = await house.call('GET', '/api/events', { key })
+    assert.deepEqual([answer.statusCode, answer.data()['code']], [403, 'api_key_resource_forbidden'])
+  })
+})

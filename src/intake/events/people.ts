@@ -1,0 +1,54 @@
+/**
+ * Whose conversion it is, within one batch: the Telegram user, else whoever is known for the click's visitor, else the
+ * visitor, else the click. Keys lead to persons; a visitor billed as such becomes the first Telegram user seen on them.
+ */
+import { newId } from '../../contract/ids.ts'
+import type { KnownClick, Person } from './known.ts'
+import { personKey } from './person.ts'
+
+/** The persons a batch meets, decided in the order of its conversions; what is new about them is written at its end. */
+export class People {
+  readonly created: Person[] = []
+  readonly adopted: Person[] = []
+  readonly linked: { key: string; person_id: string }[] = []
+  readonly #known: Map<string, Person>
+
+  constructor(known: Map<string, Person>) {
+    this.#known = known
+  }
+
+  /** The person behind a conversion on this click. Remembers the keys that lead to them from now on. */
+  of(click: KnownClick, telegram_user_id: string | undefined): Person {
+    if (click.test) return this.#tester(click, telegram_user_id)
+    const anchor = click.visitor_id === null ? personKey.click(click.id) : personKey.visitor(click.visitor_id)
+    const anchored = this.#known.get(anchor)
+    if (telegram_user_id === undefined) return anchored ?? this.#link(anchor, this.#create(null))
+    const key = personKey.telegram(telegram_user_id)
+    const known = this.#known.get(key)
+    if (known !== undefined) return anchored === undefined ? this.#link(anchor, known) : known
+    if (anchored === undefined) return this.#link(anchor, this.#link(key, this.#create(telegram_user_id)))
+    if (anchored.telegram_user_id !== null) return this.#link(key, this.#create(telegram_user_id))
+    anchored.telegram_user_id = telegram_user_id
+    if (!this.created.includes(anchored)) this.adopted.push(anchored)
+    return this.#link(key, anchored)
+  }
+
+  /** A test teaches nothing about people: else trying a link out could bill a visitor twice later. */
+  #tester(click: KnownClick, telegram_user_id: string | undefined): Person {
+    const known = telegram_user_id === undefined ? undefined : this.#known.get(personKey.telegram(telegram_user_id))
+    const anchor = personKey.click(click.id)
+    return known ?? this.#known.get(anchor) ?? this.#link(anchor, this.#create(null))
+  }
+
+  #create(telegram_user_id: string | null): Person {
+    const person = { id: newId(), telegram_user_id, is_charged: false }
+    this.created.push(person)
+    return person
+  }
+
+  #link(key: string, person: Person): Person {
+    this.#known.set(key, person)
+    this.linked.push({ key, person_id: person.id })
+    return person
+  }
+}

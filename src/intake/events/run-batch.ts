@@ -1,0 +1,114 @@
+/**
+ * Runs a batch in a transaction until each of its items has its one answer, whatever goes wrong: transient failures are tried again, a
+ * bad row harms only itself, and without a database everything is told to come again.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { tellLater } from '../../contract/refusals.ts'
+import type { Absence } from '../../ground/db/absence.ts'
+import { isOutOfTime, isOwnFault, isRetryable, isTaken, isUnreachable } from '../../ground/db/faults.ts'
+import type { Outcome } from './decide.ts'
+import type { Item } from './items.ts'
+import { commitBatch, type Decided, decideBatch, type Terms, TooSlow } from './transact.ts'
+
+export type Waiting = { item: Item; resolve: (outcome: Outcome) => void; reject: (error: unknown) => void }
+
+/** What one organization has gathered, or several have. */
+export type Batch = readonly Waiting[]
+
+export type LaneTools = { pool: pg.Pool; away: Absence; log: Logger; terms: Terms; onDeliveries: () => void }
+
+/** With the four seconds of a transaction this stays below the caller's 55. */
+const TOO_OLD_MS = 50_000
+const BEHIND_BUDGET_MS = 56_000
+const TRIES = 4
+
+/** Answers every item but those of organizations whose rows someone else holds: these it gives back. */
+export async function runBatch(tools: LaneTools, batch: Batch, attempt = 1): Promise<Batch> {
+  const young = refuseOld(batch)
+  if (young.length === 0) return []
+  try {
+    const { outcomes, hasDeliveries } = await transact(tools, young)
+    if (hasDeliveries) tools.onDeliveries()
+    return young.filter(({ item, resolve }) => {
+      const outcome = outcomes.get(item)
+      if (outcome !== undefined) resolve(outcome)
+      return outcome === undefined
+    })
+  } catch (error) {
+    return recover(tools, young, attempt, error)
+  }
+}
+
+async function transact({ pool, terms }: LaneTools, batch: Batch): Promise<Decided> {
+  const client = await pool.connect().catch((cause: unknown) => {
+    throw new NotConnected('no connection', { cause })
+  })
+  try {
+    const items = batch.map(({ item }) => item)
+    const decided = await decideBatch(
+      client,
+      Map.groupBy(items, item => item.org_id),
+      terms,
+    )
+    await commitBatch(client, decided.writes)
+    client.release()
+    return decided
+  } catch (error) {
+    // The end of the connection is the end of its transaction, whatever state that was in.
+    client.release(true)
+    throw error
+  }
+}
+
+async function recover(tools: LaneTools, batch: Batch, attempt: number, error: unknown): Promise<Batch> {
+  const isAlone = batch.length === 1
+  if (isUnreachable(error) || error instanceof NotConnected) tools.away.note()
+  if ((isTransient(error) || (isAlone && isTaken(error))) && attempt < TRIES) {
+    await sleep(5 * 2 ** attempt)
+    return runBatch(tools, batch, attempt + 1)
+  }
+  // The database answers, but somebody holds a row: it waits for its turn again, until it is too old.
+  if (isHeldUp(error)) return batch
+  if (isOwnFault(error) && !(error instanceof NotConnected) && !isAlone) {
+    // One row that the database cannot take harms only itself: halves, until it stands alone.
+    const half = Math.ceil(batch.length / 2)
+    const left = await runBatch(tools, batch.slice(0, half))
+    return [...left, ...(await runBatch(tools, batch.slice(half)))]
+  }
+  if (isTransient(error) || error instanceof NotConnected) return refuseAll(batch)
+  tools.log.error({ err: error, org_id: batch[0]?.item.org_id }, 'a conversion could not be recorded')
+  for (const { reject } of batch) reject(error)
+  return []
+}
+
+function refuseAll(batch: Batch): Batch {
+  for (const { reject } of batch) reject(tellLater())
+  return []
+}
+
+/**
+ * What is over fifty seconds old is told to come again instead of being recorded behind its caller's back: by the gate's 504 where the
+ * caller has set a budget by its Idempotency-Key, else by a 503 just behind it.
+ */
+function refuseOld(batch: Batch): Batch {
+  const oldest = performance.now() - TOO_OLD_MS
+  const isOld = ({ item }: Waiting) => item.arrived_at < oldest
+  if (!batch.some(isOld)) return batch
+  for (const { item, reject } of batch.filter(isOld))
+    setTimeout(() => reject(tellLater()), Math.max(0, item.arrived_at + BEHIND_BUDGET_MS - performance.now()))
+  return batch.filter(waiting => !isOld(waiting))
+}
+
+/** Nobody listens: unlike with a connection that was lost, there is nothing to try again. */
+class NotConnected extends Error {}
+
+function isHeldUp(error: unknown): boolean {
+  return error instanceof TooSlow || isOutOfTime(error)
+}
+
+/** The same batch may succeed when it is run again; it is safe to, whether or not it was committed. */
+function isTransient(error: unknown): boolean {
+  return isRetryable(error) || isUnreachable(error) || isHeldUp(error)
+}

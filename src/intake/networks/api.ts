@@ -1,0 +1,199 @@
+/** Networks over HTTP: who may report conversions by calling an address, and how their words are read. */
+import { z } from 'zod'
+import { endpoint } from '../../contract/endpoint.ts'
+import { EVENT_TYPES, EventType } from '../../contract/event-types.ts'
+import { Done, FAITHFUL, Id, Instant, Name, Page } from '../../contract/fields.ts'
+import { paging } from '../../contract/paging.ts'
+import { isSecretName } from '../../contract/secret-names.ts'
+
+/** What a call may tell, each read from the first of its parameters that was sent. */
+export const FIELDS = ['click_id', 'payout', 'transaction_id', 'status', 'currency', 'telegram_user_id'] as const
+export type Field = (typeof FIELDS)[number]
+
+const ParameterName = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .regex(/^[\w.[\]-]{1,64}$/, { message: 'must be a parameter name of 1 to 64 letters, digits and _ . - [ ]' })
+  // Their values are never stored, so a call could not be run again.
+  .refine(name => !isSecretName(name), { message: 'must not be named like a secret' })
+
+const Names = z.array(ParameterName).max(30)
+
+export const ParameterMap = z
+  .object({
+    click_id: Names.min(1, { message: 'name at least one parameter' }),
+    payout: Names,
+    transaction_id: Names,
+    status: Names,
+    currency: Names,
+    telegram_user_id: Names,
+  })
+  .meta({ description: 'For each field the parameters it is read from; the first one stands in the postback address' })
+export type ParameterMap = z.output<typeof ParameterMap>
+
+const Word = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .min(1)
+  .max(64)
+  .refine(...FAITHFUL)
+
+export const StatusMap = z
+  .record(Word, EventType.nullable())
+  .refine(map => Object.keys(map).length <= 100, { message: 'must hold at most 100 statuses' })
+  .meta({
+    description:
+      'From the network’s word, in any case, to an event type; null: recorded as nothing. parameter=word is for that parameter alone.',
+  })
+export type StatusMap = z.output<typeof StatusMap>
+
+/** The families of networks there are templates for, in the words people read; what each holds is in templates.ts. */
+export const TEMPLATE_LABELS = {
+  keitaro: {
+    name: 'Keitaro style',
+    words: 'Networks with a Keitaro template: subid, status, payout, tid. A lead is not paid yet, a sale is.',
+  },
+  everflow: {
+    name: 'Everflow style',
+    words: 'Everflow’s partner postback: the click id travels in sub1, events come by their name.',
+  },
+  affise: {
+    name: 'Affise style',
+    words:
+      'Affise and its platforms: the click id travels in sub1; status 1 is approved, and the goal says what happened.',
+  },
+  tune: { name: 'TUNE style', words: 'TUNE (HasOffers) and its platforms: the click id travels in aff_sub.' },
+  plain: { name: 'Plain', words: 'Any other network: plain names, to be filled with the network’s own macros.' },
+} as const
+export const TEMPLATE_NAMES = Object.keys(TEMPLATE_LABELS) as [keyof typeof TEMPLATE_LABELS]
+const TemplateName = z.enum(TEMPLATE_NAMES)
+export type TemplateName = z.output<typeof TemplateName>
+
+const RANGE = /^[0-9a-f:.]{2,45}(\/\d{1,3})?$/i
+const IpList = z
+  .array(z.string().trim().regex(RANGE, { message: 'must be an address or a range such as 203.0.113.0/24' }))
+  .max(100)
+  .meta({ description: 'Addresses and ranges calls may come from; empty: any' })
+
+export const Network = z
+  .object({
+    id: Id,
+    name: z.string(),
+    template: TemplateName,
+    parameters: ParameterMap,
+    statuses: StatusMap,
+    default_type: EventType.nullable().meta({
+      description: 'What a call without a status stands for; null: it is refused',
+    }),
+    unpaid_types: z
+      .array(EventType)
+      .meta({ description: 'Reported before they are paid: recorded with a payout of 0' }),
+    ips: z.array(z.string()),
+    active: z.boolean(),
+    postback_url: z.string().meta({ description: 'The address to enter at the network, its macros in place' }),
+    offer_parameter: z
+      .string()
+      .meta({ description: 'What to add to the offer’s address, so that the click id comes back' }),
+    waiting: z.number().int().meta({ description: 'Calls that are stored and run later' }),
+    last_received_at: Instant.nullable(),
+    created_at: Instant,
+    updated_at: Instant,
+  })
+  .meta({ id: 'Network' })
+export type Network = z.output<typeof Network>
+
+export const NetworkDraft = z.object({
+  name: Name(),
+  template: TemplateName,
+})
+
+export const NetworkChanges = z
+  .object({
+    name: Name().optional(),
+    parameters: ParameterMap.optional(),
+    statuses: StatusMap.optional(),
+    default_type: EventType.nullable().optional(),
+    unpaid_types: z.array(EventType).max(EVENT_TYPES.length).optional(),
+    ips: IpList.optional(),
+    active: z.boolean().optional(),
+  })
+  .meta({ id: 'NetworkChanges' })
+export type NetworkChanges = z.output<typeof NetworkChanges>
+
+export const listNetworks = endpoint({
+  route: 'GET /api/networks',
+  access: { session: 'member' },
+  summary: 'List networks, newest first',
+  query: z.object(paging),
+  reply: Page(Network),
+})
+
+export const readNetwork = endpoint({
+  route: 'GET /api/networks/:id',
+  access: { session: 'member' },
+  summary: 'Read a network with its postback address',
+  reply: Network,
+  refuses: ['object_not_found'],
+})
+
+export const createNetwork = endpoint({
+  route: 'POST /api/networks',
+  access: { session: 'admin' },
+  summary: 'Create a network from a template',
+  description: 'Its parameters and statuses are those of the template, and can be changed afterwards.',
+  body: NetworkDraft,
+  reply: Network,
+  status: 201,
+})
+
+export const updateNetwork = endpoint({
+  route: 'PATCH /api/networks/:id',
+  access: { session: 'admin' },
+  summary: 'Change a network',
+  body: NetworkChanges,
+  reply: Network,
+  refuses: ['object_not_found'],
+})
+
+export const deleteNetwork = endpoint({
+  route: 'DELETE /api/networks/:id',
+  access: { session: 'admin' },
+  summary: 'Delete a network',
+  description: 'Its address is unknown from then on. What it has reported stays; calls that still wait are run.',
+  reply: Done,
+  refuses: ['object_not_found'],
+})
+
+export const rotateNetworkToken = endpoint({
+  route: 'POST /api/networks/:id/rotate',
+  access: { session: 'admin' },
+  summary: 'Give a network a new address',
+  description:
+    'The old one works for as many hours as are given, so that the network can be changed without a gap; 0 ends it at once.',
+  body: z.object({ overlap_hours: z.number().int().min(0).max(168).optional() }),
+  reply: Network,
+  refuses: ['object_not_found'],
+})
+
+const described = {
+  access: 'anyone',
+  summary: 'What affiliate networks call to report a conversion',
+  description:
+    'Reads the parameters that the network’s map names, from the query and, with POST, from a form or a JSON object. Answers short plain text.',
+  visit: true,
+  answers: {
+    200: {
+      words: 'Recorded, stored to be run later, or not recorded and why: sending again would not change it',
+      type: 'text/plain',
+    },
+    403: { words: 'The caller is not on the IP list', type: 'text/plain' },
+    404: { words: 'There is no such address, or its time is over', type: 'text/plain' },
+    409: { words: 'The organization is deleted', type: 'text/plain' },
+    503: { words: 'Nothing can be stored: send it again', type: 'text/plain', headers: ['Retry-After'] },
+  },
+} as const
+
+export const receivePostback = endpoint({ route: 'GET /postback/:token', ...described })
+export const receivePostbackByPost = endpoint({ route: 'POST /postback/:token', ...described, takesRaw: true })

@@ -1,0 +1,241 @@
+/**
+ * Networks: who may report conversions by calling an address, which sets no header and is its only proof. Owns `networks`
+ * and `network_tokens`. A token only ever records conversions of its organization; it is kept encrypted, so that its address can be
+ * shown again, and found by its hash. Deletion is soft, because events and refused intake go on naming their network.
+ */
+import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
+import { HOUR_MS } from '../../contract/days.ts'
+import type { Call } from '../../contract/endpoint.ts'
+import { newId } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { newestFirst } from '../../ground/db/lists.ts'
+import type { Secrets } from '../../ground/db/secrets.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { type Context, type Ground, idOf } from '../../ground/room.ts'
+import type * as api from './api.ts'
+import { faultOfIps } from './ips.ts'
+import type { Reading } from './read-call.ts'
+import { TEMPLATES, type Template } from './templates.ts'
+import { hashToken, newToken } from './token.ts'
+
+const COLUMNS = [
+  'id',
+  'name',
+  'template',
+  'parameters',
+  'statuses',
+  'default_type',
+  'unpaid_types',
+  'ips',
+  'token',
+  'active',
+  'last_received_at',
+  'created_at',
+  'updated_at',
+] as const
+
+type Row = Omit<api.Network, 'postback_url' | 'offer_parameter' | 'waiting'> & { token: Buffer }
+type Asking = Pick<Ground, 'db' | 'secrets'> & {
+  readonly origin: string | undefined
+  readonly actor: { org_id: number }
+}
+
+const USUAL_OVERLAP_HOURS = 24
+
+/** Networks of the organization, newest first. */
+export async function listNetworks(
+  context: Context<typeof api.listNetworks>,
+  { query }: Call<typeof api.listNetworks>,
+) {
+  const rows = live(context.db, context.actor.org_id).select(COLUMNS)
+  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
+  return { data: await shown(context, data), next_cursor }
+}
+
+/** One network. Refuses `object_not_found`. */
+export async function readNetwork(context: Context<typeof api.readNetwork>, { params }: Call<typeof api.readNetwork>) {
+  return await showOne(context, await rowOf(context, params.id))
+}
+
+/** Creates a network with its template's parameters and statuses, and an address. */
+export async function createNetwork(
+  context: Context<typeof api.createNetwork>,
+  { body }: Call<typeof api.createNetwork>,
+) {
+  const { db, actor, secrets } = context
+  const { org_id } = actor
+  const created = {
+    org_id,
+    id: newId(),
+    name: body.name,
+    template: body.template,
+    created_at: new Date().toISOString(),
+  }
+  const row = await db.transaction().execute(trx => insertNetwork(trx, secrets, created))
+  return await showOne(context, row)
+}
+
+type NewNetwork = { org_id: number; id: string; name: string; template: api.TemplateName; created_at: string }
+
+/** Writes a network with its template's parameters and statuses, and a new token. */
+export async function insertNetwork(
+  trx: Transaction<Tables>,
+  secrets: Pick<Secrets, 'seal'>,
+  { org_id, id, template, created_at, ...named }: NewNetwork,
+): Promise<Row> {
+  const { parameters, statuses, default_type, unpaid_types } = TEMPLATES[template]
+  const token = newToken()
+  await trx
+    .insertInto('network_tokens')
+    .values({ hash: hashToken(token), org_id, network_id: id, created_at })
+    .execute()
+  return await trx
+    .insertInto('networks')
+    .values({
+      org_id,
+      id,
+      ...named,
+      template,
+      parameters: JSON.stringify(parameters),
+      statuses: JSON.stringify(statuses),
+      default_type,
+      unpaid_types: [...unpaid_types],
+      ips: [],
+      token: secrets.seal(token),
+      active: true,
+      created_at,
+      updated_at: created_at,
+    })
+    .returning(COLUMNS)
+    .$castTo<Row>()
+    .executeTakeFirstOrThrow()
+}
+
+/** Changes what is sent; maps and lists are replaced whole. Refuses `object_not_found`, `invalid_request` for an IP that is none. */
+export async function updateNetwork(
+  context: Context<typeof api.updateNetwork>,
+  { params, body }: Call<typeof api.updateNetwork>,
+) {
+  const { parameters, statuses, ips, ...plain } = body
+  const fault = faultOfIps(ips ?? [])
+  if (fault !== undefined) refuse('invalid_request', { error: `ips: ${fault}` })
+  const changes = {
+    ...plain,
+    ...(ips === undefined ? {} : { ips }),
+    ...(parameters === undefined ? {} : { parameters: JSON.stringify(parameters) }),
+    ...(statuses === undefined ? {} : { statuses: JSON.stringify(statuses) }),
+  }
+  return await showOne(context, await change(context.db, context.actor.org_id, idOf(params.id), changes))
+}
+
+/** Deletes softly; its addresses are unknown from now on. Refuses `object_not_found`. */
+export async function deleteNetwork(
+  { db, actor }: Context<typeof api.deleteNetwork>,
+  { params }: Call<typeof api.deleteNetwork>,
+) {
+  const id = idOf(params.id)
+  await db.transaction().execute(async trx => {
+    await change(trx, actor.org_id, id, { deleted_at: new Date().toISOString() })
+    await trx.deleteFrom('network_tokens').where('org_id', '=', actor.org_id).where('network_id', '=', id).execute()
+  })
+  return { ok: true as const }
+}
+
+/** Gives the network a new address. The ones before it end when `overlap_hours` are over, a day unless given. Refuses `object_not_found`. */
+export async function rotateNetworkToken(
+  context: Context<typeof api.rotateNetworkToken>,
+  { params, body }: Call<typeof api.rotateNetworkToken>,
+) {
+  const { db, actor, secrets } = context
+  const { org_id } = actor
+  const [network_id, token, now] = [idOf(params.id), newToken(), Date.now()]
+  const created_at = new Date(now).toISOString()
+  const ends = new Date(now + (body.overlap_hours ?? USUAL_OVERLAP_HOURS) * HOUR_MS).toISOString()
+  const row = await db.transaction().execute(async trx => {
+    // The network's row first: of two rotations at once the second ends the first one's token.
+    const changed = await change(trx, org_id, network_id, { token: secrets.seal(token) })
+    await trx
+      .deleteFrom('network_tokens')
+      .where('org_id', '=', org_id)
+      .where('network_id', '=', network_id)
+      .where('expires_at', '<=', created_at)
+      .execute()
+    await trx
+      .updateTable('network_tokens')
+      .set({ expires_at: sql`least(expires_at, ${ends}::timestamptz)` })
+      .where('org_id', '=', org_id)
+      .where('network_id', '=', network_id)
+      .execute()
+    await trx
+      .insertInto('network_tokens')
+      .values({ hash: hashToken(token), org_id, network_id, created_at })
+      .execute()
+    return changed
+  })
+  return await showOne(context, row)
+}
+
+/** How a network's calls are read now; undefined for one that is not the organization's. A deleted one's calls may still wait. */
+export async function readingOf(db: Kysely<Tables>, org_id: number, network_id: string): Promise<Reading | undefined> {
+  return await db
+    .selectFrom('networks')
+    .select(['parameters', 'statuses', 'default_type', 'unpaid_types'])
+    .where('org_id', '=', org_id)
+    .where('id', '=', network_id)
+    .$castTo<Reading>()
+    .executeTakeFirst()
+}
+
+const live = (db: Kysely<Tables>, org_id: number) =>
+  db.selectFrom('networks').where('org_id', '=', org_id).where('deleted_at', 'is', null)
+
+async function rowOf({ db, actor }: Asking, id: string): Promise<Row> {
+  const row = live(db, actor.org_id).select(COLUMNS).where('id', '=', idOf(id)).$castTo<Row>()
+  return (await row.executeTakeFirst()) ?? refuse('object_not_found')
+}
+
+type Changes = Updateable<Tables['networks']>
+
+async function change(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<Row> {
+  const row = await db
+    .updateTable('networks')
+    .set({ ...changes, updated_at: new Date().toISOString() })
+    .where('org_id', '=', org_id)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .returning(COLUMNS)
+    .$castTo<Row>()
+    .executeTakeFirst()
+  return row ?? refuse('object_not_found')
+}
+
+async function showOne(context: Asking, row: Row): Promise<api.Network> {
+  const [network] = await shown(context, [row])
+  return network ?? refuse('object_not_found')
+}
+
+/** With the address as it is to be entered, and how many calls wait. */
+async function shown({ db, secrets, origin, actor }: Asking, rows: readonly Row[]): Promise<api.Network[]> {
+  if (rows.length === 0) return []
+  const waiting = await db
+    .selectFrom('network_calls')
+    .select(['network_id', eb => eb.fn.countAll<string>().as('count')])
+    .where('org_id', '=', actor.org_id)
+    .groupBy('network_id')
+    .execute()
+  const counts = new Map(waiting.map(({ network_id, count }) => [network_id, Number(count)]))
+  return rows.map(({ token, ...row }) => {
+    const template = TEMPLATES[row.template]
+    const postback_url = `${origin ?? ''}/postback/${secrets.open(token)}?${queryOf(template, row.parameters)}`
+    return { ...row, postback_url, offer_parameter: template.offer_parameter, waiting: counts.get(row.id) ?? 0 }
+  })
+}
+
+/** The first name of each field with the network's macro for it. */
+function queryOf({ macros, also }: Template, parameters: api.ParameterMap): string {
+  const pairs = Object.entries(macros).flatMap(([field, macro]) => {
+    const name = parameters[field as api.Field][0]
+    return name === undefined ? [] : [`${name}=${macro}`]
+  })
+  return [...pairs, ...(also === undefined ? [] : [also])].join('&')
+}

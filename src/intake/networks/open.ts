@@ -1,0 +1,32 @@
+/** The networks while the process runs: their deeds, the calls that wait, and when each was last heard of. */
+import { refuse } from '../../contract/refusals.ts'
+import type { Ground, Visit } from '../../ground/room.ts'
+import type { Conversion } from '../events/items.ts'
+import { openHeard } from './heard.ts'
+import * as networks from './networks.ts'
+import { type Fields, readCall } from './read-call.ts'
+import { receiveCall, runner, type Tools } from './receive.ts'
+import { openWaitingCalls } from './waiting-calls.ts'
+
+/** Opens them: the deeds on the tools that the process runs, and what goes on behind them until it is closed. */
+export function openNetworks(ground: Ground, given: Omit<Tools, 'heard'>) {
+  const heard = openHeard(ground.database.worker, ground.log)
+  const tools = { ...given, heard }
+  const readingOf = (org_id: number, network_id: string) => networks.readingOf(ground.db, org_id, network_id)
+  const run = runner(ground, tools, ({ org_id, network_id }) => readingOf(org_id, network_id))
+  const waiting = openWaitingCalls(ground, run)
+  const receive = (ground: Ground, visit: Visit) => receiveCall(ground, tools, waiting, visit)
+  const { readingOf: _, insertNetwork: _made, ...deeds } = networks
+  return {
+    deeds: { ...deeds, receivePostback: receive, receivePostbackByPost: receive },
+    /** A refused call as a conversion, by the maps of today. Refuses `cannot_run_again` for a network that is gone. */
+    readCallAgain: async (org_id: number, network_id: string, fields: unknown): Promise<Conversion> => {
+      const reading = (await readingOf(org_id, network_id)) ?? refuse('cannot_run_again')
+      return readCall(fields as Fields, reading, { org_id, network_id, arrived_at: performance.now() })
+    },
+    async close() {
+      await waiting.close()
+      await heard.close()
+    },
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * From what a network called to a conversion: which parameter says what, and what its words mean. What cannot be read exactly is
+ * refused with a diagnosis, because a network is told nothing that would make it send anything else.
+ */
+
+import { EventType } from '../../contract/event-types.ts'
+import { toUuid, toWireId } from '../../contract/ids.ts'
+import { faithful } from '../../contract/texts.ts'
+import { ConversionDraft } from '../events/api.ts'
+import { readConversion } from '../events/intake.ts'
+import type { Conversion } from '../events/items.ts'
+import { Diagnosed, isMacro } from '../refused-events/diagnosis.ts'
+import type { ParameterMap, StatusMap } from './api.ts'
+
+/** What a call brought, by parameter name in lower case; of a name that was sent twice the last one that says something. */
+export type Fields = Readonly<Record<string, string>>
+
+/** How a network is to be understood. */
+export type Reading = {
+  readonly parameters: ParameterMap
+  readonly statuses: StatusMap
+  readonly default_type: EventType | null
+  readonly unpaid_types: readonly EventType[]
+}
+
+const MOST_FIELDS = 100
+const NAME_LENGTH = 64
+const VALUE_LENGTH = 1000
+/** What is kept of a call has room for so much. */
+const ALL_LENGTH = 6000
+/** Looking at each number takes time, and what a network sends is shorter by far. */
+const EXACT_LENGTH = 16_384
+
+/** The parameters of a query, a form or a JSON object; what is none of them holds no fields. Never throws. */
+export function readFields(query: string, body: Buffer | undefined): Fields {
+  const fields = new Map<string, string>()
+  let room = ALL_LENGTH
+  const isFull = () => room < 0 || fields.size >= MOST_FIELDS
+  const put = (sentName: string, sentValue: string) => {
+    if (isFull()) return
+    // `&amp;` and a second `?` stand in addresses that went through an editor or were pasted together.
+    const plain = sentName.trim().replace(/^(\?|amp;)+/i, '')
+    const name = faithful(plain).slice(0, NAME_LENGTH).toLowerCase().toWellFormed()
+    const value = faithful(sentValue.trim()).slice(0, VALUE_LENGTH).toWellFormed()
+    room -= name.length + value.length
+    if (room < 0 || (value === '' && fields.has(name))) return
+    fields.set(name, value)
+  }
+  for (const [name, value] of new URLSearchParams(query)) put(name, value)
+  const text = body === undefined ? '' : body.toString().trim()
+  if (!text.startsWith('{')) for (const [name, value] of new URLSearchParams(text)) put(name, value)
+  else for (const [name, value] of Object.entries(objectOf(text))) if (isPlain(value)) put(name, String(value))
+  return Object.fromEntries(fields)
+}
+
+/** A transaction id of 19 digits stays as it was written: as a float, two of them would be one. */
+function asSent(_name: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
+  return typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? source : value
+}
+
+function objectOf(text: string): object {
+  try {
+    return (text.length > EXACT_LENGTH ? JSON.parse(text) : JSON.parse(text, asSent)) as object
+  } catch {
+    return {}
+  }
+}
+
+const isPlain = (value: unknown): value is string | number | boolean =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+
+/** The click id a call names: the first parameter that holds one, else the first that was sent. */
+export function clickOf(fields: Fields, { click_id }: ParameterMap): { name: string; text: string } | undefined {
+  const sent = click_id.flatMap(name => {
+    const text = sentAs(fields, name)
+    return text === undefined ? [] : [{ name, text }]
+  })
+  return sent.find(({ text }) => toUuid(text) !== undefined) ?? sent[0]
+}
+
+/** The network's word for what happened, as it was sent. */
+export const statusOf = (fields: Fields, { status }: ParameterMap): string | undefined => firstOf(fields, status)
+
+type Call = { org_id: number; network_id: string; arrived_at: number; received_at?: string | undefined }
+
+/**
+ * The conversion a call reports. Its nonce is the network's transaction id, so that a call sent again does nothing; without one it is
+ * the one conversion of that type on that click. Throws `Diagnosed`, or what `readConversion` refuses.
+ */
+export function readCall(
+  fields: Fields,
+  network: Reading,
+  { org_id, network_id, arrived_at, received_at }: Call,
+): Conversion {
+  const { parameters } = network
+  const click = clickOf(fields, parameters)
+  if (click === undefined) throw new Diagnosed('click_id_missing', 'the call holds no click id')
+  if (isMacro(click.text))
+    throw new Diagnosed('macro_not_replaced', `${click.name} holds a macro that was not replaced`)
+  const type = typeOf(fields, network)
+  requireDollars(fields, parameters)
+  const payout = payoutOf(fields, parameters)
+  const telegram_user_id = firstOf(fields, parameters.telegram_user_id)
+  const status = statusOf(fields, parameters)
+  const draft = ConversionDraft.safeParse({
+    clickId: click.text,
+    type,
+    // Paid later by another status: the money must not be booked twice.
+    payout: network.unpaid_types.includes(type) ? '0' : payout,
+    nonce: transactionOf(fields, parameters, click.name),
+    payload: {
+      network_id: toWireId(network_id),
+      ...(status === undefined ? {} : { status }),
+      ...(telegram_user_id === undefined ? {} : { telegram_user_id }),
+      ...(received_at === undefined ? {} : { received_at }),
+    },
+  })
+  if (!draft.success) throw new Diagnosed('nonce_invalid', 'the transaction id has more than 128 characters')
+  return readConversion(draft.data, {
+    org_id,
+    source: 'network',
+    campaigns: null,
+    key: undefined,
+    idempotency_key: undefined,
+    arrived_at,
+  })
+}
+
+/** A word that means nothing to record goes before all others; else the first parameter whose word has a meaning counts. */
+function typeOf(fields: Fields, { parameters, statuses, default_type }: Reading): EventType {
+  const sent = parameters.status.flatMap(name => {
+    const word = sentAs(fields, name)?.toLowerCase()
+    return word ? [{ name, word, type: meaningOf(name, word, statuses) }] : []
+  })
+  const ignored = sent.find(({ type }) => type === null)
+  if (ignored !== undefined)
+    throw new Diagnosed('status_ignored', `${ignored.name} is ${ignored.word}, which is recorded as nothing`)
+  const [meant] = sent.flatMap(({ type }) => type ?? [])
+  if (meant !== undefined) return meant
+  const [unknown] = sent
+  if (unknown === undefined && default_type !== null) return default_type
+  if (unknown === undefined) throw new Diagnosed('status_unmapped', 'the call holds no status')
+  const diagnosis = isMacro(unknown.word) ? 'macro_not_replaced' : 'status_unmapped'
+  throw new Diagnosed(diagnosis, `${unknown.name} is ${unknown.word}, which the status map does not name`)
+}
+
+/** By the map, for this parameter or for all; one of Sluice's own types means itself. Undefined: nobody knows. */
+function meaningOf(name: string, word: string, statuses: StatusMap): EventType | null | undefined {
+  for (const key of [`${name.toLowerCase()}=${word}`, word])
+    if (Object.hasOwn(statuses, key)) return statuses[key] ?? null
+  return EventType.options.find(type => type === word)
+}
+
+function requireDollars(fields: Fields, { currency }: ParameterMap): void {
+  const sent = firstOf(fields, currency)
+  if (sent === undefined || /^(usd|\$|us\$)$/i.test(sent)) return
+  if (isMacro(sent)) throw new Diagnosed('macro_not_replaced', 'the currency is a macro that was not replaced')
+  throw new Diagnosed('currency_not_usd', `the currency is ${sent}, and only USD is booked`)
+}
+
+const Payout = ConversionDraft.shape.payout
+
+function payoutOf(fields: Fields, { payout }: ParameterMap): string | undefined {
+  const sent = firstOf(fields, payout)
+  if (sent === undefined) return undefined
+  if (isMacro(sent)) throw new Diagnosed('macro_not_replaced', 'the payout is a macro that was not replaced')
+  const read = Payout.safeParse(sent)
+  if (!read.success) throw new Diagnosed('payout_invalid', `the payout is ${sent}: ${read.error.issues[0]?.message}`)
+  return sent
+}
+
+/** Never the parameter that the click id was read from: in some networks that is called transaction_id. */
+function transactionOf(fields: Fields, { transaction_id }: ParameterMap, click: string): string | undefined {
+  return firstOf(
+    fields,
+    transaction_id.filter(name => name !== click && !isMacro(sentAs(fields, name) ?? '')),
+  )
+}
+
+function firstOf(fields: Fields, names: readonly string[]): string | undefined {
+  const name = names.find(one => sentAs(fields, one) !== undefined)
+  return name === undefined ? undefined : sentAs(fields, name)
+}
+
+/** What was sent under a name, empty counting as nothing. Names are the user's, and every object has a `constructor`. */
+function sentAs(fields: Fields, name: string): string | undefined {
+  return Object.hasOwn(fields, name) && fields[name] !== '' ? fields[name] : undefined
+}

@@ -1,0 +1,187 @@
+/**
+ * How the networks of the field speak: the parameters their postbacks bring, the macros they fill in, the words they use. Starting
+ * points, copied into a network when it is made, and changed there (reference: docs/networks.md).
+ */
+import type { EventType } from '../../contract/event-types.ts'
+import type { Field, ParameterMap, StatusMap, TemplateName } from './api.ts'
+import type { Reading } from './read-call.ts'
+
+export type Template = Reading & {
+  /** What the network writes in its place, for the fields it can tell. */
+  readonly macros: Partial<Record<Field, string>>
+  /** Parameters beyond one for each field. */
+  readonly also?: string
+  /** The parameter of the offer's address that the network hands back. */
+  readonly offer_parameter: string
+}
+
+/** Whatever the network calls it, it is understood: the names of every tracker and network that were counted. */
+const KNOWN_NAMES: ParameterMap = {
+  click_id: [
+    'click_id',
+    'clickid',
+    'subid',
+    'sub_id',
+    'cid',
+    'cnv_id',
+    'aff_click_id',
+    'sub1',
+    'aff_sub',
+    'hit',
+    'transaction_id',
+  ],
+  payout: ['payout', 'revenue', 'sum', 'amount', 'payout_amount', 'profit'],
+  transaction_id: [
+    'txid',
+    'tid',
+    'transaction_id',
+    'transactionid',
+    'order_id',
+    'oid',
+    'conversion_id',
+    'lead_id',
+    'tx',
+    'eid',
+  ],
+  status: ['status', 'goal', 'event', 'type', 'event_name', 'et', 'cnv_status'],
+  currency: ['currency', 'cur', 'cnv_currency'],
+  telegram_user_id: ['telegram_user_id', 'tg_id'],
+}
+
+/** The common names behind those that this network puts first. */
+function named(first: Partial<ParameterMap>): ParameterMap {
+  const names = Object.entries(KNOWN_NAMES).map(([field, known]) => {
+    return [field, [...new Set([...(first[field as Field] ?? []), ...known])]] as const
+  })
+  return Object.fromEntries(names) as ParameterMap
+}
+
+const to = (type: EventType | null, words: readonly string[]): StatusMap =>
+  Object.fromEntries(words.map(word => [word, type]))
+
+/** Words for what was taken back or is not decided: recorded as nothing. */
+const NOTHING = to(null, [
+  'rejected',
+  'reject',
+  'declined',
+  'decline',
+  'trash',
+  'spam',
+  'invalid',
+  'cancelled',
+  'canceled',
+  'cancel',
+  'duplicate',
+  'chargeback',
+  'refund',
+  'reversed',
+])
+const WAITING = ['pending', 'hold', 'wait', 'waiting', 'new', 'processing']
+const PAID = to('purchase', [
+  'approved',
+  'approve',
+  'confirmed',
+  'confirm',
+  'accepted',
+  'paid',
+  'sale',
+  'rebill',
+  'upsell',
+  'order',
+])
+const STEPS: StatusMap = {
+  ...to('registration', ['registration', 'reg', 'register', 'signup', 'sign_up']),
+  ...to('lead', ['lead', 'install']),
+  ...to('ftd', ['ftd', 'first_deposit', 'firstdep', 'first_dep']),
+  ...to('deposit', ['deposit', 'dep', 'redeposit', 'rd']),
+}
+
+export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
+  keitaro: {
+    parameters: named({ click_id: ['subid'], transaction_id: ['tid'] }),
+    macros: {
+      click_id: '{subid}',
+      payout: '{payout}',
+      transaction_id: '{transaction_id}',
+      status: '{status}',
+      currency: '{currency}',
+    },
+    statuses: { ...STEPS, ...PAID, ...NOTHING, ...to('lead', WAITING) },
+    default_type: 'purchase',
+    unpaid_types: ['lead'],
+    offer_parameter: 'subid={click_id}',
+  },
+  everflow: {
+    parameters: named({ click_id: ['sub1'], transaction_id: ['txid'], status: ['event'] }),
+    macros: {
+      click_id: '{sub1}',
+      payout: '{payout_amount}',
+      transaction_id: '{transaction_id}',
+      status: '{event_name}',
+    },
+    statuses: {
+      ...STEPS,
+      ...PAID,
+      ...NOTHING,
+      ...to(null, WAITING),
+      conversion: 'lead',
+      base: 'lead',
+      default: 'lead',
+    },
+    default_type: 'lead',
+    unpaid_types: [],
+    offer_parameter: 'sub1={click_id}',
+  },
+  affise: {
+    parameters: named({
+      click_id: ['clickid', 'sub1'],
+      payout: ['sum'],
+      transaction_id: ['txid'],
+      status: ['goal', 'status'],
+    }),
+    macros: {
+      click_id: '{sub1}',
+      payout: '{sum}',
+      transaction_id: '{transactionid}',
+      status: '{goal}',
+      currency: '{currency}',
+    },
+    also: 'status={status}',
+    statuses: {
+      ...STEPS,
+      ...PAID,
+      ...NOTHING,
+      ...to(null, WAITING),
+      // A goal may be a number too.
+      'status=1': 'purchase',
+      'status=2': null,
+      'status=3': null,
+      'status=5': null,
+    },
+    default_type: null,
+    unpaid_types: [],
+    offer_parameter: 'sub1={click_id}',
+  },
+  tune: {
+    parameters: named({ click_id: ['aff_sub'], transaction_id: ['txid'], status: ['goal'] }),
+    macros: { click_id: '{aff_sub}', payout: '{payout}', transaction_id: '{transaction_id}', currency: '{currency}' },
+    statuses: { ...STEPS, ...PAID, ...NOTHING, ...to(null, WAITING) },
+    default_type: 'lead',
+    unpaid_types: [],
+    offer_parameter: 'aff_sub={click_id}',
+  },
+  plain: {
+    parameters: named({}),
+    macros: {
+      click_id: '{click_id}',
+      payout: '{payout}',
+      transaction_id: '{transaction_id}',
+      status: '{status}',
+      currency: '{currency}',
+    },
+    statuses: { ...STEPS, ...PAID, ...NOTHING, ...to(null, WAITING) },
+    default_type: 'lead',
+    unpaid_types: [],
+    offer_parameter: 'click_id={click_id}',
+  },
+}

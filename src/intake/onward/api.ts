@@ -1,0 +1,55 @@
+/** The way on from a landing page over HTTP: what visitors' browsers ask, the page's script and its beacon. */
+import { endpoint } from '../../contract/endpoint.ts'
+
+export const serveScript = endpoint({
+  route: 'GET /sluice.js',
+  access: 'anyone',
+  visit: true,
+  summary: 'The script for landing pages',
+  answers: { 200: { words: 'The script', type: 'text/javascript' } },
+  description: 'Marks the click as landed and leads the links to /o to the offer of the click.',
+})
+
+export const landVisitor = endpoint({
+  route: 'POST /l/:click',
+  access: 'anyone',
+  visit: true,
+  takesRaw: true,
+  summary: 'Raise a click to landed',
+  description: 'The beacon of a landing page. Whatever its body holds is not looked at. Records no event.',
+  answers: { 204: { words: 'Landed' }, 404: { words: 'The click is unknown', type: 'text/plain' } },
+})
+
+const ONWARD = 'Raises the click to landed; HEAD and prefetches raise nothing.'
+
+const onward = {
+  302: {
+    words:
+      'To the offer that was chosen at the click; where it is archived or deleted, to the fallback of the campaign',
+    headers: ['Location'],
+  },
+  404: { words: 'There is no such click, or nowhere to go: a short page', type: 'text/html' },
+  503: {
+    words: 'The database cannot say: a short page that asks again by itself',
+    type: 'text/html',
+    headers: ['Retry-After'],
+  },
+} as const
+
+export const goOn = endpoint({
+  route: 'GET /o/:click',
+  access: 'anyone',
+  visit: true,
+  summary: 'Go on from a landing page to the offer',
+  description: ONWARD,
+  answers: onward,
+})
+
+export const goOnWithoutId = endpoint({
+  route: 'GET /o',
+  access: 'anyone',
+  visit: true,
+  summary: 'Go on from a landing page to the offer, without the click id in the path',
+  description: `The click is the one in the query (click_id), else in the address of the landing page, else the visitor's last. ${ONWARD}`,
+  answers: onward,
+})

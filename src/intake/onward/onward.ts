@@ -1,0 +1,150 @@
+/**
+ * The way on from a landing page: its script, its beacon, and the link to the offer. A visitor here has been paid for, so whatever is missing he
+ * gets to the offer, to the campaign's fallback, or to a page that says what is the matter. Where he goes is never taken from the request.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { toUuid } from '../../contract/ids.ts'
+import type { Answer, Deed, Ground, Visit } from '../../ground/room.ts'
+import { templateOf } from '../../traffic/addresses/templates.ts'
+import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
+import { isOpen } from '../../traffic/funnels/choose.ts'
+import { agentOf, isAhead } from '../clicks/agent.ts'
+import { organizationOfClick } from '../clicks/click-id.ts'
+import type { Clicks } from '../clicks/clicks.ts'
+import { trafficOf } from '../clicks/decide.ts'
+import { type FoundClick, valuesOfClick } from '../clicks/found.ts'
+import { HEADERS } from '../clicks/redirect.ts'
+import { clickOfCookie } from '../clicks/visitor.ts'
+import type * as api from './api.ts'
+import type { Landed } from './landed.ts'
+
+type OnwardParts = {
+  live: Pick<LiveCampaigns, 'campaign' | 'object'>
+  clicks: Pick<Clicks, 'find'>
+  landed: Pick<Landed, 'mark'>
+}
+
+type OnwardDeeds = {
+  serveScript: Deed<typeof api.serveScript>
+  landVisitor: Deed<typeof api.landVisitor>
+  goOn: Deed<typeof api.goOn>
+  goOnWithoutId: Deed<typeof api.goOnWithoutId>
+}
+
+/** The deeds of visitors: each is led on as far as can be, and what cannot be written now is tried again. */
+export function onwardDeeds(parts: OnwardParts): OnwardDeeds {
+  const onward = (ground: Ground, visit: Visit) => goOn(parts, ground, visit)
+  return {
+    serveScript: () => SCRIPT,
+    landVisitor: (ground, visit) => land(parts, ground, visit),
+    goOn: onward,
+    goOnWithoutId: onward,
+  }
+}
+
+const PLAIN = { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' }
+const HTML = { 'cache-control': 'no-store', 'content-type': 'text/html; charset=utf-8' }
+
+/** Read once, at the start. Cached for an hour, so that a new version reaches every page within one. */
+const SCRIPT: Answer = {
+  status: 200,
+  headers: {
+    'content-type': 'text/javascript; charset=utf-8',
+    'cache-control': 'public, max-age=3600',
+    'cross-origin-resource-policy': 'cross-origin',
+  },
+  body: readFileSync(join(import.meta.dirname, 'sluice.js'), 'utf8'),
+}
+
+const page = (title: string, text: string): string =>
+  `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><h1>${title}</h1><p>${text}</p></html>\n`
+
+const NOT_FOUND: Answer = {
+  status: 404,
+  headers: HTML,
+  body: page('This offer is not available', 'Go back to the page you came from and try again.'),
+}
+/** The browser asks again by itself. */
+const LATER: Answer = {
+  status: 503,
+  headers: { ...HTML, refresh: '3', 'retry-after': '3' },
+  body: page('One moment', 'You will be taken on in a few seconds.'),
+}
+
+type Asked = { click: FoundClick | undefined; isUnsure: boolean }
+
+async function land(parts: OnwardParts, { secrets }: Ground, visit: Visit): Promise<Answer> {
+  const id = toUuid(visit.params['click'] ?? '')
+  const org_id = id === undefined ? undefined : organizationOfClick(secrets.clickKey, id)
+  if (id === undefined || org_id === undefined) return unknownClick
+  const { click, isUnsure } = await firstOf(parts, [id])
+  if (click === undefined && !isUnsure) return unknownClick
+  if (click === undefined ? isPerson(visit) : isSeen(parts, click, visit)) await parts.landed.mark(org_id, id)
+  return { status: 204, headers: { 'cache-control': 'no-store' } }
+}
+
+const unknownClick: Answer = { status: 404, headers: PLAIN, body: 'No such click.\n' }
+
+async function goOn(parts: OnwardParts, _ground: Ground, visit: Visit): Promise<Answer> {
+  const { click, isUnsure } = await firstOf(parts, idsOf(visit))
+  if (click === undefined) return isUnsure ? LATER : NOT_FOUND
+  const location = addressFor(parts, click)
+  if (location === undefined) return NOT_FOUND
+  if (visit.method !== 'HEAD' && isSeen(parts, click, visit)) await parts.landed.mark(click.org_id, click.id)
+  return { status: 302, headers: { location, ...HEADERS } }
+}
+
+/** The offer, or the bot, that was chosen at the click, with this click's values; else the campaign's fallback. */
+function addressFor({ live }: OnwardParts, click: FoundClick): string | undefined {
+  const campaign = click.campaign_id === null ? undefined : live.campaign(click.campaign_id)
+  const offer = click.offer_id === null ? undefined : live.object('offer', click.offer_id)
+  const bot = offer !== undefined || click.bot_id === null ? undefined : live.object('bot', click.bot_id)
+  const isGone = campaign?.organization.is_deleted === true
+  const chosen = isOpen(offer) ? offer : bot?.is_deleted === false ? bot : undefined
+  const template = chosen !== undefined && !isGone ? templateOf(chosen) : campaign && trafficOf(campaign).fallback
+  return template?.fill(valuesOfClick(click))
+}
+
+/** Whether a visit shows that the click's visitor saw the page: no crawler, nothing loaded ahead, no deleted organization. */
+function isSeen({ live }: OnwardParts, { campaign_id }: FoundClick, visit: Visit): boolean {
+  const campaign = campaign_id === null ? undefined : live.campaign(campaign_id)
+  return isPerson(visit) && campaign?.organization.is_deleted !== true
+}
+
+function isPerson({ headers }: Visit): boolean {
+  return agentOf(headers['user-agent']).kind !== 'crawler' && !isAhead(headers)
+}
+
+/** The first of the ids that is a click. Unsure: the database could not say. */
+async function firstOf({ clicks }: OnwardParts, ids: readonly string[]): Promise<Asked> {
+  let isUnsure = false
+  for (const id of ids) {
+    try {
+      const click = await clicks.find(id)
+      if (click !== undefined) return { click, isUnsure: false }
+    } catch {
+      isUnsure = true
+    }
+  }
+  return { click: undefined, isUnsure }
+}
+
+const QUERY_NAMES = ['click_id', 'clickid', 'sluice_click']
+
+/** The clicks a request may mean, the surest first: in the path, the query, the landing page's own address, the visitor's last. */
+function idsOf({ params, url, headers }: Visit): string[] {
+  const { referer } = headers
+  const named = [
+    params['click'],
+    ...QUERY_NAMES.map(name => queryOf(url).get(name)),
+    ...QUERY_NAMES.map(name => queryOf(typeof referer === 'string' ? referer : '').get(name)),
+  ]
+  const ids = named.map(text => (text == null ? undefined : toUuid(text)))
+  return [...new Set([...ids, clickOfCookie(headers['cookie'])])].filter(id => id !== undefined)
+}
+
+function queryOf(url: string): URLSearchParams {
+  const at = url.indexOf('?')
+  return new URLSearchParams(at < 0 ? '' : url.slice(at + 1).split('#', 1)[0])
+}

@@ -1,0 +1,182 @@
+/** Refused intake over HTTP: what was not recorded, why, and running it again after a fix. No right covers it: a key is refused here. */
+import { z } from 'zod'
+import { endpoint } from '../../contract/endpoint.ts'
+import { Id, Instant, Page } from '../../contract/fields.ts'
+import { paging } from '../../contract/paging.ts'
+
+/** Why a request was not recorded, as far as Sluice can tell: `words` name it, `advice` says what mends it. */
+export const DIAGNOSES = {
+  macro_not_replaced: {
+    words: 'Macro not replaced',
+    advice:
+      'The sender sent a placeholder such as {click_id} as it is. Write the macro the way that network writes it.',
+  },
+  click_id_missing: {
+    words: 'No click id',
+    advice: 'The request holds no click id. Pass {click_id} on in the offer’s address, and have it sent back.',
+  },
+  click_id_truncated: {
+    words: 'Click id cut short',
+    advice: 'A click id has 26 characters. Use a parameter of the network that holds as many.',
+  },
+  click_id_malformed: {
+    words: 'Not a click id',
+    advice: 'What was sent is no id that Sluice makes. Look whether another macro stands in its place.',
+  },
+  click_unknown: {
+    words: 'Unknown click',
+    advice: 'No click has this id, and Sluice does not seem to have made it.',
+  },
+  click_other_organization: {
+    words: 'Click of another workspace',
+    advice:
+      'The id was made by this installation, but not for this workspace. Look whether the key or address belongs to another one.',
+  },
+  click_not_stored: {
+    words: 'Click not stored',
+    advice:
+      'The id was made for this workspace, but its click is not stored: it is still on its way, its month is no longer kept, or nobody ever clicked with it. Run it again later.',
+  },
+  type_unknown: { words: 'Unknown type', advice: 'The type is none of the event types.' },
+  status_unmapped: {
+    words: 'Status without meaning',
+    advice: 'The network sent a status its map does not name. Add it to the network’s statuses, then run it again.',
+  },
+  status_ignored: {
+    words: 'Status means nothing to record',
+    advice: 'The network’s map says that this status is recorded as nothing, as for rejected conversions.',
+  },
+  payout_invalid: {
+    words: 'Bad payout',
+    advice: 'A payout is a plain decimal from 0 to 1,000,000, such as 12.50.',
+  },
+  currency_not_usd: {
+    words: 'Not in US dollars',
+    advice: 'Sluice books US dollars only. Have the network send dollars.',
+  },
+  nonce_invalid: {
+    words: 'Bad nonce',
+    advice: 'A nonce or transaction id has 1 to 128 characters.',
+  },
+  telegram_user_id_missing: {
+    words: 'No Telegram user',
+    advice: 'A bot start needs payload.telegram_user_id.',
+  },
+  telegram_user_id_invalid: {
+    words: 'Bad Telegram user id',
+    advice: 'payload.telegram_user_id is a whole number, or a text of at most 128 characters.',
+  },
+  bot_unknown: {
+    words: 'Unknown bot',
+    advice: 'The bot it names is none of this workspace. Add it under Bots, then run it again.',
+  },
+  outside_campaigns: {
+    words: 'Outside the key’s campaigns',
+    advice: 'The key is restricted to campaigns, and the click is of none of them.',
+  },
+  right_missing: {
+    words: 'Right not granted',
+    advice: 'The key does not hold the right events. Grant it, then run it again.',
+  },
+  key_unusable: {
+    words: 'Key not usable here',
+    advice: 'The owner of the key is no admin or no member here any more, or its grant is unreadable.',
+  },
+  ip_not_listed: {
+    words: 'Address not listed',
+    advice:
+      'The call came from an address that the network’s IP list does not hold. Nobody who is not on it can report for the network.',
+  },
+  network_off: { words: 'Network switched off', advice: 'Switch the network on, then run it again.' },
+  body_unreadable: { words: 'Not readable', advice: 'The body is no JSON that can be stored. It cannot be run again.' },
+  body_invalid: { words: 'Does not fit', advice: 'A field is not as the interface wants it.' },
+  failed: { words: 'Could not be stored', advice: 'The database would not take it. The log of the service says why.' },
+  not_kept: {
+    words: 'Too many to keep',
+    advice: 'More was refused within a minute than is kept. The number says how many.',
+  },
+} as const satisfies Record<string, { words: string; advice: string }>
+
+export const Diagnosis = z.enum(Object.keys(DIAGNOSES) as [keyof typeof DIAGNOSES])
+export type Diagnosis = keyof typeof DIAGNOSES
+
+export const RefusedSurface = z.enum(['api', 'dashboard', 'network'])
+export const RefusedState = z.enum(['refused', 'recorded'])
+
+export const RefusedEvent = z
+  .object({
+    id: Id,
+    received_at: Instant,
+    surface: RefusedSurface.meta({ description: 'By which way it came' }),
+    key_id: Id.nullable(),
+    network_id: Id.nullable(),
+    status: z
+      .number()
+      .int()
+      .meta({ description: 'The HTTP status a refusal of the API has; a network was answered differently' }),
+    error: z.string(),
+    diagnosis: Diagnosis,
+    click_text: z.string().nullable().meta({ description: 'The click id as it was sent' }),
+    click_id: Id.nullable().meta({ description: 'The click id it can be read as' }),
+    type: z.string().nullable().meta({ description: 'The type, or a network’s status, as it was sent' }),
+    body: z
+      .string()
+      .nullable()
+      .meta({ description: 'What was sent, as JSON, at most 8 KiB, without what looks like a secret' }),
+    is_whole: z.boolean().meta({ description: 'Whether that is all of it, so that it can be run again' }),
+    state: RefusedState,
+    runs: z.number().int().meta({ description: 'How often it was run again' }),
+    run_at: Instant.nullable(),
+    event_id: Id.nullable().meta({ description: 'The event it has become' }),
+  })
+  .meta({ id: 'RefusedEvent' })
+export type RefusedEvent = z.output<typeof RefusedEvent>
+
+const filters = {
+  diagnosis: Diagnosis.optional(),
+  surface: RefusedSurface.optional(),
+  network_id: Id.optional(),
+}
+
+export const listRefusedEvents = endpoint({
+  route: 'GET /api/refused-events',
+  access: { session: 'member' },
+  summary: 'List refused intake, newest first',
+  description:
+    'Kept 30 days, the newest 10,000 of a workspace. 401, 409, 413, 429, 503 and 504 are not kept: sending again mends them.',
+  query: z.object({ ...paging, ...filters, state: RefusedState.optional(), click_id: Id.optional() }),
+  reply: Page(RefusedEvent),
+})
+
+export const runRefusedEvent = endpoint({
+  route: 'POST /api/refused-events/:id/run',
+  access: { session: 'admin' },
+  summary: 'Run refused intake again',
+  description:
+    'With the maps, bots and clicks of today, and without the restriction of its key. Its identity is the one it had, so running it twice, or ' +
+    'after the sender has sent it again, does nothing more. The event is dated when it is recorded. Refused again, it says why.',
+  reply: RefusedEvent,
+  refuses: ['object_not_found', 'cannot_run_again', 'service_unavailable'],
+})
+
+export const MOST_AT_ONCE = 200
+
+export const runRefusedEvents = endpoint({
+  route: 'POST /api/refused-events/run',
+  access: { session: 'admin' },
+  summary: 'Run refused intake again, a portion at a time',
+  description:
+    'The oldest first. Send next_cursor back as `cursor` until it is null; what stays refused is not met again.',
+  body: z.object({
+    ...filters,
+    from: Instant.nullish().meta({ description: 'Received at or after' }),
+    to: Instant.nullish().meta({ description: 'Received at or before' }),
+    cursor: Id.nullish(),
+  }),
+  reply: z.object({
+    recorded: z.number().int(),
+    refused: z.number().int(),
+    next_cursor: z.string().nullable(),
+  }),
+  refuses: ['service_unavailable'],
+})

@@ -1,0 +1,233 @@
+/**
+ * Keeps what was refused, behind the answers: gathered, written in batches by one connection, and never faster than an organization
+ * may be refused, so that a flood of garbage harms nobody. Owns `refused_events`. What looks like a secret is taken out before.
+ */
+
+import { MINUTE_MS } from '../../contract/days.ts'
+import { newId, toUuid } from '../../contract/ids.ts'
+import { fieldsOf } from '../../contract/json.ts'
+import type { Refusal } from '../../contract/refusals.ts'
+import { isSecretName } from '../../contract/secret-names.ts'
+import { cut, faithful } from '../../contract/texts.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import type { Ground } from '../../ground/room.ts'
+import type { Diagnosis } from './api.ts'
+import { diagnose, lookAtClickId } from './diagnosis.ts'
+
+/** Something that was refused, of a known organization. */
+type Refused = {
+  readonly org_id: number
+  readonly surface: 'api' | 'dashboard' | 'network'
+  readonly key_id?: string | undefined
+  readonly network_id?: string | undefined
+  readonly refusal: Refusal
+  /** What was sent: a JSON value, or the bytes that are none. */
+  readonly body: unknown
+  readonly idempotency_key?: string | undefined
+  /** Where a network's parameters were read: the click id and the status. The API's stand in the body. */
+  readonly click_text?: string | undefined
+  readonly type?: string | undefined
+  /** Unix ms. */
+  readonly received_at: number
+  /** The row's id where it must not be made twice. */
+  readonly id?: string
+}
+
+export type Keeper = {
+  /** True once it is stored, false when it was not: too many in this minute, or no database. Never throws. */
+  keep(refused: Refused): Promise<boolean>
+  /** Writes what is left. */
+  close(): Promise<void>
+}
+
+type Row = Tables['refused_events']
+type Waiting = { row: Row; owner: number | undefined; resolve: (isKept: boolean) => void }
+
+const BODY_BYTES = 8192
+const BATCH = 100
+/** Some eight megabytes at most. */
+const MOST_WAITING = 1000
+/** An organization's refusals a minute, and all of them: enough to see what is wrong, too few to fill a disk. */
+const EACH_PER_MINUTE = 300
+const ALL_PER_MINUTE = 1500
+
+/** Opens the keeper; `perMinute` is for tests. */
+export function openKeeper(
+  { db, log, secrets }: Pick<Ground, 'db' | 'log' | 'secrets'>,
+  perMinute = { each: EACH_PER_MINUTE, all: ALL_PER_MINUTE },
+): Keeper {
+  let waiting: Waiting[] = []
+  let isWriting = false
+  let written: Promise<void> = Promise.resolve()
+  const allowance = new Allowance(perMinute)
+
+  const write = async () => {
+    isWriting = true
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, BATCH)
+      waiting = waiting.slice(BATCH)
+      const isKept = await store(db, batch).then(
+        () => true,
+        (error: unknown) => {
+          log.warn({ err: error, rows: batch.length }, 'refused intake could not be kept')
+          return false
+        },
+      )
+      for (const { resolve } of batch) resolve(isKept)
+    }
+    // In the same turn as the last look, so that nothing put meanwhile is left lying.
+    isWriting = false
+  }
+  const put = (row: Row, owner: number | undefined) => {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    waiting.push({ row, owner, resolve })
+    if (!isWriting) written = write()
+    return promise
+  }
+  const timer = setInterval(() => {
+    for (const [org_id, count] of allowance.renew()) void put(overflowOf(org_id, count), undefined)
+  }, MINUTE_MS)
+  timer.unref()
+
+  return {
+    keep(refused) {
+      if (waiting.length >= MOST_WAITING || !allowance.take(refused.org_id)) return Promise.resolve(false)
+      const { row, owner } = rowOf(refused, secrets.clickKey)
+      return put(row, owner)
+    },
+    async close() {
+      clearInterval(timer)
+      for (const [org_id, count] of allowance.renew()) void put(overflowOf(org_id, count), undefined)
+      await written
+    },
+  }
+}
+
+/** How many may be kept in the running minute, and how many were not. */
+class Allowance {
+  readonly #perMinute: { each: number; all: number }
+  #each = new Map<number, number>()
+  #all = 0
+  constructor(perMinute: { each: number; all: number }) {
+    this.#perMinute = perMinute
+  }
+
+  take(org_id: number): boolean {
+    const used = (this.#each.get(org_id) ?? 0) + 1
+    this.#each.set(org_id, used)
+    if (used > this.#perMinute.each || this.#all >= this.#perMinute.all) return false
+    this.#all += 1
+    return true
+  }
+
+  /** Begins the next minute; answers who had how many too many in the last one. */
+  renew(): [org_id: number, count: number][] {
+    const over = [...this.#each].flatMap(([org_id, used]): [number, number][] =>
+      used > this.#perMinute.each ? [[org_id, used - this.#perMinute.each]] : [],
+    )
+    this.#each = new Map()
+    this.#all = 0
+    return over
+  }
+}
+
+const EMPTY = {
+  key_id: null,
+  network_id: null,
+  click_text: null,
+  click_id: null,
+  type: null,
+  body: null,
+  idempotency_key: null,
+  state: 'refused',
+  runs: 0,
+  run_at: null,
+  run_by: null,
+  event_id: null,
+} as const
+
+function overflowOf(org_id: number, count: number): Row {
+  const error = `${count} more were refused within a minute and not kept`
+  const received_at = new Date().toISOString()
+  const row = { org_id, id: newId(), surface: 'api', status: 400, error, diagnosis: 'not_kept', is_whole: false }
+  return { ...EMPTY, ...row, received_at }
+}
+
+const TEXT_BYTES = 300
+
+const textOf = (value: unknown): string | null =>
+  value === undefined || value === null
+    ? null
+    : cut(faithful(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')), TEXT_BYTES)
+
+/** The row, and the organization whose number the click id carries where that has to be asked for. */
+function rowOf(refused: Refused, clickKey: Uint8Array): { row: Row; owner: number | undefined } {
+  const { org_id, surface, key_id = null, network_id = null, refusal, body, received_at, idempotency_key } = refused
+  const sent = refused.click_text ?? fieldsOf(body)['clickId']
+  const click = typeof sent === 'string' ? sent : undefined
+  let diagnosis: Diagnosis | 'click' = diagnose(refusal, body)
+  let owner: number | undefined
+  if (diagnosis === 'click') {
+    const found = lookAtClickId(click ?? '', org_id, clickKey)
+    if ('org_id' in found) owner = found.org_id
+    diagnosis = 'diagnosis' in found ? found.diagnosis : 'click_unknown'
+  }
+  const row = {
+    ...EMPTY,
+    org_id,
+    id: refused.id ?? newId(received_at),
+    surface,
+    key_id,
+    network_id,
+    status: refusal.status,
+    error: textOf(refusal.message) ?? '',
+    diagnosis,
+    click_text: textOf(sent),
+    click_id: click === undefined ? null : (toUuid(click.trim()) ?? null),
+    type: textOf(refused.type ?? fieldsOf(body)['type']),
+    idempotency_key: textOf(idempotency_key),
+    received_at: new Date(received_at).toISOString(),
+    ...keptBody(body),
+  }
+  return { row, owner }
+}
+
+const SECRET_TEXT = /sluice_[A-Za-z0-9]{20,}/g
+const REMOVED = '[removed]'
+
+/** What is kept of a body: JSON of at most 8 KiB without secrets; of bytes that are no JSON, their beginning as a text. */
+function keptBody(body: unknown): { body: string | null; is_whole: boolean } {
+  if (body === undefined) return { body: null, is_whole: false }
+  const isUnread = body instanceof Uint8Array
+  const value = isUnread ? new TextDecoder().decode(body.subarray(0, BODY_BYTES)) : body
+  const text = withoutSecrets(value)
+  const bytes = Buffer.byteLength(text)
+  return { body: bytes > BODY_BYTES ? cut(text, BODY_BYTES) : text, is_whole: !isUnread && bytes <= BODY_BYTES }
+}
+
+/** The value as JSON, without secrets. */
+export function withoutSecrets(value: unknown): string {
+  const text = JSON.stringify(value, (name, inner: unknown) => {
+    if (isSecretName(name) && inner !== null) return REMOVED
+    return typeof inner === 'string' ? inner.replace(SECRET_TEXT, REMOVED) : inner
+  })
+  return text ?? 'null'
+}
+
+async function store(db: Ground['db'], batch: readonly Waiting[]): Promise<void> {
+  const owners = [...new Set(batch.flatMap(({ owner }) => owner ?? []))]
+  // Whether such an organization exists, and nothing else about it; its clicks are not looked at.
+  const known =
+    owners.length === 0
+      ? []
+      : await db.selectFrom('organizations').select('org_id').where('org_id', 'in', owners).execute()
+  const existing = new Set(known.map(({ org_id }) => org_id))
+  const rows = batch.map(({ row, owner }) =>
+    owner !== undefined && existing.has(owner) ? { ...row, diagnosis: 'click_other_organization' } : row,
+  )
+  await db
+    .insertInto('refused_events')
+    .values(rows)
+    .onConflict(on => on.doNothing())
+    .execute()
+}

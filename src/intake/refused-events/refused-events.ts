@@ -1,0 +1,181 @@
+/**
+ * Refused intake: what was not recorded, and running it again. A run takes the common way of every conversion with the identity the
+ * request had, so whoever runs it twice, or after the sender did, does nothing twice. keep.ts makes the rows; a
+ * run writes what came of it.
+ */
+import type { Call } from '../../contract/endpoint.ts'
+import { toWireId } from '../../contract/ids.ts'
+import { Refusal, refuse } from '../../contract/refusals.ts'
+import { newestFirst } from '../../ground/db/lists.ts'
+import { type Context, type Ground, idOf } from '../../ground/room.ts'
+import { ConversionDraft } from '../events/api.ts'
+import type { Conversions } from '../events/conversions.ts'
+import { readConversion } from '../events/intake.ts'
+import type { Conversion } from '../events/items.ts'
+import * as api from './api.ts'
+import { diagnose, lookAtClickId } from './diagnosis.ts'
+
+/** What is shown of refused intake. */
+export const REFUSED_COLUMNS = [
+  'id',
+  'received_at',
+  'surface',
+  'key_id',
+  'network_id',
+  'status',
+  'error',
+  'diagnosis',
+  'click_text',
+  'click_id',
+  'type',
+  'body',
+  'is_whole',
+  'state',
+  'runs',
+  'run_at',
+  'event_id',
+] as const
+const COLUMNS = [...REFUSED_COLUMNS, 'idempotency_key'] as const
+
+type Row = api.RefusedEvent & { idempotency_key: string | null }
+type Running = Pick<Ground, 'db' | 'secrets'> & {
+  readonly actor: { readonly org_id: number; readonly user_id: string }
+}
+
+/** A network's call as a conversion, by the maps of today; throws its refusal. */
+type ReadCallAgain = (org_id: number, network_id: string, fields: unknown) => Promise<Conversion>
+
+type Tools = { readonly conversions: Pick<Conversions, 'record'>; readonly readCallAgain: ReadCallAgain }
+
+/** The deeds of the room, on the queue that the process runs. */
+export function refusedEventDeeds(tools: Tools) {
+  return {
+    listRefusedEvents,
+    async runRefusedEvent(context: Context<typeof api.runRefusedEvent>, { params }: Call<typeof api.runRefusedEvent>) {
+      const id = idOf(params.id)
+      const row = await rowsOf(context).where('id', '=', id).$castTo<Row>().executeTakeFirst()
+      if (row === undefined) refuse('object_not_found')
+      if (row.state === 'recorded') return row
+      if (!row.is_whole) refuse('cannot_run_again')
+      return await run(tools, context, row)
+    },
+    async runRefusedEvents(context: Context<typeof api.runRefusedEvents>, { body }: Call<typeof api.runRefusedEvents>) {
+      const found = await portion(context, body)
+      const rows = found.slice(0, api.MOST_AT_ONCE)
+      // All at once: the queue makes few transactions of them.
+      const ran = await Promise.all(rows.map(row => run(tools, context, row)))
+      const recorded = ran.filter(({ state }) => state === 'recorded').length
+      const last = found.length > rows.length ? rows.at(-1) : undefined
+      return { recorded, refused: ran.length - recorded, next_cursor: last === undefined ? null : toWireId(last.id) }
+    },
+  }
+}
+
+/** Refused intake of the organization, newest first. */
+async function listRefusedEvents(
+  context: Context<typeof api.listRefusedEvents>,
+  { query }: Call<typeof api.listRefusedEvents>,
+) {
+  const { state, click_id, ...filters } = query
+  let rows = filtered(rowsOf(context), filters)
+  if (state !== undefined) rows = rows.where('state', '=', state)
+  if (click_id !== undefined) rows = rows.where('click_id', '=', click_id)
+  return await newestFirst(rows.$castTo<Row>(), query)
+}
+
+const rowsOf = ({ db, actor }: Pick<Running, 'db' | 'actor'>) =>
+  db.selectFrom('refused_events').select(COLUMNS).where('org_id', '=', actor.org_id)
+
+type Filters = {
+  readonly diagnosis?: string | undefined
+  readonly surface?: string | undefined
+  readonly network_id?: string | undefined
+}
+
+function filtered(rows: ReturnType<typeof rowsOf>, { diagnosis, surface, network_id }: Filters) {
+  let found = rows
+  if (diagnosis !== undefined) found = found.where('diagnosis', '=', diagnosis)
+  if (surface !== undefined) found = found.where('surface', '=', surface)
+  if (network_id !== undefined) found = found.where('network_id', '=', network_id)
+  return found
+}
+
+/** The oldest that can be run and have not been met, and one more. */
+async function portion(context: Running, body: Call<typeof api.runRefusedEvents>['body']): Promise<Row[]> {
+  const { from, to, cursor, ...filters } = body
+  let rows = filtered(rowsOf(context), filters).where('state', '=', 'refused').where('is_whole', '=', true)
+  if (from != null) rows = rows.where('received_at', '>=', from)
+  if (to != null) rows = rows.where('received_at', '<=', to)
+  if (cursor != null) rows = rows.where('id', '>', cursor)
+  return await rows
+    .orderBy('id')
+    .limit(api.MOST_AT_ONCE + 1)
+    .$castTo<Row>()
+    .execute()
+}
+
+/**
+ * Runs one row and writes what came of it; what the database could not take just now is thrown and changes nothing. Between the two a
+ * crash leaves a row that can be run again: its event is then answered, not made.
+ */
+async function run(tools: Tools, context: Running, row: Row): Promise<Row> {
+  const ran = { run_at: new Date().toISOString(), run_by: context.actor.user_id }
+  try {
+    const { event } = await tools.conversions.record(await conversionOf(tools, context.actor.org_id, row))
+    return await write(context, row, { ...ran, state: 'recorded', event_id: event.id })
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status >= 500) throw error
+    const { status, message } = error
+    const diagnosis = await diagnosisNow(context, error, row)
+    return await write(context, row, { ...ran, status, error: message, diagnosis })
+  }
+}
+
+async function conversionOf({ readCallAgain }: Tools, org_id: number, row: Row): Promise<Conversion> {
+  const body: unknown = JSON.parse(row.body ?? 'null')
+  if (row.surface === 'network') return await readCallAgain(org_id, row.network_id ?? '', body)
+  const draft = ConversionDraft.safeParse(body)
+  if (!draft.success) refuse('invalid_request', { error: row.error })
+  return readConversion(draft.data, {
+    org_id,
+    source: row.surface,
+    // An admin runs it: the key's list, and its right, no longer stand in the way.
+    campaigns: null,
+    key: undefined,
+    idempotency_key: row.idempotency_key ?? undefined,
+    arrived_at: performance.now(),
+  })
+}
+
+/** What it is refused for now; whose another workspace's click is does not change. */
+async function diagnosisNow({ secrets, actor }: Running, refusal: Refusal, row: Row): Promise<api.Diagnosis> {
+  const found = diagnose(refusal, JSON.parse(row.body ?? 'null'))
+  if (found !== 'click') return found
+  const look = lookAtClickId(row.click_text ?? '', actor.org_id, secrets.clickKey)
+  if ('diagnosis' in look) return look.diagnosis
+  return row.diagnosis === 'click_other_organization' ? row.diagnosis : 'click_unknown'
+}
+
+type Outcome = {
+  run_at: string
+  run_by: string
+  state?: 'recorded'
+  event_id?: string
+  status?: number
+  error?: string
+  diagnosis?: api.Diagnosis
+}
+
+async function write({ db, actor }: Running, row: Row, outcome: Outcome): Promise<Row> {
+  const written = await db
+    .updateTable('refused_events')
+    .set(({ eb }) => ({ ...outcome, runs: eb('runs', '+', 1) }))
+    .where('org_id', '=', actor.org_id)
+    .where('id', '=', row.id)
+    // Of two runs at once the one that recorded it has the last word.
+    .where(eb => (outcome.state === 'recorded' ? eb.lit(true) : eb('state', '=', 'refused')))
+    .returning(COLUMNS)
+    .$castTo<Row>()
+    .executeTakeFirst()
+  return written ?? { ...row, ...outcome }
+}

@@ -1,0 +1,34 @@
+/** How long refused intake is kept: 30 days, and of each organization the newest 10,000. */
+import type pg from 'pg'
+import { DAY_MS } from '../../contract/days.ts'
+import { firstIdAt } from '../../contract/ids.ts'
+import type { Ground } from '../../ground/room.ts'
+import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
+
+const KEPT_MS = 30 * DAY_MS
+const MOST_KEPT = 10_000
+/** Between two rounds an organization can exceed its number by what is kept of it in that time. */
+const PAUSE_MS = 600_000
+
+const NEXT = 'select org_id from refused_events where org_id > $1 order by org_id limit 1'
+const OLDEST_KEPT = 'select id from refused_events where org_id = $1 order by id desc offset $2 limit 1'
+const DROP = 'delete from refused_events where org_id = $1 and id < $2'
+
+/** Drops what is too old or too much, organization by organization. */
+export async function dropOldRefused(pool: Pick<pg.Pool, 'query'>, now = Date.now(), most = MOST_KEPT): Promise<void> {
+  for await (const org_id of organizationsWith(NEXT, pool)) {
+    const kept = await pool.query<{ id: string }>(OLDEST_KEPT, [org_id, most - 1])
+    const [tooOld, tooMuch = tooOld] = [firstIdAt(now - KEPT_MS), kept.rows[0]?.id]
+    // Ids are lower-case uuids, whose order as text is their order in the database.
+    await pool.query(DROP, [org_id, tooOld > tooMuch ? tooOld : tooMuch])
+  }
+}
+
+/** Drops every ten minutes until it is closed; any number of processes may. */
+export function openRefusedRetention({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
+  return openRounds(
+    PAUSE_MS,
+    () => dropOldRefused(database.worker),
+    error => log.warn({ err: error }, 'old refused intake was not dropped; it is tried again'),
+  )
+}

@@ -1,0 +1,121 @@
+/**
+ * Ad spend: what the traffic of a campaign, day and sub1 cost, as entered. Owns `ad_spend`. A row is replaced whole, so sending it again
+ * changes nothing, and reports read it as it stands.
+ */
+import { sql } from 'kysely'
+import { DAY_MS, dayOf } from '../../contract/days.ts'
+import type { Call } from '../../contract/endpoint.ts'
+import { isFaithful } from '../../contract/fields.ts'
+import { toUuid } from '../../contract/ids.ts'
+import { parseMoment } from '../../contract/moments.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { cut, TEXT_BYTES } from '../../contract/texts.ts'
+import { after, momentOf, windowBetween } from '../../contract/window.ts'
+import type { Context } from '../../ground/room.ts'
+import { requireScope } from '../../ground/scope.ts'
+import type * as api from './api.ts'
+
+const USUAL_DAYS = 30
+
+const COLUMNS = ['campaign_id', 'day', 'sub1', 'amount', 'source', 'updated_at'] as const
+type Row = api.AdSpend
+
+/**
+ * Sets the spend of a campaign, day and sub1, or deletes it where the amount is empty. Refuses `campaign_scope_forbidden` for a
+ * campaign outside a key's list, `object_not_found` for one that is not the organization's.
+ */
+export async function recordAdSpend(
+  { db, actor }: Context<typeof api.recordAdSpend>,
+  { body }: Call<typeof api.recordAdSpend>,
+) {
+  const { campaign_id, day, amount } = body
+  const { org_id } = actor
+  requireScope(actor, campaign_id)
+  const campaign = db.selectFrom('campaigns').select('id').where('org_id', '=', org_id).where('id', '=', campaign_id)
+  if ((await campaign.executeTakeFirst()) === undefined) refuse('object_not_found')
+  // As much as clicks keep of it, because spend has to meet them.
+  const sub1 = cut(body.sub1 ?? '', TEXT_BYTES)
+  if (amount === null) {
+    const { numDeletedRows } = await db
+      .deleteFrom('ad_spend')
+      .where('org_id', '=', org_id)
+      .where('day', '=', day)
+      .where('campaign_id', '=', campaign_id)
+      .where('sub1', '=', sub1)
+      .executeTakeFirstOrThrow()
+    return { campaign_id, day, sub1, amount, source: null, updated_at: null, deleted: numDeletedRows > 0n }
+  }
+  const source = actor.kind === 'key' ? ('api' as const) : ('manual' as const)
+  const updated_at = new Date().toISOString()
+  await db
+    .insertInto('ad_spend')
+    .values({ org_id, campaign_id, day, sub1, amount, source, updated_at })
+    .onConflict(on =>
+      on.columns(['org_id', 'day', 'campaign_id', 'sub1']).doUpdateSet({
+        amount: excluded => excluded.ref('excluded.amount'),
+        source: excluded => excluded.ref('excluded.source'),
+        updated_at: excluded => excluded.ref('excluded.updated_at'),
+      }),
+    )
+    .execute()
+  return { campaign_id, day, sub1, amount, source, updated_at, deleted: false }
+}
+
+/** Spend of the days a window touches, newest first. Without a window the last 30 days, with one bound as far from it. */
+export async function listAdSpend(
+  { db, actor }: Context<typeof api.listAdSpend>,
+  { query }: Call<typeof api.listAdSpend>,
+) {
+  const { campaign_id, cursor, limit } = query
+  const [first, last] = daysOf(query)
+  const before = cursor === undefined ? undefined : opened(cursor)
+  let rows = db
+    .selectFrom('ad_spend')
+    .select(COLUMNS)
+    .where('org_id', '=', actor.org_id)
+    .where('day', '>=', first)
+    .where('day', '<=', last)
+  if (campaign_id !== undefined) rows = rows.where('campaign_id', '=', campaign_id)
+  if (before !== undefined)
+    rows = rows.where(
+      sql<boolean>`(day, campaign_id, sub1) < (${before.day}::date, ${before.campaign_id}::uuid, ${before.sub1})`,
+    )
+  const found = await rows
+    .orderBy('day', 'desc')
+    .orderBy('campaign_id', 'desc')
+    .orderBy('sub1', 'desc')
+    .limit(limit + 1)
+    .$castTo<Row>()
+    .execute()
+  const data = found.slice(0, limit)
+  const end = data.at(-1)
+  return { data, next_cursor: found.length > limit && end !== undefined ? sealed(end) : null }
+}
+
+function daysOf({ date_from, date_to }: Call<typeof api.listAdSpend>['query']): [first: string, last: string] {
+  const now = { ms: Date.now(), finer: '' }
+  const to = date_to === undefined ? undefined : momentOf(date_to, 'date_to')
+  const from = date_from === undefined ? after(to ?? now, -USUAL_DAYS * DAY_MS) : momentOf(date_from, 'date_from')
+  const window = windowBetween(from, to ?? (date_from === undefined ? now : after(from, USUAL_DAYS * DAY_MS)))
+  return [dayOf(window.from), dayOf(window.to)]
+}
+
+type Place = Pick<Row, 'day' | 'campaign_id' | 'sub1'>
+
+function sealed({ day, campaign_id, sub1 }: Place): string {
+  return Buffer.from(JSON.stringify([day, campaign_id, sub1])).toString('base64url')
+}
+
+/** Refuses `invalid_cursor` for anything that does not hold the place of a row. */
+function opened(cursor: string): Place {
+  try {
+    const [day, campaign, sub1] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown[]
+    const campaign_id = toUuid(String(campaign))
+    const isDay = typeof day === 'string' && day.length === 10 && parseMoment(day) !== undefined
+    if (isDay && campaign_id !== undefined && typeof sub1 === 'string' && isFaithful(sub1))
+      return { day, campaign_id, sub1 }
+  } catch {
+    // Said below.
+  }
+  return refuse('invalid_cursor')
+}

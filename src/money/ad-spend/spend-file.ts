@@ -1,0 +1,185 @@
+/**
+ * Reads a file of spend as ad platforms and spreadsheets export it: which line holds the titles, which column means what, and for each
+ * line below the day, campaign, sub1 and amount it names, or what is wrong with it. Knows nothing of the database.
+ */
+import { CsvError, parse } from 'csv-parse/sync'
+import { isFaithful, toSixPlaces } from '../../contract/fields.ts'
+import { refuse } from '../../contract/refusals.ts'
+import type { Columns, SpendFile } from './api.ts'
+import { notationOf, readAmount, readDay } from './spend-values.ts'
+
+/** So many lines can be looked through before they are let in, and are written by one statement within its time. */
+const MOST_LINES = 5000
+const DELIMITERS = [',', ';', '\t']
+/** Exports begin with the name of the report and its days. */
+const MOST_BEFORE_TITLES = 12
+
+type Role = keyof Columns
+
+/** Titles as exports write them, in lower case without punctuation; the first that a file has is taken. */
+const TITLES: Record<Role, readonly string[]> = {
+  day: [
+    'day',
+    'date',
+    'day utc',
+    'date start',
+    'reporting starts',
+    'by day',
+    'stat time day',
+    'segments date',
+    'datum',
+    'tag',
+  ],
+  campaign: ['campaign id', 'campaign key', 'campaign', 'campaign name', 'kampagne'],
+  sub1: ['sub1', 'sub 1', 'subid1', 'sub id 1', 'sub id1', 's1'],
+  amount: ['amount', 'cost', 'spend', 'amount spent', 'total cost', 'total spend', 'costs', 'spent', 'kosten'],
+}
+
+/** A line as it was understood. `campaign` is what the file calls it; `amount` null deletes. */
+export type Line = {
+  readonly line: number
+  readonly day: string
+  readonly campaign: string
+  readonly sub1: string
+  readonly amount: string | null
+}
+export type WrongLine = { readonly line: number; readonly error: string }
+type Understood = {
+  readonly titles: readonly string[]
+  readonly columns: Record<Role, string | null>
+  readonly lines: readonly (Line | WrongLine)[]
+}
+
+type Numbered = { record: string[]; line: number }
+type Layout = { at: number; titles: string[]; places: Record<Role, number | undefined> }
+
+/**
+ * Understands a file, or refuses it whole with `spend_file_unreadable`: no CSV, no line with the titles of day and amount, a title asked
+ * for that is not there, amounts in another currency, nothing below the titles, more than 5,000 lines.
+ */
+export function readSpendFile(file: SpendFile): Understood {
+  const asked = file.columns ?? {}
+  const hasCampaign = file.campaign_id !== undefined && file.campaign_id !== null
+  let best: { delimiter: string; layout: Layout } | undefined
+  for (const delimiter of DELIMITERS) {
+    // What cannot be read is said once the whole is.
+    const top = split(file.csv, delimiter, MOST_BEFORE_TITLES)
+    const layout = typeof top === 'string' ? undefined : layoutOf(top, asked, hasCampaign)
+    if (layout !== undefined && (best === undefined || layout.titles.length > best.layout.titles.length))
+      best = { delimiter, layout }
+  }
+  const { delimiter, layout } = best ?? { delimiter: ',', layout: undefined }
+  const records = split(file.csv, delimiter)
+  if (typeof records === 'string') return unreadable(records)
+  if (layout === undefined) return unreadable(noTitles(asked))
+  const rows = records.slice(layout.at + 1)
+  if (rows.length === 0) return unreadable('there is no line below the titles')
+  if (rows.length > MOST_LINES)
+    return unreadable(`it has ${rows.length} lines, at most ${MOST_LINES} go in at once: split it`)
+  refuseOtherCurrency(layout)
+  const title = (role: Role) => layout.titles[layout.places[role] ?? -1] ?? null
+  return {
+    titles: layout.titles,
+    columns: { day: title('day'), campaign: title('campaign'), sub1: title('sub1'), amount: title('amount') },
+    lines: readLines(rows, layout, file),
+  }
+}
+
+function unreadable(why: string): never {
+  return refuse('spend_file_unreadable', { error: `the file cannot be read: ${why}` })
+}
+
+/** The records with the lines they stand on, or what is wrong with the text as CSV. */
+function split(csv: string, delimiter: string, most?: number): Numbered[] | string {
+  try {
+    const usual = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true }
+    const options = { ...usual, delimiter, ...(most === undefined ? {} : { to: most }) }
+    // The library's types say nothing of `info`, which puts each record beside its line.
+    const found = parse(csv, options) as unknown as { record: string[]; info: { lines: number } }[]
+    return found
+      .map(({ record, info }) => ({ record, line: info.lines }))
+      .filter(({ record }) => record.some(cell => cell !== ''))
+  } catch (error) {
+    if (error instanceof CsvError) return error.message
+    throw error
+  }
+}
+
+/** No title is longer, and what is would be looked through once for each of its parentheses. */
+const TITLE_LENGTH = 200
+
+const plain = (title: string) =>
+  title
+    .slice(0, TITLE_LENGTH)
+    .toLowerCase()
+    .replace(/\(.*?\)/g, ' ')
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+
+function layoutOf(records: readonly Numbered[], asked: Partial<Columns>, hasCampaign: boolean): Layout | undefined {
+  for (const [at, { record }] of records.entries()) {
+    const places = {
+      day: placeOf('day', record, asked),
+      campaign: placeOf('campaign', record, asked),
+      sub1: placeOf('sub1', record, asked),
+      amount: placeOf('amount', record, asked),
+    }
+    const isWhole = places.day !== undefined && places.amount !== undefined
+    if (isWhole && (hasCampaign || places.campaign !== undefined)) return { at, titles: record, places }
+  }
+  return undefined
+}
+
+function placeOf(role: Role, record: readonly string[], asked: Partial<Columns>): number | undefined {
+  const wanted = asked[role]
+  // A column that was chosen is that one or none.
+  if (wanted !== undefined && wanted !== null) return found(record.indexOf(wanted))
+  const titles = record.map(plain)
+  for (const title of TITLES[role]) {
+    const place = titles.indexOf(title)
+    if (place !== -1) return place
+  }
+  return undefined
+}
+
+const found = (place: number) => (place === -1 ? undefined : place)
+
+function noTitles(asked: Partial<Columns>): string {
+  const chosen = Object.values(asked).filter(title => typeof title === 'string')
+  if (chosen.length > 0) return `no line has the columns ${chosen.map(title => `“${title}”`).join(', ')}`
+  return 'no line has the titles of its columns. A day, a campaign and an amount are needed, such as: day,campaign,amount'
+}
+
+function refuseOtherCurrency({ titles, places }: Layout): void {
+  const [, inside = ''] = /\(([^)]*)\)/.exec((titles[places.amount ?? -1] ?? '').slice(0, TITLE_LENGTH)) ?? []
+  if (/^[A-Z]{3}$/.test(inside) && inside !== 'USD')
+    unreadable(`its amounts are in ${inside}, and spend is kept in US dollars`)
+}
+
+function readLines(rows: readonly Numbered[], { places, titles }: Layout, file: SpendFile): (Line | WrongLine)[] {
+  const cell = (record: readonly string[], role: Role) => record[places[role] ?? -1] ?? ''
+  const notation = notationOf(rows.map(({ record }) => cell(record, 'amount')))
+  return rows.map(({ record, line }) => {
+    const day = readDay(cell(record, 'day'), file.date_order ?? undefined)
+    const amount = readAmount(cell(record, 'amount'), notation)
+    const campaign = cell(record, 'campaign')
+    const sub1 = cell(record, 'sub1')
+    const isUnnamed = campaign === '' && (file.campaign_id === undefined || file.campaign_id === null)
+    const wrong = [
+      // An amount of 1,234.50 without quotes is two cells, and all that stand behind it belong to other titles.
+      record.slice(titles.length).some(one => one !== '')
+        ? `it has ${record.length} cells under ${titles.length} titles: put quotes around a cell that holds the separator`
+        : undefined,
+      'error' in day ? day.error : undefined,
+      isUnnamed ? 'it names no campaign' : undefined,
+      isFaithful(sub1) && isFaithful(campaign) ? undefined : 'it holds characters that cannot be stored',
+      'error' in amount ? amount.error : undefined,
+    ].filter(one => one !== undefined)
+    // A line of totals says so itself, and is the usual reason for a line without a day or a campaign.
+    if (wrong.length > 0 && record.some(one => /^(grand )?total/i.test(one)))
+      return { line, error: 'it is a line of totals: take it out of the file' }
+    if ('error' in day || 'error' in amount || wrong.length > 0) return { line, error: wrong.join('; ') }
+    const rounded = amount.amount === null ? null : toSixPlaces(amount.amount)
+    return { line, day: day.day, campaign, sub1, amount: rounded }
+  })
+}

@@ -1,0 +1,142 @@
+/**
+ * Says once that a balance has fallen below its threshold: to every member on each page while it lasts, to the owners by one mail each
+ * time. Owns `low_balance_notices`: a row for each time, of which one at most is open, so that no two processes write the same mail.
+ * Charges only lower a balance and are not slowed down by any of this; a look every few seconds finds what they have come to.
+ */
+import { type Kysely, sql, type Transaction } from 'kysely'
+import { MINUTE_MS } from '../../contract/days.ts'
+import type { Call } from '../../contract/endpoint.ts'
+import { newId } from '../../contract/ids.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { linkTo } from '../../ground/mail/mail.ts'
+import { mailOwners } from '../../ground/mail/owners.ts'
+import type { Context, Ground } from '../../ground/room.ts'
+import { openRounds, type Rounds } from '../../ground/rounds.ts'
+import type * as api from './api.ts'
+
+const POLL_MS = 5000
+/** Longer than a mail server may take for all owners; a mail that no server took is tried again after it. */
+const LEASE_MS = 10 * MINUTE_MS
+
+type Noticing = Pick<Ground, 'db' | 'config' | 'log'>
+type Standing = { balance: string; low_balance_threshold: string | null; hold_when_empty: boolean }
+
+/** Whether the balance is low or empty now, for the banner that every member sees. */
+export async function readBalanceNotice({ db, actor }: Context<typeof api.readBalanceNotice>) {
+  const { rows } = await sql<Standing & { is_empty: boolean; is_low: boolean | null }>`
+    select balance, low_balance_threshold, hold_when_empty, balance < 0 as is_empty, balance < low_balance_threshold as is_low
+    from balances
+    where org_id = ${actor.org_id}`.execute(db)
+  const [found] = rows
+  if (found === undefined) throw new Error('the organization has no balance')
+  const { is_empty, is_low, ...standing } = found
+  return { ...standing, state: is_empty ? ('empty' as const) : is_low ? ('low' as const) : ('fine' as const) }
+}
+
+/** A threshold the balance no longer lies below ends the notice; one it lies below now begins a new one at the next look. */
+export async function setLowBalance(
+  { db, actor }: Context<typeof api.setLowBalance>,
+  { body }: Call<typeof api.setLowBalance>,
+) {
+  await db.transaction().execute(async trx => {
+    await sql`
+      update balances set low_balance_threshold = ${body.low_balance_threshold} where org_id = ${actor.org_id}`.execute(
+      trx,
+    )
+    await endNotices(trx, actor.org_id, new Date().toISOString())
+  })
+  return { ok: true as const }
+}
+
+/** Ends the open notice of a balance that is low no more. Runs under the lock of the balance row, behind what has changed it. */
+export async function endNotices(trx: Transaction<Tables>, org_id: number, at: string): Promise<void> {
+  const { rows } = await sql<{ is_low: boolean | null }>`
+    select balance < low_balance_threshold as is_low from balances where org_id = ${org_id}`.execute(trx)
+  if (rows[0]?.is_low === true) return
+  await sql`
+    update low_balance_notices set ended_at = ${at} where org_id = ${org_id} and ended_at is null`.execute(trx)
+}
+
+/** Looks at every balance once: begins the notices that are due and sends the mails that are. */
+export async function noticeLowBalances(ground: Noticing): Promise<void> {
+  const { db } = ground
+  const fallen = await sql<{ org_id: number }>`
+    select b.org_id
+    from balances b
+    where b.balance < b.low_balance_threshold
+      and not exists (select from low_balance_notices n where n.org_id = b.org_id and n.ended_at is null)`.execute(db)
+  for (const { org_id } of fallen.rows) await beginNotice(db, org_id)
+  const unsent = await sql<{ org_id: number; id: string }>`
+    select n.org_id, n.id
+    from low_balance_notices n
+    where n.ended_at is null and n.mailed_at is null and (n.claimed_until is null or n.claimed_until < now())`.execute(
+    db,
+  )
+  for (const { org_id, id } of unsent.rows) await sendNotice(ground, org_id, id)
+}
+
+async function beginNotice(db: Kysely<Tables>, org_id: number): Promise<void> {
+  await db.transaction().execute(async trx => {
+    // Locked, so that a top-up of this moment either ends the notice or is seen here.
+    const { rows } = await sql<{ balance: string; low_balance_threshold: string }>`
+      select balance, low_balance_threshold from balances
+      where org_id = ${org_id} and balance < low_balance_threshold
+      for update`.execute(trx)
+    const [low] = rows
+    if (low === undefined) return
+    await sql`
+      insert into low_balance_notices (org_id, id, threshold, balance, began_at)
+      values (${org_id}, ${newId()}, ${low.low_balance_threshold}, ${low.balance}, ${new Date().toISOString()})
+      on conflict (org_id) where ended_at is null do nothing`.execute(trx)
+  })
+}
+
+type Letter = { balance: string; threshold: string; price_per_person: string; hold_when_empty: boolean }
+
+/** Who claims the notice sends its mails. It is done when one owner could be reached; else it is claimed again after the lease. */
+async function sendNotice(ground: Noticing, org_id: number, id: string): Promise<void> {
+  const { db } = ground
+  const { rows: clock } = await sql<{ until: string }>`
+    select now() + ${LEASE_MS}::int * interval '1 millisecond' as until`.execute(db)
+  const claimed = await sql`
+    update low_balance_notices set claimed_until = ${clock[0]?.until}
+    where org_id = ${org_id} and id = ${id} and ended_at is null and mailed_at is null
+      and (claimed_until is null or claimed_until < now())`.execute(db)
+  if (claimed.numAffectedRows !== 1n) return
+  const letters = await sql<Letter>`
+    select b.balance, n.threshold, b.price_per_person, b.hold_when_empty
+    from low_balance_notices n
+    join balances b on b.org_id = n.org_id
+    where n.org_id = ${org_id} and n.id = ${id}`.execute(db)
+  const [letter] = letters.rows
+  if (letter === undefined) return
+  const outcomes = await mailOwners(ground, org_id, name => words(name, letter, ground.config))
+  if (outcomes.every(outcome => outcome === 'failed')) return
+  await sql`
+    update low_balance_notices set mailed_at = ${new Date().toISOString()}
+    where org_id = ${org_id} and id = ${id}`.execute(db)
+}
+
+function words(name: string, letter: Letter, config: Ground['config']): { subject: string; text: string } {
+  const { balance, threshold, price_per_person, hold_when_empty } = letter
+  const empty = hold_when_empty
+    ? 'Below zero, postbacks and ad-account events wait until a top-up.'
+    : 'Nothing is refused or lost below zero; conversions and deliveries go on.'
+  return {
+    subject: `The balance of ${name} is low`,
+    text: [
+      `The balance of ${name} is $${balance}, below the $${threshold} you want to be told at.`,
+      `Each new person costs $${price_per_person}. ${empty}`,
+      `Top it up, or change the threshold: ${linkTo(config, '/billing', undefined)}`,
+    ].join('\n\n'),
+  }
+}
+
+/** Looks every few seconds until it is closed; any number of processes may. */
+export function openLowBalanceWatch(ground: Noticing): Rounds {
+  return openRounds(
+    POLL_MS,
+    () => noticeLowBalances(ground),
+    error => ground.log.warn({ err: error }, 'balances could not be looked at; it is tried again'),
+  )
+}

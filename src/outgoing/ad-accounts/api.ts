@@ -1,0 +1,290 @@
+/** Ad accounts over HTTP: where conversions are reported to, under which names, and whether that works. A dashboard session only. */
+import { z } from 'zod'
+import { AD_PLATFORMS } from '../../contract/ad-platforms.ts'
+import { Address } from '../../contract/address.ts'
+import { endpoint } from '../../contract/endpoint.ts'
+import { EventType } from '../../contract/event-types.ts'
+import { Amount, Done, Id, Instant, Money, Name, Page } from '../../contract/fields.ts'
+import { paging } from '../../contract/paging.ts'
+
+export const Platform = z.enum(AD_PLATFORMS)
+const AdAccountState = z.enum(['active', 'broken', 'off'])
+
+const digits = (most: number, words: string) =>
+  z
+    .string()
+    .trim()
+    .regex(new RegExp(`^\\d{1,${most}}$`), { message: `must be ${words}, digits only` })
+
+const Secret = (max: number) =>
+  z
+    .string()
+    .trim()
+    .min(8)
+    .max(max)
+    .regex(/^[\x20-\x7e\s]+$/, { message: 'holds characters that no token has' })
+
+const CustomerId = z
+  .string()
+  .trim()
+  .regex(/^\d{3}-?\d{3}-?\d{4}$/, { message: 'must be a Google Ads customer id: ten digits' })
+  .transform(text => text.replaceAll('-', ''))
+
+/** Where a conversion happened, as Meta wants it told; `automatic` says `chat` of Telegram's and `website` of what a browser did. */
+export const ACTION_SOURCES = ['automatic', 'website', 'chat', 'system_generated', 'other'] as const
+
+const shared = {
+  keeps_ip: z.boolean().meta({
+    description:
+      'Whether clicks of campaigns bound to this account keep their address, encrypted, for 7 days: the platform matches better with it',
+  }),
+  sends_contact: z.boolean().meta({
+    description: 'Whether payload.email and payload.phone of a conversion are sent along, normalized and hashed',
+  }),
+  website_url: z.string().nullable().meta({
+    description: 'The page conversions are said to happen on; without one the address of the campaign is taken',
+  }),
+}
+const website_url = Address.nullable()
+
+const MetaSettings = z.object({
+  pixel_id: digits(20, 'the id of a pixel or dataset'),
+  use_payout_as_value: z.boolean().meta({
+    description: 'true: a conversion’s payout in USD is its value; false: the custom data of the event map says it',
+  }),
+  action_source: z.enum(ACTION_SOURCES),
+  ...shared,
+})
+const TikTokSettings = z.object({
+  pixel_code: z
+    .string()
+    .trim()
+    .regex(/^[A-Za-z0-9]{5,40}$/, { message: 'must be the code of a pixel, letters and digits' }),
+  ...shared,
+})
+export const CONSENTS = ['unspecified', 'granted', 'denied'] as const
+const GoogleSettings = z.object({
+  customer_id: z.string(),
+  login_customer_id: z.string().nullable().meta({ description: 'The manager account access goes through, if any' }),
+  ad_user_data: z.enum(CONSENTS),
+  ad_personalization: z.enum(CONSENTS).meta({
+    description: 'What your visitors agreed to; without consent Google leaves out people in the European Economic Area',
+  }),
+  sends_contact: shared.sends_contact,
+})
+export type MetaSettings = z.output<typeof MetaSettings>
+export type TikTokSettings = z.output<typeof TikTokSettings>
+export type GoogleSettings = z.output<typeof GoogleSettings>
+
+const MetaSettingsDraft = MetaSettings.extend({
+  website_url: website_url.default(null),
+  use_payout_as_value: MetaSettings.shape.use_payout_as_value.default(false),
+  action_source: MetaSettings.shape.action_source.default('automatic'),
+  keeps_ip: shared.keeps_ip.default(false),
+  sends_contact: shared.sends_contact.default(false),
+})
+const TikTokSettingsDraft = TikTokSettings.extend({
+  website_url: website_url.default(null),
+  keeps_ip: shared.keeps_ip.default(false),
+  sends_contact: shared.sends_contact.default(false),
+})
+const GoogleSettingsDraft = GoogleSettings.extend({
+  customer_id: CustomerId,
+  login_customer_id: CustomerId.nullable().default(null),
+  ad_user_data: GoogleSettings.shape.ad_user_data.default('unspecified'),
+  ad_personalization: GoogleSettings.shape.ad_personalization.default('unspecified'),
+  sends_contact: shared.sends_contact.default(false),
+})
+
+const EventName = z
+  .string()
+  .trim()
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_ -]{0,49}$/, { message: 'must be 1 to 50 letters, digits, spaces, _ and -' })
+const ActionId = digits(19, 'the id of a conversion action')
+
+const Text = Name(500)
+const WORTH = 1_000_000_000
+
+const customData = {
+  content_name: Text.optional(),
+  content_category: Text.optional(),
+  content_type: z.enum(['product', 'product_group']).optional(),
+  content_ids: z.array(Text).min(1).max(100).optional(),
+  num_items: z.int().min(0).max(1_000_000).optional(),
+  status: Text.optional(),
+  search_string: Text.optional(),
+}
+const Currency = z.string().regex(/^[A-Z]{3}$/, { message: 'must be a currency of three capital letters, such as USD' })
+
+/** Meta's custom data of a mapped event. Value and currency belong together. */
+const CustomDataDraft = z
+  .strictObject({
+    value: Amount(WORTH).optional(),
+    currency: Currency.optional(),
+    predicted_ltv: Amount(WORTH).optional(),
+    ...customData,
+  })
+  .refine(({ value, currency }) => (value === undefined) === (currency === undefined), {
+    message: 'needs value and currency together',
+  })
+const CustomData = z.object({
+  value: Money.optional(),
+  currency: z.string().optional(),
+  predicted_ltv: Money.optional(),
+  ...customData,
+})
+
+const EventMap = z
+  .partialRecord(
+    EventType,
+    z.object({
+      name: z.string().meta({ description: 'The platform’s event; for Google the id of a conversion action' }),
+      custom_data: CustomData.optional().meta({ description: 'Meta only' }),
+    }),
+  )
+  .meta({ description: 'By event type; a type that is missing is not sent' })
+export type EventMap = z.output<typeof EventMap>
+
+const mapOf = <T extends z.ZodType>(mapped: T) => z.partialRecord(EventType, mapped)
+const MetaMap = mapOf(z.strictObject({ name: EventName, custom_data: CustomDataDraft.optional() }))
+const TikTokMap = mapOf(z.strictObject({ name: EventName }))
+const GoogleMap = mapOf(z.strictObject({ name: ActionId }))
+
+const TokenCredentials = z.object({ access_token: Secret(1000) })
+const KeyCredentials = z.object({
+  service_account: Secret(10_000).meta({ description: 'The JSON key of a service account, as Google gave it' }),
+})
+
+const drafts = {
+  meta: { settings: MetaSettingsDraft, credentials: TokenCredentials, event_map: MetaMap },
+  tiktok: { settings: TikTokSettingsDraft, credentials: TokenCredentials, event_map: TikTokMap },
+  google: { settings: GoogleSettingsDraft, credentials: KeyCredentials, event_map: GoogleMap },
+}
+
+/** What an account begins with. Without an event map it gets the platform's usual one. */
+export const AdAccountDraft = z
+  .discriminatedUnion('platform', [
+    z.object({ platform: z.literal('meta'), name: Name(), ...drafts.meta, event_map: MetaMap.optional() }),
+    z.object({ platform: z.literal('tiktok'), name: Name(), ...drafts.tiktok, event_map: TikTokMap.optional() }),
+    z.object({ platform: z.literal('google'), name: Name(), ...drafts.google, event_map: GoogleMap.optional() }),
+  ])
+  .meta({ id: 'AdAccountDraft' })
+export type AdAccountDraft = z.output<typeof AdAccountDraft>
+
+const changes = { name: Name(), state: z.enum(['active', 'off']) }
+
+/** What may change: parts that are sent are replaced whole, the others stay. The platform says how they are read and never changes. */
+export const AdAccountChanges = z
+  .discriminatedUnion('platform', [
+    z.object({ platform: z.literal('meta'), ...z.object({ ...changes, ...drafts.meta }).partial().shape }),
+    z.object({ platform: z.literal('tiktok'), ...z.object({ ...changes, ...drafts.tiktok }).partial().shape }),
+    z.object({ platform: z.literal('google'), ...z.object({ ...changes, ...drafts.google }).partial().shape }),
+  ])
+  .meta({ id: 'AdAccountChanges' })
+export type AdAccountChanges = z.output<typeof AdAccountChanges>
+
+const account = {
+  id: Id,
+  name: z.string(),
+  credential_hint: z.string().meta({ description: 'The end of the token, or the service account’s address' }),
+  event_map: EventMap,
+  state: AdAccountState,
+  state_reason: z.string().nullable().meta({ description: 'While broken: what the platform said' }),
+  state_changed_at: Instant,
+  created_at: Instant,
+  updated_at: Instant,
+}
+export const AdAccount = z
+  .discriminatedUnion('platform', [
+    z.object({ platform: z.literal('meta'), settings: MetaSettings, ...account }),
+    z.object({ platform: z.literal('tiktok'), settings: TikTokSettings, ...account }),
+    z.object({ platform: z.literal('google'), settings: GoogleSettings, ...account }),
+  ])
+  .meta({ id: 'AdAccount' })
+export type AdAccount = z.output<typeof AdAccount>
+
+export const listAdAccounts = endpoint({
+  route: 'GET /api/ad-accounts',
+  access: { session: 'member' },
+  summary: 'List ad accounts, newest first',
+  query: z.object({ ...paging, platform: Platform.optional(), state: AdAccountState.optional() }),
+  reply: Page(AdAccount),
+})
+
+export const readAdAccount = endpoint({
+  route: 'GET /api/ad-accounts/:id',
+  access: { session: 'member' },
+  summary: 'Read an ad account',
+  reply: AdAccount,
+  refuses: ['object_not_found'],
+})
+
+export const createAdAccount = endpoint({
+  route: 'POST /api/ad-accounts',
+  access: { session: 'admin' },
+  summary: 'Connect an ad account',
+  description:
+    'From then on conversions are reported to it: those of campaigns that name it, and those of clicks that carry its platform’s click id where it is the only account of the platform. The credential is kept encrypted and never shown again.',
+  body: AdAccountDraft,
+  reply: AdAccount,
+  status: 201,
+  refuses: ['invalid_request'],
+})
+
+export const updateAdAccount = endpoint({
+  route: 'PATCH /api/ad-accounts/:id',
+  access: { session: 'admin' },
+  summary: 'Change an ad account',
+  description:
+    'Parts that are not sent stay as they are; settings and event map are replaced whole. New credentials, or `state: "active"`, bring a broken account back, and what has waited for it is sent.',
+  body: AdAccountChanges,
+  reply: AdAccount,
+  refuses: ['object_not_found', 'invalid_request'],
+})
+
+export const deleteAdAccount = endpoint({
+  route: 'DELETE /api/ad-accounts/:id',
+  access: { session: 'admin' },
+  summary: 'Disconnect an ad account',
+  description: 'Its credential is destroyed, and deliveries that are still waiting are skipped.',
+  reply: Done,
+  refuses: ['object_not_found', 'in_use'],
+})
+
+export const testAdAccount = endpoint({
+  route: 'POST /api/ad-accounts/:id/test',
+  access: { session: 'admin' },
+  summary: 'Send a test event and show what the platform answers',
+  description:
+    'Meta and TikTok need the test code their Events Manager shows; Google only checks the event. Nothing is recorded here, and the account’s state stays.',
+  body: z.object({
+    event_type: EventType,
+    click_id: Id.nullish().meta({ description: 'A click whose values are sent; a made-up visit otherwise' }),
+    test_event_code: z
+      .string()
+      .trim()
+      .regex(/^[A-Za-z0-9_-]{1,50}$/, { message: 'must be a test code such as TEST12345' })
+      .nullish(),
+  }),
+  reply: z.object({
+    accepted: z.boolean(),
+    reason: z.string().nullable().meta({ description: 'Why it was not accepted, or not sent' }),
+    status: z.number().int().nullable().meta({ description: 'HTTP status of the answer' }),
+    sent: z.string().nullable().meta({ description: 'The body that was sent, without the credential' }),
+    answer: z.string().nullable(),
+  }),
+  refuses: ['object_not_found', 'invalid_request'],
+})
+
+export const readOutcome = endpoint({
+  route: 'GET /api/ad-accounts/:id/outcomes/:delivery_id',
+  access: { session: 'member' },
+  summary: 'Ask Google what became of a conversion it has accepted',
+  description:
+    'Google matches some time after it has answered. Meta and TikTok say all they say at once, so only Google can be asked.',
+  reply: z.object({
+    state: z.enum(['processing', 'counted', 'refused', 'unknown']),
+    reasons: z.array(z.string()).meta({ description: 'Google’s reasons and warnings, or why it could not be asked' }),
+  }),
+  refuses: ['object_not_found', 'invalid_request'],
+})

@@ -1,0 +1,44 @@
+/**
+ * Marks an account whose platform takes nothing from it any more. What waits for it goes on waiting, and conversions go on being put out
+ * for it as before: so this needs no place between them.
+ */
+import type pg from 'pg'
+import { AD_PLATFORM_LABELS, type AdPlatform } from '../../contract/ad-platforms.ts'
+import { READ_MOMENT } from '../../money/billing/balance.ts'
+
+const REFUSED = `id = $2 and state = 'active' and deleted_at is null and ($3::bytea is null or credential = $3)`
+
+// A change between conversions that came first may have got the later moment: the account is not older than that.
+const BREAK = `
+  update ad_accounts
+  set state = 'broken', state_reason = $4, state_changed_at = $5, updated_at = greatest(updated_at, $5)
+  where org_id = $1 and ${REFUSED}`
+
+const READ_NAME = `select platform, name from ad_accounts where org_id = $1 and ${REFUSED}`
+
+/** `credential`: as it was when it was refused; an account that has got another one since stays as it is. */
+export async function breakAccount(
+  client: pg.ClientBase,
+  org_id: number,
+  id: string,
+  reason: string,
+  credential: Buffer | undefined,
+): Promise<void> {
+  const { rows } = await client.query<{ at: string }>(READ_MOMENT, [org_id])
+  await client.query(BREAK, [org_id, id, credential ?? null, reason, rows[0]?.at])
+}
+
+/** What the mail to the owners calls an account that is about to be broken; undefined where `breakAccount` would change nothing. */
+export async function nameAccount(
+  client: pg.ClientBase,
+  org_id: number,
+  id: string,
+  credential: Buffer | undefined,
+): Promise<string | undefined> {
+  const { rows } = await client.query<{ platform: AdPlatform; name: string }>(READ_NAME, [
+    org_id,
+    id,
+    credential ?? null,
+  ])
+  return rows[0] && `the ${AD_PLATFORM_LABELS[rows[0].platform]} account ${rows[0].name}`
+}

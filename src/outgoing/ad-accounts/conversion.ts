@@ -1,0 +1,91 @@
+/** Reads conversions with what an ad platform may be told of them. Reads events, clicks, campaigns and offers; owns nothing. */
+
+import type { EventType } from '../../contract/event-types.ts'
+import { timeOfId, toWireId } from '../../contract/ids.ts'
+import type { Secrets } from '../../ground/db/secrets.ts'
+import { isPublicAddress } from '../../ground/guard.ts'
+import type { Conversion } from './adapter.ts'
+
+/** What is read of a click `c`, and of the page it led to: its campaign's redirect `p`, or its offer's address `o`. */
+export const CLICK_COLUMNS = `c.id as click_id, c.fbclid, c.gclid, c.gbraid, c.wbraid, c.ttclid, c.user_agent, c.ip_encrypted,
+  coalesce(p.destination ->> 'url', o.url) as led_to`
+export const JOIN_PAGE = `
+  left join campaigns p on p.org_id = c.org_id and p.id = c.campaign_id
+  left join offers o on o.org_id = c.org_id and o.id = c.offer_id`
+
+export type ClickRow = {
+  click_id: string | null
+  fbclid: string | null
+  gclid: string | null
+  gbraid: string | null
+  wbraid: string | null
+  ttclid: string | null
+  user_agent: string | null
+  ip_encrypted: Buffer | null
+  led_to: string | null
+}
+
+export type ConversionRow = ClickRow & {
+  event_id: string
+  type: EventType
+  happened_ms: number
+  payout: string | null
+  person_id: string
+  source: string
+  email: unknown
+  phone: unknown
+}
+
+/** `website_url` is the page the account names for all of them. */
+export function conversionOf(
+  row: ConversionRow,
+  website_url: string | null,
+  secrets: Pick<Secrets, 'open'>,
+): Conversion {
+  const { event_id, type, happened_ms, payout, person_id, source, email, phone, click_id } = row
+  const { fbclid, gclid, gbraid, wbraid, ttclid, user_agent } = row
+  return {
+    event_id: toWireId(event_id),
+    type,
+    happened_ms,
+    payout,
+    person_id: toWireId(person_id),
+    is_chat: source === 'service' || IN_CHAT.has(type),
+    page_url: pageOf(website_url ?? row.led_to),
+    contact: { email, phone },
+    click: {
+      // A click that has gone with its month is as old as its conversion, for all that is known.
+      made_ms: click_id === null ? happened_ms : timeOfId(click_id),
+      fbclid,
+      gclid,
+      gbraid,
+      wbraid,
+      ttclid,
+      user_agent,
+      ip: addressOf(row.ip_encrypted, secrets),
+    },
+  }
+}
+
+const IN_CHAT: ReadonlySet<EventType> = new Set<EventType>([
+  'bot_start',
+  'channel_join',
+  'join_request',
+  'first_dm',
+  'miniapp_launch',
+])
+
+/** Links into Telegram lead to no page of the advertiser's. */
+const TELEGRAM = /(^|\.)(t\.me|telegram\.(me|org))$/
+
+/** The page of an address: without query and macros, which hold what is nobody's business but ours. */
+export function pageOf(address: string | null): string | null {
+  const url = address === null ? null : URL.parse(address.replace(/\{[^{}]*\}/g, ''))
+  return url === null || TELEGRAM.test(url.hostname) ? null : url.origin + url.pathname
+}
+
+/** Platforms refuse addresses that are nobody's in the public net. */
+function addressOf(sealed: Buffer | null, secrets: Pick<Secrets, 'open'>): string | null {
+  const ip = sealed === null ? null : secrets.open(sealed)
+  return ip !== null && isPublicAddress(ip) ? ip : null
+}

@@ -1,0 +1,95 @@
+/**
+ * The lane of ad accounts: finds accounts that deliveries wait for, and tells their platforms the conversions. Deliveries of a broken
+ * account wait until it is connected again; those of one that was switched off or deleted are skipped. Changes an account's state only
+ * by `breakAccount`.
+ */
+import type pg from 'pg'
+import { boundsOf } from '../../contract/ids.ts'
+import type { Config } from '../../ground/config.ts'
+import type { Secrets } from '../../ground/db/secrets.ts'
+import type { Composed, Judgement, Lane, Target } from '../deliveries/lane.ts'
+import { breakAccount, nameAccount } from './breaking.ts'
+import { CLICK_COLUMNS, type ConversionRow, conversionOf, JOIN_PAGE } from './conversion.ts'
+import { openGoogleTokens } from './google-token.ts'
+import { type Account, callFor, type Ways } from './platforms.ts'
+
+// One look into the index of due deliveries per account, however long any account's queue is.
+const FIND_TARGETS = `
+  select a.org_id, a.id as target_id, a.platform
+  from ad_accounts a
+  cross join lateral (
+    select 1 from deliveries d
+    where d.org_id = a.org_id and d.kind = 'ad_account' and d.target_id = a.id and d.state = 'pending' and d.run_at <= now()
+    limit 1
+  ) due
+  where a.state <> 'broken' or a.deleted_at is not null`
+
+// Row by row by primary keys, which the limits keep the planner to: else it may read an account's whole past for one delivery.
+const READ = `
+  select d.id, d.target_id, a.platform, a.settings, a.event_map, a.credential, a.state, a.deleted_at is not null as is_deleted,
+    e.id as event_id, e.type, e.payout, e.person_id, e.source, e.payload -> 'email' as email, e.payload -> 'phone' as phone,
+    floor(extract(epoch from e.created_at) * 1000)::float8 as happened_ms, ${CLICK_COLUMNS}
+  from unnest($2::uuid[]) as due (id)
+  cross join lateral (select * from deliveries where org_id = $1 and id = due.id limit 1) d
+  cross join lateral (select * from ad_accounts where org_id = $1 and id = d.target_id limit 1) a
+  cross join lateral (select * from events where org_id = $1 and id = d.event_id limit 1) e
+  left join lateral (select * from clicks where org_id = $1 and id = d.click_id and id between $3 and $4 limit 1) c on true${JOIN_PAGE}`
+
+type Row = ConversionRow &
+  Account & { id: string; target_id: string; credential: Buffer; state: string; is_deleted: boolean }
+
+type Setup = {
+  readonly config: Ways['config'] & Pick<Config, 'googleTokenUrl'>
+  readonly secrets: Pick<Secrets, 'open'>
+}
+
+/** The lane of all three platforms: an adapter for each says what is sent and what the answer means. */
+export function adAccountLane({ config, secrets }: Setup): Lane {
+  const ways: Ways = { config, tokens: openGoogleTokens(config.googleTokenUrl) }
+  // An answer to a call that was under way while someone renewed the credential says nothing about the new one.
+  const refused = new Map<string, Buffer>()
+  const remember = (row: Row, judged: Judgement): Judgement => {
+    if (judged.outcome === 'broken') refused.set(row.target_id, row.credential)
+    return judged
+  }
+  return {
+    kind: 'ad_account',
+    async findTargets(pool: pg.Pool): Promise<Target[]> {
+      const { rows } = await pool.query<{ org_id: number; target_id: string; platform: string }>(FIND_TARGETS)
+      return rows.map(({ org_id, target_id, platform }) => ({ org_id, target_id, origin: `${platform} ${target_id}` }))
+    },
+    async compose(client, org_id, due) {
+      const [ids, clicks] = [due.map(({ id }) => id), due.map(({ click_id }) => click_id)]
+      const { rows } = await client.query<Row>(READ, [org_id, ids, ...boundsOf(clicks)])
+      return rows.map(row => compose(row, { secrets }, ways, remember))
+    },
+    async switchOff(client, org_id, target_id, reason) {
+      await breakAccount(client, org_id, target_id, reason, refused.get(target_id))
+      refused.delete(target_id)
+    },
+    nameTarget: (client, org_id, target_id) => nameAccount(client, org_id, target_id, refused.get(target_id)),
+  }
+}
+
+type Remember = (row: Row, judged: Judgement) => Judgement
+
+function compose(row: Row, { secrets }: Pick<Setup, 'secrets'>, ways: Ways, remember: Remember): Composed {
+  const { id } = row
+  if (row.is_deleted) return { id, skip: 'the ad account was disconnected' }
+  if (row.state === 'off') return { id, skip: 'the ad account is switched off' }
+  const website_url = 'website_url' in row.settings ? row.settings.website_url : null
+  const conversion = conversionOf(row, website_url, secrets)
+  const credential = opened(row.credential, secrets)
+  if (credential === undefined) return { id, skip: 'the credential of the ad account cannot be read' }
+  const heard = (judged: Judgement) => remember(row, judged)
+  return { id, ...callFor(row, credential, conversion, { ...ways, heard }, Date.now()) }
+}
+
+/** One account's damaged row must not hold up the organization's others, which are claimed with it. */
+function opened(sealed: Buffer, secrets: Pick<Secrets, 'open'>): string | undefined {
+  try {
+    return secrets.open(sealed)
+  } catch {
+    return undefined
+  }
+}

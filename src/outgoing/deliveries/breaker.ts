@@ -1,0 +1,161 @@
+/**
+ * Remembers which targets fail. After some failures in a row a target's breaker opens: nothing is sent to it but one delivery after each
+ * pause, until one succeeds. Waiting costs the others no attempt. What has only failed for days is switched off. Owns `failing_targets`:
+ * a row is there from the first failure to the next success, and its times are the database's.
+ */
+import type { Kysely } from 'kysely'
+import type pg from 'pg'
+import { DAY_MS, MINUTE_MS } from '../../contract/days.ts'
+import { ask, type Question } from '../../ground/db/flight.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import type { Finished } from './held.ts'
+import type { Lane } from './lane.ts'
+
+/**
+ * Ten failures tell a dead receiver from a bad moment; of one that lets every call run into its deadline three over half a minute are enough,
+ * because ten of them would take minutes. The pauses double from half a minute to ten minutes, which a receiver that came back
+ * has to wait at most. Five days and twenty failures in a row before a target is switched off, so that one with little to send is not judged
+ * by a single delivery's eight attempts.
+ */
+export const BREAKER = {
+  failures: 10,
+  slow_failures: 3,
+  slow_ms: MINUTE_MS / 2,
+  first_pause_ms: MINUTE_MS / 2,
+  longest_pause_ms: 10 * MINUTE_MS,
+  off_after_ms: 5 * DAY_MS,
+  off_failures: 20,
+}
+export type BreakerTerms = typeof BREAKER
+
+const FIND_PAUSED = `select org_id, target_id from failing_targets where kind = $1 and paused_until > now()`
+
+/** The targets of one kind, over all organizations, that get nothing now. */
+export async function findPaused(pool: pg.Pool, kind: Lane['kind']): Promise<Set<string>> {
+  const { rows } = await pool.query<{ target_id: string }>(FIND_PAUSED, [kind])
+  return new Set(rows.map(({ target_id }) => target_id))
+}
+
+/**
+ * Those of the targets $3 whose breaker is open: paused ones get nothing, the others one delivery as a probe. Locked, so that no two workers
+ * probe at once; one that another worker holds is being probed or judged there, and is not waited for, because all other organizations
+ * would wait with it. $1 is the organization, $2 the kind.
+ */
+export const LOCK_OPEN = `
+  with mine as (
+    select target_id, paused_until > now() as is_paused
+    from failing_targets
+    where org_id = $1 and kind = $2 and target_id = any($3::uuid[]) and paused_until is not null
+    for update skip locked
+  )
+  select f.target_id, coalesce(mine.is_paused, true) as is_paused
+  from failing_targets f
+  left join mine on mine.target_id = f.target_id
+  where f.org_id = $1 and f.kind = $2 and f.target_id = any($3::uuid[]) and f.paused_until is not null`
+
+const PAUSE = `
+  update failing_targets as t
+  set paused_until = now() + paused.pause_ms * interval '1 millisecond', pauses = t.pauses + paused.more
+  from unnest($3::uuid[], $4::int[], $5::int[]) as paused (target_id, pause_ms, more)
+  where t.org_id = $1 and t.kind = $2 and t.target_id = paused.target_id`
+
+/** While its probe is under way a target gets nothing else, in no process; a probe that is lost ends with its lease. */
+export function holdForProbes(
+  org_id: number,
+  kind: Lane['kind'],
+  targets: readonly string[],
+  lease_ms: number,
+): Question<never> {
+  return ask(PAUSE, [org_id, kind, targets, targets.map(() => lease_ms), targets.map(() => 0)])
+}
+
+/** Forgets what failed: the target was changed or switched on by someone, and is tried at once. */
+export async function forgetFailures(db: Kysely<Tables>, org_id: number, target_id: string): Promise<void> {
+  await db.deleteFrom('failing_targets').where('org_id', '=', org_id).where('target_id', '=', target_id).execute()
+}
+
+const FORGET = `delete from failing_targets where org_id = $1 and kind = $2 and target_id = any($3::uuid[])`
+
+const COUNT = `
+  insert into failing_targets as t (org_id, kind, target_id, failures, failing_since)
+  select $1, $2, target_id, failures, now() from unnest($3::uuid[], $4::int[]) as failed (target_id, failures)
+  on conflict (org_id, kind, target_id) do update set failures = t.failures + excluded.failures
+  returning target_id, failures, pauses, paused_until is not null as is_open,
+    failing_since <= now() - $5::bigint * interval '1 millisecond' as is_old,
+    failing_since <= now() - $6::bigint * interval '1 millisecond' as is_slow`
+
+type Counted = {
+  target_id: string
+  failures: number
+  pauses: number
+  is_open: boolean
+  is_old: boolean
+  is_slow: boolean
+}
+
+/** A target to be switched off, and why. */
+export type SwitchOff = { readonly kind: Lane['kind']; readonly target_id: string; readonly reason: string }
+
+/**
+ * Writes down what an organization's finished deliveries say against their targets, and answers which of them have to be switched off.
+ * What speaks for a target is written with the outcome itself (finish.ts).
+ */
+export async function learn(
+  client: pg.ClientBase,
+  org_id: number,
+  done: readonly Finished[],
+  terms: BreakerTerms = BREAKER,
+): Promise<SwitchOff[]> {
+  const off: SwitchOff[] = []
+  for (const [kind, list] of Map.groupBy(done, one => one.kind)) {
+    const broken = new Map(list.filter(({ isBroken }) => isBroken).map(one => [one.target_id, one.reason]))
+    for (const [target_id, reason] of broken) off.push({ kind, target_id, reason: reason ?? 'its connection is dead' })
+    const bad = list.filter(
+      (one, place) =>
+        isAgainstTarget(one) && !broken.has(one.target_id) && !list.slice(place).some(later => isSuccessOf(one, later)),
+    )
+    if (broken.size > 0) await client.query(FORGET, [org_id, kind, [...broken.keys()]])
+    if (bad.length > 0) off.push(...(await count(client, org_id, kind, bad, terms)))
+  }
+  return off
+}
+
+/** Whether the other one, finished later, is a success of the same target. */
+const isSuccessOf = ({ target_id }: Finished, later: Finished) =>
+  later.state === 'delivered' && later.target_id === target_id
+
+/** What an ad platform refuses for good says something about the conversion, not about the connection. */
+const isAgainstTarget = ({ state, isCounted, failure }: Finished) =>
+  state !== 'delivered' && isCounted && failure !== 'rejected'
+
+async function count(
+  client: pg.ClientBase,
+  org_id: number,
+  kind: Lane['kind'],
+  bad: readonly Finished[],
+  terms: BreakerTerms,
+): Promise<SwitchOff[]> {
+  // In one order everywhere, so that two workers that write about the same targets never wait for each other.
+  const failed = [...Map.groupBy(bad, one => one.target_id)].sort(([one], [other]) => (one < other ? -1 : 1))
+  const probed = new Set(bad.filter(({ isProbe }) => isProbe).map(({ target_id }) => target_id))
+  const counts = [failed.map(([target_id]) => target_id), failed.map(([, list]) => list.length)]
+  const { rows } = await client.query<Counted>(COUNT, [org_id, kind, ...counts, terms.off_after_ms, terms.slow_ms])
+  const off = rows.filter(({ is_old, failures }) => is_old && failures >= terms.off_failures)
+  const isDown = ({ failures, is_slow }: Counted) =>
+    failures >= terms.failures || (is_slow && failures >= terms.slow_failures)
+  const opening = rows.filter(one => (one.is_open ? probed.has(one.target_id) : isDown(one)))
+  if (opening.length > 0) {
+    const pauses = opening.map(one =>
+      Math.min(terms.first_pause_ms * 2 ** Math.min(one.pauses, 20), terms.longest_pause_ms),
+    )
+    await client.query(PAUSE, [org_id, kind, opening.map(one => one.target_id), pauses, opening.map(() => 1)])
+  }
+  if (off.length > 0) await client.query(FORGET, [org_id, kind, off.map(one => one.target_id)])
+  const days = Math.round(terms.off_after_ms / DAY_MS)
+  const lastOf = (target_id: string) => bad.findLast(one => one.target_id === target_id)?.reason ?? 'no answer'
+  return off.map(({ target_id, failures }) => ({
+    kind,
+    target_id,
+    reason: `it has only failed for ${days} days, ${failures} times, last with: ${lastOf(target_id)}`,
+  }))
+}

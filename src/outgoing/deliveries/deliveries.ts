@@ -1,0 +1,83 @@
+/**
+ * Deliveries: what conversions have put out, and how each attempt went. Owns `deliveries` and `delivery_attempts`. Rows are made once per
+ * event and target, in the conversion's own transaction or by a run over the past (portions.ts); claim.ts, finish.ts, release.ts and
+ * resend.ts alone change them afterwards, and retention.ts deletes attempts. Here they are only read.
+ */
+import { type Kysely, sql } from 'kysely'
+import type { Call } from '../../contract/endpoint.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { newestFirst } from '../../ground/db/lists.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { type Context, idOf } from '../../ground/room.ts'
+import type * as api from './api.ts'
+
+/** Deliveries of the organization, newest first. */
+export async function listDeliveries(
+  { db, actor }: Context<typeof api.listDeliveries>,
+  { query }: Call<typeof api.listDeliveries>,
+) {
+  const { state, kind, failure, target_id, event_id, click_id, campaign_id, date_from, date_to } = query
+  let rows = withEvents(db, actor.org_id)
+  // By way of its events, which are found by their click.
+  if (click_id !== undefined) rows = rows.where('e.click_id', '=', click_id)
+  if (state !== undefined) rows = rows.where('d.state', '=', state)
+  if (kind !== undefined) rows = rows.where('d.kind', '=', kind)
+  if (target_id !== undefined) rows = rows.where('d.target_id', '=', target_id)
+  if (event_id !== undefined) rows = rows.where('d.event_id', '=', event_id)
+  if (campaign_id !== undefined) rows = rows.where('d.campaign_id', '=', campaign_id)
+  if (failure !== undefined) rows = rows.where('d.failure', '=', failure)
+  if (date_from !== undefined) rows = rows.where('d.created_at', '>=', date_from)
+  if (date_to !== undefined) rows = rows.where('d.created_at', '<', date_to)
+  return await newestFirst(rows.$castTo<api.Delivery>(), query, 'd.id')
+}
+
+/** One delivery with its attempts, the first one first. Refuses `object_not_found`. */
+export async function readDelivery(
+  { db, actor }: Context<typeof api.readDelivery>,
+  { params }: Call<typeof api.readDelivery>,
+) {
+  const id = idOf(params.id)
+  const delivery = await readOne(db, actor.org_id, id)
+  const history = await db
+    .selectFrom('delivery_attempts')
+    .select(ATTEMPT_COLUMNS)
+    .where('org_id', '=', actor.org_id)
+    .where('delivery_id', '=', id)
+    .orderBy('number')
+    .execute()
+  return { ...delivery, history, attempts_dropped: droppedOf(delivery, history) }
+}
+
+/** How many attempts were made before those that are still kept: the log is dropped from its beginning. */
+export function droppedOf({ attempts }: { attempts: number }, [oldest]: readonly { number: number }[]): number {
+  return oldest === undefined ? attempts : oldest.number - 1
+}
+
+/** What is shown of an attempt. */
+export const ATTEMPT_COLUMNS = [
+  'number',
+  'started_at',
+  'finished_at',
+  'method',
+  'url',
+  'body',
+  'status',
+  'error',
+  'answer',
+] as const
+
+/** One delivery as it is listed. Refuses `object_not_found`. */
+export async function readOne(db: Kysely<Tables>, org_id: number, id: string): Promise<api.Delivery> {
+  const row = withEvents(db, org_id).where('d.id', '=', id).$castTo<api.Delivery>()
+  return (await row.executeTakeFirst()) ?? refuse('object_not_found')
+}
+
+/** Deliveries (`d`) of the organization with their events (`e`), as they are shown. */
+export const withEvents = (db: Kysely<Tables>, org_id: number) =>
+  db
+    .selectFrom('deliveries as d')
+    .innerJoin('events as e', join => join.onRef('e.org_id', '=', 'd.org_id').onRef('e.id', '=', 'd.event_id'))
+    .where('d.org_id', '=', org_id)
+    .select(['d.id', 'd.kind', 'd.target_id', 'd.event_id', 'e.type as event_type', 'd.click_id', 'd.campaign_id'])
+    .select(['d.state', 'd.reason', 'd.failure', 'd.attempts', 'd.created_at', 'd.finished_at'])
+    .select(sql<string | null>`case when d.state = 'pending' then d.run_at end`.as('next_attempt_at'))

@@ -1,0 +1,126 @@
+/** The worker's part of runs over the past: portion by portion, so that what happens now never waits long. */
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { newId } from '../../contract/ids.ts'
+import { inTransaction } from '../../ground/db/transaction.ts'
+import { openRounds, type Rounds } from '../../ground/rounds.ts'
+import type { Lane, PastConversion, Portion, RunPlace } from './lane.ts'
+import { resendNext } from './resend.ts'
+
+const POLL_MS = 1000
+const PORTION = 200
+/** With more than this due already, a run waits: conversions of now are sent in the order they became due. */
+const BACKLOG = 500
+
+// Not while the organization's deliveries are held, nor on top of a long queue that can move.
+const FIND = `
+  select r.org_id, r.id
+  from delivery_runs r
+  join balances b on b.org_id = r.org_id
+  where r.finished_at is null and not (b.hold_when_empty and b.balance < 0)
+    and (
+      select count(*) from (
+        select 1 from deliveries d
+        where d.org_id = r.org_id and d.state = 'pending' and d.run_at <= now()
+          and not exists (
+            select 1 from failing_targets f
+            where f.org_id = d.org_id and f.kind = d.kind and f.target_id = d.target_id and f.paused_until > now())
+        limit ${BACKLOG}
+      ) due
+    ) < ${BACKLOG}`
+
+// The balance row first: its lock is the one order of all that puts deliveries out, so that a run and a batch of conversions never meet
+// over one person. Whether deliveries are held is asked again with it: a conversion before us may have spent the last of the balance.
+const LOCK_BALANCE = `
+  select clock_timestamp() as at
+  from (select org_id from balances where org_id = $1 and not (hold_when_empty and balance < 0) for update) locked`
+
+const LOCK = `
+  select org_id, id, kind, target_id, campaign_id, only_state, only_failure, date_from::text, date_to::text, after_at::text, after_id,
+    created_at::text
+  from delivery_runs
+  where org_id = $1 and id = $2 and finished_at is null
+  for update skip locked`
+
+const MOVE = `
+  update delivery_runs
+  set done = done + $3, after_at = $4, after_id = $5, outcome = $6, finished_at = $7
+  where org_id = $1 and id = $2`
+
+type Locked = RunPlace & { readonly kind: 'resend' | 'backfill' }
+
+/** Does a portion of every run that may have one; answers how many deliveries were put out. */
+export async function workRuns(pool: pg.Pool, lanes: readonly Lane[], most = PORTION): Promise<number> {
+  const { rows } = await pool.query<{ org_id: number; id: string }>(FIND)
+  let total = 0
+  for (const { org_id, id } of rows) {
+    total += await inTransaction(pool, async client => {
+      const { rows: balances } = await client.query<{ at: string }>(LOCK_BALANCE, [org_id])
+      const [balance] = balances
+      if (balance === undefined) return 0
+      const { rows: locked } = await client.query<Locked>(LOCK, [org_id, id])
+      const [run] = locked
+      if (run === undefined) return 0
+      const { done, after_at, after_id, isOver } = await next(client, lanes, run, balance.at, most)
+      const end = isOver ? ['done', balance.at] : [null, null]
+      await client.query(MOVE, [org_id, id, done, after_at, after_id, ...end])
+      return done
+    })
+  }
+  return total
+}
+
+async function next(
+  client: pg.ClientBase,
+  lanes: readonly Lane[],
+  run: Locked,
+  at: string,
+  most: number,
+): Promise<Portion> {
+  if (run.kind === 'resend') return await resendNext(client, run, most)
+  // A target is one lane's: the others find nothing of it.
+  for (const lane of lanes) {
+    const found = (await lane.findPast?.(client, run, most)) ?? []
+    const last = found.at(-1)
+    if (last === undefined) continue
+    const done = await putOut(client, lane, run, at, found)
+    return { done, after_at: last.created_at, after_id: last.id, isOver: found.length < most }
+  }
+  return { done: 0, after_at: run.after_at, after_id: run.after_id, isOver: true }
+}
+
+const INSERT = `
+  insert into deliveries (org_id, kind, target_id, state, attempts, run_at, created_at, id, event_id, click_id, campaign_id, person_id)
+  select $1, $2, $3, 'pending', 0, now(), $4, t.*
+  from unnest($5::uuid[], $6::uuid[], $7::uuid[], $8::uuid[], $9::uuid[]) as t (id, event_id, click_id, campaign_id, person_id)
+  on conflict do nothing`
+
+/** The same deliveries as the conversions would have put out; what there is already stays as it is. */
+async function putOut(
+  client: pg.ClientBase,
+  { kind }: Lane,
+  { org_id, target_id }: Locked,
+  at: string,
+  found: readonly PastConversion[],
+): Promise<number> {
+  const { rowCount } = await client.query(INSERT, [
+    org_id,
+    kind,
+    target_id,
+    at,
+    found.map(() => newId()),
+    found.map(({ id }) => id),
+    found.map(({ click_id }) => click_id),
+    found.map(({ campaign_id }) => campaign_id),
+    found.map(({ person_id }) => person_id),
+  ])
+  return rowCount ?? 0
+}
+
+/** Looks each second, and calls `wake` when something was put out. */
+export function openRuns(pool: pg.Pool, lanes: readonly Lane[], wake: () => void, log: Logger): Rounds {
+  const look = async () => {
+    if ((await workRuns(pool, lanes)) > 0) wake()
+  }
+  return openRounds(POLL_MS, look, error => log.error({ err: error }, 'a run over past deliveries could not go on'))
+}

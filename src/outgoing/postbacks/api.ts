@@ -1,0 +1,156 @@
+/** Postback rules over HTTP: which address is called for which conversion. */
+import { z } from 'zod'
+import { Address } from '../../contract/address.ts'
+import { endpoint } from '../../contract/endpoint.ts'
+import { EventType } from '../../contract/event-types.ts'
+import { Done, Id, Instant, Page, SUBS } from '../../contract/fields.ts'
+import { paging } from '../../contract/paging.ts'
+import { dryRun, RunPlan } from '../deliveries/api.ts'
+
+/** The macros a rule's address may hold, in the order they are offered. */
+export const POSTBACK_MACROS = [
+  'click_id',
+  'event_type',
+  ...SUBS,
+  'ref_id',
+  'event_id',
+  'campaign_id',
+  'offer_id',
+  'geo',
+  'timestamp',
+] as const
+export type PostbackMacro = (typeof POSTBACK_MACROS)[number]
+
+/** A macro in an address: its name in any case, the braces doubled or percent-encoded by an editor; of any other `{…}` no name is caught. */
+export const MACRO = /(?:\{|%7b){1,2}([a-z][a-z0-9_.]{0,63})(?:\}|%7d){1,2}|\{[^{}]*\}/gi
+
+/** What a new rule's address may begin from; `{ref_id}` is the click id of the tracker that sent the visitor. */
+export const PRESETS = {
+  keitaro: {
+    name: 'Keitaro',
+    url: 'https://your-tracker.example/your-key/postback?subid={ref_id}&status={event_type}&tid={event_id}',
+  },
+  binom: { name: 'Binom', url: 'https://your-tracker.example/click.php?cnv_id={ref_id}&cnv_status={event_type}' },
+  custom: { name: 'Custom', url: '' },
+} as const
+const Preset = z.enum(['keitaro', 'binom', 'custom'] satisfies (keyof typeof PRESETS)[])
+
+const PostbackMethod = z.enum(['GET', 'POST'])
+
+export const PostbackRule = z
+  .object({
+    id: Id,
+    event_type: EventType,
+    url: z.string(),
+    method: PostbackMethod,
+    campaign_id: Id.nullable().meta({ description: 'null: every campaign of the organization, future ones too' }),
+    preset: z.string().nullable(),
+    active: z.boolean(),
+    once_per_person: z.boolean(),
+    switched_off_at: Instant.nullable().meta({ description: 'When Sluice switched it off because it had only failed' }),
+    switched_off_reason: z.string().nullable(),
+    created_at: Instant,
+    updated_at: Instant,
+  })
+  .meta({ id: 'PostbackRule' })
+export type PostbackRule = z.output<typeof PostbackRule>
+
+export const PostbackRuleDraft = z.object({
+  event_type: EventType,
+  url: Address,
+  method: PostbackMethod.nullish().meta({
+    description: 'GET unless given; a key creates GET rules only. Never changes afterwards.',
+  }),
+  campaign_id: Id.nullish(),
+  preset: Preset.nullish(),
+  active: z.boolean().nullish().meta({ description: 'true unless given' }),
+  once_per_person: z.boolean().nullish().meta({
+    description: 'true: only the first matching conversion of each person calls; false unless given',
+  }),
+})
+export type PostbackRuleDraft = z.output<typeof PostbackRuleDraft>
+
+const PostbackRuleChanges = PostbackRuleDraft.partial()
+
+export const listPostbackRules = endpoint({
+  route: 'GET /api/postbacks',
+  access: { session: 'member' },
+  summary: 'List postback rules, newest first',
+  query: z.object({
+    ...paging,
+    campaign_id: Id.optional(),
+    event_type: EventType.optional(),
+    active: z.enum(['true', 'false']).optional(),
+  }),
+  reply: Page(PostbackRule),
+})
+
+export const readPostbackRule = endpoint({
+  route: 'GET /api/postbacks/:id',
+  access: { session: 'member' },
+  summary: 'Read a postback rule',
+  reply: PostbackRule,
+  refuses: ['object_not_found'],
+})
+
+export const createPostbackRule = endpoint({
+  route: 'POST /api/postbacks',
+  access: { session: 'admin', key: 'postbacks' },
+  summary: 'Create a postback rule',
+  description:
+    'From then on the address is called once for each matching conversion. Macros: {click_id}, {event_type}, {sub1} to {sub9}, {ref_id}, {event_id}, {campaign_id}, {offer_id}, {geo}, {timestamp}. A key creates GET rules only.',
+  body: PostbackRuleDraft,
+  reply: PostbackRule,
+  status: 201,
+  refuses: ['invalid_request', 'postback_method_forbidden', 'campaign_scope_forbidden'],
+})
+
+export const updatePostbackRule = endpoint({
+  route: 'PATCH /api/postbacks/:id',
+  access: { session: 'admin', key: 'postbacks:update' },
+  summary: 'Change a postback rule',
+  description: 'Fields that are not sent stay as they are. The method never changes: make a new rule for another one.',
+  body: PostbackRuleChanges,
+  reply: PostbackRule,
+  refuses: ['object_not_found', 'invalid_request', 'campaign_scope_forbidden'],
+})
+
+export const deletePostbackRule = endpoint({
+  route: 'DELETE /api/postbacks/:id',
+  access: { session: 'admin', key: 'postbacks:delete' },
+  summary: 'Delete a postback rule',
+  description: 'Deliveries of it that are still waiting are skipped.',
+  reply: Done,
+  refuses: ['object_not_found', 'campaign_scope_forbidden'],
+})
+
+export const testPostbackRule = endpoint({
+  route: 'POST /api/postbacks/:id/test',
+  access: { session: 'admin' },
+  summary: 'Call a rule at once, with the values of a real click',
+  description:
+    'The newest click the rule could be called for, unless one is named. The event id is made up. No delivery is written, and a rule that is off is called too.',
+  body: z.object({ click_id: Id.nullish() }),
+  reply: z.object({
+    ok: z.boolean(),
+    click_id: Id,
+    method: z.string(),
+    url: z.string(),
+    status: z.number().int().nullable(),
+    error: z.string().nullable(),
+    answer: z.string().nullable(),
+    took_ms: z.number().int(),
+  }),
+  refuses: ['object_not_found', 'invalid_request', 'no_click_yet'],
+})
+
+export const backfillPostbackRule = endpoint({
+  route: 'POST /api/postbacks/:id/backfill',
+  access: { session: 'admin' },
+  summary: 'Run a rule over past conversions',
+  description:
+    'Each conversion once, and none that the rule was called for already. Shows the first addresses and the count; with dry_run false the worker puts them out in portions. At most 100,000 in a run, one run at a time.',
+  body: z.object({ date_from: Instant.nullish(), date_to: Instant.nullish(), dry_run: dryRun }),
+  reply: RunPlan,
+  refuses: ['object_not_found', 'invalid_request', 'run_under_way'],
+})

@@ -1,0 +1,64 @@
+/** The lane of postbacks: finds rules that deliveries wait for, and fills their addresses. Reads rules, events and clicks. */
+import { boundsOf } from '../../contract/ids.ts'
+import type { Composed, Lane } from '../deliveries/lane.ts'
+import { findPast } from './backfill.ts'
+import { type Callable, FIRED_COLUMNS, type Fired, needsClick, render } from './render.ts'
+
+// One look into the index of due deliveries per rule, however long any rule's queue is; the limit keeps the planner from anything else.
+const FIND_TARGETS = `
+  select r.org_id, r.id as target_id, r.url
+  from postback_rules r
+  cross join lateral (
+    select 1 from deliveries d
+    where d.org_id = r.org_id and d.kind = 'postback' and d.target_id = r.id and d.state = 'pending' and d.run_at <= now()
+    limit 1
+  ) due`
+
+// Row by row by primary keys, which the limits keep the planner to: else it may read a rule's whole past for one delivery.
+const READ = `
+  select d.id, r.url, r.method, r.active, r.deleted_at is not null as is_deleted,
+    c.id is not null as has_click, ${FIRED_COLUMNS}
+  from unnest($2::uuid[]) as due (id)
+  cross join lateral (select * from deliveries where org_id = $1 and id = due.id limit 1) d
+  cross join lateral (select * from postback_rules where org_id = $1 and id = d.target_id limit 1) r
+  cross join lateral (select * from events where org_id = $1 and id = d.event_id limit 1) e
+  left join lateral (select * from clicks where org_id = $1 and id = d.click_id and id between $3 and $4 limit 1) c on true`
+
+const SWITCH_OFF = `
+  update postback_rules
+  set active = false, switched_off_at = $3, switched_off_reason = $4, updated_at = $3
+  where org_id = $1 and id = $2 and active and deleted_at is null`
+
+const READ_ACTIVE = `select url from postback_rules where org_id = $1 and id = $2 and active and deleted_at is null`
+
+type Row = Fired & Callable & { id: string; active: boolean; is_deleted: boolean; has_click: boolean }
+
+export const postbackLane: Lane = {
+  kind: 'postback',
+  async findTargets(pool) {
+    const { rows } = await pool.query<{ org_id: number; target_id: string; url: string }>(FIND_TARGETS)
+    return rows.map(({ org_id, target_id, url }) => ({ org_id, target_id, origin: URL.parse(url)?.origin ?? url }))
+  },
+  async compose(client, org_id, due) {
+    const [ids, clicks] = [due.map(({ id }) => id), due.map(({ click_id }) => click_id)]
+    const { rows } = await client.query<Row>(READ, [org_id, ids, ...boundsOf(clicks)])
+    return rows.map(compose)
+  },
+  async switchOff(client, org_id, target_id, reason) {
+    await client.query(SWITCH_OFF, [org_id, target_id, new Date().toISOString(), reason])
+  },
+  async nameTarget(client, org_id, target_id) {
+    const { rows } = await client.query<{ url: string }>(READ_ACTIVE, [org_id, target_id])
+    return rows[0] && `the postback to ${URL.parse(rows[0].url)?.host ?? 'an address that cannot be called'}`
+  },
+  findPast,
+}
+
+function compose(row: Row): Composed {
+  const { id } = row
+  if (row.is_deleted) return { id, skip: 'the rule was deleted' }
+  if (!row.active) return { id, skip: 'the rule is switched off' }
+  if (!row.has_click && needsClick(row)) return { id, skip: 'the click is no longer kept, and the address tells of it' }
+  const call = render(row, row)
+  return call === undefined ? { id, skip: 'the address of the rule cannot be called' } : { id, call }
+}

@@ -1,0 +1,176 @@
+/**
+ * Postback rules: which address is called for which conversion. Owns `postback_rules`. A conversion puts
+ * out one delivery for each matching rule; the worker of deliveries calls it. A rule's method never changes, and deletion is soft,
+ * because deliveries go on naming their rule.
+ */
+import type { Kysely } from 'kysely'
+import type { Call } from '../../contract/endpoint.ts'
+import { newId } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
+import type { Config } from '../../ground/config.ts'
+import { newestFirst } from '../../ground/db/lists.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { isPrivateHost } from '../../ground/guard.ts'
+import { type Context, idOf } from '../../ground/room.ts'
+import { requireScope } from '../../ground/scope.ts'
+import { betweenConversions } from '../../money/billing/balance.ts'
+import { requireCampaign } from '../../traffic/campaigns/campaigns.ts'
+import { forgetFailures } from '../deliveries/breaker.ts'
+import type * as api from './api.ts'
+
+const COLUMNS = [
+  'id',
+  'event_type',
+  'url',
+  'method',
+  'campaign_id',
+  'preset',
+  'active',
+  'once_per_person',
+  'switched_off_at',
+  'switched_off_reason',
+  'created_at',
+  'updated_at',
+] as const
+
+/** Rules of the organization, newest first. */
+export async function listPostbackRules(
+  { db, actor }: Context<typeof api.listPostbackRules>,
+  { query }: Call<typeof api.listPostbackRules>,
+) {
+  const { campaign_id, event_type, active } = query
+  let rows = live(db, actor.org_id).select(COLUMNS)
+  if (campaign_id !== undefined) rows = rows.where('campaign_id', '=', campaign_id)
+  if (event_type !== undefined) rows = rows.where('event_type', '=', event_type)
+  if (active !== undefined) rows = rows.where('active', '=', active === 'true')
+  return await newestFirst(rows.$castTo<api.PostbackRule>(), query)
+}
+
+/** One rule. Refuses `object_not_found`. */
+export async function readPostbackRule(
+  { db, actor }: Context<typeof api.readPostbackRule>,
+  { params }: Call<typeof api.readPostbackRule>,
+) {
+  return await ruleOf(db, actor.org_id, params.id)
+}
+
+/**
+ * Creates a rule. A key creates GET rules only, a restricted one only for campaigns on its list. Refuses
+ * `invalid_request` for an address that leads inside.
+ */
+export async function createPostbackRule(
+  { db, actor, config }: Context<typeof api.createPostbackRule>,
+  { body }: Call<typeof api.createPostbackRule>,
+) {
+  const method = body.method ?? 'GET'
+  if (actor.kind === 'key' && method !== 'GET') refuse('postback_method_forbidden')
+  requirePublic(config, body.url)
+  if (body.campaign_id == null) requireScope(actor, null)
+  else await requireCampaign({ db, actor }, body.campaign_id)
+  return await betweenConversions(db, actor.org_id, (trx, now) =>
+    trx
+      .insertInto('postback_rules')
+      .values({
+        org_id: actor.org_id,
+        id: newId(),
+        event_type: body.event_type,
+        url: body.url,
+        method,
+        campaign_id: body.campaign_id ?? null,
+        preset: body.preset ?? null,
+        active: body.active ?? true,
+        once_per_person: body.once_per_person ?? false,
+        created_at: now,
+        updated_at: now,
+      })
+      .returning(COLUMNS)
+      .$castTo<api.PostbackRule>()
+      .executeTakeFirstOrThrow(),
+  )
+}
+
+/**
+ * Changes the fields that are sent; `campaign_id: null` makes the rule one for all campaigns. For a restricted key the campaign before
+ * and after must both be on its list. Refuses `invalid_request` for another method. Switched on, or with another address, it is tried at
+ * once, however often it has failed.
+ */
+export async function updatePostbackRule(
+  { db, actor, config }: Context<typeof api.updatePostbackRule>,
+  { params, body }: Call<typeof api.updatePostbackRule>,
+) {
+  const now = await ruleOf(db, actor.org_id, params.id)
+  requireScope(actor, now.campaign_id)
+  if (body.method != null && body.method !== now.method)
+    refuse('invalid_request', {
+      error: 'method: a rule keeps its method',
+      hint: 'Create another rule for another method.',
+    })
+  if (body.url !== undefined) requirePublic(config, body.url)
+  if (body.campaign_id === null) requireScope(actor, null)
+  else if (body.campaign_id !== undefined && body.campaign_id !== now.campaign_id)
+    await requireCampaign({ db, actor }, body.campaign_id)
+  const row = await betweenConversions(db, actor.org_id, (trx, changed_at) =>
+    trx
+      .updateTable('postback_rules')
+      .set({
+        updated_at: changed_at,
+        ...(body.event_type === undefined ? {} : { event_type: body.event_type }),
+        ...(body.url === undefined ? {} : { url: body.url }),
+        ...(body.campaign_id === undefined ? {} : { campaign_id: body.campaign_id }),
+        ...(body.preset === undefined ? {} : { preset: body.preset }),
+        ...(body.active == null ? {} : { active: body.active }),
+        ...(body.active === true ? { switched_off_at: null, switched_off_reason: null } : {}),
+        ...(body.once_per_person == null ? {} : { once_per_person: body.once_per_person }),
+      })
+      .where('org_id', '=', actor.org_id)
+      .where('id', '=', now.id)
+      .where('deleted_at', 'is', null)
+      // A rule that was moved to another campaign since may no longer be this key's to change.
+      .where('campaign_id', 'is not distinct from', now.campaign_id)
+      .returning(COLUMNS)
+      .$castTo<api.PostbackRule>()
+      .executeTakeFirst(),
+  )
+  if (row === undefined) refuse('object_not_found')
+  if (body.active != null || body.url !== undefined) await forgetFailures(db, actor.org_id, now.id)
+  return row
+}
+
+/** Deletes softly; deliveries of it that are still waiting are skipped when their turn comes, so it needs no place between conversions. */
+export async function deletePostbackRule(
+  { db, actor }: Context<typeof api.deletePostbackRule>,
+  { params }: Call<typeof api.deletePostbackRule>,
+) {
+  const { id, campaign_id } = await ruleOf(db, actor.org_id, params.id)
+  requireScope(actor, campaign_id)
+  const now = new Date().toISOString()
+  const { numUpdatedRows } = await db
+    .updateTable('postback_rules')
+    .set({ deleted_at: now, updated_at: now })
+    .where('org_id', '=', actor.org_id)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) refuse('object_not_found')
+  // Paused, its waiting deliveries would be skipped only after the pause.
+  await forgetFailures(db, actor.org_id, id)
+  return { ok: true as const }
+}
+
+const live = (db: Kysely<Tables>, org_id: number) =>
+  db.selectFrom('postback_rules').where('org_id', '=', org_id).where('deleted_at', 'is', null)
+
+/** One live rule. Refuses `object_not_found`. */
+export async function ruleOf(db: Kysely<Tables>, org_id: number, id: string): Promise<api.PostbackRule> {
+  const row = live(db, org_id).select(COLUMNS).where('id', '=', idOf(id)).$castTo<api.PostbackRule>()
+  return (await row.executeTakeFirst()) ?? refuse('object_not_found')
+}
+
+/** What a name resolves to is checked when the worker connects; an address that shows where it leads is refused here already. */
+function requirePublic({ allowPrivateTargets }: Config, url: string): void {
+  if (allowPrivateTargets || !isPrivateHost(new URL(url).hostname)) return
+  refuse('invalid_request', {
+    error: 'url: must lead to a public address',
+    hint: 'Addresses inside a network cannot be called.',
+  })
+}

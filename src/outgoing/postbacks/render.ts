@@ -1,0 +1,62 @@
+/** Fills a rule's address with what a conversion and its click know, and says how it is called. */
+import { SUBS, type Sub } from '../../contract/fields.ts'
+import { toWireId } from '../../contract/ids.ts'
+import type { Outgoing } from '../deliveries/lane.ts'
+import { MACRO } from './api.ts'
+import { fillMacros, type MacroValues } from './macros.ts'
+
+type Subs = Pick<MacroValues, Sub>
+
+/** The macros whose value only the click knows. */
+const OF_CLICK = ['ref_id', 'geo', ...SUBS] as const
+
+/** The columns of a click `c` that macros stand for. */
+export const CLICK_COLUMNS = OF_CLICK.map(name => `c.${name}`).join(', ')
+
+/** What a conversion `e` is to a macro; the ids as they are stored, the time in Unix seconds. */
+export type Fired = Subs & {
+  readonly event_id: string
+  readonly event_type: string
+  readonly click_id: string
+  readonly campaign_id: string | null
+  readonly offer_id: string | null
+  readonly timestamp: string
+  readonly ref_id: string | null
+  readonly geo: string | null
+}
+
+/** Selects a `Fired` from events `e` and, where it is still there, their click `c`. */
+export const FIRED_COLUMNS = `e.id as event_id, e.type as event_type, e.click_id, e.campaign_id, e.offer_id,
+    extract(epoch from e.created_at)::bigint as timestamp, ${CLICK_COLUMNS}`
+
+/** Whether the address tells what only the click knows, however its macros are written: without it, nothing would be told in its place. */
+export function needsClick({ url }: Pick<Callable, 'url'>): boolean {
+  const named = Array.from(url.matchAll(MACRO), ([, name]) => name?.toLowerCase())
+  return OF_CLICK.some(name => named.includes(name))
+}
+
+export type Callable = { readonly url: string; readonly method: 'GET' | 'POST' }
+
+/** The call; undefined where the address cannot be called. */
+export function render({ url: template, method }: Callable, fired: Fired): Outgoing | undefined {
+  const { campaign_id, offer_id } = fired
+  const url = fillMacros(template, {
+    ...fired,
+    event_id: toWireId(fired.event_id),
+    click_id: toWireId(fired.click_id),
+    campaign_id: campaign_id && toWireId(campaign_id),
+    offer_id: offer_id && toWireId(offer_id),
+  })
+  return url === undefined ? undefined : callOf(method, url)
+}
+
+/** A POST sends the parameters of its address as a form as well: receivers of POST look for them in the body. */
+function callOf(method: 'GET' | 'POST', url: string): Outgoing {
+  if (method === 'GET') return { method, url }
+  return {
+    method,
+    url,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URL(url).search.slice(1),
+  }
+}

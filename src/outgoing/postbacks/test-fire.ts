@@ -1,0 +1,64 @@
+/** Test fires: a rule is called at once with a real click's values. It is no delivery of any conversion and leaves nothing behind. */
+import { sql } from 'kysely'
+import type { Call } from '../../contract/endpoint.ts'
+import { newId } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { guardedAgent } from '../../ground/guard.ts'
+import type { Context } from '../../ground/room.ts'
+import { isSuccess, send } from '../deliveries/send.ts'
+import type * as api from './api.ts'
+import { ruleOf } from './postbacks.ts'
+import { CLICK_COLUMNS, type Fired, render } from './render.ts'
+
+/**
+ * Calls the rule's address with the values of the click named, else of the newest one it could be called for. The event id is made up, so
+ * that the receiver never takes the test for a conversion that happened. Works for a rule that is off. Refuses `object_not_found`,
+ * `invalid_request` for an unknown click or an address that cannot be called, `no_click_yet`.
+ */
+export async function testPostbackRule(
+  context: Context<typeof api.testPostbackRule>,
+  { params, body }: Call<typeof api.testPostbackRule>,
+) {
+  const { db, actor, config } = context
+  const rule = await ruleOf(db, actor.org_id, params.id)
+  const fired = await readClick(context, rule, body.click_id ?? undefined)
+  const call = render(rule, fired)
+  if (call === undefined)
+    refuse('invalid_request', {
+      error: 'the address of the rule cannot be called with these values',
+      hint: 'Macros may stand only behind the host.',
+    })
+  const agent = guardedAgent({ allowPrivate: config.allowPrivateTargets, connections: 1 })
+  const began = performance.now()
+  try {
+    const outcome = await send(agent, call)
+    const { status, error, answer } = outcome
+    const { click_id } = fired
+    const took_ms = Math.round(performance.now() - began)
+    return { ok: isSuccess(outcome), click_id, method: call.method, url: call.url, status, error, answer, took_ms }
+  } finally {
+    await agent.close()
+  }
+}
+
+async function readClick(
+  { db, actor }: Context<typeof api.testPostbackRule>,
+  rule: api.PostbackRule,
+  click_id: string | undefined,
+): Promise<Fired> {
+  // One that counts before one that does not: a crawler's click has no parameters to see.
+  const which =
+    click_id === undefined
+      ? sql`(${rule.campaign_id}::uuid is null or c.campaign_id = ${rule.campaign_id}) and c.tracked`
+      : sql`c.id = ${click_id}`
+  const { rows } = await sql<Fired>`
+    select ${newId()}::text as event_id, ${rule.event_type}::text as event_type, c.id as click_id, c.campaign_id, c.offer_id,
+      ${String(Math.floor(Date.now() / 1000))}::text as timestamp, ${sql.raw(CLICK_COLUMNS)}
+    from clicks c
+    where c.org_id = ${actor.org_id} and ${which}
+    order by c.id desc
+    limit 1`.execute(db)
+  if (rows[0] !== undefined) return rows[0]
+  if (click_id === undefined) refuse('no_click_yet')
+  return refuse('invalid_request', { error: 'click_id: no such click', hint: 'Name a click of this organization.' })
+}

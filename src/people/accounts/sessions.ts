@@ -1,0 +1,30 @@
+/** The browsers a person is signed in with. A session's token stays in its cookie; everything here goes by the session's id. */
+import type { Kysely } from 'kysely'
+import { refuse } from '../../contract/refusals.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import type { Person } from '../../ground/room.ts'
+
+/** The person's sessions that have not ended, the last seen first. */
+export async function sessionsOf(db: Kysely<Tables>, { user_id }: Pick<Person, 'user_id'>) {
+  return db
+    .selectFrom('sessions')
+    .select(['id', 'created_at', 'updated_at as last_seen_at', 'expires_at', 'ip_address', 'user_agent'])
+    .where('user_id', '=', user_id)
+    .where('expires_at', '>', new Date().toISOString())
+    .orderBy('updated_at', 'desc')
+    .execute()
+}
+
+/** Ends one of the person's sessions at once; somebody else's is as if it were not there. */
+export async function endSessionOf(
+  db: Kysely<Tables>,
+  { user_id }: Pick<Person, 'user_id'>,
+  session_id: string,
+): Promise<void> {
+  const { numDeletedRows } = await db
+    .deleteFrom('sessions')
+    .where('id', '=', session_id)
+    .where('user_id', '=', user_id)
+    .executeTakeFirst()
+  if (numDeletedRows !== 1n) refuse('object_not_found')
+}

@@ -1,0 +1,121 @@
+/**
+ * API keys: their names, their state and who sees them. Owns `api_keys`; grants.ts owns `api_key_grants`. Only the SHA-256 of a
+ * secret is kept, so nothing here or anywhere can show it again. Revoking is final. Nothing about a key is cached.
+ */
+import { type Kysely, sql } from 'kysely'
+import type { z } from 'zod'
+import type { Call } from '../../contract/endpoint.ts'
+import { newId } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { type Context, idOf, type Member } from '../../ground/room.ts'
+import { JOIN_ORGANIZATION } from './acts-in.ts'
+import type * as api from './api.ts'
+import { firstCharacters, hashSecret, newSecret } from './secret.ts'
+
+export type KeyRow = z.output<typeof api.ApiKey> & { readonly user_id: string }
+
+/**
+ * The keys a person sees: their own, and for owners and admins all that act in the active organization, which is the
+ * grant's or, of a fresh key, its owner's earliest membership.
+ */
+async function readKeys(db: Kysely<Tables>, actor: Member, id?: string): Promise<KeyRow[]> {
+  const now = new Date().toISOString()
+  const { rows } = await sql<KeyRow>`
+    select k.id, k.user_id, k.name, k.first_characters, k.created_at, l.last_used_at, k.expires_at,
+      case
+        when k.revoked_at is not null then 'revoked'
+        when not k.enabled then 'disabled'
+        when k.expires_at <= ${now} then 'expired'
+        else 'accepted'
+      end as state,
+      case
+        when g.key_id is null then 'fresh'
+        when g.emptied_at = g.saved_at then 'emptied'
+        else 'granted'
+      end as permission_state,
+      case when o.id is not null then json_build_object('id', o.id, 'name', o.name) end as organization,
+      json_build_object('user_id', u.id, 'name', u.name, 'email', u.email) as owner,
+      k.user_id = ${actor.user_id} as is_yours
+    from api_keys k
+    join users u on u.id = k.user_id
+    left join api_key_grants g on g.key_id = k.id
+    left join api_key_uses l on l.key_id = k.id
+    ${sql.raw(JOIN_ORGANIZATION)}
+    where (k.user_id = ${actor.user_id} or (o.org_id = ${actor.org_id} and ${actor.role !== 'member'}))
+      ${id === undefined ? sql`` : sql`and k.id = ${id}`}
+    order by k.id desc
+    limit 1000`.execute(db)
+  return rows
+}
+
+/** The key a path names, if the caller may see it. */
+export async function requireKey(db: Kysely<Tables>, actor: Member, wire_id: string): Promise<KeyRow> {
+  const id = idOf(wire_id)
+  const [key] = await readKeys(db, actor, id)
+  return key ?? refuse('object_not_found')
+}
+
+/** The same, for what only its owner may do while it is not revoked. */
+export async function requireOwnKey(db: Kysely<Tables>, actor: Member, wire_id: string): Promise<KeyRow> {
+  const key = await requireKey(db, actor, wire_id)
+  if (!key.is_yours)
+    refuse('role_forbidden', {
+      error: 'only the owner of a key changes it',
+      hint: 'Owners and admins of the organization may revoke it.',
+    })
+  return key.state === 'revoked' ? refuse('key_revoked') : key
+}
+
+/** The keys the caller may see, newest first, in one page. */
+export async function listKeys({ db, actor }: Context<typeof api.listKeys>) {
+  return { data: await readKeys(db, actor), next_cursor: null }
+}
+
+/** A fresh key of the caller. The answer holds the secret, which nothing can show again. */
+export async function createKey({ db, actor }: Context<typeof api.createKey>, { body }: Call<typeof api.createKey>) {
+  const secret = newSecret()
+  const key = {
+    id: newId(),
+    user_id: actor.user_id,
+    name: body.name,
+    hash: hashSecret(secret),
+    first_characters: firstCharacters(secret),
+    created_at: new Date().toISOString(),
+    enabled: true,
+  }
+  await db.insertInto('api_keys').values(key).execute()
+  const [row] = await readKeys(db, actor, key.id)
+  return { ...(row ?? refuse('object_not_found')), secret }
+}
+
+/** Switches the caller's own key on or off, or sets its end. Refuses `key_revoked`. */
+export async function updateKey(
+  { db, actor }: Context<typeof api.updateKey>,
+  { params, body }: Call<typeof api.updateKey>,
+) {
+  const { id } = await requireOwnKey(db, actor, params.id)
+  const { enabled, expires_at } = body
+  if (enabled !== undefined || expires_at !== undefined) {
+    const { numUpdatedRows } = await db
+      .updateTable('api_keys')
+      .set({ ...(enabled === undefined ? {} : { enabled }), ...(expires_at === undefined ? {} : { expires_at }) })
+      .where('id', '=', id)
+      .where('revoked_at', 'is', null)
+      .executeTakeFirst()
+    if (numUpdatedRows !== 1n) refuse('key_revoked')
+  }
+  return requireKey(db, actor, params.id)
+}
+
+/** Ends a key for ever, with the very next call. Revoking twice is fine. */
+export async function revokeKey({ db, actor }: Context<typeof api.revokeKey>, { params }: Call<typeof api.revokeKey>) {
+  const { id } = await requireKey(db, actor, params.id)
+  await db
+    .updateTable('api_keys')
+    .set({ revoked_at: new Date().toISOString() })
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .execute()
+  return { ok: true as const }
+}

@@ -1,0 +1,181 @@
+/** Organizations (the screen says workspace), their members and invitations. All of it needs a session; no key reaches it. */
+import { z } from 'zod'
+import { endpoint } from '../../contract/endpoint.ts'
+import { Done, Id, Instant, Name, Page } from '../../contract/fields.ts'
+
+export const Role = z.enum(['owner', 'admin', 'member'])
+
+/** One of the caller's organizations. `active` is the one this session acts in; a deleted one can be restored by an owner. */
+export const Organization = z
+  .object({
+    id: Id,
+    name: z.string(),
+    role: Role,
+    active: z.boolean(),
+    created_at: Instant,
+    deleted_at: Instant.nullable(),
+  })
+  .meta({ id: 'Organization' })
+
+export const OrganizationDraft = z.object({ name: Name() })
+
+export const listOrganizations = endpoint({
+  route: 'GET /api/organizations',
+  access: { session: 'person' },
+  summary: 'Your organizations, the oldest membership first; deleted ones are shown to their owners',
+  reply: Page(Organization),
+})
+
+export const createOrganization = endpoint({
+  route: 'POST /api/organizations',
+  access: { session: 'person' },
+  summary: 'Create an organization, own it and act in it from now on',
+  body: OrganizationDraft,
+  reply: Organization,
+  status: 201,
+})
+
+export const updateOrganization = endpoint({
+  route: 'PATCH /api/organizations/:id',
+  access: { session: 'person' },
+  summary: 'Rename an organization you own',
+  body: OrganizationDraft,
+  reply: Organization,
+  refuses: ['object_not_found', 'role_forbidden', 'org_deleted'],
+})
+
+export const deleteOrganization = endpoint({
+  route: 'DELETE /api/organizations/:id',
+  access: { session: 'person' },
+  summary: 'Delete an organization you own; nothing is lost and it can be restored',
+  description: 'Every key surface and the dashboard answer 409 org_deleted until it is restored.',
+  reply: Organization,
+  refuses: ['object_not_found', 'role_forbidden'],
+})
+
+export const restoreOrganization = endpoint({
+  route: 'POST /api/organizations/:id/restore',
+  access: { session: 'person' },
+  summary: 'Restore a deleted organization you own',
+  reply: Organization,
+  refuses: ['object_not_found', 'role_forbidden'],
+})
+
+export const activateOrganization = endpoint({
+  route: 'POST /api/organizations/:id/activate',
+  access: { session: 'person' },
+  summary: 'Act in this organization from now on, in this session',
+  reply: Organization,
+  refuses: ['object_not_found', 'org_deleted'],
+})
+
+/** Someone in the active organization. `is_you` marks the caller. */
+export const Member = z
+  .object({
+    id: Id,
+    user_id: Id,
+    name: z.string(),
+    email: z.string(),
+    role: Role,
+    joined_at: Instant,
+    is_you: z.boolean(),
+  })
+  .meta({ id: 'Member' })
+
+export const listMembers = endpoint({
+  route: 'GET /api/members',
+  access: { session: 'member' },
+  summary: 'The members of the active organization, the oldest first',
+  reply: Page(Member),
+})
+
+export const setMemberRole = endpoint({
+  route: 'PATCH /api/members/:id',
+  access: { session: 'admin' },
+  summary: 'Change a role; only owners make or change owners',
+  body: z.object({ role: Role }),
+  reply: Member,
+  refuses: ['object_not_found', 'role_forbidden', 'last_owner'],
+})
+
+export const deleteMember = endpoint({
+  route: 'DELETE /api/members/:id',
+  access: { session: 'member' },
+  summary: 'Remove a member (owner or admin), or leave the organization yourself',
+  reply: Done,
+  refuses: ['object_not_found', 'role_forbidden', 'last_owner'],
+})
+
+/** An invitation that is neither used nor withdrawn. Its link is `<address of the dashboard>/invitations/<id>`. */
+export const Invitation = z
+  .object({
+    id: Id,
+    email: z.string(),
+    role: Role,
+    invited_by: z.string(),
+    created_at: Instant,
+    expires_at: Instant,
+    state: z.enum(['pending', 'expired']),
+  })
+  .meta({ id: 'Invitation' })
+
+export const InvitationDraft = z.object({
+  email: z.string().trim().max(254).pipe(z.email()).meta({ format: 'email' }),
+  role: Role.default('member'),
+})
+
+export const listInvitations = endpoint({
+  route: 'GET /api/invitations',
+  access: { session: 'admin' },
+  summary: 'The open invitations of the active organization, the newest first',
+  reply: Page(Invitation),
+})
+
+export const createInvitation = endpoint({
+  route: 'POST /api/invitations',
+  access: { session: 'admin' },
+  summary: 'Invite an e-mail address for 7 days; only owners invite owners',
+  description:
+    'An earlier open invitation of the same address is withdrawn. mail tells what became of the message: sent, written to the log (no SMTP_URL), or failed; the link works in any case.',
+  body: InvitationDraft,
+  reply: Invitation.extend({ mail: z.enum(['sent', 'logged', 'failed']) }),
+  status: 201,
+  refuses: ['role_forbidden', 'already_exists'],
+})
+
+export const withdrawInvitation = endpoint({
+  route: 'DELETE /api/invitations/:id',
+  access: { session: 'admin' },
+  summary: 'Withdraw an invitation; its link stops working at once',
+  reply: Done,
+  refuses: ['object_not_found', 'role_forbidden'],
+})
+
+/** What the page behind an invitation's link shows. The link is the secret, so whoever holds it sees the address it is for. */
+const InvitationView = z
+  .object({
+    id: Id,
+    organization: z.string(),
+    email: z.string(),
+    role: Role,
+    invited_by: z.string(),
+    expires_at: Instant,
+    has_account: z.boolean().meta({ description: 'whether the address can sign in, or has to sign up first' }),
+  })
+  .meta({ id: 'InvitationView' })
+
+export const readInvitation = endpoint({
+  route: 'GET /api/invitations/:id',
+  access: 'anyone',
+  summary: 'An invitation, for the page its link opens',
+  reply: InvitationView,
+  refuses: ['object_not_found', 'invitation_invalid'],
+})
+
+export const acceptInvitation = endpoint({
+  route: 'POST /api/invitations/:id/accept',
+  access: { session: 'person' },
+  summary: 'Join the organization, once, with the invited address, and act in it from now on',
+  reply: Organization,
+  refuses: ['invitation_invalid', 'org_deleted'],
+})

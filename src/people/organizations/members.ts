@@ -1,0 +1,77 @@
+/**
+ * Members of an organization and their roles. Every change holds the organization's row while it looks at all members, so that two
+ * owners who leave at once cannot leave it without one.
+ */
+import { type Kysely, sql, type Transaction } from 'kysely'
+import type { Call, Role } from '../../contract/endpoint.ts'
+import { refuse } from '../../contract/refusals.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { type Context, idOf, type Member } from '../../ground/room.ts'
+import type * as api from './api.ts'
+
+type Row = { id: string; user_id: string; name: string; email: string; role: Role; joined_at: string; is_you: boolean }
+
+async function readMembers(
+  db: Kysely<Tables>,
+  { org_id, user_id }: Pick<Member, 'org_id' | 'user_id'>,
+): Promise<Row[]> {
+  const { rows } = await sql<Row>`
+    select m.id, m.user_id, u.name, u.email, m.role, m.joined_at, m.user_id = ${user_id} as is_you
+    from members m
+    join users u on u.id = m.user_id
+    where m.org_id = ${org_id}
+    order by m.joined_at, m.id`.execute(db)
+  return rows
+}
+
+/** All members by the time they joined, in one page. */
+export async function listMembers({ db, actor }: Context<typeof api.listMembers>) {
+  return { data: await readMembers(db, actor), next_cursor: null }
+}
+
+/** Refuses `role_forbidden` where only owners may, and `last_owner` for the only one. */
+export async function setMemberRole(
+  { db, actor }: Context<typeof api.setMemberRole>,
+  { params, body }: Call<typeof api.setMemberRole>,
+) {
+  return db.transaction().execute(async trx => {
+    const { you, member, owners } = await holdMembers(trx, actor, params.id)
+    if (you.role === 'member') refuse('role_forbidden')
+    if (you.role !== 'owner' && (member.role === 'owner' || body.role === 'owner'))
+      refuse('role_forbidden', { error: 'only owners make or change owners' })
+    if (member.role === 'owner' && body.role !== 'owner' && owners === 1) refuse('last_owner')
+    await trx
+      .updateTable('members')
+      .set({ role: body.role })
+      .where('org_id', '=', actor.org_id)
+      .where('id', '=', member.id)
+      .execute()
+    return { ...member, role: body.role }
+  })
+}
+
+/** Removes a member, or lets the caller leave. Refuses as `setMemberRole` does. */
+export async function deleteMember(
+  { db, actor }: Context<typeof api.deleteMember>,
+  { params }: Call<typeof api.deleteMember>,
+) {
+  return db.transaction().execute(async trx => {
+    const { you, member, owners } = await holdMembers(trx, actor, params.id)
+    if (!member.is_you && you.role === 'member') refuse('role_forbidden', { error: 'this needs the role admin' })
+    if (!member.is_you && member.role === 'owner' && you.role !== 'owner')
+      refuse('role_forbidden', { error: 'only owners remove owners' })
+    if (member.role === 'owner' && owners === 1) refuse('last_owner')
+    await trx.deleteFrom('members').where('org_id', '=', actor.org_id).where('id', '=', member.id).execute()
+    return { ok: true as const }
+  })
+}
+
+/** Locks the organization and reads its members anew: the caller's role may have changed since the door looked. */
+async function holdMembers(trx: Transaction<Tables>, actor: Member, wire_id: string) {
+  const id = idOf(wire_id)
+  await sql`select 1 from organizations where org_id = ${actor.org_id} for no key update`.execute(trx)
+  const members = await readMembers(trx, actor)
+  const you = members.find(({ is_you }) => is_you) ?? refuse('object_not_found')
+  const member = members.find(row => row.id === id) ?? refuse('object_not_found')
+  return { you, member, owners: members.filter(({ role }) => role === 'owner').length }
+}

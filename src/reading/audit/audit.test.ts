@@ -1,0 +1,102 @@
+// The audit that judges the books must see what is wrong: each of its checks on books that were harmed for it.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { seedAdAccount } from '../../../tests/support/ad-accounts.ts'
+import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { seedClick, seedRule } from '../../../tests/support/intake.ts'
+import { openQueue } from '../../../tests/support/organization-queue.ts'
+import { seedSignedIn } from '../../../tests/support/people.ts'
+import { auditBooks } from './audit.ts'
+
+let house: TestHouse
+before(async () => {
+  house = await startHouse({ WELCOME_CREDIT: '12.34', PRICE_PER_PERSON: '0.07' })
+})
+after(() => house.end())
+
+describe('the audit finds', () => {
+  const harm: [check: string, sql: string][] = [
+    ['the ledger adds up to the balance', 'update balances set balance = balance + 0.000001 where org_id = $1'],
+    ['every person of a billable event was charged', "delete from ledger where org_id = $1 and kind = 'charge'"],
+    ['every charge stands on its event', 'delete from events where org_id = $1'],
+    ['a Telegram user is one person', `update events set telegram_user_id = 'same' where org_id = $1`],
+    ['a key leads to a person', 'delete from persons where org_id = $1'],
+    [
+      'an alias leads to an event',
+      'insert into event_aliases select org_id, gen_random_uuid(), gen_random_uuid(), created_at from events where org_id = $1',
+    ],
+    ['every delivery stands on an event that is no test', 'delete from events where org_id = $1'],
+    [
+      'every rule that was there fires for every event it means, and no other',
+      'delete from deliveries where org_id = $1',
+    ],
+    [
+      'every rule that was there fires for every event it means, and no other',
+      `update events set type = 'deposit' where org_id = $1`,
+    ],
+    [
+      'every conversion is told to the ad account it was meant for, and to no other',
+      "delete from deliveries where kind = 'ad_account' and org_id = $1",
+    ],
+    [
+      'every conversion is told to the ad account it was meant for, and to no other',
+      "update deliveries set target_id = gen_random_uuid() where kind = 'ad_account' and org_id = $1",
+    ],
+    [
+      'every conversion is told to the ad account it was meant for, and to no other',
+      "update ad_accounts set state = 'off' where org_id = $1",
+    ],
+    [
+      'every conversion is told to the ad account it was meant for, and to no other',
+      "update clicks set platform = 'tiktok' where org_id = $1",
+    ],
+    ['revenue is the sum of the payouts above zero', 'update clicks set revenue = revenue + 1 where org_id = $1'],
+    [
+      'a click has every stage its events have reached, its status is the highest, and it counts',
+      'update clicks set stages = 1, status = 0 where org_id = $1',
+    ],
+    [
+      'a click has every stage its events have reached, its status is the highest, and it counts',
+      'update clicks set status = 5 where org_id = $1',
+    ],
+    [
+      'a click has every stage its events have reached, its status is the highest, and it counts',
+      'update clicks set tracked = false where org_id = $1',
+    ],
+    [
+      'the report counts what the clicks are',
+      `insert into report_delta select $1::int, gen_random_uuid(), '2026-01-01', gen_random_uuid(), gen_random_uuid(), '', '',
+        0, 0, 0, 0, 1, 0, 0, 0`,
+    ],
+    [
+      'the report counts what the clicks are',
+      "insert into report_day select $1::int, 1, '2026-01-01', gen_random_uuid(), '', 0, 0, 0, 0, 0, 0, 0, 0.01",
+    ],
+    [
+      'every level of the report counts the same',
+      `insert into report_day select $1::int, level, '2026-01-01', gen_random_uuid(), '', level, 0, 0, 0, 0, 0, 0, 0
+        from unnest(array[1, 33]) level`,
+    ],
+  ]
+  for (const [check, sql] of harm) {
+    test(`what breaks "${check}": ${sql.slice(0, 50)}`, async () => {
+      const { org_id } = await seedSignedIn(house)
+      await seedRule(house.database, org_id, { event_type: 'lead' })
+      await seedAdAccount(house.database, org_id)
+      const queue = openQueue(house.database)
+      for (let at = 0; at < 2; at += 1)
+        await queue.send(org_id, await seedClick(house.database, org_id, { platform: 'meta' }), {
+          payout: '3',
+          payload: { telegram_user_id: at },
+        })
+      await queue.close()
+      assert.deepEqual(await auditBooks(house.database.reads, org_id), [])
+      await house.database.worker.query(sql, [org_id])
+      const found = await auditBooks(house.database.reads, org_id)
+      assert.ok(
+        found.some(finding => finding.check === check),
+        JSON.stringify(found),
+      )
+    })
+  }
+})

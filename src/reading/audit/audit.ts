@@ -1,0 +1,266 @@
+/**
+ * Whether the books are right: what must hold of an organization at every moment, asked of the database as questions that answer
+ * nothing when it does. For the screen's count, `npm run reconcile` every night, and tests after every race and fault.
+ */
+import type pg from 'pg'
+import { EVENT_TYPES } from '../../contract/event-types.ts'
+import { NIL_ID } from '../../contract/ids.ts'
+import { LADDER, REACHED, rungOfEvent, stageOf } from '../../contract/ladder.ts'
+import { onConnection } from '../../ground/db/transaction.ts'
+
+type Finding = { check: string; wrong: string }
+/** A figure that is kept as things happen, and the same counted anew from the rows it stands for. */
+type Figure = { name: string; kept: string; counted: string }
+/** `clicks_from`: clicks made before this day, YYYY-MM-DD, are no longer kept and were not counted; null where all are. */
+export type Audit = { figures: Figure[]; findings: Finding[]; clicks_from: string | null }
+
+/** The bit of each type that raises a click, as a table for SQL. */
+const STAGES = EVENT_TYPES.flatMap(type => {
+  const rung = rungOfEvent(type)
+  return rung === undefined ? [] : [`('${type}', ${stageOf(rung)})`]
+}).join(', ')
+
+/** The id's first 48 bits are its milliseconds. */
+const dayOf = (id: string) =>
+  `date '1970-01-01' + (('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int`
+
+/** Of months whose clicks are no longer kept only the counters are left, which nothing can be held against. */
+const FIRST_KEPT = `coalesce(
+    (select before_id from dropped_clicks order by before_id desc limit 1), '${NIL_ID}'::uuid)`
+const FIRST_DAY = `(select ${dayOf(FIRST_KEPT)})`
+const RUNGS = REACHED.map(bit => `count(*) filter (where stages & ${bit} > 0)`).join(', ')
+const withStage = (rung: (typeof LADDER)[number]) =>
+  `(count(*) filter (where stages & ${stageOf(LADDER.indexOf(rung))} > 0))::text as ${rung}`
+/** A day of which nothing is left counts as one that was never there. */
+const NOTHING = '(0,0,0,0,0,0,0,0)'
+
+/** Of a platform with one account that is switched on, that one: it is meant where the campaign names none. */
+const PLATFORMS = `
+      select platform, max(updated_at) as updated_at,
+        case when count(*) filter (where state <> 'off' and deleted_at is null) = 1
+          then (array_agg(id) filter (where state <> 'off' and deleted_at is null))[1] end as only_id
+      from ad_accounts
+      where org_id = $1
+      group by platform`
+
+/**
+ * Each takes the organization as $1 and answers one `wrong` per thing that is wrong. What is meant is said here in words of its own and
+ * shared with nobody, else a slip in the code that does things would be a slip of its audit too. Whom a conversion was told is asked by
+ * what rules, accounts and campaigns are now, so only of conversions since their last change: those change between conversions (balance.ts).
+ */
+const CHECKS: Readonly<Record<string, string>> = {
+  'the ledger adds up to the balance': `
+    select format('balance %s, ledger %s', b.balance, l.sum) as wrong
+    from balances b
+    cross join lateral (select coalesce(sum(amount), 0) as sum from ledger where org_id = $1) l
+    where b.org_id = $1 and b.balance <> l.sum`,
+
+  'every person of a billable event was charged': `
+    select distinct e.person_id::text as wrong
+    from events e
+    where e.org_id = $1 and not e.test and not exists (
+      select from ledger l where l.org_id = $1 and l.person_id = e.person_id and l.kind = 'charge')`,
+
+  'every charge stands on its event': `
+    select l.id::text as wrong
+    from ledger l
+    where l.org_id = $1 and l.kind = 'charge' and not exists (
+      select from events e where e.org_id = $1 and e.id = l.event_id and e.person_id = l.person_id and not e.test)`,
+
+  'nobody was charged twice': `
+    select person_id::text as wrong
+    from ledger
+    where org_id = $1 and kind = 'charge'
+    group by person_id
+    having count(*) > 1`,
+
+  'a Telegram user is one person': `
+    select telegram_user_id as wrong
+    from events
+    where org_id = $1 and not test and telegram_user_id is not null
+    group by telegram_user_id
+    having count(distinct person_id) > 1`,
+
+  'a key leads to a person': `
+    select k.key as wrong
+    from person_keys k
+    where k.org_id = $1 and not exists (select from persons p where p.org_id = $1 and p.id = k.person_id)`,
+
+  'an alias leads to an event': `
+    select a.id::text as wrong
+    from event_aliases a
+    where a.org_id = $1 and (
+      not exists (select from events e where e.org_id = $1 and e.id = a.event_id)
+      or exists (select from events e where e.org_id = $1 and e.id = a.id))`,
+
+  'every delivery stands on an event that is no test': `
+    select d.id::text as wrong
+    from deliveries d
+    where d.org_id = $1 and not exists (
+      select from events e where e.org_id = $1 and e.id = d.event_id and not e.test)`,
+
+  'nothing is delivered twice': `
+    select event_id::text as wrong
+    from deliveries
+    where org_id = $1
+    group by event_id, kind, target_id
+    having count(*) > 1`,
+
+  'every rule that was there fires for every event it means, and no other': `
+    select format('event %s, rule %s: %s', e.id, r.id, case when d.id is null then 'missing' else 'not meant' end) as wrong
+    from events e
+    join postback_rules r on r.org_id = $1 and r.active and r.deleted_at is null and r.updated_at < e.created_at
+    left join clicks c on c.org_id = $1 and c.id = e.click_id
+    left join deliveries d
+      on d.org_id = $1 and d.event_id = e.id and d.kind = 'postback' and d.target_id = r.id
+    where e.org_id = $1 and (d.id is not null or c.id is not null or e.click_id >= ${FIRST_KEPT}) and (d.id is not null) <> (
+      not e.test and r.event_type = e.type and (r.campaign_id is null or r.campaign_id = e.campaign_id)
+      and c.suppressed_delivery is not true
+      and (d.id is not null or not r.once_per_person or not exists (
+        select 1 from deliveries one
+        where one.org_id = $1 and one.kind = 'postback' and one.target_id = r.id and one.person_id = e.person_id)))`,
+
+  'every conversion is told to the ad account it was meant for, and to no other': `
+    select format('event %s, ad account %s: %s', e.id, coalesce(d.target_id, a.id),
+      case when d.id is null then 'missing' else 'not meant' end) as wrong
+    from events e
+    join clicks c on c.org_id = $1 and c.id = e.click_id
+    left join campaigns p on p.org_id = $1 and p.id = e.campaign_id
+    left join (${PLATFORMS}) o on p.ad_account_id is null and o.platform = c.platform
+    left join ad_accounts a on a.org_id = $1 and a.id = coalesce(p.ad_account_id, o.only_id)
+    left join deliveries d on d.org_id = $1 and d.event_id = e.id and d.kind = 'ad_account'
+    where e.org_id = $1 and exists (select from ad_accounts where org_id = $1)
+      and (p.updated_at is null or p.updated_at < e.created_at)
+      and (o.updated_at is null or o.updated_at < e.created_at)
+      and (a.updated_at is null or a.updated_at < e.created_at)
+      and d.target_id is distinct from case
+        when not e.test and not c.suppressed_delivery and a.state <> 'off' and a.deleted_at is null and a.event_map ? e.type
+        then a.id
+      end`,
+
+  'revenue is the sum of the payouts above zero': `
+    select format('click %s: %s instead of %s', c.id, c.revenue, e.sum) as wrong
+    from clicks c
+    left join (
+      select click_id, sum(payout) as sum from events where org_id = $1 and payout > 0 group by click_id
+    ) e on e.click_id = c.id
+    where c.org_id = $1 and c.revenue is distinct from e.sum`,
+
+  'a click has every stage its events have reached, its status is the highest, and it counts': `
+    select format('click %s, event %s', c.id, e.id) as wrong
+    from events e
+    join clicks c on c.org_id = $1 and c.id = e.click_id
+    left join (values ${STAGES}) as reached (type, stage) on reached.type = e.type
+    where e.org_id = $1 and (
+      c.stages & reached.stage = 0 or c.stages >= 2 << c.status or c.stages < 1 << c.status or c.tracked = e.test)`,
+
+  'every level of the report counts the same': `
+    select format('level %s comes to %s, level 1 to %s', dimension, told, first) as wrong
+    from (
+      select dimension, told, first_value(told) over (order by dimension) as first
+      from (
+        select dimension, row(sum(clicks), sum(landed), sum(started), sum(registered), sum(lead), sum(deposit), sum(ftd),
+          trim_scale(sum(revenue)))::text as told
+        from report_day
+        where org_id = $1
+        group by dimension
+      ) levels
+    ) compared
+    where told <> first`,
+
+  'the report counts what the clicks are': `
+    select format('%s: reported %s, clicks %s', day, told, counted) as wrong
+    from (
+      select day, row(sum(clicks), sum(landed), sum(started), sum(registered), sum(lead), sum(deposit), sum(ftd),
+        trim_scale(sum(revenue)))::text as told
+      from (
+        select day, clicks, landed, started, registered, lead, deposit, ftd, revenue from report_delta where org_id = $1
+        union all
+        select day, clicks, landed, started, registered, lead, deposit, ftd, revenue
+        from report_day
+        where org_id = $1 and dimension = 1
+      ) parts
+      where day >= ${FIRST_DAY}
+      group by day
+    ) report
+    full join (
+      select ${dayOf('id')} as day, row(count(*), ${RUNGS}, trim_scale(coalesce(sum(revenue), 0)))::text as counted
+      from clicks
+      where org_id = $1 and tracked and id >= ${FIRST_KEPT}
+      group by 1
+    ) clicks using (day)
+    where coalesce(told, '${NOTHING}') <> coalesce(counted, '${NOTHING}')`,
+}
+
+/** What an owner wants to see side by side; both columns are text, as PostgreSQL says them. */
+const FIGURES = `
+  select 'Persons charged' as name, kept, counted from
+    (select count(*)::text as kept from ledger where org_id = $1 and kind = 'charge') k,
+    (select count(distinct person_id)::text as counted from events where org_id = $1 and not test) c
+  union all
+  select 'Balance', trim_scale(b.balance)::text, trim_scale(l.sum)::text
+  from balances b, (select coalesce(sum(amount), 0) as sum from ledger where org_id = $1) l
+  where b.org_id = $1
+  union all
+  select reported.name, reported.kept, recounted.counted from (
+    select name, kept, place from (
+      select sum(clicks)::text as clicks, sum(lead)::text as lead, sum(deposit)::text as deposit, sum(ftd)::text as ftd,
+        trim_scale(sum(revenue))::text as revenue
+      from (
+        select 0::bigint as clicks, 0::bigint as lead, 0::bigint as deposit, 0::bigint as ftd, 0::numeric as revenue
+        union all
+        select clicks, lead, deposit, ftd, revenue from report_delta where org_id = $1 and day >= ${FIRST_DAY}
+        union all
+        select clicks, lead, deposit, ftd, revenue from report_day where org_id = $1 and dimension = 1 and day >= ${FIRST_DAY}
+      ) parts
+    ) sums
+    cross join lateral (values ('Clicks', clicks, 1), ('Leads', lead, 2), ('Deposits', deposit, 3), ('First deposits', ftd, 4),
+      ('Revenue', revenue, 5)) as told (name, kept, place)
+  ) reported
+  join (
+    select counted, place from (
+      select count(*)::text as clicks, ${withStage('lead')}, ${withStage('deposit')}, ${withStage('ftd')},
+        trim_scale(coalesce(sum(revenue), 0))::text as revenue
+      from clicks
+      where org_id = $1 and tracked and id >= ${FIRST_KEPT}
+    ) sums
+    cross join lateral (values (clicks, 1), (lead, 2), (deposit, 3), (ftd, 4), (revenue, 5)) as told (counted, place)
+  ) recounted using (place)`
+
+const CLICKS_FROM = `select (${dayOf('before_id')})::text as clicks_from from dropped_clicks order by before_id desc limit 1`
+
+const MOST_SHOWN = 5
+
+/** Everything that is wrong with an organization's books; empty when nothing is. Reads one moment, so it may run under load. */
+export async function auditBooks(pool: pg.Pool, org_id: number): Promise<Finding[]> {
+  return inOneMoment(pool, client => findWrong(client, org_id))
+}
+
+/** The same, and beside it the running figures as they are kept and as they count up anew. */
+export async function reconcile(pool: pg.Pool, org_id: number): Promise<Audit> {
+  return inOneMoment(pool, async client => {
+    const { rows: figures } = await client.query<Figure>(FIGURES, [org_id])
+    const { rows: kept } = await client.query<{ clicks_from: string | null }>(CLICKS_FROM)
+    return { figures, findings: await findWrong(client, org_id), clicks_from: kept[0]?.clicks_from ?? null }
+  })
+}
+
+async function findWrong(client: pg.PoolClient, org_id: number): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const [check, question] of Object.entries(CHECKS)) {
+    const { rows } = await client.query<{ wrong: string }>(`${question} limit ${MOST_SHOWN}`, [org_id])
+    findings.push(...rows.map(({ wrong }) => ({ check, wrong })))
+  }
+  return findings
+}
+
+function inOneMoment<T>(pool: pg.Pool, read: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  return onConnection(pool, async client => {
+    await client.query('begin isolation level repeatable read read only')
+    // A lock needs no snapshot and comes before it: no month of clicks is dropped between the moment that is read and its reading.
+    await client.query('lock table clicks in access share mode')
+    const found = await read(client)
+    await client.query('commit')
+    return found
+  })
+}

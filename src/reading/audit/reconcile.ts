@@ -1,0 +1,56 @@
+/** Counting the books again: for one organization on its screen, for all of them by `npm run reconcile`. */
+import type pg from 'pg'
+import { toWireId } from '../../contract/ids.ts'
+import type { Context } from '../../ground/room.ts'
+import type * as api from './api.ts'
+import { type Audit, reconcile } from './audit.ts'
+
+/** One count per organization and process at a time: whoever asks meanwhile is told what the one under way finds. */
+const underWay = new Map<number, Promise<{ at: string } & Audit>>()
+
+/** Counts the caller's organization and answers the figures and every row that differs, in words. */
+export async function reconcileBooks({ database, actor }: Context<typeof api.reconcileBooks>) {
+  const { org_id } = actor
+  const counting = underWay.get(org_id) ?? countAgain(database.worker, org_id)
+  underWay.set(org_id, counting)
+  try {
+    const { at, figures, findings, clicks_from } = await counting
+    return { at, holds: holds({ figures, findings }), clicks_from, figures, findings: findings.map(inWords) }
+  } finally {
+    underWay.delete(org_id)
+  }
+}
+
+// Of the pool that allows half a minute: it reads every click.
+async function countAgain(pool: pg.Pool, org_id: number) {
+  return { at: new Date().toISOString(), ...(await reconcile(pool, org_id)) }
+}
+
+const holds = ({ figures, findings }: Pick<Audit, 'figures' | 'findings'>) =>
+  findings.length === 0 && figures.every(({ kept, counted }) => kept === counted)
+
+/** Ids as they are shown everywhere. */
+function inWords({ check, wrong }: Audit['findings'][number]) {
+  return { check, wrong: wrong.replace(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, uuid => toWireId(uuid)) }
+}
+
+const ORGANIZATIONS = 'select o.org_id, o.id, o.name from organizations o order by o.created_at, o.id'
+
+/** Counts every organization again, deleted ones too, and tells each in a line or more. Answers how many do not hold. */
+export async function reconcileAll(pool: pg.Pool, tell: (line: string) => void): Promise<number> {
+  const { rows } = await pool.query<{ org_id: number; id: string; name: string }>(ORGANIZATIONS)
+  let wrong = 0
+  for (const { org_id, id, name } of rows) {
+    const audit = await reconcile(pool, org_id)
+    const isRight = holds(audit)
+    if (!isRight) wrong += 1
+    const figures = audit.figures.map(({ name: figure, kept, counted }) =>
+      kept === counted ? `${figure.toLowerCase()} ${kept}` : `${figure.toLowerCase()} ${kept}, counted ${counted}`,
+    )
+    const since = audit.clicks_from === null ? '' : `; clicks since ${audit.clicks_from}`
+    tell(`${isRight ? 'right' : 'WRONG'}  ${toWireId(id)}  ${name}: ${figures.join('; ')}${since}`)
+    for (const { check, wrong: row } of audit.findings.map(inWords)) tell(`       not so: ${check}: ${row}`)
+  }
+  tell(`${rows.length === 1 ? '1 organization' : `${rows.length} organizations`}, ${wrong} wrong`)
+  return wrong
+}

@@ -1,0 +1,91 @@
+/** The click feed over HTTP: one row per click, newest first. */
+import { z } from 'zod'
+import { endpoint } from '../../contract/endpoint.ts'
+import { eachSub, FAITHFUL, Id, Instant, Page } from '../../contract/fields.ts'
+import { LADDER } from '../../contract/ladder.ts'
+import { date_from, date_to, sent } from '../../contract/window.ts'
+import { campaign_id } from '../reports/api.ts'
+
+const Text = z.string().nullable()
+
+/** The 21 fields of a click, no more: everything else about it is withheld by design. */
+export const Click = z
+  .object({
+    id: Id,
+    created_at: Instant,
+    campaign_id: Id.nullable(),
+    status: z.enum(LADDER).meta({ description: 'The highest rung reached' }),
+    tracked: z
+      .boolean()
+      .meta({ description: 'False for crawlers, previews, prefetches and test clicks, which reports leave out' }),
+    geo: Text.meta({ description: 'ISO country code' }),
+    device: Text,
+    os: Text,
+    browser: Text,
+    ref_id: Text.meta({ description: 'The click id of the traffic source' }),
+    offer_id: Id.nullable(),
+    ...eachSub(() => Text),
+    revenue: Text.meta({ description: 'US dollars as a decimal string, as summed; null without a paying conversion' }),
+  })
+  .meta({ id: 'Click' })
+export type Click = z.output<typeof Click>
+
+export const TRACKED = ['true', 'false', 'all'] as const
+
+const declared = {
+  summary: 'List clicks, newest first',
+  description:
+    'Without a window: the last 30 days. With one bound, the other lies 30 days away. Pass `next_cursor` back, with the same filters, ' +
+    'until it is null.',
+  query: z.object({
+    date_from,
+    date_to,
+    campaign_id,
+    status: sent({ description: 'Only clicks whose highest rung this is', enum: LADDER }),
+    tracked: sent({ description: 'true unless given', enum: TRACKED }),
+    cursor: sent({ description: 'next_cursor of the page before, unchanged' }),
+    limit: sent({ description: 'Rows of a page, 1 to 1000, 100 unless given' }),
+  }),
+  reply: Page(Click),
+  replyIsShaped: true,
+  refuses: ['invalid_window', 'window_too_wide', 'invalid_status', 'invalid_tracked', 'invalid_cursor'],
+} as const
+
+export const listClicks = endpoint({
+  ...declared,
+  route: 'GET /api/v1/clicks',
+  access: { key: 'clicks' },
+  quota: 'clicks',
+})
+
+const COUNTRY = 'must be the two letters of a country such as DE, or empty for clicks without one'
+
+/** As long as a click's own may be. */
+const LONGEST_SUB = 500
+const SUB1 = `must be a text of at most ${LONGEST_SUB} characters, or empty for clicks without one`
+
+/** Not of the feed for keys, whose parameters are fixed. */
+const narrowing = {
+  geo: z
+    .string()
+    .regex(/^([a-z]{2})?$/i, { error: COUNTRY })
+    .optional()
+    .meta({ description: 'Only clicks from this country; empty: from none that is known', examples: ['DE'] }),
+  sub1: z
+    .string()
+    .max(LONGEST_SUB, { error: SUB1 })
+    .refine(...FAITHFUL)
+    .optional()
+    .meta({ description: 'Only clicks with exactly this sub1; empty: without one' }),
+}
+
+export const listClicksAsMember = endpoint({
+  ...declared,
+  description: `${declared.description} A country or sub1 that is rare among all clicks may take too long: choose fewer days then.`,
+  query: declared.query.extend(narrowing),
+  reply: Page(Click).extend({
+    clicks_from: z.iso.date().nullable().meta({ description: 'Clicks made before this day are no longer kept' }),
+  }),
+  route: 'GET /api/clicks',
+  access: { session: 'member' },
+})

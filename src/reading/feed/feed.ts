@@ -1,0 +1,222 @@
+/**
+ * The click feed: clicks newest first, page by page by id, which is the order of their creation. Reads `clicks` and selects
+ * the 21 fields of the interface and nothing else; owns no table.
+ */
+import { DAY_MS, dayOf } from '../../contract/days.ts'
+import type { Call } from '../../contract/endpoint.ts'
+import { SUBS } from '../../contract/fields.ts'
+import { firstIdAt, timeOfId, toWireId } from '../../contract/ids.ts'
+import { LADDER } from '../../contract/ladder.ts'
+import type { Moment } from '../../contract/moments.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { after, momentOf, once, type Sent, type Window, windowBetween } from '../../contract/window.ts'
+import type { Statement, Value } from '../../ground/db/statement.ts'
+import type { Context, Ground, Key, Member } from '../../ground/room.ts'
+import { clicksKeptFrom } from '../reports/kept.ts'
+import { campaignsOf } from '../reports/question.ts'
+import * as api from './api.ts'
+import { openCursor, sealCursor } from './cursor.ts'
+import { SOUGHT, type Sought, stretchesOf } from './days.ts'
+
+const USUAL = 100
+const MOST = 1000
+const SPAN_MS = 30 * DAY_MS
+
+type Query = {
+  readonly [name in 'date_from' | 'date_to' | 'campaign_id' | 'status' | 'tracked' | 'cursor' | 'limit']?: Sent
+} & { readonly [name in (typeof SOUGHT)[number]]?: string | undefined }
+type Asking = Pick<Ground, 'database' | 'secrets'> & { readonly actor: Member | Key }
+
+/**
+ * What a page is made of. `before` is the id it comes after, in the order of the feed; `campaigns` null means all. `stretches` are the parts
+ * of the window that are looked through, where they are not all of it.
+ */
+export type Page = Sought & {
+  readonly window: Window
+  readonly stretches?: readonly Window[]
+  readonly campaigns: readonly string[] | null
+  readonly status: number | undefined
+  readonly tracked: boolean | undefined
+  readonly before: string | undefined
+  readonly limit: number
+}
+
+/** A page of clicks for a key, within its campaigns. */
+export function listClicks(context: Context<typeof api.listClicks>, { query }: Call<typeof api.listClicks>) {
+  return pageOf(context, query)
+}
+
+/** The same for someone signed in, with the day from which on clicks are kept: an empty page of days before it says little. */
+export async function listClicksAsMember(
+  context: Context<typeof api.listClicksAsMember>,
+  { query }: Call<typeof api.listClicksAsMember>,
+) {
+  const page = await pageOf(context, query)
+  const kept_from = await clicksKeptFrom(context.database.reads)
+  return { ...page, clicks_from: kept_from === 0 ? null : dayOf(kept_from) }
+}
+
+async function pageOf({ database, secrets, actor }: Asking, query: Query) {
+  const { page, defaulted } = read({ secrets, actor }, query)
+  const found = isEmpty(page) ? [] : await select(database, actor.org_id, await narrowed(database, actor.org_id, page))
+  const data = found.slice(0, page.limit)
+  const last = data.at(-1)
+  const more = found.length > page.limit && last !== undefined
+  const cursor = more && { id: last.id, ...(defaulted && { bounds: page.window }) }
+  const wire = wireIds()
+  return {
+    data: data.map(row => shown(row, wire)),
+    next_cursor: cursor ? sealCursor(secrets, actor.org_id, cursor) : null,
+  }
+}
+
+/** Reads the query, refusing in the order window, width, status, tracked, cursor. */
+function read({ secrets, actor }: Omit<Asking, 'database'>, query: Query): { page: Page; defaulted: boolean } {
+  const sentWindow = windowOf(query)
+  const status = statusOf(once(query.status, 'status', 'invalid_status'))
+  const tracked = trackedOf(once(query.tracked, 'tracked', 'invalid_tracked'))
+  const sealed = once(query.cursor, 'cursor', 'invalid_cursor')
+  const cursor = sealed === undefined ? undefined : openCursor(secrets, actor.org_id, sealed)
+  const campaigns = campaignsOf(actor, query.campaign_id)
+  const now = Date.now()
+  const window = sentWindow ?? cursor?.bounds ?? { from: now - SPAN_MS, to: now }
+  const sought = { geo: valueOf(query.geo?.toUpperCase()), sub1: valueOf(query.sub1) }
+  const page = { window, campaigns, status, tracked, ...sought, before: cursor?.id, limit: limitOf(query.limit) }
+  return { page, defaulted: sentWindow === undefined }
+}
+
+/** The window as sent, one bound giving the other; undefined where neither was. */
+function windowOf({ date_from, date_to }: Query): Window | undefined {
+  const from = date_from === undefined ? undefined : momentOf(date_from, 'date_from')
+  const to = date_to === undefined ? undefined : momentOf(date_to, 'date_to')
+  if (from === undefined && to === undefined) return undefined
+  return windowBetween(from ?? after(to as Moment, -SPAN_MS), to ?? after(from as Moment, SPAN_MS))
+}
+
+function statusOf(sent: string | undefined): number | undefined {
+  if (sent === undefined) return undefined
+  const rung = LADDER.findIndex(status => status === sent)
+  return rung < 0 ? refuse('invalid_status') : rung
+}
+
+function trackedOf(sent: string | undefined): boolean | undefined {
+  const known = api.TRACKED.find(value => value === (sent ?? 'true')) ?? refuse('invalid_tracked')
+  return known === 'all' ? undefined : known === 'true'
+}
+
+/** Empty is what the report calls a missing value. */
+const valueOf = (sent: string | undefined) => (sent === '' ? null : sent)
+
+/** Out of range is brought into it; what is no whole number is taken as not sent. */
+function limitOf(sent: Sent): number {
+  if (typeof sent !== 'string' || !/^[+-]?\d+$/.test(sent)) return USUAL
+  return Math.min(Math.max(Number(sent), 1), MOST)
+}
+
+function isEmpty({ window, campaigns }: Page): boolean {
+  return window.from > window.to || campaigns?.length === 0
+}
+
+/** The page with the days alone on which what is looked for was clicked; the counters know nothing of clicks that do not count. */
+async function narrowed({ reads }: Ground['database'], org_id: number, page: Page): Promise<Page> {
+  const { window, campaigns, tracked, before, geo, sub1 } = page
+  if (tracked !== true || (geo === undefined && sub1 === undefined) || (campaigns?.length ?? 1) > 1) return page
+  const to = before === undefined ? window.to : Math.min(window.to, timeOfId(before))
+  return { ...page, stretches: await stretchesOf(reads, org_id, { ...window, to }, campaigns?.[0] ?? null, page) }
+}
+
+const AS_THEY_ARE = ['geo', 'device', 'os', 'browser', 'ref_id', ...SUBS] as const
+const COLUMNS = `id, campaign_id, status, tracked, offer_id, ${AS_THEY_ARE.join(', ')}, trim_scale(revenue)::text as revenue`
+
+type Row = {
+  readonly [name in (typeof AS_THEY_ARE)[number] | 'campaign_id' | 'offer_id' | 'revenue']: string | null
+} & {
+  readonly id: string
+  readonly status: number
+  readonly tracked: boolean
+}
+
+async function select(database: Ground['database'], org_id: number, page: Page): Promise<Row[]> {
+  if (page.stretches?.length === 0) return []
+  const { text, values = [] } = statementFor(org_id, page)
+  const { rows } = await database.reads.query<Row>(text, [...values])
+  return rows
+}
+
+/**
+ * The statement of a page: `limit` rows and one more. Several campaigns are walked each by itself and merged, because an index holds the
+ * order within one campaign only; so are several stretches, to leave out what lies between them.
+ */
+export function statementFor(org_id: number, page: Page): Statement {
+  const { window, stretches = [window], campaigns, status, tracked, before, limit } = page
+  const values: Value[] = [org_id]
+  const put = (value: Value) => `$${values.push(value)}`
+  const firsts = stretches.map(({ from }) => firstIdAt(from))
+  const ends = stretches
+    .map(({ to }) => firstIdAt(to + 1))
+    .map(end => (before === undefined || end < before ? end : before))
+  const isOne = firsts.length === 1
+  const range = isOne
+    ? `id >= ${put(firsts[0] as string)}::uuid and id < ${put(ends[0] as string)}::uuid`
+    : 'id >= stretch.first and id < stretch.behind'
+  const among = isOne ? [] : [`unnest(${put(firsts)}::uuid[], ${put(ends)}::uuid[]) as stretch (first, behind)`]
+  // Said twice for the planner: the index of the rungs holds none of the clicks on the first.
+  const byStatus =
+    status === undefined ? '' : ` and status = ${put(status)}::smallint${status > 0 ? ' and status > 0' : ''}`
+  const byTracked = tracked === undefined ? '' : tracked ? ' and tracked' : ' and not tracked'
+  const bySought = SOUGHT.map(column => {
+    const value = page[column]
+    if (value === undefined) return ''
+    return value === null ? ` and ${column} is null` : ` and ${column} = ${put(value)}::text`
+  }).join('')
+  const newest = `order by id desc limit ${put(limit + 1)}`
+  const walk = (campaign: string) =>
+    `select ${COLUMNS} from clicks where org_id = $1 and ${range}${campaign}${byStatus}${byTracked}${bySought} ${newest}`
+  let walked = walk('')
+  if (campaigns?.length === 1) walked = walk(` and campaign_id = ${put(campaigns[0] as string)}::uuid`)
+  if (campaigns !== null && campaigns.length > 1) {
+    walked = walk(' and campaign_id = allowed.campaign')
+    among.push(`unnest(${put(campaigns)}::uuid[]) as allowed (campaign)`)
+  }
+  if (among.length === 0) return { text: walked, values }
+  const text = `select walked.* from ${among.join(' cross join ')} cross join lateral (${walked}) as walked ${newest}`
+  return { text, values }
+}
+
+/** A page names few campaigns and offers, each many times: every id is written once. */
+function wireIds(): (id: string | null) => string | null {
+  const written = new Map<string, string>()
+  return id => {
+    if (id === null) return null
+    const known = written.get(id) ?? toWireId(id)
+    written.set(id, known)
+    return known
+  }
+}
+
+/** Shaped by hand, field by field in the interface's order: the gate sends it as it is. */
+function shown(row: Row, wire: (id: string | null) => string | null): api.Click {
+  return {
+    id: toWireId(row.id),
+    created_at: new Date(timeOfId(row.id)).toISOString(),
+    campaign_id: wire(row.campaign_id),
+    status: LADDER[row.status] ?? 'clicked',
+    tracked: row.tracked,
+    geo: row.geo,
+    device: row.device,
+    os: row.os,
+    browser: row.browser,
+    ref_id: row.ref_id,
+    offer_id: wire(row.offer_id),
+    sub1: row.sub1,
+    sub2: row.sub2,
+    sub3: row.sub3,
+    sub4: row.sub4,
+    sub5: row.sub5,
+    sub6: row.sub6,
+    sub7: row.sub7,
+    sub8: row.sub8,
+    sub9: row.sub9,
+    revenue: row.revenue,
+  }
+}

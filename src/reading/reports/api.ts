@@ -1,0 +1,86 @@
+/** The report over HTTP: what clicks of a window have come to, by campaign, geo, sub1, offer or day. */
+import { z } from 'zod'
+import { endpoint } from '../../contract/endpoint.ts'
+import { Instant, Money } from '../../contract/fields.ts'
+import { date_from, date_to, sent } from '../../contract/window.ts'
+
+export const DIMENSIONS = ['campaign', 'geo', 'sub1', 'offer', 'day'] as const
+export type Dimension = (typeof DIMENSIONS)[number]
+
+const Count = z.int().min(0)
+const CostSource = z.enum(['manual', 'api', 'mixed'])
+
+const counters = {
+  clicks: Count.meta({ description: 'Tracked clicks' }),
+  landed: Count.meta({ description: 'Those that reached a landing or the offer link' }),
+  started: Count,
+  registered: Count,
+  lead: Count.meta({ description: 'Those that had a lead, not all that rose above it' }),
+  deposit: Count,
+  ftd: Count,
+  revenue: Money.meta({ description: 'US dollars with two decimals; 0.00 without any' }),
+  cost: Money.optional().meta({ description: 'Recorded ad spend; absent on geo and offer' }),
+  cost_source: CostSource.nullable().optional().meta({ description: 'null without spend; absent on geo and offer' }),
+}
+
+export const ReportRow = z
+  .object({
+    key: z
+      .string()
+      .meta({ description: 'Campaign or offer id, country code, sub1, or YYYY-MM-DD; empty for a missing value' }),
+    label: z
+      .string()
+      .meta({ description: 'Name of the campaign, offer or country, else the key; (none) for a missing value' }),
+    ...counters,
+  })
+  .meta({ id: 'ReportRow' })
+export type ReportRow = z.output<typeof ReportRow>
+
+export const Report = z
+  .object({
+    dimension: z.enum(DIMENSIONS),
+    window: z.object({ from: Instant, to: Instant }),
+    rows: z.array(ReportRow),
+    totals: z
+      .object(counters)
+      .meta({ description: 'Over the whole slice before the cut, within the campaigns the key may see' }),
+    truncated: z.boolean(),
+    code: z.literal('result_truncated').optional(),
+    hint: z.string().optional(),
+  })
+  .meta({ id: 'Report' })
+export type Report = z.output<typeof Report>
+
+export const campaign_id = sent({
+  description: 'Only this campaign; one that is unknown or outside the scope of the key yields nothing',
+})
+
+const declared = {
+  summary: 'Read the funnel report',
+  description:
+    'Counts the tracked clicks made in the window, with what they have come to and earned so far: a conversion counts on the day of its ' +
+    'click. Rows come by clicks, then key (`day`: by date), and are cut at 500; totals are not.',
+  query: z
+    .object({
+      dimension: sent({ description: 'What the rows are', enum: DIMENSIONS }),
+      date_from,
+      date_to,
+      campaign_id,
+    })
+    .meta({ required: ['dimension', 'date_from', 'date_to'] }),
+  reply: Report,
+  refuses: ['invalid_dimension', 'window_required', 'invalid_window', 'window_too_wide'],
+} as const
+
+export const readReport = endpoint({
+  ...declared,
+  route: 'GET /api/v1/report',
+  access: { key: 'report' },
+  quota: 'report',
+})
+
+export const readReportAsMember = endpoint({
+  ...declared,
+  route: 'GET /api/report',
+  access: { session: 'member' },
+})

@@ -1,0 +1,47 @@
+/**
+ * What a report can still count once months of clicks are no longer kept: of their days only the counters are left, so each counts whole or
+ * not at all. Reads `dropped_clicks`.
+ */
+import type pg from 'pg'
+import { DAY_MS, dayOf } from '../../contract/days.ts'
+import { timeOfId } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
+import type { Window } from '../../contract/window.ts'
+import type { Cover } from './cover.ts'
+
+const FIRST_KEPT = 'select before_id from dropped_clicks order by before_id desc limit 1'
+
+/** The moment (Unix ms) from which on clicks are kept, the beginning of a UTC month; 0 where all of them are. */
+export async function clicksKeptFrom(db: Pick<pg.Pool, 'query'>): Promise<number> {
+  const { rows } = await db.query<{ before_id: string }>(FIRST_KEPT)
+  return rows[0] === undefined ? 0 : timeOfId(rows[0].before_id)
+}
+
+/** Whether a report looks at clicks that may be gone: those of this month and the last one are always kept, by whichever clock. */
+export function mayBeGone({ ends }: Cover, now: number): boolean {
+  const date = new Date(now + DAY_MS)
+  const alwaysKept = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - 1, 1)
+  return ends.some(({ from }) => from < alwaysKept)
+}
+
+/** People end a day at 23:59:59, at 23:59, or at the midnight after it, and mean all of them alike. */
+const NEAR_MS = 60_000
+
+/**
+ * The window in whole days where its clicks are no longer kept; the same object where nothing has to change. A bound within a minute of a
+ * midnight is moved there. Refuses `invalid_window` for one that cuts such a day.
+ */
+export function inWholeDays(window: Window, kept_from: number): Window {
+  const from = window.from < kept_from ? nearestMidnight(window.from) : window.from
+  const to = window.to < kept_from ? nearestMidnight(window.to + 1) - 1 : window.to
+  return from === window.from && to === window.to ? window : { from, to }
+
+  function nearestMidnight(ms: number): number {
+    const midnight = Math.round(ms / DAY_MS) * DAY_MS
+    if (Math.abs(ms - midnight) <= NEAR_MS) return midnight
+    return refuse('invalid_window', {
+      error: `invalid window: the clicks of ${dayOf(ms)} are no longer kept, so that day can only be counted whole`,
+      hint: `Before ${dayOf(kept_from)} let date_from and date_to be midnights UTC; whole days are counted as ever.`,
+    })
+  }
+}

@@ -1,0 +1,40 @@
+/** Reads what a caller asks of a report, and the parts that a feed asks as well, refusing in the order that is promised. */
+
+import { toUuid } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { momentOf, once, type Sent, type Window, windowBetween } from '../../contract/window.ts'
+import type { Key, Member } from '../../ground/room.ts'
+import { isInScope } from '../../ground/scope.ts'
+import { NO_ID } from '../../intake/counters/deltas.ts'
+import { DIMENSIONS, type Dimension } from './api.ts'
+
+export type Query = {
+  readonly dimension?: Sent
+  readonly date_from?: Sent
+  readonly date_to?: Sent
+  readonly campaign_id?: Sent
+}
+
+/** `campaigns` is null for all of the organization's clicks, and empty where nothing can be seen. */
+export type Question = {
+  readonly dimension: Dimension
+  readonly window: Window
+  readonly campaigns: readonly string[] | null
+}
+
+/** What a report is asked. Refuses `invalid_dimension`, `window_required`, `invalid_window`, `window_too_wide`. */
+export function questionOf(actor: Member | Key, query: Query): Question {
+  const dimension = DIMENSIONS.find(known => known === once(query.dimension, 'dimension', 'invalid_dimension'))
+  if (dimension === undefined) refuse('invalid_dimension')
+  if (!query.date_from || !query.date_to) refuse('window_required')
+  const from = momentOf(query.date_from, 'date_from')
+  const to = momentOf(query.date_to, 'date_to')
+  return { dimension, window: windowBetween(from, to), campaigns: campaignsOf(actor, query.campaign_id) }
+}
+
+/** The campaigns the caller means and may see: what is no id, sent twice, unknown or outside the scope yields nothing, and no refusal. */
+export function campaignsOf(actor: Member | Key, sent: Sent): readonly string[] | null {
+  if (sent === undefined) return actor.kind === 'key' ? actor.campaigns : null
+  const id = typeof sent === 'string' ? toUuid(sent) : undefined
+  return id !== undefined && id !== NO_ID && isInScope(actor, id) ? [id] : []
+}

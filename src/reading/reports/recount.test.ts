@@ -1,0 +1,310 @@
+// The one property of reports: whatever has happened to clicks, and however much of it is folded, a report says what a recount of the
+// clicks says. Everything here runs on a real database.
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { pino } from 'pino'
+import { type ClickSeed, changeClick, type SeededClick, seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { useDatabase } from '../../../tests/support/database.ts'
+import { DAY_MS } from '../../contract/days.ts'
+import { newId, timeOfId, toWireId } from '../../contract/ids.ts'
+import type { Database } from '../../ground/db/connect.ts'
+import type { Key } from '../../ground/room.ts'
+import { DIMENSIONS, type Dimension } from './api.ts'
+import { openFolder } from './fold.ts'
+import { type Recounted, recount } from './recount.ts'
+import { readReport } from './report.ts'
+
+const ground = await useDatabase()
+const log = pino({ level: 'silent' })
+
+const CAMPAIGNS = Array.from({ length: 4 }, () => newId())
+const OFFERS = Array.from({ length: 3 }, () => newId())
+const DAYS = 24
+
+type Spend = { campaign_id: string; day: number; sub1: string; amount: string; source: 'manual' | 'api' }
+type Asked = { from: number; to: number; campaigns: string[] | null; campaign_id: string | undefined }
+
+const keyOf = (org_id: number, campaigns: string[] | null) => ({ kind: 'key', org_id, campaigns }) as unknown as Key
+
+async function ask(reads: Pick<Database['reads'], 'query'>, org_id: number, dimension: Dimension, asked: Asked) {
+  const context = { database: { reads }, actor: keyOf(org_id, asked.campaigns) }
+  const query = {
+    dimension,
+    date_from: new Date(asked.from).toISOString(),
+    date_to: new Date(asked.to).toISOString(),
+    ...(asked.campaign_id !== undefined && { campaign_id: asked.campaign_id }),
+  }
+  return readReport(context as unknown as Parameters<typeof readReport>[0], { query, params: {}, body: undefined })
+}
+
+const NUMBERS = ['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd'] as const
+const nothing = { clicks: 0, landed: 0, started: 0, registered: 0, lead: 0, deposit: 0, ftd: 0, revenue: '0' }
+
+const micros = (amount: string): bigint => {
+  const [whole = '', fraction = ''] = amount.split('.')
+  return BigInt(whole + fraction.padEnd(6, '0'))
+}
+const cents = (amount: bigint): string => {
+  const text = ((amount + 5000n) / 10_000n).toString().padStart(3, '0')
+  return `${text.slice(0, -2)}.${text.slice(-2)}`
+}
+const sourceOf = (sources: string[]): string | null => (new Set(sources).size > 1 ? 'mixed' : (sources[0] ?? null))
+
+/** What the report must say, from the recount and the spend. */
+function expected(dimension: Dimension, recounted: Recounted[], spend: Spend[], dayOf: (day: number) => string) {
+  const hasCost = dimension !== 'geo' && dimension !== 'offer'
+  const spendKey = (row: Spend) =>
+    ({ campaign: row.campaign_id, sub1: row.sub1, day: dayOf(row.day), geo: '', offer: '' })[dimension]
+  const keys = new Set([...recounted.map(row => row.key), ...(hasCost ? spend.map(spendKey) : [])])
+  const costOf = (rows: Spend[]) =>
+    hasCost
+      ? {
+          cost: cents(rows.reduce((sum, row) => sum + micros(row.amount), 0n)),
+          cost_source: sourceOf(rows.map(row => row.source)),
+        }
+      : {}
+  const wire = (key: string) =>
+    key !== '' && (dimension === 'campaign' || dimension === 'offer') ? toWireId(key) : key
+  const rows = [...keys].map(key => {
+    const { key: _, revenue, ...counts } = recounted.find(row => row.key === key) ?? { key, ...nothing }
+    return {
+      key: wire(key),
+      ...counts,
+      revenue: cents(micros(revenue)),
+      ...costOf(spend.filter(row => spendKey(row) === key)),
+    }
+  })
+  const byKey = (a: { key: string }, b: { key: string }) => (Buffer.from(a.key) < Buffer.from(b.key) ? -1 : 1)
+  rows.sort((a, b) => (dimension === 'day' ? 0 : b.clicks - a.clicks) || byKey(a, b))
+  const totals = Object.fromEntries(NUMBERS.map(name => [name, recounted.reduce((sum, row) => sum + row[name], 0)]))
+  const revenue = cents(recounted.reduce((sum, row) => sum + micros(row.revenue), 0n))
+  return { rows, totals: { ...totals, revenue, ...costOf(spend) } }
+}
+
+async function compare(database: Database, org_id: number, asked: Asked, spend: Spend[], start: number): Promise<void> {
+  const dayOf = (day: number) => new Date(start + day * DAY_MS).toISOString().slice(0, 10)
+  const scope = asked.campaigns ?? CAMPAIGNS
+  const campaigns =
+    asked.campaign_id === undefined ? asked.campaigns : scope.includes(asked.campaign_id) ? [asked.campaign_id] : []
+  const within = spend.filter(row => {
+    const begins = start + row.day * DAY_MS
+    return asked.from < begins + DAY_MS && asked.to > begins && (campaigns?.includes(row.campaign_id) ?? true)
+  })
+  for (const dimension of DIMENSIONS) {
+    const recounted = await recount(database.reads, org_id, asked.from, asked.to, dimension, campaigns)
+    const report = await ask(database.reads, org_id, dimension, asked)
+    const rows = report.rows.map(({ label: _, ...row }) => row)
+    assert.deepEqual({ rows, totals: report.totals }, expected(dimension, recounted, within, dayOf), dimension)
+  }
+}
+
+/** Midnights, moments that clicks share and windows cut through, and any other moment. */
+const offset = fc.oneof(
+  fc.tuple(fc.integer({ min: 0, max: DAYS }), fc.integer({ min: -2, max: 2 })).map(([day, ms]) => day * DAY_MS + ms),
+  fc
+    .tuple(fc.constantFrom(2, 9, 20), fc.constantFrom(5, 18), fc.integer({ min: 0, max: 3 }))
+    .map(([day, hour, ms]) => day * DAY_MS + hour * 3_600_000 + ms),
+  fc.integer({ min: 0, max: DAYS * DAY_MS }),
+)
+const revenue = fc.constantFrom(null, '12.5', '0.000001', '0.005', '0.004', '99999.999999')
+const stages = fc.integer({ min: 0, max: 63 }).map(bits => bits * 2 + 1)
+const seed = fc.record({
+  at: offset,
+  campaign_id: fc.constantFrom(null, ...CAMPAIGNS),
+  offer_id: fc.constantFrom(null, ...OFFERS),
+  stages,
+  tracked: fc.boolean(),
+  revenue,
+  geo: fc.constantFrom(null, 'DE', 'US', 'XX'),
+  sub1: fc.constantFrom(null, 'a', 'A', 'ä', '', '(none)', ' '),
+})
+const spendSeed = fc.record({
+  campaign_id: fc.constantFrom(...CAMPAIGNS),
+  day: fc.integer({ min: 0, max: DAYS }),
+  sub1: fc.constantFrom('', 'a', 'unclicked'),
+  amount: fc.constantFrom('0', '7.25', '0.005', '1000000'),
+  source: fc.constantFrom('manual' as const, 'api' as const),
+})
+const step = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      does: fc.constant('click' as const),
+      seeds: fc.array(seed, { minLength: 1, maxLength: 12 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      does: fc.constant('change' as const),
+      at: fc.nat(),
+      to: fc.record({ stages, tracked: fc.boolean(), revenue, offer_id: fc.constantFrom(null, ...OFFERS) }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('spend' as const), spend: spendSeed }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('fold' as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      does: fc.constant('ask' as const),
+      ends: fc.tuple(offset, offset),
+      campaigns: fc.option(fc.subarray(CAMPAIGNS, { minLength: 1 }), { nil: null }),
+      campaign_id: fc.option(fc.constantFrom(...CAMPAIGNS), { nil: undefined, freq: 4 }),
+    }),
+  },
+)
+
+const insertSpend = `insert into ad_spend (org_id, campaign_id, day, sub1, amount, source, updated_at) values ($1, $2, $3, $4, $5, $6, $7)
+  on conflict (org_id, day, campaign_id, sub1) do update set amount = excluded.amount, source = excluded.source`
+
+describe('a report equals a recount of the clicks', () => {
+  for (const [when, start] of [
+    ['in the past', Date.UTC(2026, 1, 26)],
+    ['around today', Math.floor(Date.now() / DAY_MS) * DAY_MS - 20 * DAY_MS],
+  ] as const) {
+    test(`whatever happened and whatever is asked, ${when}`, async () => {
+      const { database } = ground
+      const folder = openFolder({ database, log })
+      await folder.close()
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async steps => {
+          const org_id = randomInt(1, 2 ** 31 - 1)
+          const clicks: SeededClick[] = []
+          const spend = new Map<string, Spend>()
+          for (const one of steps) {
+            if (one.does === 'click')
+              clicks.push(
+                ...(await seedClicks(
+                  database,
+                  org_id,
+                  one.seeds.map(({ at, ...rest }): ClickSeed => ({ ...rest, at: start + at })),
+                )),
+              )
+            else if (one.does === 'change' && clicks.length > 0) {
+              const at = one.at % clicks.length
+              clicks[at] = await changeClick(database, org_id, clicks[at] as SeededClick, one.to)
+            } else if (one.does === 'spend') {
+              const { campaign_id, day, sub1, amount, source } = one.spend
+              spend.set(`${campaign_id} ${day} ${sub1}`, one.spend)
+              const date = new Date(start + day * DAY_MS).toISOString()
+              await database.worker.query(insertSpend, [
+                org_id,
+                campaign_id,
+                date.slice(0, 10),
+                sub1,
+                amount,
+                source,
+                date,
+              ])
+            } else if (one.does === 'fold') await folder.foldAll()
+            else if (one.does === 'ask') {
+              const [from, to] = one.ends.toSorted((a, b) => a - b) as [number, number]
+              const { campaigns, campaign_id } = one
+              await compare(
+                database,
+                org_id,
+                { from: start + from, to: start + to, campaigns, campaign_id },
+                [...spend.values()],
+                start,
+              )
+            }
+          }
+          const all = { from: start - 5, to: start + (DAYS + 2) * DAY_MS, campaigns: null, campaign_id: undefined }
+          await compare(database, org_id, all, [...spend.values()], start)
+        }),
+        { numRuns: 40 },
+      )
+    })
+  }
+
+  test('at every moment of a day full of clicks, conversions and two folders at once', async () => {
+    const { database } = ground
+    const org_id = randomInt(1, 2 ** 31 - 1)
+    const start = Date.UTC(2026, 2, 2)
+    const folders = [openFolder({ database, log }), openFolder({ database, log })]
+    const began = performance.now()
+    let written = 0
+    let asked = 0
+    /** However slow the machine: some reports over some clicks. */
+    const isDay = () => performance.now() < began + (asked > 10 && written > 10 ? 1500 : 60_000)
+    const write = async () => {
+      for (let at = 0; isDay(); at += 1) {
+        const [click] = await seedClicks(database, org_id, [
+          { at: start + at * 61_007, campaign_id: CAMPAIGNS[at % 4] as string },
+        ])
+        await changeClick(database, org_id, click as SeededClick, { stages: 35, revenue: '1.10' })
+        written += 1
+      }
+    }
+    const fold = async (folder: ReturnType<typeof openFolder>) => {
+      while (isDay()) await folder.foldAll()
+    }
+    const read = async () => {
+      const client = await database.reads.connect()
+      while (isDay()) {
+        const dimension = DIMENSIONS[asked % DIMENSIONS.length] as Dimension
+        await client.query('begin isolation level repeatable read')
+        const window = { from: start, to: start + 40 * DAY_MS }
+        const counted = await recount(client, org_id, window.from, window.to, dimension)
+        const report = await ask(client, org_id, dimension, { ...window, campaigns: null, campaign_id: undefined })
+        await client.query('commit')
+        assert.deepEqual(
+          report.rows.map(({ label: _, ...row }) => row),
+          expected(dimension, counted, [], String).rows,
+        )
+        asked += 1
+      }
+      client.release()
+    }
+    await Promise.all([read(), write(), write(), ...folders.map(fold)])
+    for (const folder of folders) await folder.foldAll()
+    for (const folder of folders) await folder.close()
+    assert.ok(asked > 10 && written > 10, `${asked} reports were read over ${written} clicks`)
+    const { rows } = await database.reads.query('select count(*)::int as left from report_delta where org_id = $1', [
+      org_id,
+    ])
+    assert.deepEqual(rows, [{ left: 0 }])
+    const window = { from: start, to: start + 40 * DAY_MS, campaigns: null, campaign_id: undefined }
+    assert.equal((await ask(database.reads, org_id, 'day', window)).totals.clicks, written)
+  })
+
+  test('a recount counts what an independent count in memory counts', async () => {
+    const { database } = ground
+    const org_id = randomInt(1, 2 ** 31 - 1)
+    const start = Date.UTC(2026, 2, 2)
+    const clicks = await seedClicks(
+      database,
+      org_id,
+      fc.sample(seed, { numRuns: 300, seed: 7 }).map(({ at, ...rest }) => ({ ...rest, at: start + at })),
+    )
+    const [from, to] = [start + 3 * DAY_MS + 17, start + 20 * DAY_MS + 5]
+    const counted = clicks.filter(({ id, tracked }) => tracked && timeOfId(id) >= from && timeOfId(id) <= to)
+    for (const dimension of DIMENSIONS) {
+      const keyOf = (click: SeededClick) =>
+        ({
+          campaign: click.campaign_id,
+          geo: click.geo,
+          sub1: click.sub1,
+          offer: click.offer_id,
+          day: new Date(timeOfId(click.id)).toISOString().slice(0, 10),
+        })[dimension] ?? ''
+      const groups = Map.groupBy(counted, keyOf)
+      const rows = await recount(database.reads, org_id, from, to, dimension)
+      assert.equal(rows.length, groups.size)
+      for (const row of rows) {
+        const group = groups.get(row.key) ?? []
+        const having = (bit: number) => group.filter(click => click.stages & bit).length
+        assert.deepEqual(
+          [row.clicks, row.landed, row.started, row.registered, row.lead, row.deposit, row.ftd],
+          [group.length, ...[2, 4, 8, 16, 32, 64].map(having)],
+        )
+        assert.equal(
+          micros(row.revenue),
+          group.reduce((sum, click) => sum + micros(click.revenue ?? '0'), 0n),
+        )
+      }
+    }
+  })
+})

@@ -1,0 +1,168 @@
+/**
+ * The report: tracked clicks by the moment they were made, with what they have earned so far. Reads `report_day`,
+ * `report_delta`, `clicks`, `ad_spend` and names, in one statement and so in one snapshot, and must always equal a recount of the clicks that
+ * are still kept.
+ */
+import { DAY_MS, dayOf } from '../../contract/days.ts'
+import type { Call } from '../../contract/endpoint.ts'
+import { toWireId } from '../../contract/ids.ts'
+import { possible, type Window } from '../../contract/window.ts'
+import type { Statement, Value } from '../../ground/db/statement.ts'
+import type { Context, Ground, Key, Member } from '../../ground/room.ts'
+import { COUNTERS } from '../../intake/counters/deltas.ts'
+import type * as api from './api.ts'
+import { coverOf } from './cover.ts'
+import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
+import { type Query, type Question, questionOf } from './question.ts'
+import { type Put, sourcesOf } from './sources.ts'
+
+/** Rows of an answer. */
+const MOST_ROWS = 500
+
+const CUT = {
+  truncated: true,
+  code: 'result_truncated',
+  hint: `Only the first ${MOST_ROWS} rows are shown; totals cover all. Narrow the window or add campaign_id.`,
+} as const
+
+/** The report for a key, within its campaigns. */
+export function readReport(context: Context<typeof api.readReport>, { query }: Call<typeof api.readReport>) {
+  return report(context, query)
+}
+
+/** The same for someone signed in. */
+export function readReportAsMember(
+  context: Context<typeof api.readReportAsMember>,
+  { query }: Call<typeof api.readReportAsMember>,
+) {
+  return report(context, query)
+}
+
+type Asking = Pick<Ground, 'database'> & { readonly actor: Member | Key }
+
+async function report({ database, actor }: Asking, query: Query): Promise<api.Report> {
+  const question = questionOf(actor, query)
+  const { dimension, window, campaigns } = question
+  const counted = { ...question, window: possible(window) }
+  const isEmpty = campaigns?.length === 0 || counted.window.from > counted.window.to
+  const { found, moved } = isEmpty ? NOTHING : await ask(database, actor.org_id, counted)
+  const told = moved ?? window
+  const shown = found.slice(0, MOST_ROWS)
+  const cost = hasCost(dimension)
+  return {
+    dimension,
+    window: { from: new Date(told.from).toISOString(), to: new Date(told.to).toISOString() },
+    rows: shown.map(row => ({
+      key: keyOf(dimension, row.key),
+      label: labelOf(dimension, row),
+      ...numbersOf(row, '', cost),
+    })),
+    totals: numbersOf(found[0] ?? {}, 'total_', cost),
+    ...(found.length > MOST_ROWS ? CUT : { truncated: false }),
+  }
+}
+
+type Found = { readonly [column: string]: string | null } & { readonly key: string; readonly name: string | null }
+
+/** `moved` is the window that was counted instead of the one asked for. */
+type Answered = { readonly found: readonly Found[]; readonly moved?: Window }
+const NOTHING: Answered = { found: [] }
+
+/**
+ * What is kept is looked up behind the report, and the report made again where it had looked at clicks that were no longer there: a
+ * month may go in between.
+ */
+async function ask({ reads }: Ground['database'], org_id: number, question: Question): Promise<Answered> {
+  const now = Date.now()
+  for (let window = question.window; ; ) {
+    const { text, values = [] } = statementFor(org_id, { ...question, window }, now)
+    const { rows: found } = await reads.query<Found>(text, [...values])
+    const whole = mayBeGone(coverOf(window, now), now) ? inWholeDays(window, await clicksKeptFrom(reads)) : window
+    if (whole === window) return window === question.window ? { found } : { found, moved: window }
+    if (whole.from > whole.to) return { found: [], moved: whole }
+    window = whole
+  }
+}
+
+/** Spend is known by campaign, sub1 and day, not by country or offer. */
+function hasCost(dimension: api.Dimension): boolean {
+  return dimension !== 'geo' && dimension !== 'offer'
+}
+
+/** The statement of a report over a window that is possible. `now` decides how it is computed, never what comes out. */
+export function statementFor(org_id: number, { dimension, window, campaigns }: Question, now: number): Statement {
+  const values: Value[] = [org_id]
+  const put: Put = value => `$${values.push(value)}`
+  const counters = COUNTERS.map(name => `coalesce(sum(${name}), 0)::bigint as ${name}`).join(', ')
+  const order = dimension === 'day' ? 'key' : 'clicks desc, key collate "C"'
+  const names = dimension === 'campaign' ? 'campaigns' : dimension === 'offer' ? 'offers' : undefined
+  const spend = hasCost(dimension) ? spendOf(dimension, window, campaigns, put) : undefined
+  const text = `
+  with counted (key, ${COUNTERS.join(', ')}, revenue) as (
+    ${sourcesOf({ dimension, campaigns, cover: coverOf(window, now) }, put)}
+  ), grouped as (
+    select key, ${counters}, sum(revenue) as revenue from counted group by key having sum(clicks) <> 0
+  ), ${spend === undefined ? '' : `spent as (${spend}), `}slice as (
+    select ${spend === undefined ? '*, null::numeric as cost, null::text as cost_source from grouped' : WITH_SPEND}
+  ), totals as (
+    select ${COUNTERS.map(name => `coalesce(sum(${name}), 0)::bigint as total_${name}`).join(', ')},
+      round(sum(revenue), 2)::text as total_revenue, round(sum(cost), 2)::text as total_cost, ${SOURCE} as total_cost_source
+    from slice
+  ), shown as (
+    select * from slice order by ${order} limit ${MOST_ROWS + 1}
+  )
+  select shown.key, ${COUNTERS.map(name => `shown.${name}`).join(', ')},
+    round(shown.revenue, 2)::text as revenue, round(shown.cost, 2)::text as cost, shown.cost_source,
+    totals.*, ${names === undefined ? 'null' : 'named.name'} as name
+  from shown cross join totals
+    ${names === undefined ? '' : `left join ${names} named on named.org_id = $1 and named.id = nullif(shown.key, '')::uuid`}
+  order by ${order.replace(/key|clicks/g, 'shown.$&')}`
+  return { text, values }
+}
+
+const SOURCE = `case when min(cost_source) = max(cost_source) then min(cost_source)
+        when count(cost_source) > 0 then 'mixed' end`
+
+// Spend without clicks makes a row of its own.
+const WITH_SPEND = `coalesce(grouped.key, spent.key) as key,
+      ${COUNTERS.map(name => `coalesce(${name}, 0) as ${name}`).join(', ')}, coalesce(revenue, 0) as revenue, cost, cost_source
+    from grouped full join spent on spent.key = grouped.key`
+
+function spendOf(dimension: api.Dimension, { from, to }: Window, campaigns: Question['campaigns'], put: Put): string {
+  const key = { campaign: 'campaign_id::text', sub1: 'sub1', day: 'day::text', geo: '', offer: '' }[dimension]
+  // A day counts when the window covers more than its first millisecond.
+  const last = to % DAY_MS === 0 ? to - 1 : to
+  return `select ${key} as key, sum(amount) as cost, ${SOURCE.replaceAll('cost_source', 'source')} as cost_source
+    from ad_spend where org_id = $1 and day between ${put(dayOf(from))}::date and ${put(dayOf(last))}::date
+      ${campaigns === null ? '' : `and campaign_id = any(${put(campaigns)}::uuid[])`} group by 1`
+}
+
+function numbersOf(row: { readonly [column: string]: string | null }, prefix: '' | 'total_', cost: boolean) {
+  const count = (name: (typeof COUNTERS)[number]) => Number(row[prefix + name] ?? 0)
+  return {
+    clicks: count('clicks'),
+    landed: count('landed'),
+    started: count('started'),
+    registered: count('registered'),
+    lead: count('lead'),
+    deposit: count('deposit'),
+    ftd: count('ftd'),
+    revenue: row[`${prefix}revenue`] ?? '0.00',
+    ...(cost && {
+      cost: row[`${prefix}cost`] ?? '0.00',
+      cost_source: (row[`${prefix}cost_source`] ?? null) as api.ReportRow['cost_source'] & (string | null),
+    }),
+  }
+}
+
+function keyOf(dimension: api.Dimension, key: string): string {
+  return key !== '' && (dimension === 'campaign' || dimension === 'offer') ? toWireId(key) : key
+}
+
+const countries = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' })
+
+function labelOf(dimension: api.Dimension, { key, name }: Found): string {
+  if (key === '') return '(none)'
+  if (dimension === 'geo') return /^[A-Z]{2}$/.test(key) ? (countries.of(key) ?? key) : key
+  return name ?? keyOf(dimension, key)
+}

@@ -1,0 +1,63 @@
+/** The SQL of a report: what is counted in days and weeks, what is not folded yet, and the clicks of the ragged ends, as one union. */
+import { DAY_MS, dayOf } from '../../contract/days.ts'
+import { firstIdAt } from '../../contract/ids.ts'
+import { REACHED } from '../../contract/ladder.ts'
+import type { Value } from '../../ground/db/statement.ts'
+import { COUNTERS, NO_ID } from '../../intake/counters/deltas.ts'
+import type { Dimension } from './api.ts'
+import { type Cover, type Days, type Stretch, weeksOf } from './cover.ts'
+import { ALL_CAMPAIGNS, UNITS, WEEK } from './fold.ts'
+
+/** Puts a value among a statement's parameters and answers its placeholder. */
+export type Put = (value: Value) => string
+type Slice = {
+  readonly dimension: Dimension
+  readonly campaigns: readonly string[] | null
+  readonly cover: Cover
+}
+
+const UUID_KEY = (column: string) => `case when ${column} <> '${NO_ID}' then ${column}::text else '' end`
+
+/** How the key of a row is made, source by source. */
+const KEYS: Record<Exclude<Dimension, 'day'>, { counted: string; unfolded: string; clicked: string }> = {
+  campaign: {
+    counted: UUID_KEY('campaign_id'),
+    unfolded: UUID_KEY('campaign_id'),
+    clicked: `coalesce(campaign_id::text, '')`,
+  },
+  geo: { counted: 'key', unfolded: 'geo', clicked: `coalesce(geo, '')` },
+  sub1: { counted: 'key', unfolded: 'sub1', clicked: `coalesce(sub1, '')` },
+  offer: { counted: 'key', unfolded: UUID_KEY('offer_id'), clicked: `coalesce(offer_id::text, '')` },
+}
+
+const NUMBERS = [...COUNTERS, 'revenue'].join(', ')
+
+/** Rows of `key`, the counters and `revenue`, not yet added up, for the organization in `$1`. */
+export function sourcesOf({ dimension, campaigns, cover }: Slice, put: Put): string {
+  const within = campaigns === null ? '' : ` and campaign_id = any(${put(campaigns)}::uuid[])`
+  const key = dimension === 'day' ? { counted: 'day::text', unfolded: 'day::text' } : KEYS[dimension]
+  const unit = UNITS[dimension === 'day' ? 'campaign' : dimension]
+  const level = unit + (campaigns === null && dimension !== 'campaign' ? ALL_CAMPAIGNS : 0)
+  const between = ({ first, last }: Days) =>
+    `day between ${put(dayOf(first * DAY_MS))}::date and ${put(dayOf(last * DAY_MS))}::date${within}`
+  const counted = (days: Days, of: number) =>
+    `select ${key.counted} as key, ${NUMBERS} from report_day where org_id = $1 and dimension = ${of} and ${between(days)}`
+  const { weeks, around } = dimension === 'day' ? { weeks: undefined, around: [cover.days] } : weeksOf(cover.days)
+  const sources = around.filter(isAny).map(days => counted(days, level))
+  if (weeks !== undefined && isAny(weeks)) sources.push(counted(weeks, level + WEEK))
+  if (isAny(cover.days))
+    sources.push(`select ${key.unfolded}, ${NUMBERS} from report_delta where org_id = $1 and ${between(cover.days)}`)
+  for (const end of cover.ends)
+    sources.push(clicksOf(end, dimension === 'day' ? `${put(dayOf(end.from))}` : KEYS[dimension].clicked, within, put))
+  return sources.join('\n    union all ')
+}
+
+const isAny = ({ first, last }: Days): boolean => first <= last
+
+function clicksOf({ sign, from, to }: Stretch, key: string, within: string, put: Put): string {
+  const signed = (sum: string) => (sign < 0 ? `-${sum}` : sum)
+  const rungs = REACHED.map(bit => signed(`count(*) filter (where stages & ${bit} <> 0)`))
+  return `select ${key}::text, ${signed('count(*)')}, ${rungs.join(', ')}, ${signed('coalesce(sum(revenue), 0)')}
+      from clicks where org_id = $1 and id >= ${put(firstIdAt(from))}::uuid and id < ${put(firstIdAt(to + 1))}::uuid
+        and tracked${within} group by 1`
+}

@@ -1,0 +1,84 @@
+/** One trace per click id over HTTP: all that came of a click, in one read. */
+import { z } from 'zod'
+import { endpoint } from '../../contract/endpoint.ts'
+import { eachSub, Id, Instant, Money } from '../../contract/fields.ts'
+import { LADDER } from '../../contract/ladder.ts'
+import { LoggedEvent } from '../../intake/events/api.ts'
+import { RefusedEvent } from '../../intake/refused-events/api.ts'
+import { LoggedDelivery } from '../../outgoing/deliveries/api.ts'
+
+const Text = z.string().nullable()
+
+export const TracedClick = z
+  .object({
+    id: Id,
+    created_at: Instant,
+    campaign_id: Id.nullable(),
+    offer_id: Id.nullable(),
+    landing_id: Id.nullable(),
+    bot_id: Id.nullable(),
+    path: Text.meta({ description: 'The way it took through the click flow' }),
+    status: z.enum(LADDER),
+    stages: z.array(z.enum(LADDER)).meta({ description: 'Every rung it has reached' }),
+    tracked: z.boolean(),
+    test: z.boolean(),
+    revenue: Money.nullable(),
+    platform: Text,
+    ad_click_ids: z.array(z.string()).meta({ description: 'Which ids of ad platforms it carries, by name' }),
+    geo: Text,
+    device: Text,
+    os: Text,
+    browser: Text,
+    ref_id: Text,
+    ...eachSub(() => Text),
+  })
+  .meta({ id: 'TracedClick' })
+export type TracedClick = z.output<typeof TracedClick>
+
+export const TracedEvent = LoggedEvent.extend({
+  person_id: Id,
+  charge: Money.nullable().meta({ description: 'What meeting this person cost, on the event that met them first' }),
+}).meta({ id: 'TracedEvent' })
+export type TracedEvent = z.output<typeof TracedEvent>
+
+export const TracedPerson = z
+  .object({
+    id: Id,
+    telegram_user_id: Text,
+    created_at: Instant,
+    charged_at: Instant.nullable(),
+    charge: Money.nullable(),
+    charged_here: z.boolean().meta({ description: 'By an event of this click; else another click met them first' }),
+  })
+  .meta({ id: 'TracedPerson' })
+export type TracedPerson = z.output<typeof TracedPerson>
+
+export type TracedDelivery = z.output<typeof LoggedDelivery>
+
+export const Trace = z
+  .object({
+    click_id: Id,
+    click: TracedClick.nullable().meta({
+      description: 'Null where the click is not stored (any more), while something names it',
+    }),
+    is_dropped: z.boolean().meta({ description: 'Whether clicks of its month are no longer kept' }),
+    events: z.array(TracedEvent),
+    persons: z.array(TracedPerson),
+    deliveries: z.array(LoggedDelivery),
+    refused: z.array(RefusedEvent).meta({ description: 'Refused intake that named the click' }),
+    truncated: z
+      .boolean()
+      .meta({ description: 'Whether there is more than is shown: 100 events, 200 deliveries, 50 refusals' }),
+  })
+  .meta({ id: 'Trace' })
+export type Trace = z.output<typeof Trace>
+
+export const readTrace = endpoint({
+  route: 'GET /api/clicks/:id/trace',
+  access: { session: 'member' },
+  summary: 'Read all that came of a click',
+  description:
+    'The click, its events, persons and charges, every delivery with its attempts, and refused intake that named it.',
+  reply: Trace,
+  refuses: ['object_not_found'],
+})

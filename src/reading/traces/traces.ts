@@ -1,0 +1,177 @@
+/**
+ * Traces: all that came of one click id, from the rooms that own it. Owns no table; each part is read by an index and cut, so that the
+ * busiest click costs no more than a page.
+ */
+import { type Kysely, sql } from 'kysely'
+import type { Call } from '../../contract/endpoint.ts'
+import { AD_IDS, SUBS } from '../../contract/fields.ts'
+import { timeOfId } from '../../contract/ids.ts'
+import { LADDER, stageOf } from '../../contract/ladder.ts'
+import { refuse } from '../../contract/refusals.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { type Context, idOf } from '../../ground/room.ts'
+import { REFUSED_COLUMNS } from '../../intake/refused-events/refused-events.ts'
+import { ATTEMPT_COLUMNS, droppedOf, withEvents } from '../../outgoing/deliveries/deliveries.ts'
+import { clicksKeptFrom } from '../reports/kept.ts'
+import type * as api from './api.ts'
+
+const MOST_EVENTS = 100
+const MOST_DELIVERIES = 200
+const MOST_REFUSED = 50
+const MOST_ATTEMPTS = 1000
+
+type Asking = { db: Kysely<Tables>; org_id: number }
+
+/** Refuses `object_not_found` where nothing of the organization knows this id. */
+export async function readTrace(
+  { db, database, actor }: Context<typeof api.readTrace>,
+  { params }: Call<typeof api.readTrace>,
+): Promise<api.Trace> {
+  const click_id = idOf(params.id)
+  const asking = { db, org_id: actor.org_id }
+  const [click, events, refused] = await Promise.all([
+    clickOf(asking, click_id),
+    eventsOf(asking, click_id),
+    refusedOf(asking, click_id),
+  ])
+  if (click === null && events.length === 0 && refused.length === 0) refuse('object_not_found')
+  const shown = events.slice(0, MOST_EVENTS)
+  const [persons, deliveries] = await Promise.all([
+    personsOf(asking, shown),
+    deliveriesOf(
+      asking,
+      shown.map(({ id }) => id),
+    ),
+  ])
+  const isCut = events.length > MOST_EVENTS || deliveries.length > MOST_DELIVERIES || refused.length > MOST_REFUSED
+  return {
+    click_id,
+    click,
+    is_dropped: click === null && timeOfId(click_id) < (await clicksKeptFrom(database.reads)),
+    events: shown.map(event => ({ ...event, charge: event.charge === null ? null : unsigned(event.charge) })),
+    persons,
+    deliveries: await withAttempts(asking, deliveries.slice(0, MOST_DELIVERIES)),
+    refused: refused.slice(0, MOST_REFUSED),
+    truncated: isCut,
+  }
+}
+
+// The withheld fields (ip_hash, user_agent, visitor_id) stay withheld; of ad platforms' ids only the names are told.
+async function clickOf({ db, org_id }: Asking, id: string): Promise<api.TracedClick | null> {
+  const row = await db
+    .selectFrom('clicks')
+    .select(['id', 'campaign_id', 'offer_id', 'landing_id', 'bot_id', 'click_flow_node_path', 'status', 'stages'])
+    .select(['tracked', 'test', 'platform', 'geo', 'device', 'os', 'browser', 'ref_id', ...SUBS])
+    .select(sql<string | null>`trim_scale(revenue)::text`.as('revenue'))
+    .select(
+      sql<string[]>`array_remove(array[${sql.join(
+        AD_IDS.map(name => sql`case when ${sql.ref(name)} is not null then ${sql.lit(name)} end`),
+      )}], null)`.as('ad_click_ids'),
+    )
+    .where('org_id', '=', org_id)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (row === undefined) return null
+  const { click_flow_node_path: path, status, stages, ...rest } = row
+  const reached = LADDER.filter((_, rung) => (stages & stageOf(rung)) !== 0)
+  return {
+    ...rest,
+    path,
+    created_at: new Date(timeOfId(id)).toISOString(),
+    status: LADDER[status] ?? 'clicked',
+    stages: reached,
+  }
+}
+
+async function eventsOf({ db, org_id }: Asking, click_id: string): Promise<api.TracedEvent[]> {
+  return await db
+    .selectFrom('events as e')
+    .leftJoin('ledger as l', join =>
+      join
+        .onRef('l.org_id', '=', 'e.org_id')
+        .onRef('l.person_id', '=', 'e.person_id')
+        .onRef('l.event_id', '=', 'e.id')
+        .on('l.kind', '=', 'charge'),
+    )
+    .select(['e.id', 'e.created_at', 'e.click_id', 'e.campaign_id', 'e.offer_id', 'e.type', 'e.payout', 'e.nonce'])
+    .select(['e.payload', 'e.source', 'e.test', 'e.person_id', 'l.amount as charge'])
+    .where('e.org_id', '=', org_id)
+    .where('e.click_id', '=', click_id)
+    .orderBy('e.created_at')
+    .orderBy('e.id')
+    .limit(MOST_EVENTS + 1)
+    .$castTo<api.TracedEvent>()
+    .execute()
+}
+
+async function personsOf({ db, org_id }: Asking, events: readonly api.TracedEvent[]): Promise<api.TracedPerson[]> {
+  const ids = [...new Set(events.map(({ person_id }) => person_id))]
+  if (ids.length === 0) return []
+  const here = new Set(events.map(({ id }) => id))
+  const rows = await db
+    .selectFrom('persons as p')
+    .leftJoin('ledger as l', join =>
+      join.onRef('l.org_id', '=', 'p.org_id').onRef('l.person_id', '=', 'p.id').on('l.kind', '=', 'charge'),
+    )
+    .select(['p.id', 'p.telegram_user_id', 'p.created_at', 'l.created_at as charged_at', 'l.amount', 'l.event_id'])
+    .where('p.org_id', '=', org_id)
+    .where('p.id', 'in', ids)
+    .orderBy('p.created_at')
+    .orderBy('p.id')
+    .execute()
+  return rows.map(({ amount, event_id, ...person }) => ({
+    ...person,
+    charge: amount === null ? null : unsigned(amount),
+    charged_here: event_id !== null && here.has(event_id),
+  }))
+}
+
+/** Charges stand in the ledger below zero; here they are what someone cost. */
+const unsigned = (amount: string): string => amount.replace('-', '')
+
+type DeliveryRow = Omit<api.TracedDelivery, 'history' | 'attempts_dropped'>
+
+// By way of the events, which every delivery's unique key begins with.
+async function deliveriesOf({ db, org_id }: Asking, event_ids: readonly string[]): Promise<DeliveryRow[]> {
+  if (event_ids.length === 0) return []
+  return await withEvents(db, org_id)
+    .where('d.event_id', 'in', event_ids)
+    .orderBy('d.id')
+    .limit(MOST_DELIVERIES + 1)
+    .$castTo<DeliveryRow>()
+    .execute()
+}
+
+async function withAttempts({ db, org_id }: Asking, deliveries: readonly DeliveryRow[]): Promise<api.TracedDelivery[]> {
+  if (deliveries.length === 0) return []
+  const ids = deliveries.map(({ id }) => id)
+  const attempts = await db
+    .selectFrom('delivery_attempts')
+    .select(['delivery_id', ...ATTEMPT_COLUMNS])
+    .where('org_id', '=', org_id)
+    .where('delivery_id', 'in', ids)
+    .orderBy('delivery_id')
+    .orderBy('number')
+    .limit(MOST_ATTEMPTS)
+    .execute()
+  const byDelivery = Map.groupBy(attempts, ({ delivery_id }) => delivery_id)
+  // Behind the cut nothing is known of a log, so nothing is said to be missing from it.
+  const cutAt = attempts.length === MOST_ATTEMPTS ? attempts.at(-1)?.delivery_id : undefined
+  return deliveries.map(delivery => {
+    const history = (byDelivery.get(delivery.id) ?? []).map(({ delivery_id: _, ...attempt }) => attempt)
+    const isRead = cutAt === undefined || delivery.id <= cutAt
+    return { ...delivery, history, attempts_dropped: isRead ? droppedOf(delivery, history) : 0 }
+  })
+}
+
+async function refusedOf({ db, org_id }: Asking, click_id: string): Promise<api.Trace['refused']> {
+  return await db
+    .selectFrom('refused_events')
+    .select(REFUSED_COLUMNS)
+    .where('org_id', '=', org_id)
+    .where('click_id', '=', click_id)
+    .orderBy('id', 'desc')
+    .limit(MOST_REFUSED + 1)
+    .$castTo<api.Trace['refused'][number]>()
+    .execute()
+}

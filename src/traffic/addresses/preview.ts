@@ -1,0 +1,25 @@
+// What an address looks like to a visitor, by the example of a click that was never made.
+import { eachSub } from '../../contract/fields.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { compileTemplate, type MacroValues } from './macros.ts'
+
+const EXAMPLE: MacroValues = {
+  click_id: '01jb2k7q4nf7mrk0t5c8h3v9xz',
+  campaign_id: '01jazt5y0qfk8a2m4n6p8r0s2t',
+  offer_id: '01jazt5y0qfk8a2m4n6p8r0s3v',
+  landing_id: '01jazt5y0qfk8a2m4n6p8r0s4w',
+  ...eachSub(sub => sub),
+  ref_id: 'ref-id',
+  geo: 'DE',
+  device: 'mobile',
+  os: 'Android',
+  browser: 'Chrome',
+  timestamp: '1767225600',
+}
+
+/** An address with its macros filled in, and the names of those that are none. Refuses `invalid_request` where nobody can be sent to it. */
+export function previewOf(address: string): { url: string; unknown_macros: string[] } {
+  const template = compileTemplate(address)
+  if (template === undefined) refuse('invalid_request', { error: 'url: is not an address' })
+  return { url: template.fill(EXAMPLE), unknown_macros: [...new Set(template.unknown)] }
+}

@@ -1,0 +1,136 @@
+/** Campaigns over HTTP: the addresses traffic is sent to, and where it goes from there. */
+import { z } from 'zod'
+import { Address } from '../../contract/address.ts'
+import { endpoint } from '../../contract/endpoint.ts'
+import { Done, eachSub, FAITHFUL, Id, Instant, Name, Page, SUBS } from '../../contract/fields.ts'
+import { paging, Search } from '../../contract/paging.ts'
+
+/** The query parameters a traffic source fills differently: our name, and the name it arrives under. */
+export const SOURCE_FIELDS = ['ref_id', ...SUBS] as const
+
+const Parameter = z
+  .string()
+  .trim()
+  .regex(/^[^\s&=#]{1,100}$/, { message: 'must be the name of a query parameter' })
+  .refine(...FAITHFUL)
+
+const Source = z
+  .object({
+    ref_id: z.string(),
+    ...eachSub(() => z.string()),
+  })
+  .partial()
+
+const SourceDraft = z
+  .strictObject({
+    ref_id: Parameter.nullish(),
+    ...eachSub(() => Parameter.nullish()),
+  })
+  .meta({
+    description: 'Which incoming query parameter fills which field, where the traffic source uses names of its own',
+  })
+
+export const Destination = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('redirect'), url: z.string() }),
+  z.object({ type: z.literal('funnel'), funnel_id: Id }),
+  z.object({ type: z.literal('click_flow'), click_flow_id: Id }),
+])
+
+const DestinationDraft = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('redirect'), url: Address }),
+  z.object({ type: z.literal('funnel'), funnel_id: Id }),
+  z.object({ type: z.literal('click_flow'), click_flow_id: Id }),
+])
+
+const Key = z
+  .string()
+  .regex(/^[a-z0-9-]{3,64}$/, { message: 'must be 3 to 64 of a-z, 0-9 and -' })
+  .meta({ description: 'The part of the public address that names the campaign; never changes' })
+
+export const Campaign = z
+  .object({
+    id: Id,
+    name: z.string(),
+    key: z.string(),
+    url: z
+      .string()
+      .meta({ description: 'The public address that traffic is sent to; a path alone while BASE_URL is not set' }),
+    destination: Destination,
+    offer_id: Id.nullable(),
+    fallback_url: z.string().nullable(),
+    ad_account_id: Id.nullable(),
+    source: Source,
+    strict_filter: z.boolean(),
+    created_at: Instant,
+    updated_at: Instant,
+  })
+  .meta({ id: 'Campaign' })
+export type Campaign = z.output<typeof Campaign>
+
+export const CampaignDraft = z.object({
+  name: Name(),
+  key: Key.nullish(),
+  destination: DestinationDraft,
+  offer_id: Id.nullish().meta({ description: 'The offer whose payout a conversion inherits' }),
+  fallback_url: Address.nullish().meta({ description: 'Where visitors go while the destination cannot take them' }),
+  ad_account_id: Id.nullish().meta({
+    description: 'The ad account its conversions are reported to; without one the click id of the visitor decides',
+  }),
+  source: SourceDraft.nullish(),
+  strict_filter: z.boolean().nullish().meta({ description: 'Also keep generic HTTP libraries out of the counts' }),
+})
+export type CampaignDraft = z.output<typeof CampaignDraft>
+
+const CampaignChanges = CampaignDraft.partial()
+
+export const listCampaigns = endpoint({
+  route: 'GET /api/campaigns',
+  access: { session: 'member' },
+  summary: 'List campaigns, newest first',
+  query: z.object({
+    ...paging,
+    q: Search.meta({ description: 'Part of the name or key' }),
+    offer_id: Id.optional(),
+    funnel_id: Id.optional(),
+  }),
+  reply: Page(Campaign),
+})
+
+export const readCampaign = endpoint({
+  route: 'GET /api/campaigns/:id',
+  access: { session: 'member' },
+  summary: 'Read a campaign',
+  reply: Campaign,
+  refuses: ['object_not_found'],
+})
+
+export const createCampaign = endpoint({
+  route: 'POST /api/campaigns',
+  access: { session: 'admin', key: 'campaigns' },
+  summary: 'Create a campaign',
+  description: 'A key restricted to campaigns may create one; its list does not grow by it.',
+  body: CampaignDraft,
+  reply: Campaign,
+  status: 201,
+  refuses: ['already_exists', 'invalid_request'],
+})
+
+export const updateCampaign = endpoint({
+  route: 'PATCH /api/campaigns/:id',
+  access: { session: 'admin', key: 'campaigns:update' },
+  summary: 'Change a campaign',
+  description: 'Fields that are not sent stay as they are; null clears a field that may be empty.',
+  body: CampaignChanges,
+  reply: Campaign,
+  refuses: ['object_not_found', 'campaign_scope_forbidden', 'invalid_request'],
+})
+
+export const deleteCampaign = endpoint({
+  route: 'DELETE /api/campaigns/:id',
+  access: { session: 'admin', key: 'campaigns:delete' },
+  summary: 'Delete a campaign',
+  description:
+    'Its address redirects to the fallback from then on and records nothing; reports and late conversions go on. Its key is never given out again.',
+  reply: Done,
+  refuses: ['object_not_found', 'campaign_scope_forbidden'],
+})

@@ -1,0 +1,248 @@
+/**
+ * Campaigns: the addresses traffic is sent to. Owns `campaigns` and `campaign_keys`. A key names one campaign for ever, over all
+ * organizations and after deletion, because it stays in ads that someone has paid for. Deletion is soft.
+ */
+import { randomInt } from 'node:crypto'
+import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
+import type { Call } from '../../contract/endpoint.ts'
+import { newId } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { newestFirst } from '../../ground/db/lists.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { type Context, idOf } from '../../ground/room.ts'
+import { isInScope, requireScope } from '../../ground/scope.ts'
+import { betweenConversions, readMoment } from '../../money/billing/balance.ts'
+import type * as api from './api.ts'
+import { announceChange } from './live.ts'
+import { requireAdAccount, requireDestination, requireOffer } from './named.ts'
+
+const COLUMNS = [
+  'id',
+  'name',
+  'key',
+  'destination',
+  'offer_id',
+  'fallback_url',
+  'ad_account_id',
+  'source',
+  'strict_filter',
+  'created_at',
+  'updated_at',
+] as const
+
+type Row = Omit<api.Campaign, 'url'>
+type Asking = { readonly origin: string | undefined }
+
+/** The campaign with the address traffic is sent to: under BASE_URL, else where the caller reached us, else the path alone. */
+const addressed =
+  ({ origin }: Asking) =>
+  (row: Row): api.Campaign => ({ ...row, url: `${origin ?? ''}/c/${row.key}` })
+
+/** Campaigns of the organization, newest first; `q` looks into name and key. */
+export async function listCampaigns(
+  context: Context<typeof api.listCampaigns>,
+  { query }: Call<typeof api.listCampaigns>,
+) {
+  const { q, offer_id, funnel_id } = query
+  let rows = live(context.db, context.actor.org_id).select(COLUMNS)
+  if (q) rows = rows.where(sql<boolean>`strpos(lower(name), lower(${q})) > 0 or strpos(key, lower(${q})) > 0`)
+  if (offer_id !== undefined) rows = rows.where('offer_id', '=', offer_id)
+  if (funnel_id !== undefined) rows = rows.where(leadsTo('funnel', funnel_id))
+  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
+  return { data: data.map(addressed(context)), next_cursor }
+}
+
+/** One campaign. Refuses `object_not_found`. */
+export async function readCampaign(
+  context: Context<typeof api.readCampaign>,
+  { params }: Call<typeof api.readCampaign>,
+) {
+  return addressed(context)(await campaignOf(context.db, context.actor.org_id, idOf(params.id)))
+}
+
+/**
+ * Creates a campaign. Refuses `already_exists` for a key someone has or had, `invalid_request` for a destination, offer or ad
+ * account that is not there. A restricted key's list does not grow by it.
+ */
+export async function createCampaign(
+  context: Context<typeof api.createCampaign>,
+  { body }: Call<typeof api.createCampaign>,
+) {
+  const { db, actor } = context
+  await requireDestination(db, actor.org_id, body.destination)
+  await requireOffer(db, actor.org_id, body.offer_id)
+  const id = newId()
+  const row = await change(db, actor.org_id, body.ad_account_id != null, async (trx, now) => {
+    await requireAdAccount(trx, actor.org_id, body.ad_account_id)
+    const key = await takeKey(trx, actor.org_id, id, body.key ?? undefined)
+    return await trx
+      .insertInto('campaigns')
+      .values({
+        org_id: actor.org_id,
+        id,
+        name: body.name,
+        key,
+        destination: JSON.stringify(body.destination),
+        offer_id: body.offer_id ?? null,
+        fallback_url: body.fallback_url ?? null,
+        ad_account_id: body.ad_account_id ?? null,
+        source: sourceText(body.source),
+        strict_filter: body.strict_filter ?? false,
+        created_at: now,
+        updated_at: now,
+      })
+      .returning(COLUMNS)
+      .$castTo<Row>()
+      .executeTakeFirstOrThrow()
+  })
+  await announceChange(db, actor.org_id, id)
+  return addressed(context)(row)
+}
+
+/** Changes the fields that are sent; null clears one that may be empty. The key stays: it is in ads. */
+export async function updateCampaign(
+  context: Context<typeof api.updateCampaign>,
+  { params, body }: Call<typeof api.updateCampaign>,
+) {
+  const { db, actor } = context
+  const now = await campaignOf(db, actor.org_id, idOf(params.id))
+  requireScope(actor, now.id)
+  if (body.key != null && body.key !== now.key)
+    refuse('invalid_request', {
+      error: 'key: a campaign keeps its key',
+      hint: 'Running ads hold it. Create another campaign for another key.',
+    })
+  if (body.destination !== undefined) await requireDestination(db, actor.org_id, body.destination, now.destination)
+  if (body.offer_id !== now.offer_id) await requireOffer(db, actor.org_id, body.offer_id)
+  const row = await change(db, actor.org_id, body.ad_account_id !== undefined, async (trx, at) => {
+    const { ad_account_id } = await campaignOf(trx, actor.org_id, now.id)
+    if (body.ad_account_id !== ad_account_id) await requireAdAccount(trx, actor.org_id, body.ad_account_id)
+    return await writeCampaign(trx, actor.org_id, now.id, at, {
+      ...(body.name === undefined ? {} : { name: body.name }),
+      ...(body.destination === undefined ? {} : { destination: JSON.stringify(body.destination) }),
+      ...(body.offer_id === undefined ? {} : { offer_id: body.offer_id }),
+      ...(body.fallback_url === undefined ? {} : { fallback_url: body.fallback_url }),
+      ...(body.ad_account_id === undefined ? {} : { ad_account_id: body.ad_account_id }),
+      ...(body.source === undefined ? {} : { source: sourceText(body.source) }),
+      ...(body.strict_filter == null ? {} : { strict_filter: body.strict_filter }),
+    })
+  })
+  await announceChange(db, actor.org_id, now.id)
+  return addressed(context)(row)
+}
+
+/** Deletes softly: the address goes to the fallback and stores nothing, reports go on, late conversions and whom they are told to too. */
+export async function deleteCampaign(
+  context: Context<typeof api.deleteCampaign>,
+  { params }: Call<typeof api.deleteCampaign>,
+) {
+  const { db, actor } = context
+  const { id } = await campaignOf(db, actor.org_id, idOf(params.id))
+  requireScope(actor, id)
+  const now = await readMoment(db, actor.org_id)
+  await writeCampaign(db, actor.org_id, id, now, { deleted_at: now })
+  await announceChange(db, actor.org_id, id)
+  return { ok: true as const }
+}
+
+/**
+ * Does a change in a transaction, at the moment it is given (the database's text). One that names an ad account, or none instead of one,
+ * goes between conversions: they are told to it, and it is disconnected there too. At nothing else of a campaign does a conversion look.
+ */
+function change<T>(
+  db: Kysely<Tables>,
+  org_id: number,
+  isBinding: boolean,
+  write: (trx: Transaction<Tables>, at: string) => Promise<T>,
+): Promise<T> {
+  if (isBinding) return betweenConversions(db, org_id, write)
+  return db.transaction().execute(async trx => write(trx, await readMoment(trx, org_id)))
+}
+
+type Changes = Updateable<Tables['campaigns']>
+
+/**
+ * Writes the changes to a live campaign and answers the row. Refuses `object_not_found`. A change that waited for another may have been
+ * given its moment before that one: the campaign is never older than its binding.
+ */
+async function writeCampaign(
+  db: Kysely<Tables>,
+  org_id: number,
+  id: string,
+  at: string,
+  changes: Changes,
+): Promise<Row> {
+  const row = await db
+    .updateTable('campaigns')
+    .set({ ...changes, updated_at: sql<string>`greatest(updated_at, ${at}::timestamptz)` })
+    .where('org_id', '=', org_id)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .returning(COLUMNS)
+    .$castTo<Row>()
+    .executeTakeFirst()
+  return row ?? refuse('object_not_found')
+}
+
+/**
+ * Refuses `invalid_request` with "no such campaign" unless the organization has it, and `campaign_scope_forbidden` where the actor is
+ * restricted to others; for rooms whose rows name a campaign. Another organization's campaign is as if it were not there.
+ */
+export async function requireCampaign(
+  { db, actor }: Pick<Context<typeof api.createCampaign>, 'db' | 'actor'>,
+  id: string,
+): Promise<void> {
+  const found = await live(db, actor.org_id).select('id').where('id', '=', id).executeTakeFirst()
+  if (found === undefined) refuse('invalid_request', { error: 'campaign_id: no such campaign' })
+  requireScope(actor, id)
+}
+
+/**
+ * Refuses `campaign_scope_forbidden` unless the actor may act on every campaign that leads to the object. One that no campaign
+ * leads to is anybody's who has the right: nothing outside the list changes with it.
+ */
+export async function requireScopeOfAll(
+  { db, actor }: Pick<Context<typeof api.createCampaign>, 'db' | 'actor'>,
+  type: 'funnel' | 'click_flow',
+  id: string,
+): Promise<void> {
+  const campaigns = await live(db, actor.org_id).select('id').where(leadsTo(type, id)).execute()
+  if (!campaigns.every(campaign => isInScope(actor, campaign.id)))
+    refuse('campaign_scope_forbidden', {
+      hint: `The ${type.replace('_', ' ')} carries traffic of a campaign that this key does not list. It needs all that lead there.`,
+    })
+}
+
+const leadsTo = (type: 'funnel' | 'click_flow', id: string) =>
+  sql<boolean>`destination->>'type' = ${type} and destination->>${`${type}_id`} = ${id}`
+
+const live = (db: Kysely<Tables>, org_id: number) =>
+  db.selectFrom('campaigns').where('org_id', '=', org_id).where('deleted_at', 'is', null)
+
+async function campaignOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {
+  const row = await live(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<Row>().executeTakeFirst()
+  return row ?? refuse('object_not_found')
+}
+
+// Without letters and digits that people mistake for each other.
+const KEY_LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
+const KEY_LENGTH = 8
+const newKey = () => Array.from({ length: KEY_LENGTH }, () => KEY_LETTERS[randomInt(KEY_LETTERS.length)]).join('')
+
+/** Reserves the wanted key, or a free random one, for the campaign. Refuses `already_exists`. */
+async function takeKey(db: Transaction<Tables>, org_id: number, campaign_id: string, wanted?: string): Promise<string> {
+  const key = wanted ?? newKey()
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('campaign_keys')
+    .values({ key, org_id, campaign_id })
+    .onConflict(on => on.doNothing())
+    .executeTakeFirst()
+  if (numInsertedOrUpdatedRows === 1n) return key
+  if (wanted !== undefined)
+    refuse('already_exists', { error: 'key: is taken', hint: 'Choose another key, or leave it out for a random one.' })
+  return takeKey(db, org_id, campaign_id)
+}
+
+function sourceText(source: api.CampaignDraft['source']): string {
+  return JSON.stringify(Object.fromEntries(Object.entries(source ?? {}).filter(([, parameter]) => parameter != null)))
+}

@@ -1,0 +1,170 @@
+// The statements behind the campaigns in memory: all of them once, and what has changed lately.
+import type pg from 'pg'
+import type { z } from 'zod'
+import { NIL_ID } from '../../contract/ids.ts'
+import type { Graph } from '../../contract/flow-graph.ts'
+import type { Destination } from './api.ts'
+
+/** A campaign's row as traffic needs it, deleted ones included. */
+export type CampaignRow = {
+  readonly org_id: number
+  readonly id: string
+  readonly key: string
+  readonly destination: z.output<typeof Destination>
+  readonly offer_id: string | null
+  readonly fallback_url: string | null
+  readonly ad_account_id: string | null
+  readonly source: Readonly<Record<string, string>>
+  readonly strict_filter: boolean
+  readonly is_deleted: boolean
+}
+
+/** What every live object but a campaign has. Replaced as a whole when it changes, so what is compiled for it can be kept by the object. */
+type LiveRow = { readonly org_id: number; readonly id: string; readonly is_deleted: boolean }
+
+/** An offer's row as traffic needs it. */
+export type LiveOffer = LiveRow & { readonly url: string; readonly payout: string | null; readonly status: string }
+
+/** A landing's row as traffic needs it. */
+export type LiveLanding = LiveRow & { readonly url: string; readonly status: string }
+
+/** A funnel's row as traffic needs it. */
+export type LiveFunnel = LiveRow & {
+  readonly landings: readonly { readonly landing_id: string; readonly weight: number }[]
+  readonly offers: readonly { readonly offer_id: string; readonly weight: number }[]
+}
+
+/** A click flow as traffic needs it: the graph of its published version while it is active, else null. */
+export type LiveFlow = LiveRow & {
+  readonly status: string
+  readonly version: number | null
+  readonly graph: Graph | null
+}
+
+/** A bot as traffic needs it. */
+export type LiveBot = LiveRow & { readonly username: string }
+
+/** An ad account as traffic needs it. `wants_ip`: it is in use, and matches by the visitor's address. */
+type LiveAdAccount = LiveRow & { readonly wants_ip: boolean }
+
+/** What campaigns lead to or report to, by kind; kept in memory like the campaigns themselves. */
+export type LiveObjects = {
+  offer: LiveOffer
+  landing: LiveLanding
+  funnel: LiveFunnel
+  click_flow: LiveFlow
+  bot: LiveBot
+  ad_account: LiveAdAccount
+}
+export type LiveKind = keyof LiveObjects
+
+/** Something that is known to have changed. */
+export type Named = { readonly org_id: number; readonly id: string }
+
+const CAMPAIGN = `c.org_id, c.id, c.key, c.destination, c.offer_id, c.fallback_url, c.ad_account_id, c.source, c.strict_filter,
+  c.deleted_at is not null as is_deleted`
+
+const PAGE = 5000
+
+/** By kind: what is read of the rows, up to the condition that says which. */
+const SELECTS = {
+  offer: `select o.org_id, o.id, o.url, o.payout, o.status, o.deleted_at is not null as is_deleted from offers o`,
+  landing: `select o.org_id, o.id, o.url, o.status, o.deleted_at is not null as is_deleted from landings o`,
+  funnel: `select o.org_id, o.id, o.landings, o.offers, o.deleted_at is not null as is_deleted from funnels o`,
+  click_flow: `select o.org_id, o.id, o.status, v.version, v.graph, o.deleted_at is not null as is_deleted from click_flows o
+    left join click_flow_versions v on v.org_id = o.org_id and v.click_flow_id = o.id
+      and v.version = o.published_version and o.status = 'active'`,
+  bot: `select o.org_id, o.id, o.username, o.is_deleted from (
+      select org_id, id, username, deleted_at is not null as is_deleted, greatest(created_at, deleted_at) as updated_at from bots
+    ) o`,
+  ad_account: `select o.org_id, o.id, o.deleted_at is not null as is_deleted,
+    coalesce((o.settings ->> 'keeps_ip')::boolean, false) and o.state <> 'off' and o.deleted_at is null as wants_ip from ad_accounts o`,
+} satisfies Record<LiveKind, string>
+
+export const LIVE_KINDS = Object.keys(SELECTS) as LiveKind[]
+
+/** Every campaign of every organization, page by page, deleted ones too: their addresses stay in ads. */
+export function readAllCampaigns(pool: pg.Pool): Promise<CampaignRow[]> {
+  return readPages(
+    pool,
+    `select ${CAMPAIGN} from campaigns c where (c.org_id, c.id) > ($1, $2) order by c.org_id, c.id limit ${PAGE}`,
+  )
+}
+
+/** Every object of a kind. */
+export function readAll<K extends LiveKind>(pool: pg.Pool, kind: K): Promise<LiveObjects[K][]> {
+  return readPages(pool, `${SELECTS[kind]} where (o.org_id, o.id) > ($1, $2) order by o.org_id, o.id limit ${PAGE}`)
+}
+
+/** Objects of a kind that changed since then (the database's text), and the named ones. */
+export function readChangedOf<K extends LiveKind>(
+  pool: pg.Pool,
+  kind: K,
+  since: string,
+  named: readonly Named[],
+): Promise<LiveObjects[K][]> {
+  return readChanged(
+    pool,
+    `${SELECTS[kind]} where o.updated_at >= $1 or (o.org_id = any($2) and o.id = any($3))`,
+    since,
+    named,
+  )
+}
+
+/** Campaigns changed since then (the database's text), and the named ones. */
+export function readChangedCampaigns(pool: pg.Pool, since: string, named: readonly Named[]): Promise<CampaignRow[]> {
+  return readChanged(
+    pool,
+    `select ${CAMPAIGN} from campaigns c where c.updated_at >= $1 or (c.org_id = any($2) and c.id = any($3))`,
+    since,
+    named,
+  )
+}
+
+/** The campaigns behind these keys, for visits that come before the news of them. */
+export async function readCampaignsOfKeys(pool: pg.Pool, keys: readonly string[]): Promise<CampaignRow[]> {
+  const { rows } = await pool.query<CampaignRow>(
+    `select ${CAMPAIGN} from campaign_keys k join campaigns c on c.org_id = k.org_id and c.id = k.campaign_id where k.key = any($1)`,
+    [keys],
+  )
+  return rows
+}
+
+/** Before everything that is written down. */
+export const BEGINNING = '-infinity'
+
+/** Covers transactions that committed after their `updated_at`, and clocks of a sharded database's nodes. */
+const OVERLAP = `interval '10 seconds'`
+
+/**
+ * Whose campaigns only lead to their fallbacks; and since when the reading after this one is to look for changes, by the clock that they
+ * are written by.
+ */
+export async function readDeletedOrganizations(pool: pg.Pool): Promise<{ gone: Set<number>; since: string }> {
+  const { rows } = await pool.query<{ gone: number[]; since: string }>(
+    `select array(select org_id from organizations where deleted_at is not null) as gone, clock_timestamp() - ${OVERLAP} as since`,
+  )
+  const [row] = rows
+  return { gone: new Set(row?.gone), since: row?.since ?? BEGINNING }
+}
+
+async function readPages<Row extends Named & pg.QueryResultRow>(pool: pg.Pool, text: string): Promise<Row[]> {
+  const all: Row[] = []
+  for (let last: Named = { org_id: 0, id: NIL_ID }; ; ) {
+    const { rows } = await pool.query<Row>(text, [last.org_id, last.id])
+    for (const row of rows) all.push(row)
+    if (rows.length < PAGE) return all
+    last = rows.at(-1) ?? last
+  }
+}
+
+async function readChanged<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  text: string,
+  since: string,
+  named: readonly Named[],
+): Promise<Row[]> {
+  const ids = named.filter(({ id }) => id !== '')
+  const { rows } = await pool.query<Row>(text, [since, ids.map(({ org_id }) => org_id), ids.map(({ id }) => id)])
+  return rows
+}

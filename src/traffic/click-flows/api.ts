@@ -1,0 +1,241 @@
+/** Click flows over HTTP: graphs that decide where a visitor goes. */
+import { z } from 'zod'
+import { endpoint } from '../../contract/endpoint.ts'
+import { Done, eachSub, Id, Instant, Name, Page, Text } from '../../contract/fields.ts'
+import { Graph, NodeType } from '../../contract/flow-graph.ts'
+import { paging, Search } from '../../contract/paging.ts'
+
+export * from '../../contract/flow-graph.ts'
+
+/** The most clicks one try looks at. */
+export const MOST_TRIED = 200
+
+export const FLOW_STATUSES = ['draft', 'active', 'paused', 'archived'] as const
+export const FlowStatus = z.enum(FLOW_STATUSES)
+export type FlowStatus = z.infer<typeof FlowStatus>
+
+/** Something that keeps a graph from being published; `node_id` is where, null for the graph as a whole. */
+export const Problem = z
+  .object({
+    node_id: z.string().nullable(),
+    message: z.string().meta({ description: 'Names the node and says what to do' }),
+  })
+  .meta({ id: 'Problem' })
+export type Problem = z.output<typeof Problem>
+
+const UsingCampaign = z.object({ id: Id, name: z.string() })
+
+export const ListedFlow = z
+  .object({
+    id: Id,
+    name: z.string(),
+    status: FlowStatus,
+    published_version: z.int().nullable(),
+    is_draft_published: z.boolean().meta({ description: 'False while the draft differs from the published version' }),
+    campaigns: z.array(UsingCampaign).meta({ description: 'The campaigns that lead to it' }),
+    created_at: Instant,
+    updated_at: Instant,
+  })
+  .meta({ id: 'ListedFlow' })
+export type ListedFlow = z.output<typeof ListedFlow>
+
+export const ClickFlow = ListedFlow.extend({
+  graph: Graph.meta({ description: 'The draft' }),
+  draft_tag: z
+    .string()
+    .meta({ description: 'Changes with the graph of the draft; sent back with a change, it keeps two people apart' }),
+  problems: z
+    .array(Problem)
+    .meta({ description: 'What keeps the draft from being published; empty when nothing does' }),
+}).meta({ id: 'ClickFlow' })
+export type ClickFlow = z.output<typeof ClickFlow>
+
+export const FlowDraft = z.object({ name: Name(), graph: Graph })
+export type FlowDraft = z.output<typeof FlowDraft>
+
+const FlowReplacement = FlowDraft.extend({
+  draft_tag: z
+    .string()
+    .max(64)
+    .nullish()
+    .meta({ description: 'The tag of the draft that was read; refused when someone has changed the graph since' }),
+})
+
+export const FlowVersion = z
+  .object({ version: z.int(), published_at: Instant, nodes: z.int() })
+  .meta({ id: 'FlowVersion' })
+export type FlowVersion = z.output<typeof FlowVersion>
+
+const VisitorText = Text(500).nullish()
+
+export const TriedVisitor = z.object({
+  geo: VisitorText,
+  device: VisitorText,
+  os: VisitorText,
+  browser: VisitorText,
+  language: VisitorText,
+  ...eachSub(() => VisitorText),
+  at: Instant.nullish().meta({ description: 'When they come; now unless given' }),
+  is_new: z.boolean().nullish().meta({ description: 'Seen for the first time; true unless given' }),
+  is_bot: z.boolean().nullish(),
+  visitor: Text(64).nullish().meta({ description: 'Who they are to splits: the same text, the same branch' }),
+})
+export type TriedVisitor = z.output<typeof TriedVisitor>
+
+const TryStep = z.object({
+  node_id: z.string(),
+  type: NodeType,
+  label: z.string(),
+  reason: z.string().meta({ description: 'Why it went on as it did' }),
+})
+
+export const Way = z
+  .object({
+    steps: z.array(TryStep),
+    outcome: z
+      .enum(['landing', 'offer', 'bot', 'redirect', 'fallback'])
+      .meta({ description: 'What the visitor is sent to; fallback: the campaign’s, because the path does not end' }),
+    leads_to: z.string().meta({ description: 'The name of it, with what follows a landing' }),
+  })
+  .meta({ id: 'Way' })
+export type Way = z.output<typeof Way>
+
+export const Tried = z
+  .object({
+    visitors: z.array(
+      z.object({
+        click_id: Id.nullable().meta({ description: 'The click, null for a visitor that was described' }),
+        says: z.string().meta({ description: 'The visitor in a few words' }),
+        draft: Way,
+        published: Way.nullable().meta({ description: 'Null while no version is published' }),
+        is_changed: z.boolean().meta({ description: 'Whether publishing the draft would send them elsewhere' }),
+      }),
+    ),
+    tried: z.int(),
+    changed: z.int(),
+    ends: z
+      .array(z.object({ leads_to: z.string(), draft: z.int(), published: z.int() }))
+      .meta({ description: 'How many visitors end where, by the draft and by the published version' }),
+    problems: z.array(Problem),
+  })
+  .meta({ id: 'Tried' })
+export type Tried = z.output<typeof Tried>
+
+export const listClickFlows = endpoint({
+  route: 'GET /api/click-flows',
+  access: { session: 'member' },
+  summary: 'List click flows, newest first',
+  query: z.object({
+    ...paging,
+    q: Search.meta({ description: 'Part of the name' }),
+    status: FlowStatus.optional(),
+  }),
+  reply: Page(ListedFlow),
+})
+
+export const readClickFlow = endpoint({
+  route: 'GET /api/click-flows/:id',
+  access: { session: 'member' },
+  summary: 'Read a click flow with its draft',
+  reply: ClickFlow,
+  refuses: ['object_not_found'],
+})
+
+export const createClickFlow = endpoint({
+  route: 'POST /api/click-flows',
+  access: { session: 'admin', key: 'click-flows' },
+  summary: 'Create a click flow',
+  description:
+    'It begins as a draft: no traffic goes through it until it is published. problems says what publishing would refuse. A key restricted to campaigns may create one.',
+  body: FlowDraft,
+  reply: ClickFlow,
+  status: 201,
+})
+
+export const replaceClickFlow = endpoint({
+  route: 'PUT /api/click-flows/:id',
+  access: { session: 'admin', key: 'click-flows:update' },
+  summary: 'Replace the name and the draft of a click flow',
+  description: 'Traffic goes on through the published version until the draft is published.',
+  body: FlowReplacement,
+  reply: ClickFlow,
+  refuses: ['object_not_found', 'draft_changed'],
+})
+
+export const setClickFlowStatus = endpoint({
+  route: 'PUT /api/click-flows/:id/status',
+  access: { session: 'admin', key: 'click-flows:status' },
+  summary: 'Pause or archive a click flow, or set it active again',
+  description:
+    'Leaving active sends the campaigns behind it to their fallback at once. active puts the published version back into traffic and needs a dashboard session; a key publishes instead.',
+  body: z.object({ status: z.enum(['active', 'paused', 'archived']) }),
+  reply: ClickFlow,
+  refuses: ['object_not_found', 'campaign_scope_forbidden', 'click_flow_not_published', 'click_flow_active_forbidden'],
+})
+
+export const publishClickFlow = endpoint({
+  route: 'POST /api/click-flows/:id/publish',
+  access: { session: 'admin', key: 'click-flows:publish' },
+  summary: 'Put the draft of a click flow into live traffic',
+  description:
+    'The draft becomes the next version and the flow active. From the answer on visitors go by it. What is wrong with the draft is said all at once, node by node.',
+  reply: ClickFlow,
+  refuses: ['object_not_found', 'campaign_scope_forbidden', 'click_flow_incomplete'],
+})
+
+export const deleteClickFlow = endpoint({
+  route: 'DELETE /api/click-flows/:id',
+  access: { session: 'admin', key: 'click-flows:delete' },
+  summary: 'Delete a click flow',
+  description: 'Its campaigns go to their fallback from then on.',
+  reply: Done,
+  refuses: ['object_not_found', 'campaign_scope_forbidden'],
+})
+
+export const listClickFlowVersions = endpoint({
+  route: 'GET /api/click-flows/:id/versions',
+  access: { session: 'member' },
+  summary: 'List the published versions of a click flow, newest first',
+  query: z.object({
+    limit: paging.limit,
+    before: z.coerce.number().int().min(1).optional().meta({ description: 'Only versions below this one' }),
+  }),
+  reply: z.object({ data: z.array(FlowVersion), next_before: z.int().nullable() }),
+  refuses: ['object_not_found'],
+})
+
+export const readClickFlowVersion = endpoint({
+  route: 'GET /api/click-flows/:id/versions/:version',
+  access: { session: 'member' },
+  summary: 'Read a published version of a click flow',
+  reply: FlowVersion.extend({ graph: Graph }),
+  refuses: ['object_not_found'],
+})
+
+export const restoreClickFlowVersion = endpoint({
+  route: 'POST /api/click-flows/:id/versions/:version/restore',
+  access: { session: 'admin' },
+  summary: 'Put a published version back into the draft',
+  description: 'Traffic does not change until it is published.',
+  reply: ClickFlow,
+  refuses: ['object_not_found'],
+})
+
+export const tryClickFlow = endpoint({
+  route: 'POST /api/click-flows/:id/try',
+  access: { session: 'member' },
+  summary: 'Say which way visitors would go, and why',
+  description:
+    'Either for one visitor, or for the last clicks of the campaigns that lead to the flow (or of one campaign): each by the draft and by the published version. Nothing is recorded. Clicks do not keep their language, so conditions on it answer no for them.',
+  body: z
+    .object({
+      visitor: TriedVisitor.nullish(),
+      last_clicks: z.int().min(1).max(MOST_TRIED).nullish(),
+      campaign_id: Id.nullish().meta({ description: 'The campaign whose clicks are tried' }),
+    })
+    .refine(({ visitor, last_clicks }) => (visitor == null) !== (last_clicks == null), {
+      message: 'send either visitor or last_clicks',
+    }),
+  reply: Tried,
+  refuses: ['object_not_found', 'invalid_request'],
+})

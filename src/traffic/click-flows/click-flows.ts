@@ -1,0 +1,270 @@
+/**
+ * Click flows: graphs that decide where a visitor goes. Owns `click_flows`. People change the draft; traffic goes by the
+ * published version and by that alone, and only while the flow is active. Leaving active sends its campaigns to their fallback.
+ * Whoever is restricted to campaigns needs all that lead to a flow to act on it. Deletion is soft.
+ */
+import { type Kysely, sql } from 'kysely'
+import type { Call } from '../../contract/endpoint.ts'
+import { newId } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { type Context, idOf, type Key, type Member } from '../../ground/room.ts'
+import { readMoment } from '../../money/billing/balance.ts'
+import { requireScopeOfAll } from '../campaigns/campaigns.ts'
+import { announceChange } from '../campaigns/live.ts'
+import type * as api from './api.ts'
+import type { ClickFlow, FlowStatus, Graph, Problem } from './api.ts'
+import { objectProblems, readObjects } from './objects.ts'
+import { problemsOf } from './validate.ts'
+import { addVersion, readVersion } from './versions.ts'
+
+type Flow = {
+  id: string
+  name: string
+  graph: Graph
+  status: FlowStatus
+  published_version: number | null
+  is_draft_published: boolean
+  draft_tag: string
+  created_at: string
+  updated_at: string
+}
+
+/** Flows of the organization, newest first, archived ones too unless `status` says otherwise. */
+export async function listClickFlows(
+  { db, actor }: Context<typeof api.listClickFlows>,
+  { query }: Call<typeof api.listClickFlows>,
+) {
+  const { q, status } = query
+  let rows = flows(db, actor.org_id)
+  if (q) rows = rows.where(nameHolds(q, 'f.name'))
+  if (status !== undefined) rows = rows.where('f.status', '=', status)
+  const { data, next_cursor } = await newestFirst(rows.$castTo<Flow>(), query, 'f.id')
+  const using = await usersOf(
+    db,
+    actor.org_id,
+    data.map(({ id }) => id),
+  )
+  return {
+    data: data.map(flow => ({ ...flow, campaigns: using.filter(({ flow_id }) => flow_id === flow.id) })),
+    next_cursor,
+  }
+}
+
+/** One flow with its draft. Refuses `object_not_found`. */
+export async function readClickFlow(
+  { db, actor }: Context<typeof api.readClickFlow>,
+  { params }: Call<typeof api.readClickFlow>,
+) {
+  return await shown(db, actor.org_id, await flowOf(db, actor.org_id, params.id))
+}
+
+/** Creates a draft. It may be incomplete; `problems` says what publishing would refuse. */
+export async function createClickFlow(
+  { db, actor }: Context<typeof api.createClickFlow>,
+  { body }: Call<typeof api.createClickFlow>,
+) {
+  const now = await readMoment(db, actor.org_id)
+  const id = newId()
+  await db
+    .insertInto('click_flows')
+    .values({
+      org_id: actor.org_id,
+      id,
+      name: body.name,
+      graph: graphText(body.graph),
+      status: 'draft',
+      created_at: now,
+      updated_at: now,
+    })
+    .execute()
+  return await shown(db, actor.org_id, await flowOf(db, actor.org_id, id))
+}
+
+/**
+ * Replaces name and draft; traffic stays as it is. Refuses `object_not_found`, and `draft_changed` where the graph is another one than
+ * the tag says.
+ */
+export async function replaceClickFlow(
+  { db, actor }: Context<typeof api.replaceClickFlow>,
+  { params, body }: Call<typeof api.replaceClickFlow>,
+) {
+  const { name, graph, draft_tag } = body
+  return await changeFlow(db, actor.org_id, params.id, { name, graph: graphText(graph) }, draft_tag ?? undefined)
+}
+
+/**
+ * Pauses, archives, or, in a session, sets active again. Refuses `click_flow_active_forbidden` to keys, which go live by
+ * publishing, and `click_flow_not_published` where there is nothing to go live with.
+ */
+export async function setClickFlowStatus(
+  { db, actor }: Context<typeof api.setClickFlowStatus>,
+  { params, body }: Call<typeof api.setClickFlowStatus>,
+) {
+  const { status } = body
+  if (status === 'active' && actor.kind === 'key') refuse('click_flow_active_forbidden')
+  const id = await db.transaction().execute(async db => {
+    const flow = await lockFlow(db, actor, params.id)
+    if (status === 'active' && flow.published_version === null) refuse('click_flow_not_published')
+    await write(db, actor.org_id, flow.id, { status })
+    return flow.id
+  })
+  await announceChange(db, actor.org_id, id)
+  return await shown(db, actor.org_id, await flowOf(db, actor.org_id, id))
+}
+
+/**
+ * Makes the draft the next version and the flow active; in traffic here before the answer, elsewhere within a second. Publishes one
+ * after another make one version each. Refuses `click_flow_incomplete` with everything that is wrong.
+ */
+export async function publishClickFlow(
+  { db, actor }: Context<typeof api.publishClickFlow>,
+  { params }: Call<typeof api.publishClickFlow>,
+) {
+  const { org_id } = actor
+  const id = await db.transaction().execute(async db => {
+    const { id, graph, published_version } = await lockFlow(db, actor, params.id)
+    requireComplete(await allProblems(db, org_id, graph))
+    const version = (published_version ?? 0) + 1
+    await addVersion(db, org_id, id, version, graphText(graph))
+    await write(db, org_id, id, { status: 'active', published_version: version })
+    return id
+  })
+  await announceChange(db, org_id, id)
+  return await shown(db, org_id, await flowOf(db, org_id, id))
+}
+
+/** Deletes softly: campaigns that lead here go to their fallback. */
+export async function deleteClickFlow(
+  { db, actor }: Context<typeof api.deleteClickFlow>,
+  { params }: Call<typeof api.deleteClickFlow>,
+) {
+  const id = await db.transaction().execute(async db => {
+    const flow = await lockFlow(db, actor, params.id)
+    await write(db, actor.org_id, flow.id, 'deleted')
+    return flow.id
+  })
+  await announceChange(db, actor.org_id, id)
+  return { ok: true as const }
+}
+
+/** Puts a version back into the draft. Refuses `object_not_found` for a flow or a version that is not there. */
+export async function restoreClickFlowVersion(
+  { db, actor }: Context<typeof api.restoreClickFlowVersion>,
+  { params }: Call<typeof api.restoreClickFlowVersion>,
+) {
+  const { id } = await flowOf(db, actor.org_id, params.id)
+  const graph = await versionOf(db, actor.org_id, id, Number(params.version))
+  return await changeFlow(db, actor.org_id, id, { graph: graphText(graph) })
+}
+
+/** A flow that is not deleted, by its id as it was sent. Refuses `object_not_found`. */
+export async function flowOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Flow> {
+  const uuid = idOf(id)
+  const row = await flows(db, org_id).where('f.id', '=', uuid).$castTo<Flow>().executeTakeFirst()
+  return row ?? refuse('object_not_found')
+}
+
+/** The graph of a version. Refuses `object_not_found`. */
+export async function versionOf(db: Kysely<Tables>, org_id: number, id: string, version: number): Promise<Graph> {
+  return (await readVersion(db, org_id, id, version)) ?? refuse('object_not_found', { error: 'no such version' })
+}
+
+/** The campaigns that lead to these flows. */
+export async function usersOf(db: Kysely<Tables>, org_id: number, ids: readonly string[]) {
+  if (ids.length === 0) return []
+  return await db
+    .selectFrom('campaigns')
+    .select(['id', 'name', sql<string>`destination ->> 'click_flow_id'`.as('flow_id')])
+    .where('org_id', '=', org_id)
+    .where('deleted_at', 'is', null)
+    .where(sql<boolean>`destination ->> 'type' = 'click_flow' and destination ->> 'click_flow_id' = any(${ids})`)
+    .orderBy('id')
+    .execute()
+}
+
+/** The text of a jsonb is canonical, so equal graphs have equal tags. */
+const TAG = sql<string>`md5(f.graph::text)`
+
+const flows = (db: Kysely<Tables>, org_id: number) =>
+  db
+    .selectFrom('click_flows as f')
+    .leftJoin('click_flow_versions as v', join =>
+      join
+        .onRef('v.org_id', '=', 'f.org_id')
+        .onRef('v.click_flow_id', '=', 'f.id')
+        .onRef('v.version', '=', 'f.published_version'),
+    )
+    .select(['f.id', 'f.name', 'f.graph', 'f.status', 'f.published_version', 'f.created_at', 'f.updated_at'])
+    .select(sql<boolean>`coalesce(v.graph = f.graph, false)`.as('is_draft_published'))
+    .select(TAG.as('draft_tag'))
+    .where('f.org_id', '=', org_id)
+    .where('f.deleted_at', 'is', null)
+
+/** Locks a flow for a change to traffic. Refuses `object_not_found`, and `campaign_scope_forbidden` where a campaign is not listed. */
+async function lockFlow(db: Kysely<Tables>, actor: Member | Key, id: string) {
+  const uuid = idOf(id)
+  const flow = await db
+    .selectFrom('click_flows')
+    .select(['id', 'graph', 'published_version'])
+    .where('org_id', '=', actor.org_id)
+    .where('id', '=', uuid)
+    .where('deleted_at', 'is', null)
+    .forUpdate()
+    .$castTo<Pick<Flow, 'id' | 'graph' | 'published_version'>>()
+    .executeTakeFirst()
+  if (flow === undefined) refuse('object_not_found')
+  await requireScopeOfAll({ db, actor }, 'click_flow', flow.id)
+  return flow
+}
+
+type Changes = { name?: string; graph?: string; status?: FlowStatus; published_version?: number } | 'deleted'
+
+async function write(db: Kysely<Tables>, org_id: number, id: string, changes: Changes, tag?: string): Promise<boolean> {
+  const now = await readMoment(db, org_id)
+  let update = db
+    .updateTable('click_flows as f')
+    .set({ ...(changes === 'deleted' ? { deleted_at: now } : changes), updated_at: now })
+    .where('f.org_id', '=', org_id)
+    .where('f.id', '=', id)
+    .where('f.deleted_at', 'is', null)
+  if (tag !== undefined) update = update.where(TAG, '=', tag)
+  const { numUpdatedRows } = await update.executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+/** Changes what no traffic goes by, so nobody needs to be told. */
+async function changeFlow(
+  db: Kysely<Tables>,
+  org_id: number,
+  id: string,
+  changes: Changes,
+  tag?: string,
+): Promise<ClickFlow> {
+  const uuid = idOf(id)
+  const isWritten = await write(db, org_id, uuid, changes, tag)
+  const flow = await flowOf(db, org_id, uuid)
+  if (!isWritten) refuse('draft_changed')
+  return await shown(db, org_id, flow)
+}
+
+async function shown(db: Kysely<Tables>, org_id: number, flow: Flow): Promise<ClickFlow> {
+  const [campaigns, problems] = await Promise.all([usersOf(db, org_id, [flow.id]), allProblems(db, org_id, flow.graph)])
+  return { ...flow, campaigns, problems }
+}
+
+async function allProblems(db: Kysely<Tables>, org_id: number, graph: Graph): Promise<Problem[]> {
+  return [...problemsOf(graph), ...objectProblems(graph, await readObjects(db, org_id, [graph]))]
+}
+
+function requireComplete(problems: readonly Problem[]): void {
+  if (problems.length === 0) return
+  refuse('click_flow_incomplete', {
+    error: `the click flow cannot be published: ${problems.map(({ message }) => message).join(' ')}`,
+    hint: 'Correct the draft, then publish again. Traffic has not changed.',
+  })
+}
+
+/** The graph without what was sent as null, so that equal graphs are equal. */
+const graphText = (graph: Graph): string => JSON.stringify(graph, (_, value: unknown) => value ?? undefined)

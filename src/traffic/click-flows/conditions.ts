@@ -1,0 +1,143 @@
+// What a condition asks of a visitor. Compiled once per published version; asking allocates nothing and reads no clock of its own.
+import { MINUTE_MS } from '../../contract/days.ts'
+import type { Sub } from '../../contract/fields.ts'
+import type { FlowNode } from './api.ts'
+import { DAYS } from './api.ts'
+
+/** A visitor as a flow sees them. `seed` is who they are to splits; `ms` is when they come (Unix). */
+export type FlowVisitor = Readonly<Record<Sub, string | null>> & {
+  readonly geo: string | null
+  readonly device: string | null
+  readonly os: string | null
+  readonly browser: string | null
+  /** The language they like best, as sent: `pt-BR`. */
+  readonly language: string | null
+  readonly is_new: boolean
+  readonly is_bot: boolean
+  readonly ms: number
+  readonly seed: string
+}
+
+type Test = (visitor: FlowVisitor) => boolean
+
+const never: Test = () => false
+
+/** The question of a condition node. One that is not complete, which only a draft can hold, answers no. */
+export function compileCondition(node: FlowNode): Test {
+  const { field } = node
+  if (field == null) return never
+  if (field === 'uniqueness') return visitor => visitor.is_new
+  if (field === 'bot') return visitor => visitor.is_bot
+  if (field === 'time') return timeTest(node)
+  if (field === 'language') return languageTest(node)
+  const fits = textTest(node)
+  return visitor => {
+    const value = visitor[field]
+    return value !== null && fits(value)
+  }
+}
+
+function textTest({ field, match, values }: FlowNode): (value: string) => boolean {
+  // Countries and devices are names out of a list: a part of one means nothing.
+  const how = field === 'geo' || field === 'device' ? 'is' : (match ?? 'is')
+  if (how === 'is_set') return value => value !== ''
+  const wanted = (values ?? []).map(value => value.toLowerCase())
+  if (how === 'contains') return value => some(wanted, value, (text, part) => text.includes(part))
+  if (how === 'starts_with') return value => some(wanted, value, (text, part) => text.startsWith(part))
+  const set = new Set(wanted)
+  return value => set.has(value.toLowerCase())
+}
+
+function some(wanted: readonly string[], value: string, fits: (text: string, part: string) => boolean): boolean {
+  const text = value.toLowerCase()
+  return wanted.some(part => fits(text, part))
+}
+
+/** `pt` takes every Portuguese, `pt-BR` the Brazilian alone. */
+function languageTest({ values }: FlowNode): Test {
+  const wanted = new Set((values ?? []).map(value => value.toLowerCase().replace('_', '-')))
+  return ({ language }) => {
+    if (language === null) return false
+    const tag = language.toLowerCase()
+    const dash = tag.indexOf('-')
+    return wanted.has(tag) || (dash > 0 && wanted.has(tag.slice(0, dash)))
+  }
+}
+
+const DAY_MINUTES = 1440
+
+/** The day is that of the moment itself: 23:00 to 02:00 on Saturdays is late on Saturday and early on Saturday. */
+function timeTest({ days, from_time, to_time, time_zone }: FlowNode): Test {
+  const clock = zoneClock(time_zone ?? 'UTC')
+  if (clock === undefined) return never
+  const wanted = new Set((days?.length ? days : DAYS).map(day => DAYS.indexOf(day)))
+  const from = minutesOf(from_time) ?? 0
+  const to = minutesOf(to_time) ?? DAY_MINUTES
+  return ({ ms }) => {
+    const { day, minute } = clock(ms)
+    if (!wanted.has(day)) return false
+    return from <= to ? from <= minute && minute < to : minute >= from || minute < to
+  }
+}
+
+/** Minutes since midnight of `09:30`. */
+function minutesOf(time: string | null | undefined): number | undefined {
+  if (time == null) return undefined
+  const [hours = '0', minutes = '0'] = time.split(':')
+  return Number(hours) * 60 + Number(minutes)
+}
+
+type Moment = { readonly day: number; readonly minute: number }
+
+/**
+ * The day (0 Monday) and the minute of the day in a time zone, or undefined for a zone that is not known. Asking the calendar takes
+ * longer than the rest of a walk, so an answer is kept for its minute.
+ */
+export function zoneClock(zone: string): ((ms: number) => Moment) | undefined {
+  let format: Intl.DateTimeFormat
+  try {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      weekday: 'short',
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+    })
+  } catch {
+    return undefined
+  }
+  let kept = { at: Number.NaN, moment: { day: 0, minute: 0 } }
+  return ms => {
+    const at = Math.floor(ms / MINUTE_MS)
+    if (kept.at !== at) kept = { at, moment: momentOf(format, ms) }
+    return kept.moment
+  }
+}
+
+function momentOf(format: Intl.DateTimeFormat, ms: number): Moment {
+  const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, value]))
+  const day = DAYS.findIndex(name => name === parts.get('weekday')?.slice(0, 3).toLowerCase())
+  return { day, minute: Number(parts.get('hour')) * 60 + Number(parts.get('minute')) }
+}
+
+/** The language an Accept-Language header prefers, without its weight; null for none. */
+export function languageOf(header: string | string[] | undefined): string | null {
+  const text = Array.isArray(header) ? header.join(',') : header
+  if (!text) return null
+  let best: string | null = null
+  let most = 0
+  for (const item of text.slice(0, 500).split(',')) {
+    const [tag = '', ...parameters] = item.split(';')
+    const name = tag.trim()
+    const weight = weightOf(parameters)
+    if (weight > most && /^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8}){0,3}$/.test(name)) [best, most] = [name, weight]
+  }
+  return best
+}
+
+function weightOf(parameters: readonly string[]): number {
+  const said = parameters
+    .map(parameter => /^\s*q=([\d.]+)\s*$/i.exec(parameter)?.[1])
+    .find(value => value !== undefined)
+  return said === undefined ? 1 : Number(said)
+}

@@ -1,0 +1,138 @@
+// A walk told to people: every node passed with the reason, and what it comes to.
+import { eachSub, SUBS } from '../../contract/fields.ts'
+import type { FlowNode, Graph, TriedVisitor, Way } from './api.ts'
+import type { FlowVisitor } from './conditions.ts'
+import { type FlowObjects, objectOf } from './objects.ts'
+import { type CompiledFlow, type Stop, type Walk, walk } from './walk.ts'
+
+export type Told = Way & {
+  /** The same for two ways that end at the same place, whatever they passed. */
+  readonly target: string
+}
+
+const FALLBACK = 'the fallback of the campaign'
+
+/** The way of a visitor through a graph, with the objects it names. */
+export function tell(flow: CompiledFlow, graph: Graph, visitor: FlowVisitor, objects: FlowObjects): Told {
+  const way = walk(flow, visitor)
+  const steps = way.stops.map(({ node }, at) => ({
+    node_id: node.id,
+    type: node.type,
+    label: node.label ?? '',
+    reason: reasonOf(way.stops, at, graph, visitor, objects),
+  }))
+  return { steps, ...endOf(way, objects) }
+}
+
+type Ending = Pick<Told, 'outcome' | 'leads_to' | 'target'>
+
+function endOf({ stops, landing, end }: Walk, objects: FlowObjects): Ending {
+  const nowhere = { outcome: 'fallback', leads_to: FALLBACK, target: 'fallback' } as const
+  const last = stops.at(-1)?.node
+  const passed = [landing, end].filter(node => node !== undefined)
+  if (last === undefined || last !== passed.at(-1) || !passed.every(node => isThere(node, objects))) return nowhere
+  return {
+    outcome: passed[0]?.type as Ending['outcome'],
+    leads_to: passed.map(node => calledLike(node, objects)).join(', then '),
+    target: passed.map(node => `${node.type} ${objectOf(node)?.id ?? node.url ?? ''}`).join(' '),
+  }
+}
+
+function isThere(node: FlowNode, objects: FlowObjects): boolean {
+  if (node.type === 'redirect') return Boolean(node.url)
+  const named = objectOf(node)
+  return named !== undefined && objects.get(named.id)?.is_archived === false
+}
+
+function calledLike(node: FlowNode, objects: FlowObjects): string {
+  if (node.type === 'redirect') return node.url ?? ''
+  const named = objectOf(node)
+  return `${node.type} ${(named && objects.get(named.id)?.name) ?? '(none)'}`
+}
+
+function reasonOf(
+  stops: readonly Stop[],
+  at: number,
+  graph: Graph,
+  visitor: FlowVisitor,
+  objects: FlowObjects,
+): string {
+  const node = stops[at]?.node
+  const next = stops[at + 1]?.node
+  if (node === undefined) return ''
+  if (node.type === 'entry') return next === undefined ? 'Leads nowhere.' : 'Everyone begins here.'
+  if (node.type === 'condition') return conditionReason(node, next, graph, visitor)
+  if (node.type === 'split') return splitReason(node, next, graph)
+  if (isThere(node, objects)) return `Leads to ${calledLike(node, objects)}.`
+  const named = objectOf(node)
+  const state = named !== undefined && objects.has(named.id) ? 'is archived' : 'is not there'
+  return `Its ${node.type} ${state}, so the visitor goes to ${FALLBACK}.`
+}
+
+function conditionReason(node: FlowNode, next: FlowNode | undefined, graph: Graph, visitor: FlowVisitor): string {
+  const answers = graph.edges.filter(({ from, to }) => from === node.id && to === next?.id).map(({ branch }) => branch)
+  const answer = next === undefined ? 'this branch leads nowhere' : [...new Set(answers)].join(' or ')
+  return `${said(node, visitor)}: ${answer}.`
+}
+
+function said(node: FlowNode, visitor: FlowVisitor): string {
+  const { field } = node
+  if (field == null) return 'It asks nothing'
+  if (field === 'uniqueness') return visitor.is_new ? 'The visitor is new' : 'The visitor was here before'
+  if (field === 'bot') return visitor.is_bot ? 'This is a bot' : 'This is no bot'
+  if (field === 'time') return `It is ${new Date(visitor.ms).toISOString()}, asked for ${timesOf(node)}`
+  return `${field} is ${visitor[field] ?? 'not known'}, asked for ${wantedBy(node)}`
+}
+
+function wantedBy({ match, values }: FlowNode): string {
+  if (match === 'is_set') return 'any value'
+  const how = match === 'contains' ? 'containing ' : match === 'starts_with' ? 'beginning with ' : ''
+  return how + (values ?? []).slice(0, 10).join(', ') + ((values ?? []).length > 10 ? ' …' : '')
+}
+
+function timesOf({ days, from_time, to_time, time_zone }: FlowNode): string {
+  const hours = from_time == null && to_time == null ? '' : `${from_time ?? '00:00'} to ${to_time ?? '24:00'}`
+  return [days?.join(', '), hours, time_zone ?? 'UTC'].filter(Boolean).join(' ')
+}
+
+function splitReason(node: FlowNode, next: FlowNode | undefined, graph: Graph): string {
+  const edges = graph.edges.filter(({ from }) => from === node.id)
+  const total = edges.reduce((sum, { weight }) => sum + (weight ?? 0), 0)
+  const weight = edges.find(({ to }) => to === next?.id)?.weight ?? 0
+  if (next === undefined) return 'No branch takes anybody.'
+  return `The visitor belongs to the share of ${next.label || next.id}, ${weight} of ${total}, and always will.`
+}
+
+/** A visitor in a few words: `DE, mobile, Android, Chrome, new`. */
+export function describe(visitor: FlowVisitor): string {
+  const subs = SUBS.flatMap(sub => (visitor[sub] === null ? [] : `${sub}=${visitor[sub]}`))
+  const { geo, device, os, browser, language, is_new, is_bot } = visitor
+  return [
+    geo ?? 'no country',
+    device,
+    os,
+    browser,
+    language,
+    ...subs,
+    is_new ? 'new' : 'seen before',
+    is_bot && device !== 'bot' && 'bot',
+  ]
+    .filter(Boolean)
+    .join(', ')
+}
+
+/** The visitor someone describes, with what they leave open: a new person, now. */
+export function visitorOf(described: TriedVisitor, now_ms: number, seed: string): FlowVisitor {
+  return {
+    ...eachSub(sub => described[sub] || null),
+    geo: described.geo || null,
+    device: described.device || null,
+    os: described.os || null,
+    browser: described.browser || null,
+    language: described.language || null,
+    is_new: described.is_new ?? true,
+    is_bot: described.is_bot ?? false,
+    ms: described.at == null ? now_ms : Date.parse(described.at),
+    seed: described.visitor || seed,
+  }
+}

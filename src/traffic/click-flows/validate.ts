@@ -1,0 +1,229 @@
+// What must hold of a graph before it may carry traffic. Everything that is wrong is said at once, each sentence naming its node and
+// what to do. Pure; whether the objects it names are there is asked in objects.ts.
+import { faultOfAddress } from '../../contract/address.ts'
+import { DEVICES, type FlowEdge, type FlowNode, type Graph, LONGEST_PATH, type Problem } from './api.ts'
+import { zoneClock } from './conditions.ts'
+
+/** The edges of a graph by where they leave and where they arrive; only those between nodes that exist. */
+type Net = {
+  readonly nodes: ReadonlyMap<string, FlowNode>
+  readonly leaving: ReadonlyMap<string, readonly FlowEdge[]>
+  readonly arriving: ReadonlyMap<string, readonly FlowEdge[]>
+}
+
+/** How a node is named to people: its id, and its label where it has one. */
+export function nameOf({ id, label }: Pick<FlowNode, 'id' | 'label'>): string {
+  return label ? `${id} (${label})` : id
+}
+
+/** Ends of paths that need no other node behind them. */
+const ENDS: ReadonlySet<string> = new Set(['offer', 'bot', 'redirect'])
+
+/** Everything that keeps the graph from being published, in the order of its nodes; empty when nothing does. */
+export function problemsOf(graph: Graph): Problem[] {
+  const net = netOf(graph)
+  const own = graph.nodes.flatMap(node => [
+    ...faultsOfNode(node).map(fault => at(node, fault)),
+    ...faultsOfEdges(node, net).map(fault => at(node, fault)),
+  ])
+  const whole = [...entryProblems(graph.nodes, net), ...strayEdges(graph, net)]
+  const circle = circleOf(net)
+  if (circle.length > 0) return [...whole, ...own, circleProblem(circle), ...unreachable(graph, net)]
+  return [...whole, ...own, ...unreachable(graph, net), ...behindLandings(graph, net), ...tooLong(graph, net)]
+}
+
+const at = (node: FlowNode, fault: string): Problem => ({
+  node_id: node.id,
+  message: `Node ${nameOf(node)}: ${fault}`,
+})
+
+function netOf({ nodes, edges }: Graph): Net {
+  const known = new Map(nodes.map(node => [node.id, node]))
+  const real = edges.filter(({ from, to }) => known.has(from) && known.has(to))
+  return {
+    nodes: known,
+    leaving: Map.groupBy(real, ({ from }) => from),
+    arriving: Map.groupBy(real, ({ to }) => to),
+  }
+}
+
+function entryProblems(nodes: readonly FlowNode[], { arriving }: Net): Problem[] {
+  const entries = nodes.filter(({ type }) => type === 'entry')
+  if (entries.length === 0)
+    return [{ node_id: null, message: 'There is no entry. Add a node of type entry and connect it to the first step.' }]
+  return [
+    ...entries.slice(1).map(node => at(node, `a flow has one entry, and ${entries[0]?.id} is it. Remove this one.`)),
+    ...entries
+      .filter(({ id }) => arriving.has(id))
+      .map(node => at(node, 'nothing may lead back to the entry. Remove the edges that do.')),
+  ]
+}
+
+function strayEdges({ edges }: Graph, { nodes }: Net): Problem[] {
+  return edges.flatMap(({ from, to }) => {
+    const node = nodes.get(from)
+    if (node === undefined)
+      return [{ node_id: null, message: `An edge leaves node ${from}, which is not there. Remove the edge.` }]
+    return nodes.has(to) ? [] : [at(node, `leads to node ${to}, which is not there. Connect it to another one.`)]
+  })
+}
+
+/** What is missing in the node itself. */
+function faultsOfNode(node: FlowNode): string[] {
+  if (node.type === 'condition') return faultsOfCondition(node)
+  if (node.type === 'landing' && node.landing_id == null) return ['names no landing. Choose one (landing_id).']
+  if (node.type === 'offer' && node.offer_id == null) return ['names no offer. Choose one (offer_id).']
+  if (node.type === 'bot' && node.bot_id == null) return ['names no bot. Choose one (bot_id).']
+  if (node.type !== 'redirect') return []
+  if (!node.url) return ['has no address. Enter where it leads (url).']
+  const fault = faultOfAddress(node.url)
+  return fault === undefined ? [] : [`the address ${fault}. Change its url.`]
+}
+
+function faultsOfCondition(node: FlowNode): string[] {
+  const { field, match } = node
+  if (field == null) return ['asks nothing. Choose what it asks about (field).']
+  if (field === 'uniqueness' || field === 'bot') return []
+  if (field === 'time') return faultsOfTime(node)
+  const takesNone = match === 'is_set' && field !== 'geo' && field !== 'device' && field !== 'language'
+  const values = node.values ?? []
+  if (values.length === 0 && !takesNone) return ['has no values. Enter at least one that leads to yes (values).']
+  if (field === 'geo') return listed(values, /^[A-Za-z]{2}$/, 'a country code of two letters such as DE')
+  if (field === 'language')
+    return listed(values, /^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,3}$/, 'a language such as en or pt-BR')
+  if (field === 'device')
+    return listed(values, new RegExp(`^(${DEVICES.join('|')})$`, 'i'), `one of ${DEVICES.join(', ')}`)
+  return []
+}
+
+function listed(values: readonly string[], form: RegExp, what: string): string[] {
+  const wrong = values.filter(value => !form.test(value))
+  return wrong.length === 0 ? [] : [`${wrong.slice(0, 5).join(', ')} is not ${what}. Correct its values.`]
+}
+
+function faultsOfTime({ days, from_time, to_time, time_zone }: FlowNode): string[] {
+  const faults: string[] = []
+  if (!days?.length && from_time == null && to_time == null)
+    faults.push('names neither days nor hours. Choose days, or from_time and to_time.')
+  if (from_time != null && from_time === to_time)
+    faults.push('begins and ends at the same minute, which is never. Change from_time or to_time.')
+  if (time_zone && zoneClock(time_zone) === undefined)
+    faults.push(`${time_zone} is not a time zone. Enter a name such as Europe/Berlin.`)
+  return faults
+}
+
+/** What is wrong with the edges that leave a node. */
+function faultsOfEdges(node: FlowNode, { leaving }: Net): string[] {
+  const edges = leaving.get(node.id) ?? []
+  if (node.type === 'condition') return faultsOfBranches(edges)
+  if (node.type === 'split') return faultsOfWeights(edges)
+  if (ENDS.has(node.type))
+    return edges.length === 0 ? [] : ['ends a path, so nothing may follow it. Remove the edges that leave it.']
+  if (edges.length > 1)
+    return [
+      `leads to ${edges.length} nodes and may lead to one. Put a condition or a split behind it to part visitors.`,
+    ]
+  return node.type === 'entry' && edges.length === 0 ? ['leads nowhere. Connect it to the first step.'] : []
+}
+
+function faultsOfBranches(edges: readonly FlowEdge[]): string[] {
+  const faults = (['yes', 'no'] as const).flatMap(branch => {
+    const count = edges.filter(edge => edge.branch === branch).length
+    if (count === 1) return []
+    if (count === 0) return [`its branch "${branch}" leads nowhere. Connect it to a next step.`]
+    return [`its branch "${branch}" leads to ${count} nodes. Leave one of the edges.`]
+  })
+  if (edges.some(({ branch }) => branch == null))
+    faults.push('an edge that leaves it belongs to no branch. Set its branch to yes or no.')
+  return faults
+}
+
+function faultsOfWeights(edges: readonly FlowEdge[]): string[] {
+  if (edges.length < 2) return ['parts nobody. Connect it to at least two next steps, each with a weight.']
+  const targets = edges.map(({ to }) => to)
+  const faults = new Set(targets).size < targets.length ? ['leads to one node twice. Leave one of the edges.'] : []
+  if (edges.some(({ weight }) => weight == null)) faults.push('an edge that leaves it has no weight. Enter its share.')
+  else if (edges.every(({ weight }) => weight === 0))
+    faults.push('all its weights are 0, so nobody gets further. Give one branch a weight.')
+  return faults
+}
+
+/** The nodes of a circle in their order, or none. */
+function circleOf({ nodes, leaving }: Net): FlowNode[] {
+  const done = new Set<string>()
+  for (const root of nodes.keys()) {
+    const way: { id: string; left: FlowEdge[] }[] = []
+    const enter = (id: string) => way.push({ id, left: [...(leaving.get(id) ?? [])] })
+    if (!done.has(root)) enter(root)
+    for (let top = way.at(-1); top !== undefined; top = way.at(-1)) {
+      const edge = top.left.pop()
+      if (edge === undefined) {
+        done.add(top.id)
+        way.pop()
+        continue
+      }
+      const met = way.findIndex(({ id }) => id === edge.to)
+      if (met >= 0) return way.slice(met).flatMap(({ id }) => nodes.get(id) ?? [])
+      if (!done.has(edge.to)) enter(edge.to)
+    }
+  }
+  return []
+}
+
+function circleProblem(circle: readonly FlowNode[]): Problem {
+  const names = [...circle, circle[0]].flatMap(node => (node === undefined ? [] : nameOf(node)))
+  return {
+    node_id: circle[0]?.id ?? null,
+    message: `Node ${names[0]}: is part of a circle, ${names.join(' → ')}. Remove one of these edges.`,
+  }
+}
+
+function unreachable({ nodes }: Graph, { leaving }: Net): Problem[] {
+  const entries = nodes.filter(({ type }) => type === 'entry').map(({ id }) => id)
+  if (entries.length === 0) return []
+  const reached = reachedFrom(entries, leaving)
+  return nodes
+    .filter(({ id }) => !reached.has(id))
+    .map(node => at(node, 'no visitor can reach it. Connect it, or remove it.'))
+}
+
+function reachedFrom(roots: readonly string[], leaving: Net['leaving']): Set<string> {
+  const reached = new Set(roots)
+  // A set that grows while it is walked yields what was added, too.
+  for (const id of reached) for (const { to } of leaving.get(id) ?? []) reached.add(to)
+  return reached
+}
+
+/** A visitor sees one landing, and its link leads to the offer or the bot that was chosen for the click. */
+function behindLandings({ nodes }: Graph, { nodes: byId, leaving }: Net): Problem[] {
+  return nodes
+    .filter(({ type }) => type === 'landing')
+    .flatMap(landing => {
+      const behind = reachedFrom([landing.id], leaving)
+      behind.delete(landing.id)
+      return [...behind]
+        .flatMap(id => byId.get(id) ?? [])
+        .filter(({ type }) => type === 'landing' || type === 'redirect')
+        .map(node =>
+          at(
+            node,
+            `is a ${node.type} behind the landing ${nameOf(landing)}. Behind a landing a path ends with an offer or a bot.`,
+          ),
+        )
+    })
+}
+
+/** Only for graphs without a circle. */
+function tooLong({ nodes }: Graph, { leaving }: Net): Problem[] {
+  const longest = new Map<string, number>()
+  const lengthOf = (id: string): number => {
+    const known = longest.get(id)
+    if (known !== undefined) return known
+    const length = 1 + Math.max(0, ...(leaving.get(id) ?? []).map(({ to }) => lengthOf(to)))
+    longest.set(id, length)
+    return length
+  }
+  return nodes
+    .filter(({ type, id }) => type === 'entry' && lengthOf(id) > LONGEST_PATH)
+    .map(node => at(node, `begins a path of more than ${LONGEST_PATH} nodes. Shorten it.`))
+}

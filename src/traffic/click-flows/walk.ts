@@ -1,0 +1,87 @@
+// A graph compiled for traffic, and the walk of one visitor through it. Pure: the same visitor walks the same way in every process.
+
+import { hashOf, mixed } from '../../ground/stable-hash.ts'
+import type { FlowEdge, FlowNode, Graph } from './api.ts'
+import { compileCondition, type FlowVisitor } from './conditions.ts'
+
+/** A node ready to be walked. */
+export type Stop = {
+  readonly node: FlowNode
+  /** The stop a visitor goes on to; undefined where the path ends, or where a draft is not complete. */
+  next: (visitor: FlowVisitor) => Stop | undefined
+}
+
+/** A compiled graph; `entry` is undefined only in a draft. */
+export type CompiledFlow = { readonly entry: Stop | undefined; readonly size: number }
+
+/** The way of one visitor: every stop in order, and what it comes to. */
+export type Walk = {
+  readonly stops: readonly Stop[]
+  readonly landing: FlowNode | undefined
+  /** The offer, bot or redirect at the end. */
+  readonly end: FlowNode | undefined
+}
+
+/** Compiles a graph. Never fails: what a draft leaves open ends the walk there. `flow_id` keeps the splits of two flows apart. */
+export function compileFlow(flow_id: string, { nodes, edges }: Graph): CompiledFlow {
+  const stops = new Map<string, Stop>(nodes.map(node => [node.id, { node, next: () => undefined }]))
+  const leaving = Map.groupBy(edges, edge => edge.from)
+  for (const stop of stops.values()) stop.next = compileNext(flow_id, stop.node, leaving.get(stop.node.id) ?? [], stops)
+  const entry = nodes.find(({ type }) => type === 'entry')
+  return { entry: entry && stops.get(entry.id), size: nodes.length }
+}
+
+function compileNext(
+  flow_id: string,
+  node: FlowNode,
+  edges: readonly FlowEdge[],
+  stops: ReadonlyMap<string, Stop>,
+): Stop['next'] {
+  const to = (edge: FlowEdge | undefined) => (edge === undefined ? undefined : stops.get(edge.to))
+  switch (node.type) {
+    case 'condition': {
+      const fits = compileCondition(node)
+      const [yes, no] = [to(edges.find(edge => edge.branch === 'yes')), to(edges.find(edge => edge.branch === 'no'))]
+      return visitor => (fits(visitor) ? yes : no)
+    }
+    case 'split': {
+      const draw = compileSplit(`${flow_id} ${node.id}`, edges)
+      const branches = edges.map(to)
+      return visitor => branches[draw(visitor.seed)]
+    }
+    case 'entry':
+    case 'landing': {
+      const only = to(edges[0])
+      return () => only
+    }
+    default:
+      return () => undefined
+  }
+}
+
+/** Walks a visitor through. It ends after as many stops as there are nodes, because a draft may hold a circle. */
+export function walk(flow: CompiledFlow, visitor: FlowVisitor): Walk {
+  const stops: Stop[] = []
+  let landing: FlowNode | undefined
+  let end: FlowNode | undefined
+  for (let stop = flow.entry; stop !== undefined && stops.length < flow.size; stop = stop.next(visitor)) {
+    stops.push(stop)
+    const { type } = stop.node
+    if (type === 'landing') landing ??= stop.node
+    else if (type === 'offer' || type === 'bot' || type === 'redirect') end = stop.node
+  }
+  return { stops, landing, end }
+}
+
+/** Which of a split's edges someone takes: by their seed alone, in proportion to the weights, the same at every visit. */
+function compileSplit(name: string, edges: readonly FlowEdge[]): (seed: string) => number {
+  const bounds: number[] = []
+  let total = 0
+  for (const { weight } of edges) bounds.push((total += weight ?? 0))
+  const start = hashOf(`${name} `)
+  return seed => {
+    if (total === 0) return -1
+    const point = (mixed(hashOf(seed, start)) / 2 ** 32) * total
+    return bounds.findIndex(bound => point < bound)
+  }
+}

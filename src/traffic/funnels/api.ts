@@ -1,0 +1,104 @@
+/** Funnels over HTTP: landings and offers that share a campaign's visitors by weight. */
+import { z } from 'zod'
+import { endpoint } from '../../contract/endpoint.ts'
+import { Done, Id, Instant, Name, Page } from '../../contract/fields.ts'
+import { paging, Search } from '../../contract/paging.ts'
+
+/** Percent with two decimals fit as whole numbers. */
+export const MOST_WEIGHT = 10_000
+/** Each visit draws a lot per member. */
+const MOST_MEMBERS = 50
+
+const error = `must be a whole number from 1 to ${MOST_WEIGHT.toLocaleString('en-US')}`
+const Weight = z
+  .int({ error })
+  .min(1, { error })
+  .max(MOST_WEIGHT, { error })
+  .meta({ description: `A member's part of the visitors, beside the weights of the others: 1 to ${MOST_WEIGHT}` })
+
+const MemberState = {
+  name: z.string(),
+  status: z.enum(['active', 'archived', 'deleted']).meta({ description: 'Only active members get visitors' }),
+}
+
+const LandingShare = z.object({ landing_id: Id, weight: Weight })
+const OfferShare = z.object({ offer_id: Id, weight: Weight })
+
+export const Funnel = z
+  .object({
+    id: Id,
+    name: z.string(),
+    landings: z.array(LandingShare.extend(MemberState)),
+    offers: z.array(OfferShare.extend(MemberState)),
+    created_at: Instant,
+    updated_at: Instant,
+  })
+  .meta({ id: 'Funnel' })
+export type Funnel = z.output<typeof Funnel>
+
+const isOnce = (ids: readonly string[]): boolean => new Set(ids).size === ids.length
+const twice = { message: 'names one twice; give it a larger weight instead' }
+
+const LandingShares = z
+  .array(LandingShare)
+  .max(MOST_MEMBERS)
+  .refine(members => isOnce(members.map(({ landing_id }) => landing_id)), twice)
+  .meta({ description: 'Where visitors come first; empty: straight to an offer' })
+
+const OfferShares = z
+  .array(OfferShare)
+  .max(MOST_MEMBERS)
+  .refine(members => isOnce(members.map(({ offer_id }) => offer_id)), twice)
+  .meta({ description: 'Where visitors go on to; empty: the landings stand alone' })
+
+export const FunnelDraft = z.object({ name: Name(), landings: LandingShares.nullish(), offers: OfferShares.nullish() })
+const FunnelChanges = FunnelDraft.partial()
+
+export const listFunnels = endpoint({
+  route: 'GET /api/funnels',
+  access: { session: 'member' },
+  summary: 'List funnels, newest first',
+  query: z.object({ ...paging, q: Search.meta({ description: 'Part of the name' }) }),
+  reply: Page(Funnel),
+})
+
+export const readFunnel = endpoint({
+  route: 'GET /api/funnels/:id',
+  access: { session: 'member' },
+  summary: 'Read a funnel',
+  reply: Funnel,
+  refuses: ['object_not_found'],
+})
+
+export const createFunnel = endpoint({
+  route: 'POST /api/funnels',
+  access: { session: 'admin', key: 'funnels' },
+  summary: 'Create a funnel',
+  description:
+    'It needs a landing or an offer at least. A visitor gets one landing and then one offer, and keeps both.',
+  body: FunnelDraft,
+  reply: Funnel,
+  status: 201,
+  refuses: ['invalid_request'],
+})
+
+export const updateFunnel = endpoint({
+  route: 'PATCH /api/funnels/:id',
+  access: { session: 'admin', key: 'funnels:update' },
+  summary: 'Change a funnel',
+  description:
+    'Fields that are not sent stay as they are; landings and offers are replaced as lists. It takes effect in live traffic at once, and moves no more visitors than it must.',
+  body: FunnelChanges,
+  reply: Funnel,
+  refuses: ['object_not_found', 'invalid_request'],
+})
+
+export const deleteFunnel = endpoint({
+  route: 'DELETE /api/funnels/:id',
+  access: { session: 'admin', key: 'funnels:delete' },
+  summary: 'Delete a funnel',
+  description:
+    'Campaigns that lead to it send their visitors to the fallback. A key restricted to campaigns needs all of them on its list.',
+  reply: Done,
+  refuses: ['object_not_found', 'campaign_scope_forbidden'],
+})

@@ -1,0 +1,204 @@
+/**
+ * Funnels: landings and offers that share the visitors of campaigns by weight. A visitor gets one landing and then one offer, both chosen at the
+ * click. Owns `funnels`. Members that are archived or deleted stay in their place and get nothing. Deletion is soft; campaigns that lead to a
+ * deleted funnel go to their fallback.
+ */
+import { type Kysely, sql } from 'kysely'
+import type { Call } from '../../contract/endpoint.ts'
+import { newId } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { type Context, idOf } from '../../ground/room.ts'
+import { readMoment } from '../../money/billing/balance.ts'
+import { requireScopeOfAll } from '../campaigns/campaigns.ts'
+import { announceChange } from '../campaigns/live.ts'
+import type * as api from './api.ts'
+
+const COLUMNS = ['id', 'name', 'landings', 'offers', 'created_at', 'updated_at'] as const
+
+type Row = {
+  id: string
+  name: string
+  landings: { landing_id: string; weight: number }[]
+  offers: { offer_id: string; weight: number }[]
+  created_at: string
+  updated_at: string
+}
+type Members = Pick<Row, 'landings' | 'offers'>
+
+/** Funnels of the organization, newest first, each member with its name and status. */
+export async function listFunnels(
+  { db, actor }: Context<typeof api.listFunnels>,
+  { query }: Call<typeof api.listFunnels>,
+) {
+  const { q } = query
+  let rows = live(db, actor.org_id).select(COLUMNS)
+  if (q) rows = rows.where(nameHolds(q))
+  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
+  return { data: await withStates(db, actor.org_id, data), next_cursor }
+}
+
+/** One funnel. Refuses `object_not_found`. */
+export async function readFunnel(
+  { db, actor }: Context<typeof api.readFunnel>,
+  { params }: Call<typeof api.readFunnel>,
+) {
+  return await stated(db, actor.org_id, await funnelOf(db, actor.org_id, idOf(params.id)))
+}
+
+/** Creates a funnel. Refuses `invalid_request` for members that are not there or archived, and when there is none. */
+export async function createFunnel(
+  { db, actor }: Context<typeof api.createFunnel>,
+  { body }: Call<typeof api.createFunnel>,
+) {
+  const members = { landings: body.landings ?? [], offers: body.offers ?? [] }
+  requireSome(members)
+  await requireMembers(db, actor.org_id, members)
+  const now = await readMoment(db, actor.org_id)
+  const row = await db
+    .insertInto('funnels')
+    .values({
+      org_id: actor.org_id,
+      id: newId(),
+      name: body.name,
+      ...asJson(members),
+      created_at: now,
+      updated_at: now,
+    })
+    .returning(COLUMNS)
+    .$castTo<Row>()
+    .executeTakeFirstOrThrow()
+  await announceChange(db, actor.org_id, row.id)
+  return await stated(db, actor.org_id, row)
+}
+
+/** Changes the fields that are sent. Members that are in the funnel already may stay when they are archived or deleted. */
+export async function updateFunnel(
+  { db, actor }: Context<typeof api.updateFunnel>,
+  { params, body }: Call<typeof api.updateFunnel>,
+) {
+  const { org_id } = actor
+  const row = await db.transaction().execute(async db => {
+    // Held, so that two changes of one list each do not leave the funnel empty.
+    const now = await live(db, org_id)
+      .select(COLUMNS)
+      .where('id', '=', idOf(params.id))
+      .forUpdate()
+      .$castTo<Row>()
+      .executeTakeFirst()
+    if (now === undefined) refuse('object_not_found')
+    const { landings = now.landings, offers = now.offers } = body
+    const members = { landings: landings ?? [], offers: offers ?? [] }
+    requireSome(members)
+    await requireMembers(db, org_id, members, now)
+    return await db
+      .updateTable('funnels')
+      .set({ ...asJson(members), name: body.name ?? now.name, updated_at: await readMoment(db, org_id) })
+      .where('org_id', '=', org_id)
+      .where('id', '=', now.id)
+      .returning(COLUMNS)
+      .$castTo<Row>()
+      .executeTakeFirstOrThrow()
+  })
+  await announceChange(db, org_id, row.id)
+  return await stated(db, org_id, row)
+}
+
+/** Deletes softly. A restricted key needs every campaign that leads to it. */
+export async function deleteFunnel(
+  context: Context<typeof api.deleteFunnel>,
+  { params }: Call<typeof api.deleteFunnel>,
+) {
+  const { db, actor } = context
+  const { id } = await funnelOf(db, actor.org_id, idOf(params.id))
+  await requireScopeOfAll(context, 'funnel', id)
+  const now = await readMoment(db, actor.org_id)
+  const { numUpdatedRows } = await db
+    .updateTable('funnels')
+    .set({ deleted_at: now, updated_at: now })
+    .where('org_id', '=', actor.org_id)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) refuse('object_not_found')
+  await announceChange(db, actor.org_id, id)
+  return { ok: true as const }
+}
+
+const live = (db: Kysely<Tables>, org_id: number) =>
+  db.selectFrom('funnels').where('org_id', '=', org_id).where('deleted_at', 'is', null)
+
+async function funnelOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {
+  const row = await live(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<Row>().executeTakeFirst()
+  return row ?? refuse('object_not_found')
+}
+
+const asJson = ({ landings, offers }: Members) => ({
+  landings: JSON.stringify(landings),
+  offers: JSON.stringify(offers),
+})
+
+function requireSome({ landings, offers }: Members): void {
+  if (landings.length + offers.length === 0)
+    refuse('invalid_request', {
+      error: 'landings, offers: a funnel needs a landing or an offer',
+      hint: 'Create one first, and name it with a weight.',
+    })
+}
+
+/** Members that are new to the funnel must be there and active. */
+async function requireMembers(db: Kysely<Tables>, org_id: number, members: Members, now?: Members): Promise<void> {
+  const states = await statesOf(db, org_id, [members])
+  const require = (field: string, kind: State['kind'], id: string) => {
+    const state = states.get(id)
+    if (state?.kind !== kind || state.status === 'deleted')
+      refuse('invalid_request', { error: `${field}: no such ${kind}` })
+    if (state.status === 'archived')
+      refuse('invalid_request', { error: `${field}: the ${kind} is archived`, hint: 'Unarchive it first.' })
+  }
+  const [landings, offers] = [new Set(now?.landings.map(idOfMember)), new Set(now?.offers.map(idOfMember))]
+  for (const [at, { landing_id: id }] of members.landings.entries())
+    if (!landings.has(id)) require(`landings.${at}.landing_id`, 'landing', id)
+  for (const [at, { offer_id: id }] of members.offers.entries())
+    if (!offers.has(id)) require(`offers.${at}.offer_id`, 'offer', id)
+}
+
+const idOfMember = (member: { landing_id: string } | { offer_id: string }): string =>
+  'landing_id' in member ? member.landing_id : member.offer_id
+
+type State = { kind: 'landing' | 'offer'; name: string; status: 'active' | 'archived' | 'deleted' }
+
+const idsOf = (rows: readonly Members[]): string[] =>
+  rows.flatMap(({ landings, offers }) => [...landings, ...offers].map(idOfMember))
+
+/** Name and status of every member, by id. */
+async function statesOf(db: Kysely<Tables>, org_id: number, rows: readonly Members[]): Promise<Map<string, State>> {
+  const ids = idsOf(rows)
+  if (ids.length === 0) return new Map()
+  const { rows: found } = await sql<State & { id: string }>`
+    select id, 'landing' as kind, name, case when deleted_at is null then status else 'deleted' end as status
+      from landings where org_id = ${org_id} and id = any(${ids})
+    union all
+    select id, 'offer' as kind, name, case when deleted_at is null then status else 'deleted' end as status
+      from offers where org_id = ${org_id} and id = any(${ids})`.execute(db)
+  return new Map(found.map(({ id, ...state }) => [id, state]))
+}
+
+async function withStates(db: Kysely<Tables>, org_id: number, rows: readonly Row[]): Promise<api.Funnel[]> {
+  const states = await statesOf(db, org_id, rows)
+  const state = (id: string) => {
+    const { name = '', status = 'deleted' as const } = states.get(id) ?? {}
+    return { name, status }
+  }
+  return rows.map(row => ({
+    ...row,
+    landings: row.landings.map(member => ({ ...member, ...state(member.landing_id) })),
+    offers: row.offers.map(member => ({ ...member, ...state(member.offer_id) })),
+  }))
+}
+
+async function stated(db: Kysely<Tables>, org_id: number, row: Row): Promise<api.Funnel> {
+  const [funnel] = await withStates(db, org_id, [row])
+  return funnel ?? refuse('object_not_found')
+}

@@ -1,0 +1,92 @@
+/** Landings over HTTP: the pages visitors see before an offer, and how they go on from there. */
+import { z } from 'zod'
+import { Address, Preview } from '../../contract/address.ts'
+import { endpoint } from '../../contract/endpoint.ts'
+import { Done, Id, Instant, Name, Page } from '../../contract/fields.ts'
+import { paging, Search } from '../../contract/paging.ts'
+
+export const LANDING_STATUSES = ['active', 'archived'] as const
+export const LandingStatus = z.enum(LANDING_STATUSES)
+export type LandingStatus = z.infer<typeof LandingStatus>
+
+export const Landing = z
+  .object({
+    id: Id,
+    name: z.string(),
+    url: z.string(),
+    status: LandingStatus,
+    created_at: Instant,
+    updated_at: Instant,
+  })
+  .meta({ id: 'Landing' })
+export type Landing = z.output<typeof Landing>
+
+export const LandingDraft = z.object({ name: Name(), url: Address })
+export type LandingDraft = z.output<typeof LandingDraft>
+
+export const listLandings = endpoint({
+  route: 'GET /api/landings',
+  access: { session: 'member' },
+  summary: 'List landings, newest first',
+  query: z.object({
+    ...paging,
+    q: Search.meta({ description: 'Part of the name' }),
+    status: LandingStatus.optional(),
+  }),
+  reply: Page(Landing),
+})
+
+export const readLanding = endpoint({
+  route: 'GET /api/landings/:id',
+  access: { session: 'member' },
+  summary: 'Read a landing',
+  reply: Landing,
+  refuses: ['object_not_found'],
+})
+
+export const createLanding = endpoint({
+  route: 'POST /api/landings',
+  access: { session: 'admin', key: 'landings' },
+  summary: 'Create a landing',
+  body: LandingDraft,
+  reply: Landing,
+  status: 201,
+})
+
+export const previewLanding = endpoint({
+  route: 'POST /api/landings/preview',
+  access: { session: 'member' },
+  summary: "Fill in an address's macros by example",
+  body: z.object({ url: Address }),
+  reply: Preview,
+  refuses: ['invalid_request'],
+})
+
+export const replaceLanding = endpoint({
+  route: 'PUT /api/landings/:id',
+  access: { session: 'admin', key: 'landings:update' },
+  summary: 'Replace a landing whole',
+  description: 'Fields that are not sent are cleared. The status is not part of it.',
+  body: LandingDraft,
+  reply: Landing,
+  refuses: ['object_not_found'],
+})
+
+export const setLandingStatus = endpoint({
+  route: 'PUT /api/landings/:id/status',
+  access: { session: 'admin', key: 'landings:status' },
+  summary: 'Archive or unarchive a landing',
+  description: 'An archived landing gets no new visitors: funnels send them to the others, or straight to an offer.',
+  body: z.object({ status: LandingStatus }),
+  reply: Landing,
+  refuses: ['object_not_found'],
+})
+
+export const deleteLanding = endpoint({
+  route: 'DELETE /api/landings/:id',
+  access: { session: 'admin', key: 'landings:delete' },
+  summary: 'Delete a landing',
+  description: 'Funnels go on without it. Whoever is on the page already still comes to the offer.',
+  reply: Done,
+  refuses: ['object_not_found'],
+})

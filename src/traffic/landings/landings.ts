@@ -1,0 +1,110 @@
+/**
+ * Landings: the pages visitors see before an offer. They stand on servers of their own; Sluice knows their addresses. A landing belongs to
+ * the whole organization. Owns `landings`. Deletion is soft: clicks that went over a landing keep it.
+ */
+import type { Kysely } from 'kysely'
+import type { Call } from '../../contract/endpoint.ts'
+import { newId } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { type Context, idOf } from '../../ground/room.ts'
+import { readMoment } from '../../money/billing/balance.ts'
+import { previewOf } from '../addresses/preview.ts'
+import { announceChange } from '../campaigns/live.ts'
+import type * as api from './api.ts'
+
+const COLUMNS = ['id', 'name', 'url', 'status', 'created_at', 'updated_at'] as const
+
+/** Landings of the organization, newest first, archived ones too unless `status` says otherwise. */
+export async function listLandings(
+  { db, actor }: Context<typeof api.listLandings>,
+  { query }: Call<typeof api.listLandings>,
+) {
+  const { q, status } = query
+  let rows = live(db, actor.org_id).select(COLUMNS)
+  if (q) rows = rows.where(nameHolds(q))
+  if (status !== undefined) rows = rows.where('status', '=', status)
+  return await newestFirst(rows.$castTo<api.Landing>(), query)
+}
+
+/** One landing. Refuses `object_not_found`. */
+export async function readLanding(
+  { db, actor }: Context<typeof api.readLanding>,
+  { params }: Call<typeof api.readLanding>,
+) {
+  const row = live(db, actor.org_id).select(COLUMNS).where('id', '=', idOf(params.id)).$castTo<api.Landing>()
+  return (await row.executeTakeFirst()) ?? refuse('object_not_found')
+}
+
+/** Creates an active landing. */
+export async function createLanding(
+  { db, actor }: Context<typeof api.createLanding>,
+  { body }: Call<typeof api.createLanding>,
+) {
+  const now = await readMoment(db, actor.org_id)
+  const row = { name: body.name, url: body.url, status: 'active', created_at: now, updated_at: now }
+  const landing = await db
+    .insertInto('landings')
+    .values({ org_id: actor.org_id, id: newId(), ...row })
+    .returning(COLUMNS)
+    .$castTo<api.Landing>()
+    .executeTakeFirstOrThrow()
+  await announceChange(db, actor.org_id, landing.id)
+  return landing
+}
+
+/** The address as a visitor would see it. */
+export function previewLanding(
+  _context: Context<typeof api.previewLanding>,
+  { body }: Call<typeof api.previewLanding>,
+) {
+  return previewOf(body.url)
+}
+
+/** Replaces every field but the status, which is a right of its own. */
+export async function replaceLanding(
+  { db, actor }: Context<typeof api.replaceLanding>,
+  { params, body }: Call<typeof api.replaceLanding>,
+) {
+  return await changeLanding(db, actor.org_id, params.id, { name: body.name, url: body.url })
+}
+
+/** Archives or unarchives. An archived landing gets no new visitors and can be put into no funnel. */
+export async function setLandingStatus(
+  { db, actor }: Context<typeof api.setLandingStatus>,
+  { params, body }: Call<typeof api.setLandingStatus>,
+) {
+  return await changeLanding(db, actor.org_id, params.id, { status: body.status })
+}
+
+/** Deletes softly; funnels that name the landing go on without it. */
+export async function deleteLanding(
+  { db, actor }: Context<typeof api.deleteLanding>,
+  { params }: Call<typeof api.deleteLanding>,
+) {
+  await changeLanding(db, actor.org_id, params.id, 'deleted')
+  return { ok: true as const }
+}
+
+const live = (db: Kysely<Tables>, org_id: number) =>
+  db.selectFrom('landings').where('org_id', '=', org_id).where('deleted_at', 'is', null)
+
+type Changes = Pick<Tables['landings'], 'name' | 'url'> | Pick<Tables['landings'], 'status'> | 'deleted'
+
+/** Writes the changes to a live landing and answers the row. Refuses `object_not_found`. */
+async function changeLanding(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<api.Landing> {
+  const now = await readMoment(db, org_id)
+  const row = await db
+    .updateTable('landings')
+    .set({ ...(changes === 'deleted' ? { deleted_at: now } : changes), updated_at: now })
+    .where('org_id', '=', org_id)
+    .where('id', '=', idOf(id))
+    .where('deleted_at', 'is', null)
+    .returning(COLUMNS)
+    .$castTo<api.Landing>()
+    .executeTakeFirst()
+  if (row === undefined) refuse('object_not_found')
+  await announceChange(db, org_id, row.id)
+  return row
+}

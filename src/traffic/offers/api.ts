@@ -1,0 +1,108 @@
+/** Offers over HTTP: what a conversion pays. */
+import { z } from 'zod'
+import { Address, Preview } from '../../contract/address.ts'
+import { endpoint } from '../../contract/endpoint.ts'
+import { EVENT_TYPES, EventType } from '../../contract/event-types.ts'
+import { Amount, Done, Id, Instant, MAX_PAYOUT, Money, Name, Page } from '../../contract/fields.ts'
+import { paging, Search } from '../../contract/paging.ts'
+
+export const OFFER_STATUSES = ['active', 'archived'] as const
+export const OfferStatus = z.enum(OFFER_STATUSES)
+export type OfferStatus = z.infer<typeof OfferStatus>
+
+export const Offer = z
+  .object({
+    id: Id,
+    name: z.string(),
+    url: z.string(),
+    payout: Money.nullable(),
+    payout_types: z.array(EventType),
+    status: OfferStatus,
+    created_at: Instant,
+    updated_at: Instant,
+  })
+  .meta({ id: 'Offer' })
+export type Offer = z.output<typeof Offer>
+
+export const OfferDraft = z.object({
+  name: Name(),
+  url: Address,
+  payout: Amount(MAX_PAYOUT)
+    .nullish()
+    .meta({ description: 'US dollars that a conversion without a payout of its own inherits' }),
+  payout_types: z
+    .array(EventType)
+    .nullish()
+    .transform(types => EVENT_TYPES.filter(type => types?.includes(type)))
+    .meta({ description: 'The event types that earn the payout; empty for all' }),
+})
+export type OfferDraft = z.output<typeof OfferDraft>
+
+export const listOffers = endpoint({
+  route: 'GET /api/offers',
+  access: { session: 'member' },
+  summary: 'List offers, newest first',
+  query: z.object({
+    ...paging,
+    q: Search.meta({ description: 'Part of the name' }),
+    status: OfferStatus.optional(),
+  }),
+  reply: Page(Offer),
+})
+
+export const readOffer = endpoint({
+  route: 'GET /api/offers/:id',
+  access: { session: 'member' },
+  summary: 'Read an offer',
+  reply: Offer,
+  refuses: ['object_not_found'],
+})
+
+export const createOffer = endpoint({
+  route: 'POST /api/offers',
+  access: { session: 'admin', key: 'offers' },
+  summary: 'Create an offer',
+  body: OfferDraft,
+  reply: Offer,
+  status: 201,
+})
+
+export const previewOffer = endpoint({
+  route: 'POST /api/offers/preview',
+  access: { session: 'member' },
+  summary: "Fill in an address's macros by example",
+  body: z.object({ url: Address }),
+  reply: Preview,
+  refuses: ['invalid_request'],
+})
+
+export const replaceOffer = endpoint({
+  route: 'PUT /api/offers/:id',
+  access: { session: 'admin', key: 'offers:update' },
+  summary: 'Replace an offer whole',
+  description: 'Fields that are not sent are cleared. The status is not part of it.',
+  body: OfferDraft,
+  reply: Offer,
+  refuses: ['object_not_found'],
+})
+
+export const setOfferStatus = endpoint({
+  route: 'PUT /api/offers/:id/status',
+  access: { session: 'admin', key: 'offers:status' },
+  summary: 'Archive or unarchive an offer',
+  description:
+    'An archived offer gets no new clicks: campaigns that name it send their visitors to the fallback, funnels to the other offers. Clicks made before keep it: their late conversions still earn its payout.',
+  body: z.object({ status: OfferStatus }),
+  reply: Offer,
+  refuses: ['object_not_found'],
+})
+
+export const deleteOffer = endpoint({
+  route: 'DELETE /api/offers/:id',
+  access: { session: 'admin', key: 'offers:delete' },
+  summary: 'Delete an offer',
+  description:
+    'Gets no new clicks, like an archived one. Clicks made before keep it: their late conversions still earn its payout.',
+  reply: Done,
+  refuses: ['object_not_found'],
+})

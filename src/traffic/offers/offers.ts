@@ -1,0 +1,113 @@
+/**
+ * Offers: what a conversion pays. An offer belongs to the whole organization, so no campaign list ever narrows who may touch one. Owns
+ * `offers`. Deletion is soft: clicks that were made for an offer keep it, and their late conversions earn its payout.
+ */
+import type { Kysely } from 'kysely'
+import type { Call } from '../../contract/endpoint.ts'
+import { newId } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { type Context, idOf } from '../../ground/room.ts'
+import { readMoment } from '../../money/billing/balance.ts'
+import { previewOf } from '../addresses/preview.ts'
+import { announceChange } from '../campaigns/live.ts'
+import type * as api from './api.ts'
+
+const COLUMNS = ['id', 'name', 'url', 'payout', 'payout_types', 'status', 'created_at', 'updated_at'] as const
+
+/** Offers of the organization, newest first, archived ones too unless `status` says otherwise. */
+export async function listOffers(
+  { db, actor }: Context<typeof api.listOffers>,
+  { query }: Call<typeof api.listOffers>,
+) {
+  const { q, status } = query
+  let rows = live(db, actor.org_id).select(COLUMNS)
+  if (q) rows = rows.where(nameHolds(q))
+  if (status !== undefined) rows = rows.where('status', '=', status)
+  return await newestFirst(rows.$castTo<api.Offer>(), query)
+}
+
+/** One offer. Refuses `object_not_found`. */
+export async function readOffer({ db, actor }: Context<typeof api.readOffer>, { params }: Call<typeof api.readOffer>) {
+  const row = live(db, actor.org_id).select(COLUMNS).where('id', '=', idOf(params.id)).$castTo<api.Offer>()
+  return (await row.executeTakeFirst()) ?? refuse('object_not_found')
+}
+
+/** Creates an active offer. */
+export async function createOffer(
+  { db, actor }: Context<typeof api.createOffer>,
+  { body }: Call<typeof api.createOffer>,
+) {
+  const now = await readMoment(db, actor.org_id)
+  const row = { ...columnsOf(body), status: 'active', created_at: now, updated_at: now }
+  const offer = await db
+    .insertInto('offers')
+    .values({ org_id: actor.org_id, id: newId(), ...row })
+    .returning(COLUMNS)
+    .$castTo<api.Offer>()
+    .executeTakeFirstOrThrow()
+  await announceChange(db, actor.org_id, offer.id)
+  return offer
+}
+
+/** The address as a visitor would see it. */
+export function previewOffer(_context: Context<typeof api.previewOffer>, { body }: Call<typeof api.previewOffer>) {
+  return previewOf(body.url)
+}
+
+/** Replaces every field but the status, which is a right of its own; what is not sent is cleared. */
+export async function replaceOffer(
+  { db, actor }: Context<typeof api.replaceOffer>,
+  { params, body }: Call<typeof api.replaceOffer>,
+) {
+  return await changeOffer(db, actor.org_id, params.id, columnsOf(body))
+}
+
+/** Archives or unarchives. An archived offer gets no new clicks and can be attached to nothing new. */
+export async function setOfferStatus(
+  { db, actor }: Context<typeof api.setOfferStatus>,
+  { params, body }: Call<typeof api.setOfferStatus>,
+) {
+  return await changeOffer(db, actor.org_id, params.id, { status: body.status })
+}
+
+/** Deletes softly; what names the offer sends its visitors elsewhere, as for an archived one. */
+export async function deleteOffer(
+  { db, actor }: Context<typeof api.deleteOffer>,
+  { params }: Call<typeof api.deleteOffer>,
+) {
+  await changeOffer(db, actor.org_id, params.id, 'deleted')
+  return { ok: true as const }
+}
+
+const live = (db: Kysely<Tables>, org_id: number) =>
+  db.selectFrom('offers').where('org_id', '=', org_id).where('deleted_at', 'is', null)
+
+type Columns = Pick<Tables['offers'], 'name' | 'url' | 'payout' | 'payout_types'>
+
+const columnsOf = ({ name, url, payout, payout_types }: api.OfferDraft): Columns => ({
+  name,
+  url,
+  payout: payout ?? null,
+  payout_types,
+})
+
+type Changes = Columns | Pick<Tables['offers'], 'status'> | 'deleted'
+
+/** Writes the changes to a live offer and answers the row. Refuses `object_not_found`. */
+async function changeOffer(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<api.Offer> {
+  const now = await readMoment(db, org_id)
+  const row = await db
+    .updateTable('offers')
+    .set({ ...(changes === 'deleted' ? { deleted_at: now } : changes), updated_at: now })
+    .where('org_id', '=', org_id)
+    .where('id', '=', idOf(id))
+    .where('deleted_at', 'is', null)
+    .returning(COLUMNS)
+    .$castTo<api.Offer>()
+    .executeTakeFirst()
+  if (row === undefined) refuse('object_not_found')
+  await announceChange(db, org_id, row.id)
+  return row
+}

@@ -1,0 +1,87 @@
+/**
+ * The browser's way to the server: `call` speaks to an endpoint with the types of its declaration, `ask` makes a query of it. A
+ * refusal is thrown as it came, so that its words can be shown where it happened.
+ */
+import { queryOptions } from '@tanstack/react-query'
+import { type Endpoint, routeOf, type WireCall, type WireReply } from '../../contract/endpoint.ts'
+
+export class Refused extends Error {
+  readonly status: number
+  readonly code: string | undefined
+  readonly hint: string | undefined
+  constructor(status: number, body: { error?: unknown; message?: unknown; code?: unknown; hint?: unknown }) {
+    // The sign-in library says message where Sluice says error.
+    const words = body.error ?? body.message
+    super(typeof words === 'string' ? words : `the server answered ${status} and gave no reason`)
+    this.status = status
+    this.code = typeof body.code === 'string' ? body.code : undefined
+    this.hint = typeof body.hint === 'string' ? body.hint : undefined
+  }
+}
+
+type Part<Name extends string, T> = [T] extends [undefined]
+  ? unknown
+  : Record<never, never> extends T
+    ? { readonly [K in Name]?: T }
+    : { readonly [K in Name]: T }
+
+/** What an endpoint must be given: only the parts it declares, and only what is required in them. */
+type Given<E extends Endpoint> = Part<'params', WireCall<E>['params']> &
+  Part<'query', WireCall<E>['query']> &
+  Part<'body', WireCall<E>['body']>
+
+type Loose = {
+  params?: Record<string, string>
+  query?: Record<string, string | number | boolean | undefined>
+  body?: unknown
+}
+type Arguments<E extends Endpoint> = Record<never, never> extends Given<E> ? [given?: Given<E>] : [given: Given<E>]
+
+/** Calls an endpoint as the person signed in. Throws `Refused`, also when the server cannot be reached (status 0). */
+export async function call<E extends Endpoint>(endpoint: E, ...[given]: Arguments<E>): Promise<WireReply<E>> {
+  const { params = {}, query = {}, body } = (given ?? {}) as Loose
+  const { method, path } = routeOf(endpoint)
+  const address = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  const search = new URLSearchParams(
+    Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+  )
+  return (await send(method, search.size > 0 ? `${address}?${search}` : address, body)) as WireReply<E>
+}
+
+/** Sends JSON and reads JSON. Beneath `call`, and for the sign-in routes, which are not declared as endpoints. */
+export async function send(method: string, address: string, body?: unknown): Promise<unknown> {
+  const content =
+    body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+  const response = await fetch(address, { method, ...content }).catch(() => {
+    throw new Refused(0, { error: 'Sluice cannot be reached', hint: 'Check the connection, then try again.' })
+  })
+  const reply: unknown = await response.json().catch(() => undefined)
+  if (response.ok) return reply
+  if (response.status === 503) throw new Refused(503, unavailable(method))
+  if (response.status === 401 && (reply as { code?: string } | undefined)?.code === 'sign_in_required')
+    throw sessionEnded()
+  throw new Refused(response.status, typeof reply === 'object' && reply !== null ? reply : {})
+}
+
+/** Said where something was pressed, and still standing there after signing in again. */
+const sessionEnded = () =>
+  new Refused(401, {
+    code: 'sign_in_required',
+    error: 'Your session had ended',
+    hint: 'Nothing was done. Sign in, then press it again.',
+  })
+
+/** In the words of the dashboard, whoever says 503: Sluice, or a proxy before it that sends no reason. */
+const unavailable = (method: string) => ({
+  code: 'service_unavailable',
+  error: 'Sluice cannot reach its database just now',
+  hint:
+    method === 'GET'
+      ? 'Clicks are taken in all the same. Try again in a moment.'
+      : 'Look whether it was saved before you try again.',
+})
+
+/** The query of an endpoint, keyed by its route and what it was given. */
+export function ask<E extends Endpoint>(endpoint: E, ...args: Arguments<E>) {
+  return queryOptions({ queryKey: [endpoint.route, args[0] ?? {}] as const, queryFn: () => call(endpoint, ...args) })
+}

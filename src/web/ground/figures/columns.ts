@@ -1,0 +1,125 @@
+/** The columns of the report's table: what each shows, and what it sorts by. */
+import type { Dimension } from '../../../reading/reports/api.ts'
+import { count, moneyOrNone, NONE, percent, perUnit } from './figures.ts'
+import { type Measures, measure, numberOf, type Totals } from './measures.ts'
+import type { Goal } from './search.ts'
+
+export type Line = { row: Totals; measures: Measures }
+
+export type Column = {
+  id: string
+  title: string
+  /** What the heading means, where that is not plain. */
+  means?: string
+  text: (line: Line) => string
+  number: (line: Line) => number | undefined
+  /** Shown in red or green by its sign. */
+  signed?: true
+  needsCost?: true
+}
+
+type Counter = 'clicks' | 'landed' | 'started' | 'registered' | 'lead' | 'deposit' | 'ftd'
+
+const counter = (id: Counter, title: string, means?: string): Column => ({
+  id,
+  title,
+  ...(means === undefined ? {} : { means }),
+  text: ({ row }) => count(row[id]),
+  number: ({ row }) => row[id],
+})
+
+const COLUMNS: readonly Column[] = [
+  counter('clicks', 'Clicks'),
+  counter('landed', 'Landed'),
+  counter('started', 'Started'),
+  counter('registered', 'Reg.', 'Registered'),
+  counter('lead', 'Lead'),
+  counter('deposit', 'Deposit'),
+  counter('ftd', 'FTD'),
+  { id: 'cr', title: 'CR', text: ({ measures }) => percent(measures.cr), number: ({ measures }) => measures.cr },
+  {
+    id: 'epc',
+    title: 'EPC',
+    means: 'Revenue per click',
+    text: ({ measures }) => perUnit(measures.epc),
+    number: ({ measures }) => measures.epc,
+  },
+  {
+    id: 'revenue',
+    title: 'Revenue',
+    text: ({ row }) => moneyOrNone(row.revenue),
+    number: ({ row }) => Number(row.revenue),
+  },
+  {
+    id: 'cost',
+    title: 'Cost',
+    needsCost: true,
+    text: ({ measures }) => moneyOrNone(measures.cost),
+    number: ({ measures }) => numberOf(measures.cost),
+  },
+  {
+    id: 'profit',
+    title: 'Profit',
+    signed: true,
+    needsCost: true,
+    text: ({ measures }) => moneyOrNone(measures.profit),
+    number: ({ measures }) => numberOf(measures.profit),
+  },
+  {
+    id: 'roi',
+    title: 'ROI',
+    signed: true,
+    needsCost: true,
+    text: ({ measures }) => percent(measures.roi, true),
+    number: ({ measures }) => measures.roi,
+  },
+  {
+    id: 'cpc',
+    title: 'CPC',
+    means: 'Cost per click',
+    needsCost: true,
+    text: ({ measures }) => perUnit(measures.cpc),
+    number: ({ measures }) => measures.cpc,
+  },
+  {
+    id: 'cpa',
+    title: 'CPA',
+    means: 'Cost per conversion of the goal',
+    needsCost: true,
+    text: ({ measures }) => perUnit(measures.cpa),
+    number: ({ measures }) => measures.cpa,
+  },
+  {
+    id: 'source',
+    title: 'Cost from',
+    means: 'Entered by hand, by a key, or both',
+    needsCost: true,
+    text: ({ row }) => row.cost_source ?? NONE,
+    number: () => undefined,
+  },
+]
+
+/** Spend is known by campaign, day and sub1; geo and offer have no cost to divide. */
+export function columnsOf(dimension: Dimension): readonly Column[] {
+  return dimension === 'geo' || dimension === 'offer' ? COLUMNS.filter(column => !column.needsCost) : COLUMNS
+}
+
+export const lineOf = (row: Totals, goal: Goal): Line => ({ row, measures: measure(row, goal) })
+
+/** What a column's heading says of the order, and what pressing it asks for: the largest first, the smallest first, then neither. */
+export function orderBy(id: string, sort: string | undefined) {
+  const now = sort === `-${id}` ? ('desc' as const) : sort === id ? ('asc' as const) : undefined
+  return { now, next: now === undefined ? `-${id}` : now === 'desc' ? id : undefined }
+}
+
+/** Rows in the order of a column, what has no value last; undefined leaves the server's order. */
+export function sorted<L extends Line>(lines: readonly L[], sort: string | undefined): readonly L[] {
+  const column = COLUMNS.find(one => one.id === sort?.replace('-', ''))
+  if (sort === undefined || column === undefined) return lines
+  const direction = sort.startsWith('-') ? -1 : 1
+  return lines.toSorted((one, other) => {
+    const [a, b] = [column.number(one), column.number(other)]
+    if (a === undefined || b === undefined) return (a === undefined ? 1 : 0) - (b === undefined ? 1 : 0)
+    return (a - b) * direction
+  })
+}

@@ -1,0 +1,45 @@
+/** What a row of the report comes to: profit, ROI, EPC, CR and their kind. A ratio without a base is undefined, never 0. */
+import type { z } from 'zod'
+import type { Report, ReportRow } from '../../../reading/reports/api.ts'
+import { cents, fromCents, ratio } from './figures.ts'
+import type { Goal } from './search.ts'
+
+export type Row = z.input<typeof ReportRow>
+export type Totals = z.input<typeof Report>['totals']
+
+/** Exact sums as decimal strings, ratios as numbers. `cost`, `profit` and `roi` only where spend was recorded. */
+export type Measures = {
+  clicks: number
+  goal: number
+  revenue: string
+  cost: string | undefined
+  profit: string | undefined
+  cr: number | undefined
+  epc: number | undefined
+  cpc: number | undefined
+  cpa: number | undefined
+  roi: number | undefined
+}
+
+export function measure(row: Totals, goal: Goal): Measures {
+  const hasSpend = row.cost !== undefined && row.cost_source != null
+  const cost = hasSpend ? row.cost : undefined
+  const profit = cost === undefined ? undefined : fromCents(cents(row.revenue) - cents(cost))
+  return {
+    clicks: row.clicks,
+    goal: row[goal],
+    revenue: row.revenue,
+    cost,
+    profit,
+    cr: ratio(row[goal], row.clicks),
+    epc: ratio(Number(row.revenue), row.clicks),
+    cpc: cost === undefined ? undefined : ratio(Number(cost), row.clicks),
+    cpa: cost === undefined ? undefined : ratio(Number(cost), row[goal]),
+    roi: cost === undefined || profit === undefined ? undefined : ratio(Number(profit), Number(cost)),
+  }
+}
+
+/** A measure as a number, for charts and sorting. */
+export function numberOf(value: string | number | undefined): number | undefined {
+  return typeof value === 'string' ? Number(value) : value
+}

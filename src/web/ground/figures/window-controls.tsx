@@ -1,0 +1,146 @@
+/** Which days, which campaign, which goal: one row of controls, all of it in the address. */
+import { useState } from 'react'
+import { CampaignChoice } from '../campaign-choice.tsx'
+import { inWords } from '../rungs.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { day } from './figures.ts'
+import { GOALS, type Goal, type OverviewSearch, type WindowSearch } from './search.ts'
+import { type Days, daysIn, RANGE_WORDS, RANGES, type Range, WIDEST_DAYS } from './window.ts'
+
+type ControlsProps = { search: OverviewSearch; days: Days; today: string; onChange: (changes: OverviewSearch) => void }
+
+export function WindowControls({ search, days, today, onChange }: ControlsProps) {
+  return (
+    <>
+      <CampaignChoice campaign={search.campaign} onChange={campaign => onChange({ campaign })} />
+      <SelectField
+        label="Conversion"
+        hideLabel
+        toolbar
+        className="min-w-36 flex-1 sm:flex-none"
+        value={search.goal ?? 'lead'}
+        onChange={event => onChange({ goal: event.target.value === 'lead' ? undefined : (event.target.value as Goal) })}
+      >
+        {GOALS.map(goal => (
+          <option key={goal} value={goal}>
+            {`Goal: ${inWords(goal)}`}
+          </option>
+        ))}
+      </SelectField>
+      <DaysChoice search={search} days={days} today={today} onChange={onChange} />
+    </>
+  )
+}
+
+type DaysProps = {
+  search: WindowSearch
+  days: Days
+  today: string
+  onChange: (changes: WindowSearch) => void
+}
+
+/** The days of a page, by preset or by first and last. */
+export function DaysChoice({ search, days, today, onChange }: DaysProps) {
+  const [choosing, setChoosing] = useState(false)
+  const own = search.from !== undefined && search.to !== undefined
+  return (
+    <>
+      <SelectField
+        label="Days"
+        hideLabel
+        toolbar
+        className="min-w-36 flex-1 sm:w-52 sm:flex-none"
+        value={own ? 'own' : (search.range ?? '7d')}
+        onChange={event => {
+          const range = event.target.value
+          if (range === 'choose' || range === 'own') setChoosing(true)
+          else onChange({ range: range === '7d' ? undefined : (range as Range), from: undefined, to: undefined })
+        }}
+      >
+        {own && <option value="own">{`${day(days.from)} – ${day(days.to)}`}</option>}
+        {RANGES.map(range => (
+          <option key={range} value={range}>
+            {RANGE_WORDS[range]}
+          </option>
+        ))}
+        <option value="choose">Choose days…</option>
+      </SelectField>
+      <Dialog
+        open={choosing}
+        onClose={() => setChoosing(false)}
+        title="Choose days"
+        description={`First and last UTC day, up to ${WIDEST_DAYS} days.`}
+      >
+        <DaysForm
+          days={days}
+          today={today}
+          onClose={() => setChoosing(false)}
+          onChoose={chosen => {
+            setChoosing(false)
+            onChange({ ...chosen, range: undefined })
+          }}
+        />
+      </Dialog>
+    </>
+  )
+}
+
+function DaysForm({
+  days,
+  today,
+  onChoose,
+  onClose,
+}: {
+  days: Days
+  today: string
+  onChoose: (days: Days) => void
+  onClose: () => void
+}) {
+  const [from, setFrom] = useState(days.from)
+  const [to, setTo] = useState(days.to)
+  const wrong =
+    from === '' || to === ''
+      ? 'Fill in both days.'
+      : from > to
+        ? 'The first day is after the last.'
+        : daysIn({ from, to }) > WIDEST_DAYS
+          ? `That is ${daysIn({ from, to })} days; a report covers at most ${WIDEST_DAYS}.`
+          : undefined
+  return (
+    <DialogForm
+      onSubmit={() => {
+        if (wrong === undefined) onChoose({ from, to })
+      }}
+    >
+      <DialogBody>
+        <div className="grid grid-cols-2 gap-3">
+          <TextField
+            type="date"
+            label="First day"
+            value={from}
+            max={today}
+            onChange={event => setFrom(event.target.value)}
+          />
+          <TextField
+            type="date"
+            label="Last day"
+            value={to}
+            max={today}
+            onChange={event => setTo(event.target.value)}
+          />
+        </div>
+        <p aria-live="polite" className="min-h-5 text-bad">
+          {wrong}
+        </p>
+      </DialogBody>
+      <DialogFoot>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" look="primary" reason={wrong}>
+          Show
+        </Button>
+      </DialogFoot>
+    </DialogForm>
+  )
+}

@@ -1,0 +1,57 @@
+/** What the addresses of lists hold: what is looked for, and where one is in it. */
+import { z } from 'zod'
+import { EventType } from '../../contract/event-types.ts'
+import { Diagnosis, RefusedState, RefusedSurface } from '../../intake/refused-events/api.ts'
+import { LedgerEntry } from '../../money/billing/api.ts'
+import { DeliveryFailure, DeliveryState } from '../../outgoing/deliveries/api.ts'
+import { FlowStatus } from '../../traffic/click-flows/api.ts'
+import { LandingStatus } from '../../traffic/landings/api.ts'
+import { OfferStatus } from '../../traffic/offers/api.ts'
+import { WindowSearch } from './figures/search.ts'
+
+const text = z.string().optional().catch(undefined)
+
+const eventType = EventType.optional().catch(undefined)
+const day = z.iso.date().optional().catch(undefined)
+
+/** Of the form for a new one: the id of what it begins as a copy of. */
+export const CloneSearch = z.object({ clone: text })
+
+/** A list that is only paged. */
+export const PagedSearch = z.object({ cursor: text })
+/** A list of what has a name and can be cloned. */
+export const ListSearch = PagedSearch.extend({ q: text, ...CloneSearch.shape })
+export const BillingSearch = z.object({ kind: LedgerEntry.shape.kind.optional().catch(undefined), cursor: text })
+export const OffersSearch = ListSearch.extend({ status: OfferStatus.optional().catch(undefined) })
+export const LandingsSearch = ListSearch.extend({ status: LandingStatus.optional().catch(undefined) })
+export const ClickFlowsSearch = ListSearch.extend({ status: FlowStatus.optional().catch(undefined) })
+export const ConversionsSearch = z.object({
+  campaign: text,
+  type: eventType,
+  click: text,
+  from: day,
+  to: day,
+  cursor: text,
+})
+export const PostbacksSearch = z.object({ campaign: text, type: eventType, cursor: text, ...CloneSearch.shape })
+export const DeliveriesSearch = z.object({
+  campaign: text,
+  state: DeliveryState.optional().catch(undefined),
+  failure: DeliveryFailure.optional().catch(undefined),
+  from: day,
+  to: day,
+  target: text,
+  event: text,
+  cursor: text,
+})
+export const RefusedSearch = z.object({
+  diagnosis: Diagnosis.optional().catch(undefined),
+  surface: RefusedSurface.optional().catch(undefined),
+  state: RefusedState.optional().catch(undefined),
+  network: text,
+  cursor: text,
+})
+/** Campaigns, the days of their figures, and the figure they are sorted by, as in the report. */
+export const CampaignsSearch = WindowSearch.extend({ q: text, sort: text, cursor: text })
+export const AdSpendSearch = WindowSearch.extend({ campaign: text, cursor: text })
+export type DeliveriesSearch = z.output<typeof DeliveriesSearch>

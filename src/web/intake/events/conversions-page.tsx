@@ -1,0 +1,169 @@
+/** The conversion log: what was reported for which click, by whom, and what it paid. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { Trophy } from 'lucide-react'
+import { useState } from 'react'
+import type { z } from 'zod'
+import { EVENT_TYPES } from '../../../contract/event-types.ts'
+import { type LoggedEvent, listEvents, recordConversion } from '../../../intake/events/api.ts'
+import { ask } from '../../ground/call.ts'
+import { CampaignChoice, useCampaignNames } from '../../ground/campaign-choice.tsx'
+import { exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
+import { inWords } from '../../ground/rungs.ts'
+import { Badge } from '../../ground/ui/badge.tsx'
+import { BetweenDays } from '../../ground/ui/between-days.tsx'
+import { Button, buttonLook } from '../../ground/ui/button.tsx'
+import { Choice } from '../../ground/ui/choice.tsx'
+import { CodeBlock } from '../../ground/ui/copy.tsx'
+import { Dialog, DialogBody } from '../../ground/ui/dialog.tsx'
+import { AddButton, ClearFilters, List, useListAddress } from '../../ground/ui/list.tsx'
+import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
+import { dayAfter, dayBegins } from '../../ground/ui/period.ts'
+import { SearchField } from '../../ground/ui/search-field.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { reportOf, useNetworkNames } from '../networks/names.ts'
+import { RecordDialog } from './record-dialog.tsx'
+
+type EventRow = z.input<typeof LoggedEvent>
+
+const route = getRouteApi('/inside/conversions')
+
+export function ConversionsPage() {
+  const address = useListAddress(route.useSearch())
+  const { search, narrow, clear } = address
+  const [recording, setRecording] = useState(false)
+  const { campaign: campaign_id, click: click_id, type, from, to, cursor } = search
+  const period = { date_from: from && dayBegins(from), date_to: to && dayAfter(to) }
+  const events = useQuery({
+    ...ask(listEvents, { query: { campaign_id, type, click_id, ...period, cursor } }),
+    placeholderData: keepPreviousData,
+  })
+  return (
+    <>
+      <PageHeader
+        title="Conversions"
+        words="As they were recorded, newest first. The same conversion sent twice is one row."
+      >
+        <SearchField label="Click id" placeholder="Click id" value={search.click} onSeek={click => narrow({ click })} />
+        <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
+        <Choice
+          label="Type"
+          any="Any type"
+          options={EVENT_TYPES}
+          words={inWords}
+          value={type}
+          onChange={chosen => narrow({ type: chosen })}
+        />
+        <BetweenDays happened="Recorded" search={search} onChange={narrow} />
+        <ClearFilters
+          isNarrowed={[campaign_id, click_id, type, from, to].some(one => one !== undefined)}
+          onClear={clear}
+        />
+        <AddButton endpoint={recordConversion} onClick={() => setRecording(true)}>
+          Record
+        </AddButton>
+      </PageHeader>
+      <List
+        query={events}
+        address={address}
+        what="conversions"
+        empty={
+          <EmptyState
+            icon={Trophy}
+            title="No conversions yet"
+            words="A network reports them by calling its address here, your own server with an API key. They appear at once."
+          >
+            <Link to="/networks" className={buttonLook('plain')}>
+              Networks
+            </Link>
+            <Link to="/settings/api-keys" className={buttonLook('plain')}>
+              API keys
+            </Link>
+          </EmptyState>
+        }
+      >
+        {rows => <EventTable events={rows} />}
+      </List>
+      <RecordDialog open={recording} onClose={() => setRecording(false)} />
+    </>
+  )
+}
+
+function EventTable({ events }: { events: readonly EventRow[] }) {
+  const nameOf = useCampaignNames()
+  const networks = useNetworkNames()
+  const [shown, setShown] = useState<EventRow>()
+  return (
+    <>
+      <Table caption="Conversions">
+        <thead>
+          <tr>
+            <Head stay>Time (UTC)</Head>
+            <Head>Type</Head>
+            <Head numeric>Payout, $</Head>
+            <Head>Campaign</Head>
+            <Head>Click id</Head>
+            <Head>Nonce</Head>
+            <Head>From</Head>
+            <ActionHead>Payload</ActionHead>
+          </tr>
+        </thead>
+        <tbody>
+          {events.map(event => (
+            <Row key={event.id}>
+              <RowHead stay className="font-normal!">
+                {exactMoment(event.created_at)}
+              </RowHead>
+              <Cell>
+                {inWords(event.type)}{' '}
+                {event.test && <Badge title="On a test click: neither billed nor delivered">Test</Badge>}
+              </Cell>
+              <Cell numeric faint={event.payout === null}>
+                {event.payout === null ? NONE : exactMoney(event.payout)}
+              </Cell>
+              <Cell className="max-w-52 truncate">{nameOf(event.campaign_id) ?? NONE}</Cell>
+              <Cell className="font-mono text-sm">
+                <Link to="/clicks/$id" params={{ id: event.click_id }} className="text-accent hover:underline">
+                  {event.click_id}
+                </Link>
+              </Cell>
+              <Cell className="max-w-40 truncate" faint={event.nonce === null} title={event.nonce ?? undefined}>
+                {event.nonce ?? NONE}
+              </Cell>
+              <Cell className="max-w-40 truncate">
+                {networks.get(reportOf(event).network_id ?? '') ?? FROM[event.source]}
+              </Cell>
+              <ActionCell>
+                <Button
+                  size="sm"
+                  look="quiet"
+                  onClick={() => setShown(event)}
+                  aria-label={`All of the ${inWords(event.type)} at ${exactMoment(event.created_at)}`}
+                >
+                  All
+                </Button>
+              </ActionCell>
+            </Row>
+          ))}
+        </tbody>
+      </Table>
+      <Dialog
+        open={shown !== undefined}
+        onClose={() => setShown(undefined)}
+        title={shown === undefined ? '' : inWords(shown.type)}
+        width="wide"
+      >
+        <DialogBody>
+          <CodeBlock label="The event" text={JSON.stringify(shown, null, 2) ?? ''} />
+        </DialogBody>
+      </Dialog>
+    </>
+  )
+}
+
+const FROM: Record<EventRow['source'], string> = {
+  api: 'API key',
+  dashboard: 'Dashboard',
+  service: 'Sluice',
+  network: 'Network',
+}

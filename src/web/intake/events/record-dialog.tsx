@@ -1,0 +1,72 @@
+/** Recording a conversion by hand: for what a network forgot, and to try the way out. */
+import type { z } from 'zod'
+import { EVENT_TYPES } from '../../../contract/event-types.ts'
+import { ConversionDraft, listEvents, recordConversion } from '../../../intake/events/api.ts'
+import { call } from '../../ground/call.ts'
+import { inWords } from '../../ground/rungs.ts'
+import { Dialog } from '../../ground/ui/dialog.tsx'
+import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
+import { DraftForm } from '../../ground/ui/draft-form.tsx'
+import { SelectField, TextField } from '../../ground/ui/field.tsx'
+import { Note } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+
+type Draft = z.input<typeof ConversionDraft>
+
+export function RecordDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
+  return (
+    <Dialog open={open} onClose={onClose} title="Record a conversion">
+      <RecordForm onClose={onClose} />
+    </Dialog>
+  )
+}
+
+function RecordForm({ onClose }: { onClose: () => void }) {
+  const form = useDraft<Draft>(ConversionDraft, { clickId: '', type: 'lead', payout: null, nonce: null })
+  const errors = form.formState.errors
+  return (
+    <DraftForm
+      form={form}
+      action="Record conversion"
+      endpoint={recordConversion}
+      deed={body => call(recordConversion, { body })}
+      refresh={[listEvents]}
+      onClose={onClose}
+      onSaved={({ type }) => notify(`${inWords(type)} is recorded`)}
+    >
+      <TextField
+        label="Click id"
+        autoComplete="off"
+        className="[&_input]:font-mono"
+        error={errors.clickId?.message}
+        {...form.register('clickId')}
+      />
+      <SelectField label="Type" error={errors.type?.message} {...form.register('type')}>
+        {EVENT_TYPES.map(type => (
+          <option key={type} value={type}>
+            {inWords(type)}
+          </option>
+        ))}
+      </SelectField>
+      <TextField
+        label="Payout, $"
+        optional
+        hint="Empty: the payout of the offer."
+        inputMode="decimal"
+        error={errors.payout?.message}
+        {...form.register('payout', noneIfBlank)}
+      />
+      <TextField
+        label="Nonce"
+        optional
+        hint="Tells a second conversion of this type on the same click apart, for example an order number."
+        error={errors.nonce?.message}
+        {...form.register('nonce', noneIfBlank)}
+      />
+      <Note kind="warning">
+        <strong>It cannot be taken back:</strong> it charges the balance once per person, goes to the ad account and
+        fires postbacks.
+      </Note>
+    </DraftForm>
+  )
+}

@@ -1,0 +1,67 @@
+/** One refusal: what is wrong, what mends it, what was sent, and the way to run it again. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { RotateCcw } from 'lucide-react'
+import type { z } from 'zod'
+import { DIAGNOSES, listRefusedEvents, type RefusedEvent, runRefusedEvent } from '../../../intake/refused-events/api.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
+import { call } from '../../ground/call.ts'
+import { exactMoment } from '../../ground/figures/figures.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { CodeBlock, indented } from '../../ground/ui/copy.tsx'
+import { DialogBody, DialogFoot } from '../../ground/ui/dialog.tsx'
+import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+
+export type RefusedRow = z.input<typeof RefusedEvent>
+
+export const SURFACES: Record<RefusedRow['surface'], string> = {
+  api: 'API key',
+  dashboard: 'Dashboard',
+  network: 'Network',
+}
+
+type DetailsProps = { row: RefusedRow; onRan: (row: RefusedRow) => void; onClose: () => void }
+
+export function Details({ row, onRan, onClose }: DetailsProps) {
+  const queries = useQueryClient()
+  const { role } = useActive()
+  const run = useMutation({
+    mutationFn: () => call(runRefusedEvent, { params: { id: row.id } }),
+    onSuccess: async ran => {
+      await queries.invalidateQueries({ queryKey: [listRefusedEvents.route] })
+      onRan(ran)
+      if (ran.state === 'recorded') notify('It is recorded')
+      else notify('It stays refused', ran.error)
+    },
+  })
+  const cannot = row.is_whole ? undefined : 'Not all of it was kept, or it was no JSON.'
+  const done = row.state === 'recorded' ? 'It is recorded already.' : undefined
+  return (
+    <>
+      <DialogBody>
+        <Note kind={row.state === 'recorded' ? 'plain' : 'warning'}>
+          {row.state === 'recorded' ? <strong>Run again and recorded. </strong> : <strong>{row.error}. </strong>}
+          {row.state === 'recorded' ? 'It was refused at first.' : DIAGNOSES[row.diagnosis].advice}
+        </Note>
+        {row.body !== null && <CodeBlock label="What was sent" text={indented(row.body)} />}
+        <p className="text-sm text-ink-faint">
+          {SURFACES[row.surface]}, {exactMoment(row.received_at)} UTC
+          {row.runs > 0 && `, run again ${row.runs === 1 ? 'once' : `${row.runs} times`}`}
+        </p>
+        <RefusalNote refused={run.error} />
+      </DialogBody>
+      <DialogFoot>
+        <Button onClick={onClose}>Close</Button>
+        <Button
+          look="primary"
+          icon={RotateCcw}
+          pending={run.isPending}
+          reason={reasonAgainst(runRefusedEvent, role) ?? done ?? cannot}
+          onClick={() => run.mutate()}
+        >
+          Run again
+        </Button>
+      </DialogFoot>
+    </>
+  )
+}

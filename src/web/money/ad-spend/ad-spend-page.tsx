@@ -1,0 +1,185 @@
+/** Ad spend: what traffic cost, by campaign and day, so that the report knows profit and ROI. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { FileUp, Receipt } from 'lucide-react'
+import { useState } from 'react'
+import type { z } from 'zod'
+import { type AdSpend, AdSpendDraft, listAdSpend, recordAdSpend } from '../../../money/ad-spend/api.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
+import { ask, call } from '../../ground/call.ts'
+import { CampaignChoice, useCampaignNames, useCampaigns } from '../../ground/campaign-choice.tsx'
+import { ago, day, exactMoney, moment, NONE } from '../../ground/figures/figures.ts'
+import { useNow } from '../../ground/figures/now.ts'
+import { boundsOf, daysOf } from '../../ground/figures/window.ts'
+import { DaysChoice } from '../../ground/figures/window-controls.tsx'
+import { Button, buttonLook } from '../../ground/ui/button.tsx'
+import { Dialog } from '../../ground/ui/dialog.tsx'
+import { useDraft } from '../../ground/ui/draft.ts'
+import { DraftForm } from '../../ground/ui/draft-form.tsx'
+import { SelectField, TextField } from '../../ground/ui/field.tsx'
+import { AddButton, List, useListAddress } from '../../ground/ui/list.tsx'
+import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+
+type SpendRow = z.input<typeof AdSpend>
+type Draft = z.input<typeof AdSpendDraft>
+
+const route = getRouteApi('/inside/ad-spend')
+
+export function AdSpendPage() {
+  const address = useListAddress(route.useSearch())
+  const { search, narrow } = address
+  const today = new Date(useNow()).toISOString().slice(0, 10)
+  const days = daysOf(search, today)
+  const [draft, setDraft] = useState<Draft>()
+  const spend = useQuery({
+    ...ask(listAdSpend, { query: { ...boundsOf(days), campaign_id: search.campaign, cursor: search.cursor } }),
+    placeholderData: keepPreviousData,
+  })
+  const blank: Draft = { campaign_id: search.campaign ?? '', day: today, sub1: '', amount: '' }
+  return (
+    <>
+      <PageHeader
+        title="Ad spend"
+        words="In US dollars, by campaign and UTC day, and by sub1 where it is known. A later amount takes the place of an earlier one."
+      >
+        <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
+        <DaysChoice search={search} days={days} today={today} onChange={narrow} />
+        <Link to="/ad-spend/import" className={buttonLook('plain')}>
+          <FileUp aria-hidden className="size-4" />
+          Import
+        </Link>
+        <AddButton endpoint={recordAdSpend} onClick={() => setDraft(blank)}>
+          Record spend
+        </AddButton>
+      </PageHeader>
+      <List
+        query={spend}
+        address={address}
+        what="spend"
+        empty={
+          <EmptyState
+            icon={Receipt}
+            title="No spend in these days"
+            words="Record it here, with a key or from a file; the report then shows cost, profit and ROI."
+          />
+        }
+      >
+        {rows => (
+          <SpendTable
+            rows={rows}
+            onEdit={({ campaign_id, day: on, sub1, amount }) => setDraft({ campaign_id, day: on, sub1, amount })}
+          />
+        )}
+      </List>
+      <Dialog
+        open={draft !== undefined}
+        onClose={() => setDraft(undefined)}
+        title="Record spend"
+        description="An empty amount deletes what was recorded."
+      >
+        {draft !== undefined && <SpendForm draft={draft} onClose={() => setDraft(undefined)} />}
+      </Dialog>
+    </>
+  )
+}
+
+type SpendTableProps = { rows: readonly SpendRow[]; onEdit: (row: SpendRow) => void }
+
+function SpendTable({ rows, onEdit }: SpendTableProps) {
+  const { role } = useActive()
+  const nameOf = useCampaignNames()
+  return (
+    <Table caption="Ad spend">
+      <thead>
+        <tr>
+          <Head stay>Day</Head>
+          <Head>Campaign</Head>
+          <Head>sub1</Head>
+          <Head numeric>Amount, $</Head>
+          <Head>From</Head>
+          <Head>Changed</Head>
+          <ActionHead />
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(row => (
+          <Row key={`${row.day} ${row.campaign_id} ${row.sub1}`}>
+            <RowHead stay>{day(row.day)}</RowHead>
+            <Cell className="max-w-60 truncate">{nameOf(row.campaign_id)}</Cell>
+            <Cell faint={row.sub1 === ''} className="max-w-44 truncate">
+              {row.sub1 === '' ? NONE : row.sub1}
+            </Cell>
+            <Cell numeric>{exactMoney(row.amount)}</Cell>
+            <Cell>{row.source === 'api' ? 'API key' : 'Dashboard'}</Cell>
+            <Cell title={moment(row.updated_at)}>{ago(row.updated_at)}</Cell>
+            <ActionCell>
+              <Button
+                size="sm"
+                look="quiet"
+                reason={reasonAgainst(recordAdSpend, role)}
+                aria-label={`Change the spend of ${nameOf(row.campaign_id)} on ${day(row.day)}`}
+                onClick={() => onEdit(row)}
+              >
+                Change
+              </Button>
+            </ActionCell>
+          </Row>
+        ))}
+      </tbody>
+    </Table>
+  )
+}
+
+function SpendForm({ draft, onClose }: { draft: Draft; onClose: () => void }) {
+  const campaigns = useCampaigns()
+  const form = useDraft<Draft>(AdSpendDraft, draft)
+  const errors = form.formState.errors
+  const known = campaigns.some(campaign => campaign.id === draft.campaign_id)
+  return (
+    <DraftForm
+      form={form}
+      action="Save spend"
+      endpoint={recordAdSpend}
+      deed={body => call(recordAdSpend, { body })}
+      refresh={[listAdSpend]}
+      onClose={onClose}
+      onSaved={saved => notify(saved.deleted ? 'The spend is deleted' : 'The spend is recorded')}
+    >
+      <SelectField
+        label="Campaign"
+        error={errors.campaign_id?.message === undefined ? undefined : 'Choose a campaign.'}
+        {...form.register('campaign_id')}
+      >
+        <option value="" disabled>
+          Choose a campaign
+        </option>
+        {draft.campaign_id !== '' && !known && <option value={draft.campaign_id}>{draft.campaign_id}</option>}
+        {campaigns.map(campaign => (
+          <option key={campaign.id} value={campaign.id}>
+            {campaign.name}
+          </option>
+        ))}
+      </SelectField>
+      <div className="grid grid-cols-2 gap-4">
+        <TextField type="date" label="Day (UTC)" error={errors.day?.message} {...form.register('day')} />
+        <TextField
+          label="Amount, $"
+          inputMode="decimal"
+          autoComplete="off"
+          error={errors.amount?.message}
+          {...form.register('amount')}
+        />
+      </div>
+      <TextField
+        label="sub1"
+        optional
+        hint="As the clicks carry it. Empty: the campaign’s spend that no sub1 is known for."
+        autoComplete="off"
+        error={errors.sub1?.message}
+        {...form.register('sub1')}
+      />
+    </DraftForm>
+  )
+}

@@ -1,0 +1,136 @@
+/** What an owner decides about billing: the price, when to be warned, whether deliveries wait for a top-up. */
+import { useMutation } from '@tanstack/react-query'
+import type { z } from 'zod'
+import { readBalanceNotice, readBilling, setHolding, setLowBalance, setPrice } from '../../../money/billing/api.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
+import { call } from '../../ground/call.ts'
+import { count } from '../../ground/figures/figures.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { noneIfBlank, submits, useDraft } from '../../ground/ui/draft.ts'
+import { Checkbox, TextField } from '../../ground/ui/field.tsx'
+import { Setting } from '../../ground/ui/page.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+
+type Billing = z.input<(typeof readBilling)['reply']>
+
+function useAgain() {
+  const refresh = useRefresh()
+  return () => refresh(readBilling, readBalanceNotice)
+}
+
+export function BillingSettings({ billing }: { billing: Billing }) {
+  const { low_balance_threshold, price_per_person, hold_when_empty, deliveries_held } = billing
+  return (
+    <div className="mb-8">
+      <Setting title="Low balance" words="Every member is warned on each page, and the owners get one mail each time.">
+        <ThresholdForm key={low_balance_threshold} threshold={low_balance_threshold} />
+      </Setting>
+      <Setting title="Price" words="What a person costs, once, whichever system reports them first.">
+        <PriceForm key={price_per_person} price={price_per_person} />
+      </Setting>
+      <Setting title="Empty balance" words="Below zero nothing is refused or lost in any case.">
+        <Holding holds={hold_when_empty} held={deliveries_held} />
+      </Setting>
+    </div>
+  )
+}
+
+type Threshold = z.input<(typeof setLowBalance)['body']>
+
+function ThresholdForm({ threshold }: { threshold: string | null }) {
+  const { role } = useActive()
+  const again = useAgain()
+  const form = useDraft<Threshold>(setLowBalance.body, { low_balance_threshold: threshold })
+  const reason = reasonAgainst(setLowBalance, role)
+  const save = useMutation({
+    mutationFn: (body: Threshold) => call(setLowBalance, { body }),
+    onSuccess: async (_, { low_balance_threshold }) => {
+      await again()
+      notify(low_balance_threshold === null ? 'Nobody is warned any more' : 'The threshold is saved')
+    },
+  })
+  return (
+    <form
+      noValidate
+      className="flex max-w-md flex-col items-start gap-3"
+      onSubmit={submits(form, draft => save.mutate(draft))}
+    >
+      <TextField
+        label="Warn below, $"
+        hint="Empty: never."
+        inputMode="decimal"
+        autoComplete="off"
+        className="w-full"
+        disabled={reason !== undefined}
+        error={form.formState.errors.low_balance_threshold?.message}
+        {...form.register('low_balance_threshold', noneIfBlank)}
+      />
+      <RefusalNote refused={save.error} className="w-full" />
+      <Button type="submit" pending={save.isPending} reason={reason}>
+        Save threshold
+      </Button>
+    </form>
+  )
+}
+
+type Price = z.input<(typeof setPrice)['body']>
+
+function PriceForm({ price }: { price: string }) {
+  const { role } = useActive()
+  const again = useAgain()
+  const form = useDraft<Price>(setPrice.body, { price_per_person: price })
+  const reason = reasonAgainst(setPrice, role)
+  const save = useMutation({
+    mutationFn: (body: Price) => call(setPrice, { body }),
+    onSuccess: async () => {
+      await again()
+      notify('The price is saved', 'Persons charged before keep theirs.')
+    },
+  })
+  return (
+    <form
+      noValidate
+      className="flex max-w-md flex-col items-start gap-3"
+      onSubmit={submits(form, draft => save.mutate(draft))}
+    >
+      <TextField
+        label="Price per person, $"
+        hint="For persons met from now on."
+        inputMode="decimal"
+        autoComplete="off"
+        className="w-full"
+        disabled={reason !== undefined}
+        error={form.formState.errors.price_per_person?.message}
+        {...form.register('price_per_person')}
+      />
+      <RefusalNote refused={save.error} className="w-full" />
+      <Button type="submit" pending={save.isPending} reason={reason}>
+        Save price
+      </Button>
+    </form>
+  )
+}
+
+function Holding({ holds, held }: { holds: boolean; held: number }) {
+  const { role } = useActive()
+  const again = useAgain()
+  const set = useMutation({
+    mutationFn: (hold_when_empty: boolean) => call(setHolding, { body: { hold_when_empty } }),
+    onSuccess: again,
+  })
+  const waiting = held === 0 ? '' : ` ${count(held)} wait now.`
+  return (
+    <div className="flex flex-col gap-2">
+      <Checkbox
+        label="Hold deliveries while the balance is below zero"
+        words={`Postbacks and ad-account events wait, and leave in order after a top-up. Conversions are recorded in any case.${waiting}`}
+        checked={set.isPending ? set.variables : holds}
+        reason={reasonAgainst(setHolding, role)}
+        onChange={event => set.mutate(event.target.checked)}
+      />
+      <RefusalNote refused={set.error} />
+    </div>
+  )
+}

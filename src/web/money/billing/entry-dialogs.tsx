@@ -1,0 +1,108 @@
+/** Entering into the ledger by hand: what was paid, and what puts an entry right. */
+import { useState } from 'react'
+import type { z } from 'zod'
+import { adjustBalance, readBalanceNotice, readBilling, topUpBalance } from '../../../money/billing/api.ts'
+import { call } from '../../ground/call.ts'
+import { money } from '../../ground/figures/figures.ts'
+import { Dialog } from '../../ground/ui/dialog.tsx'
+import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
+import { DraftForm } from '../../ground/ui/draft-form.tsx'
+import { TextField } from '../../ground/ui/field.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+
+type DialogProps = { open: boolean; onClose: () => void }
+
+/** A name for what this form enters, so that pressing twice, or again after a lost answer, enters it once. */
+const newNonce = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), part => part.toString(36)).join('-')
+
+const CHANGED = [readBilling, readBalanceNotice]
+
+const tell = (title: string, { balance }: { balance: string }) => notify(title, `It is ${money(balance)} dollars now.`)
+
+export function TopUpDialog({ open, onClose }: DialogProps) {
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title="Top up"
+      description="Writes the amount into the ledger. Sluice moves no money itself."
+    >
+      <TopUpForm onClose={onClose} />
+    </Dialog>
+  )
+}
+
+type TopUp = z.input<(typeof topUpBalance)['body']>
+
+function TopUpForm({ onClose }: { onClose: () => void }) {
+  const [nonce] = useState(newNonce)
+  const form = useDraft<TopUp>(topUpBalance.body, { amount: '', note: null, nonce })
+  const errors = form.formState.errors
+  return (
+    <DraftForm
+      form={form}
+      action="Top up"
+      endpoint={topUpBalance}
+      deed={body => call(topUpBalance, { body })}
+      refresh={CHANGED}
+      onClose={onClose}
+      onSaved={entry => tell('The balance is topped up', entry)}
+    >
+      <TextField
+        label="Amount, $"
+        inputMode="decimal"
+        autoComplete="off"
+        error={errors.amount?.message}
+        {...form.register('amount')}
+      />
+      <TextField
+        label="Note"
+        optional
+        autoComplete="off"
+        error={errors.note?.message}
+        {...form.register('note', noneIfBlank)}
+      />
+    </DraftForm>
+  )
+}
+
+export function AdjustDialog({ open, onClose }: DialogProps) {
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title="Adjust the balance"
+      description="The ledger only grows: what was entered wrongly is put right by an entry against it."
+    >
+      <AdjustForm onClose={onClose} />
+    </Dialog>
+  )
+}
+
+type Adjustment = z.input<(typeof adjustBalance)['body']>
+
+function AdjustForm({ onClose }: { onClose: () => void }) {
+  const [nonce] = useState(newNonce)
+  const form = useDraft<Adjustment>(adjustBalance.body, { amount: '', note: '', nonce })
+  const errors = form.formState.errors
+  return (
+    <DraftForm
+      form={form}
+      action="Adjust"
+      endpoint={adjustBalance}
+      deed={body => call(adjustBalance, { body })}
+      refresh={CHANGED}
+      onClose={onClose}
+      onSaved={entry => tell('The balance is adjusted', entry)}
+    >
+      <TextField
+        label="Amount, $"
+        hint="With a minus it is taken from the balance."
+        autoComplete="off"
+        error={errors.amount?.message}
+        {...form.register('amount')}
+      />
+      <TextField label="Reason" autoComplete="off" error={errors.note?.message} {...form.register('note')} />
+    </DraftForm>
+  )
+}

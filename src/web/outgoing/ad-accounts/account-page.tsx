@@ -1,0 +1,204 @@
+/** One ad account: its state, its connection, its events, and a test of all three. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { ChevronLeft } from 'lucide-react'
+import { useState } from 'react'
+import { AD_PLATFORM_LABELS } from '../../../contract/ad-platforms.ts'
+import {
+  AdAccountChanges,
+  deleteAdAccount,
+  listAdAccounts,
+  readAdAccount,
+  testAdAccount,
+  updateAdAccount,
+} from '../../../outgoing/ad-accounts/api.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
+import { ask, call } from '../../ground/call.ts'
+import { moment } from '../../ground/figures/figures.ts'
+import { Button, buttonLook } from '../../ground/ui/button.tsx'
+import { useConfirm } from '../../ground/ui/confirm.tsx'
+import { TextField } from '../../ground/ui/field.tsx'
+import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { EventMapForm } from './event-map-form.tsx'
+import { CredentialField, SettingsFields } from './fields.tsx'
+import { AccountState } from './state.tsx'
+import { TestEventForm } from './test-event-form.tsx'
+import {
+  type Account,
+  type Changes,
+  credentialsOf,
+  type Faults,
+  faultsOf,
+  settingsOf,
+  type Typed,
+  typedOf,
+} from './typed.ts'
+
+const route = getRouteApi('/inside/ad-accounts/$id')
+
+export function AdAccountPage() {
+  const { id } = route.useParams()
+  const account = useQuery(ask(readAdAccount, { params: { id } }))
+  return (
+    <>
+      <Link to="/ad-accounts" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
+        <ChevronLeft aria-hidden className="size-3.5" />
+        Ad accounts
+      </Link>
+      <Asked query={account} title="Ad account">
+        {found => <AccountDetail key={found.id} account={found} />}
+      </Asked>
+    </>
+  )
+}
+
+function useSave(id: string) {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: (body: Changes) => call(updateAdAccount, { params: { id }, body }),
+    gcTime: 0,
+    onSuccess: async saved => {
+      await Promise.all(
+        [listAdAccounts, readAdAccount].map(({ route: key }) => queries.invalidateQueries({ queryKey: [key] })),
+      )
+      notify(`${saved.name} is saved`, 'It holds for the next conversion.')
+    },
+  })
+}
+
+function AccountDetail({ account }: { account: Account }) {
+  const { role } = useActive()
+  const reason = reasonAgainst(updateAdAccount, role)
+  return (
+    <>
+      <PageHeader
+        title={account.name}
+        words={`${AD_PLATFORM_LABELS[account.platform]}, since ${moment(account.created_at)}.`}
+      >
+        <Link to="/deliveries" search={{ target: account.id }} className={buttonLook('plain')}>
+          Deliveries
+        </Link>
+      </PageHeader>
+      <Setting title="State" words="A broken account keeps its conversions waiting.">
+        <StatePart account={account} reason={reason} />
+      </Setting>
+      <Setting title="Events" words="What each conversion is called at the platform. What is left empty is not sent.">
+        <EventMapForm account={account} reason={reason} save={useSave(account.id)} />
+      </Setting>
+      <Setting title="Test event" words="Sent at once. Nothing is recorded here, and the state stays.">
+        <TestEventForm account={account} reason={reasonAgainst(testAdAccount, role)} />
+      </Setting>
+      <Setting title="Connection" words="A credential is kept encrypted. Left empty, it stays as it is.">
+        <ConnectionForm account={account} reason={reason} />
+      </Setting>
+      <Setting title="Disconnect" danger words="Its credential is destroyed, and what waits for it is skipped.">
+        <DisconnectPart account={account} />
+      </Setting>
+    </>
+  )
+}
+
+type PartProps = { account: Account; reason: string | undefined }
+
+function StatePart({ account, reason }: PartProps) {
+  const { platform, state, state_reason, state_changed_at } = account
+  const save = useSave(account.id)
+  const set = (next: 'active' | 'off') => save.mutate({ platform, state: next })
+  return (
+    <div className="flex flex-col items-start gap-3">
+      <p className="flex flex-wrap items-center gap-2">
+        <AccountState state={state} />
+        <span className="text-ink-soft">since {moment(state_changed_at)}</span>
+      </p>
+      {state === 'broken' && (
+        <Note kind="warning">
+          <strong>The platform takes nothing from this account.</strong> {state_reason} Enter a new credential below.
+          What waits is sent then, as far as it is not too old.
+        </Note>
+      )}
+      <RefusalNote refused={save.error} />
+      <div className="flex gap-2">
+        {state !== 'active' && (
+          <Button reason={reason} pending={save.isPending} onClick={() => set('active')}>
+            {state === 'broken' ? 'Try again' : 'Switch on'}
+          </Button>
+        )}
+        {state !== 'off' && (
+          <Button reason={reason} pending={save.isPending} onClick={() => set('off')}>
+            Switch off
+          </Button>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function ConnectionForm({ account, reason }: PartProps) {
+  const { platform } = account
+  const save = useSave(account.id)
+  const [typed, setTyped] = useState<Typed>(typedOf(account))
+  const [faults, setFaults] = useState<Faults>({})
+  const fields = { platform, typed, faults, onChange: (changed: Partial<Typed>) => setTyped({ ...typed, ...changed }) }
+  const submit = () => {
+    const credentials = typed.credential === '' ? {} : { credentials: credentialsOf(platform, typed) }
+    const body = { platform, name: typed.name, settings: settingsOf(platform, typed), ...credentials }
+    const checked = AdAccountChanges.safeParse(body)
+    setFaults(checked.success ? {} : faultsOf(checked.error))
+    if (checked.success) save.mutate(body as Changes, { onSuccess: saved => setTyped(typedOf(saved)) })
+  }
+  return (
+    <form
+      noValidate
+      onSubmit={event => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      <fieldset disabled={reason !== undefined} className="flex min-w-0 flex-col gap-4">
+        <TextField
+          label="Name"
+          autoComplete="off"
+          error={faults.name}
+          value={typed.name}
+          onChange={event => fields.onChange({ name: event.target.value })}
+        />
+        <p className="text-ink-soft">
+          Credential now: <code className="font-mono text-sm">{account.credential_hint}</code>
+        </p>
+        <CredentialField {...fields} />
+        <SettingsFields {...fields} />
+        <RefusalNote refused={save.error} />
+        <Button type="submit" look="primary" className="self-start" pending={save.isPending} reason={reason}>
+          Save connection
+        </Button>
+      </fieldset>
+    </form>
+  )
+}
+
+function DisconnectPart({ account }: { account: Account }) {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const confirm = useConfirm()
+  const { role } = useActive()
+  const ask = () =>
+    confirm({
+      title: `Disconnect ${account.name}?`,
+      words:
+        'Its credential is destroyed and what waits for it is skipped. Campaigns that name it must name another one first.',
+      action: 'Disconnect',
+      deed: async () => {
+        await call(deleteAdAccount, { params: { id: account.id } })
+        await navigate({ to: '/ad-accounts' })
+        await queries.invalidateQueries({ queryKey: [listAdAccounts.route] })
+        notify(`${account.name} is disconnected`)
+      },
+    })
+  return (
+    <Button look="danger" reason={reasonAgainst(deleteAdAccount, role)} onClick={ask}>
+      Disconnect account
+    </Button>
+  )
+}

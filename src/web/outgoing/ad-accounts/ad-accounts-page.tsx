@@ -1,0 +1,123 @@
+/** Ad accounts: where conversions are reported to, and whether that works. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { Radio } from 'lucide-react'
+import { useState } from 'react'
+import { AD_PLATFORM_LABELS } from '../../../contract/ad-platforms.ts'
+import { createAdAccount, listAdAccounts } from '../../../outgoing/ad-accounts/api.ts'
+import { ask } from '../../ground/call.ts'
+import { day } from '../../ground/figures/figures.ts'
+import { AddButton, List, useListAddress } from '../../ground/ui/list.tsx'
+import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
+import { Note } from '../../ground/ui/refusal.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { ConnectDialog } from './connect-dialog.tsx'
+import { AccountState } from './state.tsx'
+import type { Account } from './typed.ts'
+
+const route = getRouteApi('/inside/ad-accounts')
+
+export function AdAccountsPage() {
+  const address = useListAddress(route.useSearch())
+  const accounts = useQuery({
+    ...ask(listAdAccounts, { query: { ...address.search, limit: 200 } }),
+    placeholderData: keepPreviousData,
+  })
+  const [connecting, setConnecting] = useState(false)
+  const connect = (
+    <AddButton endpoint={createAdAccount} onClick={() => setConnecting(true)}>
+      Connect account
+    </AddButton>
+  )
+  return (
+    <>
+      <PageHeader
+        title="Ad accounts"
+        words="Each conversion is reported to the account its campaign names, else to the one of the platform whose click id the visitor brought."
+      >
+        {connect}
+      </PageHeader>
+      <List
+        query={accounts}
+        address={address}
+        what="ad accounts"
+        empty={
+          <EmptyState
+            icon={Radio}
+            title="No ad accounts yet"
+            words="Tell Meta, TikTok or Google who converted, so that they find more people like them."
+          >
+            {connect}
+          </EmptyState>
+        }
+      >
+        {rows => (
+          <>
+            <Ambiguous accounts={rows} />
+            <AccountTable accounts={rows} />
+          </>
+        )}
+      </List>
+      <ConnectDialog open={connecting} onClose={() => setConnecting(false)} />
+    </>
+  )
+}
+
+/** Of two accounts of a platform none is guessed; that must not be found out by missing conversions. */
+function Ambiguous({ accounts }: { accounts: readonly Account[] }) {
+  const inUse = accounts.filter(({ state }) => state !== 'off')
+  const crowded = [...Map.groupBy(inUse, ({ platform }) => platform)].filter(([, list]) => list.length > 1)
+  if (crowded.length === 0) return null
+  const names = crowded.map(([platform]) => AD_PLATFORM_LABELS[platform]).join(' and ')
+  return (
+    <div className="mb-4">
+      <Note>
+        <strong>There are several accounts of {names}.</strong> Conversions go there only from campaigns that name one
+        of them: none is guessed by the click id.
+      </Note>
+    </div>
+  )
+}
+
+const idOf = ({ settings }: Account): string => {
+  if ('pixel_id' in settings) return settings.pixel_id
+  return 'pixel_code' in settings ? settings.pixel_code : settings.customer_id
+}
+
+function AccountTable({ accounts }: { accounts: readonly Account[] }) {
+  return (
+    <Table caption="Ad accounts">
+      <thead>
+        <tr>
+          <Head stay>Name</Head>
+          <Head>State</Head>
+          <Head>Platform</Head>
+          <Head>Id there</Head>
+          <Head>Credential</Head>
+          <Head numeric>Events sent</Head>
+          <Head>Connected</Head>
+        </tr>
+      </thead>
+      <tbody>
+        {accounts.map(account => (
+          <Row key={account.id}>
+            <RowHead stay>
+              <Link to="/ad-accounts/$id" params={{ id: account.id }} className="hover:underline">
+                {account.name}
+              </Link>
+            </RowHead>
+            <Cell className="max-w-80 truncate" title={account.state_reason ?? undefined}>
+              <AccountState state={account.state} />
+              {account.state_reason !== null && <span className="ml-2 text-ink-faint">{account.state_reason}</span>}
+            </Cell>
+            <Cell>{AD_PLATFORM_LABELS[account.platform]}</Cell>
+            <Cell className="font-mono text-sm">{idOf(account)}</Cell>
+            <Cell className="max-w-64 truncate font-mono text-sm">{account.credential_hint}</Cell>
+            <Cell numeric>{Object.keys(account.event_map).length}</Cell>
+            <Cell>{day(account.created_at)}</Cell>
+          </Row>
+        ))}
+      </tbody>
+    </Table>
+  )
+}

@@ -1,0 +1,99 @@
+/** Connecting an ad account: the platform, what names the account there, and the credential. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { AD_PLATFORM_LABELS, AD_PLATFORMS, type AdPlatform } from '../../../contract/ad-platforms.ts'
+import { AdAccountDraft, createAdAccount, listAdAccounts } from '../../../outgoing/ad-accounts/api.ts'
+import { call } from '../../ground/call.ts'
+import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
+import { SelectField, TextField } from '../../ground/ui/field.tsx'
+import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { CredentialField, SettingsFields } from './fields.tsx'
+import { credentialsOf, type Draft, type Faults, faultsOf, settingsOf, type Typed, typedOf } from './typed.ts'
+
+export function ConnectDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title="Connect ad account"
+      description="Conversions are reported to it from then on."
+    >
+      <ConnectForm onClose={onClose} />
+    </Dialog>
+  )
+}
+
+function ConnectForm({ onClose }: { onClose: () => void }) {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const [platform, setPlatform] = useState<AdPlatform>('meta')
+  const [typed, setTyped] = useState<Typed>(typedOf())
+  const [faults, setFaults] = useState<Faults>({})
+  const connect = useMutation({
+    mutationFn: (body: Draft) => call(createAdAccount, { body }),
+    gcTime: 0,
+    onSuccess: async ({ id, name }) => {
+      await queries.invalidateQueries({ queryKey: [listAdAccounts.route] })
+      onClose()
+      notify(`${name} is connected`, 'Send a test event to see that it works.')
+      await navigate({ to: '/ad-accounts/$id', params: { id } })
+    },
+  })
+  const submit = () => {
+    const body = {
+      platform,
+      name: typed.name,
+      settings: settingsOf(platform, typed),
+      credentials: credentialsOf(platform, typed),
+    }
+    const checked = AdAccountDraft.safeParse(body)
+    setFaults(checked.success ? {} : faultsOf(checked.error))
+    if (checked.success) connect.mutate(body as Draft)
+  }
+  const fields = {
+    platform,
+    typed,
+    faults,
+    onChange: (changed: Partial<Typed>) => setTyped({ ...typed, ...changed }),
+  }
+  return (
+    <DialogForm onSubmit={submit}>
+      <DialogBody>
+        <SelectField
+          label="Platform"
+          value={platform}
+          onChange={event => {
+            setPlatform(event.target.value as AdPlatform)
+            setFaults({})
+          }}
+        >
+          {AD_PLATFORMS.map(one => (
+            <option key={one} value={one}>
+              {AD_PLATFORM_LABELS[one]}
+            </option>
+          ))}
+        </SelectField>
+        <TextField
+          label="Name"
+          hint="How it is called here."
+          autoComplete="off"
+          error={faults.name}
+          value={typed.name}
+          onChange={event => fields.onChange({ name: event.target.value })}
+        />
+        <CredentialField {...fields} />
+        <SettingsFields {...fields} />
+        {platform === 'google' && (
+          <Note>
+            <strong>Next:</strong> enter the ids of your conversion actions in the event map. Until then nothing is
+            reported.
+          </Note>
+        )}
+        <RefusalNote refused={connect.error} />
+      </DialogBody>
+      <SaveFoot action="Connect" pending={connect.isPending} onCancel={onClose} />
+    </DialogForm>
+  )
+}

@@ -1,0 +1,171 @@
+/** The event map: each of our event types, what the platform calls it, and for Meta what it is worth. */
+import type { UseMutationResult } from '@tanstack/react-query'
+import { useId, useState } from 'react'
+import type { z } from 'zod'
+import { STANDARD_EVENTS } from '../../../contract/ad-platforms.ts'
+import { EVENT_TYPE_LABELS, EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
+import { AdAccountChanges } from '../../../outgoing/ad-accounts/api.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { TextField } from '../../ground/ui/field.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import type { Account, Changes } from './typed.ts'
+
+type Line = { name: string; value: string; currency: string; content_name: string }
+type Lines = Record<EventType, Line>
+/** By event type, the field at fault and what is wrong with it. */
+type Faults = Partial<Record<string, Partial<Line>>>
+
+const BLANK: Line = { name: '', value: '', currency: '', content_name: '' }
+
+function linesOf({ event_map }: Account): Lines {
+  const lines = EVENT_TYPES.map((type): [EventType, Line] => {
+    const mapped = event_map[type]
+    const { value = '', currency = '', content_name = '' } = mapped?.custom_data ?? {}
+    return [type, { ...BLANK, name: mapped?.name ?? '', value, currency, content_name }]
+  })
+  return Object.fromEntries(lines) as Lines
+}
+
+/** What the lines come to. Custom data that has no field here stays as it was. */
+function mapOf({ platform, event_map }: Account, lines: Lines): object {
+  const filled = EVENT_TYPES.filter(type => lines[type].name.trim() !== '')
+  const mapped = filled.map(type => {
+    const { name, ...typed } = lines[type]
+    if (platform !== 'meta') return [type, { name }]
+    const { value: _, currency: __, content_name: ___, ...kept } = event_map[type]?.custom_data ?? {}
+    const block = Object.entries(typed).filter(([, text]) => text.trim() !== '')
+    const custom_data = { ...kept, ...Object.fromEntries(block) }
+    return [type, Object.keys(custom_data).length === 0 ? { name } : { name, custom_data }]
+  })
+  return Object.fromEntries(mapped) as object
+}
+
+/** A complaint about the custom data as a whole stands at the value. */
+function faultsOf(issues: readonly z.core.$ZodIssue[]): Faults {
+  const faults: Faults = {}
+  for (const { path, message } of issues) {
+    const [type, field] = [String(path[1]), String(path.at(-1))]
+    const at = field in BLANK ? field : field === 'custom_data' ? 'value' : 'name'
+    faults[type] = { [at]: message, ...faults[type] }
+  }
+  return faults
+}
+
+type FormProps = {
+  account: Account
+  reason: string | undefined
+  save: UseMutationResult<Account, Error, Changes>
+}
+
+export function EventMapForm({ account, reason, save }: FormProps) {
+  const { platform } = account
+  const [lines, setLines] = useState(linesOf(account))
+  const [faults, setFaults] = useState<Faults>({})
+  const names = useId()
+  const submit = () => {
+    const body = { platform, event_map: mapOf(account, lines) }
+    const checked = AdAccountChanges.safeParse(body)
+    const issues = checked.success ? [] : checked.error.issues
+    setFaults(faultsOf(issues))
+    if (checked.success) save.mutate(body as Changes, { onSuccess: saved => setLines(linesOf(saved)) })
+  }
+  const change = (type: EventType, changed: Partial<Line>) =>
+    setLines({ ...lines, [type]: { ...lines[type], ...changed } })
+  return (
+    <form
+      noValidate
+      onSubmit={event => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      <fieldset disabled={reason !== undefined} className="flex min-w-0 flex-col gap-4">
+        <datalist id={names}>
+          {STANDARD_EVENTS[platform].map(name => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </datalist>
+        <Table caption="Event map">
+          <thead>
+            <tr>
+              <Head stay>Conversion</Head>
+              <Head>{platform === 'google' ? 'Conversion action id' : 'Sent as'}</Head>
+              {platform === 'meta' && (
+                <>
+                  <Head>Value</Head>
+                  <Head>Currency</Head>
+                  <Head>Content name</Head>
+                </>
+              )}
+            </tr>
+          </thead>
+          <tbody>
+            {EVENT_TYPES.map(type => (
+              <MapLine
+                key={type}
+                type={type}
+                line={lines[type]}
+                isMeta={platform === 'meta'}
+                names={names}
+                faults={faults[type] ?? {}}
+                onChange={changed => change(type, changed)}
+              />
+            ))}
+          </tbody>
+        </Table>
+        {platform === 'meta' && (
+          <p className="text-sm text-ink-faint">
+            Meta takes a Purchase only with a value and a currency.
+            {'use_payout_as_value' in account.settings && account.settings.use_payout_as_value
+              ? ' The payout comes before the value here.'
+              : ' The payout of a conversion is not told to Meta.'}
+          </p>
+        )}
+        <RefusalNote refused={save.error} />
+        <Button type="submit" look="primary" className="self-start" pending={save.isPending} reason={reason}>
+          Save events
+        </Button>
+      </fieldset>
+    </form>
+  )
+}
+
+type LineProps = {
+  type: EventType
+  line: Line
+  isMeta: boolean
+  names: string
+  faults: Partial<Line>
+  onChange: (changed: Partial<Line>) => void
+}
+
+function MapLine({ type, line, isMeta, names, faults, onChange }: LineProps) {
+  const label = EVENT_TYPE_LABELS[type]
+  const field = (name: keyof Line, words: string, className: string, mode: 'text' | 'decimal' = 'text') => (
+    <Cell>
+      <TextField
+        hideLabel
+        label={`${words} of ${label}`}
+        autoComplete="off"
+        inputMode={mode}
+        className={className}
+        error={faults[name]}
+        {...(name === 'name' ? { list: names, placeholder: 'Not sent' } : {})}
+        value={line[name]}
+        onChange={event => onChange({ [name]: event.target.value })}
+      />
+    </Cell>
+  )
+  return (
+    <Row>
+      <RowHead stay>{label}</RowHead>
+      {field('name', 'Platform’s event', 'min-w-48')}
+      {isMeta && field('value', 'Value', 'min-w-20', 'decimal')}
+      {isMeta && field('currency', 'Currency', 'min-w-16')}
+      {isMeta && field('content_name', 'Content name', 'min-w-32')}
+    </Row>
+  )
+}

@@ -1,0 +1,151 @@
+/** The fields of an ad account, by platform, with where to find what they ask for. */
+
+import type { AdPlatform } from '../../../contract/ad-platforms.ts'
+import { ACTION_SOURCES, CONSENTS } from '../../../outgoing/ad-accounts/api.ts'
+import { inWords } from '../../ground/rungs.ts'
+import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
+import type { Faults, Typed } from './typed.ts'
+
+type FieldsProps = {
+  platform: AdPlatform
+  typed: Typed
+  faults: Faults
+  onChange: (changed: Partial<Typed>) => void
+}
+
+const ACCOUNT_LABELS: Readonly<Record<AdPlatform, string>> = {
+  meta: 'Dataset or pixel id',
+  tiktok: 'Pixel code',
+  google: 'Customer id',
+}
+const ACCOUNT_HINTS: Readonly<Record<AdPlatform, string>> = {
+  meta: 'Events Manager, your dataset, Settings: the number at the top.',
+  tiktok: 'Events Manager, your web pixel: the code under its name.',
+  google: 'The ten digits at the top of Google Ads, of the account that owns the conversion actions.',
+}
+
+export function CredentialField({ platform, typed, faults, onChange }: FieldsProps) {
+  const isKey = platform === 'google'
+  const hint = {
+    meta: 'Events Manager, your dataset, Settings, Conversions API: Generate access token. Kept encrypted and never shown again.',
+    tiktok:
+      'Events Manager, your pixel, Settings, Events API: Generate access token. Kept encrypted and never shown again.',
+    google:
+      'Google Cloud: a project with the Data Manager API switched on, a service account in it, a JSON key of that. Paste the whole file. Then add the service account’s address as a user in Google Ads.',
+  }[platform]
+  return (
+    <TextField
+      label={isKey ? 'Service account key' : 'Access token'}
+      type="password"
+      autoComplete="off"
+      hint={hint}
+      error={faults.credential}
+      value={typed.credential}
+      onChange={event => onChange({ credential: event.target.value })}
+    />
+  )
+}
+
+export function SettingsFields(props: FieldsProps) {
+  const { platform, typed, faults, onChange } = props
+  return (
+    <>
+      <TextField
+        label={ACCOUNT_LABELS[platform]}
+        hint={ACCOUNT_HINTS[platform]}
+        autoComplete="off"
+        inputMode={platform === 'tiktok' ? 'text' : 'numeric'}
+        error={faults.account}
+        value={typed.account}
+        onChange={event => onChange({ account: event.target.value })}
+      />
+      {platform === 'meta' && <MetaFields {...props} />}
+      {platform === 'google' ? <GoogleFields {...props} /> : <WebsiteFields {...props} />}
+      <Checkbox
+        label="Send contacts"
+        words="The e-mail and phone in a conversion’s payload, hashed as the platform asks. Only with your visitors’ consent."
+        checked={typed.sends_contact}
+        onChange={event => onChange({ sends_contact: event.target.checked })}
+      />
+    </>
+  )
+}
+
+function MetaFields({ typed, onChange }: FieldsProps) {
+  return (
+    <>
+      <Checkbox
+        label="Use the payout as value"
+        words="Otherwise the value is what the event map says, and the payout is not told to Meta."
+        checked={typed.use_payout_as_value}
+        onChange={event => onChange({ use_payout_as_value: event.target.checked })}
+      />
+      <SelectField
+        label="Where conversions happen"
+        value={typed.action_source}
+        onChange={event => onChange({ action_source: event.target.value })}
+      >
+        {ACTION_SOURCES.map(source => (
+          <option key={source} value={source}>
+            {source === 'automatic' ? 'By itself: website, or chat for Telegram' : inWords(source)}
+          </option>
+        ))}
+      </SelectField>
+    </>
+  )
+}
+
+function WebsiteFields({ typed, faults, onChange }: FieldsProps) {
+  return (
+    <>
+      <TextField
+        label="Page of your website"
+        optional
+        placeholder="https://"
+        hint="Said to be where conversions happen. Left empty, it is the address the campaign leads to."
+        error={faults.website_url}
+        value={typed.website_url}
+        onChange={event => onChange({ website_url: event.target.value })}
+      />
+      <Checkbox
+        label="Keep the visitor’s address"
+        words="The platform matches better with it. For campaigns that name this account only; encrypted, and erased after 7 days."
+        checked={typed.keeps_ip}
+        onChange={event => onChange({ keeps_ip: event.target.checked })}
+      />
+    </>
+  )
+}
+
+function GoogleFields({ typed, faults, onChange }: FieldsProps) {
+  const consent = (field: 'ad_user_data' | 'ad_personalization', label: string) => (
+    <SelectField label={label} value={typed[field]} onChange={event => onChange({ [field]: event.target.value })}>
+      {CONSENTS.map(one => (
+        <option key={one} value={one}>
+          {one === 'unspecified' ? 'Nothing is said' : inWords(one)}
+        </option>
+      ))}
+    </SelectField>
+  )
+  return (
+    <>
+      <TextField
+        label="Manager account"
+        optional
+        hint="Its customer id, where the service account has access through a manager account."
+        autoComplete="off"
+        error={faults.login_customer_id}
+        value={typed.login_customer_id}
+        onChange={event => onChange({ login_customer_id: event.target.value })}
+      />
+      <div className="grid gap-4 sm:grid-cols-2">
+        {consent('ad_user_data', 'Consent to the use of data')}
+        {consent('ad_personalization', 'Consent to personal ads')}
+      </div>
+      <p className="text-sm text-ink-faint">
+        Say only what your visitors have agreed to. Without consent Google leaves out people in the European Economic
+        Area.
+      </p>
+    </>
+  )
+}

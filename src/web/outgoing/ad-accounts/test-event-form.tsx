@@ -1,0 +1,94 @@
+/** A test event: what it is filled with, what was sent, and what the platform said. */
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { z } from 'zod'
+import { AD_PLATFORM_LABELS } from '../../../contract/ad-platforms.ts'
+import { EVENT_TYPE_LABELS, EVENT_TYPES } from '../../../contract/event-types.ts'
+import { testAdAccount } from '../../../outgoing/ad-accounts/api.ts'
+import { call } from '../../ground/call.ts'
+import { Badge } from '../../ground/ui/badge.tsx'
+import { Button } from '../../ground/ui/button.tsx'
+import { CodeBlock, indented } from '../../ground/ui/copy.tsx'
+import { noneIfBlank, submits, useDraft } from '../../ground/ui/draft.ts'
+import { SelectField, TextField } from '../../ground/ui/field.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import type { Account } from './typed.ts'
+
+type Draft = z.input<typeof testAdAccount.body>
+type Result = z.input<typeof testAdAccount.reply>
+
+const MAP_IS_EMPTY = 'The event map sends nothing yet'
+
+export function TestEventForm({ account, reason }: { account: Account; reason: string | undefined }) {
+  const mapped = EVENT_TYPES.filter(type => account.event_map[type] !== undefined)
+  const form = useDraft<Draft>(testAdAccount.body, {
+    event_type: mapped[0] ?? 'lead',
+    click_id: null,
+    test_event_code: null,
+  })
+  const errors = form.formState.errors
+  const [result, setResult] = useState<Result>()
+  const test = useMutation({
+    mutationFn: (body: Draft) => call(testAdAccount, { params: { id: account.id }, body }),
+    onMutate: () => setResult(undefined),
+    onSuccess: setResult,
+  })
+  return (
+    <div className="flex flex-col gap-4">
+      <form noValidate className="flex flex-col gap-4" onSubmit={submits(form, draft => test.mutate(draft))}>
+        <div className="grid gap-4 sm:grid-cols-2">
+          <SelectField label="Conversion" error={errors.event_type?.message} {...form.register('event_type')}>
+            {mapped.map(type => (
+              <option key={type} value={type}>
+                {EVENT_TYPE_LABELS[type]}
+              </option>
+            ))}
+          </SelectField>
+          {account.platform !== 'google' && (
+            <TextField
+              label="Test code"
+              placeholder="TEST12345"
+              hint={`From the test page of ${AD_PLATFORM_LABELS[account.platform]}’s Events Manager.`}
+              autoComplete="off"
+              error={errors.test_event_code?.message}
+              {...form.register('test_event_code', noneIfBlank)}
+            />
+          )}
+        </div>
+        <TextField
+          label="Click id"
+          optional
+          hint="Its values are sent. Left empty, those of a made-up visit."
+          autoComplete="off"
+          className="[&_input]:font-mono"
+          error={errors.click_id?.message}
+          {...form.register('click_id', noneIfBlank)}
+        />
+        <RefusalNote refused={test.error} />
+        <Button
+          type="submit"
+          className="self-start"
+          pending={test.isPending}
+          reason={reason ?? (mapped.length === 0 ? MAP_IS_EMPTY : undefined)}
+        >
+          Send test event
+        </Button>
+      </form>
+      {result !== undefined && <Shown result={result} />}
+    </div>
+  )
+}
+
+function Shown({ result: { accepted, reason, status, sent, answer } }: { result: Result }) {
+  return (
+    <output className="flex flex-col gap-3">
+      <span className="flex flex-wrap items-center gap-2">
+        <Badge tone={accepted ? 'good' : 'bad'}>{accepted ? 'Accepted' : sent === null ? 'Not sent' : 'Refused'}</Badge>
+        {status !== null && <span className="text-ink-soft">HTTP {status}</span>}
+        {reason !== null && <span>{reason}</span>}
+      </span>
+      {sent !== null && <CodeBlock label="Sent" text={indented(sent)} />}
+      {answer !== null && <CodeBlock label="Answer" text={indented(answer)} />}
+    </output>
+  )
+}

@@ -1,0 +1,94 @@
+/** What is typed into the forms of an ad account, flat for all platforms, and the parts of a request that it comes to. */
+import type { z } from 'zod'
+import type { AdPlatform } from '../../../contract/ad-platforms.ts'
+import type { AdAccount, AdAccountChanges, AdAccountDraft } from '../../../outgoing/ad-accounts/api.ts'
+
+export type Account = z.input<typeof AdAccount>
+export type Draft = z.input<typeof AdAccountDraft>
+export type Changes = z.input<typeof AdAccountChanges>
+
+export type Typed = {
+  name: string
+  /** Pixel id, pixel code or customer id. */
+  account: string
+  login_customer_id: string
+  /** Access token or the JSON key of a service account. */
+  credential: string
+  website_url: string
+  action_source: string
+  ad_user_data: string
+  ad_personalization: string
+  use_payout_as_value: boolean
+  keeps_ip: boolean
+  sends_contact: boolean
+}
+
+/** Of an account as it is, or of a new one. The credential is never there. */
+export function typedOf(account?: Account): Typed {
+  const blank = {
+    name: account?.name ?? '',
+    account: '',
+    login_customer_id: '',
+    credential: '',
+    website_url: '',
+    action_source: 'automatic',
+    ad_user_data: 'unspecified',
+    ad_personalization: 'unspecified',
+    use_payout_as_value: false,
+    keeps_ip: false,
+    sends_contact: false,
+  }
+  if (account === undefined) return blank
+  if (account.platform === 'google') {
+    const { customer_id, login_customer_id, ...rest } = account.settings
+    return { ...blank, ...rest, account: customer_id, login_customer_id: login_customer_id ?? '' }
+  }
+  const { website_url, ...rest } = account.settings
+  const id = 'pixel_id' in account.settings ? account.settings.pixel_id : account.settings.pixel_code
+  return { ...blank, ...rest, account: id, website_url: website_url ?? '' }
+}
+
+const orNull = (text: string): string | null => (text.trim() === '' ? null : text)
+
+/** The settings in the form the platform's schema reads; what is wrong in them, the schema says. */
+export function settingsOf(platform: AdPlatform, typed: Typed): object {
+  const { account, keeps_ip, sends_contact, use_payout_as_value, action_source, ad_user_data, ad_personalization } =
+    typed
+  const website_url = orNull(typed.website_url)
+  if (platform === 'google')
+    return {
+      customer_id: account,
+      login_customer_id: orNull(typed.login_customer_id),
+      ad_user_data,
+      ad_personalization,
+      sends_contact,
+    }
+  if (platform === 'tiktok') return { pixel_code: account, website_url, keeps_ip, sends_contact }
+  return { pixel_id: account, website_url, keeps_ip, sends_contact, use_payout_as_value, action_source }
+}
+
+export function credentialsOf(platform: AdPlatform, { credential }: Typed): object {
+  return platform === 'google' ? { service_account: credential } : { access_token: credential }
+}
+
+/** The field of the form that a schema's complaint is about. */
+const FIELD_OF: Readonly<Record<string, keyof Typed>> = {
+  pixel_id: 'account',
+  pixel_code: 'account',
+  customer_id: 'account',
+  access_token: 'credential',
+  service_account: 'credential',
+}
+
+export type Faults = Partial<Record<keyof Typed, string>>
+
+/** Each field's first complaint. */
+export function faultsOf({ issues }: z.ZodError): Faults {
+  const faults: Faults = {}
+  for (const { path, message } of issues) {
+    const name = String(path.at(-1))
+    const field = FIELD_OF[name] ?? (name as keyof Typed)
+    faults[field] ??= message
+  }
+  return faults
+}

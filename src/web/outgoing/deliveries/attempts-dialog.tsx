@@ -1,0 +1,117 @@
+/** Every attempt of a delivery: the address as called, and what came back. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { z } from 'zod'
+import { type DeliveryAttempt, listDeliveries, readDelivery, resendDelivery } from '../../../outgoing/deliveries/api.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
+import { ask, call } from '../../ground/call.ts'
+import { exactMoment } from '../../ground/figures/figures.ts'
+import { Badge } from '../../ground/ui/badge.tsx'
+import { Button } from '../../ground/ui/button.tsx'
+import { CopyButton } from '../../ground/ui/copy.tsx'
+import { Dialog, DialogBody, DialogFoot } from '../../ground/ui/dialog.tsx'
+import { Asked } from '../../ground/ui/page.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { GoogleOutcome, isGoogleCall } from '../ad-accounts/google-outcome.tsx'
+import { DroppedAttempts } from './dropped-attempts.tsx'
+
+export function AttemptsDialog({ id, onClose }: { id: string | undefined; onClose: () => void }) {
+  return (
+    <Dialog open={id !== undefined} onClose={onClose} title="Attempts" width="wide">
+      <DialogBody>{id !== undefined && <Attempts id={id} />}</DialogBody>
+      {id !== undefined && <SendAgain id={id} onClose={onClose} />}
+    </Dialog>
+  )
+}
+
+function SendAgain({ id, onClose }: { id: string; onClose: () => void }) {
+  const queries = useQueryClient()
+  const { role } = useActive()
+  const again = useMutation({
+    mutationFn: () => call(resendDelivery, { params: { id } }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: [listDeliveries.route] })
+      await queries.invalidateQueries({ queryKey: [readDelivery.route] })
+      onClose()
+      notify('It is sent again', 'With the same event id, and all its tries anew.')
+    },
+  })
+  return (
+    <DialogFoot>
+      <RefusalNote refused={again.error} className="mr-auto" />
+      <Button pending={again.isPending} reason={reasonAgainst(resendDelivery, role)} onClick={() => again.mutate()}>
+        Send again
+      </Button>
+      <Button look="primary" onClick={onClose}>
+        Close
+      </Button>
+    </DialogFoot>
+  )
+}
+
+function Attempts({ id }: { id: string }) {
+  const delivery = useQuery(ask(readDelivery, { params: { id } }))
+  return (
+    <Asked query={delivery}>
+      {({ history, attempts_dropped, kind, state, target_id }) =>
+        history.length === 0 && attempts_dropped === 0 ? (
+          <p className="text-ink-soft">{state === 'skipped' ? 'None: it was skipped.' : 'None yet.'}</p>
+        ) : (
+          <>
+            <DroppedAttempts of={{ attempts_dropped, history }} className="mb-3" />
+            <ol className="flex flex-col gap-3">
+              {history.map(attempt => (
+                <Attempt key={attempt.number} attempt={attempt} />
+              ))}
+            </ol>
+            {kind === 'ad_account' && state === 'delivered' && isGoogleCall(history.at(-1)?.url) && (
+              <GoogleOutcome account={target_id} delivery={id} />
+            )}
+          </>
+        )
+      }
+    </Asked>
+  )
+}
+
+function Attempt({ attempt }: { attempt: z.input<typeof DeliveryAttempt> }) {
+  const { number, started_at, finished_at, method, url, body, status, error, answer } = attempt
+  return (
+    <li className="rounded-md border border-line px-3 py-2.5">
+      <div className="flex flex-wrap items-center gap-2">
+        <span className="font-semibold">{number}.</span>
+        <span className="text-ink-soft">{exactMoment(started_at)}</span>
+        {status !== null ? (
+          <Badge tone={status >= 200 && status < 300 ? 'good' : 'bad'}>{`HTTP ${status}`}</Badge>
+        ) : (
+          <Badge tone={finished_at === null ? 'accent' : 'bad'}>
+            {finished_at === null ? 'Under way' : 'No answer'}
+          </Badge>
+        )}
+        <span className="ml-auto">
+          <CopyButton text={url} label="Copy address" look="quiet" />
+        </span>
+      </div>
+      <p className="mt-1 font-mono text-sm break-all">
+        {method} {url}
+      </p>
+      {body !== null && <Text label={`What attempt ${number} sent`} text={body} />}
+      {error !== null && <p className="mt-1 text-bad">{error}</p>}
+      {answer !== null && answer !== '' && <Text label={`Answer to attempt ${number}`} text={answer} />}
+    </li>
+  )
+}
+
+function Text({ label, text }: { label: string; text: string }) {
+  return (
+    <pre
+      // A scrolling region must be reachable by keyboard.
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+      tabIndex={0}
+      aria-label={label}
+      className="mt-2 max-h-40 overflow-auto rounded-sm bg-sunken px-2 py-1.5 font-mono text-sm whitespace-pre-wrap break-all"
+    >
+      {text}
+    </pre>
+  )
+}

@@ -1,0 +1,127 @@
+/** A run over the past: what it is about, the addresses it would call, and only then the run itself. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import type { z } from 'zod'
+import { listDeliveries, listDeliveryRuns, type RunPlan } from '../../../outgoing/deliveries/api.ts'
+import { count } from '../../ground/figures/figures.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { Dialog, DialogBody, DialogFoot, DialogForm } from '../../ground/ui/dialog.tsx'
+import { TextField } from '../../ground/ui/field.tsx'
+import { dayAfter, dayBegins } from '../../ground/ui/period.ts'
+import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+
+type Plan = z.input<typeof RunPlan>
+type RunPeriod = { date_from: string | null; date_to: string | null; dry_run: boolean }
+
+type RunDialogProps = {
+  open: boolean
+  onClose: () => void
+  title: string
+  words: ReactNode
+  /** What is counted, such as "failed deliveries". */
+  what: string
+  plan: (period: RunPeriod) => Promise<Plan>
+  /** The days it begins with. */
+  days?: { from: string | undefined; to: string | undefined }
+}
+
+export function RunDialog({ open, onClose, title, words, ...rest }: RunDialogProps) {
+  return (
+    <Dialog open={open} onClose={onClose} title={title} description={words} width="wide">
+      {open && <RunForm {...rest} onClose={onClose} />}
+    </Dialog>
+  )
+}
+
+function RunForm({ what, plan, days, onClose }: Omit<RunDialogProps, 'open' | 'title' | 'words'>) {
+  const queries = useQueryClient()
+  const [from, setFrom] = useState(days?.from ?? '')
+  const [to, setTo] = useState(days?.to ?? '')
+  const period = { date_from: from === '' ? null : dayBegins(from), date_to: to === '' ? null : dayAfter(to) }
+  const look = useMutation({ mutationFn: () => plan({ ...period, dry_run: true }) })
+  const run = useMutation({
+    mutationFn: () => plan({ ...period, dry_run: false }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: [listDeliveryRuns.route] })
+      await queries.invalidateQueries({ queryKey: [listDeliveries.route] })
+      onClose()
+      notify('The run has begun', 'It goes on in portions. Deliveries shows how far it is.')
+    },
+  })
+  const change = (set: (text: string) => void) => (text: string) => {
+    set(text)
+    look.reset()
+  }
+  const shown = look.data
+  return (
+    <DialogForm onSubmit={() => (shown === undefined ? look.mutate() : run.mutate())}>
+      <DialogBody>
+        <div className="grid gap-4 sm:grid-cols-2">
+          <DayField label="From (UTC)" value={from} onChange={change(setFrom)} />
+          <DayField label="To and including (UTC)" value={to} onChange={change(setTo)} />
+        </div>
+        {shown !== undefined && <Planned plan={shown} what={what} />}
+        <RefusalNote refused={look.error ?? run.error} />
+      </DialogBody>
+      <DialogFoot>
+        <Button onClick={onClose}>Cancel</Button>
+        {shown === undefined ? (
+          <Button type="submit" look="primary" pending={look.isPending}>
+            Show what would be called
+          </Button>
+        ) : (
+          <Button
+            type="submit"
+            look="primary"
+            pending={run.isPending}
+            reason={shown.count === 0 ? 'There is nothing to send.' : tooMuch(shown)}
+          >
+            {`Send ${count(shown.count)}`}
+          </Button>
+        )}
+      </DialogFoot>
+    </DialogForm>
+  )
+}
+
+const tooMuch = ({ has_more }: Plan) => (has_more ? 'It is too much for one run: narrow the days.' : undefined)
+
+function DayField({ label, value, onChange }: { label: string; value: string; onChange: (text: string) => void }) {
+  return <TextField type="date" label={label} optional value={value} onChange={event => onChange(event.target.value)} />
+}
+
+function Planned({ plan: { count: total, has_more, calls }, what }: { plan: Plan; what: string }) {
+  const more = total - calls.length
+  return (
+    <section aria-live="polite" className="flex flex-col gap-2">
+      <Note kind={has_more ? 'warning' : 'plain'}>
+        <strong>
+          {has_more ? 'More than ' : ''}
+          {count(total)}
+        </strong>{' '}
+        {what}.{has_more && ' One run holds no more than that: narrow the days, and run the parts one after the other.'}
+      </Note>
+      {calls.length > 0 && (
+        <ol
+          // A scrolling region must be reachable by keyboard.
+          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+          tabIndex={0}
+          aria-label="The first calls"
+          className="max-h-64 overflow-auto rounded-md border border-line bg-sunken px-3 py-2 font-mono text-sm"
+        >
+          {calls.map(({ event_id, method, url, skip }) => (
+            <li key={event_id} className="py-0.5 break-all">
+              {url === null ? (
+                <span className="text-warn">Skipped: {skip ?? 'it cannot be called'}</span>
+              ) : (
+                `${method} ${url}`
+              )}
+            </li>
+          ))}
+          {more > 0 && <li className="py-0.5 text-ink-faint">and {count(more)} more</li>}
+        </ol>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,46 @@
+/** The run over the past that is under way, and how far it is. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { listDeliveryRuns, stopDeliveryRun } from '../../../outgoing/deliveries/api.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
+import { ask, call } from '../../ground/call.ts'
+import { count } from '../../ground/figures/figures.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
+
+const PACE_MS = 3000
+
+export function RunsNote() {
+  const queries = useQueryClient()
+  const { role } = useActive()
+  const runs = useQuery({
+    ...ask(listDeliveryRuns, { query: { limit: 1 } }),
+    refetchInterval: ({ state }) => (state.data?.data[0]?.outcome === null ? PACE_MS : false),
+  })
+  const stop = useMutation({
+    mutationFn: (id: string) => call(stopDeliveryRun, { params: { id } }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: [listDeliveryRuns.route] }),
+  })
+  const run = runs.data?.data[0]
+  if (run === undefined || run.outcome !== null) return null
+  return (
+    <div className="mb-4">
+      <Note>
+        <div className="flex flex-wrap items-center gap-3">
+          <span aria-live="polite" className="min-w-0 flex-1">
+            <strong>{run.kind === 'resend' ? 'Deliveries are sent again' : 'A rule runs over past conversions'}</strong>
+            : {count(run.done)} of {count(run.total)} put out.
+          </span>
+          <Button
+            size="sm"
+            pending={stop.isPending}
+            reason={reasonAgainst(stopDeliveryRun, role)}
+            onClick={() => stop.mutate(run.id)}
+          >
+            Stop
+          </Button>
+        </div>
+        <RefusalNote refused={stop.error} />
+      </Note>
+    </div>
+  )
+}

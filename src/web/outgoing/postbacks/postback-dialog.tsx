@@ -1,0 +1,260 @@
+/** A postback rule, new or changed: presets, macros to insert, and the address as it will be called. */
+import { useRef } from 'react'
+import type { z } from 'zod'
+import { EVENT_TYPES } from '../../../contract/event-types.ts'
+import {
+  createPostbackRule,
+  listPostbackRules,
+  MACRO,
+  POSTBACK_MACROS,
+  type PostbackMacro,
+  type PostbackRule,
+  PostbackRuleDraft,
+  PRESETS,
+  readPostbackRule,
+  updatePostbackRule,
+} from '../../../outgoing/postbacks/api.ts'
+import { call } from '../../ground/call.ts'
+import { useCampaigns } from '../../ground/campaign-choice.tsx'
+import { inWords } from '../../ground/rungs.ts'
+import { NewDialog } from '../../ground/ui/clone.tsx'
+import { Dialog } from '../../ground/ui/dialog.tsx'
+import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
+import { DraftForm } from '../../ground/ui/draft-form.tsx'
+import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+
+type Rule = z.input<typeof PostbackRule>
+type Draft = z.input<typeof PostbackRuleDraft>
+
+type PostbackDialogProps = {
+  rule: Rule | undefined
+  /** The id of the rule that a new one is a copy of. */
+  clone?: string | undefined
+  open: boolean
+  onClose: () => void
+}
+
+export function PostbackDialog({ rule, clone, open, onClose }: PostbackDialogProps) {
+  if (rule === undefined)
+    return (
+      <NewDialog
+        what="postback rule"
+        width="wide"
+        clone={clone}
+        read={id => call(readPostbackRule, { params: { id } })}
+        nameOf={({ event_type }) => `the rule for ${inWords(event_type)}`}
+        open={open}
+        onClose={onClose}
+      >
+        {original => <PostbackForm rule={undefined} original={original} onClose={onClose} />}
+      </NewDialog>
+    )
+  return (
+    <Dialog open={open} onClose={onClose} title="Edit postback rule" width="wide">
+      <PostbackForm rule={rule} onClose={onClose} />
+    </Dialog>
+  )
+}
+
+const NEW: Draft = {
+  event_type: 'lead',
+  url: '',
+  method: 'GET',
+  campaign_id: null,
+  preset: 'custom',
+  active: true,
+  once_per_person: false,
+}
+
+function copyOf({ event_type, url, method, campaign_id, preset, active, once_per_person }: Rule): Draft {
+  const { data } = PostbackRuleDraft.shape.preset.safeParse(preset)
+  return { event_type, url, method, campaign_id, preset: data ?? 'custom', active, once_per_person }
+}
+
+const changesOf = ({ event_type, url, campaign_id, once_per_person }: Rule): Draft => ({
+  event_type,
+  url,
+  campaign_id,
+  once_per_person,
+})
+
+type FormProps = { rule: Rule | undefined; original?: Rule | undefined; onClose: () => void }
+
+function PostbackForm({ rule, original, onClose }: FormProps) {
+  const campaigns = useCampaigns()
+  const form = useDraft<Draft>(
+    PostbackRuleDraft,
+    rule !== undefined ? changesOf(rule) : original !== undefined ? copyOf(original) : NEW,
+  )
+  const campaign = form.watch('campaign_id') ?? ''
+  const errors = form.formState.errors
+  const url = form.watch('url')
+  return (
+    <DraftForm
+      form={form}
+      action={rule === undefined ? 'Add rule' : 'Save rule'}
+      endpoint={rule === undefined ? createPostbackRule : updatePostbackRule}
+      deed={body =>
+        rule === undefined
+          ? call(createPostbackRule, { body })
+          : call(updatePostbackRule, { params: { id: rule.id }, body })
+      }
+      refresh={[listPostbackRules]}
+      onClose={onClose}
+      onSaved={({ active }) =>
+        notify(
+          rule === undefined ? 'The rule is added' : 'The rule is saved',
+          active ? 'It holds for conversions from now on.' : 'It is off.',
+        )
+      }
+    >
+      <div className="grid gap-4 sm:grid-cols-2">
+        <SelectField label="When this happens" error={errors.event_type?.message} {...form.register('event_type')}>
+          {EVENT_TYPES.map(type => (
+            <option key={type} value={type}>
+              {inWords(type)}
+            </option>
+          ))}
+        </SelectField>
+        <SelectField
+          label="On"
+          error={errors.campaign_id?.message}
+          {...form.register('campaign_id', noneIfBlank)}
+          // The campaigns may come later than the form, and the oldest not at all.
+          value={campaign}
+        >
+          <option value="">Every campaign, those made later included</option>
+          {campaign !== '' && campaigns.every(({ id }) => id !== campaign) && (
+            <option value={campaign}>{campaign}</option>
+          )}
+          {campaigns.map(campaign => (
+            <option key={campaign.id} value={campaign.id}>
+              {campaign.name}
+            </option>
+          ))}
+        </SelectField>
+        {rule === undefined && (
+          <>
+            <SelectField
+              label="Start from"
+              {...form.register('preset', {
+                onChange: event => form.setValue('url', PRESETS[event.target.value as keyof typeof PRESETS].url),
+              })}
+            >
+              {Object.entries(PRESETS).map(([id, { name }]) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </SelectField>
+            <SelectField
+              label="Method"
+              hint="It never changes afterwards."
+              error={errors.method?.message}
+              {...form.register('method')}
+            >
+              <option value="GET">GET</option>
+              <option value="POST">POST</option>
+            </SelectField>
+          </>
+        )}
+      </div>
+      <Address
+        error={errors.url?.message}
+        url={url}
+        onChange={next => form.setValue('url', next, { shouldValidate: form.formState.isSubmitted, shouldDirty: true })}
+      />
+      <Checkbox
+        label="Once per person"
+        words="Only the first matching conversion of each person calls, counted from when this is on."
+        {...form.register('once_per_person')}
+      />
+      {rule === undefined && (
+        <Checkbox
+          label="Active"
+          words="Calls for conversions from now on. Off, it is kept for later."
+          {...form.register('active')}
+        />
+      )}
+    </DraftForm>
+  )
+}
+
+/** What each macro may look like when it is filled in. */
+const EXAMPLE: Record<PostbackMacro, string> = {
+  click_id: '01h455vb4pex5vsknk084sn02q',
+  event_type: 'lead',
+  sub1: 'video-3',
+  sub2: 'broad',
+  sub3: 'de',
+  sub4: '',
+  sub5: '',
+  sub6: '',
+  sub7: '',
+  sub8: '',
+  sub9: '',
+  ref_id: 'IwAR2x0',
+  event_id: '01h455vb4pex5vsknk084sn02r',
+  campaign_id: '01h455vb4pex5vsknk084sn02s',
+  offer_id: '01h455vb4pex5vsknk084sn02t',
+  geo: 'DE',
+  timestamp: '1795180000',
+}
+
+function exampleOf(url: string): string {
+  return url.replace(MACRO, (_, name: string | undefined) => {
+    const known = POSTBACK_MACROS.find(macro => macro === name?.toLowerCase())
+    return known === undefined ? '' : encodeURIComponent(EXAMPLE[known])
+  })
+}
+
+function Address({
+  url,
+  error,
+  onChange,
+}: {
+  url: string
+  error: string | undefined
+  onChange: (url: string) => void
+}) {
+  const input = useRef<HTMLInputElement>(null)
+  const insert = (macro: PostbackMacro) => {
+    const field = input.current
+    const [from, to] = [field?.selectionStart ?? url.length, field?.selectionEnd ?? url.length]
+    const text = `{${macro}}`
+    onChange(url.slice(0, from) + text + url.slice(to))
+    field?.focus()
+    requestAnimationFrame(() => field?.setSelectionRange(from + text.length, from + text.length))
+  }
+  return (
+    <div className="flex flex-col gap-2.5">
+      <TextField
+        ref={input}
+        label="Address"
+        placeholder="https://tracker.example/postback?subid={ref_id}"
+        value={url}
+        error={error}
+        onChange={event => onChange(event.target.value)}
+        className="[&_input]:font-mono"
+        spellCheck={false}
+        autoComplete="off"
+      />
+      <fieldset aria-label="Macros to insert" className="flex flex-wrap gap-1">
+        {POSTBACK_MACROS.map(macro => (
+          <button
+            key={macro}
+            type="button"
+            onClick={() => insert(macro)}
+            className="rounded-sm border border-line bg-sunken px-1.5 py-0.5 font-mono text-sm text-ink-soft hover:border-line-strong hover:text-ink pointer-coarse:py-1.5"
+          >{`{${macro}}`}</button>
+        ))}
+      </fieldset>
+      {url !== '' && (
+        <p className="text-sm break-all text-ink-faint">
+          Called as <span className="font-mono text-ink-soft">{exampleOf(url)}</span>
+        </p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,238 @@
+/** Postback rules: which address is called for which conversion. */
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { CirclePause, CirclePlay, FlaskConical, History, Pencil, Send, Trash2, Webhook } from 'lucide-react'
+import { useState } from 'react'
+import type { z } from 'zod'
+import {
+  backfillPostbackRule,
+  createPostbackRule,
+  deletePostbackRule,
+  listPostbackRules,
+  type PostbackRule,
+  testPostbackRule,
+  updatePostbackRule,
+} from '../../../outgoing/postbacks/api.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
+import { ask, call } from '../../ground/call.ts'
+import { CampaignChoice, useCampaignNames } from '../../ground/campaign-choice.tsx'
+import { day } from '../../ground/figures/figures.ts'
+import { inWords } from '../../ground/rungs.ts'
+import { Badge } from '../../ground/ui/badge.tsx'
+import { Button } from '../../ground/ui/button.tsx'
+import { CloneItem } from '../../ground/ui/clone.tsx'
+import { useConfirm } from '../../ground/ui/confirm.tsx'
+import { useListAddress } from '../../ground/ui/list.tsx'
+import { ListPage, OpenName } from '../../ground/ui/list-page.tsx'
+import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
+import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
+import { RowMenu } from '../../ground/ui/row-menu.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { RunDialog } from '../deliveries/run-dialog.tsx'
+import { PostbackDialog } from './postback-dialog.tsx'
+import { TestFireDialog } from './test-fire-dialog.tsx'
+
+type Rule = z.input<typeof PostbackRule>
+
+const route = getRouteApi('/inside/postbacks')
+
+export function PostbacksPage() {
+  const address = useListAddress(route.useSearch())
+  const { search, narrow } = address
+  const { campaign: campaign_id, type: event_type, cursor } = search
+  const rules = useQuery({
+    ...ask(listPostbackRules, { query: { campaign_id, event_type, cursor } }),
+    placeholderData: keepPreviousData,
+  })
+  return (
+    <ListPage
+      title="Postbacks"
+      words="Each rule calls its address once for every conversion that matches, and tries again when the other side fails."
+      what="rules"
+      filters={<CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />}
+      query={rules}
+      address={address}
+      empty={{ icon: Webhook, words: 'Tell the traffic source, or another tracker, about conversions as they come.' }}
+      add={{
+        endpoint: createPostbackRule,
+        words: 'New rule',
+        dialog: dialog => <PostbackDialog rule={undefined} {...dialog} />,
+      }}
+    >
+      {rows => (
+        <>
+          {rows.map(rule => rule.switched_off_at !== null && <SwitchedOff key={rule.id} rule={rule} />)}
+          <RuleTable rules={rows} />
+        </>
+      )}
+    </ListPage>
+  )
+}
+
+/** What the worker has switched off, and the way back. */
+function SwitchedOff({ rule }: { rule: Rule }) {
+  const refresh = useRefresh()
+  const { role } = useActive()
+  const on = useMutation({
+    mutationFn: () => call(updatePostbackRule, { params: { id: rule.id }, body: { active: true } }),
+    onSuccess: async () => {
+      await refresh(listPostbackRules)
+      notify('The rule is on', 'Skipped deliveries of it can be sent again from Deliveries.')
+    },
+  })
+  return (
+    <div className="mb-3">
+      <Note kind="warning">
+        <div className="flex flex-wrap items-center gap-3">
+          <span className="min-w-0 flex-1 break-words">
+            <strong>Sluice has switched off the rule for {inWords(rule.event_type)}</strong> to{' '}
+            {URL.parse(rule.url)?.host ?? rule.url}
+            {rule.switched_off_at !== null && ` on ${day(rule.switched_off_at)}`}: {rule.switched_off_reason}.
+          </span>
+          <Button
+            size="sm"
+            pending={on.isPending}
+            reason={reasonAgainst(updatePostbackRule, role)}
+            onClick={() => on.mutate()}
+          >
+            Switch on again
+          </Button>
+        </div>
+        <RefusalNote refused={on.error} />
+      </Note>
+    </div>
+  )
+}
+
+function RuleState({ rule }: { rule: Rule }) {
+  if (rule.active) return <Badge tone="good">Active</Badge>
+  if (rule.switched_off_at === null) return <Badge tone="warn">Off</Badge>
+  return (
+    <Badge tone="bad" {...(rule.switched_off_reason === null ? {} : { title: rule.switched_off_reason })}>
+      Switched off
+    </Badge>
+  )
+}
+
+function RuleTable({ rules }: { rules: readonly Rule[] }) {
+  return (
+    <Table caption="Postback rules">
+      <thead>
+        <tr>
+          <Head stay>Conversion</Head>
+          <Head>State</Head>
+          <Head>Campaign</Head>
+          <Head>Method</Head>
+          <Head>Address</Head>
+          <Head>Created</Head>
+          <ActionHead />
+        </tr>
+      </thead>
+      <tbody>
+        {rules.map(rule => (
+          <RuleLine key={rule.id} rule={rule} />
+        ))}
+      </tbody>
+    </Table>
+  )
+}
+
+function RuleLine({ rule }: { rule: Rule }) {
+  const nameOf = useCampaignNames()
+  const [editing, setEditing] = useState(false)
+  return (
+    <Row>
+      <RowHead stay>
+        <OpenName onOpen={() => setEditing(true)}>{inWords(rule.event_type)}</OpenName>
+      </RowHead>
+      <Cell>
+        <RuleState rule={rule} />
+      </Cell>
+      <Cell className="max-w-52 truncate">{nameOf(rule.campaign_id) ?? 'Every campaign'}</Cell>
+      <Cell>
+        {rule.method}
+        {rule.once_per_person && <span className="text-ink-faint">, once per person</span>}
+      </Cell>
+      <Cell className="max-w-96 truncate font-mono text-sm" title={rule.url}>
+        {rule.url}
+      </Cell>
+      <Cell>{day(rule.created_at)}</Cell>
+      <ActionCell>
+        <RuleMenu rule={rule} onEdit={() => setEditing(true)} />
+        <PostbackDialog rule={rule} open={editing} onClose={() => setEditing(false)} />
+      </ActionCell>
+    </Row>
+  )
+}
+
+function RuleMenu({ rule, onEdit }: { rule: Rule; onEdit: () => void }) {
+  const navigate = useNavigate()
+  const confirm = useConfirm()
+  const { role } = useActive()
+  const [opened, setOpened] = useState<'test' | 'backfill'>()
+  const close = () => setOpened(undefined)
+  const name = `the rule for ${inWords(rule.event_type)}`
+  const reason = reasonAgainst(updatePostbackRule, role)
+  const turn = () =>
+    confirm({
+      title: rule.active ? `Switch ${name} off?` : `Switch ${name} on?`,
+      words: rule.active
+        ? 'Conversions from now on do not call its address.'
+        : 'Conversions from now on call its address.',
+      action: rule.active ? 'Switch off' : 'Switch on',
+      look: 'primary',
+      deed: () => call(updatePostbackRule, { params: { id: rule.id }, body: { active: !rule.active } }),
+      refresh: [listPostbackRules],
+      news: rule.active ? 'The rule is off' : 'The rule is on',
+    })
+  const remove = () =>
+    confirm({
+      title: `Delete ${name}?`,
+      words: 'Deliveries of it that still wait are skipped.',
+      action: 'Delete rule',
+      deed: () => call(deletePostbackRule, { params: { id: rule.id } }),
+      refresh: [listPostbackRules],
+      news: 'The rule is deleted',
+    })
+  return (
+    <>
+      <RowMenu name={name}>
+        <MenuItem icon={Pencil} onSelect={onEdit}>
+          Edit
+        </MenuItem>
+        <CloneItem id={rule.id} endpoint={createPostbackRule} />
+        <MenuItem icon={rule.active ? CirclePause : CirclePlay} reason={reason} onSelect={turn}>
+          {rule.active ? 'Switch off' : 'Switch on'}
+        </MenuItem>
+        <MenuItem icon={FlaskConical} reason={reasonAgainst(testPostbackRule, role)} onSelect={() => setOpened('test')}>
+          Test fire…
+        </MenuItem>
+        <MenuItem
+          icon={History}
+          reason={reasonAgainst(backfillPostbackRule, role) ?? (rule.active ? undefined : 'The rule is off.')}
+          onSelect={() => setOpened('backfill')}
+        >
+          Run over past conversions…
+        </MenuItem>
+        <MenuItem icon={Send} onSelect={() => void navigate({ to: '/deliveries', search: { target: rule.id } })}>
+          Deliveries
+        </MenuItem>
+        <MenuLine />
+        <MenuItem icon={Trash2} danger reason={reasonAgainst(deletePostbackRule, role)} onSelect={remove}>
+          Delete
+        </MenuItem>
+      </RowMenu>
+      <TestFireDialog rule={rule} open={opened === 'test'} onClose={close} />
+      <RunDialog
+        open={opened === 'backfill'}
+        onClose={close}
+        title="Run over past conversions"
+        words={`Calls ${name} for conversions it was not called for yet, each once.`}
+        what="conversions the rule was not called for"
+        plan={body => call(backfillPostbackRule, { params: { id: rule.id }, body })}
+      />
+    </>
+  )
+}

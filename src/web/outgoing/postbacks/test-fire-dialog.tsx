@@ -1,0 +1,92 @@
+/** A test fire: the rule is called at once with a real click's values, and what came back is shown. */
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { z } from 'zod'
+import { type PostbackRule, testPostbackRule } from '../../../outgoing/postbacks/api.ts'
+import { call } from '../../ground/call.ts'
+import { inWords } from '../../ground/rungs.ts'
+import { Badge } from '../../ground/ui/badge.tsx'
+import { Button } from '../../ground/ui/button.tsx'
+import { Dialog, DialogBody, DialogFoot, DialogForm } from '../../ground/ui/dialog.tsx'
+import { TextField } from '../../ground/ui/field.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+
+type Rule = z.input<typeof PostbackRule>
+type Fired = z.input<(typeof testPostbackRule)['reply']>
+
+export function TestFireDialog({ rule, open, onClose }: { rule: Rule; open: boolean; onClose: () => void }) {
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title="Test fire"
+      description={`Calls the rule for ${inWords(rule.event_type)} now. The event id is made up; no delivery is written.`}
+      width="wide"
+    >
+      {open && <TestFire rule={rule} onClose={onClose} />}
+    </Dialog>
+  )
+}
+
+function TestFire({ rule, onClose }: { rule: Rule; onClose: () => void }) {
+  const [click, setClick] = useState('')
+  const fire = useMutation({
+    mutationFn: () =>
+      call(testPostbackRule, {
+        params: { id: rule.id },
+        body: { click_id: click.trim() === '' ? null : click.trim() },
+      }),
+  })
+  return (
+    <DialogForm onSubmit={() => fire.mutate()}>
+      <DialogBody>
+        <TextField
+          label="Click id"
+          optional
+          hint="Left empty: the newest click the rule could be called for."
+          value={click}
+          onChange={event => setClick(event.target.value)}
+          className="[&_input]:font-mono"
+          spellCheck={false}
+          autoComplete="off"
+        />
+        <div aria-live="polite">{fire.data !== undefined && <Came fired={fire.data} />}</div>
+        <RefusalNote refused={fire.error} />
+      </DialogBody>
+      <DialogFoot>
+        <Button onClick={onClose}>Close</Button>
+        <Button type="submit" look="primary" pending={fire.isPending}>
+          {fire.data === undefined ? 'Call it' : 'Call it again'}
+        </Button>
+      </DialogFoot>
+    </DialogForm>
+  )
+}
+
+function Came({ fired: { ok, method, url, status, error, answer, took_ms } }: { fired: Fired }) {
+  return (
+    <div className="flex flex-col gap-2 rounded-md border border-line px-3 py-2.5">
+      <div className="flex flex-wrap items-center gap-2">
+        <Badge tone={ok ? 'good' : 'bad'}>{status === null ? 'No answer' : `HTTP ${status}`}</Badge>
+        <span className="text-ink-soft">
+          {ok ? 'A conversion would count as delivered' : 'A conversion would be tried again'}, after {took_ms} ms
+        </span>
+      </div>
+      <p className="font-mono text-sm break-all">
+        {method} {url}
+      </p>
+      {error !== null && <p className="text-bad">{error}</p>}
+      {answer !== null && answer !== '' && (
+        <pre
+          // A scrolling region must be reachable by keyboard.
+          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+          tabIndex={0}
+          aria-label="Answer"
+          className="max-h-40 overflow-auto rounded-sm bg-sunken px-2 py-1.5 font-mono text-sm whitespace-pre-wrap break-all"
+        >
+          {answer}
+        </pre>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,61 @@
+/** The very first visit: the owner's account and the first workspace. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import type { z } from 'zod'
+import { createOwner, FirstOwner, PASSWORD_MIN } from '../../../people/accounts/api.ts'
+import { call } from '../../ground/call.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { submits, useDraft } from '../../ground/ui/draft.ts'
+import { TextField } from '../../ground/ui/field.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { Door, FormStack } from './door.tsx'
+
+export function FirstRunPage() {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const form = useDraft(FirstOwner, { name: '', email: '', password: '', organization: '' })
+  const errors = form.formState.errors
+  const create = useMutation({
+    mutationFn: (body: z.input<typeof FirstOwner>) => call(createOwner, { body }),
+    onSuccess: () => {
+      queries.clear()
+      return navigate({ to: '/' })
+    },
+  })
+  return (
+    <Door
+      title="Set up Sluice"
+      words="This installation has no account yet. You become its owner; others join by invitation."
+    >
+      <FormStack onSubmit={submits(form, draft => create.mutate(draft))}>
+        <TextField label="Your name" autoComplete="name" error={errors.name?.message} {...form.register('name')} />
+        <TextField
+          label="E-mail"
+          type="email"
+          autoComplete="email"
+          error={errors.email?.message}
+          {...form.register('email')}
+        />
+        <TextField
+          label="Password"
+          type="password"
+          autoComplete="new-password"
+          hint={`At least ${PASSWORD_MIN} characters.`}
+          error={errors.password?.message}
+          {...form.register('password')}
+        />
+        <TextField
+          label="Workspace"
+          autoComplete="organization"
+          hint="Holds campaigns, clicks and keys. You can rename it and add more later."
+          error={errors.organization?.message}
+          {...form.register('organization')}
+        />
+        <RefusalNote refused={create.error} />
+        <Button type="submit" look="primary" pending={create.isPending}>
+          Create account and workspace
+        </Button>
+      </FormStack>
+    </Door>
+  )
+}

@@ -1,0 +1,75 @@
+/** Who is signed in: the theme, the profile, the way out. */
+import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { ChevronsUpDown, LogOut, UserRound } from 'lucide-react'
+import { chooseTheme, THEMES, type Theme, useTheme } from '../../ground/theme.ts'
+import { Menu, MenuChoice, MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { postAuth, whoIsSignedIn } from './session.ts'
+
+const WORDS: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' }
+
+export function PersonMenu() {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const theme = useTheme()
+  const person = useSuspenseQuery(whoIsSignedIn).data?.user
+  const signOut = useMutation({
+    mutationFn: () => postAuth('/sign-out'),
+    onSuccess: async () => {
+      // From here on a refusal is no session that ended behind somebody's back.
+      queries.setQueryData(whoIsSignedIn.queryKey, null)
+      await navigate({ to: '/sign-in' })
+      queries.clear()
+    },
+    onError: refused => notify('You are still signed in', refused.message),
+  })
+  return (
+    <Menu
+      align="start"
+      trigger={
+        <button
+          type="button"
+          className="flex w-full items-center gap-2.5 rounded-md px-2 py-1.5 text-left hover:bg-line/50 data-popup-open:bg-line/50"
+        >
+          <Face name={person?.name ?? ''} image={person?.image} />
+          <span className="min-w-0 flex-1">
+            <span className="block truncate font-medium">{person?.name}</span>
+            <span className="block truncate text-sm text-ink-faint">{person?.email}</span>
+          </span>
+          <ChevronsUpDown aria-hidden className="size-3.5 shrink-0 text-ink-faint" />
+        </button>
+      }
+    >
+      <MenuChoice
+        label="Appearance"
+        value={theme}
+        onChange={value => chooseTheme(value as Theme)}
+        options={THEMES.map(value => ({ value, label: WORDS[value] }))}
+      />
+      <MenuLine />
+      <MenuItem icon={UserRound} onSelect={() => void navigate({ to: '/settings/profile' })}>
+        Profile
+      </MenuItem>
+      <MenuItem icon={LogOut} onSelect={() => signOut.mutate()}>
+        Sign out
+      </MenuItem>
+    </Menu>
+  )
+}
+
+function Face({ name, image }: { name: string; image?: string | null | undefined }) {
+  if (typeof image === 'string') return <img src={image} alt="" className="size-7 shrink-0 rounded-full object-cover" />
+  const letters = name
+    .split(/\s+/)
+    .map(part => part.charAt(0))
+    .filter(Boolean)
+  return (
+    <span
+      aria-hidden
+      className="grid size-7 shrink-0 place-items-center rounded-full bg-accent-soft text-sm font-semibold text-accent"
+    >
+      {[letters[0], letters.length > 1 ? letters.at(-1) : undefined].join('').toUpperCase()}
+    </span>
+  )
+}

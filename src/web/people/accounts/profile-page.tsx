@@ -1,0 +1,137 @@
+/** Settings, profile: name, e-mail, password, and the browsers one is signed in with. */
+import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
+import { z } from 'zod'
+import { EmailChange, listSessions, PASSWORD_MIN, PasswordChange, Profile } from '../../../people/accounts/api.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { submits, useDraft } from '../../ground/ui/draft.ts'
+import { TextField } from '../../ground/ui/field.tsx'
+import { PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { postAuth, whoIsSignedIn } from './session.ts'
+import { Sessions } from './sessions.tsx'
+
+export function ProfilePage() {
+  const user = useSuspenseQuery(whoIsSignedIn).data?.user
+  if (user === undefined) return null
+  return (
+    <>
+      <PageHeader title="Profile" words="You, in every workspace." />
+      <Setting title="Name" words="What your team sees.">
+        <NameForm name={user.name} />
+      </Setting>
+      <Setting title="E-mail" words="You sign in with it.">
+        <EmailForm email={user.email} />
+      </Setting>
+      <Setting title="Password" words="A change signs every other browser out.">
+        <PasswordForm />
+      </Setting>
+      <Setting title="Browsers" words="Where you are signed in. Signing one out works at once.">
+        <Sessions />
+      </Setting>
+    </>
+  )
+}
+
+const FORM = 'flex max-w-md flex-col items-stretch gap-3 [&>button]:self-start'
+const NameDraft = z.object({ name: Profile.shape.name.unwrap() })
+
+function NameForm({ name }: { name: string }) {
+  const queries = useQueryClient()
+  const form = useDraft(NameDraft, { name })
+  const save = useMutation({
+    mutationFn: (draft: z.input<typeof NameDraft>) => postAuth('/update-user', draft),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: whoIsSignedIn.queryKey })
+      notify('Your name is saved')
+    },
+  })
+  return (
+    <form noValidate className={FORM} onSubmit={submits(form, draft => save.mutate(draft))}>
+      <TextField
+        label="Name"
+        hideLabel
+        autoComplete="name"
+        error={form.formState.errors.name?.message}
+        {...form.register('name')}
+      />
+      <RefusalNote refused={save.error} />
+      <Button type="submit" look="primary" pending={save.isPending}>
+        Save name
+      </Button>
+    </form>
+  )
+}
+
+function EmailForm({ email }: { email: string }) {
+  const queries = useQueryClient()
+  const form = useDraft(EmailChange, { newEmail: email, currentPassword: '' })
+  const errors = form.formState.errors
+  const save = useMutation({
+    mutationFn: (draft: z.input<typeof EmailChange>) => postAuth('/change-email', draft),
+    onSuccess: async (_, { newEmail }) => {
+      await queries.invalidateQueries({ queryKey: whoIsSignedIn.queryKey })
+      form.reset({ newEmail, currentPassword: '' })
+      notify('Your e-mail is changed', newEmail)
+    },
+  })
+  return (
+    <form noValidate className={FORM} onSubmit={submits(form, draft => save.mutate(draft))}>
+      <TextField
+        label="New e-mail"
+        type="email"
+        autoComplete="email"
+        error={errors.newEmail?.message}
+        {...form.register('newEmail')}
+      />
+      <TextField
+        label="Current password"
+        type="password"
+        autoComplete="current-password"
+        error={errors.currentPassword?.message}
+        {...form.register('currentPassword')}
+      />
+      <RefusalNote refused={save.error} />
+      <Button type="submit" look="primary" pending={save.isPending}>
+        Change e-mail
+      </Button>
+    </form>
+  )
+}
+
+function PasswordForm() {
+  const queries = useQueryClient()
+  const form = useDraft(PasswordChange, { currentPassword: '', newPassword: '' })
+  const errors = form.formState.errors
+  const save = useMutation({
+    mutationFn: (draft: z.input<typeof PasswordChange>) => postAuth('/change-password', draft),
+    onSuccess: async () => {
+      form.reset({ currentPassword: '', newPassword: '' })
+      await queries.invalidateQueries({ queryKey: [listSessions.route] })
+      notify('Your password is changed', 'Every other browser is signed out.')
+    },
+  })
+  return (
+    <form noValidate className={FORM} onSubmit={submits(form, draft => save.mutate(draft))}>
+      <TextField
+        label="Current password"
+        type="password"
+        autoComplete="current-password"
+        error={errors.currentPassword?.message}
+        {...form.register('currentPassword')}
+      />
+      <TextField
+        label="New password"
+        type="password"
+        autoComplete="new-password"
+        hint={`At least ${PASSWORD_MIN} characters.`}
+        error={errors.newPassword?.message}
+        {...form.register('newPassword')}
+      />
+      <RefusalNote refused={save.error} />
+      <Button type="submit" look="primary" pending={save.isPending}>
+        Change password
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,29 @@
+/** Who is signed in, and the ways in and out. These routes belong to the sign-in library, so they are called by address. */
+import { queryOptions } from '@tanstack/react-query'
+import type { z } from 'zod'
+import type { AUTH_FORMS } from '../../../people/accounts/api.ts'
+import { send } from '../../ground/call.ts'
+
+export type SignedIn = { user: { id: string; name: string; email: string; image?: string | null } }
+
+/** Whose cookie the browser holds now. Null when nobody is signed in. */
+export const readSession = async () => (await send('GET', '/api/auth/get-session')) as SignedIn | null
+
+/** Whose page this is: kept until signing in or out. */
+export const whoIsSignedIn = queryOptions({
+  queryKey: ['GET /api/auth/get-session'],
+  queryFn: readSession,
+  staleTime: Number.POSITIVE_INFINITY,
+})
+
+type AuthForms = typeof AUTH_FORMS
+type Posted = { [P in keyof AuthForms]: P extends `POST ${infer Path}` ? Path : never }[keyof AuthForms]
+type Form<P extends Posted> = AuthForms[`POST ${P}`] extends z.ZodType ? z.input<AuthForms[`POST ${P}`]> : undefined
+
+/** Posts one of the sign-in library's forms. */
+export async function postAuth<P extends Posted>(
+  path: P,
+  ...[form]: Form<P> extends undefined ? [] : [form: Form<P>]
+): Promise<unknown> {
+  return send('POST', `/api/auth${path}`, form ?? {})
+}

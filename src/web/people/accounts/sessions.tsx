@@ -1,0 +1,101 @@
+/** The browsers one is signed in with. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { z } from 'zod'
+import { listSessions, revokeSession, type Session } from '../../../people/accounts/api.ts'
+import { ask, call } from '../../ground/call.ts'
+import { ago, moment } from '../../ground/figures/figures.ts'
+import { Badge } from '../../ground/ui/badge.tsx'
+import { Button } from '../../ground/ui/button.tsx'
+import { Asked } from '../../ground/ui/page.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { postAuth } from './session.ts'
+
+type SessionRow = z.input<typeof Session>
+
+export function Sessions() {
+  const queries = useQueryClient()
+  const sessions = useQuery(ask(listSessions))
+  const others = useMutation({
+    mutationFn: () => postAuth('/revoke-other-sessions'),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: [listSessions.route] })
+      notify('Every other browser is signed out')
+    },
+  })
+  return (
+    <Asked query={sessions}>
+      {({ data }) => (
+        <div className="flex flex-col items-start gap-3">
+          <ul className="w-full divide-y divide-line rounded-lg border border-line bg-surface">
+            {data.map(session => (
+              <SessionLine key={session.id} session={session} />
+            ))}
+          </ul>
+          <RefusalNote refused={others.error} className="w-full" />
+          {data.length > 1 && (
+            <Button onClick={() => others.mutate()} pending={others.isPending}>
+              Sign out every other browser
+            </Button>
+          )}
+        </div>
+      )}
+    </Asked>
+  )
+}
+
+function SessionLine({ session }: { session: SessionRow }) {
+  const queries = useQueryClient()
+  const revoke = useMutation({
+    mutationFn: () => call(revokeSession, { params: { id: session.id } }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: [listSessions.route] }),
+  })
+  const name = browserOf(session.user_agent)
+  return (
+    <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
+      <div className="min-w-0 flex-1 basis-56">
+        <p className="font-medium" title={session.user_agent ?? undefined}>
+          {name} {session.current && <Badge tone="accent">This one</Badge>}
+        </p>
+        <p className="text-sm text-ink-faint" title={`Signed in ${moment(session.created_at)}`}>
+          {session.ip_address === null ? '' : `${session.ip_address} · `}seen {ago(session.last_seen_at)}
+        </p>
+        <RefusalNote refused={revoke.error} className="mt-1" />
+      </div>
+      {!session.current && (
+        <Button
+          size="sm"
+          look="danger-quiet"
+          aria-label={`Sign out ${name}, ${session.ip_address ?? 'unknown address'}`}
+          onClick={() => revoke.mutate()}
+          pending={revoke.isPending}
+        >
+          Sign out
+        </Button>
+      )}
+    </li>
+  )
+}
+
+const BROWSERS: readonly [RegExp, string][] = [
+  [/Edg\//, 'Edge'],
+  [/OPR\//, 'Opera'],
+  [/Firefox\//, 'Firefox'],
+  [/Chrom(e|ium)\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+]
+const SYSTEMS: readonly [RegExp, string][] = [
+  [/Android/, 'Android'],
+  [/iPhone|iPad/, 'iOS'],
+  [/Windows/, 'Windows'],
+  [/Mac OS/, 'macOS'],
+  [/Linux/, 'Linux'],
+]
+
+/** Enough to recognise one's own browser by; the whole text is in the title. */
+function browserOf(agent: string | null): string {
+  if (agent === null) return 'Unknown browser'
+  const browser = BROWSERS.find(([sign]) => sign.test(agent))?.[1]
+  const system = SYSTEMS.find(([sign]) => sign.test(agent))?.[1]
+  return browser === undefined ? agent.slice(0, 40) : system === undefined ? browser : `${browser} on ${system}`
+}

@@ -1,0 +1,36 @@
+/** What one signs in with. */
+import type { UseFormReturn } from 'react-hook-form'
+import type { z } from 'zod'
+import type { SignIn } from '../../../people/accounts/api.ts'
+import { TextField } from '../../ground/ui/field.tsx'
+
+type Draft = z.input<typeof SignIn>
+
+type Fields = {
+  form: UseFormReturn<Draft, unknown, Draft>
+  /** The e-mail is there already. */
+  isAgain?: boolean
+}
+
+export function SignInFields({ form, isAgain }: Fields) {
+  const errors = form.formState.errors
+  return (
+    <>
+      <TextField
+        label="E-mail"
+        type="email"
+        autoComplete="username"
+        error={errors.email?.message}
+        {...form.register('email')}
+      />
+      <TextField
+        label="Password"
+        type="password"
+        autoComplete="current-password"
+        error={errors.password?.message}
+        data-typed-first={isAgain}
+        {...form.register('password')}
+      />
+    </>
+  )
+}

@@ -1,0 +1,130 @@
+/** Every campaign, or only the ticked ones. Campaigns can be looked up in the active workspace only. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useDeferredValue, useId, useState } from 'react'
+import { listCampaigns } from '../../../traffic/campaigns/api.ts'
+import { ask } from '../../ground/call.ts'
+import { Checkbox, TextField } from '../../ground/ui/field.tsx'
+import { Waiting } from '../../ground/ui/page.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import type { Campaign } from './grant-choice.ts'
+
+type PickerProps = {
+  chosen: readonly Campaign[] | undefined
+  onChoose: (campaigns: readonly Campaign[] | undefined) => void
+  /** Why campaigns of the chosen workspace cannot be looked up here, or undefined. */
+  reason: string | undefined
+}
+
+export function CampaignPicker({ chosen, onChoose, reason }: PickerProps) {
+  const name = useId()
+  return (
+    <fieldset className="min-w-0">
+      <legend className="mb-1 font-medium">Campaigns</legend>
+      <div className="flex flex-col gap-1.5">
+        <Choice name={name} checked={chosen === undefined} onChange={() => onChoose(undefined)}>
+          Every campaign, those made later included
+        </Choice>
+        <Choice name={name} checked={chosen !== undefined} onChange={() => onChoose(chosen ?? [])}>
+          Only some campaigns: report, feed and totals shrink to them, and rights over the whole workspace are left out
+        </Choice>
+      </div>
+      {chosen !== undefined && (
+        <div className="mt-3 rounded-md border border-line p-3">
+          <Picked chosen={chosen} onChoose={onChoose} />
+          {reason === undefined ? (
+            <Lookup chosen={chosen} onChoose={onChoose} />
+          ) : (
+            <p className="text-sm text-warn">{reason}</p>
+          )}
+        </div>
+      )}
+    </fieldset>
+  )
+}
+
+function Choice({
+  name,
+  checked,
+  onChange,
+  children,
+}: {
+  name: string
+  checked: boolean
+  onChange: () => void
+  children: React.ReactNode
+}) {
+  return (
+    <label className="flex items-start gap-2.5">
+      <input
+        type="radio"
+        name={name}
+        checked={checked}
+        onChange={onChange}
+        className="mt-0.5 size-4 shrink-0 accent-accent"
+      />
+      <span>{children}</span>
+    </label>
+  )
+}
+
+type ListProps = { chosen: readonly Campaign[]; onChoose: (campaigns: readonly Campaign[]) => void }
+
+function Picked({ chosen, onChoose }: ListProps) {
+  if (chosen.length === 0) return null
+  return (
+    <ul aria-label="Chosen campaigns" className="mb-3 flex flex-col gap-2 border-b border-line pb-3">
+      {chosen.map(campaign => (
+        <li key={campaign.id}>
+          <Checkbox
+            label={campaign.deleted ? `${campaign.name} (deleted)` : campaign.name}
+            checked
+            onChange={() => onChoose(chosen.filter(one => one.id !== campaign.id))}
+          />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Lookup({ chosen, onChoose }: ListProps) {
+  const [q, setQ] = useState('')
+  const sought = useDeferredValue(q.trim())
+  const found = useQuery({
+    ...ask(listCampaigns, { query: { limit: 100, ...(sought === '' ? {} : { q: sought }) } }),
+    placeholderData: keepPreviousData,
+  })
+  const rest = found.data?.data.filter(campaign => chosen.every(one => one.id !== campaign.id))
+  return (
+    <>
+      <TextField
+        label="Find a campaign"
+        placeholder="Part of the name or key"
+        value={q}
+        onChange={event => setQ(event.target.value)}
+        className="mb-3"
+      />
+      <RefusalNote refused={found.error} />
+      {rest === undefined ? (
+        <Waiting className="h-16" />
+      ) : (
+        <ul aria-label="Campaigns to choose from" className="flex max-h-44 flex-col gap-2 overflow-y-auto p-0.5">
+          {rest.map(campaign => (
+            <li key={campaign.id}>
+              <Checkbox
+                label={campaign.name}
+                checked={false}
+                onChange={() => onChoose([...chosen, { id: campaign.id, name: campaign.name }])}
+              />
+            </li>
+          ))}
+          {rest.length === 0 && (
+            <li className="text-ink-faint">
+              {chosen.length > 0 && sought === '' ? 'All of them are chosen.' : 'No campaign is found.'}
+            </li>
+          )}
+          {found.data?.next_cursor != null && <li className="text-ink-faint">There are more: narrow the search.</li>}
+        </ul>
+      )}
+    </>
+  )
+}

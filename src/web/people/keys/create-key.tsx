@@ -1,0 +1,107 @@
+/** Creating a key: a name first, then the secret, once. */
+import { useMutation } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { z } from 'zod'
+import { createKey, KeyDraft } from '../../../people/keys/api.ts'
+import { call } from '../../ground/call.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { CopyButton } from '../../ground/ui/copy.tsx'
+import { Dialog, DialogBody, DialogFoot, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
+import { submits, useDraft } from '../../ground/ui/draft.ts'
+import { TextField } from '../../ground/ui/field.tsx'
+import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
+import { useKeysAgain } from './deeds.tsx'
+
+type Created = { id: string; name: string; secret: string }
+
+export function CreateKey({ open, onClose }: { open: boolean; onClose: () => void }) {
+  const [created, setCreated] = useState<Created>()
+  const close = () => {
+    onClose()
+    setCreated(undefined)
+  }
+  return created === undefined ? (
+    <Dialog
+      open={open}
+      onClose={close}
+      title="Create API key"
+      description="One key per integration, so that each can be replaced alone."
+    >
+      <NameForm onCreated={setCreated} onClose={close} />
+    </Dialog>
+  ) : (
+    <Dialog open={open} onClose={close} firm title={`The secret of ${created.name}`}>
+      <Secret created={created} onClose={close} />
+    </Dialog>
+  )
+}
+
+function NameForm({ onCreated, onClose }: { onCreated: (created: Created) => void; onClose: () => void }) {
+  const again = useKeysAgain()
+  const form = useDraft(KeyDraft, { name: '' })
+  const create = useMutation({
+    mutationFn: (body: z.input<typeof KeyDraft>) => call(createKey, { body }),
+    // The secret lives in this dialog only: it is in no query and no address.
+    gcTime: 0,
+    onSuccess: async created => {
+      onCreated(created)
+      await again()
+    },
+  })
+  return (
+    <DialogForm onSubmit={submits(form, draft => create.mutate(draft))}>
+      <DialogBody>
+        <TextField
+          label="Name"
+          hint="What will use it, for example “CRM postbacks”."
+          autoComplete="off"
+          error={form.formState.errors.name?.message}
+          {...form.register('name')}
+        />
+        <RefusalNote refused={create.error} />
+      </DialogBody>
+      <SaveFoot action="Create key" pending={create.isPending} onCancel={onClose} />
+    </DialogForm>
+  )
+}
+
+function Secret({ created, onClose }: { created: Created; onClose: () => void }) {
+  const navigate = useNavigate()
+  return (
+    <>
+      <DialogBody>
+        <Note kind="warning">
+          <strong>Copy it now. It is never shown again</strong>, by no screen and no call, and it cannot be changed.
+          Whoever holds it can act with it: keep it out of browsers, repositories and chats.
+        </Note>
+        <div className="flex flex-col gap-2">
+          <TextField
+            label="Secret"
+            value={created.secret}
+            readOnly
+            onFocus={event => event.target.select()}
+            className="[&_input]:font-mono"
+            spellCheck={false}
+          />
+          <CopyButton text={created.secret} label="Copy secret" look="primary" size="md" />
+        </div>
+        <p className="text-ink-soft">
+          The key is fresh: it may report conversions over HTTP, and nothing else. Until its permissions are saved it
+          acts in the workspace you joined first.
+        </p>
+      </DialogBody>
+      <DialogFoot>
+        <Button onClick={onClose}>Done</Button>
+        <Button
+          onClick={() => {
+            onClose()
+            void navigate({ to: '/settings/api-keys/$id', params: { id: created.id }, search: { grant: true } })
+          }}
+        >
+          Grant permissions
+        </Button>
+      </DialogFoot>
+    </>
+  )
+}

@@ -1,0 +1,145 @@
+/** What can be done to a key besides granting: disable, enable, let expire, revoke. One hook for the list's menus and the key's page. */
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { listKeys, readGrant, revokeGrant, revokeKey, updateKey } from '../../../people/keys/api.ts'
+import { call } from '../../ground/call.ts'
+import { ago, moment } from '../../ground/figures/figures.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { useConfirm } from '../../ground/ui/confirm.tsx'
+import { Dialog, DialogBody, DialogFoot, DialogForm } from '../../ground/ui/dialog.tsx'
+import { TextField } from '../../ground/ui/field.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import type { KeyRow } from './states.tsx'
+
+const SHOW_KEYS = [listKeys, readGrant]
+
+/** Reads keys and grants again after something changed. */
+export function useKeysAgain() {
+  const refresh = useRefresh()
+  return () => refresh(...SHOW_KEYS)
+}
+
+export function useKeyDeeds(key: KeyRow) {
+  const confirm = useConfirm()
+  const params = { id: key.id }
+  return {
+    disable: () =>
+      confirm({
+        title: `Disable ${key.name}?`,
+        words: 'From the next call on it answers 401. You can enable it again at any time.',
+        action: 'Disable key',
+        look: 'primary',
+        deed: () => call(updateKey, { params, body: { enabled: false } }),
+        refresh: SHOW_KEYS,
+        news: `${key.name} is disabled`,
+      }),
+    enable: () =>
+      confirm({
+        title: `Enable ${key.name}?`,
+        words: 'It is let in again with the permissions it holds.',
+        action: 'Enable key',
+        look: 'primary',
+        deed: () => call(updateKey, { params, body: { enabled: true } }),
+        refresh: SHOW_KEYS,
+        news: `${key.name} is enabled`,
+      }),
+    revoke: () =>
+      confirm({
+        title: `Revoke ${key.name}?`,
+        words: (
+          <>
+            <p>
+              <strong>Immediate, without grace, and there is no undo.</strong> The very next call with this key answers
+              401.
+            </p>
+            <p className="mt-2">
+              {key.last_used_at === null ? 'It has never been used.' : `It was last used ${ago(key.last_used_at)}.`} To
+              replace a key that is in use: create a new one, swap it into the integration, see conversions arrive, and
+              revoke the old one then.
+            </p>
+          </>
+        ),
+        action: 'Revoke key',
+        deed: () => call(revokeKey, { params }),
+        refresh: SHOW_KEYS,
+        news: `${key.name} is revoked`,
+      }),
+    emptyPermissions: () =>
+      confirm({
+        title: `Revoke all permissions of ${key.name}?`,
+        words: (
+          <>
+            The key keeps its workspace and holds nothing from the next call on,{' '}
+            <strong>reporting conversions included</strong>. It does not become fresh again; you can grant anew at any
+            time.
+          </>
+        ),
+        action: 'Revoke all permissions',
+        deed: () => call(revokeGrant, { params }),
+        refresh: SHOW_KEYS,
+        news: `${key.name} holds no permissions`,
+      }),
+  }
+}
+
+/** Sets or clears the moment a key stops being accepted. */
+export function ExpiryDialog({ apiKey, open, onClose }: { apiKey: KeyRow; open: boolean; onClose: () => void }) {
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title={`Expiry of ${apiKey.name}`}
+      description="From that moment on every call answers 401. It can be moved or cleared later."
+    >
+      <ExpiryForm apiKey={apiKey} onClose={onClose} />
+    </Dialog>
+  )
+}
+
+function ExpiryForm({ apiKey, onClose }: { apiKey: KeyRow; onClose: () => void }) {
+  const again = useKeysAgain()
+  const [until, setUntil] = useState(apiKey.expires_at?.slice(0, 16) ?? '')
+  const save = useMutation({
+    mutationFn: (expires_at: string | null) => call(updateKey, { params: { id: apiKey.id }, body: { expires_at } }),
+    onSuccess: async saved => {
+      await again()
+      onClose()
+      notify(
+        saved.expires_at === null
+          ? `${apiKey.name} does not expire`
+          : `${apiKey.name} expires ${moment(saved.expires_at)}`,
+      )
+    },
+  })
+  return (
+    <DialogForm
+      onSubmit={() => {
+        save.mutate(until === '' ? null : `${until}:00Z`)
+      }}
+    >
+      <DialogBody>
+        <TextField
+          type="datetime-local"
+          label="Accepted until (UTC)"
+          hint={until === '' ? 'Empty: it does not expire.' : `That is ${moment(`${until}:00Z`)}.`}
+          value={until}
+          onChange={event => setUntil(event.target.value)}
+        />
+        <RefusalNote refused={save.error} />
+      </DialogBody>
+      <DialogFoot>
+        {apiKey.expires_at !== null && (
+          <Button look="quiet" onClick={() => save.mutate(null)}>
+            Never expire
+          </Button>
+        )}
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" look="primary" pending={save.isPending}>
+          Save expiry
+        </Button>
+      </DialogFoot>
+    </DialogForm>
+  )
+}

@@ -1,0 +1,241 @@
+/** The grant editor: where a key acts, on which campaigns, and what it may do. Each save replaces everything. */
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type Right, TIERS } from '../../../contract/rights.ts'
+import { readGrant, saveGrant } from '../../../people/keys/api.ts'
+import { useActive, useOrganizations } from '../../ground/active.ts'
+import { ask, call } from '../../ground/call.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { Dialog, DialogBody, DialogFoot, DialogForm } from '../../ground/ui/dialog.tsx'
+import { SelectField, TextField } from '../../ground/ui/field.tsx'
+import { Waiting } from '../../ground/ui/page.tsx'
+import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { CampaignPicker } from './campaign-picker.tsx'
+import { useKeysAgain } from './deeds.tsx'
+import {
+  type Choice,
+  type Difference,
+  difference,
+  draftOf,
+  type Held,
+  heldRights,
+  obstacle,
+  PRESETS,
+  stopsConversions,
+} from './grant-choice.ts'
+import { RightsFieldset } from './rights-fieldset.tsx'
+import type { KeyRow } from './states.tsx'
+
+export function GrantDialog({ apiKey, open, onClose }: { apiKey: KeyRow; open: boolean; onClose: () => void }) {
+  const grant = useQuery({ ...ask(readGrant, { params: { id: apiKey.id } }), enabled: open })
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      width="wide"
+      title={`Permissions of ${apiKey.name}`}
+      description="Saving replaces everything the key holds with what is ticked here, from its next call on."
+    >
+      {grant.data !== undefined ? (
+        <GrantForm apiKey={apiKey} held={grant.data} onClose={onClose} />
+      ) : (
+        <DialogBody>
+          {grant.error === null ? <Waiting className="h-72" /> : <RefusalNote refused={grant.error} />}
+        </DialogBody>
+      )}
+    </Dialog>
+  )
+}
+
+function GrantForm({ apiKey, held, onClose }: { apiKey: KeyRow; held: Held; onClose: () => void }) {
+  const again = useKeysAgain()
+  const places = usePlaces()
+  const [choice, setChoice] = useState<Choice>(() => ({
+    organization_id:
+      held.state === 'fresh'
+        ? places.open.length === 1
+          ? (places.open[0]?.id ?? '')
+          : ''
+        : (held.organization?.id ?? ''),
+    // A fresh key in use reports conversions by the exemption: its first save should not end that unasked.
+    rights: held.state === 'fresh' && apiKey.last_used_at !== null ? new Set<Right>(['events']) : heldRights(held),
+    campaigns: held.campaigns ?? undefined,
+  }))
+  const [typed, setTyped] = useState('')
+  const change = difference(held, choice)
+  const save = useMutation({
+    mutationFn: () => call(saveGrant, { params: { id: apiKey.id }, body: draftOf(choice, typed) }),
+    onSuccess: async () => {
+      await again()
+      onClose()
+      notify(`The permissions of ${apiKey.name} are saved`, 'They hold from its next call on.')
+    },
+  })
+  const tick = (rights: readonly Right[], on: boolean) => {
+    const next = new Set(choice.rights)
+    for (const right of rights) {
+      if (on) next.add(right)
+      else next.delete(right)
+    }
+    setChoice({ ...choice, rights: next })
+  }
+  const reason = obstacle(choice, change, typed)
+  return (
+    <DialogForm
+      onSubmit={() => {
+        if (reason === undefined && !save.isPending) save.mutate()
+      }}
+    >
+      <DialogBody className="gap-5">
+        <Place
+          held={held}
+          choice={choice}
+          places={places}
+          onChoose={organization_id => setChoice({ ...choice, organization_id, campaigns: undefined })}
+        />
+        <CampaignPicker
+          chosen={choice.campaigns}
+          onChoose={campaigns => setChoice({ ...choice, campaigns })}
+          reason={
+            choice.organization_id === places.active
+              ? undefined
+              : 'Campaigns can be looked up in the workspace you act in: switch to it first.'
+          }
+        />
+        <div className="flex flex-col gap-3">
+          <fieldset aria-label="Presets" className="flex flex-wrap items-center gap-1.5">
+            <span className="mr-1 text-sm text-ink-faint">Start from</span>
+            {PRESETS.map(({ name, rights }) => (
+              <Button key={name} size="sm" onClick={() => setChoice({ ...choice, rights: new Set(rights) })}>
+                {name}
+              </Button>
+            ))}
+          </fieldset>
+          {TIERS.map(tier => (
+            <RightsFieldset key={tier} tier={tier} choice={choice} onTick={tick} />
+          ))}
+        </div>
+      </DialogBody>
+      <div className="flex max-h-[45dvh] shrink-0 flex-col gap-2 overflow-y-auto border-line has-[strong,p,span]:border-t has-[strong,p,span]:px-5 has-[strong,p,span]:py-3">
+        <Consequences held={held} choice={choice} change={change} />
+        {change.addedDeletes.length > 0 && <TypedDelete rights={change.addedDeletes} typed={typed} onType={setTyped} />}
+        <RefusalNote refused={save.error} />
+      </div>
+      <DialogFoot>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" look="primary" pending={save.isPending} reason={reason}>
+          Save permissions
+        </Button>
+      </DialogFoot>
+    </DialogForm>
+  )
+}
+
+/** Where the person may grant: the workspaces they own or administer. */
+function usePlaces() {
+  const all = useOrganizations()
+  const active = useActive().id
+  return { all, active, open: all.filter(one => one.role !== 'member' && one.deleted_at === null) }
+}
+
+type PlaceProps = { held: Held; choice: Choice; places: ReturnType<typeof usePlaces>; onChoose: (id: string) => void }
+
+function Place({ held, choice, places, onChoose }: PlaceProps) {
+  const moves =
+    held.organization !== null && choice.organization_id !== '' && held.organization.id !== choice.organization_id
+  return (
+    <div className="flex flex-col gap-2">
+      <SelectField
+        label="Workspace"
+        required
+        hint="The key works in this one only. You must be its owner or admin, now and at every call."
+        value={choice.organization_id}
+        onChange={event => onChoose(event.target.value)}
+      >
+        <option value="" disabled>
+          Choose a workspace
+        </option>
+        {places.all.map(one => (
+          <option key={one.id} value={one.id} disabled={!places.open.includes(one)}>
+            {one.name}
+            {one.deleted_at === null ? (one.role === 'member' ? ' (you are a member only)' : '') : ' (deleted)'}
+          </option>
+        ))}
+      </SelectField>
+      {moves && (
+        <Note kind="warning">
+          Until now the key acted in <strong>{held.organization?.name}</strong>. What it reports goes to the workspace
+          chosen here from then on.
+        </Note>
+      )}
+    </div>
+  )
+}
+
+function Consequences({ held, choice, change }: { held: Held; choice: Choice; change: Difference }) {
+  return (
+    <div aria-live="polite" className="flex flex-col gap-2">
+      {change.blocked.length > 0 && (
+        <Note>
+          Left out, because campaigns are listed: <Slugs rights={change.blocked} />
+        </Note>
+      )}
+      {stopsConversions(held, choice) && (
+        <Note kind="warning">
+          <strong>This integration will stop reporting conversions</strong>:{' '}
+          <code className="font-mono text-sm">events</code> is not ticked, so POST /api/events answers 403 from the next
+          call on.
+        </Note>
+      )}
+      {held.state !== 'fresh' && (change.added.length > 0 || change.removed.length > 0) && (
+        <p className="text-ink-soft">
+          {change.added.length > 0 && (
+            <>
+              Adds <Slugs rights={change.added} />.{' '}
+            </>
+          )}
+          {change.removed.length > 0 && (
+            <>
+              Takes away <Slugs rights={change.removed} />.
+            </>
+          )}
+        </p>
+      )}
+    </div>
+  )
+}
+
+function Slugs({ rights }: { rights: readonly Right[] }) {
+  return <span className="font-mono text-sm text-ink">{rights.join(', ')}</span>
+}
+
+/** The words each right has stand beside its tick; here they are summed up. */
+function TypedDelete({
+  rights,
+  typed,
+  onType,
+}: {
+  rights: readonly Right[]
+  typed: string
+  onType: (typed: string) => void
+}) {
+  return (
+    <div className="flex flex-wrap items-end justify-between gap-x-6 gap-y-2 rounded-md bg-bad-soft px-3 py-2.5">
+      <p className="min-w-0 flex-1 basis-72">
+        <strong className="font-semibold">
+          {rights.length === 1 ? 'One right is' : `${rights.length} rights are`} new in the delete tier:
+        </strong>{' '}
+        <Slugs rights={rights} />. What such a right does cannot be taken back.
+      </p>
+      <TextField
+        label="Type DELETE to add"
+        value={typed}
+        onChange={event => onType(event.target.value)}
+        autoComplete="off"
+        spellCheck={false}
+        className="w-44"
+      />
+    </div>
+  )
+}

@@ -1,0 +1,55 @@
+/** A key's states in words. */
+import type { z } from 'zod'
+import type { ApiKey } from '../../../people/keys/api.ts'
+import { Badge, type Tone } from '../../ground/ui/badge.tsx'
+
+export type KeyRow = z.input<typeof ApiKey>
+
+const STATES: Record<KeyRow['state'], { tone: Tone; word: string; means: string }> = {
+  accepted: { tone: 'good', word: 'Accepted', means: 'Calls with this key are let in.' },
+  disabled: { tone: 'warn', word: 'Disabled', means: 'Every call answers 401 until it is enabled again.' },
+  expired: { tone: 'warn', word: 'Expired', means: 'Every call answers 401 until a later expiry is set.' },
+  revoked: { tone: 'bad', word: 'Revoked', means: 'Every call answers 401, for ever.' },
+}
+
+const PERMISSIONS: Record<KeyRow['permission_state'], { tone: Tone; word: string; means: string }> = {
+  fresh: {
+    tone: 'warn',
+    word: 'Never saved',
+    means:
+      'May report conversions over HTTP (POST /api/events) and nothing else, until permissions are saved for the first time.',
+  },
+  granted: { tone: 'accent', word: 'Granted', means: 'Holds what is ticked, and only that.' },
+  emptied: {
+    tone: 'plain',
+    word: 'Nothing',
+    means: 'All permissions were revoked: it may do nothing, not even report conversions.',
+  },
+}
+
+export const meaningOf = (state: KeyRow['state']) => STATES[state].means
+export const meaningOfPermissions = (state: KeyRow['permission_state']) => PERMISSIONS[state].means
+
+export function StateBadge({ state }: { state: KeyRow['state'] }) {
+  const { tone, word, means } = STATES[state]
+  return (
+    <Badge tone={tone} title={means}>
+      {word}
+    </Badge>
+  )
+}
+
+export function PermissionBadge({ state }: { state: KeyRow['permission_state'] }) {
+  const { tone, word, means } = PERMISSIONS[state]
+  return (
+    <Badge tone={tone} title={means}>
+      {word}
+    </Badge>
+  )
+}
+
+/** Why the person may not change this key's rights or switch it, or undefined when they may. */
+export function reasonNotMine(key: KeyRow): string | undefined {
+  if (key.state === 'revoked') return 'The key is revoked, for ever.'
+  return key.is_yours ? undefined : `Only its owner, ${key.owner.name}, can do this.`
+}

@@ -1,0 +1,163 @@
+/** Settings, team: who is in the workspace and as what, and who is invited. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Plus, UserMinus } from 'lucide-react'
+import { useState } from 'react'
+import type { z } from 'zod'
+import type { Role } from '../../../contract/endpoint.ts'
+import {
+  createInvitation,
+  deleteMember,
+  listMembers,
+  type Member,
+  setMemberRole,
+} from '../../../people/organizations/api.ts'
+import { myOrganizations, onlyFor, reasonAgainst, useActive } from '../../ground/active.ts'
+import { ask, call } from '../../ground/call.ts'
+import { day } from '../../ground/figures/figures.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { useConfirm } from '../../ground/ui/confirm.tsx'
+import { SelectField } from '../../ground/ui/field.tsx'
+import { Asked, PageHeader, Section } from '../../ground/ui/page.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { InvitationList, InviteDialog } from './invitations.tsx'
+
+type MemberRow = z.input<typeof Member>
+
+export function TeamPage() {
+  const { role } = useActive()
+  const members = useQuery(ask(listMembers))
+  const [inviting, setInviting] = useState(false)
+  return (
+    <>
+      <PageHeader
+        title="Team"
+        words="A key acts with its owner’s role: who stops being owner or admin here takes their keys with them."
+      >
+        <Button
+          look="primary"
+          icon={Plus}
+          reason={reasonAgainst(createInvitation, role)}
+          onClick={() => setInviting(true)}
+        >
+          Invite
+        </Button>
+      </PageHeader>
+      <Section title="Members">
+        <Asked query={members}>{({ data }) => <Members members={data} mine={role} />}</Asked>
+      </Section>
+      {role !== 'member' && <InvitationList />}
+      <InviteDialog open={inviting} onClose={() => setInviting(false)} mine={role} />
+    </>
+  )
+}
+
+function Members({ members, mine }: { members: readonly MemberRow[]; mine: Role }) {
+  return (
+    <Table caption="Members">
+      <thead>
+        <tr>
+          <Head>Name</Head>
+          <Head>E-mail</Head>
+          <Head>Role</Head>
+          <Head>Joined</Head>
+          <Head unseen>Actions</Head>
+        </tr>
+      </thead>
+      <tbody>
+        {members.map(member => (
+          <Row key={member.id}>
+            <RowHead>
+              {member.name}
+              {member.is_you && <span className="font-normal text-ink-faint"> (you)</span>}
+            </RowHead>
+            <Cell>{member.email}</Cell>
+            <Cell>
+              <RoleChoice member={member} mine={mine} />
+            </Cell>
+            <Cell>{day(member.joined_at)}</Cell>
+            <Cell className="text-right">
+              <Removal member={member} mine={mine} />
+            </Cell>
+          </Row>
+        ))}
+      </tbody>
+    </Table>
+  )
+}
+
+function RoleChoice({ member, mine }: { member: MemberRow; mine: Role }) {
+  const queries = useQueryClient()
+  const change = useMutation({
+    mutationFn: (role: Role) => call(setMemberRole, { params: { id: member.id }, body: { role } }),
+    onSuccess: async saved => {
+      await queries.invalidateQueries({ queryKey: [listMembers.route] })
+      if (saved.is_you) await queries.invalidateQueries({ queryKey: myOrganizations.queryKey })
+      notify(`${saved.name} is ${saved.role === 'member' ? 'a member' : `an ${saved.role}`} now`)
+    },
+  })
+  const closed =
+    reasonAgainst(setMemberRole, mine) ??
+    (member.role === 'owner' && mine !== 'owner' ? onlyFor('owner', mine) : undefined)
+  if (closed !== undefined)
+    return (
+      <span title={closed} className="capitalize">
+        {member.role}
+      </span>
+    )
+  return (
+    <SelectField
+      label={`Role of ${member.name}`}
+      hideLabel
+      className="w-32"
+      value={member.role}
+      disabled={change.isPending}
+      error={change.error?.message}
+      onChange={event => change.mutate(event.target.value as Role)}
+    >
+      <option value="owner" disabled={mine !== 'owner'}>
+        Owner
+      </option>
+      <option value="admin">Admin</option>
+      <option value="member">Member</option>
+    </SelectField>
+  )
+}
+
+function Removal({ member, mine }: { member: MemberRow; mine: Role }) {
+  const queries = useQueryClient()
+  const confirm = useConfirm()
+  const reason = member.is_you
+    ? undefined
+    : mine === 'member'
+      ? onlyFor('admin', mine)
+      : member.role === 'owner' && mine !== 'owner'
+        ? onlyFor('owner', mine)
+        : undefined
+  return (
+    <Button
+      size="sm"
+      look="danger-quiet"
+      icon={UserMinus}
+      reason={reason}
+      aria-label={member.is_you ? 'Leave the workspace' : `Remove ${member.name}`}
+      onClick={() =>
+        confirm({
+          title: member.is_you ? 'Leave the workspace?' : `Remove ${member.name}?`,
+          words: member.is_you
+            ? 'Your keys stop working here at once. You need an invitation to come back.'
+            : 'They are out at once, and every key of theirs that acts here is refused from its next call on.',
+          action: member.is_you ? 'Leave' : 'Remove',
+          deed: async () => {
+            await call(deleteMember, { params: { id: member.id } })
+            if (member.is_you) return queries.resetQueries()
+            await queries.invalidateQueries({ queryKey: [listMembers.route] })
+            notify(`${member.name} is removed`)
+          },
+        })
+      }
+    >
+      {member.is_you ? 'Leave' : 'Remove'}
+    </Button>
+  )
+}

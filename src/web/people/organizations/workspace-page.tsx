@@ -1,0 +1,103 @@
+/** Settings, workspace: its name, its deletion. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Trash2 } from 'lucide-react'
+import type { z } from 'zod'
+import { deleteOrganization, OrganizationDraft, updateOrganization } from '../../../people/organizations/api.ts'
+import { myOrganizations, onlyFor, useActive, type Workspace } from '../../ground/active.ts'
+import { call } from '../../ground/call.ts'
+import { day } from '../../ground/figures/figures.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { useConfirm } from '../../ground/ui/confirm.tsx'
+import { CopyButton } from '../../ground/ui/copy.tsx'
+import { submits, useDraft } from '../../ground/ui/draft.ts'
+import { TextField } from '../../ground/ui/field.tsx'
+import { PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+
+export function WorkspacePage() {
+  const active = useActive()
+  const reason = active.role === 'owner' ? undefined : onlyFor('owner', active.role)
+  return (
+    <>
+      <PageHeader title="Workspace" words={`Since ${day(active.created_at)}. The API calls it an organization.`} />
+      <Setting title="Name" words="What your team sees in the menu of workspaces.">
+        <NameForm key={active.id} workspace={active} reason={reason} />
+      </Setting>
+      <Setting title="Id" words="Names the workspace in the grant of a key.">
+        <div className="flex items-center gap-3">
+          <code className="font-mono text-sm">{active.id}</code>
+          <CopyButton text={active.id} label="Copy id" />
+        </div>
+      </Setting>
+      <Setting
+        title="Delete"
+        danger
+        words="Every call with a key answers 409 org_deleted from then on. Nothing is lost: an owner can restore it at any time."
+      >
+        <DeleteButton workspace={active} reason={reason} />
+      </Setting>
+    </>
+  )
+}
+
+function NameForm({ workspace, reason }: { workspace: Workspace; reason: string | undefined }) {
+  const queries = useQueryClient()
+  const form = useDraft(OrganizationDraft, { name: workspace.name })
+  const rename = useMutation({
+    mutationFn: (body: z.input<typeof OrganizationDraft>) =>
+      call(updateOrganization, { params: { id: workspace.id }, body }),
+    onSuccess: async saved => {
+      await queries.invalidateQueries({ queryKey: myOrganizations.queryKey })
+      form.reset({ name: saved.name })
+      notify('The workspace is renamed')
+    },
+  })
+  return (
+    <form
+      noValidate
+      className="flex max-w-md flex-col items-start gap-3"
+      onSubmit={submits(form, draft => rename.mutate(draft))}
+    >
+      <TextField
+        label="Name"
+        hideLabel
+        className="w-full"
+        disabled={reason !== undefined}
+        error={form.formState.errors.name?.message}
+        {...form.register('name')}
+      />
+      <RefusalNote refused={rename.error} className="w-full" />
+      <Button type="submit" look="primary" pending={rename.isPending} reason={reason}>
+        Save name
+      </Button>
+    </form>
+  )
+}
+
+function DeleteButton({ workspace, reason }: { workspace: Workspace; reason: string | undefined }) {
+  const queries = useQueryClient()
+  const confirm = useConfirm()
+  return (
+    <Button
+      look="danger"
+      icon={Trash2}
+      reason={reason}
+      onClick={() =>
+        confirm({
+          title: `Delete ${workspace.name}?`,
+          words:
+            'Integrations stop at once: conversions sent meanwhile are refused, not kept. You can restore the workspace afterwards.',
+          typed: 'DELETE',
+          action: 'Delete workspace',
+          deed: async () => {
+            await call(deleteOrganization, { params: { id: workspace.id } })
+            await queries.resetQueries()
+          },
+        })
+      }
+    >
+      Delete workspace
+    </Button>
+  )
+}

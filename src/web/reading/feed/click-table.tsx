@@ -1,0 +1,86 @@
+/** Clicks as rows: when, which campaign, how far it came, what it earned. */
+import { Link } from '@tanstack/react-router'
+import { clsx } from 'clsx'
+import type { z } from 'zod'
+import type { Click } from '../../../reading/feed/api.ts'
+import { useCampaignNames } from '../../ground/campaign-choice.tsx'
+import { country, exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
+import { LADDER } from '../../ground/rungs.ts'
+import { Badge } from '../../ground/ui/badge.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+
+type ClickRow = z.input<typeof Click>
+
+export function ClickTable({ caption, clicks }: { caption: string; clicks: readonly ClickRow[] }) {
+  const nameOf = useCampaignNames()
+  return (
+    <Table caption={caption}>
+      <thead>
+        <tr>
+          <Head stay>Time (UTC)</Head>
+          <Head>Status</Head>
+          <Head numeric>Revenue</Head>
+          <Head>Campaign</Head>
+          <Head>Country</Head>
+          <Head>Device</Head>
+          <Head>sub1</Head>
+          <Head>ref_id</Head>
+          <Head>Click id</Head>
+        </tr>
+      </thead>
+      <tbody>
+        {clicks.map(click => (
+          <Row key={click.id}>
+            <RowHead stay className="font-normal!">
+              {exactMoment(click.created_at)}
+            </RowHead>
+            <Cell>
+              <Rung status={click.status} />{' '}
+              {!click.tracked && (
+                <Badge title="A crawler, a preview, a prefetch or a test: reports leave it out">Not counted</Badge>
+              )}
+            </Cell>
+            <Cell numeric faint={click.revenue === null}>
+              {click.revenue === null ? NONE : exactMoney(click.revenue)}
+            </Cell>
+            <Cell className="max-w-52 truncate" title={click.campaign_id ?? undefined}>
+              {nameOf(click.campaign_id) ?? NONE}
+            </Cell>
+            <Cell faint={click.geo === null}>{click.geo === null ? NONE : country(click.geo)}</Cell>
+            <Cell>{[click.device, click.os, click.browser].filter(part => part !== null).join(' · ') || NONE}</Cell>
+            <Cell className="max-w-40 truncate" faint={click.sub1 === null} title={click.sub1 ?? undefined}>
+              {click.sub1 ?? NONE}
+            </Cell>
+            <Cell className="max-w-40 truncate" faint={click.ref_id === null} title={click.ref_id ?? undefined}>
+              {click.ref_id ?? NONE}
+            </Cell>
+            <Cell className="font-mono text-sm">
+              <Link to="/clicks/$id" params={{ id: click.id }} className="text-accent hover:underline">
+                {click.id}
+              </Link>
+            </Cell>
+          </Row>
+        ))}
+      </tbody>
+    </Table>
+  )
+}
+
+/** How far up the ladder: the word, and as many steps filled. */
+export function Rung({ status }: { status: ClickRow['status'] }) {
+  const height = LADDER.indexOf(status)
+  return (
+    <span className="inline-flex w-28 items-center gap-2">
+      <span aria-hidden className="flex h-3 items-end gap-px">
+        {LADDER.map((rung, index) => (
+          <span
+            key={rung}
+            className={clsx('w-1 rounded-[1px]', index <= height ? 'bg-chart-1' : 'bg-line')}
+            style={{ height: `${4 + index * 1.4}px` }}
+          />
+        ))}
+      </span>
+      {status}
+    </span>
+  )
+}

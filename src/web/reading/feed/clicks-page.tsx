@@ -1,0 +1,74 @@
+/** The click log: every click of a window, newest first, by campaign, status, whether it counts, country and sub1. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { MousePointerClick } from 'lucide-react'
+import { listClicksAsMember } from '../../../reading/feed/api.ts'
+import { ask } from '../../ground/call.ts'
+import { day } from '../../ground/figures/figures.ts'
+import { useNow } from '../../ground/figures/now.ts'
+import { boundsOf, daysOf } from '../../ground/figures/window.ts'
+import { List, useListAddress } from '../../ground/ui/list.tsx'
+import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
+import { Note } from '../../ground/ui/refusal.tsx'
+import { ClickFilters } from './click-filters.tsx'
+import { ClickTable } from './click-table.tsx'
+import { UNKNOWN_COUNTRY } from './search.ts'
+
+const route = getRouteApi('/inside/clicks')
+
+export function ClicksPage() {
+  const address = useListAddress(route.useSearch())
+  const { search } = address
+  const today = new Date(useNow()).toISOString().slice(0, 10)
+  const days = daysOf(search, today)
+  const clicks = useQuery({
+    ...ask(listClicksAsMember, {
+      query: {
+        ...boundsOf(days),
+        campaign_id: search.campaign,
+        status: search.status,
+        tracked: search.tracked,
+        geo: search.country === UNKNOWN_COUNTRY ? '' : search.country,
+        sub1: search.sub1,
+        cursor: search.cursor,
+      },
+    }),
+    placeholderData: keepPreviousData,
+  })
+  return (
+    <>
+      <PageHeader title="Clicks" words="Newest first. The status is the highest rung a click has reached.">
+        <ClickFilters
+          address={address}
+          days={days}
+          today={today}
+          seen={clicks.data?.data.map(({ geo }) => geo) ?? []}
+        />
+      </PageHeader>
+      <NoLongerKept before={clicks.data?.clicks_from} from={days.from} />
+      <List
+        query={clicks}
+        address={address}
+        what="clicks"
+        empty={
+          <EmptyState
+            icon={MousePointerClick}
+            title="No clicks in these days"
+            words="Choose other days, or send a visitor to a campaign’s address. Bots, previews and tests show under “Counted or not”."
+          />
+        }
+      >
+        {rows => <ClickTable caption="Clicks" clicks={rows} />}
+      </List>
+    </>
+  )
+}
+
+function NoLongerKept({ before, from }: { before: string | null | undefined; from: string }) {
+  if (before === null || before === undefined || from >= before) return null
+  return (
+    <div className="mb-4">
+      <Note>Clicks made before {day(before)} are no longer kept. Reports count their days as ever.</Note>
+    </div>
+  )
+}

@@ -1,0 +1,25 @@
+/** What the click log's address holds. */
+import { z } from 'zod'
+import { TRACKED } from '../../../reading/feed/api.ts'
+import { WindowSearch } from '../../ground/figures/search.ts'
+import { LADDER } from '../../ground/rungs.ts'
+
+const text = z.string().optional().catch(undefined)
+
+/** In the place of a country: that of clicks whose country is not known. */
+export const UNKNOWN_COUNTRY = 'none'
+
+export const ClicksSearch = WindowSearch.extend({
+  campaign: text,
+  status: z.enum(LADDER).optional().catch(undefined),
+  tracked: z.enum(TRACKED).optional().catch(undefined),
+  country: z
+    .literal(UNKNOWN_COUNTRY)
+    .or(z.string().regex(/^[A-Z]{2}$/))
+    .optional()
+    .catch(undefined),
+  /** The router reads digits that were typed into the address as a number. */
+  sub1: z.string().or(z.int().transform(String)).optional().catch(undefined),
+  cursor: text,
+})
+export type ClicksSearch = z.output<typeof ClicksSearch>

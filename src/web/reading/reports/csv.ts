@@ -1,0 +1,40 @@
+/** The report's rows as a file for spreadsheets. */
+import type { Dimension } from '../../../reading/reports/api.ts'
+import { columnsOf, lineOf } from '../../ground/figures/columns.ts'
+import type { Row } from '../../ground/figures/measures.ts'
+import type { Goal } from '../../ground/figures/search.ts'
+
+/** Text from outside must not become a formula when a spreadsheet opens the file, nor end its cell. */
+function cell(text: string): string {
+  const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
+}
+
+export function reportCsv(dimension: Dimension, rows: readonly Row[], goal: Goal): string {
+  const columns = columnsOf(dimension)
+  const head = ['key', 'label', ...columns.map(column => column.id)]
+  const lines = rows.map(row => {
+    const line = lineOf(row, goal)
+    return [
+      cell(row.key),
+      cell(row.label),
+      ...columns.map(column =>
+        column.id === 'source'
+          ? (row.cost_source ?? '')
+          : column.id === 'revenue'
+            ? row.revenue
+            : (column.number(line)?.toString() ?? ''),
+      ),
+    ]
+  })
+  return [head, ...lines].map(line => line.join(',')).join('\r\n')
+}
+
+export function download(name: string, text: string) {
+  const address = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }))
+  const link = document.createElement('a')
+  link.href = address
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(address)
+}

@@ -1,0 +1,198 @@
+/** The line of the chosen figure by day, with the days before behind it; money is drawn as revenue against cost. Loaded when shown. */
+import { Area, CartesianGrid, ComposedChart, Legend, Line, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts'
+import { compact, count, day, money, percent, perUnit, shortDay } from '../../ground/figures/figures.ts'
+import { measure, numberOf, type Row } from '../../ground/figures/measures.ts'
+import type { Chart, Goal } from '../../ground/figures/search.ts'
+import { shift as shiftDay } from '../../ground/figures/window.ts'
+import { chartWords } from './tiles.tsx'
+
+type Series = { key: string; name: string; colour: string; look: 'area' | 'line' | 'dashed' | 'behind' }
+type Point = { day: string } & Record<string, string | number | undefined>
+
+const MONEY = new Set<Chart>(['revenue', 'cost', 'profit'])
+
+type DayChartProps = {
+  chart: Chart
+  goal: Goal
+  days: readonly string[]
+  rows: readonly Row[]
+  before: readonly Row[]
+  shift: number
+}
+
+export function DayChart({ chart, goal, days, rows, before, shift }: DayChartProps) {
+  if (days.length < 2)
+    return <p className="px-4 py-6 text-ink-faint">One day has no line. Choose more days to see how it goes.</p>
+  const series = seriesOf(chart, goal, shift)
+  const points = pointsOf({ chart, goal, days, rows, before, shift })
+  const first = points[0]
+  const last = points.at(-1)
+  const words = `${chartWords(chart, goal)} by day, ${first === undefined ? '' : day(first.day)} to ${last === undefined ? '' : day(last.day)}. The table by day below holds the numbers.`
+  return (
+    <figure aria-label={words} className="px-2 pt-4 pb-1">
+      <ResponsiveContainer width="100%" height={256}>
+        <ComposedChart data={points} margin={{ top: 4, right: 14, bottom: 0, left: 0 }}>
+          <CartesianGrid vertical={false} stroke="var(--line)" />
+          <XAxis
+            dataKey="day"
+            tickFormatter={shortDay}
+            minTickGap={36}
+            tickLine={false}
+            axisLine={{ stroke: 'var(--line)' }}
+            tick={TICK}
+            dy={4}
+          />
+          <YAxis
+            tickFormatter={value => axisWords(chart, Number(value))}
+            allowDecimals={chart !== 'clicks' && chart !== 'goal'}
+            width={58}
+            tickLine={false}
+            axisLine={false}
+            tick={TICK}
+          />
+          <Tooltip
+            content={({ active, payload, label }) =>
+              active ? <Tip label={String(label)} chart={chart} entries={payload} series={series} /> : null
+            }
+            cursor={{ stroke: 'var(--line-strong)' }}
+          />
+          {series.length > 1 && (
+            <Legend verticalAlign="bottom" align="left" height={28} content={() => <Key series={series} />} />
+          )}
+          {series.map(one => drawn(one, points.length))}
+        </ComposedChart>
+      </ResponsiveContainer>
+    </figure>
+  )
+}
+
+const TICK = { fill: 'var(--ink-faint)', fontSize: 11 }
+
+function seriesOf(chart: Chart, goal: Goal, days: number): Series[] {
+  if (!MONEY.has(chart))
+    return [
+      { key: 'before', name: `The ${days} days before`, colour: 'var(--chart-faint)', look: 'behind' },
+      { key: 'now', name: chartWords(chart, goal), colour: 'var(--chart-1)', look: 'area' },
+    ]
+  const sums: Series[] = [
+    { key: 'revenue', name: 'Revenue', colour: 'var(--chart-1)', look: 'area' },
+    { key: 'cost', name: 'Cost', colour: 'var(--chart-2)', look: 'dashed' },
+  ]
+  return chart === 'profit'
+    ? [...sums, { key: 'profit', name: 'Profit', colour: 'var(--chart-3)', look: 'line' }]
+    : sums
+}
+
+function pointsOf({ chart, goal, days, rows, before, shift }: DayChartProps): Point[] {
+  const now = new Map(rows.map(row => [row.key, measure(row, goal)]))
+  const then = new Map(before.map(row => [row.key, measure(row, goal)]))
+  // A day without clicks is a zero for what is counted, and a gap for what is a ratio.
+  const empty = chart === 'clicks' || chart === 'goal' ? 0 : undefined
+  return days.map(one => {
+    const today = now.get(one)
+    if (MONEY.has(chart))
+      return {
+        day: one,
+        revenue: Number(today?.revenue ?? 0),
+        cost: Number(today?.cost ?? 0),
+        profit: numberOf(today?.profit) ?? 0,
+      }
+    const earlier = shiftDay(one, -shift)
+    return {
+      day: one,
+      earlier,
+      now: numberOf(today?.[chart]) ?? empty,
+      before: numberOf(then.get(earlier)?.[chart]) ?? empty,
+    }
+  })
+}
+
+function drawn({ key, name, colour, look }: Series, points: number) {
+  const dots = points <= 31 ? { r: 2, strokeWidth: 0, fill: colour } : false
+  const common = { dataKey: key, name, stroke: colour, isAnimationActive: false, type: 'monotone' as const }
+  if (look === 'area')
+    return (
+      <Area key={key} {...common} strokeWidth={2} fill={colour} fillOpacity={0.13} dot={dots} activeDot={{ r: 3.5 }} />
+    )
+  if (look === 'behind')
+    return <Line key={key} {...common} strokeWidth={1.5} strokeDasharray="2 4" dot={false} activeDot={{ r: 2.5 }} />
+  return (
+    <Line
+      key={key}
+      {...common}
+      strokeWidth={2}
+      {...(look === 'dashed' ? { strokeDasharray: '6 3' } : {})}
+      dot={false}
+      activeDot={{ r: 3 }}
+    />
+  )
+}
+
+function axisWords(chart: Chart, value: number): string {
+  if (chart === 'cr' || chart === 'roi') return `${compact(value * 100)}%`
+  if (chart === 'epc') return `$${perUnit(value)}`
+  return MONEY.has(chart) ? `${value < 0 ? '−' : ''}$${compact(Math.abs(value))}` : compact(value)
+}
+
+function valueWords(chart: Chart, value: number): string {
+  if (chart === 'cr' || chart === 'roi') return percent(value)
+  if (chart === 'epc') return `$${perUnit(value)}`
+  return MONEY.has(chart) ? `${value < 0 ? '−' : ''}$${money(String(Math.abs(value)))}` : count(value)
+}
+
+function Swatch({ series: { colour, look } }: { series: Series }) {
+  return (
+    <svg aria-hidden viewBox="0 0 16 8" className="h-2 w-4 shrink-0">
+      <path
+        d="M0 4h16"
+        stroke={colour}
+        strokeWidth="2.5"
+        strokeDasharray={look === 'dashed' ? '6 3' : look === 'behind' ? '2 4' : undefined}
+      />
+    </svg>
+  )
+}
+
+function Key({ series }: { series: readonly Series[] }) {
+  return (
+    <ul className="flex flex-wrap gap-x-4 gap-y-1 pt-2 pl-3 text-sm text-ink-soft">
+      {series.map(one => (
+        <li key={one.key} className="flex items-center gap-1.5">
+          <Swatch series={one} />
+          {one.name}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+type TipProps = {
+  label: string
+  chart: Chart
+  entries: readonly { dataKey?: unknown; value?: unknown; payload?: unknown }[]
+  series: readonly Series[]
+}
+
+function Tip({ label, chart, entries, series }: TipProps) {
+  return (
+    <div className="rounded-md border border-line bg-surface px-3 py-2 text-sm shadow-raised">
+      <p className="mb-1 font-medium">{day(label)}</p>
+      <dl className="grid grid-cols-[auto_auto_auto] items-center gap-x-2 gap-y-0.5">
+        {series.toReversed().map(one => {
+          const entry = entries.find(candidate => candidate.dataKey === one.key)
+          if (typeof entry?.value !== 'number') return null
+          const earlier = (entry.payload as Point)['earlier']
+          return (
+            <div key={one.key} className="contents">
+              <Swatch series={one} />
+              <dt className="text-ink-soft">
+                {one.look === 'behind' && typeof earlier === 'string' ? day(earlier) : one.name}
+              </dt>
+              <dd className="text-right font-medium">{valueWords(chart, entry.value)}</dd>
+            </div>
+          )
+        })}
+      </dl>
+    </div>
+  )
+}

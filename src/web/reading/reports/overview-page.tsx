@@ -1,0 +1,105 @@
+/** The overview: how traffic and money go, over a window kept in the address. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
+import { readReportAsMember } from '../../../reading/reports/api.ts'
+import { ask } from '../../ground/call.ts'
+import { useHasCampaigns } from '../../ground/campaign-choice.tsx'
+import { useNow } from '../../ground/figures/now.ts'
+import type { OverviewSearch } from '../../ground/figures/search.ts'
+import { boundsOf, type Days, daysIn, daysOf, everyDay } from '../../ground/figures/window.ts'
+import { WindowControls } from '../../ground/figures/window-controls.tsx'
+import { Asked, PageHeader, Waiting } from '../../ground/ui/page.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { NewestClicks } from '../feed/newest-clicks.tsx'
+import { askBefore } from './days-before.ts'
+import { FirstSteps } from './first-steps.tsx'
+import { Flow } from './flow.tsx'
+import { ReportPart } from './report-part.tsx'
+import { Tiles } from './tiles.tsx'
+
+const DayChart = lazy(() => import('./day-chart.tsx').then(module => ({ default: module.DayChart })))
+
+const route = getRouteApi('/inside/')
+
+export function OverviewPage() {
+  const search = route.useSearch()
+  const navigate = useNavigate({ from: '/' })
+  const set = (changes: OverviewSearch) =>
+    void navigate({ search: before => ({ ...before, ...changes }), replace: true, resetScroll: false })
+  const now = useNow()
+  const today = new Date(now).toISOString().slice(0, 10)
+  const days = daysOf(search, today)
+  const hasCampaigns = useHasCampaigns()
+  return (
+    <>
+      <PageHeader title="Overview" words="Cohort by click, UTC days: a conversion counts on the day of its click.">
+        {hasCampaigns && <WindowControls search={search} days={days} today={today} onChange={set} />}
+      </PageHeader>
+      {hasCampaigns ? (
+        <>
+          <Figures search={search} days={days} today={today} now={now} onChange={set} />
+          <ReportPart search={search} days={days} goal={search.goal ?? 'lead'} onChange={set} />
+          <NewestClicks campaign={search.campaign} />
+        </>
+      ) : (
+        <FirstSteps />
+      )}
+    </>
+  )
+}
+
+type FiguresProps = {
+  search: OverviewSearch
+  days: Days
+  today: string
+  now: number
+  onChange: (changes: OverviewSearch) => void
+}
+
+/** The window's figures, one of them by day, and how far its clicks came. */
+function Figures({ search, days, today, now, onChange }: FiguresProps) {
+  const narrowed = search.campaign === undefined ? {} : { campaign_id: search.campaign }
+  const byDay = useQuery({
+    ...ask(readReportAsMember, { query: { dimension: 'day', ...boundsOf(days), ...narrowed } }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 60_000,
+  })
+  const before = useQuery({
+    ...askBefore(days, now, narrowed),
+    placeholderData: keepPreviousData,
+  })
+  const goal = search.goal ?? 'lead'
+  const chart = search.chart ?? 'clicks'
+  const length = daysIn(days)
+  return (
+    <>
+      <Asked query={byDay} waiting={<Waiting className="mb-8 h-[58rem] sm:h-[34rem]" />}>
+        {report => (
+          <div className="mb-8 overflow-hidden rounded-lg border border-line bg-surface">
+            <Tiles
+              totals={report.totals}
+              before={before.data?.totals}
+              goal={goal}
+              chart={chart}
+              days={length}
+              onChart={next => onChange({ chart: next === 'clicks' ? undefined : next })}
+            />
+            <Suspense fallback={<Waiting className="mx-4 mt-4 mb-1 h-64" />}>
+              <DayChart
+                chart={chart}
+                goal={goal}
+                days={everyDay(days, today)}
+                rows={report.rows}
+                before={before.data?.rows ?? []}
+                shift={length}
+              />
+            </Suspense>
+            <Flow totals={report.totals} />
+          </div>
+        )}
+      </Asked>
+      <RefusalNote refused={before.error} className="mb-4" />
+    </>
+  )
+}

@@ -1,0 +1,292 @@
+/** One click and all that came of it: the way it took, its conversions, who was charged, every call that went out, what was refused. */
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { ChevronLeft, CircleX, type LucideIcon, MousePointerClick, Send, Trophy } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { z } from 'zod'
+import { DIAGNOSES } from '../../../intake/refused-events/api.ts'
+import type { LoggedDelivery } from '../../../outgoing/deliveries/api.ts'
+import { readTrace, type Trace, type TracedClick } from '../../../reading/traces/api.ts'
+import { listBots } from '../../../telegram/bots/api.ts'
+import { listLandings } from '../../../traffic/landings/api.ts'
+import { listOffers } from '../../../traffic/offers/api.ts'
+import { ask } from '../../ground/call.ts'
+import { useCampaignNames } from '../../ground/campaign-choice.tsx'
+import { country, exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
+import { inWords } from '../../ground/rungs.ts'
+import { Badge, type Tone } from '../../ground/ui/badge.tsx'
+import { CopyButton } from '../../ground/ui/copy.tsx'
+import { Asked, PageHeader, Section } from '../../ground/ui/page.tsx'
+import { Note } from '../../ground/ui/refusal.tsx'
+import { reportOf, useNetworkNames } from '../../intake/networks/names.ts'
+import { DroppedAttempts } from '../../outgoing/deliveries/dropped-attempts.tsx'
+import { Rung } from '../feed/click-table.tsx'
+
+type TraceRow = z.input<typeof Trace>
+type ClickRow = z.input<typeof TracedClick>
+type DeliveryRow = z.input<typeof LoggedDelivery>
+
+const route = getRouteApi('/inside/clicks/$id')
+
+export function TracePage() {
+  const { id } = route.useParams()
+  const trace = useQuery({ ...ask(readTrace, { params: { id: id.trim() } }), refetchInterval: 15_000, retry: false })
+  const shown = trace.data?.click_id ?? id
+  return (
+    <>
+      <Link to="/clicks" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
+        <ChevronLeft aria-hidden className="size-3.5" />
+        Clicks
+      </Link>
+      <PageHeader title="Click" words={<span className="font-mono break-all">{shown}</span>}>
+        <CopyButton text={shown} label="Copy id" />
+      </PageHeader>
+      <Asked query={trace}>
+        {found => (
+          <>
+            {found.truncated && (
+              <Note>There is more than is shown here: the first 100 conversions, 200 deliveries and 50 refusals.</Note>
+            )}
+            <div className="grid gap-x-8 lg:grid-cols-[minmax(0,1fr)_20rem]">
+              <Section title="What happened">
+                <Timeline trace={found} />
+              </Section>
+              <div>
+                {found.click !== null && <ClickFacts click={found.click} />}
+                <Persons trace={found} />
+              </div>
+            </div>
+          </>
+        )}
+      </Asked>
+    </>
+  )
+}
+
+type Entry = { at: string; key: string; icon: LucideIcon; tone: string; content: ReactNode }
+
+/** All of it in the order of time. */
+function Timeline({ trace }: { trace: TraceRow }) {
+  const { click, events, deliveries, refused } = trace
+  const networks = useNetworkNames()
+  const entries: Entry[] = [
+    ...(click === null ? [] : [clickEntry(click)]),
+    ...events.map(event => eventEntry(event, networks)),
+    ...deliveries.map(delivery => deliveryEntry(delivery)),
+    ...refused.map(row => refusedEntry(row, networks)),
+  ].toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+  return (
+    <ol className="flex flex-col">
+      {click === null && (
+        <li className="mb-3">
+          {trace.is_dropped ? (
+            <Note>
+              <strong>The click itself is no longer kept,</strong> nor are the others of its month. What came of it
+              stays.
+            </Note>
+          ) : (
+            <Note kind="warning">
+              <strong>The click itself is not stored.</strong> It is still on its way, or was never made here; something
+              names it all the same.
+            </Note>
+          )}
+        </li>
+      )}
+      {entries.map(({ at, key, icon: Icon, tone, content }) => (
+        <li key={key} className="relative flex gap-3 border-l border-line pb-5 pl-6 last:border-transparent">
+          <span
+            className={`absolute -left-3 grid size-6 place-items-center rounded-full border border-line bg-surface ${tone}`}
+          >
+            <Icon aria-hidden className="size-3.5" />
+          </span>
+          <div className="min-w-0 flex-1">
+            <p className="text-sm text-ink-faint">{exactMoment(at)} UTC</p>
+            {content}
+          </div>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function clickEntry(click: ClickRow): Entry {
+  const content = (
+    <p>
+      <strong className="font-semibold">Clicked.</strong>{' '}
+      {click.test ? <Badge>Test</Badge> : !click.tracked && <Badge>Not counted</Badge>}
+      {click.path !== null && <span className="block font-mono text-sm break-all text-ink-soft">{click.path}</span>}
+    </p>
+  )
+  return { at: click.created_at, key: click.id, icon: MousePointerClick, tone: 'text-accent', content }
+}
+
+const FROM = {
+  api: 'by an API key',
+  dashboard: 'in the dashboard',
+  service: 'by Sluice',
+  network: 'by a network',
+} as const
+
+type Names = ReadonlyMap<string, string>
+
+function eventEntry(event: TraceRow['events'][number], networks: Names): Entry {
+  const { network_id = '', status } = reportOf(event)
+  const network = networks.get(network_id)
+  const content = (
+    <>
+      <p>
+        <strong className="font-semibold">{inWords(event.type)}</strong>{' '}
+        {network === undefined ? FROM[event.source] : `by the network ${network}`}
+        {status !== undefined && <span className="text-ink-soft">{` as “${status}”`}</span>}
+        {event.payout !== null && <span className="font-semibold"> ${exactMoney(event.payout)}</span>}{' '}
+        {event.test && <Badge>Test</Badge>}{' '}
+        {event.charge !== null && <Badge tone="accent">Charged ${exactMoney(event.charge)}</Badge>}
+      </p>
+      {event.nonce !== null && <p className="text-sm break-all text-ink-soft">Nonce {event.nonce}</p>}
+    </>
+  )
+  return { at: event.created_at, key: event.id, icon: Trophy, tone: 'text-good', content }
+}
+
+const STATES: Record<string, Tone> = {
+  pending: 'accent',
+  held: 'warn',
+  delivered: 'good',
+  failed: 'bad',
+  skipped: 'plain',
+}
+
+function deliveryEntry(delivery: DeliveryRow): Entry {
+  const { state, kind, event_type, reason, history, next_attempt_at } = delivery
+  const content = (
+    <>
+      <p>
+        <strong className="font-semibold">{kind === 'postback' ? 'Postback' : 'Ad account'}</strong> for{' '}
+        {inWords(event_type).toLowerCase()} <Badge tone={STATES[state] ?? 'plain'}>{inWords(state)}</Badge>
+        {reason !== null && <span className="text-ink-soft"> {reason}</span>}
+        {next_attempt_at !== null && (
+          <span className="text-ink-soft"> next attempt {exactMoment(next_attempt_at)}</span>
+        )}
+      </p>
+      <DroppedAttempts of={delivery} className="mt-1.5 text-sm" />
+      {history.length > 0 && (
+        <ol className="mt-1.5 flex flex-col gap-1.5">
+          {history.map(attempt => (
+            <li key={attempt.number} className="rounded-md bg-sunken px-2.5 py-1.5 text-sm">
+              <span className="font-medium">{attempt.number}.</span> {exactMoment(attempt.started_at)}{' '}
+              <Badge tone={attempt.status !== null && attempt.status >= 200 && attempt.status < 300 ? 'good' : 'bad'}>
+                {attempt.status === null
+                  ? attempt.finished_at === null
+                    ? 'Under way'
+                    : 'No answer'
+                  : `HTTP ${attempt.status}`}
+              </Badge>
+              <span className="block font-mono break-all text-ink-soft">
+                {attempt.method} {attempt.url}
+              </span>
+              {attempt.error !== null && <span className="block text-bad">{attempt.error}</span>}
+            </li>
+          ))}
+        </ol>
+      )}
+    </>
+  )
+  return { at: delivery.created_at, key: delivery.id, icon: Send, tone: 'text-ink-soft', content }
+}
+
+function refusedEntry(row: TraceRow['refused'][number], networks: Names): Entry {
+  const { words, advice } = DIAGNOSES[row.diagnosis]
+  const network = networks.get(row.network_id ?? '')
+  const content = (
+    <p>
+      <strong className="font-semibold">
+        {row.state === 'recorded' ? 'Refused, later recorded' : 'Refused'}: {words}.
+      </strong>{' '}
+      {network !== undefined && `Sent by the network ${network}. `}
+      <span className="text-ink-soft">{row.state === 'recorded' ? row.error : advice}</span>{' '}
+      <Link to="/refused-events" search={{ diagnosis: row.diagnosis }} className="text-accent hover:underline">
+        Refused
+      </Link>
+    </p>
+  )
+  return { at: row.received_at, key: row.id, icon: CircleX, tone: 'text-bad', content }
+}
+
+/** The newest offers, landings and bots are shown by their names, older ones by their ids. */
+const MOST = 200
+
+function ClickFacts({ click }: { click: ClickRow }) {
+  const nameOf = useCampaignNames()
+  const offers = useQuery(ask(listOffers, { query: { limit: MOST } })).data?.data
+  const landings = useQuery(ask(listLandings, { query: { limit: MOST } })).data?.data
+  const bots = useQuery({ ...ask(listBots, { query: { limit: MOST } }), enabled: click.bot_id !== null }).data?.data
+  const bot = bots?.find(({ id }) => id === click.bot_id)
+  const subs = ([1, 2, 3, 4, 5, 6, 7, 8, 9] as const).map(n => [`sub${n}`, click[`sub${n}`]] as const)
+  const facts: (readonly [string, ReactNode])[] = [
+    ['Status', <Rung key="rung" status={click.status} />],
+    ['Reached', click.stages.map(inWords).join(', ')],
+    ['Revenue', click.revenue === null ? null : `$${exactMoney(click.revenue)}`],
+    [
+      'Campaign',
+      click.campaign_id === null ? null : (
+        <Link
+          key="campaign"
+          to="/campaigns/$id"
+          params={{ id: click.campaign_id }}
+          className="text-accent hover:underline"
+        >
+          {nameOf(click.campaign_id)}
+        </Link>
+      ),
+    ],
+    ['Offer', offers?.find(({ id }) => id === click.offer_id)?.name ?? click.offer_id],
+    ['Landing', landings?.find(({ id }) => id === click.landing_id)?.name ?? click.landing_id],
+    ['Bot', bot === undefined ? click.bot_id : `@${bot.username}`],
+    ['Country', click.geo === null ? null : country(click.geo)],
+    ['Device', [click.device, click.os, click.browser].filter(part => part !== null).join(' · ')],
+    ['Ad platform', [click.platform, ...click.ad_click_ids].filter(part => part !== null).join(' · ')],
+    ['ref_id', click.ref_id],
+    ...subs,
+  ]
+  return (
+    <Section title="The click">
+      <Facts facts={facts.filter(([, value]) => value !== null && value !== undefined && value !== '')} />
+    </Section>
+  )
+}
+
+function Persons({ trace }: { trace: TraceRow }) {
+  if (trace.persons.length === 0) return null
+  return (
+    <Section title={trace.persons.length === 1 ? 'The person' : 'Persons'}>
+      {trace.persons.map(person => (
+        <Facts
+          key={person.id}
+          facts={[
+            ['Telegram user', person.telegram_user_id ?? NONE],
+            [
+              'Charged',
+              person.charge === null
+                ? 'not charged'
+                : `$${exactMoney(person.charge)} ${person.charged_here ? 'by this click' : 'by an earlier click'}`,
+            ],
+            ...(person.charged_at === null ? [] : [['When', exactMoment(person.charged_at)] as const]),
+          ]}
+        />
+      ))}
+    </Section>
+  )
+}
+
+function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
+  return (
+    <dl className="grid grid-cols-[7rem_minmax(0,1fr)] gap-x-3 gap-y-1.5 rounded-lg border border-line bg-surface px-3.5 py-3">
+      {facts.map(([name, value]) => (
+        <div key={name} className="contents">
+          <dt className="text-ink-faint">{name}</dt>
+          <dd className="wrap-anywhere">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

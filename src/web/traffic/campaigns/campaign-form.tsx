@@ -1,0 +1,106 @@
+/** The form of a campaign, for a new one and for a change. */
+import { useQuery } from '@tanstack/react-query'
+import type { UseFormReturn } from 'react-hook-form'
+import { AD_PLATFORM_LABELS } from '../../../contract/ad-platforms.ts'
+import { listAdAccounts } from '../../../outgoing/ad-accounts/api.ts'
+import { SOURCE_FIELDS } from '../../../traffic/campaigns/api.ts'
+import { ask } from '../../ground/call.ts'
+import { noneIfBlank } from '../../ground/ui/draft.ts'
+import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
+import { DestinationFields } from './destination-fields.tsx'
+import type { Draft } from './draft.ts'
+import { OfferField } from './offer-field.tsx'
+
+export function CampaignFields({
+  form,
+  isNew,
+  disabled,
+}: {
+  form: UseFormReturn<Draft, unknown, Draft>
+  isNew: boolean
+  disabled: boolean
+}) {
+  const errors = form.formState.errors
+  const { type } = form.watch('destination')
+  return (
+    <fieldset disabled={disabled} className="flex flex-col gap-4">
+      <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
+      {isNew && (
+        <TextField
+          label="Key"
+          optional
+          hint="The end of its address, 3 to 64 of a-z, 0-9 and -. Left empty, one is made. It never changes."
+          autoComplete="off"
+          className="max-w-xs"
+          error={errors.key?.message}
+          {...form.register('key', noneIfBlank)}
+        />
+      )}
+      <DestinationFields form={form}>{type !== 'funnel' && <OfferField form={form} />}</DestinationFields>
+      <TextField
+        label="Fallback"
+        optional
+        placeholder="https://"
+        hint="Where visitors go when the campaign is deleted, or its destination cannot take them."
+        error={errors.fallback_url?.message}
+        {...form.register('fallback_url', noneIfBlank)}
+      />
+      <AdAccountField form={form} />
+      <SourceFields form={form} />
+      <Checkbox
+        label="Strict filter"
+        words="Keeps generic HTTP libraries out of the counts too. Their clicks are stored and shown as not counted."
+        {...form.register('strict_filter')}
+      />
+    </fieldset>
+  )
+}
+
+function AdAccountField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
+  const accounts = useQuery(ask(listAdAccounts, { query: { limit: 200 } }))
+  const chosen = form.watch('ad_account_id')
+  const known = accounts.data?.data ?? []
+  return (
+    <SelectField
+      label="Ad account"
+      optional
+      hint="Its conversions are reported there. Without one, the click id of the visitor decides."
+      error={form.formState.errors.ad_account_id?.message}
+      {...form.register('ad_account_id', noneIfBlank)}
+      value={chosen ?? ''}
+    >
+      <option value="">By click id</option>
+      {chosen != null && known.every(account => account.id !== chosen) && <option value={chosen}>{chosen}</option>}
+      {known.map(({ id, name, platform, state }) => (
+        <option key={id} value={id}>
+          {`${name} (${AD_PLATFORM_LABELS[platform]}${state === 'active' ? '' : `, ${state}`})`}
+        </option>
+      ))}
+    </SelectField>
+  )
+}
+
+/** Folded away, because most sources use our names or can be told to. */
+function SourceFields({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
+  const errors = form.formState.errors.source
+  return (
+    <details className="rounded-md border border-line px-4 py-3" open={errors !== undefined || undefined}>
+      <summary className="font-medium">Names of incoming parameters</summary>
+      <p className="mt-1 mb-3 text-ink-soft">
+        Where the traffic source uses names of its own: under which one each field arrives.
+      </p>
+      <div className="grid gap-3 sm:grid-cols-2">
+        {SOURCE_FIELDS.map(field => (
+          <TextField
+            key={field}
+            label={field}
+            placeholder={field}
+            autoComplete="off"
+            error={errors?.[field]?.message}
+            {...form.register(`source.${field}`, noneIfBlank)}
+          />
+        ))}
+      </div>
+    </details>
+  )
+}

@@ -1,0 +1,163 @@
+/** One campaign: the address for the ads, and what it does. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { ChevronLeft } from 'lucide-react'
+import type { z } from 'zod'
+import {
+  type Campaign,
+  CampaignDraft,
+  createCampaign,
+  listCampaigns,
+  readCampaign,
+  updateCampaign,
+} from '../../../traffic/campaigns/api.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
+import { ask, call } from '../../ground/call.ts'
+import { moment } from '../../ground/figures/figures.ts'
+import { Button, buttonLook } from '../../ground/ui/button.tsx'
+import { useOriginal } from '../../ground/ui/clone.tsx'
+import { CopyButton } from '../../ground/ui/copy.tsx'
+import { submits, useDraft } from '../../ground/ui/draft.ts'
+import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { AddressBlock } from './address.tsx'
+import { CampaignFields } from './campaign-form.tsx'
+import { copyOf, type Draft, draftOf } from './draft.ts'
+
+type CampaignRow = z.input<typeof Campaign>
+
+function Back() {
+  return (
+    <Link to="/campaigns" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
+      <ChevronLeft aria-hidden className="size-3.5" />
+      Campaigns
+    </Link>
+  )
+}
+
+const newRoute = getRouteApi('/inside/campaigns/new')
+
+export function NewCampaignPage() {
+  const { clone } = newRoute.useSearch()
+  return (
+    <>
+      <Back />
+      {clone === undefined ? <NewCampaign /> : <ClonedCampaign key={clone} id={clone} />}
+    </>
+  )
+}
+
+function ClonedCampaign({ id }: { id: string }) {
+  const original = useOriginal('campaign', id, sought => call(readCampaign, { params: { id: sought } }))
+  return (
+    <Asked query={original} title="Campaign">
+      {found => <NewCampaign original={found} />}
+    </Asked>
+  )
+}
+
+function NewCampaign({ original }: { original?: CampaignRow }) {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const { role } = useActive()
+  const form = useDraft(CampaignDraft, original === undefined ? draftOf(undefined) : copyOf(original))
+  const create = useMutation({
+    mutationFn: (body: Draft) => call(createCampaign, { body }),
+    onSuccess: async ({ id, name }) => {
+      await queries.invalidateQueries({ queryKey: [listCampaigns.route] })
+      notify(`${name} is ready`, 'Its address takes traffic from now on.')
+      await navigate({ to: '/campaigns/$id', params: { id } })
+    },
+  })
+  const reason = reasonAgainst(createCampaign, role)
+  return (
+    <>
+      <PageHeader
+        title="New campaign"
+        words={`${original === undefined ? '' : `A copy of ${original.name}, at an address of its own. `}It takes traffic at once.`}
+      />
+      <form
+        noValidate
+        className="flex max-w-2xl flex-col gap-4"
+        onSubmit={submits(form, draft => create.mutate(draft))}
+      >
+        <CampaignFields form={form} isNew disabled={reason !== undefined} />
+        <RefusalNote refused={create.error} />
+        <div className="flex gap-2">
+          <Button type="submit" look="primary" pending={create.isPending} reason={reason}>
+            Create campaign
+          </Button>
+          <Link to="/campaigns" className={buttonLook('plain')}>
+            Cancel
+          </Link>
+        </div>
+      </form>
+    </>
+  )
+}
+
+const route = getRouteApi('/inside/campaigns/$id')
+
+export function CampaignPage() {
+  const { id } = route.useParams()
+  const campaign = useQuery(ask(readCampaign, { params: { id } }))
+  return (
+    <>
+      <Back />
+      <Asked query={campaign} title="Campaign">
+        {found => <CampaignDetail key={found.id} campaign={found} />}
+      </Asked>
+    </>
+  )
+}
+
+function CampaignDetail({ campaign }: { campaign: CampaignRow }) {
+  const queries = useQueryClient()
+  const { role } = useActive()
+  const reason = reasonAgainst(updateCampaign, role)
+  const form = useDraft(CampaignDraft, draftOf(campaign))
+  const save = useMutation({
+    mutationFn: (body: Draft) => call(updateCampaign, { params: { id: campaign.id }, body }),
+    onSuccess: async saved => {
+      form.reset(draftOf(saved))
+      await Promise.all(
+        [listCampaigns, readCampaign].map(({ route: key }) => queries.invalidateQueries({ queryKey: [key] })),
+      )
+      notify(`${saved.name} is saved`, 'It holds for the next click.')
+    },
+  })
+  return (
+    <>
+      <PageHeader title={campaign.name} words={`Since ${moment(campaign.created_at)}.`}>
+        <Link to="/" search={{ campaign: campaign.id, by: 'day' }} className={buttonLook('plain')}>
+          Report
+        </Link>
+        <Link to="/clicks" search={{ campaign: campaign.id }} className={buttonLook('plain')}>
+          Clicks
+        </Link>
+        <Link to="/conversions" search={{ campaign: campaign.id }} className={buttonLook('plain')}>
+          Conversions
+        </Link>
+      </PageHeader>
+      <Setting title="Address" words="What ads point to. Clicks count from the first visitor on.">
+        <AddressBlock campaign={campaign} />
+      </Setting>
+      <Setting title="What it does" words="Changes hold for the next click.">
+        <form noValidate className="flex flex-col gap-4" onSubmit={submits(form, draft => save.mutate(draft))}>
+          <CampaignFields form={form} isNew={false} disabled={reason !== undefined} />
+          <RefusalNote refused={save.error} />
+          <Button type="submit" look="primary" className="self-start" pending={save.isPending} reason={reason}>
+            Save campaign
+          </Button>
+        </form>
+      </Setting>
+      <Setting title="Id" words="Names the campaign in the API.">
+        <div className="flex items-center gap-3">
+          <code className="font-mono text-sm">{campaign.id}</code>
+          <CopyButton text={campaign.id} label="Copy id" />
+        </div>
+      </Setting>
+    </>
+  )
+}

@@ -1,0 +1,131 @@
+/** Where a campaign leads: which kind of destination, and the fields of that kind. A further kind is one more entry here. */
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import type { UseFormReturn } from 'react-hook-form'
+import { listClickFlows } from '../../../traffic/click-flows/api.ts'
+import { listFunnels } from '../../../traffic/funnels/api.ts'
+import { previewOffer } from '../../../traffic/offers/api.ts'
+import { ask, call } from '../../ground/call.ts'
+import { SelectField, TextField } from '../../ground/ui/field.tsx'
+import { AddressPreview } from '../offers/address-preview.tsx'
+import type { Draft } from './draft.ts'
+
+type Form = UseFormReturn<Draft, unknown, Draft>
+type Destination = Draft['destination']
+type Kind = {
+  label: string
+  /** What the form holds when the kind is chosen. */
+  start: Destination
+  Fields: (props: { form: Form }) => ReactNode
+}
+
+const KINDS: Record<Destination['type'], Kind> = {
+  redirect: { label: 'One address', start: { type: 'redirect', url: '' }, Fields: RedirectFields },
+  funnel: { label: 'A funnel', start: { type: 'funnel', funnel_id: '' }, Fields: FunnelFields },
+  click_flow: { label: 'A click flow', start: { type: 'click_flow', click_flow_id: '' }, Fields: FlowFields },
+}
+
+/** `children` stand between the kind and its fields. */
+export function DestinationFields({ form, children }: { form: Form; children: ReactNode }) {
+  const { type } = form.watch('destination')
+  const kind = KINDS[type]
+  return (
+    <>
+      <SelectField
+        label="Visitors go to"
+        className="max-w-xs"
+        value={type}
+        onChange={event => {
+          form.clearErrors('destination')
+          form.setValue('destination', KINDS[event.target.value as Destination['type']].start, { shouldDirty: true })
+        }}
+      >
+        {Object.entries(KINDS).map(([value, { label }]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </SelectField>
+      {children}
+      <kind.Fields key={type} form={form} />
+    </>
+  )
+}
+
+/** What is wrong with a field of the destination. Reading the errors first subscribes to them. */
+function faultOf(
+  form: Form,
+  name: 'destination.url' | 'destination.funnel_id' | 'destination.click_flow_id',
+): string | undefined {
+  return form.formState.errors.destination === undefined ? undefined : form.getFieldState(name).error?.message
+}
+
+function RedirectFields({ form }: { form: Form }) {
+  const destination = form.watch('destination')
+  return (
+    <>
+      <TextField
+        label="Redirect to"
+        placeholder="https://example.com/offer?subid={click_id}"
+        hint="Macros: {click_id}, {campaign_id}, {offer_id}, {sub1} to {sub9}, {ref_id}, {geo}, {device}, {os}, {browser}, {timestamp}."
+        error={faultOf(form, 'destination.url')}
+        {...form.register('destination.url')}
+      />
+      <AddressPreview
+        address={destination.type === 'redirect' ? destination.url : ''}
+        preview={url => call(previewOffer, { body: { url } })}
+        withoutClick="Without {click_id} in it the network cannot say which click a conversion belongs to."
+      />
+    </>
+  )
+}
+
+function FunnelFields({ form }: { form: Form }) {
+  const known = useQuery(ask(listFunnels, { query: { limit: 200 } })).data?.data ?? []
+  const destination = form.watch('destination')
+  const chosen = destination.type === 'funnel' ? destination.funnel_id : ''
+  const fault = faultOf(form, 'destination.funnel_id')
+  return (
+    <SelectField
+      label="Funnel"
+      hint="It chooses a landing and an offer for each visitor."
+      error={fault !== undefined && chosen === '' ? 'Choose a funnel.' : fault}
+      {...form.register('destination.funnel_id')}
+      value={chosen}
+    >
+      <option value="">Choose a funnel</option>
+      {chosen !== '' && known.every(({ id }) => id !== chosen) && <option value={chosen}>{chosen}</option>}
+      {known.map(({ id, name }) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </SelectField>
+  )
+}
+
+function FlowFields({ form }: { form: Form }) {
+  const known = useQuery(ask(listClickFlows, { query: { limit: 200 } })).data?.data ?? []
+  const destination = form.watch('destination')
+  const chosen = destination.type === 'click_flow' ? destination.click_flow_id : ''
+  const fault = faultOf(form, 'destination.click_flow_id')
+  return (
+    <SelectField
+      label="Click flow"
+      hint="Visitors go to the fallback while it is not active, so name one below."
+      error={fault !== undefined && chosen === '' ? 'Choose a click flow.' : fault}
+      {...form.register('destination.click_flow_id')}
+      value={chosen}
+    >
+      <option value="">Choose a click flow</option>
+      {chosen !== '' && known.every(({ id }) => id !== chosen) && <option value={chosen}>{chosen}</option>}
+      {known
+        .filter(({ id, status }) => status !== 'archived' || id === chosen)
+        .map(({ id, name, status }) => (
+          <option key={id} value={id}>
+            {status === 'active' ? name : `${name} (${status})`}
+          </option>
+        ))}
+    </SelectField>
+  )
+}

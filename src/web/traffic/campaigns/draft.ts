@@ -1,0 +1,31 @@
+/** What the form of a campaign holds. */
+import type { z } from 'zod'
+import type { Campaign, CampaignDraft } from '../../../traffic/campaigns/api.ts'
+import { nameOfCopy } from '../../ground/ui/clone.tsx'
+
+export type Draft = z.input<typeof CampaignDraft>
+type CampaignRow = z.input<typeof Campaign>
+
+/** What the form of a copy starts from: all of the original but its key. */
+export const copyOf = (campaign: CampaignRow): Draft => ({
+  ...draftOf(campaign),
+  name: nameOfCopy(campaign.name),
+  key: null,
+})
+
+/** What the form starts from. */
+export function draftOf(campaign: CampaignRow | undefined): Draft {
+  if (campaign === undefined)
+    return {
+      name: '',
+      key: null,
+      destination: { type: 'redirect', url: '' },
+      offer_id: null,
+      fallback_url: null,
+      ad_account_id: null,
+      source: {},
+      strict_filter: false,
+    }
+  const { name, destination, offer_id, fallback_url, ad_account_id, source, strict_filter } = campaign
+  return { name, destination, offer_id, fallback_url, ad_account_id, source, strict_filter }
+}

@@ -1,0 +1,242 @@
+/** One click flow: its draft to edit, and what puts it into traffic. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link, useBlocker } from '@tanstack/react-router'
+import { ChevronLeft, History, Plus, Route, Upload } from 'lucide-react'
+import { lazy, Suspense, useMemo, useState } from 'react'
+import { NODE_TYPES, publishClickFlow, readClickFlow, replaceClickFlow } from '../../../traffic/click-flows/api.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
+import { ask, call } from '../../ground/call.ts'
+import { Badge } from '../../ground/ui/badge.tsx'
+import { Button } from '../../ground/ui/button.tsx'
+import { useConfirm } from '../../ground/ui/confirm.tsx'
+import { SelectField, TextField } from '../../ground/ui/field.tsx'
+import { Menu, MenuItem } from '../../ground/ui/menu.tsx'
+import { Asked, PageHeader, Waiting } from '../../ground/ui/page.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { useChoices } from './choices.ts'
+import { type FlowRow, TYPE_WORDS, type WireGraph, withNode } from './graph.ts'
+import { NodeForm } from './node-form.tsx'
+import { NodeList } from './node-list.tsx'
+import { FlowMenu, reachOf, StatusBadge, useFlowsChanged } from './status.tsx'
+import { TryDialog } from './try-dialog.tsx'
+import { VersionsDialog } from './versions-dialog.tsx'
+
+const Canvas = lazy(() => import('./canvas.tsx').then(({ Canvas }) => ({ default: Canvas })))
+
+const route = getRouteApi('/inside/click-flows/$id')
+
+export function FlowPage() {
+  const { id } = route.useParams()
+  const flow = useQuery(ask(readClickFlow, { params: { id } }))
+  return (
+    <>
+      <Link to="/click-flows" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
+        <ChevronLeft aria-hidden className="size-3.5" />
+        Click flows
+      </Link>
+      <Asked query={flow} title="Click flow">
+        {found => <FlowEditor key={found.id} flow={found} />}
+      </Asked>
+    </>
+  )
+}
+
+/** What is on screen, and how it is saved. */
+function useFlowDraft(flow: FlowRow) {
+  const queries = useQueryClient()
+  const changed = useFlowsChanged()
+  const [before, setBefore] = useState(flow)
+  const [name, setName] = useState(flow.name)
+  const [graph, setGraph] = useState<WireGraph>(flow.graph)
+  const isDirty = name !== before.name || JSON.stringify(graph) !== JSON.stringify(before.graph)
+  const begin = (from: FlowRow) => {
+    setBefore(from)
+    setName(from.name)
+    setGraph(from.graph)
+  }
+  // What someone else has saved is taken over while there is nothing of one's own to lose.
+  if (!isDirty && (flow.draft_tag !== before.draft_tag || flow.name !== before.name)) begin(flow)
+  useBlocker({
+    shouldBlockFn: () => isDirty && !window.confirm('Leave without saving the draft?'),
+    enableBeforeUnload: isDirty,
+  })
+  const take = async (saved: FlowRow) => {
+    queries.setQueryData(ask(readClickFlow, { params: { id: flow.id } }).queryKey, saved)
+    begin(saved)
+    await changed()
+  }
+  const save = useMutation({
+    mutationFn: () =>
+      call(replaceClickFlow, { params: { id: flow.id }, body: { name, graph, draft_tag: before.draft_tag } }),
+    onSuccess: async saved => {
+      await take(saved)
+      notify(
+        'The draft is saved',
+        saved.problems.length === 0 ? 'It can be published.' : `It cannot be published yet: see its problems.`,
+      )
+    },
+  })
+  return { name, setName, graph, setGraph, isDirty, take, save }
+}
+
+function FlowEditor({ flow }: { flow: FlowRow }) {
+  const { role } = useActive()
+  const choices = useChoices()
+  const { name, setName, graph, setGraph, isDirty, take, save } = useFlowDraft(flow)
+  const [chosen, setChosen] = useState<string>()
+  // A canvas that fits a phone cannot be read.
+  const [view, setView] = useState(() => (matchMedia('(width < 40rem)').matches ? 'list' : 'canvas'))
+  const node = graph.nodes.find(({ id }) => id === chosen)
+  const faulty = useMemo(() => new Set(flow.problems.flatMap(({ node_id }) => node_id ?? [])), [flow.problems])
+  const shared = { graph, choices, chosen, faulty, onChoose: setChosen }
+  return (
+    <>
+      <PageHeader
+        title={flow.name}
+        words={
+          <span className="flex flex-wrap items-center gap-2">
+            <StatusBadge status={flow.status} />
+            {flow.published_version === null ? 'Never published.' : `Version ${flow.published_version} is published.`}
+            {flow.published_version !== null && !flow.is_draft_published && <Badge tone="warn">Draft changed</Badge>}
+            <span>{reachOf(flow)}</span>
+          </span>
+        }
+      >
+        <Deeds flow={flow} isDirty={isDirty} onTaken={take} />
+        <Button
+          pending={save.isPending}
+          reason={reasonAgainst(replaceClickFlow, role) ?? (isDirty ? undefined : 'Everything is saved.')}
+          onClick={() => save.mutate()}
+        >
+          Save draft
+        </Button>
+        <FlowMenu flow={flow} isOnItsPage />
+      </PageHeader>
+      <RefusalNote refused={save.error} className="mb-4" />
+      <Problems flow={flow} isDirty={isDirty} onChoose={setChosen} />
+      <div className="mb-3 flex flex-wrap items-end gap-3">
+        <TextField label="Name" className="w-64" value={name} onChange={event => setName(event.target.value)} />
+        <SelectField label="View" className="w-32" value={view} onChange={event => setView(event.target.value)}>
+          <option value="canvas">Canvas</option>
+          <option value="list">List</option>
+        </SelectField>
+        <Menu align="start" trigger={<Button icon={Plus}>Add a node</Button>}>
+          {NODE_TYPES.filter(type => type !== 'entry' || graph.nodes.every(one => one.type !== 'entry')).map(type => (
+            <MenuItem
+              key={type}
+              onSelect={() => {
+                const [next, id] = withNode(graph, type, node)
+                setGraph(next)
+                setChosen(id)
+              }}
+            >
+              {TYPE_WORDS[type]}
+            </MenuItem>
+          ))}
+        </Menu>
+      </div>
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 lg:grid-cols-[minmax(0,1fr)_18rem]">
+        {view === 'list' ? (
+          <NodeList {...shared} />
+        ) : (
+          <Suspense fallback={<Waiting className="h-80" />}>
+            <Canvas {...shared} onChange={setGraph} />
+          </Suspense>
+        )}
+        <aside aria-label="The chosen node" className="rounded-lg border border-line bg-surface p-4">
+          {node === undefined ? (
+            <p className="text-ink-soft">Choose a node to see what it does, or add one.</p>
+          ) : (
+            <NodeForm
+              key={node.id}
+              graph={graph}
+              node={node}
+              choices={choices}
+              problems={flow.problems.filter(({ node_id }) => node_id === node.id).map(({ message }) => message)}
+              onChange={setGraph}
+              onRemoved={() => setChosen(undefined)}
+            />
+          )}
+        </aside>
+      </div>
+    </>
+  )
+}
+
+function Problems({ flow, isDirty, onChoose }: { flow: FlowRow; isDirty: boolean; onChoose: (id: string) => void }) {
+  if (flow.problems.length === 0) return null
+  return (
+    <section aria-label="Problems" className="mb-4 rounded-md border-l-3 border-l-warn bg-warn-soft px-3 py-2">
+      <h2 className="text-base">
+        Before it can be published{isDirty && <span className="font-normal"> (as last saved)</span>}
+      </h2>
+      <ul className="mt-1 flex list-disc flex-col gap-0.5 pl-5">
+        {flow.problems.map(({ node_id, message }) => (
+          <li key={message}>
+            {node_id === null ? (
+              message
+            ) : (
+              <button type="button" className="text-left align-top hover:underline" onClick={() => onChoose(node_id)}>
+                {message}
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+type DeedsProps = { flow: FlowRow; isDirty: boolean; onTaken: (flow: FlowRow) => Promise<void> }
+
+function Deeds({ flow, isDirty, onTaken }: DeedsProps) {
+  const { role } = useActive()
+  const confirm = useConfirm()
+  const [open, setOpen] = useState<'try' | 'versions'>()
+  const unsaved = isDirty ? 'Save the draft first.' : undefined
+  const publish = () =>
+    confirm({
+      title: `Publish ${flow.name}?`,
+      words: `The draft becomes version ${(flow.published_version ?? 0) + 1} and takes traffic at once. ${reachOf(flow)}`,
+      action: 'Publish',
+      look: 'primary',
+      deed: async () => {
+        const published = await call(publishClickFlow, { params: { id: flow.id } })
+        await onTaken(published)
+        notify(`Version ${published.published_version} is in traffic`)
+      },
+    })
+  return (
+    <>
+      <Button icon={History} onClick={() => setOpen('versions')}>
+        Versions
+      </Button>
+      <Button icon={Route} reason={unsaved} onClick={() => setOpen('try')}>
+        Try it
+      </Button>
+      <Button
+        look="primary"
+        icon={Upload}
+        reason={
+          reasonAgainst(publishClickFlow, role) ??
+          unsaved ??
+          (flow.problems.length > 0 ? 'Its problems must be put right first.' : undefined)
+        }
+        onClick={publish}
+      >
+        Publish
+      </Button>
+      <TryDialog flow={flow} open={open === 'try'} onClose={() => setOpen(undefined)} />
+      <VersionsDialog
+        flow={flow}
+        open={open === 'versions'}
+        onClose={() => setOpen(undefined)}
+        onRestored={restored => {
+          void onTaken(restored)
+          setOpen(undefined)
+        }}
+      />
+    </>
+  )
+}

@@ -1,0 +1,149 @@
+/** Click flows: what decides where a campaign's visitors go. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { Waypoints } from 'lucide-react'
+import { z } from 'zod'
+import {
+  type ClickFlow,
+  createClickFlow,
+  FLOW_STATUSES,
+  FlowDraft,
+  type ListedFlow,
+  listClickFlows,
+  readClickFlow,
+  readClickFlowVersion,
+} from '../../../traffic/click-flows/api.ts'
+import { ask, call } from '../../ground/call.ts'
+import { day, NONE } from '../../ground/figures/figures.ts'
+import { Badge } from '../../ground/ui/badge.tsx'
+import { NewDialog, nameOfCopy } from '../../ground/ui/clone.tsx'
+import { useDraft } from '../../ground/ui/draft.ts'
+import { DraftForm } from '../../ground/ui/draft-form.tsx'
+import { TextField } from '../../ground/ui/field.tsx'
+import { useListAddress } from '../../ground/ui/list.tsx'
+import { ListPage, NameAndStatus } from '../../ground/ui/list-page.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { EMPTY, type WireGraph } from './graph.ts'
+import { FlowMenu, StatusBadge } from './status.tsx'
+
+type FlowRow = z.input<typeof ListedFlow>
+
+const route = getRouteApi('/inside/click-flows')
+
+export function FlowsPage() {
+  const address = useListAddress(route.useSearch())
+  const { search } = address
+  const flows = useQuery({ ...ask(listClickFlows, { query: search }), placeholderData: keepPreviousData })
+  return (
+    <ListPage
+      title="Click flows"
+      words="A graph that parts visitors by who they are, and sends each on its way."
+      filters={<NameAndStatus address={address} statuses={FLOW_STATUSES} />}
+      query={flows}
+      address={address}
+      empty={{
+        icon: Waypoints,
+        words: 'Draw who goes where: by country, device, time, by weights, to landings, offers, bots and addresses.',
+      }}
+      add={{
+        endpoint: createClickFlow,
+        words: 'New click flow',
+        dialog: dialog => (
+          <NewDialog what="click flow" read={readOriginal} nameOf={({ flow }) => flow.name} {...dialog}>
+            {original => <NewFlowForm original={original} onClose={dialog.onClose} />}
+          </NewDialog>
+        ),
+      }}
+    >
+      {rows => <FlowTable flows={rows} />}
+    </ListPage>
+  )
+}
+
+function FlowTable({ flows }: { flows: readonly FlowRow[] }) {
+  return (
+    <Table caption="Click flows">
+      <thead>
+        <tr>
+          <Head stay>Name</Head>
+          <Head>Status</Head>
+          <Head numeric>Version</Head>
+          <Head>Campaigns</Head>
+          <Head>Created</Head>
+          <ActionHead />
+        </tr>
+      </thead>
+      <tbody>
+        {flows.map(flow => (
+          <Row key={flow.id} className={flow.status === 'archived' ? 'text-ink-faint' : ''}>
+            <RowHead stay className="max-w-36 truncate sm:max-w-60" title={flow.name}>
+              <Link to="/click-flows/$id" params={{ id: flow.id }} className="hover:text-accent hover:underline">
+                {flow.name}
+              </Link>
+            </RowHead>
+            <Cell>
+              <span className="flex gap-1">
+                <StatusBadge status={flow.status} />
+                {flow.published_version !== null && !flow.is_draft_published && (
+                  <Badge tone="warn">Draft changed</Badge>
+                )}
+              </span>
+            </Cell>
+            <Cell numeric>{flow.published_version ?? NONE}</Cell>
+            <Cell className="max-w-72 truncate">
+              {flow.campaigns.length === 0 ? NONE : flow.campaigns.map(({ name }) => name).join(', ')}
+            </Cell>
+            <Cell>{day(flow.created_at)}</Cell>
+            <ActionCell>
+              <FlowMenu flow={flow} />
+            </ActionCell>
+          </Row>
+        ))}
+      </tbody>
+    </Table>
+  )
+}
+
+const Named = z.object({ name: FlowDraft.shape.name })
+
+/** A flow and the graph that a copy of it begins with: what is in traffic, and the draft where nothing was published. */
+type Original = { flow: z.input<typeof ClickFlow>; graph: WireGraph }
+
+async function readOriginal(id: string): Promise<Original> {
+  const flow = await call(readClickFlow, { params: { id } })
+  if (flow.published_version === null || flow.is_draft_published) return { flow, graph: flow.graph }
+  const version = String(flow.published_version)
+  return { flow, graph: (await call(readClickFlowVersion, { params: { id, version } })).graph }
+}
+
+function wordsFor({ flow, graph }: Original): string {
+  const nodes = graph.nodes.length === 1 ? 'its one node' : `its ${graph.nodes.length} nodes`
+  if (flow.published_version === null) return `A draft with ${nodes}. It takes traffic once you publish it.`
+  const left = flow.is_draft_published ? '' : ' What was changed in its draft since is not taken over.'
+  return `A draft with ${nodes} as published in version ${flow.published_version}.${left} It takes traffic once you publish it.`
+}
+
+function NewFlowForm({ original, onClose }: { original: Original | undefined; onClose: () => void }) {
+  const navigate = useNavigate()
+  const name = original === undefined ? '' : nameOfCopy(original.flow.name)
+  const form = useDraft<z.input<typeof Named>>(Named, { name })
+  return (
+    <DraftForm
+      form={form}
+      action="Create click flow"
+      endpoint={createClickFlow}
+      deed={({ name }) => call(createClickFlow, { body: { name, graph: original?.graph ?? EMPTY } })}
+      refresh={[listClickFlows]}
+      onClose={onClose}
+      onSaved={({ id }) => void navigate({ to: '/click-flows/$id', params: { id } })}
+    >
+      <TextField
+        label="Name"
+        autoComplete="off"
+        error={form.formState.errors.name?.message}
+        {...form.register('name')}
+      />
+      {original !== undefined && <p className="text-ink-soft">{wordsFor(original)}</p>}
+    </DraftForm>
+  )
+}

@@ -1,0 +1,63 @@
+/** The nodes as a table: the same graph, for keyboards, readers and telephones. */
+import { clsx } from 'clsx'
+import { TriangleAlert } from 'lucide-react'
+import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { type Choices, inShort } from './choices.ts'
+import { nameOf, TYPE_WORDS, type WireGraph, type WireNode } from './graph.ts'
+import { shareOf } from './next-steps.tsx'
+
+type Props = {
+  graph: WireGraph
+  choices: Choices
+  chosen: string | undefined
+  faulty: ReadonlySet<string>
+  onChoose: (id: string) => void
+}
+
+export function NodeList({ graph, choices, chosen, faulty, onChoose }: Props) {
+  return (
+    <Table caption="Nodes">
+      <thead>
+        <tr>
+          <Head stay>Node</Head>
+          <Head>Kind</Head>
+          <Head>What it does</Head>
+          <Head>Leads to</Head>
+        </tr>
+      </thead>
+      <tbody>
+        {graph.nodes.map(node => (
+          <Row key={node.id} className={clsx(node.id === chosen && '[&>*]:bg-accent-soft!')}>
+            <RowHead stay className="max-w-44 truncate">
+              <button
+                type="button"
+                aria-pressed={node.id === chosen}
+                onClick={() => onChoose(node.id)}
+                title={nameOf(node)}
+                className="inline-flex max-w-full items-center gap-1.5 rounded-sm align-middle hover:text-accent hover:underline"
+              >
+                {faulty.has(node.id) && <TriangleAlert aria-label="Has a problem" className="size-3.5 text-warn" />}
+                <span className="truncate">{nameOf(node)}</span>
+              </button>
+            </RowHead>
+            <Cell>{TYPE_WORDS[node.type]}</Cell>
+            <Cell className="max-w-72 truncate">{inShort(node, choices)}</Cell>
+            <Cell className="max-w-96 truncate">{waysOn(graph, node)}</Cell>
+          </Row>
+        ))}
+      </tbody>
+    </Table>
+  )
+}
+
+function waysOn(graph: WireGraph, node: WireNode): string {
+  const edges = graph.edges.filter(({ from }) => from === node.id)
+  const total = edges.reduce((sum, { weight }) => sum + (weight ?? 0), 0)
+  return edges
+    .map(({ to, branch, weight }) => {
+      const target = graph.nodes.find(({ id }) => id === to)
+      const how = node.type === 'split' ? shareOf(weight ?? 0, total) : branch
+      return `${how ? `${how}: ` : ''}${target === undefined ? to : nameOf(target)}`
+    })
+    .join(', ')
+}

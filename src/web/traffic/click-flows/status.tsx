@@ -1,0 +1,101 @@
+/** The status of a click flow, and the deeds that change it. */
+import { useNavigate } from '@tanstack/react-router'
+import { Archive, Pause, Play } from 'lucide-react'
+import type { z } from 'zod'
+import {
+  createClickFlow,
+  deleteClickFlow,
+  type FlowStatus,
+  type ListedFlow,
+  listClickFlows,
+  listClickFlowVersions,
+  readClickFlow,
+  setClickFlowStatus,
+} from '../../../traffic/click-flows/api.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
+import { call } from '../../ground/call.ts'
+import { inWords } from '../../ground/rungs.ts'
+import { Badge, type Tone } from '../../ground/ui/badge.tsx'
+import { CloneItem } from '../../ground/ui/clone.tsx'
+import { useConfirm } from '../../ground/ui/confirm.tsx'
+import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
+import { DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
+
+type FlowRow = z.input<typeof ListedFlow>
+
+const TONES: Record<FlowStatus, Tone> = { draft: 'accent', active: 'good', paused: 'warn', archived: 'plain' }
+
+export function StatusBadge({ status }: { status: FlowStatus }) {
+  return <Badge tone={TONES[status]}>{inWords(status)}</Badge>
+}
+
+const SHOW_FLOWS = [listClickFlows, readClickFlow, listClickFlowVersions]
+
+/** Everything that shows flows is read anew. */
+export function useFlowsChanged(): () => Promise<unknown> {
+  const refresh = useRefresh()
+  return () => refresh(...SHOW_FLOWS)
+}
+
+/** Whose visitors a deed reaches, as the end of a sentence. */
+export function reachOf({ campaigns }: Pick<FlowRow, 'campaigns'>): string {
+  if (campaigns.length === 0) return 'No campaign leads to it.'
+  return `Campaigns that lead to it: ${campaigns.map(({ name }) => name).join(', ')}.`
+}
+
+export function FlowMenu({ flow, isOnItsPage = false }: { flow: FlowRow; isOnItsPage?: boolean }) {
+  const confirm = useConfirm()
+  const navigate = useNavigate()
+  const { role } = useActive()
+  const reason = reasonAgainst(setClickFlowStatus, role)
+  const turn = (status: 'active' | 'paused' | 'archived', action: string, words: string, news: string) =>
+    confirm({
+      title: `${action} ${flow.name}?`,
+      words: `${words} ${reachOf(flow)}`,
+      action,
+      look: 'primary',
+      deed: () => call(setClickFlowStatus, { params: { id: flow.id }, body: { status } }),
+      refresh: SHOW_FLOWS,
+      news: `${flow.name} ${news}`,
+    })
+  const off = 'Visitors go to the fallback of their campaign at once.'
+  return (
+    <RowMenu name={flow.name}>
+      <CloneItem id={flow.id} endpoint={createClickFlow} to={isOnItsPage ? '/click-flows' : undefined} />
+      {flow.status !== 'active' && flow.published_version !== null && (
+        <MenuItem
+          icon={Play}
+          reason={reason}
+          onSelect={() =>
+            turn('active', 'Set active', `Version ${flow.published_version} takes traffic again.`, 'is active again')
+          }
+        >
+          Set active
+        </MenuItem>
+      )}
+      {flow.status !== 'paused' && (
+        <MenuItem icon={Pause} reason={reason} onSelect={() => turn('paused', 'Pause', off, 'is paused')}>
+          Pause
+        </MenuItem>
+      )}
+      {flow.status !== 'archived' && (
+        <MenuItem icon={Archive} reason={reason} onSelect={() => turn('archived', 'Archive', off, 'is archived')}>
+          Archive
+        </MenuItem>
+      )}
+      <MenuLine />
+      <DeleteItem
+        name={flow.name}
+        what="click flow"
+        endpoint={deleteClickFlow}
+        refresh={SHOW_FLOWS}
+        words={`Visitors of its campaigns go to the fallback from then on. ${reachOf(flow)}`}
+        deed={async () => {
+          await call(deleteClickFlow, { params: { id: flow.id } })
+          if (isOnItsPage) await navigate({ to: '/click-flows' })
+        }}
+      />
+    </RowMenu>
+  )
+}

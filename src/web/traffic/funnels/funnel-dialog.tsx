@@ -1,0 +1,166 @@
+/** A funnel, new or changed: its name, its landings and its offers with their weights. */
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { z } from 'zod'
+import {
+  createFunnel,
+  type Funnel,
+  FunnelDraft,
+  listFunnels,
+  readFunnel,
+  updateFunnel,
+} from '../../../traffic/funnels/api.ts'
+import { listLandings } from '../../../traffic/landings/api.ts'
+import { listOffers } from '../../../traffic/offers/api.ts'
+import { ask, call } from '../../ground/call.ts'
+import { NewDialog, nameOfCopy } from '../../ground/ui/clone.tsx'
+import { Dialog } from '../../ground/ui/dialog.tsx'
+import { useDraft } from '../../ground/ui/draft.ts'
+import { DraftForm } from '../../ground/ui/draft-form.tsx'
+import { TextField } from '../../ground/ui/field.tsx'
+import { Note } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { type Choosable, type Member, MembersField, withWanted } from './members-field.tsx'
+
+type FunnelRow = z.input<typeof Funnel>
+type Draft = z.input<typeof FunnelDraft>
+
+type FunnelDialogProps = {
+  funnel: FunnelRow | undefined
+  /** The id of the funnel that a new one is a copy of. */
+  clone?: string | undefined
+  open: boolean
+  onClose: () => void
+}
+
+export function FunnelDialog({ funnel, clone, open, onClose }: FunnelDialogProps) {
+  if (funnel === undefined)
+    return (
+      <NewDialog
+        what="funnel"
+        width="wide"
+        clone={clone}
+        read={id => call(readFunnel, { params: { id } })}
+        nameOf={({ name }) => name}
+        open={open}
+        onClose={onClose}
+      >
+        {original => <FunnelForm funnel={undefined} original={original} onClose={onClose} />}
+      </NewDialog>
+    )
+  return (
+    <Dialog open={open} onClose={onClose} title={`Edit ${funnel.name}`} width="wide">
+      <FunnelForm funnel={funnel} onClose={onClose} />
+    </Dialog>
+  )
+}
+
+const MOST = 200
+
+/** The newest of a kind, and those that the funnel has already. */
+function choosable(known: readonly Choosable[] | undefined, own: readonly Choosable[]): Choosable[] {
+  const newest = known ?? []
+  return [...newest, ...own.filter(({ id }) => newest.every(one => one.id !== id))]
+}
+
+type Members = Pick<Draft, 'landings' | 'offers'>
+
+const landingsOf = (draft: Members): Member[] =>
+  (draft.landings ?? []).map(({ landing_id, weight }) => ({ id: landing_id, weight }))
+const offersOf = (draft: Members): Member[] =>
+  (draft.offers ?? []).map(({ offer_id, weight }) => ({ id: offer_id, weight }))
+const asLandings = (members: Member[]) => members.map(({ id, weight }) => ({ landing_id: id, weight }))
+const asOffers = (members: Member[]) => members.map(({ id, weight }) => ({ offer_id: id, weight }))
+
+function draftOf(funnel: FunnelRow | undefined): Draft {
+  if (funnel === undefined) return { name: '', landings: [], offers: [] }
+  const { name, landings, offers } = funnel
+  return {
+    name,
+    landings: landings.map(({ landing_id, weight }) => ({ landing_id, weight })),
+    offers: offers.map(({ offer_id, weight }) => ({ offer_id, weight })),
+  }
+}
+
+const isOpen = ({ status }: { status: string }) => status === 'active'
+
+/** A new funnel takes no members that get nobody. */
+const copyOf = (funnel: FunnelRow): FunnelRow => ({
+  ...funnel,
+  name: nameOfCopy(funnel.name),
+  landings: funnel.landings.filter(isOpen),
+  offers: funnel.offers.filter(isOpen),
+})
+
+function LeftOut({ of: { landings, offers } }: { of: FunnelRow }) {
+  const left = [...landings, ...offers].filter(member => !isOpen(member))
+  if (left.length === 0) return null
+  return <Note>Not taken over: {left.map(({ name, status }) => `${name} (${status})`).join(', ')}.</Note>
+}
+
+/** The draft with what is chosen beside the buttons and not yet added. */
+const withChosen = (draft: Draft, landing: string, offer: string): Draft => ({
+  ...draft,
+  landings: asLandings(withWanted(landingsOf(draft), landing)),
+  offers: asOffers(withWanted(offersOf(draft), offer)),
+})
+
+const save = (funnel: FunnelRow | undefined, body: Draft) =>
+  funnel === undefined ? call(createFunnel, { body }) : call(updateFunnel, { params: { id: funnel.id }, body })
+
+type FormProps = { funnel: FunnelRow | undefined; original?: FunnelRow | undefined; onClose: () => void }
+
+function FunnelForm({ funnel, original, onClose }: FormProps) {
+  const landings = useQuery(ask(listLandings, { query: { limit: MOST } })).data?.data
+  const offers = useQuery(ask(listOffers, { query: { limit: MOST } })).data?.data
+  const form = useDraft<Draft>(FunnelDraft, draftOf(funnel ?? (original && copyOf(original))))
+  const [landing, setLanding] = useState('')
+  const [offer, setOffer] = useState('')
+  const { errors, isSubmitted } = form.formState
+  const changed = { shouldDirty: true, shouldValidate: isSubmitted }
+  return (
+    <DraftForm
+      form={form}
+      className="gap-6!"
+      action={funnel === undefined ? 'Create funnel' : 'Save funnel'}
+      endpoint={funnel === undefined ? createFunnel : updateFunnel}
+      deed={typed => save(funnel, withChosen(typed, landing, offer))}
+      refresh={[listFunnels]}
+      onClose={onClose}
+      onSaved={({ name }) =>
+        notify(`${name} is ${funnel === undefined ? 'ready' : 'saved'}`, 'It holds for the next click.')
+      }
+    >
+      <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
+      {original !== undefined && <LeftOut of={original} />}
+      <MembersField
+        legend="Landings"
+        one="landing"
+        words="What a visitor sees first. None: straight to an offer."
+        members={landingsOf({ landings: form.watch('landings') })}
+        known={choosable(
+          landings,
+          ((funnel ?? original)?.landings ?? []).map(member => ({ ...member, id: member.landing_id })),
+        )}
+        faultOf={at => errors.landings?.[at]?.weight?.message}
+        wanted={landing}
+        onWant={setLanding}
+        onChange={members => form.setValue('landings', asLandings(members), changed)}
+      />
+      <MembersField
+        legend="Offers"
+        one="offer"
+        words="Where a visitor goes on to. Chosen at the click, and kept."
+        members={offersOf({ offers: form.watch('offers') })}
+        known={choosable(
+          offers,
+          ((funnel ?? original)?.offers ?? []).map(member => ({ ...member, id: member.offer_id })),
+        )}
+        faultOf={at => errors.offers?.[at]?.weight?.message}
+        wanted={offer}
+        onWant={setOffer}
+        onChange={members => form.setValue('offers', asOffers(members), changed)}
+      />
+    </DraftForm>
+  )
+}

@@ -1,0 +1,139 @@
+/** Funnels: which landings and offers share visitors, and in what proportion. */
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { Funnel as FunnelIcon, Pencil } from 'lucide-react'
+import { useState } from 'react'
+import type { z } from 'zod'
+import { listCampaigns } from '../../../traffic/campaigns/api.ts'
+import { createFunnel, deleteFunnel, type Funnel, listFunnels } from '../../../traffic/funnels/api.ts'
+import { ask, call } from '../../ground/call.ts'
+import { day, percent } from '../../ground/figures/figures.ts'
+import { CloneItem } from '../../ground/ui/clone.tsx'
+import { useListAddress } from '../../ground/ui/list.tsx'
+import { ListPage, OpenName } from '../../ground/ui/list-page.tsx'
+import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
+import { DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
+import { SearchField } from '../../ground/ui/search-field.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { FunnelDialog } from './funnel-dialog.tsx'
+import { shareOf } from './members-field.tsx'
+
+type FunnelRow = z.input<typeof Funnel>
+
+const route = getRouteApi('/inside/funnels')
+
+export function FunnelsPage() {
+  const address = useListAddress(route.useSearch())
+  const { search, narrow } = address
+  const funnels = useQuery({ ...ask(listFunnels, { query: search }), placeholderData: keepPreviousData })
+  return (
+    <ListPage
+      title="Funnels"
+      words="A visitor gets one landing and then one offer, and keeps both when he comes again."
+      filters={<SearchField value={search.q} onSeek={q => narrow({ q })} />}
+      query={funnels}
+      address={address}
+      empty={{
+        icon: FunnelIcon,
+        words: 'Put landings and offers together, weigh them, and let a campaign lead to the funnel.',
+      }}
+      add={{
+        endpoint: createFunnel,
+        words: 'New funnel',
+        dialog: dialog => <FunnelDialog funnel={undefined} {...dialog} />,
+      }}
+    >
+      {rows => <FunnelTable funnels={rows} />}
+    </ListPage>
+  )
+}
+
+function FunnelTable({ funnels }: { funnels: readonly FunnelRow[] }) {
+  return (
+    <Table caption="Funnels">
+      <thead>
+        <tr>
+          <Head stay>Name</Head>
+          <Head>Landings</Head>
+          <Head>Offers</Head>
+          <Head>Created</Head>
+          <ActionHead />
+        </tr>
+      </thead>
+      <tbody>
+        {funnels.map(funnel => (
+          <FunnelLine key={funnel.id} funnel={funnel} />
+        ))}
+      </tbody>
+    </Table>
+  )
+}
+
+type MemberRow = { id: string; weight: number; name: string; status: string }
+
+function Members({ members }: { members: readonly MemberRow[] }) {
+  const open = new Set(members.filter(({ status }) => status === 'active').map(({ id }) => id))
+  if (members.length === 0) return <span className="text-ink-faint">None</span>
+  return (
+    <ul className="flex flex-wrap gap-x-3 py-1">
+      {members.map(member => (
+        <li key={member.id} className={open.has(member.id) ? '' : 'text-ink-faint'}>
+          {member.name}{' '}
+          <span className="text-sm text-ink-faint tabular-nums">
+            {open.has(member.id) ? percent(shareOf(member, members, id => open.has(id))) : member.status}
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function FunnelLine({ funnel }: { funnel: FunnelRow }) {
+  const [editing, setEditing] = useState(false)
+  return (
+    <Row>
+      <RowHead stay className="max-w-36 truncate sm:max-w-60" title={funnel.name}>
+        <OpenName onOpen={() => setEditing(true)}>{funnel.name}</OpenName>
+      </RowHead>
+      <Cell className="min-w-52 whitespace-normal!">
+        <Members members={funnel.landings.map(member => ({ ...member, id: member.landing_id }))} />
+      </Cell>
+      <Cell className="min-w-52 whitespace-normal!">
+        <Members members={funnel.offers.map(member => ({ ...member, id: member.offer_id }))} />
+      </Cell>
+      <Cell>{day(funnel.created_at)}</Cell>
+      <ActionCell>
+        <FunnelMenu funnel={funnel} onEdit={() => setEditing(true)} />
+        <FunnelDialog funnel={funnel} open={editing} onClose={() => setEditing(false)} />
+      </ActionCell>
+    </Row>
+  )
+}
+
+function FunnelMenu({ funnel, onEdit }: { funnel: FunnelRow; onEdit: () => void }) {
+  const queries = useQueryClient()
+  const { id, name } = funnel
+  const consequences = async () => {
+    const { data } = await queries.fetchQuery(ask(listCampaigns, { query: { funnel_id: id, limit: 200 } }))
+    if (data.length === 0) return 'No campaign leads to it. It cannot be brought back.'
+    const led = data.map(campaign => campaign.name).join(', ')
+    return `${led}: visitors go to the fallback from then on. It cannot be brought back.`
+  }
+  return (
+    <RowMenu name={name}>
+      <MenuItem icon={Pencil} onSelect={onEdit}>
+        Edit
+      </MenuItem>
+      <CloneItem id={id} endpoint={createFunnel} />
+      <MenuLine />
+      <DeleteItem
+        name={name}
+        what="funnel"
+        endpoint={deleteFunnel}
+        refresh={[listFunnels]}
+        words={consequences}
+        deed={() => call(deleteFunnel, { params: { id } })}
+      />
+    </RowMenu>
+  )
+}

@@ -1,0 +1,92 @@
+/** A landing, new or changed. Saving replaces it whole, as the API does. */
+import type { z } from 'zod'
+import { listFunnels } from '../../../traffic/funnels/api.ts'
+import {
+  createLanding,
+  type Landing,
+  LandingDraft,
+  listLandings,
+  previewLanding,
+  readLanding,
+  replaceLanding,
+} from '../../../traffic/landings/api.ts'
+import { call } from '../../ground/call.ts'
+import { NewDialog, nameOfCopy } from '../../ground/ui/clone.tsx'
+import { Dialog } from '../../ground/ui/dialog.tsx'
+import { useDraft } from '../../ground/ui/draft.ts'
+import { DraftForm } from '../../ground/ui/draft-form.tsx'
+import { TextField } from '../../ground/ui/field.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { AddressPreview } from '../offers/address-preview.tsx'
+
+type LandingRow = z.input<typeof Landing>
+type Draft = z.input<typeof LandingDraft>
+
+type LandingDialogProps = {
+  landing: LandingRow | undefined
+  /** The id of the landing that a new one is a copy of. */
+  clone?: string | undefined
+  open: boolean
+  onClose: () => void
+}
+
+export function LandingDialog({ landing, clone, open, onClose }: LandingDialogProps) {
+  if (landing === undefined)
+    return (
+      <NewDialog
+        what="landing"
+        width="wide"
+        clone={clone}
+        read={id => call(readLanding, { params: { id } })}
+        nameOf={({ name }) => name}
+        open={open}
+        onClose={onClose}
+      >
+        {original => <LandingForm landing={undefined} original={original} onClose={onClose} />}
+      </NewDialog>
+    )
+  return (
+    <Dialog open={open} onClose={onClose} title={`Edit ${landing.name}`} width="wide">
+      <LandingForm landing={landing} onClose={onClose} />
+    </Dialog>
+  )
+}
+
+type FormProps = { landing: LandingRow | undefined; original?: LandingRow | undefined; onClose: () => void }
+
+function LandingForm({ landing, original, onClose }: FormProps) {
+  const form = useDraft<Draft>(LandingDraft, {
+    name: landing?.name ?? (original === undefined ? '' : nameOfCopy(original.name)),
+    url: (landing ?? original)?.url ?? '',
+  })
+  const errors = form.formState.errors
+  return (
+    <DraftForm
+      form={form}
+      action={landing === undefined ? 'Add landing' : 'Save landing'}
+      endpoint={landing === undefined ? createLanding : replaceLanding}
+      deed={body =>
+        landing === undefined
+          ? call(createLanding, { body })
+          : call(replaceLanding, { params: { id: landing.id }, body })
+      }
+      refresh={[listLandings, listFunnels]}
+      onClose={onClose}
+      onSaved={({ name }) => notify(`${name} is ${landing === undefined ? 'added' : 'saved'}`)}
+    >
+      <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
+      <TextField
+        label="Address"
+        placeholder="https://example.com/?click_id={click_id}"
+        hint="The page on your own server. Macros: {click_id}, {campaign_id}, {landing_id}, {sub1} to {sub9}, {ref_id}, {geo}, {device}."
+        error={errors.url?.message}
+        {...form.register('url')}
+      />
+      <AddressPreview
+        address={form.watch('url')}
+        preview={url => call(previewLanding, { body: { url } })}
+        withoutClick="Without click_id={click_id} in it the script on the page does not know the click."
+      />
+    </DraftForm>
+  )
+}

@@ -1,0 +1,131 @@
+/** Landings: the pages visitors see before an offer, and what to put on them. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { AppWindow, Pencil } from 'lucide-react'
+import { useState } from 'react'
+import type { z } from 'zod'
+import { listFunnels } from '../../../traffic/funnels/api.ts'
+import {
+  createLanding,
+  deleteLanding,
+  LANDING_STATUSES,
+  type Landing,
+  listLandings,
+  setLandingStatus,
+} from '../../../traffic/landings/api.ts'
+import { ask, call } from '../../ground/call.ts'
+import { day } from '../../ground/figures/figures.ts'
+import { inWords } from '../../ground/rungs.ts'
+import { Badge } from '../../ground/ui/badge.tsx'
+import { CloneItem } from '../../ground/ui/clone.tsx'
+import { useListAddress } from '../../ground/ui/list.tsx'
+import { ListPage, NameAndStatus, OpenName } from '../../ground/ui/list-page.tsx'
+import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
+import { ArchiveItem, DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { LandingDialog } from './landing-dialog.tsx'
+import { OnThePage } from './on-the-page.tsx'
+
+type LandingRow = z.input<typeof Landing>
+
+const route = getRouteApi('/inside/landings')
+
+export function LandingsPage() {
+  const address = useListAddress(route.useSearch())
+  const { search } = address
+  const landings = useQuery({ ...ask(listLandings, { query: search }), placeholderData: keepPreviousData })
+  return (
+    <ListPage
+      title="Landings"
+      words="Pages of yours that visitors see before an offer. A funnel shares visitors among them."
+      filters={<NameAndStatus address={address} statuses={LANDING_STATUSES} />}
+      query={landings}
+      address={address}
+      empty={{
+        icon: AppWindow,
+        words: 'Add a page that stands on your server, then put it into a funnel with an offer.',
+      }}
+      add={{
+        endpoint: createLanding,
+        words: 'New landing',
+        dialog: dialog => <LandingDialog landing={undefined} {...dialog} />,
+      }}
+      below={<OnThePage />}
+    >
+      {rows => <LandingTable landings={rows} />}
+    </ListPage>
+  )
+}
+
+function LandingTable({ landings }: { landings: readonly LandingRow[] }) {
+  return (
+    <Table caption="Landings">
+      <thead>
+        <tr>
+          <Head stay>Name</Head>
+          <Head>Status</Head>
+          <Head>Address</Head>
+          <Head>Created</Head>
+          <ActionHead />
+        </tr>
+      </thead>
+      <tbody>
+        {landings.map(landing => (
+          <LandingLine key={landing.id} landing={landing} />
+        ))}
+      </tbody>
+    </Table>
+  )
+}
+
+function LandingLine({ landing }: { landing: LandingRow }) {
+  const [editing, setEditing] = useState(false)
+  return (
+    <Row className={landing.status === 'archived' ? 'text-ink-faint' : ''}>
+      <RowHead stay className="max-w-36 truncate sm:max-w-60" title={landing.name}>
+        <OpenName onOpen={() => setEditing(true)}>{landing.name}</OpenName>
+      </RowHead>
+      <Cell>
+        <Badge tone={landing.status === 'active' ? 'good' : 'plain'}>{inWords(landing.status)}</Badge>
+      </Cell>
+      <Cell className="max-w-96 truncate font-mono text-sm" title={landing.url}>
+        {landing.url}
+      </Cell>
+      <Cell>{day(landing.created_at)}</Cell>
+      <ActionCell>
+        <LandingMenu landing={landing} onEdit={() => setEditing(true)} />
+        <LandingDialog landing={landing} open={editing} onClose={() => setEditing(false)} />
+      </ActionCell>
+    </Row>
+  )
+}
+
+function LandingMenu({ landing, onEdit }: { landing: LandingRow; onEdit: () => void }) {
+  const { id, name, status } = landing
+  return (
+    <RowMenu name={name}>
+      <MenuItem icon={Pencil} onSelect={onEdit}>
+        Edit
+      </MenuItem>
+      <CloneItem id={id} endpoint={createLanding} />
+      <ArchiveItem
+        name={name}
+        endpoint={setLandingStatus}
+        refresh={[listLandings, listFunnels]}
+        status={status}
+        words="It gets no new visitors: funnels send them to their other landings, or straight to an offer. Who is on the page already still comes to the offer."
+        wordsBack="The funnels it is in send visitors to it again."
+        deed={next => call(setLandingStatus, { params: { id }, body: { status: next } })}
+      />
+      <MenuLine />
+      <DeleteItem
+        name={name}
+        what="landing"
+        endpoint={deleteLanding}
+        refresh={[listLandings, listFunnels]}
+        words="Funnels go on without it. It cannot be brought back."
+        deed={() => call(deleteLanding, { params: { id } })}
+      />
+    </RowMenu>
+  )
+}

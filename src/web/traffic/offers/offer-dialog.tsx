@@ -1,0 +1,139 @@
+/** An offer, new or changed. Saving replaces it whole, as the API does. */
+import { z } from 'zod'
+import { EventType } from '../../../contract/event-types.ts'
+import { listFunnels } from '../../../traffic/funnels/api.ts'
+import {
+  createOffer,
+  listOffers,
+  type Offer,
+  OfferDraft,
+  previewOffer,
+  readOffer,
+  replaceOffer,
+} from '../../../traffic/offers/api.ts'
+import { call } from '../../ground/call.ts'
+import { NewDialog, nameOfCopy } from '../../ground/ui/clone.tsx'
+import { Dialog } from '../../ground/ui/dialog.tsx'
+import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
+import { DraftForm } from '../../ground/ui/draft-form.tsx'
+import { TextField } from '../../ground/ui/field.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { AddressPreview } from './address-preview.tsx'
+import { EarnedBy } from './earned-by.tsx'
+
+export type OfferRow = z.input<typeof Offer>
+
+/** What a payout is for unless someone says otherwise: what brings money, not every step on the way to it. */
+const MONEY_TYPES = ['lead', 'registration', 'deposit', 'ftd', 'purchase', 'subscription_renewed'] as const
+
+/** The form's own: where every type is unticked that is null, which the API would read as every type. */
+const OfferForm = OfferDraft.extend({ payout_types: z.array(EventType).nullable() }).superRefine((offer, context) => {
+  if (offer.payout != null && offer.payout_types === null)
+    context.addIssue({ code: 'custom', path: ['payout_types'], message: 'Choose what the payout is for.' })
+})
+type Draft = z.input<typeof OfferForm>
+
+type OfferDialogProps = {
+  offer: OfferRow | undefined
+  /** What the address of a new one starts from. */
+  address?: string
+  /** The id of the offer that a new one is a copy of. */
+  clone?: string | undefined
+  open: boolean
+  onClose: () => void
+  onSaved?: (offer: OfferRow) => void
+}
+
+export function OfferDialog({ open, clone, ...rest }: OfferDialogProps) {
+  const { offer, onClose } = rest
+  if (offer === undefined)
+    return (
+      <NewDialog
+        what="offer"
+        width="wide"
+        clone={clone}
+        read={id => call(readOffer, { params: { id } })}
+        nameOf={({ name }) => name}
+        open={open}
+        onClose={onClose}
+      >
+        {original => <OfferFields {...rest} original={original} />}
+      </NewDialog>
+    )
+  return (
+    <Dialog open={open} onClose={onClose} title={`Edit ${offer.name}`} width="wide">
+      <OfferFields {...rest} />
+    </Dialog>
+  )
+}
+
+function draftOf(offer: OfferRow | undefined, address: string): Draft {
+  if (offer === undefined) return { name: '', url: address, payout: '', payout_types: [...MONEY_TYPES] }
+  const { name, url, payout, payout_types } = offer
+  // Without a payout nobody was asked which types earn it.
+  return {
+    name,
+    url,
+    payout: payout ?? '',
+    payout_types: payout === null && payout_types.length === 0 ? [...MONEY_TYPES] : payout_types,
+  }
+}
+
+const copyOf = (offer: OfferRow): OfferRow => ({ ...offer, name: nameOfCopy(offer.name) })
+
+type FieldsProps = Omit<OfferDialogProps, 'open' | 'clone'> & { original?: OfferRow | undefined }
+
+function OfferFields({ offer, original, address = '', onClose, onSaved }: FieldsProps) {
+  const form = useDraft<Draft>(OfferForm, draftOf(offer ?? (original && copyOf(original)), address))
+  const errors = form.formState.errors
+  const hasPayout = (form.watch('payout') ?? '') !== ''
+  return (
+    <DraftForm
+      form={form}
+      action={offer === undefined ? 'Add offer' : 'Save offer'}
+      endpoint={offer === undefined ? createOffer : replaceOffer}
+      deed={body =>
+        offer === undefined ? call(createOffer, { body }) : call(replaceOffer, { params: { id: offer.id }, body })
+      }
+      refresh={[listOffers, listFunnels]}
+      onClose={onClose}
+      onSaved={saved => {
+        notify(`${saved.name} is ${offer === undefined ? 'added' : 'saved'}`)
+        onSaved?.(saved)
+      }}
+    >
+      <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_9rem]">
+        <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
+        <TextField
+          label="Payout, $"
+          optional
+          inputMode="decimal"
+          autoComplete="off"
+          error={errors.payout?.message}
+          {...form.register('payout', noneIfBlank)}
+        />
+      </div>
+      <TextField
+        label="Address"
+        placeholder="https://example.com/offer?subid={click_id}"
+        hint="The network must send {click_id} back with the conversion. Further macros: {sub1} to {sub9}, {ref_id}, {campaign_id}, {geo}."
+        error={errors.url?.message}
+        {...form.register('url')}
+      />
+      <AddressPreview
+        address={form.watch('url')}
+        preview={url => call(previewOffer, { body: { url } })}
+        withoutClick="Without {click_id} in it the network cannot say which click a conversion belongs to."
+      />
+      {hasPayout && (
+        <EarnedBy
+          types={form.watch('payout_types')}
+          error={errors.payout_types?.message}
+          onChange={types =>
+            form.setValue('payout_types', types, { shouldDirty: true, shouldValidate: form.formState.isSubmitted })
+          }
+        />
+      )}
+    </DraftForm>
+  )
+}

@@ -1,0 +1,135 @@
+/** Offers: what a conversion pays, and where visitors are sent for it. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { Pencil, Tag } from 'lucide-react'
+import { useState } from 'react'
+import type { z } from 'zod'
+import { listFunnels } from '../../../traffic/funnels/api.ts'
+import {
+  createOffer,
+  deleteOffer,
+  listOffers,
+  OFFER_STATUSES,
+  type Offer,
+  setOfferStatus,
+} from '../../../traffic/offers/api.ts'
+import { ask, call } from '../../ground/call.ts'
+import { day, exactMoney, NONE } from '../../ground/figures/figures.ts'
+import { inWords } from '../../ground/rungs.ts'
+import { Badge } from '../../ground/ui/badge.tsx'
+import { CloneItem } from '../../ground/ui/clone.tsx'
+import { useListAddress } from '../../ground/ui/list.tsx'
+import { ListPage, NameAndStatus, OpenName } from '../../ground/ui/list-page.tsx'
+import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
+import { ArchiveItem, DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { OfferDialog } from './offer-dialog.tsx'
+
+type OfferRow = z.input<typeof Offer>
+
+const route = getRouteApi('/inside/offers')
+
+export function OffersPage() {
+  const address = useListAddress(route.useSearch())
+  const { search } = address
+  const offers = useQuery({ ...ask(listOffers, { query: search }), placeholderData: keepPreviousData })
+  return (
+    <ListPage
+      title="Offers"
+      words="A click earns by its offer: a conversion without a payout of its own takes the offer’s."
+      filters={<NameAndStatus address={address} statuses={OFFER_STATUSES} />}
+      query={offers}
+      address={address}
+      empty={{ icon: Tag, words: 'Add what you promote with its payout, and attach it to campaigns.' }}
+      add={{
+        endpoint: createOffer,
+        words: 'New offer',
+        dialog: dialog => <OfferDialog offer={undefined} {...dialog} />,
+      }}
+    >
+      {rows => <OfferTable offers={rows} />}
+    </ListPage>
+  )
+}
+
+function OfferTable({ offers }: { offers: readonly OfferRow[] }) {
+  return (
+    <Table caption="Offers">
+      <thead>
+        <tr>
+          <Head stay>Name</Head>
+          <Head>Status</Head>
+          <Head numeric>Payout, $</Head>
+          <Head>Earned by</Head>
+          <Head>Address</Head>
+          <Head>Created</Head>
+          <ActionHead />
+        </tr>
+      </thead>
+      <tbody>
+        {offers.map(offer => (
+          <OfferLine key={offer.id} offer={offer} />
+        ))}
+      </tbody>
+    </Table>
+  )
+}
+
+function OfferLine({ offer }: { offer: OfferRow }) {
+  const [editing, setEditing] = useState(false)
+  return (
+    <Row className={offer.status === 'archived' ? 'text-ink-faint' : ''}>
+      <RowHead stay className="max-w-36 truncate sm:max-w-60" title={offer.name}>
+        <OpenName onOpen={() => setEditing(true)}>{offer.name}</OpenName>
+      </RowHead>
+      <Cell>
+        <Badge tone={offer.status === 'active' ? 'good' : 'plain'}>{inWords(offer.status)}</Badge>
+      </Cell>
+      <Cell numeric>{offer.payout === null ? NONE : exactMoney(offer.payout)}</Cell>
+      <Cell className="max-w-48 truncate">{earnedBy(offer)}</Cell>
+      <Cell className="max-w-72 truncate font-mono text-sm" title={offer.url}>
+        {offer.url}
+      </Cell>
+      <Cell>{day(offer.created_at)}</Cell>
+      <ActionCell>
+        <OfferMenu offer={offer} onEdit={() => setEditing(true)} />
+        <OfferDialog offer={offer} open={editing} onClose={() => setEditing(false)} />
+      </ActionCell>
+    </Row>
+  )
+}
+
+function earnedBy({ payout, payout_types }: OfferRow): string {
+  if (payout === null) return NONE
+  return payout_types.length === 0 ? 'Every type' : payout_types.map(inWords).join(', ')
+}
+
+function OfferMenu({ offer, onEdit }: { offer: OfferRow; onEdit: () => void }) {
+  const { id, name, status } = offer
+  return (
+    <RowMenu name={name}>
+      <MenuItem icon={Pencil} onSelect={onEdit}>
+        Edit
+      </MenuItem>
+      <CloneItem id={id} endpoint={createOffer} />
+      <ArchiveItem
+        name={name}
+        endpoint={setOfferStatus}
+        refresh={[listOffers, listFunnels]}
+        status={status}
+        words="It gets no new clicks: campaigns that name it send visitors to their fallback, funnels to their other offers. Clicks it already has keep earning its payout."
+        wordsBack="Campaigns and funnels that name it send visitors to it again."
+        deed={next => call(setOfferStatus, { params: { id }, body: { status: next } })}
+      />
+      <MenuLine />
+      <DeleteItem
+        name={name}
+        what="offer"
+        endpoint={deleteOffer}
+        refresh={[listOffers, listFunnels]}
+        words="Campaigns that name it send visitors to their fallback, funnels to their other offers. Clicks made before keep it, so their late conversions still earn."
+        deed={() => call(deleteOffer, { params: { id } })}
+      />
+    </RowMenu>
+  )
+}
