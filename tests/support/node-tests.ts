@@ -1,4 +1,5 @@
 // Runs test files of Node's own runner, each in a process of its own, and counts what they did.
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
@@ -6,14 +7,17 @@ import { spec } from 'node:test/reporters'
 /** How many tests did what. */
 export type Counts = { passed: number; failed: number; skipped: number }
 
-/** Runs `files` two at a time and prints what they say. A file that has not ended after `limit_ms` has failed, as has one left open. */
+/** Most of a test's time is waiting: for commits, for leases, for a process to start. */
+const FILES_AT_ONCE = 2 * availableParallelism()
+
+/** Runs `files`, some at a time, and prints what they say. A file that has not ended after `limit_ms` has failed, as has one left open. */
 export async function runNodeTests(files: string[], cwd: string, limit_ms: number): Promise<Counts> {
   const counts = { passed: 0, failed: 0, skipped: 0 }
   if (files.length === 0) return counts
   const events = run({
     cwd,
     files,
-    concurrency: 2,
+    concurrency: FILES_AT_ONCE,
     timeout: limit_ms,
     execArgv: ['--import', join(import.meta.dirname, 'left-open.ts')],
   })
