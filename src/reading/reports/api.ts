@@ -51,6 +51,18 @@ export const Report = z
   .meta({ id: 'Report' })
 export type Report = z.output<typeof Report>
 
+/** Spend booked without a sub1 is of nobody's sub1: apart from the visitors who came without one, so that they have no cost they did not cause. */
+export const MemberReport = Report.extend({
+  not_broken_down: z
+    .object({ cost: Money, cost_source: CostSource })
+    .nullable()
+    .meta({
+      description:
+        'By sub1: the spend that was booked without a sub1, in `totals` and in no row; null without any, and by anything else',
+    }),
+}).meta({ id: 'MemberReport' })
+export type MemberReport = z.output<typeof MemberReport>
+
 export const campaign_id = sent({
   description: 'Only this campaign; one that is unknown or outside the scope of the key yields nothing',
 })
@@ -81,6 +93,8 @@ export const readReport = endpoint({
 
 export const readReportAsMember = endpoint({
   ...declared,
+  description: `${declared.description} By sub1, spend that was booked without one stands beside the rows.`,
+  reply: MemberReport,
   route: 'GET /api/report',
   access: { session: 'member' },
 })

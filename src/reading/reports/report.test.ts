@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { seedClicks } from '../../../tests/support/counted-clicks.ts'
 import { newId, seedKey, seedOrganization, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
-import type { Report } from './api.ts'
+import type { MemberReport, Report } from './api.ts'
 
 let house: TestHouse
 before(async () => {
@@ -229,6 +229,51 @@ describe('spend', () => {
     assert.deepEqual([totals.cost, totals.cost_source], ['17.50', 'mixed'])
   })
 
+  test('without a sub1 stands beside the rows for a member, and rows and it come to the totals', async () => {
+    const place = await seedSignedIn(house, { role: 'member' })
+    const owner = await seedSignedIn(house, { place, role: 'owner' })
+    const key = (await seedKey(house.database, owner, { rights: ['report'] })).secret
+    const seen = async (query: string) => {
+      const answer = await house.call('GET', `/api/report?${WEEK}&${query}`, { cookie: place.cookie })
+      assert.equal(answer.statusCode, 200, answer.body)
+      return answer.json<MemberReport>()
+    }
+    const { org_id } = place
+    const [one, two] = [await seedCampaign(org_id, 'One'), await seedCampaign(org_id, 'Two')]
+    const subs = Array.from({ length: 500 }, (_, at) => ({ at: NOON, campaign_id: one, sub1: `zone-${at}` }))
+    await seedClicks(house.database, org_id, [{ at: NOON, campaign_id: one, revenue: '3' }, ...subs.slice(1)])
+    assert.equal((await seen('dimension=sub1')).not_broken_down, null)
+    await seedSpend(org_id, one, '2026-03-02', 'zone-7', '2')
+    await seedSpend(org_id, one, '2026-03-02', '', '10.005', 'api')
+    await seedSpend(org_id, one, '2026-03-03', '', '5', 'manual')
+    const { rows, totals, not_broken_down, truncated } = await seen('dimension=sub1')
+    assert.deepEqual(not_broken_down, { cost: '15.01', cost_source: 'mixed' })
+    const missing = { key: '', label: '(none)', ...none, clicks: 1, revenue: '3.00', cost: '0.00', cost_source: null }
+    assert.deepEqual(
+      rows.find(row => row.key === ''),
+      missing,
+    )
+    assert.deepEqual([rows.length, truncated, totals.cost, totals.cost_source], [500, false, '17.01', 'mixed'])
+    // One row too many is cut, and what is not broken down is there nonetheless.
+    await seedClicks(house.database, org_id, subs.slice(0, 1))
+    const cut = await seen('dimension=sub1')
+    assert.deepEqual([cut.rows.length, cut.truncated, cut.totals.clicks], [500, true, 501])
+    assert.deepEqual([cut.not_broken_down?.cost, cut.totals.cost], ['15.01', '17.01'])
+    assert.equal((await seen(`dimension=sub1&campaign_id=${toWireId(two)}`)).not_broken_down, null)
+    for (const dimension of ['campaign', 'geo', 'offer', 'day'])
+      assert.equal((await seen(`dimension=${dimension}`)).not_broken_down, null)
+    // Spend alone, without any click.
+    await seedSpend(org_id, two, '2026-03-04', '', '4')
+    const alone = await seen(`dimension=sub1&campaign_id=${toWireId(two)}`)
+    assert.deepEqual(alone.rows, [])
+    assert.deepEqual(alone.totals, { ...none, cost: '4.00', cost_source: 'manual' })
+    assert.deepEqual(alone.not_broken_down, { cost: '4.00', cost_source: 'manual' })
+    // Keys are answered as they were promised.
+    const promised = await read(key, `dimension=sub1&${WEEK}&campaign_id=${toWireId(two)}`)
+    const row = { key: '', label: '(none)', ...none, cost: '4.00', cost_source: 'manual' as const }
+    assert.deepEqual([promised.rows, 'not_broken_down' in promised], [[row], false])
+  })
+
   test('of a day counts when the window covers more than its first millisecond', async () => {
     const { org_id, key } = await seedPlace()
     const one = await seedCampaign(org_id, 'One')
@@ -394,7 +439,8 @@ describe('who asks', () => {
     await seedClicks(house.database, place.org_id, [{ at: NOON }, { at: NOON }])
     const seen = await house.call('GET', `/api/report?dimension=geo&${WEEK}`, { cookie: place.cookie })
     assert.equal(seen.statusCode, 200, seen.body)
-    assert.deepEqual(seen.json<Report>(), await read(key, `dimension=geo&${WEEK}`))
+    const report = await read(key, `dimension=geo&${WEEK}`)
+    assert.deepEqual(seen.json<MemberReport>(), { ...report, not_broken_down: null })
     assert.equal(seen.json<Report>().totals.clicks, 2)
     const without = (await seedKey(house.database, owner, { rights: ['clicks'] })).secret
     const refusal = await house.call('GET', `/api/v1/report?dimension=geo&${WEEK}`, { key: without })

@@ -30,24 +30,32 @@ export function readReport(context: Context<typeof api.readReport>, { query }: C
   return report(context, query)
 }
 
-/** The same for someone signed in. */
+/**
+ * The same for someone signed in; by sub1, what was booked without one stands beside the rows instead of with the visitors who came
+ * without one, and rows and it come to the totals.
+ */
 export function readReportAsMember(
   context: Context<typeof api.readReportAsMember>,
   { query }: Call<typeof api.readReportAsMember>,
-) {
-  return report(context, query)
+): Promise<api.MemberReport> {
+  return report(context, query, APART)
 }
 
 type Asking = Pick<Ground, 'database'> & { readonly actor: Member | Key }
 
-async function report({ database, actor }: Asking, query: Query): Promise<api.Report> {
-  const question = questionOf(actor, query)
+/** Of a report by sub1: spend without one makes a row whose key is null, which comes first. */
+const APART = { spendApart: true } as const
+
+async function report({ database, actor }: Asking, query: Query, how?: typeof APART) {
+  const question = { ...questionOf(actor, query), ...how }
   const { dimension, window, campaigns } = question
   const counted = { ...question, window: possible(window) }
   const isEmpty = campaigns?.length === 0 || counted.window.from > counted.window.to
   const { found, moved } = isEmpty ? NOTHING : await ask(database, actor.org_id, counted)
   const told = moved ?? window
-  const shown = found.slice(0, MOST_ROWS)
+  const apart = found.find(row => row['key'] === null)
+  const keyed = found.filter((row): row is Keyed => row['key'] !== null)
+  const shown = keyed.slice(0, MOST_ROWS)
   const cost = hasCost(dimension)
   return {
     dimension,
@@ -58,12 +66,15 @@ async function report({ database, actor }: Asking, query: Query): Promise<api.Re
       ...numbersOf(row, '', cost),
     })),
     totals: numbersOf(found[0] ?? {}, 'total_', cost),
-    ...(found.length > MOST_ROWS ? CUT : { truncated: false }),
+    ...(keyed.length > MOST_ROWS ? CUT : { truncated: false }),
+    not_broken_down: apart === undefined ? null : spendOnly(apart),
   }
 }
 
-type Found = { readonly [column: string]: string | null } & { readonly key: string; readonly name: string | null }
+type Found = { readonly [column: string]: string | null } & { readonly name: string | null }
+type Keyed = Found & { readonly key: string }
 
+type Asked = Question & { readonly spendApart?: true }
 /** `moved` is the window that was counted instead of the one asked for. */
 type Answered = { readonly found: readonly Found[]; readonly moved?: Window }
 const NOTHING: Answered = { found: [] }
@@ -72,7 +83,7 @@ const NOTHING: Answered = { found: [] }
  * What is kept is looked up behind the report, and the report made again where it had looked at clicks that were no longer there: a
  * month may go in between.
  */
-async function ask({ reads }: Ground['database'], org_id: number, question: Question): Promise<Answered> {
+async function ask({ reads }: Ground['database'], org_id: number, question: Asked): Promise<Answered> {
   const now = Date.now()
   for (let window = question.window; ; ) {
     const { text, values = [] } = statementFor(org_id, { ...question, window }, now)
@@ -90,13 +101,15 @@ function hasCost(dimension: api.Dimension): boolean {
 }
 
 /** The statement of a report over a window that is possible. `now` decides how it is computed, never what comes out. */
-export function statementFor(org_id: number, { dimension, window, campaigns }: Question, now: number): Statement {
+export function statementFor(org_id: number, question: Asked, now: number): Statement {
+  const { dimension, window, campaigns, spendApart } = question
   const values: Value[] = [org_id]
   const put: Put = value => `$${values.push(value)}`
   const counters = COUNTERS.map(name => `coalesce(sum(${name}), 0)::bigint as ${name}`).join(', ')
-  const order = dimension === 'day' ? 'key' : 'clicks desc, key collate "C"'
+  const isApart = spendApart === true && dimension === 'sub1'
+  const order = `${isApart ? 'key is not null, ' : ''}${dimension === 'day' ? 'key' : 'clicks desc, key collate "C"'}`
   const names = dimension === 'campaign' ? 'campaigns' : dimension === 'offer' ? 'offers' : undefined
-  const spend = hasCost(dimension) ? spendOf(dimension, window, campaigns, put) : undefined
+  const spend = hasCost(dimension) ? spendOf(isApart ? APART_KEY : SPEND_KEYS[dimension], question, put) : undefined
   const text = `
   with counted (key, ${COUNTERS.join(', ')}, revenue) as (
     ${sourcesOf({ dimension, campaigns, cover: coverOf(window, now) }, put)}
@@ -109,7 +122,7 @@ export function statementFor(org_id: number, { dimension, window, campaigns }: Q
       round(sum(revenue), 2)::text as total_revenue, round(sum(cost), 2)::text as total_cost, ${SOURCE} as total_cost_source
     from slice
   ), shown as (
-    select * from slice order by ${order} limit ${MOST_ROWS + 1}
+    select * from slice order by ${order} limit ${MOST_ROWS + (isApart ? 2 : 1)}
   )
   select shown.key, ${COUNTERS.map(name => `shown.${name}`).join(', ')},
     round(shown.revenue, 2)::text as revenue, round(shown.cost, 2)::text as cost, shown.cost_source,
@@ -128,8 +141,11 @@ const WITH_SPEND = `coalesce(grouped.key, spent.key) as key,
       ${COUNTERS.map(name => `coalesce(${name}, 0) as ${name}`).join(', ')}, coalesce(revenue, 0) as revenue, cost, cost_source
     from grouped full join spent on spent.key = grouped.key`
 
-function spendOf(dimension: api.Dimension, { from, to }: Window, campaigns: Question['campaigns'], put: Put): string {
-  const key = { campaign: 'campaign_id::text', sub1: 'sub1', day: 'day::text', geo: '', offer: '' }[dimension]
+const SPEND_KEYS = { campaign: 'campaign_id::text', sub1: 'sub1', day: 'day::text', geo: '', offer: '' } as const
+// No clicks have this key, so that they stay a row of their own.
+const APART_KEY = `nullif(sub1, '')`
+
+function spendOf(key: string, { window: { from, to }, campaigns }: Question, put: Put): string {
   // A day counts when the window covers more than its first millisecond.
   const last = to % DAY_MS === 0 ? to - 1 : to
   return `select ${key} as key, sum(amount) as cost, ${SOURCE.replaceAll('cost_source', 'source')} as cost_source
@@ -148,12 +164,18 @@ function numbersOf(row: { readonly [column: string]: string | null }, prefix: ''
     deposit: count('deposit'),
     ftd: count('ftd'),
     revenue: row[`${prefix}revenue`] ?? '0.00',
-    ...(cost && {
-      cost: row[`${prefix}cost`] ?? '0.00',
-      cost_source: (row[`${prefix}cost_source`] ?? null) as api.ReportRow['cost_source'] & (string | null),
-    }),
+    ...(cost && costOf(row, prefix)),
   }
 }
+
+type Source = NonNullable<api.ReportRow['cost_source']>
+
+function costOf(row: { readonly [column: string]: string | null }, prefix: '' | 'total_') {
+  return { cost: row[`${prefix}cost`] ?? '0.00', cost_source: (row[`${prefix}cost_source`] ?? null) as Source | null }
+}
+
+/** A row that is there for its spend has some. */
+const spendOnly = (row: Found) => ({ cost: row['cost'] ?? '0.00', cost_source: row['cost_source'] as Source })
 
 function keyOf(dimension: api.Dimension, key: string): string {
   return key !== '' && (dimension === 'campaign' || dimension === 'offer') ? toWireId(key) : key
@@ -161,7 +183,7 @@ function keyOf(dimension: api.Dimension, key: string): string {
 
 const countries = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' })
 
-function labelOf(dimension: api.Dimension, { key, name }: Found): string {
+function labelOf(dimension: api.Dimension, { key, name }: Keyed): string {
   if (key === '') return '(none)'
   if (dimension === 'geo') return /^[A-Z]{2}$/.test(key) ? (countries.of(key) ?? key) : key
   return name ?? keyOf(dimension, key)
