@@ -211,7 +211,7 @@ test('the feed ends where the clicks do, without an error', async () => {
   assert.deepEqual([gone.statusCode, gone.data()], [200, { data: [], next_cursor: null }])
   const seen = await house.call('GET', `/api/clicks?${window}`, owner)
   const clicks_from = iso(beginningOf(KEPT_MONTHS)).slice(0, 10)
-  assert.deepEqual(seen.data(), { data: [], next_cursor: null, clicks_from })
+  assert.deepEqual(seen.data(), { data: [], next_cursor: null, campaigns: [], clicks_from })
 })
 
 test('a conversion recorded before is answered as ever; a new one of a click that has gone is refused like that of any unknown click', async () => {

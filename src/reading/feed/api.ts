@@ -14,7 +14,7 @@ export const Click = z
     id: Id,
     created_at: Instant,
     campaign_id: Id.nullable(),
-    status: z.enum(LADDER).meta({ description: 'The highest rung reached' }),
+    status: z.enum(LADDER).meta({ description: 'The highest stage reached' }),
     tracked: z
       .boolean()
       .meta({ description: 'False for crawlers, previews, prefetches and test clicks, which reports leave out' }),
@@ -41,7 +41,7 @@ const declared = {
     date_from,
     date_to,
     campaign_id,
-    status: sent({ description: 'Only clicks whose highest rung this is', enum: LADDER }),
+    status: sent({ description: 'Only clicks whose highest stage this is', enum: LADDER }),
     tracked: sent({ description: 'true unless given', enum: TRACKED }),
     cursor: sent({ description: 'next_cursor of the page before, unchanged' }),
     limit: sent({ description: 'Rows of a page, 1 to 1000, 100 unless given' }),
@@ -84,6 +84,9 @@ export const listClicksAsMember = endpoint({
   description: `${declared.description} A country or sub1 that is rare among all clicks may take too long: choose fewer days then.`,
   query: declared.query.extend(narrowing),
   reply: Page(Click).extend({
+    campaigns: z
+      .array(z.object({ id: Id, name: z.string(), is_deleted: z.boolean() }))
+      .meta({ description: 'The campaigns that the rows name, deleted ones too' }),
     clicks_from: z.iso.date().nullable().meta({ description: 'Clicks made before this day are no longer kept' }),
   }),
   route: 'GET /api/clicks',

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { type ClickSeed, seedClicks, WITHHELD } from '../../../tests/support/counted-clicks.ts'
 import { newId, seedKey, seedOrganization, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { seedCampaign } from '../../../tests/support/intake.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import type { Click } from './api.ts'
@@ -385,6 +386,32 @@ describe('who asks', () => {
     }
   })
 
+  test('a member is told the names of the campaigns of a page, deleted ones and no other organization’s', async () => {
+    const [place, other] = [await seedSignedIn(house), await seedSignedIn(house)]
+    const [live, gone, idle] = [
+      await seedCampaign(house.database, place.org_id),
+      await seedCampaign(house.database, place.org_id),
+      await seedCampaign(house.database, place.org_id),
+    ]
+    const theirs = await seedCampaign(house.database, other.org_id)
+    const of = (campaign_id: string | null, at: number) => ({ at: NOON + at, campaign_id })
+    await seedClicks(house.database, place.org_id, [of(live, 1), of(gone, 2), of(gone, 3), of(theirs, 4), of(null, 5)])
+    await seedClicks(house.database, place.org_id, [{ at: NOON - 30 * DAY, campaign_id: idle }])
+    const named = async () => {
+      const seen = await house.call('GET', `/api/clicks?${WEEK}`, { cookie: place.cookie })
+      assert.equal(seen.statusCode, 200, seen.body)
+      return seen.data()['campaigns']
+    }
+    const wanted = [live, gone].toSorted().map(id => ({ id: toWireId(id), name: 'Campaign', is_deleted: false }))
+    assert.deepEqual(await named(), wanted)
+    const removed = await house.call('DELETE', `/api/campaigns/${toWireId(gone)}`, { cookie: place.cookie })
+    assert.equal(removed.statusCode, 200, removed.body)
+    assert.deepEqual(
+      await named(),
+      wanted.map(one => ({ ...one, is_deleted: one.id === toWireId(gone) })),
+    )
+  })
+
   test('a member reads the same feed with a session, and a key needs the right', async () => {
     const place = await seedSignedIn(house, { role: 'member' })
     const owner = await seedSignedIn(house, { place, role: 'owner' })
@@ -392,7 +419,7 @@ describe('who asks', () => {
     await seedClicks(house.database, place.org_id, [{ at: NOON }, { at: NOON + 1 }])
     const seen = await house.call('GET', `/api/clicks?${WEEK}`, { cookie: place.cookie })
     assert.equal(seen.statusCode, 200, seen.body)
-    assert.deepEqual(seen.data(), { ...(await read(key, WEEK)), clicks_from: null })
+    assert.deepEqual(seen.data(), { ...(await read(key, WEEK)), campaigns: [], clicks_from: null })
     assert.equal(seen.json<Feed>().data.length, 2)
     const { secret: without } = await seedKey(house.database, owner, { rights: ['report'] })
     const refusal = await house.call('GET', '/api/v1/clicks', { key: without })

@@ -5,7 +5,7 @@
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { SUBS } from '../../contract/fields.ts'
-import { firstIdAt, timeOfId, toWireId } from '../../contract/ids.ts'
+import { firstIdAt, timeOfId, toUuid, toWireId } from '../../contract/ids.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import type { Moment } from '../../contract/moments.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -46,14 +46,33 @@ export function listClicks(context: Context<typeof api.listClicks>, { query }: C
   return pageOf(context, query)
 }
 
-/** The same for someone signed in, with the day from which on clicks are kept: an empty page of days before it says little. */
+/**
+ * The same for someone signed in, with the names of the rows' campaigns, and the day from which on clicks are kept: an empty page of days
+ * before it says little.
+ */
 export async function listClicksAsMember(
   context: Context<typeof api.listClicksAsMember>,
   { query }: Call<typeof api.listClicksAsMember>,
 ) {
   const page = await pageOf(context, query)
-  const kept_from = await clicksKeptFrom(context.database.reads)
-  return { ...page, clicks_from: kept_from === 0 ? null : dayOf(kept_from) }
+  const { actor, database } = context
+  const [kept_from, campaigns] = await Promise.all([
+    clicksKeptFrom(database.reads),
+    campaignsNamed(database, actor.org_id, page.data),
+  ])
+  return { ...page, campaigns, clicks_from: kept_from === 0 ? null : dayOf(kept_from) }
+}
+
+/** Reads `campaigns`: a click outlives its campaign, and its name is still what people know it by. */
+async function campaignsNamed({ reads }: Ground['database'], org_id: number, clicks: readonly api.Click[]) {
+  const ids = new Set(clicks.map(click => click.campaign_id).filter(id => id !== null))
+  if (ids.size === 0) return []
+  const { rows } = await reads.query<{ id: string; name: string; is_deleted: boolean }>(
+    `select id, name, deleted_at is not null as is_deleted from campaigns where org_id = $1 and id = any($2::uuid[])
+    order by id`,
+    [org_id, [...ids].map(toUuid)],
+  )
+  return rows.map(({ id, ...named }) => ({ id: toWireId(id), ...named }))
 }
 
 async function pageOf({ database, secrets, actor }: Asking, query: Query) {

@@ -53,13 +53,10 @@ export type Report = z.output<typeof Report>
 
 /** Spend booked without a sub1 is of nobody's sub1: apart from the visitors who came without one, so that they have no cost they did not cause. */
 export const MemberReport = Report.extend({
-  not_broken_down: z
-    .object({ cost: Money, cost_source: CostSource })
-    .nullable()
-    .meta({
-      description:
-        'By sub1: the spend that was booked without a sub1, in `totals` and in no row; null without any, and by anything else',
-    }),
+  not_broken_down: z.object({ cost: Money, cost_source: CostSource }).nullable().meta({
+    description:
+      'By sub1: the spend that was booked without a sub1, in `totals` and in no row; null without any, and by anything else',
+  }),
 }).meta({ id: 'MemberReport' })
 export type MemberReport = z.output<typeof MemberReport>
 

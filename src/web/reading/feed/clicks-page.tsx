@@ -37,7 +37,7 @@ export function ClicksPage() {
   })
   return (
     <>
-      <PageHeader title="Clicks" words="Newest first. The status is the highest rung a click has reached.">
+      <PageHeader title="Clicks" words="Newest first. The status is the highest stage a click has reached.">
         <ClickFilters
           address={address}
           days={days}
@@ -58,7 +58,7 @@ export function ClicksPage() {
           />
         }
       >
-        {rows => <ClickTable caption="Clicks" clicks={rows} />}
+        {rows => <ClickTable caption="Clicks" clicks={rows} campaigns={clicks.data?.campaigns ?? []} />}
       </List>
     </>
   )

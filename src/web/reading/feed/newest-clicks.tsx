@@ -17,7 +17,7 @@ export function NewestClicks({ campaign }: { campaign: string | undefined }) {
   return (
     <Section title="Newest clicks" words="The last 30 days, read again every 15 seconds.">
       <Asked query={clicks} waiting={<Waiting className="h-72" />}>
-        {({ data }) =>
+        {({ data, campaigns }) =>
           data.length === 0 ? (
             <EmptyState
               icon={MousePointerClick}
@@ -25,7 +25,7 @@ export function NewestClicks({ campaign }: { campaign: string | undefined }) {
               words="Send a visitor to a campaign’s address and the click appears here."
             />
           ) : (
-            <ClickTable caption="Newest clicks" clicks={data} />
+            <ClickTable caption="Newest clicks" clicks={data} campaigns={campaigns} />
           )
         }
       </Asked>
