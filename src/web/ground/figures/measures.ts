@@ -1,11 +1,12 @@
 /** What a row of the report comes to: profit, ROI, EPC, CR and their kind. A ratio without a base is undefined, never 0. */
 import type { z } from 'zod'
-import type { Report, ReportRow } from '../../../reading/reports/api.ts'
+import type { MemberReport, ReportRow } from '../../../reading/reports/api.ts'
 import { cents, fromCents, ratio } from './figures.ts'
 import type { Goal } from './search.ts'
 
 export type Row = z.input<typeof ReportRow>
-export type Totals = z.input<typeof Report>['totals']
+export type Report = z.input<typeof MemberReport>
+export type Totals = Report['totals']
 
 /** Exact sums as decimal strings, ratios as numbers. `cost`, `profit` and `roi` only where spend was recorded. */
 export type Measures = {

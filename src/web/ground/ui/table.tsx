@@ -51,11 +51,12 @@ export function Head({ numeric, sort, stay, unseen, children, className, ...rest
           type="button"
           onClick={sort.onSort}
           className={clsx(
-            'inline-flex items-center gap-1 rounded-sm align-middle hover:text-ink',
+            'relative inline-flex items-center gap-1 rounded-sm align-middle hover:text-ink',
             sort.now !== undefined && 'text-ink',
           )}
         >
-          {numeric && <Arrow aria-hidden className={clsx('size-3', sort.now === undefined && 'invisible')} />}
+          {/* Beside the words, not before them: a place for an arrow in every head would cost a wide table a column. */}
+          {numeric && sort.now !== undefined && <Arrow aria-hidden className="absolute right-full mr-0.5 size-3" />}
           {children}
           {!numeric && <Arrow aria-hidden className={clsx('size-3', sort.now === undefined && 'invisible')} />}
         </button>

@@ -1,8 +1,9 @@
 /** The report's rows as a file for spreadsheets. */
-import type { Dimension } from '../../../reading/reports/api.ts'
 import { columnsOf, lineOf } from '../../ground/figures/columns.ts'
-import type { Row } from '../../ground/figures/measures.ts'
+import type { Report } from '../../ground/figures/measures.ts'
 import type { Goal } from '../../ground/figures/search.ts'
+
+export const NOT_BROKEN_DOWN = '(not broken down)'
 
 /** Text from outside must not become a formula when a spreadsheet opens the file, nor end its cell. */
 function cell(text: string): string {
@@ -10,7 +11,7 @@ function cell(text: string): string {
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 
-export function reportCsv(dimension: Dimension, rows: readonly Row[], goal: Goal): string {
+export function reportCsv({ dimension, rows, not_broken_down }: Report, goal: Goal): string {
   const columns = columnsOf(dimension)
   const head = ['key', 'label', ...columns.map(column => column.id)]
   const lines = rows.map(row => {
@@ -27,6 +28,9 @@ export function reportCsv(dimension: Dimension, rows: readonly Row[], goal: Goal
       ),
     ]
   })
+  const spend: Readonly<Record<string, string>> =
+    not_broken_down === null ? {} : { cost: not_broken_down.cost, source: not_broken_down.cost_source }
+  if (not_broken_down !== null) lines.push(['', NOT_BROKEN_DOWN, ...columns.map(({ id }) => spend[id] ?? '')])
   return [head, ...lines].map(line => line.join(',')).join('\r\n')
 }
 

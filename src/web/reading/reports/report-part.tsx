@@ -5,24 +5,14 @@ import { clsx } from 'clsx'
 import { Download, Inbox } from 'lucide-react'
 import { DIMENSIONS, type Dimension, readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask } from '../../ground/call.ts'
-import { type Column, columnsOf, type Line, lineOf, orderBy, sorted } from '../../ground/figures/columns.ts'
-import { country, day } from '../../ground/figures/figures.ts'
-import type { Row as ReportRow, Totals } from '../../ground/figures/measures.ts'
 import type { Goal, OverviewSearch } from '../../ground/figures/search.ts'
 import { boundsOf, type Days } from '../../ground/figures/window.ts'
+import { inWords } from '../../ground/rungs.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { Asked, EmptyState, Section, Waiting } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
-import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { download, reportCsv } from './csv.ts'
-
-const WORDS: Record<Dimension, string> = {
-  campaign: 'Campaign',
-  geo: 'Country',
-  sub1: 'sub1',
-  offer: 'Offer',
-  day: 'Day',
-}
+import { ReportTable, WORDS } from './report-table.tsx'
 
 type PartProps = { search: OverviewSearch; days: Days; goal: Goal; onChange: (changes: OverviewSearch) => void }
 
@@ -44,13 +34,14 @@ export function ReportPart({ search, days, goal, onChange }: PartProps) {
           <Button
             icon={Download}
             size="sm"
-            reason={data === undefined || data.rows.length === 0 ? 'There are no rows to save.' : undefined}
+            reason={
+              data === undefined || (data.rows.length === 0 && data.not_broken_down === null)
+                ? 'There are no rows to save.'
+                : undefined
+            }
             onClick={() =>
               data !== undefined &&
-              download(
-                `sluice-${data.dimension}-${days.from}-${days.to}.csv`,
-                reportCsv(data.dimension, data.rows, goal),
-              )
+              download(`sluice-${data.dimension}-${days.from}-${days.to}.csv`, reportCsv(data, goal))
             }
           >
             CSV
@@ -59,14 +50,14 @@ export function ReportPart({ search, days, goal, onChange }: PartProps) {
       }
     >
       <Asked query={report} waiting={<Waiting className="h-72" />}>
-        {({ dimension: shown, rows, totals, truncated, hint }) => (
+        {({ dimension: shown, rows, truncated, hint, ...rest }) => (
           <>
             {truncated && (
               <Note kind="warning">
                 <strong>Only the first {rows.length} rows are shown.</strong> {hint} The totals cover everything.
               </Note>
             )}
-            {rows.length === 0 ? (
+            {rows.length === 0 && rest.not_broken_down === null ? (
               <EmptyState
                 icon={Inbox}
                 title="No clicks in these days"
@@ -77,13 +68,12 @@ export function ReportPart({ search, days, goal, onChange }: PartProps) {
                 className={clsx('transition-opacity', truncated && 'mt-3', report.isPlaceholderData && 'opacity-60')}
               >
                 <ReportTable
-                  dimension={shown}
-                  rows={rows}
-                  totals={totals}
+                  report={{ dimension: shown, rows, truncated, ...rest }}
                   goal={goal}
                   sort={search.sort}
                   onSort={sort => onChange({ sort })}
                 />
+                {search.campaign === undefined && <MixedGoals dimension={shown} days={days} goal={goal} />}
                 {(shown === 'geo' || shown === 'offer') && (
                   <p className="mt-2 text-sm text-ink-faint">
                     Spend is recorded by campaign, day and sub1, so there is no cost by {WORDS[shown].toLowerCase()}.
@@ -95,6 +85,23 @@ export function ReportPart({ search, days, goal, onChange }: PartProps) {
         )}
       </Asked>
     </Section>
+  )
+}
+
+/**
+ * Campaigns count different things, and totals divide by one: all of the clicks and all of the cost, by what only some of them count.
+ * Said wherever that is so.
+ */
+function MixedGoals({ dimension, days, goal }: { dimension: Dimension; days: Days; goal: Goal }) {
+  const query = { dimension: 'campaign', ...boundsOf(days) } as const
+  const rows = useQuery({ ...ask(readReportAsMember, { query }), placeholderData: keepPreviousData }).data?.rows ?? []
+  const without = rows.filter(row => row.key !== '' && row[goal] === 0)
+  if (without.length === 0 || without.length === rows.length) return null
+  const hasCost = dimension !== 'geo' && dimension !== 'offer' && without.some(row => row.cost_source != null)
+  return (
+    <p className="mt-2 text-sm text-ink-faint">
+      {`${without.length} of ${rows.length} campaigns have no ${inWords(goal)}; the total’s CR${hasCost ? ' and CPA count their clicks and cost' : ' counts their clicks'} all the same. Choose a campaign, or another goal.`}
+    </p>
   )
 }
 
@@ -119,114 +126,5 @@ function DimensionSwitch({ now }: { now: Dimension }) {
         </Link>
       ))}
     </nav>
-  )
-}
-
-type TableProps = {
-  dimension: Dimension
-  rows: readonly ReportRow[]
-  totals: Totals
-  goal: Goal
-  sort: string | undefined
-  onSort: (sort: string | undefined) => void
-}
-
-function ReportTable({ dimension, rows, totals, goal, sort, onSort }: TableProps) {
-  const columns = columnsOf(dimension)
-  const lines = sorted(
-    rows.map(row => ({ ...lineOf(row, goal), key: row.key, label: row.label })),
-    sort,
-  )
-  const most = Math.max(1, ...rows.map(row => row.clicks))
-  return (
-    <Table caption={`Report by ${WORDS[dimension]}`} className="max-h-[34rem]">
-      <thead>
-        <tr>
-          <Head stay>{WORDS[dimension]}</Head>
-          {columns.map(column => (
-            <ColumnHead key={column.id} column={column} goal={goal} sort={sort} onSort={onSort} />
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {lines.map(line => (
-          <Row key={line.key}>
-            <RowHead stay className="max-w-36 truncate sm:max-w-56" title={line.label}>
-              <Label dimension={dimension} id={line.key} label={line.label} />
-              <span
-                aria-hidden
-                className="absolute bottom-0 left-0 h-0.5 bg-chart-1/60"
-                style={{ width: `${(line.row.clicks / most) * 100}%` }}
-              />
-            </RowHead>
-            {columns.map(column => (
-              <Figure key={column.id} column={column} line={line} />
-            ))}
-          </Row>
-        ))}
-      </tbody>
-      <tfoot className="sticky bottom-0 z-10 font-semibold">
-        <tr className="[&>*]:border-t [&>*]:border-line-strong/50 [&>*]:bg-sunken">
-          <RowHead stay className="bg-sunken! font-semibold!">
-            Total
-          </RowHead>
-          {columns.map(column => (
-            <Figure key={column.id} column={column} line={lineOf(totals, goal)} />
-          ))}
-        </tr>
-      </tfoot>
-    </Table>
-  )
-}
-
-type ColumnHeadProps = { column: Column; goal: Goal } & Pick<TableProps, 'sort' | 'onSort'>
-
-function ColumnHead({ column, goal, sort, onSort }: ColumnHeadProps) {
-  const title = column.id === 'cr' ? `${goal} per click` : column.means
-  if (column.id === 'source')
-    return (
-      <Head numeric title={title}>
-        {column.title}
-      </Head>
-    )
-  const { now, next } = orderBy(column.id, sort)
-  return (
-    <Head numeric title={title} sort={{ now, onSort: () => onSort(next) }}>
-      {column.title}
-    </Head>
-  )
-}
-
-function Figure({ column, line }: { column: Column; line: Line }) {
-  const text = column.text(line)
-  const value = column.number(line)
-  const sign = column.signed && value !== undefined && value !== 0 ? (value > 0 ? 'text-good' : 'text-bad') : undefined
-  return (
-    <Cell numeric faint={text === '0' || text === '—'} className={sign}>
-      {text}
-    </Cell>
-  )
-}
-
-function Label({ dimension, id, label }: { dimension: Dimension; id: string; label: string }) {
-  if (dimension === 'day') return day(id)
-  if (id === '') return <span className="font-normal text-ink-faint">{label}</span>
-  if (dimension === 'geo')
-    return (
-      <>
-        {country(id)} <span className="font-normal text-ink-faint">{id}</span>
-      </>
-    )
-  if (dimension !== 'campaign') return label
-  return (
-    <Link
-      from="/"
-      to="."
-      search={before => ({ ...before, campaign: id, by: 'day' as const, sort: undefined })}
-      resetScroll={false}
-      className="underline-offset-2 hover:underline"
-    >
-      {label}
-    </Link>
   )
 }
