@@ -1,6 +1,6 @@
 /** The map of the dashboard: every page, its address, and what its address may hold. */
 import type { QueryClient } from '@tanstack/react-query'
-import { createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { DOOR } from './door-routes.tsx'
 import { inside, root } from './frame.tsx'
 import { OverviewSearch } from './ground/figures/search.ts'
@@ -20,6 +20,7 @@ import {
 } from './ground/lists.ts'
 import { Waiting } from './ground/ui/page.tsx'
 import { ClicksSearch } from './reading/feed/search.ts'
+import { remembered } from './reading/reports/remembered.ts'
 import { SETTINGS } from './settings-routes.tsx'
 import { Stumbled } from './shell/lost.tsx'
 
@@ -27,6 +28,11 @@ const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
   validateSearch: OverviewSearch,
+  beforeLoad: ({ search }) => {
+    const isBare = Object.values(search).every(value => value === undefined)
+    const last = isBare ? remembered(new Date().toISOString().slice(0, 10)) : {}
+    if (Object.values(last).some(value => value !== undefined)) throw redirect({ to: '/', search: last, replace: true })
+  },
   component: lazyRouteComponent(() => import('./reading/reports/overview-page.tsx'), 'OverviewPage'),
 })
 const clicks = createRoute({

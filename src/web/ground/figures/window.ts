@@ -64,15 +64,19 @@ export function daysBefore(days: Days): Days {
   return { from: shift(days.from, -daysIn(days)), to: shift(days.from, -1) }
 }
 
+/** Whether the window holds the day that is still running. */
+export const isRunning = ({ from, to }: Days, today: string): boolean => from <= today && today <= to
+
 /**
  * The bounds of as many days before. Where the window is still running, the days before end at the same time of day, so that a morning is compared
  * with a morning; in steps of ten minutes, so that the question stays the same for a while.
  */
 export function boundsBefore(days: Days, now: number): Bounds {
   const before = daysBefore(days)
-  if (iso(now) !== days.to) return boundsOf(before)
+  const today = iso(now)
+  if (!isRunning(days, today)) return boundsOf(before)
   const clock = (Math.floor(now / 600_000) * 600_000) % DAY_MS
-  return { date_from: before.from, date_to: new Date(at(before.to) + clock).toISOString() }
+  return { date_from: before.from, date_to: new Date(at(shift(today, -daysIn(days))) + clock).toISOString() }
 }
 
 /** Every day of the window up to today. */

@@ -1,12 +1,27 @@
-/** The line of the chosen figure by day, with the days before behind it; money is drawn as revenue against cost. Loaded when shown. */
-import { Area, CartesianGrid, ComposedChart, Legend, Line, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts'
+/**
+ * The line of the chosen figure by day, with the days before behind it; money is drawn as revenue against cost. Straight from day to
+ * day, because nothing is known of what lies between, and dashed to a day that is not over. Loaded when shown.
+ */
+import {
+  Area,
+  CartesianGrid,
+  ComposedChart,
+  type DotItemDotProps,
+  Legend,
+  Line,
+  ReferenceLine,
+  ResponsiveContainer,
+  Tooltip,
+  XAxis,
+  YAxis,
+} from 'recharts'
 import { compact, count, day, money, percent, perUnit, shortDay } from '../../ground/figures/figures.ts'
 import { measure, numberOf, type Row } from '../../ground/figures/measures.ts'
 import type { Chart, Goal } from '../../ground/figures/search.ts'
 import { shift as shiftDay } from '../../ground/figures/window.ts'
 import { chartWords } from './tiles.tsx'
 
-type Series = { key: string; name: string; colour: string; look: 'area' | 'line' | 'dashed' | 'behind' }
+type Series = { key: string; name: string; colour: string; look: 'area' | 'line' | 'behind' }
 type Point = { day: string } & Record<string, string | number | undefined>
 
 const MONEY = new Set<Chart>(['revenue', 'cost', 'profit'])
@@ -18,20 +33,26 @@ type DayChartProps = {
   rows: readonly Row[]
   before: readonly Row[]
   shift: number
+  today: string
+  /** The one day that the other figures are of, where it is drawn among the days up to it. */
+  chosen: string | undefined
 }
 
-export function DayChart({ chart, goal, days, rows, before, shift }: DayChartProps) {
-  if (days.length < 2)
-    return <p className="px-4 py-6 text-ink-faint">One day has no line. Choose more days to see how it goes.</p>
-  const series = seriesOf(chart, goal, shift)
-  const points = pointsOf({ chart, goal, days, rows, before, shift })
+/** Under this key stands what leads to the day that is still running. */
+const soFar = (key: string) => `${key} so far`
+
+export function DayChart(props: DayChartProps) {
+  const { chart, goal, shift, today, chosen } = props
+  const series = seriesOf(chart, goal, shift).filter(({ look }) => look !== 'behind' || chosen === undefined)
+  const points = splitAt(today, pointsOf(props), series)
+  const isRunning = points.at(-1)?.day === today
   const first = points[0]
   const last = points.at(-1)
   const words = `${chartWords(chart, goal)} by day, ${first === undefined ? '' : day(first.day)} to ${last === undefined ? '' : day(last.day)}. The table by day below holds the numbers.`
   return (
-    <figure aria-label={words} className="px-2 pt-4 pb-1">
-      <ResponsiveContainer width="100%" height={256}>
-        <ComposedChart data={points} margin={{ top: 4, right: 14, bottom: 0, left: 0 }}>
+    <figure aria-label={words} className="px-2 pt-3 pb-1">
+      <ResponsiveContainer width="100%" height={168}>
+        <ComposedChart data={points} margin={{ top: 4, right: 22, bottom: 0, left: 0 }}>
           <CartesianGrid vertical={false} stroke="var(--line)" />
           <XAxis
             dataKey="day"
@@ -46,20 +67,28 @@ export function DayChart({ chart, goal, days, rows, before, shift }: DayChartPro
             tickFormatter={value => axisWords(chart, Number(value))}
             allowDecimals={chart !== 'clicks' && chart !== 'goal'}
             width={58}
+            tickCount={4}
             tickLine={false}
             axisLine={false}
             tick={TICK}
           />
           <Tooltip
             content={({ active, payload, label }) =>
-              active ? <Tip label={String(label)} chart={chart} entries={payload} series={series} /> : null
+              active ? (
+                <Tip label={String(label)} today={today} chart={chart} entries={payload} series={series} />
+              ) : null
             }
             cursor={{ stroke: 'var(--line-strong)' }}
           />
-          {series.length > 1 && (
-            <Legend verticalAlign="bottom" align="left" height={28} content={() => <Key series={series} />} />
-          )}
+          <Legend
+            verticalAlign="bottom"
+            align="left"
+            height={24}
+            content={() => <Key series={series} isRunning={isRunning} chosen={chosen} />}
+          />
+          {chosen !== undefined && <ReferenceLine x={chosen} stroke="var(--line-strong)" strokeWidth={1} />}
           {series.map(one => drawn(one, points.length))}
+          {isRunning && series.filter(({ look }) => look !== 'behind').map(one => drawnSoFar(one))}
         </ComposedChart>
       </ResponsiveContainer>
     </figure>
@@ -76,11 +105,24 @@ function seriesOf(chart: Chart, goal: Goal, days: number): Series[] {
     ]
   const sums: Series[] = [
     { key: 'revenue', name: 'Revenue', colour: 'var(--chart-1)', look: 'area' },
-    { key: 'cost', name: 'Cost', colour: 'var(--chart-2)', look: 'dashed' },
+    { key: 'cost', name: 'Cost', colour: 'var(--chart-2)', look: 'line' },
   ]
   return chart === 'profit'
     ? [...sums, { key: 'profit', name: 'Profit', colour: 'var(--chart-3)', look: 'line' }]
     : sums
+}
+
+/** Takes the day that is still running out of the lines, and makes it with the day before it the end of each. */
+function splitAt(today: string, points: Point[], series: readonly Series[]): Point[] {
+  const at = points.findIndex(point => point.day === today)
+  if (at < 0) return points
+  const keys = series.filter(({ look }) => look !== 'behind').map(({ key }) => key)
+  return points.map((point, index) => {
+    if (index < at - 1) return point
+    const ends = Object.fromEntries(keys.map(key => [soFar(key), point[key]]))
+    const gone = index === at ? Object.fromEntries(keys.map(key => [key, undefined])) : {}
+    return { ...point, ...gone, ...ends }
+  })
 }
 
 function pointsOf({ chart, goal, days, rows, before, shift }: DayChartProps): Point[] {
@@ -108,23 +150,31 @@ function pointsOf({ chart, goal, days, rows, before, shift }: DayChartProps): Po
 }
 
 function drawn({ key, name, colour, look }: Series, points: number) {
-  const dots = points <= 31 ? { r: 2, strokeWidth: 0, fill: colour } : false
-  const common = { dataKey: key, name, stroke: colour, isAnimationActive: false, type: 'monotone' as const }
+  const dots = points <= 31 ? { r: 2, strokeWidth: 0, fill: colour, fillOpacity: 1 } : false
+  const common = { dataKey: key, name, stroke: colour, isAnimationActive: false, type: 'linear' as const }
   if (look === 'area')
     return (
       <Area key={key} {...common} strokeWidth={2} fill={colour} fillOpacity={0.13} dot={dots} activeDot={{ r: 3.5 }} />
     )
   if (look === 'behind')
     return <Line key={key} {...common} strokeWidth={1.5} strokeDasharray="2 4" dot={false} activeDot={{ r: 2.5 }} />
-  return (
-    <Line
-      key={key}
-      {...common}
-      strokeWidth={2}
-      {...(look === 'dashed' ? { strokeDasharray: '6 3' } : {})}
-      dot={false}
-      activeDot={{ r: 3 }}
-    />
+  return <Line key={key} {...common} strokeWidth={2} dot={dots} activeDot={{ r: 3 }} />
+}
+
+/** The last stretch, to a hollow dot: what the day has come to so far. */
+function drawnSoFar({ key, name, colour, look }: Series) {
+  const common = { dataKey: soFar(key), name, stroke: colour, isAnimationActive: false, type: 'linear' as const }
+  const dot = ({ cx, cy, index, points }: DotItemDotProps) =>
+    index === points.length - 1 ? (
+      <circle key={index} cx={cx} cy={cy} r={2.5} strokeWidth={1.5} stroke={colour} fill="var(--surface)" />
+    ) : (
+      <g key={index} />
+    )
+  const line = { ...common, strokeWidth: 2, strokeDasharray: '4 4', dot, activeDot: { r: 3.5 } }
+  return look === 'area' ? (
+    <Area key={soFar(key)} {...line} fill={colour} fillOpacity={0.06} />
+  ) : (
+    <Line key={soFar(key)} {...line} />
   )
 }
 
@@ -140,51 +190,60 @@ function valueWords(chart: Chart, value: number): string {
   return MONEY.has(chart) ? `${value < 0 ? '−' : ''}$${money(String(Math.abs(value)))}` : count(value)
 }
 
-function Swatch({ series: { colour, look } }: { series: Series }) {
+function Swatch({ colour, dashes }: { colour: string; dashes?: string | undefined }) {
   return (
     <svg aria-hidden viewBox="0 0 16 8" className="h-2 w-4 shrink-0">
-      <path
-        d="M0 4h16"
-        stroke={colour}
-        strokeWidth="2.5"
-        strokeDasharray={look === 'dashed' ? '6 3' : look === 'behind' ? '2 4' : undefined}
-      />
+      <path d="M0 4h16" stroke={colour} strokeWidth="2.5" strokeDasharray={dashes} />
     </svg>
   )
 }
 
-function Key({ series }: { series: readonly Series[] }) {
+const dashesOf = ({ look }: Series) => (look === 'behind' ? '2 4' : undefined)
+
+type KeyProps = { series: readonly Series[]; isRunning: boolean; chosen: string | undefined }
+
+function Key({ series, isRunning, chosen }: KeyProps) {
   return (
     <ul className="flex flex-wrap gap-x-4 gap-y-1 pt-2 pl-3 text-sm text-ink-soft">
       {series.map(one => (
         <li key={one.key} className="flex items-center gap-1.5">
-          <Swatch series={one} />
+          <Swatch colour={one.colour} dashes={dashesOf(one)} />
           {one.name}
         </li>
       ))}
+      {isRunning && (
+        <li className="flex items-center gap-1.5">
+          <Swatch colour="var(--ink-faint)" dashes="4 2" />
+          Today so far
+        </li>
+      )}
+      {chosen !== undefined && <li className="text-ink-faint">{`${day(chosen)} and the six days before it`}</li>}
     </ul>
   )
 }
 
 type TipProps = {
   label: string
+  today: string
   chart: Chart
   entries: readonly { dataKey?: unknown; value?: unknown; payload?: unknown }[]
   series: readonly Series[]
 }
 
-function Tip({ label, chart, entries, series }: TipProps) {
+function Tip({ label, today, chart, entries, series }: TipProps) {
   return (
     <div className="rounded-md border border-line bg-surface px-3 py-2 text-sm shadow-raised">
-      <p className="mb-1 font-medium">{day(label)}</p>
+      <p className="mb-1 font-medium">{`${day(label)}${label === today ? ', so far' : ''}`}</p>
       <dl className="grid grid-cols-[auto_auto_auto] items-center gap-x-2 gap-y-0.5">
         {series.toReversed().map(one => {
-          const entry = entries.find(candidate => candidate.dataKey === one.key)
+          const entry =
+            entries.find(({ dataKey, value }) => dataKey === one.key && value !== undefined) ??
+            entries.find(({ dataKey }) => dataKey === soFar(one.key))
           if (typeof entry?.value !== 'number') return null
           const earlier = (entry.payload as Point)['earlier']
           return (
             <div key={one.key} className="contents">
-              <Swatch series={one} />
+              <Swatch colour={one.colour} dashes={dashesOf(one)} />
               <dt className="text-ink-soft">
                 {one.look === 'behind' && typeof earlier === 'string' ? day(earlier) : one.name}
               </dt>

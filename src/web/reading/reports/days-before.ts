@@ -1,13 +1,29 @@
 /** The report of as many days before, which the overview's figures are compared with. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask, call, Refused } from '../../ground/call.ts'
 import { boundsBefore, boundsOf, type Days, daysBefore } from '../../ground/figures/window.ts'
 
+type Narrowed = { campaign_id?: string }
+
 /**
- * The query of it. A day whose clicks are no longer kept cannot be cut at a time of day, so there the days before are compared whole: of a
- * window that reaches so far back, one part of a day is little.
+ * The days before, `alike` for clicks and what they came to, which end at the same time of day where the window is still running, and
+ * `whole` for all that has to do with money: spend is known by the day, and part of a day's revenue against all of its cost is no figure.
  */
-export function askBefore(days: Days, now: number, narrowed: { campaign_id?: string }) {
+export function useDaysBefore(days: Days, now: number, narrowed: Narrowed) {
+  const alike = useQuery({ ...askAlike(days, now, narrowed), placeholderData: keepPreviousData })
+  const whole = useQuery({
+    ...ask(readReportAsMember, { query: { dimension: 'day', ...boundsOf(daysBefore(days)), ...narrowed } }),
+    placeholderData: keepPreviousData,
+  })
+  return { alike: alike.data, whole: whole.data, error: alike.error ?? whole.error }
+}
+
+/**
+ * A day whose clicks are no longer kept cannot be cut at a time of day, so there the days before are compared whole: of a window that
+ * reaches so far back, one part of a day is little.
+ */
+function askAlike(days: Days, now: number, narrowed: Narrowed) {
   const query = { dimension: 'day', ...boundsBefore(days, now), ...narrowed } as const
   const whole = { ...query, ...boundsOf(daysBefore(days)) }
   return {

@@ -1,25 +1,28 @@
-/** The ladder as water through gates: how much of the clicks came to each rung. Heights are true to the share. */
+/**
+ * The ladder as water through gates: how much of the clicks came to each stage. Heights are true to the share. Campaigns differ in their
+ * stages, so there is water for one of them only, over the stages that it has; of several the numbers stand alone.
+ */
 
 import { count, percent, ratio } from '../../ground/figures/figures.ts'
 import type { Totals } from '../../ground/figures/measures.ts'
 import { inWords, LADDER } from '../../ground/rungs.ts'
 
-const HEIGHT = 52
+const HEIGHT = 32
 const WIDTH = 100
 
-export function Flow({ totals }: { totals: Totals }) {
+export function Flow({ totals, isOne }: { totals: Totals; isOne: boolean }) {
   const rungs = LADDER.map(rung => {
     const value = rung === 'clicked' ? totals.clicks : totals[rung]
     return { rung, value, share: ratio(value, totals.clicks) }
-  })
+  }).filter(({ rung, value }) => !isOne || rung === 'clicked' || value > 0)
   return (
     <div className="border-t border-line">
       <h2 className="sr-only">From click to first deposit</h2>
-      <ol className="max-lg:divide-y max-lg:divide-line lg:grid lg:grid-cols-7">
+      <ol className="max-lg:divide-y max-lg:divide-line lg:grid lg:auto-cols-fr lg:grid-flow-col">
         {rungs.map(({ rung, value, share }, index) => (
           <li
             key={rung}
-            className="relative flex items-baseline gap-3 px-4 py-1.5 max-lg:isolate lg:block lg:border-l lg:border-line lg:pt-2.5 lg:pb-0 lg:first:border-l-0"
+            className="relative flex items-baseline gap-3 px-4 py-1.5 max-lg:isolate lg:block lg:border-l lg:border-line lg:py-1.5 lg:first:border-l-0"
           >
             <span
               aria-hidden
@@ -34,22 +37,28 @@ export function Flow({ totals }: { totals: Totals }) {
           </li>
         ))}
       </ol>
-      <svg
-        aria-hidden
-        viewBox={`0 0 ${WIDTH * LADDER.length} ${HEIGHT}`}
-        preserveAspectRatio="none"
-        className="hidden h-13 w-full lg:block"
-      >
-        <path d={stream(rungs.map(({ share }) => share ?? 0))} className="fill-chart-1/20" />
-        <path
-          d={surface(rungs.map(({ share }) => share ?? 0))}
-          fill="none"
-          className="stroke-chart-1"
-          strokeWidth="1.5"
-          vectorEffect="non-scaling-stroke"
-        />
-      </svg>
+      {isOne && totals.clicks > 0 && <Water shares={rungs.map(({ share }) => share ?? 0)} />}
     </div>
+  )
+}
+
+function Water({ shares }: { shares: readonly number[] }) {
+  return (
+    <svg
+      aria-hidden
+      viewBox={`0 0 ${WIDTH * shares.length} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      className="hidden h-8 w-full lg:block"
+    >
+      <path d={stream(shares)} className="fill-chart-1/20" />
+      <path
+        d={surface(shares)}
+        fill="none"
+        className="stroke-chart-1"
+        strokeWidth="1.5"
+        vectorEffect="non-scaling-stroke"
+      />
+    </svg>
   )
 }
 

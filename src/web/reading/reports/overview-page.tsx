@@ -4,19 +4,20 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask } from '../../ground/call.ts'
-import { useHasCampaigns } from '../../ground/campaign-choice.tsx'
+import { useCampaigns, useHasCampaigns } from '../../ground/campaign-choice.tsx'
 import { useNow } from '../../ground/figures/now.ts'
 import type { OverviewSearch } from '../../ground/figures/search.ts'
-import { boundsOf, type Days, daysIn, daysOf, everyDay } from '../../ground/figures/window.ts'
+import { boundsOf, type Days, daysIn, daysOf, everyDay, isRunning, shift } from '../../ground/figures/window.ts'
 import { WindowControls } from '../../ground/figures/window-controls.tsx'
 import { Asked, PageHeader, Waiting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { NewestClicks } from '../feed/newest-clicks.tsx'
-import { askBefore } from './days-before.ts'
+import { useDaysBefore } from './days-before.ts'
 import { FirstSteps } from './first-steps.tsx'
 import { Flow } from './flow.tsx'
+import { choose } from './remembered.ts'
 import { ReportPart } from './report-part.tsx'
-import { Tiles } from './tiles.tsx'
+import { isOfMoney, Tiles } from './tiles.tsx'
 
 const DayChart = lazy(() => import('./day-chart.tsx').then(module => ({ default: module.DayChart })))
 
@@ -27,14 +28,15 @@ export function OverviewPage() {
   const navigate = useNavigate({ from: '/' })
   const set = (changes: OverviewSearch) =>
     void navigate({ search: before => ({ ...before, ...changes }), replace: true, resetScroll: false })
+  const setAndKeep = (changes: OverviewSearch) => set(choose(changes, today))
   const now = useNow()
   const today = new Date(now).toISOString().slice(0, 10)
   const days = daysOf(search, today)
   const hasCampaigns = useHasCampaigns()
   return (
     <>
-      <PageHeader title="Overview" words="Cohort by click, UTC days: a conversion counts on the day of its click.">
-        {hasCampaigns && <WindowControls search={search} days={days} today={today} onChange={set} />}
+      <PageHeader title="Overview" words="Counted on the day of the click (UTC).">
+        {hasCampaigns && <WindowControls search={search} days={days} today={today} onChange={setAndKeep} />}
       </PageHeader>
       {hasCampaigns ? (
         <>
@@ -65,37 +67,46 @@ function Figures({ search, days, today, now, onChange }: FiguresProps) {
     placeholderData: keepPreviousData,
     refetchInterval: 60_000,
   })
-  const before = useQuery({
-    ...askBefore(days, now, narrowed),
+  const before = useDaysBefore(days, now, narrowed)
+  const shown = everyDay(days, today)
+  // One day is a dot; the week up to it is a line.
+  const week = shown.length === 1 ? { from: shift(days.from, -6), to: days.from } : undefined
+  const upTo = useQuery({
+    ...ask(readReportAsMember, { query: { dimension: 'day', ...boundsOf(week ?? days), ...narrowed } }),
     placeholderData: keepPreviousData,
   })
+  const campaigns = useCampaigns()
   const goal = search.goal ?? 'lead'
   const chart = search.chart ?? 'clicks'
   const length = daysIn(days)
+  const isMoney = isOfMoney(chart)
   return (
     <>
-      <Asked query={byDay} waiting={<Waiting className="mb-8 h-[58rem] sm:h-[34rem]" />}>
+      <Asked query={byDay} waiting={<Waiting className="mb-8 h-[44rem] sm:h-[23rem]" />}>
         {report => (
           <div className="mb-8 overflow-hidden rounded-lg border border-line bg-surface">
             <Tiles
               totals={report.totals}
-              before={before.data?.totals}
+              before={before}
+              running={isRunning(days, today)}
               goal={goal}
               chart={chart}
               days={length}
               onChart={next => onChange({ chart: next === 'clicks' ? undefined : next })}
             />
-            <Suspense fallback={<Waiting className="mx-4 mt-4 mb-1 h-64" />}>
+            <Suspense fallback={<Waiting className="mx-4 mt-4 mb-1 h-44" />}>
               <DayChart
                 chart={chart}
                 goal={goal}
-                days={everyDay(days, today)}
-                rows={report.rows}
-                before={before.data?.rows ?? []}
+                days={week === undefined ? shown : everyDay(week, today)}
+                rows={week === undefined ? report.rows : (upTo.data?.rows ?? [])}
+                before={week === undefined ? ((isMoney ? before.whole : before.alike)?.rows ?? []) : []}
                 shift={length}
+                today={today}
+                chosen={week?.to}
               />
             </Suspense>
-            <Flow totals={report.totals} />
+            <Flow totals={report.totals} isOne={search.campaign !== undefined || campaigns.length === 1} />
           </div>
         )}
       </Asked>

@@ -1,7 +1,7 @@
 /** The figures of the window. Each is a button that draws it in the chart, with its change against the days before. */
 import { clsx } from 'clsx'
 import { compact, count, money, NONE, percent, perUnit } from '../../ground/figures/figures.ts'
-import { type Measures, measure, numberOf, type Totals } from '../../ground/figures/measures.ts'
+import { type Measures, measure, numberOf, type Report, type Totals } from '../../ground/figures/measures.ts'
 import { CHARTS, type Chart, type Goal } from '../../ground/figures/search.ts'
 import { inWords } from '../../ground/rungs.ts'
 
@@ -31,84 +31,124 @@ export function chartWords(chart: Chart, goal: Goal): string {
   return words[chart]
 }
 
+const OF_MONEY: ReadonlySet<Chart> = new Set(['revenue', 'cost', 'profit', 'roi', 'epc'])
+
+/** What sets revenue against cost, and both: compared by whole days only, because spend is known by the day. */
+export const isOfMoney = (chart: Chart): boolean => OF_MONEY.has(chart)
+
+type Change = { words: string; tone: string }
+
+const NEUTRAL = 'text-ink-soft'
+
 /** Ratios are compared by their difference in points, sums by their growth. */
-function changeOf(chart: Chart, now: Measures, then: Measures | undefined): { words: string; up: boolean } | undefined {
-  const [is, was] = [numberOf(now[chart]), then === undefined ? undefined : numberOf(then[chart])]
+function changeOf(chart: Chart, now: Measures, then: Measures): Change | undefined {
+  const [is, was] = [numberOf(now[chart]), numberOf(then[chart])]
   if (is === undefined || was === undefined) return undefined
+  const tone = toneOf(chart, is, was)
   if (chart === 'cr' || chart === 'roi') {
     const points = (is - was) * 100
-    return Math.abs(points) < 0.005
-      ? undefined
-      : {
-          words: `${points > 0 ? '+' : '−'}${Math.abs(points).toFixed(Math.abs(points) < 10 ? 2 : 0)} pp`,
-          up: points > 0,
-        }
+    const words = `${points > 0 ? '+' : '−'}${Math.abs(points).toFixed(Math.abs(points) < 10 ? 2 : 0)} pp`
+    return Math.abs(points) < 0.005 ? undefined : { words, tone }
   }
   if (was <= 0 || is === was) return undefined
-  return { words: percent(is / was - 1, true), up: is > was }
+  return { words: percent(is / was - 1, true), tone }
+}
+
+/** More cost is neither good nor bad by itself, and a smaller loss is no success. */
+function toneOf(chart: Chart, is: number, was: number): string {
+  if (chart === 'cost' || chart === 'clicks') return NEUTRAL
+  if (is < was) return 'text-bad'
+  return is < 0 ? NEUTRAL : 'text-good'
 }
 
 type TilesProps = {
   totals: Totals
-  before: Totals | undefined
+  /** The days before: `alike` up to the same time of day, `whole` for what has to do with money. */
+  before: { alike: Report | undefined; whole: Report | undefined }
+  /** The window holds a day that is not over: its money is what there is so far, and no part of a day is held against a whole one. */
+  running: boolean
   goal: Goal
   chart: Chart
   days: number
   onChart: (chart: Chart) => void
 }
 
-export function Tiles({ totals, before, goal, chart, days, onChart }: TilesProps) {
+export function Tiles({ totals, before, running, goal, chart, days, onChart }: TilesProps) {
   const now = measure(totals, goal)
-  const then = before === undefined ? undefined : measure(before, goal)
-  const span = days === 1 ? 'the day before' : `the ${days} days before`
+  const measured = (report: Report | undefined) => (report === undefined ? undefined : measure(report.totals, goal))
+  const [alike, whole] = [measured(before.alike), measured(before.whole)]
   return (
     <fieldset
       aria-label="Figures of the window; each shows itself in the chart"
-      className="grid grid-cols-2 gap-px border-b border-line bg-line sm:grid-cols-4 2xl:grid-cols-8"
+      className="grid grid-cols-2 gap-px border-b border-line bg-line sm:grid-cols-4 xl:grid-cols-8"
     >
-      {CHARTS.map(one => {
-        const change = changeOf(one, now, then)
-        return (
-          <button
-            key={one}
-            type="button"
-            aria-pressed={one === chart}
-            onClick={() => onChart(one)}
-            className={clsx(
-              'relative bg-surface px-4 pt-3 pb-2.5 text-left -outline-offset-2 hover:bg-sunken/50',
-              one === chart && 'before:absolute before:inset-x-0 before:top-0 before:h-0.75 before:bg-accent',
-            )}
-          >
-            <span className={clsx('block text-sm', one === chart ? 'font-medium text-accent' : 'text-ink-soft')}>
-              {chartWords(one, goal)}
-            </span>
-            <span className="block text-xl font-semibold tracking-tight">{SHOW[one](now)}</span>
-            <span className="block h-4.5 text-sm text-ink-faint">
-              {change !== undefined && (
-                <>
-                  {/* More cost is neither good nor bad by itself. */}
-                  <span
-                    className={
-                      one === 'cost' || one === 'clicks' ? 'text-ink-soft' : change.up ? 'text-good' : 'text-bad'
-                    }
-                  >
-                    {change.words}
-                  </span>
-                  <span className="sr-only">{` against ${span}`}</span>
-                  <span aria-hidden>{` from ${then === undefined ? '' : brief(one, then)}`}</span>
-                </>
-              )}
-            </span>
-          </button>
-        )
-      })}
+      {CHARTS.map(one => (
+        <button
+          key={one}
+          type="button"
+          aria-pressed={one === chart}
+          onClick={() => onChart(one)}
+          className={clsx(
+            'relative min-w-0 bg-surface px-3.5 pt-3 pb-2 text-left -outline-offset-2 hover:bg-sunken/50 xl:px-2.5 2xl:px-3.5',
+            one === chart && 'before:absolute before:inset-x-0 before:top-0 before:h-0.75 before:bg-accent',
+          )}
+        >
+          <span className={clsx('block truncate text-sm', one === chart ? 'font-medium text-accent' : NEUTRAL)}>
+            {chartWords(one, goal)}
+            {running && isOfMoney(one) && <span className="font-normal text-ink-faint"> so far</span>}
+          </span>
+          <Value text={SHOW[one](now)} />
+          <Against
+            chart={one}
+            now={now}
+            then={isOfMoney(one) ? whole : alike}
+            soFar={running && isOfMoney(one)}
+            span={days === 1 ? 'day before' : `${days} days before`}
+          />
+        </button>
+      ))}
     </fieldset>
   )
 }
 
+/** Eight in a row leave millions little room, and no figure may lose its end. */
+function Value({ text }: { text: string }) {
+  const size = text.length > 14 ? 'xl:text-base' : text.length > 11 ? 'xl:text-lg' : ''
+  return (
+    <span
+      className={clsx(
+        'block h-6.5 text-xl font-semibold tracking-tight whitespace-nowrap 2xl:text-xl',
+        size,
+        size && 'xl:leading-6.5',
+      )}
+    >
+      {text}
+    </span>
+  )
+}
+
+type AgainstProps = { chart: Chart; now: Measures; then: Measures | undefined; soFar: boolean; span: string }
+
+/** What the figure was in the days before, and by how much it changed where both are whole, or cut alike. */
+function Against({ chart, now, then, soFar, span }: AgainstProps) {
+  const change = then === undefined || soFar ? undefined : changeOf(chart, now, then)
+  const was = then === undefined ? NONE : SHOW[chart](then)
+  const isShown = soFar ? was !== NONE : change !== undefined
+  if (then === undefined || !isShown) return <span className="block h-4.5" />
+  const title = soFar ? `${was} in all of the ${span}` : `${change?.words} from ${was} in the ${span}`
+  return (
+    <span className="block h-4.5 truncate text-sm text-ink-faint xl:text-xs xl:leading-4.5 2xl:text-sm" title={title}>
+      {change !== undefined && <span className={change.tone}>{change.words} </span>}
+      <span>{`${soFar ? 'before: ' : 'from '}${brief(chart, then)}`}</span>
+      <span className="sr-only">{` in ${soFar ? 'all of ' : ''}the ${span}`}</span>
+    </span>
+  )
+}
+
+/** Short enough for a line; the whole figure stands in its title. */
 function brief(chart: Chart, measures: Measures): string {
-  const value = measures[chart]
-  return typeof value === 'number' && chart !== 'cr' && chart !== 'roi' && chart !== 'epc'
-    ? compact(value)
-    : SHOW[chart](measures)
+  const [value, text] = [numberOf(measures[chart]), SHOW[chart](measures)]
+  if (value === undefined || chart === 'cr' || chart === 'roi' || chart === 'epc') return text
+  if (chart === 'clicks' || chart === 'goal') return compact(value)
+  return Math.abs(value) < 1000 ? text : `${value < 0 ? '−' : ''}$${compact(Math.abs(value))}`
 }
