@@ -53,7 +53,7 @@ export const BOT = { username: 'coinpulse__demo_bot', token: '1000000000:DEMO-th
 /** The address of an offer, with the click id under the name that who reports its conversions hands back. */
 export function offerUrl(name: OfferName): string {
   const { path, ...offer } = OFFERS[name]
-  return `https://offers.example/${path}?${'byNetwork' in offer ? 'subid' : 'click'}={click_id}`
+  return `https://offers.example/${path}?${'byNetwork' in offer ? 'subid' : 'click'}={click_id}&creative={sub1}`
 }
 
 export async function placeOffers(

@@ -1,7 +1,6 @@
 // The campaigns of the demo with all they lead to, and who tells of their conversions: as rows, and as traffic is drawn through them.
-import type { z } from 'zod'
 import { decide, trafficOf } from '../src/intake/clicks/decide.ts'
-import type { Destination } from '../src/traffic/campaigns/api.ts'
+import type { StoredDestination } from '../src/traffic/campaigns/destination.ts'
 import type { LiveCampaign } from '../src/traffic/campaigns/live.ts'
 import { placeAccount } from './ad-account.ts'
 import { CAMPAIGNS } from './campaigns.ts'
@@ -49,15 +48,14 @@ export async function placeAll(founding: Founding): Promise<Workspace> {
   return { places, offers, rules: await placeRules(founding, places), network, account, ids }
 }
 
-type To = z.output<typeof Destination>
-
 async function placeDestination(
   founding: Founding,
   standing: Standing,
-  { name, offer, leadsTo }: DemoCampaign,
+  { name, offer, ownAddress, leadsTo }: DemoCampaign,
   { offerId, bot_id }: { offerId: (name: OfferName) => string; bot_id: string },
-): Promise<To> {
-  if (leadsTo === undefined) return { type: 'redirect', url: `${offerUrl(offer)}&creative={sub1}` }
+): Promise<StoredDestination> {
+  if (ownAddress !== undefined) return { type: 'redirect', url: ownAddress }
+  if (leadsTo === undefined) return { type: 'redirect', url: offerUrl(offer), offer_id: offerId(offer) }
   if ('funnel' in leadsTo)
     return {
       type: 'funnel',

@@ -56,7 +56,9 @@ export type DemoCampaign = {
   key: string
   origin: Origin
   offer: OfferName
-  /** Where its visitors come first; without either the campaign redirects to the offer. */
+  /** Where it redirects to instead of following the offer. */
+  ownAddress?: string
+  /** Where its visitors come first; without either the campaign leads to the offer. */
   leadsTo?: { funnel: DemoFunnel } | { flow: DemoFlow }
   /** Its conversions go to the ad account also where the visitor came without the platform's click id. */
   namesAccount?: true

@@ -394,7 +394,7 @@ describe('what else the route refuses', () => {
       ['delete_offer', { offer_id: '' }, /offer_id: is required/],
       ['delete_offer', { offer_id: 7 }, /offer_id: is required/],
       ['create_offer', { ...OFFER, status: 'active' }, /status: service_create_offer has no such argument/],
-      ['create_campaign', { name: 'A' }, /exactly one of redirect_url, funnel_id, click_flow_id/],
+      ['create_campaign', { name: 'A' }, /exactly one of destination_offer_id, redirect_url, funnel_id, click_flow_id/],
       ['create_campaign', { name: 'A', redirect_url: OFFER.url, funnel_id: 'x' }, /exactly one/],
       ['update_campaign', { campaign_id: 'x', redirect_url: OFFER.url, funnel_id: 'x' }, /at most one/],
       ['create_postback', { ...POSTBACK, method: 'POST' }, /no such argument/],
@@ -422,7 +422,7 @@ describe('what else the route refuses', () => {
   test('hostile arguments never break anything', async () => {
     const values = [
       '\u0001',
-      'x'.repeat(100_000),
+      'x'.repeat(50_000),
       -1,
       1e308,
       true,

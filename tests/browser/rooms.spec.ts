@@ -24,6 +24,7 @@ test('an offer and a campaign are made, a click comes through, a conversion is r
   await page.getByRole('link', { name: 'New campaign' }).first().click()
   await page.getByLabel('Name', { exact: true }).fill('Spark FR')
   await page.getByLabel('Key').fill('spark-fr')
+  await page.getByLabel('Visitors go to').selectOption('Another address')
   await page.getByLabel('Redirect to').fill('example.com')
   await page.getByRole('button', { name: 'Create campaign' }).click()
   await expect(page.getByLabel('Redirect to')).toHaveAccessibleDescription(/Must begin with http/)
@@ -101,21 +102,71 @@ test('a campaign and its offer are made in one form, and the address is typed on
   // The form of the dialog has submitted itself only.
   await expect(page.getByRole('heading', { level: 1, name: 'New campaign' })).toBeVisible()
   await expect(page.getByLabel('Offer')).toHaveValue(/./)
-  await expect(page.getByLabel('Redirect to')).toHaveValue('https://loans.example/?c={click_id}')
-  await expect(page.getByText('A visitor is sent to')).toBeVisible()
+  await expect(page.getByText(/A visitor is sent to https:\/\/loans.example/)).toBeVisible()
 
   await send(owner, 'POST', '/api/offers', { name: 'Cards', url: 'https://cards.example/?c={click_id}' })
   await page.reload()
   await page.getByLabel('Name', { exact: true }).fill('In one go')
-  await page.getByLabel('Offer').selectOption('Cards')
-  await expect(page.getByLabel('Redirect to')).toHaveValue('https://cards.example/?c={click_id}')
+  await page.getByRole('button', { name: 'Create campaign' }).click()
+  await expect(page.getByLabel('Offer')).toHaveAccessibleDescription(/Choose an offer/)
   await page.getByLabel('Offer').selectOption('Loans ($7.50)')
-  await expect(page.getByLabel('Redirect to')).toHaveValue('https://loans.example/?c={click_id}')
-  await page.getByLabel('Redirect to').fill('https://typed.example/?c={click_id}')
   await page.getByLabel('Offer').selectOption('Cards')
+  await expect(page.getByText(/A visitor is sent to https:\/\/cards.example/)).toBeVisible()
+  await page.getByLabel('Visitors go to').selectOption('Another address')
+  await expect(page.getByLabel('Redirect to')).toHaveValue('https://cards.example/?c={click_id}')
+  await page.getByLabel('Redirect to').fill('https://typed.example/?c={click_id}')
+  await page.getByLabel('Offer').selectOption('Loans ($7.50)')
   await expect(page.getByLabel('Redirect to')).toHaveValue('https://typed.example/?c={click_id}')
   await page.getByRole('button', { name: 'Create campaign' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'In one go' })).toBeVisible()
+})
+
+test('a campaign follows its offer’s new address, and one with an address of its own says so on both pages', async ({
+  page,
+  owner,
+}) => {
+  const url = 'https://old-net.example/?c={click_id}'
+  const offer = await send(owner, 'POST', '/api/offers', { name: 'Slots', url })
+  await page.goto('/campaigns/new')
+  await page.getByLabel('Name', { exact: true }).fill('Follower')
+  await page.getByLabel('Key').fill('follower')
+  await page.getByLabel('Offer').selectOption('Slots')
+  await page.getByRole('button', { name: 'Create campaign' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Follower' })).toBeVisible()
+  for (const name of ['Copy one', 'Copy two'])
+    await send(owner, 'POST', '/api/campaigns', {
+      name,
+      key: name.toLowerCase().replace(' ', '-'),
+      destination: { type: 'redirect', url },
+      offer_id: offer.id,
+    })
+
+  await page.getByRole('link', { name: 'Offers' }).click()
+  const row = page.getByRole('row', { name: /Slots/ })
+  await expect(row).toContainText('1 + 2 own')
+  await row.getByRole('button', { name: 'Slots', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: 'Edit Slots' })
+  await expect(dialog.getByText('1 campaign follows its address, 2 keep addresses of their own.')).toBeVisible()
+  await dialog.getByLabel('Address').fill('https://new-net.example/?c={click_id}')
+  await dialog.getByRole('button', { name: 'Save offer' }).click()
+  await expect(dialog).toBeHidden()
+  const hostOf = async (key: string) =>
+    new URL((await owner.get(`/c/${key}`, { maxRedirects: 0 })).headers()['location'] ?? '').host
+  expect(await hostOf('follower')).toBe('new-net.example')
+  expect(await hostOf('copy-one')).toBe('old-net.example')
+
+  await row.getByRole('button', { name: 'Slots', exact: true }).click()
+  await dialog.getByRole('button', { name: 'Follow the offer: Copy one' }).click()
+  await expect(dialog.getByText('2 campaigns follow its address, 1 keeps an address of its own.')).toBeVisible()
+  expect(await hostOf('copy-one')).toBe('new-net.example')
+
+  await dialog.getByRole('link', { name: 'Copy two' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Copy two' })).toBeVisible()
+  await expect(page.getByText('It keeps an address of its own.')).toContainText('https://new-net.example/')
+  await page.getByRole('button', { name: /^Follow the offer/ }).click()
+  await expect(page.getByText('It keeps an address of its own.')).toBeHidden()
+  await expect(page.getByLabel('Visitors go to')).toHaveValue('offer')
+  expect(await hostOf('copy-two')).toBe('new-net.example')
 })
 
 test('an offer for several types says what each earns, and asks for the types only where there is a payout', async ({

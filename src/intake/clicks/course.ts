@@ -13,6 +13,8 @@ export type Traffic = {
   readonly wire_id: string
   readonly read: ParameterReader
   readonly redirect: Template | undefined
+  /** Whether visitors go to the address of the campaign's offer, and to `redirect` only while no offer is known. */
+  readonly is_following: boolean
   readonly fallback: Template | undefined
 }
 

@@ -2,9 +2,10 @@
 
 import { toWireId } from '../../contract/ids.ts'
 import { hashOf } from '../../ground/stable-hash.ts'
-import { compileTemplate } from '../../traffic/addresses/macros.ts'
+import { compileTemplate, type Template } from '../../traffic/addresses/macros.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
-import type { LiveCampaign, LiveCampaigns, LiveFunnel } from '../../traffic/campaigns/live.ts'
+import { isFollowing } from '../../traffic/campaigns/destination.ts'
+import type { LiveCampaign, LiveCampaigns, LiveFunnel, LiveOffer } from '../../traffic/campaigns/live.ts'
 import { type CompiledFunnel, choose, compileFunnel, isOpen } from '../../traffic/funnels/choose.ts'
 import type { Course, Guest, Traffic } from './course.ts'
 import { parameterReader } from './parameters.ts'
@@ -27,6 +28,7 @@ export function trafficOf(campaign: LiveCampaign): Traffic {
     wire_id: toWireId(campaign.id),
     read: parameterReader(campaign.source),
     redirect: destination.type === 'redirect' ? compileTemplate(destination.url) : undefined,
+    is_following: isFollowing(campaign),
     fallback: fallback_url === null ? undefined : compileTemplate(fallback_url),
   }
   compiled.set(campaign, traffic)
@@ -51,11 +53,19 @@ export function decide(traffic: Traffic, live: Live, guest: Guest): Course {
  * An offer that is archived or deleted gets no new clicks: its visitors go to the fallback, and only where there is none they go on,
  * without the offer, because someone has paid for them.
  */
-function redirected({ campaign: { offer_id }, redirect, fallback }: Traffic, live: Live): Course {
+function redirected(traffic: Traffic, live: Live): Course {
+  const { campaign, fallback } = traffic
+  const { offer_id } = campaign
   const offer = offer_id === null ? undefined : live.object('offer', offer_id)
   const isWithoutOffer = offer !== undefined && !isOpen(offer)
+  const redirect = addressOf(traffic, offer)
   const template = isWithoutOffer ? (fallback ?? redirect) : (redirect ?? fallback)
   return { ...NOWHERE, template, is_click: true, offer_id: isWithoutOffer ? null : offer_id }
+}
+
+/** The offer's address as it is now, where the campaign follows it; else its own. */
+function addressOf({ is_following, redirect }: Traffic, offer: LiveOffer | undefined): Template | undefined {
+  return is_following && offer !== undefined ? (templateOf(offer) ?? redirect) : redirect
 }
 
 /** Landing and offer of a funnel, both chosen at the click; straight to the offer where no landing is open. */

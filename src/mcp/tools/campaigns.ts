@@ -7,23 +7,25 @@ import { asCreated, CAMPAIGN_ID, CLICK_FLOW_ID, FUNNEL_ID, OFFER_ID } from './wo
 const fields = {
   name: 'Name shown in reports.',
   key: 'Part of the public address, 3 to 64 of a-z, 0-9 and -. Left out: made up. Never changes.',
-  destination: leftOut('given flat, as redirect_url, funnel_id or click_flow_id'),
+  destination: leftOut('given flat, as destination_offer_id, redirect_url, funnel_id or click_flow_id'),
   offer_id: `Offer whose payout conversions inherit. ${OFFER_ID}`,
-  fallback_url: 'Where visitors go while the destination cannot take them.',
-  ad_account_id: 'Ad account that conversions are forwarded to; its id is in the dashboard.',
+  fallback_url: 'Where visitors go while it cannot take them.',
+  ad_account_id: 'Ad account its conversions go to; the dashboard shows its id.',
   source: {
     type: 'object',
     additionalProperties: { type: 'string' },
     description:
-      'Which query parameter of the traffic source fills which of ref_id and sub1 to sub9, as {"ref_id": "clickid", "sub1": "zone"}.',
+      'Under which parameters the source sends ref_id and sub1 to sub9, as {"ref_id": "clickid", "sub1": "zone"}.',
   },
-  strict_filter: 'Also keep generic HTTP libraries out of the counts.',
+  strict_filter: 'Keep HTTP libraries out of the counts too.',
 }
 
-const DESTINATIONS = ['redirect_url', 'funnel_id', 'click_flow_id']
+const DESTINATIONS = ['destination_offer_id', 'redirect_url', 'funnel_id', 'click_flow_id']
 
 /** The destination out of its flat arguments, of which one is given. */
-function nestDestination({ redirect_url = null, funnel_id = null, click_flow_id = null, ...rest }: Json): Json {
+function nestDestination(given: Json): Json {
+  const { destination_offer_id = null, redirect_url = null, funnel_id = null, click_flow_id = null, ...rest } = given
+  if (isGiven(destination_offer_id)) return { ...rest, destination: { type: 'offer', offer_id: destination_offer_id } }
   if (isGiven(redirect_url)) return { ...rest, destination: { type: 'redirect', url: redirect_url } }
   if (isGiven(funnel_id)) return { ...rest, destination: { type: 'funnel', funnel_id } }
   return isGiven(click_flow_id) ? { ...rest, destination: { type: 'click_flow', click_flow_id } } : rest
@@ -32,11 +34,13 @@ function nestDestination({ redirect_url = null, funnel_id = null, click_flow_id 
 const flat = {
   nest: nestDestination,
   called: {
+    'destination.offer_id': 'destination_offer_id',
     'destination.url': 'redirect_url',
     'destination.funnel_id': 'funnel_id',
     'destination.click_flow_id': 'click_flow_id',
   },
   arguments: {
+    destination_offer_id: 'Destination: an offer, followed live. Clicks earn for it.',
     redirect_url: 'Destination: an address, macros allowed, such as https://shop.example/?aff={click_id}.',
     funnel_id: `Destination: a funnel. ${FUNNEL_ID}`,
     click_flow_id: `Destination: a published click flow. ${CLICK_FLOW_ID}`,
@@ -50,7 +54,7 @@ export const campaignTools = [
     endpoint: campaigns.createCampaign,
     hints: CREATES,
     description:
-      'Creates a campaign and returns it with its id and the public url to send traffic to, which works at once. Give exactly one destination: redirect_url, funnel_id or click_flow_id.',
+      'Creates a campaign and returns it with its public url, which takes traffic at once. Give exactly one destination.',
     fields,
     flat,
     choice: { of: DESTINATIONS, isRequired: true },

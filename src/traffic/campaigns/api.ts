@@ -32,12 +32,16 @@ const SourceDraft = z
 
 export const Destination = z.discriminatedUnion('type', [
   z.object({ type: z.literal('redirect'), url: z.string() }),
+  z.object({ type: z.literal('offer'), offer_id: Id }),
   z.object({ type: z.literal('funnel'), funnel_id: Id }),
   z.object({ type: z.literal('click_flow'), click_flow_id: Id }),
 ])
 
 const DestinationDraft = z.discriminatedUnion('type', [
   z.object({ type: z.literal('redirect'), url: Address }),
+  z
+    .object({ type: z.literal('offer'), offer_id: Id })
+    .meta({ description: "The offer's address, as it is at each click; clicks earn for it" }),
   z.object({ type: z.literal('funnel'), funnel_id: Id }),
   z.object({ type: z.literal('click_flow'), click_flow_id: Id }),
 ])

@@ -13,8 +13,9 @@ import { type Context, idOf } from '../../ground/room.ts'
 import { isInScope, requireScope } from '../../ground/scope.ts'
 import { betweenConversions, readMoment } from '../../money/billing/balance.ts'
 import type * as api from './api.ts'
+import { type Leading, shownDestination } from './destination.ts'
 import { announceChange } from './live.ts'
-import { requireAdAccount, requireDestination, requireOffer } from './named.ts'
+import { ledTo, requireAdAccount } from './named.ts'
 
 const COLUMNS = [
   'id',
@@ -30,13 +31,13 @@ const COLUMNS = [
   'updated_at',
 ] as const
 
-type Row = Omit<api.Campaign, 'url'>
+type Row = Omit<api.Campaign, 'url' | 'destination'> & Leading
 type Asking = { readonly origin: string | undefined }
 
 /** The campaign with the address traffic is sent to: under BASE_URL, else where the caller reached us, else the path alone. */
 const addressed =
   ({ origin }: Asking) =>
-  (row: Row): api.Campaign => ({ ...row, url: `${origin ?? ''}/c/${row.key}` })
+  (row: Row): api.Campaign => ({ ...row, destination: shownDestination(row), url: `${origin ?? ''}/c/${row.key}` })
 
 /** Campaigns of the organization, newest first; `q` looks into name and key. */
 export async function listCampaigns(
@@ -69,8 +70,7 @@ export async function createCampaign(
   { body }: Call<typeof api.createCampaign>,
 ) {
   const { db, actor } = context
-  await requireDestination(db, actor.org_id, body.destination)
-  await requireOffer(db, actor.org_id, body.offer_id)
+  const { destination, offer_id } = await ledTo(db, actor.org_id, body)
   const id = newId()
   const row = await change(db, actor.org_id, body.ad_account_id != null, async (trx, now) => {
     await requireAdAccount(trx, actor.org_id, body.ad_account_id)
@@ -82,8 +82,8 @@ export async function createCampaign(
         id,
         name: body.name,
         key,
-        destination: JSON.stringify(body.destination),
-        offer_id: body.offer_id ?? null,
+        destination: JSON.stringify(destination),
+        offer_id: offer_id ?? null,
         fallback_url: body.fallback_url ?? null,
         ad_account_id: body.ad_account_id ?? null,
         source: sourceText(body.source),
@@ -112,15 +112,14 @@ export async function updateCampaign(
       error: 'key: a campaign keeps its key',
       hint: 'Running ads hold it. Create another campaign for another key.',
     })
-  if (body.destination !== undefined) await requireDestination(db, actor.org_id, body.destination, now.destination)
-  if (body.offer_id !== now.offer_id) await requireOffer(db, actor.org_id, body.offer_id)
+  const { destination, offer_id } = await ledTo(db, actor.org_id, body, now)
   const row = await change(db, actor.org_id, body.ad_account_id !== undefined, async (trx, at) => {
     const { ad_account_id } = await campaignOf(trx, actor.org_id, now.id)
     if (body.ad_account_id !== ad_account_id) await requireAdAccount(trx, actor.org_id, body.ad_account_id)
     return await writeCampaign(trx, actor.org_id, now.id, at, {
       ...(body.name === undefined ? {} : { name: body.name }),
-      ...(body.destination === undefined ? {} : { destination: JSON.stringify(body.destination) }),
-      ...(body.offer_id === undefined ? {} : { offer_id: body.offer_id }),
+      ...(destination === undefined ? {} : { destination: JSON.stringify(destination) }),
+      ...(offer_id === undefined ? {} : { offer_id }),
       ...(body.fallback_url === undefined ? {} : { fallback_url: body.fallback_url }),
       ...(body.ad_account_id === undefined ? {} : { ad_account_id: body.ad_account_id }),
       ...(body.source === undefined ? {} : { source: sourceText(body.source) }),

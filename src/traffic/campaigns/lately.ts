@@ -1,16 +1,15 @@
 // The statements behind the campaigns in memory: all of them once, and what has changed lately.
 import type pg from 'pg'
-import type { z } from 'zod'
 import { NIL_ID } from '../../contract/ids.ts'
 import type { Graph } from '../../contract/flow-graph.ts'
-import type { Destination } from './api.ts'
+import type { StoredDestination } from './destination.ts'
 
 /** A campaign's row as traffic needs it, deleted ones included. */
 export type CampaignRow = {
   readonly org_id: number
   readonly id: string
   readonly key: string
-  readonly destination: z.output<typeof Destination>
+  readonly destination: StoredDestination
   readonly offer_id: string | null
   readonly fallback_url: string | null
   readonly ad_account_id: string | null

@@ -1,18 +1,65 @@
-/** What a campaign names must be there when it is named: its destination, its offer, its ad account. Owns no table. */
+/** What a campaign names must be there when it is named: what it leads to, its offer, its ad account. Owns no table. */
 import type { Kysely } from 'kysely'
 import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type * as api from './api.ts'
+import { isFollowing, type Leading, type StoredDestination } from './destination.ts'
+
+type Sent = { readonly [F in 'destination' | 'offer_id']?: api.CampaignDraft[F] | undefined }
+
+/**
+ * What a change of destination or offer comes to; what is left out stays. A campaign that leads to an offer names that offer, so another
+ * offer alone moves it there. Refuses `invalid_request` for what is not there, and for an offer beside another one as destination.
+ */
+export async function ledTo(
+  db: Kysely<Tables>,
+  org_id: number,
+  { destination, offer_id }: Sent,
+  before?: Leading,
+): Promise<Partial<Leading>> {
+  const followed = before !== undefined && isFollowing(before) ? before.offer_id : null
+  if (destination?.type === 'offer') {
+    if (offer_id != null && offer_id !== destination.offer_id)
+      refuse('invalid_request', {
+        error: 'offer_id: is another offer than the destination',
+        hint: 'Leave it out: clicks earn for the offer they are led to.',
+      })
+    return destination.offer_id === followed
+      ? {}
+      : await towards(db, org_id, destination.offer_id, before, 'destination.offer_id')
+  }
+  if (destination === undefined && followed !== null && offer_id !== undefined && offer_id !== followed) {
+    if (offer_id !== null) return await towards(db, org_id, offer_id, before, 'offer_id')
+    refuse('invalid_request', {
+      error: 'offer_id: the campaign leads to this offer',
+      hint: 'Send another destination with it, such as {"type": "redirect", "url": …}.',
+    })
+  }
+  if (destination !== undefined) await requireDestination(db, org_id, destination, before?.destination)
+  if (offer_id !== before?.offer_id) await requireOffer(db, org_id, offer_id)
+  return { ...(destination === undefined ? {} : { destination }), ...(offer_id === undefined ? {} : { offer_id }) }
+}
+
+async function towards(
+  db: Kysely<Tables>,
+  org_id: number,
+  id: string,
+  before: Leading | undefined,
+  field: string,
+): Promise<Leading> {
+  const url = await requireOffer(db, org_id, id, { isKept: before?.offer_id === id, field })
+  return { destination: { type: 'redirect', url, offer_id: id }, offer_id: id }
+}
 
 /**
  * What a campaign leads to must be there; of click flows also those that are not published yet; one that is archived may only stay.
  * Refuses `invalid_request`.
  */
-export async function requireDestination(
+async function requireDestination(
   db: Kysely<Tables>,
   org_id: number,
-  destination: api.CampaignDraft['destination'],
-  before?: api.Campaign['destination'],
+  destination: Exclude<api.CampaignDraft['destination'], { type: 'offer' }>,
+  before?: StoredDestination,
 ): Promise<void> {
   if (destination.type === 'click_flow') {
     const isKept = before?.type === 'click_flow' && before.click_flow_id === destination.click_flow_id
@@ -62,17 +109,23 @@ export async function requireAdAccount(
   if (account === undefined) refuse('invalid_request', { error: 'ad_account_id: no such ad account' })
 }
 
-/** Refuses `invalid_request` for an offer that is not there or archived. */
-export async function requireOffer(db: Kysely<Tables>, org_id: number, id: string | null | undefined): Promise<void> {
-  if (id == null) return
+/** Refuses `invalid_request` for an offer that is not there or archived, unless it `isKept`; answers its address, empty for none. */
+async function requireOffer(
+  db: Kysely<Tables>,
+  org_id: number,
+  id: string | null | undefined,
+  { isKept = false, field = 'offer_id' } = {},
+): Promise<string> {
+  if (id == null) return ''
   const offer = await db
     .selectFrom('offers')
-    .select('status')
+    .select(['status', 'url'])
     .where('org_id', '=', org_id)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
-  if (offer === undefined) refuse('invalid_request', { error: 'offer_id: no such offer' })
-  if (offer.status !== 'active')
-    refuse('invalid_request', { error: 'offer_id: the offer is archived', hint: 'Unarchive it first.' })
+  if (offer === undefined) refuse('invalid_request', { error: `${field}: no such offer` })
+  if (offer.status !== 'active' && !isKept)
+    refuse('invalid_request', { error: `${field}: the offer is archived`, hint: 'Unarchive it first.' })
+  return offer.url
 }

@@ -10,6 +10,14 @@ export const OFFER_STATUSES = ['active', 'archived'] as const
 export const OfferStatus = z.enum(OFFER_STATUSES)
 export type OfferStatus = z.infer<typeof OfferStatus>
 
+/** How many campaigns that are not deleted lead to an offer: by following it, and by a redirect to an address of their own. */
+const Leading = z.object({
+  following: z.int().meta({ description: 'Campaigns that lead to the offer, and so to its address as it is' }),
+  own_address: z
+    .int()
+    .meta({ description: 'Campaigns that earn for it and redirect to an address of their own, which stays as it is' }),
+})
+
 export const Offer = z
   .object({
     id: Id,
@@ -18,6 +26,7 @@ export const Offer = z
     payout: Money.nullable(),
     payout_types: z.array(EventType),
     status: OfferStatus,
+    campaigns: Leading,
     created_at: Instant,
     updated_at: Instant,
   })

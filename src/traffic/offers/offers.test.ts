@@ -38,7 +38,13 @@ test('an offer is created with what it pays and for which events', async () => {
   const reply = await create(FULL)
   assert.equal(reply.statusCode, 201)
   const { id, created_at, updated_at, ...rest } = reply.data()
-  assert.deepEqual(rest, { ...FULL, payout: '12.5', payout_types: ['lead', 'ftd'], status: 'active' })
+  assert.deepEqual(rest, {
+    ...FULL,
+    payout: '12.5',
+    payout_types: ['lead', 'ftd'],
+    status: 'active',
+    campaigns: { following: 0, own_address: 0 },
+  })
   assert.equal(updated_at, created_at)
   assert.deepEqual((await read(String(id))).data(), reply.data())
 })
@@ -90,6 +96,7 @@ test('replacing an offer clears what is not sent, and leaves its status', async 
     payout: null,
     payout_types: [],
     status: 'archived',
+    campaigns: { following: 0, own_address: 0 },
   })
   assert.deepEqual((await read(id)).data(), replaced)
 })

@@ -2,7 +2,7 @@
  * Offers: what a conversion pays. An offer belongs to the whole organization, so no campaign list ever narrows who may touch one. Owns
  * `offers`. Deletion is soft: clicks that were made for an offer keep it, and their late conversions earn its payout.
  */
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -16,6 +16,8 @@ import type * as api from './api.ts'
 
 const COLUMNS = ['id', 'name', 'url', 'payout', 'payout_types', 'status', 'created_at', 'updated_at'] as const
 
+type Row = Omit<api.Offer, 'campaigns'>
+
 /** Offers of the organization, newest first, archived ones too unless `status` says otherwise. */
 export async function listOffers(
   { db, actor }: Context<typeof api.listOffers>,
@@ -25,13 +27,15 @@ export async function listOffers(
   let rows = live(db, actor.org_id).select(COLUMNS)
   if (q) rows = rows.where(nameHolds(q))
   if (status !== undefined) rows = rows.where('status', '=', status)
-  return await newestFirst(rows.$castTo<api.Offer>(), query)
+  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
+  return { data: await withCampaigns(db, actor.org_id, data), next_cursor }
 }
 
 /** One offer. Refuses `object_not_found`. */
 export async function readOffer({ db, actor }: Context<typeof api.readOffer>, { params }: Call<typeof api.readOffer>) {
-  const row = live(db, actor.org_id).select(COLUMNS).where('id', '=', idOf(params.id)).$castTo<api.Offer>()
-  return (await row.executeTakeFirst()) ?? refuse('object_not_found')
+  const found = live(db, actor.org_id).select(COLUMNS).where('id', '=', idOf(params.id)).$castTo<Row>()
+  const [offer] = await withCampaigns(db, actor.org_id, await found.execute())
+  return offer ?? refuse('object_not_found')
 }
 
 /** Creates an active offer. */
@@ -45,10 +49,10 @@ export async function createOffer(
     .insertInto('offers')
     .values({ org_id: actor.org_id, id: newId(), ...row })
     .returning(COLUMNS)
-    .$castTo<api.Offer>()
+    .$castTo<Row>()
     .executeTakeFirstOrThrow()
   await announceChange(db, actor.org_id, offer.id)
-  return offer
+  return { ...offer, campaigns: NONE }
 }
 
 /** The address as a visitor would see it. */
@@ -105,9 +109,36 @@ async function changeOffer(db: Kysely<Tables>, org_id: number, id: string, chang
     .where('id', '=', idOf(id))
     .where('deleted_at', 'is', null)
     .returning(COLUMNS)
-    .$castTo<api.Offer>()
+    .$castTo<Row>()
     .executeTakeFirst()
   if (row === undefined) refuse('object_not_found')
   await announceChange(db, org_id, row.id)
-  return row
+  const [offer = refuse('object_not_found')] = await withCampaigns(db, org_id, [row])
+  return offer
+}
+
+const NONE: api.Offer['campaigns'] = { following: 0, own_address: 0 }
+
+/** The offers with how many campaigns lead to each. */
+async function withCampaigns(db: Kysely<Tables>, org_id: number, offers: readonly Row[]): Promise<api.Offer[]> {
+  if (offers.length === 0) return []
+  const counted = await db
+    .selectFrom('campaigns')
+    .select('offer_id')
+    .select(sql<number>`(count(*) filter (where destination ->> 'offer_id' = offer_id::text))::int`.as('following'))
+    .select(sql<number>`count(*)::int`.as('all'))
+    .where('org_id', '=', org_id)
+    .where('deleted_at', 'is', null)
+    .where(
+      'offer_id',
+      'in',
+      offers.map(({ id }) => id),
+    )
+    .where(sql<boolean>`destination ->> 'type' = 'redirect'`)
+    .groupBy('offer_id')
+    .execute()
+  const byOffer = new Map(
+    counted.map(({ offer_id, following, all }) => [offer_id, { following, own_address: all - following }]),
+  )
+  return offers.map(offer => ({ ...offer, campaigns: byOffer.get(offer.id) ?? NONE }))
 }

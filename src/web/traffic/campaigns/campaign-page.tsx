@@ -11,6 +11,7 @@ import {
   readCampaign,
   updateCampaign,
 } from '../../../traffic/campaigns/api.ts'
+import { listOffers } from '../../../traffic/offers/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { moment } from '../../ground/figures/figures.ts'
@@ -24,6 +25,7 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { AddressBlock } from './address.tsx'
 import { CampaignFields } from './campaign-form.tsx'
 import { copyOf, type Draft, draftOf } from './draft.ts'
+import { OwnAddressNote } from './own-address.tsx'
 
 type CampaignRow = z.input<typeof Campaign>
 
@@ -122,7 +124,9 @@ function CampaignDetail({ campaign }: { campaign: CampaignRow }) {
     onSuccess: async saved => {
       form.reset(draftOf(saved))
       await Promise.all(
-        [listCampaigns, readCampaign].map(({ route: key }) => queries.invalidateQueries({ queryKey: [key] })),
+        [listCampaigns, readCampaign, listOffers].map(({ route: key }) =>
+          queries.invalidateQueries({ queryKey: [key] }),
+        ),
       )
       notify(`${saved.name} is saved`, 'It holds for the next click.')
     },
@@ -144,6 +148,11 @@ function CampaignDetail({ campaign }: { campaign: CampaignRow }) {
         <AddressBlock campaign={campaign} />
       </Setting>
       <Setting title="What it does" words="Changes hold for the next click.">
+        <OwnAddressNote
+          campaign={campaign}
+          before={form.formState.isDirty ? 'Save the campaign first.' : undefined}
+          onFollowing={following => form.reset(draftOf(following))}
+        />
         <form noValidate className="flex flex-col gap-4" onSubmit={submits(form, draft => save.mutate(draft))}>
           <CampaignFields form={form} isNew={false} disabled={reason !== undefined} />
           <RefusalNote refused={save.error} />

@@ -7,6 +7,7 @@ import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { type Campaign, createCampaign, deleteCampaign, listCampaigns } from '../../../traffic/campaigns/api.ts'
 import { listClickFlows } from '../../../traffic/click-flows/api.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
+import { listOffers } from '../../../traffic/offers/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { type Line, lineOf, orderBy, sorted } from '../../ground/figures/columns.ts'
@@ -223,8 +224,13 @@ function Signed({ value, text }: { value: number | undefined; text: string }) {
 function useDestinations(): (campaign: CampaignRow) => string {
   const funnels = useQuery(ask(listFunnels, { query: { limit: 200 } })).data?.data ?? []
   const flows = useQuery(ask(listClickFlows, { query: { limit: 200 } })).data?.data ?? []
+  const offers = useQuery(ask(listOffers, { query: { limit: 200 } })).data?.data ?? []
   return ({ destination }) => {
     if (destination.type === 'redirect') return destination.url
+    if (destination.type === 'offer') {
+      const offer = offers.find(({ id }) => id === destination.offer_id)
+      return offer === undefined ? 'An offer' : `Offer ${offer.name}`
+    }
     if (destination.type === 'click_flow') {
       const flow = flows.find(({ id }) => id === destination.click_flow_id)
       return flow === undefined ? 'A click flow' : `Click flow ${flow.name}`

@@ -8,26 +8,38 @@ import { previewOffer } from '../../../traffic/offers/api.ts'
 import { ask, call } from '../../ground/call.ts'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { AddressPreview } from '../offers/address-preview.tsx'
+import type { OfferRow } from '../offers/offer-dialog.tsx'
 import type { Draft } from './draft.ts'
+import { useChosenOffer } from './offer-field.tsx'
 
 type Form = UseFormReturn<Draft, unknown, Draft>
 type Destination = Draft['destination']
 type Kind = {
   label: string
-  /** What the form holds when the kind is chosen. */
-  start: Destination
+  /** What the form holds when the kind is chosen; `offer` is the one that the campaign names. */
+  start: (offer: OfferRow | undefined) => Destination
   Fields: (props: { form: Form }) => ReactNode
 }
 
 const KINDS: Record<Destination['type'], Kind> = {
-  redirect: { label: 'One address', start: { type: 'redirect', url: '' }, Fields: RedirectFields },
-  funnel: { label: 'A funnel', start: { type: 'funnel', funnel_id: '' }, Fields: FunnelFields },
-  click_flow: { label: 'A click flow', start: { type: 'click_flow', click_flow_id: '' }, Fields: FlowFields },
+  offer: {
+    label: 'An offer',
+    start: offer => ({ type: 'offer', offer_id: offer?.id ?? '' }),
+    Fields: FollowedAddress,
+  },
+  funnel: { label: 'A funnel', start: () => ({ type: 'funnel', funnel_id: '' }), Fields: FunnelFields },
+  click_flow: { label: 'A click flow', start: () => ({ type: 'click_flow', click_flow_id: '' }), Fields: FlowFields },
+  redirect: {
+    label: 'Another address',
+    start: offer => ({ type: 'redirect', url: offer?.url ?? '' }),
+    Fields: RedirectFields,
+  },
 }
 
 /** `children` stand between the kind and its fields. */
 export function DestinationFields({ form, children }: { form: Form; children: ReactNode }) {
   const { type } = form.watch('destination')
+  const offer = useChosenOffer(form)
   const kind = KINDS[type]
   return (
     <>
@@ -37,7 +49,9 @@ export function DestinationFields({ form, children }: { form: Form; children: Re
         value={type}
         onChange={event => {
           form.clearErrors('destination')
-          form.setValue('destination', KINDS[event.target.value as Destination['type']].start, { shouldDirty: true })
+          form.setValue('destination', KINDS[event.target.value as Destination['type']].start(offer), {
+            shouldDirty: true,
+          })
         }}
       >
         {Object.entries(KINDS).map(([value, { label }]) => (
@@ -58,6 +72,18 @@ function faultOf(
   name: 'destination.url' | 'destination.funnel_id' | 'destination.click_flow_id',
 ): string | undefined {
   return form.formState.errors.destination === undefined ? undefined : form.getFieldState(name).error?.message
+}
+
+/** Where the chosen offer leads. Its address is the offer's to change. */
+function FollowedAddress({ form }: { form: Form }) {
+  const offer = useChosenOffer(form)
+  return (
+    <AddressPreview
+      address={offer?.url ?? ''}
+      preview={url => call(previewOffer, { body: { url } })}
+      withoutClick="Without {click_id} in the offer’s address the network cannot say which click a conversion belongs to."
+    />
+  )
 }
 
 function RedirectFields({ form }: { form: Form }) {

@@ -19,7 +19,7 @@ export function draftOf(campaign: CampaignRow | undefined): Draft {
     return {
       name: '',
       key: null,
-      destination: { type: 'redirect', url: '' },
+      destination: { type: 'offer', offer_id: '' },
       offer_id: null,
       fallback_url: null,
       ad_account_id: null,

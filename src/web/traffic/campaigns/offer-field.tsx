@@ -1,4 +1,4 @@
-/** The offer of a campaign: chosen, or made on the spot. Its address is where visitors go unless another is typed. */
+/** The offer of a campaign, chosen or made on the spot: where its visitors go, or what its conversions earn. */
 import { useQuery } from '@tanstack/react-query'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
@@ -12,39 +12,48 @@ import { SelectField } from '../../ground/ui/field.tsx'
 import { OfferDialog, type OfferRow } from '../offers/offer-dialog.tsx'
 import type { Draft } from './draft.ts'
 
-export function OfferField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
+type Form = UseFormReturn<Draft, unknown, Draft>
+
+const offersQuery = ask(listOffers, { query: { limit: 200 } })
+
+/** The offer that the form names. */
+export function useChosenOffer(form: Form): OfferRow | undefined {
+  const known = useQuery(offersQuery).data?.data ?? []
+  const chosen = form.watch('offer_id')
+  return known.find(({ id }) => id === chosen)
+}
+
+export function OfferField({ form }: { form: Form }) {
   const { role } = useActive()
   const [creating, setCreating] = useState(false)
-  const offers = useQuery(ask(listOffers, { query: { limit: 200 } }))
-  const known = offers.data?.data ?? []
+  const known = useQuery(offersQuery).data?.data ?? []
   const chosen = form.watch('offer_id') ?? ''
   const destination = form.watch('destination')
-  const address = destination.type === 'redirect' ? destination.url : ''
+  const isDestination = destination.type === 'offer'
+  const fault = faultOf(form)
 
   const choose = (offer: OfferRow | undefined) => {
-    form.setValue('offer_id', offer?.id ?? null, { shouldDirty: true, shouldValidate: form.formState.isSubmitted })
-    // What someone typed stays; what an offer filled in follows the offer.
-    const isTyped = address.trim() !== '' && known.every(({ id, url }) => id !== chosen || url !== address)
-    if (destination.type !== 'redirect' || offer === undefined || isTyped) return
-    form.setValue('destination.url', offer.url, { shouldDirty: true, shouldValidate: form.formState.isSubmitted })
+    const options = { shouldDirty: true, shouldValidate: form.formState.isSubmitted }
+    form.setValue('offer_id', offer?.id ?? null, options)
+    if (isDestination) form.setValue('destination.offer_id', offer?.id ?? '', options)
   }
   return (
     <>
       <div className="flex flex-wrap items-start gap-2">
         <SelectField
           label="Offer"
-          optional
+          optional={!isDestination}
           hint={
-            destination.type === 'redirect'
-              ? 'What a conversion earns that brings no payout of its own. Its address is filled in below.'
+            isDestination
+              ? 'Visitors go to its address, also when that is changed. A conversion without a payout earns the offer’s.'
               : 'What a conversion earns that brings no payout of its own.'
           }
           className="flex-1 basis-72"
-          error={form.formState.errors.offer_id?.message}
+          error={isDestination && fault !== undefined && chosen === '' ? 'Choose an offer, or add one.' : fault}
           value={chosen}
           onChange={event => choose(known.find(({ id }) => id === event.target.value))}
         >
-          <option value="">None</option>
+          <option value="">{isDestination ? 'Choose an offer' : 'None'}</option>
           {chosen !== '' && known.every(({ id }) => id !== chosen) && <option value={chosen}>{chosen}</option>}
           {known
             .filter(({ id, status }) => status === 'active' || id === chosen)
@@ -65,11 +74,18 @@ export function OfferField({ form }: { form: UseFormReturn<Draft, unknown, Draft
       </div>
       <OfferDialog
         offer={undefined}
-        address={address}
+        address={destination.type === 'redirect' ? destination.url : ''}
         open={creating}
         onClose={() => setCreating(false)}
         onSaved={choose}
       />
     </>
   )
+}
+
+/** What is wrong with the offer, as a destination or beside one. */
+function faultOf(form: Form): string | undefined {
+  const { destination, offer_id } = form.formState.errors
+  const followed = destination === undefined ? undefined : form.getFieldState('destination.offer_id').error
+  return followed?.message ?? offer_id?.message
 }

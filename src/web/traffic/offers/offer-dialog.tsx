@@ -20,6 +20,7 @@ import { TextField } from '../../ground/ui/field.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { AddressPreview } from './address-preview.tsx'
 import { EarnedBy } from './earned-by.tsx'
+import { LeadingCampaigns } from './leading-campaigns.tsx'
 
 export type OfferRow = z.input<typeof Offer>
 
@@ -134,6 +135,7 @@ function OfferFields({ offer, original, address = '', onClose, onSaved }: Fields
           }
         />
       )}
+      {offer !== undefined && <LeadingCampaigns offer={offer} />}
     </DraftForm>
   )
 }

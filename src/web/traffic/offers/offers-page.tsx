@@ -23,6 +23,7 @@ import { ListPage, NameAndStatus, OpenName } from '../../ground/ui/list-page.tsx
 import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
 import { ArchiveItem, DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { reachOf } from './leading-campaigns.tsx'
 import { OfferDialog } from './offer-dialog.tsx'
 
 type OfferRow = z.input<typeof Offer>
@@ -62,6 +63,7 @@ function OfferTable({ offers }: { offers: readonly OfferRow[] }) {
           <Head numeric>Payout, $</Head>
           <Head>Earned by</Head>
           <Head>Address</Head>
+          <Head numeric>Campaigns</Head>
           <Head>Created</Head>
           <ActionHead />
         </tr>
@@ -90,6 +92,9 @@ function OfferLine({ offer }: { offer: OfferRow }) {
       <Cell className="max-w-72 truncate font-mono text-sm" title={offer.url}>
         {offer.url}
       </Cell>
+      <Cell numeric title={reachOf(offer)}>
+        {leadingOf(offer)}
+      </Cell>
       <Cell>{day(offer.created_at)}</Cell>
       <ActionCell>
         <OfferMenu offer={offer} onEdit={() => setEditing(true)} />
@@ -97,6 +102,11 @@ function OfferLine({ offer }: { offer: OfferRow }) {
       </ActionCell>
     </Row>
   )
+}
+
+/** "3", or "3 + 1 own" where one redirects to an address of its own. */
+function leadingOf({ campaigns: { following, own_address } }: OfferRow): string {
+  return own_address === 0 ? String(following) : `${following} + ${own_address} own`
 }
 
 function earnedBy({ payout, payout_types }: OfferRow): string {
@@ -117,7 +127,7 @@ function OfferMenu({ offer, onEdit }: { offer: OfferRow; onEdit: () => void }) {
         endpoint={setOfferStatus}
         refresh={[listOffers, listFunnels]}
         status={status}
-        words="It gets no new clicks: campaigns that name it send visitors to their fallback, funnels to their other offers. Clicks it already has keep earning its payout."
+        words={`It gets no new clicks: campaigns that name it send visitors to their fallback, funnels to their other offers. Clicks it already has keep earning its payout. ${reachOf(offer)}`}
         wordsBack="Campaigns and funnels that name it send visitors to it again."
         deed={next => call(setOfferStatus, { params: { id }, body: { status: next } })}
       />
@@ -127,7 +137,7 @@ function OfferMenu({ offer, onEdit }: { offer: OfferRow; onEdit: () => void }) {
         what="offer"
         endpoint={deleteOffer}
         refresh={[listOffers, listFunnels]}
-        words="Campaigns that name it send visitors to their fallback, funnels to their other offers. Clicks made before keep it, so their late conversions still earn."
+        words={`Campaigns that name it send visitors to their fallback, funnels to their other offers. Clicks made before keep it, so their late conversions still earn. ${reachOf(offer)}`}
         deed={() => call(deleteOffer, { params: { id } })}
       />
     </RowMenu>

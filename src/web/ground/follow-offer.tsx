@@ -1,0 +1,55 @@
+/** Has a campaign that redirects to an address of its own lead to its offer instead. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import type { z } from 'zod'
+import { type Campaign, listCampaigns, readCampaign, updateCampaign } from '../../traffic/campaigns/api.ts'
+import { listOffers, readOffer } from '../../traffic/offers/api.ts'
+import { reasonAgainst, useActive } from './active.ts'
+import { call } from './call.ts'
+import { Button } from './ui/button.tsx'
+import { RefusalNote } from './ui/refusal.tsx'
+import { notify } from './ui/toast.tsx'
+
+type CampaignRow = z.input<typeof Campaign>
+
+/** `before`: why it cannot be done yet. */
+export type FollowProps = {
+  campaign: CampaignRow
+  before?: string | undefined
+  onFollowing?: (campaign: CampaignRow) => void
+}
+
+/** Sends the campaign's visitors to its offer's address from now on. */
+export function FollowButton({ campaign: { id, name, offer_id }, before, onFollowing }: FollowProps) {
+  const queries = useQueryClient()
+  const { role } = useActive()
+  const follow = useMutation({
+    mutationFn: () =>
+      call(updateCampaign, {
+        params: { id },
+        body: { destination: { type: 'offer', offer_id: offer_id ?? '' } },
+      }),
+    onSuccess: async saved => {
+      await Promise.all(
+        [listCampaigns, readCampaign, listOffers, readOffer].map(({ route }) =>
+          queries.invalidateQueries({ queryKey: [route] }),
+        ),
+      )
+      onFollowing?.(saved)
+      notify(`${name} follows the offer`, 'It holds for the next click.')
+    },
+  })
+  return (
+    <>
+      <Button
+        size="sm"
+        aria-label={`Follow the offer: ${name}`}
+        pending={follow.isPending}
+        reason={reasonAgainst(updateCampaign, role) ?? before}
+        onClick={() => follow.mutate()}
+      >
+        Follow the offer
+      </Button>
+      <RefusalNote refused={follow.error} />
+    </>
+  )
+}
