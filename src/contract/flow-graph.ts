@@ -75,6 +75,10 @@ export const FlowNode = z.object({
   offer_id: Id.nullish().meta({ description: 'offer: which one' }),
   bot_id: Id.nullish().meta({ description: 'bot: which one; the visitor is sent to it with the click id' }),
   url: Text(2048).nullish().meta({ description: 'redirect: http or https address; macros such as {click_id}' }),
+  earns_for_offer_id: Id.nullish().meta({
+    description:
+      'redirect: the offer its clicks belong to and earn for; none unless given, whatever the campaign names',
+  }),
   x: z.number().min(-100_000).max(100_000).nullish().meta({ description: 'Place on the canvas' }),
   y: z.number().min(-100_000).max(100_000).nullish(),
 })

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { flowCalls } from '../../../tests/support/flows.ts'
 import { forked, parted, straight } from '../../../tests/support/graphs.ts'
-import { openTestHouse, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { openTestHouse, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedBot } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { BROWSER } from '../../../tests/support/visits.ts'
@@ -213,11 +213,70 @@ test('without a fallback, a landing whose offer is closed is still shown', async
   assert.deepEqual([path, offer_id, landing_id], ['1:entry>l>o!', null, toUuid(landing)])
 })
 
-test('a redirect earns for the offer of the campaign', async () => {
-  const offer = await calls.offer('Campaigns-own')
-  const { campaign } = await published(straight(), { offer_id: offer })
+test('a redirect earns for no offer, whatever the campaign names', async () => {
+  const { campaign } = await published(straight(), { offer_id: await calls.offer('Campaigns-own') })
   await targetOf(campaign.key)
+  assert.equal((await clickOf(campaign.id))['offer_id'], null)
+})
+
+test('a conversion of a click that a redirect sent away brings no payout', async () => {
+  const reply = await house.call('POST', '/api/offers', {
+    ...owner,
+    body: { name: 'Dear', url: 'https://offer.example/', payout: '18.50', payout_types: ['lead'] },
+  })
+  const { id: offer } = reply.json<{ id: string }>()
+  const revenueOf = async (earns_for_offer_id: string | null) => {
+    const graph = straight()
+    graph.nodes[1] = { id: 'end', type: 'redirect', url: 'https://end.example/', earns_for_offer_id }
+    const { campaign } = await published(graph, { offer_id: offer })
+    await targetOf(campaign.key)
+    const clickId = toWireId(String((await clickOf(campaign.id))['id']))
+    const { secret } = await seedKey(house.database, owner, { rights: ['events'] })
+    const told = await house.call('POST', '/api/events', { key: secret, body: { clickId, type: 'lead', nonce: 'n' } })
+    assert.equal(told.statusCode, 201, told.body)
+    const { rows } = await house.database.reads.query<{ revenue: string }>(
+      'select revenue::float8::text as revenue from clicks where org_id = $1 and id = $2',
+      [owner.org_id, toUuid(clickId)],
+    )
+    return rows[0]?.revenue
+  }
+  assert.deepEqual([await revenueOf(null), await revenueOf(offer)], [null, '18.5'])
+})
+
+test('a redirect earns for the offer it names, and for none once that is archived; visitors go the same way', async () => {
+  const offer = await calls.offer('Elsewhere')
+  const graph = straight('https://end.example/?o={offer_id}')
+  graph.nodes[1] = { ...graph.nodes[1], id: 'end', type: 'redirect', earns_for_offer_id: offer }
+  const { campaign } = await published(graph, { offer_id: await calls.offer('Not-this') })
+  assert.equal(await targetOf(campaign.key), `https://end.example/?o=${offer}`)
   assert.equal((await clickOf(campaign.id))['offer_id'], toUuid(offer))
+  await house.call('PUT', `/api/offers/${offer}/status`, { ...owner, body: { status: 'archived' } })
+  assert.equal(await targetOf(campaign.key), 'https://end.example/?o=')
+  const { path, offer_id } = await clickOf(campaign.id)
+  assert.deepEqual([path, offer_id], ['1:entry>end', null])
+})
+
+test('what another type of node needs is ignored on a redirect', async () => {
+  const graph = straight()
+  graph.nodes[1] = { ...graph.nodes[1], id: 'end', type: 'redirect', offer_id: await calls.offer('Stray') }
+  const { campaign } = await published(graph)
+  assert.equal(await targetOf(campaign.key), 'https://end.example/')
+  assert.equal((await clickOf(campaign.id))['offer_id'], null)
+})
+
+test('a bot, and a landing with nothing behind it, earn for the offer of the campaign', async () => {
+  const offer = await calls.offer('Campaigns')
+  const bot_id = await seedBot(house.database, owner.org_id, 'Earning_bot')
+  await announceChange(house.ground.db, owner.org_id, bot_id)
+  const landing = await calls.landing('Last')
+  for (const node of [
+    { id: 'tg', type: 'bot', bot_id: toWireId(bot_id) },
+    { id: 'l', type: 'landing', landing_id: landing },
+  ] as const) {
+    const { campaign } = await published(ends(node), { offer_id: offer })
+    await targetOf(campaign.key)
+    assert.equal((await clickOf(campaign.id))['offer_id'], toUuid(offer), node.type)
+  }
 })
 
 test('two publishes at once: the later version is in traffic', async () => {

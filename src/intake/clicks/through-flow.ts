@@ -5,7 +5,7 @@ import { templateOf } from '../../traffic/addresses/templates.ts'
 import type { LiveCampaigns, LiveFlow } from '../../traffic/campaigns/live.ts'
 import type { FlowNode } from '../../traffic/click-flows/api.ts'
 import { type FlowVisitor, languageOf } from '../../traffic/click-flows/conditions.ts'
-import { type CompiledFlow, compileFlow, type Walk, walk } from '../../traffic/click-flows/walk.ts'
+import { type CompiledFlow, compileFlow, earnsForCampaign, type Walk, walk } from '../../traffic/click-flows/walk.ts'
 import { isOpen } from '../../traffic/funnels/choose.ts'
 import { isAhead, isTracked } from './agent.ts'
 import type { Course, Guest, Traffic } from './course.ts'
@@ -53,14 +53,12 @@ export function throughFlow(
   const path = `${traffic.version}:${way.stops.map(({ node }) => node.id).join('>')}`
   const end = endOf(way, traffic, live)
   if (end === undefined) return { ...instead(way, fallback, live), is_click: true, path: `${path}!` }
-  // What names no offer earns for the campaign's, like a plain redirect; but the link of a landing would lead there, past the bot.
-  const earnsForCampaign = end.offer_id === null && (end.landing_id === null || end.bot_id === null)
-  const offer_id = earnsForCampaign ? openOfferOf(campaign.offer_id, live) : end.offer_id
+  const offer_id = earnsForCampaign(way) ? openOfferOf(campaign.offer_id, live) : end.offer_id
   return { ...end, offer_id, is_click: true, path }
 }
 
-function openOfferOf(offer_id: string | null, live: Live): string | null {
-  return offer_id !== null && isOpen(live.object('offer', offer_id)) ? offer_id : null
+function openOfferOf(offer_id: string | null | undefined, live: Live): string | null {
+  return offer_id != null && isOpen(live.object('offer', offer_id)) ? offer_id : null
 }
 
 type End = Pick<Course, 'template' | 'offer_id' | 'landing_id' | 'bot_id'>
@@ -77,13 +75,14 @@ function instead({ landing }: Walk, fallback: Template | undefined, live: Live):
 function endOf({ landing, end }: Walk, { redirects }: InTraffic, live: Live): End | undefined {
   const shown = landing?.landing_id == null ? undefined : live.object('landing', landing.landing_id)
   if (landing !== undefined && !isOpen(shown)) return undefined
-  const offer = end?.offer_id == null ? undefined : live.object('offer', end.offer_id)
+  const offer = end?.type === 'offer' && end.offer_id != null ? live.object('offer', end.offer_id) : undefined
   if (end?.type === 'offer' && !isOpen(offer)) return undefined
-  const bot = end?.bot_id == null ? undefined : live.object('bot', end.bot_id)
+  const bot = end?.type === 'bot' && end.bot_id != null ? live.object('bot', end.bot_id) : undefined
   if (end?.type === 'bot' && (bot === undefined || bot.is_deleted)) return undefined
+  const earns = offer?.id ?? (end?.type === 'redirect' ? openOfferOf(end.earns_for_offer_id, live) : null)
   const last = offer !== undefined ? templateOf(offer) : bot !== undefined ? templateOf(bot) : end && redirects.get(end)
   const template = shown === undefined ? last : templateOf(shown)
-  return { template, offer_id: offer?.id ?? null, landing_id: shown?.id ?? null, bot_id: bot?.id ?? null }
+  return { template, offer_id: earns, landing_id: shown?.id ?? null, bot_id: bot?.id ?? null }
 }
 
 function flowVisitorOf(

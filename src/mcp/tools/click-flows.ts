@@ -43,11 +43,12 @@ const node = {
     },
     from_time: text('As 09:30'),
     to_time: text('As 18:00'),
-    time_zone: text('IANA name; UTC unless given'),
+    time_zone: text('IANA, else UTC'),
     landing_id: { type: 'string' },
     offer_id: { type: 'string' },
     bot_id: text('From the dashboard'),
-    url: text('redirect: address, macros allowed'),
+    url: text('redirect: address, may hold macros'),
+    earns_for_offer_id: text('redirect: offer it earns for, else none'),
   },
 }
 
@@ -58,7 +59,7 @@ const edge = {
     from: { type: 'string' },
     to: { type: 'string' },
     branch: { type: 'string', enum: [...flows.BRANCHES], description: 'From a condition: one edge for each' },
-    weight: { type: 'integer', minimum: 0, maximum: flows.MOST_WEIGHT, description: 'From a split: share of visitors' },
+    weight: { type: 'integer', minimum: 0, maximum: flows.MOST_WEIGHT, description: 'From a split: share' },
   },
 }
 

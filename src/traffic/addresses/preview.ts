@@ -3,7 +3,8 @@ import { eachSub } from '../../contract/fields.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { compileTemplate, type MacroValues } from './macros.ts'
 
-const EXAMPLE: MacroValues = {
+/** The values of a click that was never made. */
+export const EXAMPLE: MacroValues = {
   click_id: '01jb2k7q4nf7mrk0t5c8h3v9xz',
   campaign_id: '01jazt5y0qfk8a2m4n6p8r0s2t',
   offer_id: '01jazt5y0qfk8a2m4n6p8r0s3v',

@@ -96,6 +96,11 @@ export const Way = z
       .enum(['landing', 'offer', 'bot', 'redirect', 'fallback'])
       .meta({ description: 'What the visitor is sent to; fallback: the campaign’s, because the path does not end' }),
     leads_to: z.string().meta({ description: 'The name of it, with what follows a landing' }),
+    address: z.string().nullable().meta({
+      description:
+        'Where the visitor is sent, filled in with the values of this try (ids that only a click has, by example); null for the fallback',
+    }),
+    earns_for: z.string().nullable().meta({ description: 'The offer the click earns for, in words; null for none' }),
   })
   .meta({ id: 'Way' })
 export type Way = z.output<typeof Way>

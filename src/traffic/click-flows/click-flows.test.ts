@@ -179,6 +179,22 @@ test('publishing says everything that is wrong at once and changes nothing', asy
   assert.equal(await rows(), before)
 })
 
+test('the offer that a redirect earns for must be there and take traffic', async () => {
+  const archived = await calls.offer('Old-payer')
+  await house.call('PUT', `/api/offers/${archived}/status`, { ...owner, body: { status: 'archived' } })
+  const wrong = [
+    [archived, 'the offer Old-payer is archived. Unarchive it, or choose another one (earns_for_offer_id).'],
+    [await calls.offer('Theirs', other), 'there is no such offer. Choose another one (earns_for_offer_id).'],
+  ] as const
+  for (const [earns_for_offer_id, words] of wrong) {
+    const graph = straight()
+    graph.nodes[1] = { id: 'end', type: 'redirect', url: 'https://end.example/', earns_for_offer_id }
+    const reply = await calls.publish(await calls.flow(graph))
+    assert.equal(reply.statusCode, 422)
+    assert.equal(reply.data()['error'], `the click flow cannot be published: Node end: ${words}`)
+  }
+})
+
 test('two publishes at once make two versions', async () => {
   const id = await calls.flow(straight())
   const replies = await Promise.all([calls.publish(id), calls.publish(id), calls.publish(id)])

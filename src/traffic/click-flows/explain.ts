@@ -1,19 +1,32 @@
 // A walk told to people: every node passed with the reason, and what it comes to.
 import { eachSub, SUBS } from '../../contract/fields.ts'
+import { toWireId } from '../../contract/ids.ts'
 import type { FlowNode, Graph, TriedVisitor, Way } from './api.ts'
+import { compileTemplate, type MacroValues } from '../addresses/macros.ts'
+import { EXAMPLE } from '../addresses/preview.ts'
 import type { FlowVisitor } from './conditions.ts'
 import { type FlowObjects, objectOf } from './objects.ts'
-import { type CompiledFlow, type Stop, type Walk, walk } from './walk.ts'
+import { type CompiledFlow, earnsForCampaign, type Stop, type Walk, walk } from './walk.ts'
 
 export type Told = Way & {
   /** The same for two ways that end at the same place, whatever they passed. */
   readonly target: string
 }
 
+/** Someone to try a graph with. What only a click has is null for a visitor that was described, and shown by example. */
+export type Trial = {
+  readonly visitor: FlowVisitor
+  readonly click_id: string | null
+  readonly campaign_id: string | null
+  readonly ref_id: string | null
+}
+
 const FALLBACK = 'the fallback of the campaign'
+const CAMPAIGNS_OFFER = 'the offer of the campaign, where it has one'
 
 /** The way of a visitor through a graph, with the objects it names. */
-export function tell(flow: CompiledFlow, graph: Graph, visitor: FlowVisitor, objects: FlowObjects): Told {
+export function tell(flow: CompiledFlow, graph: Graph, trial: Trial, objects: FlowObjects): Told {
+  const { visitor } = trial
   const way = walk(flow, visitor)
   const steps = way.stops.map(({ node }, at) => ({
     node_id: node.id,
@@ -21,21 +34,62 @@ export function tell(flow: CompiledFlow, graph: Graph, visitor: FlowVisitor, obj
     label: node.label ?? '',
     reason: reasonOf(way.stops, at, graph, visitor, objects),
   }))
-  return { steps, ...endOf(way, objects) }
+  return { steps, ...endOf(way, trial, objects) }
 }
 
-type Ending = Pick<Told, 'outcome' | 'leads_to' | 'target'>
+type Ending = Pick<Told, 'outcome' | 'leads_to' | 'address' | 'earns_for' | 'target'>
 
-function endOf({ stops, landing, end }: Walk, objects: FlowObjects): Ending {
-  const nowhere = { outcome: 'fallback', leads_to: FALLBACK, target: 'fallback' } as const
+const NOWHERE: Ending = {
+  outcome: 'fallback',
+  leads_to: FALLBACK,
+  address: null,
+  earns_for: null,
+  target: 'fallback',
+}
+
+function endOf({ stops, landing, end }: Walk, trial: Trial, objects: FlowObjects): Ending {
   const last = stops.at(-1)?.node
   const passed = [landing, end].filter(node => node !== undefined)
-  if (last === undefined || last !== passed.at(-1) || !passed.every(node => isThere(node, objects))) return nowhere
+  if (last === undefined || last !== passed.at(-1) || !passed.every(node => isThere(node, objects))) return NOWHERE
   return {
     outcome: passed[0]?.type as Ending['outcome'],
     leads_to: passed.map(node => calledLike(node, objects)).join(', then '),
+    address: addressOf(landing, end, trial, objects),
+    earns_for: earnsForCampaign({ landing, end }) ? CAMPAIGNS_OFFER : (earnedBy(end, objects)?.words ?? null),
     target: passed.map(node => `${node.type} ${objectOf(node)?.id ?? node.url ?? ''}`).join(' '),
   }
+}
+
+type Earning = { id: string; words: string }
+
+/** The offer that an end names and that takes traffic. */
+function earnedBy(end: FlowNode | undefined, objects: FlowObjects): Earning | undefined {
+  const id = end?.type === 'offer' ? end.offer_id : end?.type === 'redirect' ? end.earns_for_offer_id : null
+  const offer = id == null ? undefined : objects.get(id)
+  return id == null || offer === undefined || offer.is_archived ? undefined : { id, words: `offer ${offer.name}` }
+}
+
+/** Where the visitor is sent first, its macros filled in with what is known of them. */
+function addressOf(
+  landing: FlowNode | undefined,
+  end: FlowNode | undefined,
+  { visitor, click_id, campaign_id, ref_id }: Trial,
+  objects: FlowObjects,
+): string | null {
+  const first = landing ?? end
+  const named = first && objectOf(first)
+  const url = named === undefined ? first?.url : objects.get(named.id)?.url
+  const offer_id = earnedBy(end, objects)?.id
+  const values: MacroValues = {
+    ...visitor,
+    click_id: click_id === null ? EXAMPLE.click_id : toWireId(click_id),
+    campaign_id: campaign_id === null ? EXAMPLE.campaign_id : toWireId(campaign_id),
+    offer_id: offer_id === undefined ? null : toWireId(offer_id),
+    landing_id: landing?.landing_id == null ? null : toWireId(landing.landing_id),
+    ref_id,
+    timestamp: String(Math.floor(visitor.ms / 1000)),
+  }
+  return (url && compileTemplate(url)?.fill(values)) || null
 }
 
 function isThere(node: FlowNode, objects: FlowObjects): boolean {

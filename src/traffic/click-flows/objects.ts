@@ -1,13 +1,14 @@
 // The landings, offers and bots that a graph names: whether they are there, and what they are called.
 import type { Kysely } from 'kysely'
+import { startLink } from '../../contract/address.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { FlowNode, Graph, Problem } from './api.ts'
 import { nameOf } from './validate.ts'
 
 type ObjectKind = 'landing' | 'offer' | 'bot'
 
-/** What is known of an object that a node names; one that is not in the map is not there. */
-type FlowObject = { readonly name: string; readonly is_archived: boolean }
+/** What is known of an object that a node names; one that is not in the map is not there. `url` is where it sends visitors, with macros. */
+type FlowObject = { readonly name: string; readonly is_archived: boolean; readonly url: string }
 export type FlowObjects = ReadonlyMap<string, FlowObject>
 
 /** The kind and the id of the object a node names, if it names one. */
@@ -17,9 +18,19 @@ export function objectOf(node: FlowNode): { kind: ObjectKind; id: string } | und
   return id == null ? undefined : { kind: node.type, id }
 }
 
+type Naming = { kind: ObjectKind; id: string; field: `${ObjectKind}_id` | 'earns_for_offer_id' }
+
+/** All objects a node names: the one it leads to, and the offer that a redirect earns for. */
+function namedBy(node: FlowNode): Naming[] {
+  const to = objectOf(node)
+  if (to !== undefined) return [{ ...to, field: `${to.kind}_id` }]
+  const id = node.type === 'redirect' ? node.earns_for_offer_id : null
+  return id == null ? [] : [{ kind: 'offer', id, field: 'earns_for_offer_id' }]
+}
+
 /** Everything the graphs name that the organization has. */
 export async function readObjects(db: Kysely<Tables>, org_id: number, graphs: readonly Graph[]): Promise<FlowObjects> {
-  const named = graphs.flatMap(({ nodes }) => nodes.flatMap(node => objectOf(node) ?? []))
+  const named = graphs.flatMap(({ nodes }) => nodes.flatMap(namedBy))
   const idsOf = (kind: ObjectKind) => [...new Set(named.filter(one => one.kind === kind).map(({ id }) => id))]
   const [landings, offers, bots] = await Promise.all([
     readNamed(db, 'landings', org_id, idsOf('landing')),
@@ -33,12 +44,12 @@ async function readNamed(db: Kysely<Tables>, table: 'landings' | 'offers', org_i
   if (ids.length === 0) return []
   const rows = await db
     .selectFrom(table)
-    .select(['id', 'name', 'status'])
+    .select(['id', 'name', 'status', 'url'])
     .where('org_id', '=', org_id)
     .where('id', 'in', ids)
     .where('deleted_at', 'is', null)
     .execute()
-  return rows.map(({ id, name, status }) => [id, { name, is_archived: status === 'archived' }] as const)
+  return rows.map(({ id, name, status, url }) => [id, { name, is_archived: status === 'archived', url }] as const)
 }
 
 async function readBots(db: Kysely<Tables>, org_id: number, ids: string[]) {
@@ -50,21 +61,22 @@ async function readBots(db: Kysely<Tables>, org_id: number, ids: string[]) {
     .where('id', 'in', ids)
     .where('deleted_at', 'is', null)
     .execute()
-  return rows.map(({ id, username }) => [id, { name: `@${username}`, is_archived: false }] as const)
+  return rows.map(
+    ({ id, username }) => [id, { name: `@${username}`, is_archived: false, url: startLink(username) }] as const,
+  )
 }
 
 /** Nodes whose object is not there or archived. Another organization's object is as if it were not there. */
 export function objectProblems({ nodes }: Graph, objects: FlowObjects): Problem[] {
-  return nodes.flatMap(node => {
-    const named = objectOf(node)
-    if (named === undefined) return []
-    const { kind, id } = named
-    const found = objects.get(id)
-    if (found !== undefined && !found.is_archived) return []
-    const fault =
-      found === undefined
-        ? `there is no such ${kind}. Choose another one (${kind}_id).`
-        : `the ${kind} ${found.name} is archived. Unarchive it, or choose another one (${kind}_id).`
-    return [{ node_id: node.id, message: `Node ${nameOf(node)}: ${fault}` }]
-  })
+  return nodes.flatMap(node =>
+    namedBy(node).flatMap(({ kind, id, field }) => {
+      const found = objects.get(id)
+      if (found !== undefined && !found.is_archived) return []
+      const fault =
+        found === undefined
+          ? `there is no such ${kind}. Choose another one (${field}).`
+          : `the ${kind} ${found.name} is archived. Unarchive it, or choose another one (${field}).`
+      return [{ node_id: node.id, message: `Node ${nameOf(node)}: ${fault}` }]
+    }),
+  )
 }

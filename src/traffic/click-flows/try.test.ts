@@ -44,6 +44,8 @@ test('a described visitor is told every node passed and why, by the draft and by
     ],
     outcome: 'offer',
     leads_to: 'offer Prize',
+    address: 'https://offer.example/Prize?c=01jb2k7q4nf7mrk0t5c8h3v9xz',
+    earns_for: 'offer Prize',
   })
   assert.equal(visitor?.published?.leads_to, 'https://end.example/yes')
   assert.deepEqual(ends, [
@@ -51,6 +53,57 @@ test('a described visitor is told every node passed and why, by the draft and by
     { leads_to: 'https://end.example/yes', draft: 0, published: 1 },
   ])
   assert.equal((await tried(id, { visitor: { geo: 'FR' } })).changed, 0)
+})
+
+test('the address is told with the values of the try, and what the click earns for', async () => {
+  const offer = await calls.offer('Prize')
+  const redirect = {
+    id: 'end',
+    type: 'redirect',
+    url: 'https://end.example/?geo={geo}&s={sub1}&c={click_id}&r={ref_id}&k={campaign_id}&o={offer_id}',
+    earns_for_offer_id: offer,
+  } as const
+  const graph = { ...straight(), nodes: [{ id: 'entry', type: 'entry' }, redirect] }
+  const id = await calls.flow(graph)
+  const told = async (body: object) => (await tried(id, body)).visitors[0]?.draft
+  const EXAMPLES = { click: '01jb2k7q4nf7mrk0t5c8h3v9xz', campaign: '01jazt5y0qfk8a2m4n6p8r0s2t' }
+  const described = await told({ visitor: { geo: 'DE', sub1: 'a b' } })
+  assert.equal(
+    described?.address,
+    `https://end.example/?geo=DE&s=a%20b&c=${EXAMPLES.click}&r=&k=${EXAMPLES.campaign}&o=${offer}`,
+  )
+  assert.equal(described.earns_for, 'offer Prize')
+  const campaign = await calls.campaign(id)
+  await house.call('GET', `/c/${campaign.key}?sub1=z&ref_id=R`, { headers: { 'user-agent': 'curl/8' } })
+  const reply = await calls.attempt(id, { last_clicks: 1 })
+  const { visitors } = reply.json<Tried>()
+  assert.equal(
+    visitors[0]?.draft.address,
+    `https://end.example/?geo=&s=z&c=${String(visitors[0]?.click_id)}&r=R&k=${campaign.id}&o=${offer}`,
+  )
+  await house.call('PUT', `/api/offers/${offer}/status`, { ...owner, body: { status: 'archived' } })
+  assert.equal((await told({ visitor: {} }))?.earns_for, null)
+})
+
+test('a plain redirect and the fallback are told to earn for none, a bare landing for the campaign’s offer', async () => {
+  const earnsFor = async (graph: object) => {
+    const { draft } = (await tried(await calls.flow(graph), { visitor: {} })).visitors[0] ?? {}
+    return [draft?.outcome, draft?.address, draft?.earns_for]
+  }
+  assert.deepEqual(await earnsFor(straight()), ['redirect', 'https://end.example/', null])
+  assert.deepEqual(await earnsFor({ nodes: [{ id: 'entry', type: 'entry' }], edges: [] }), ['fallback', null, null])
+  const bare = {
+    nodes: [
+      { id: 'entry', type: 'entry' },
+      { id: 'l', type: 'landing', landing_id: await calls.landing('Bare') },
+    ],
+    edges: [{ from: 'entry', to: 'l' }],
+  }
+  assert.deepEqual(await earnsFor(bare), [
+    'landing',
+    'https://land.example/Bare?c=01jb2k7q4nf7mrk0t5c8h3v9xz',
+    'the offer of the campaign, where it has one',
+  ])
 })
 
 test('a draft with gaps, and an archived object, end at the fallback and say why', async () => {

@@ -10,12 +10,10 @@ import type * as api from './api.ts'
 import type { Graph, Tried } from './api.ts'
 import { flowOf, usersOf, versionOf } from './click-flows.ts'
 import type { FlowVisitor } from './conditions.ts'
-import { describe, type Told, tell, visitorOf } from './explain.ts'
+import { describe, type Told, type Trial, tell, visitorOf } from './explain.ts'
 import { objectProblems, readObjects } from './objects.ts'
 import { problemsOf } from './validate.ts'
 import { compileFlow } from './walk.ts'
-
-type Trial = { click_id: string | null; visitor: FlowVisitor }
 
 /**
  * Says for each visitor every node passed with the reason. Refuses `object_not_found`, and `invalid_request` where clicks are asked
@@ -30,19 +28,20 @@ export async function tryClickFlow(
   const trials =
     body.visitor == null
       ? await lastClicks(db, org_id, await campaignsFor(db, org_id, flow.id, body.campaign_id), body.last_clicks ?? 1)
-      : [{ click_id: null, visitor: visitorOf(body.visitor, Date.now(), newId()) }]
+      : [{ ...NO_CLICK, visitor: visitorOf(body.visitor, Date.now(), newId()) }]
   const published =
     flow.published_version === null ? null : await versionOf(db, org_id, flow.id, flow.published_version)
   const graphs = published === null ? [flow.graph] : [flow.graph, published]
   const objects = await readObjects(db, org_id, graphs)
   const teller = (graph: Graph) => {
     const compiled = compileFlow(flow.id, graph)
-    return (visitor: FlowVisitor) => tell(compiled, graph, visitor, objects)
+    return (trial: Trial) => tell(compiled, graph, trial, objects)
   }
   const byDraft = teller(flow.graph)
   const byPublished = published === null ? () => null : teller(published)
-  const visitors = trials.map(({ click_id, visitor }) => {
-    const [draft, published] = [byDraft(visitor), byPublished(visitor)]
+  const visitors = trials.map(trial => {
+    const { click_id, visitor } = trial
+    const [draft, published] = [byDraft(trial), byPublished(trial)]
     return { click_id, says: describe(visitor), draft, published, is_changed: draft.target !== published?.target }
   })
   return {
@@ -53,6 +52,8 @@ export async function tryClickFlow(
     problems: [...problemsOf(flow.graph), ...objectProblems(flow.graph, objects)],
   }
 }
+
+const NO_CLICK = { click_id: null, campaign_id: null, ref_id: null }
 
 function endsOf(visitors: readonly { draft: Told; published: Told | null }[]): Tried['ends'] {
   const ends = new Map<string, Tried['ends'][number]>()
@@ -95,6 +96,8 @@ async function campaignsFor(
 
 type ClickRow = Pick<FlowVisitor, 'geo' | 'device' | 'os' | 'browser' | Sub> & {
   id: string
+  campaign_id: string | null
+  ref_id: string | null
   visitor_id: string | null
   visitor_is_new: boolean | null
   tracked: boolean
@@ -106,12 +109,14 @@ async function lastClicks(db: Kysely<Tables>, org_id: number, campaigns: string[
   const { rows } = await sql<ClickRow>`
     select k.* from unnest(${campaigns}::uuid[]) as u (campaign_id)
     cross join lateral (
-      select id, geo, device, os, browser, sub1, sub2, sub3, sub4, sub5, sub6, sub7, sub8, sub9,
+      select id, campaign_id, ref_id, geo, device, os, browser, sub1, sub2, sub3, sub4, sub5, sub6, sub7, sub8, sub9,
         visitor_id, visitor_is_new, tracked, test
       from clicks where org_id = ${org_id} and clicks.campaign_id = u.campaign_id order by id desc limit ${count}
     ) k order by k.id desc limit ${count}`.execute(db)
-  return rows.map(({ id, visitor_id, visitor_is_new, tracked, test, ...fields }) => ({
+  return rows.map(({ id, campaign_id, ref_id, visitor_id, visitor_is_new, tracked, test, ...fields }) => ({
     click_id: id,
+    campaign_id,
+    ref_id,
     visitor: {
       ...fields,
       language: null,

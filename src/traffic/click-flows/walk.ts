@@ -73,6 +73,14 @@ export function walk(flow: CompiledFlow, visitor: FlowVisitor): Walk {
   return { stops, landing, end }
 }
 
+/**
+ * Whether the offer of the campaign is what a way earns for: where it ends at a bot or a landing. An offer earns for itself, a redirect for
+ * the one it names, and a bot behind a landing for none, because the landing's link would lead to the offer, past the bot.
+ */
+export function earnsForCampaign({ landing, end }: Pick<Walk, 'landing' | 'end'>): boolean {
+  return landing === undefined ? end?.type === 'bot' : end === undefined
+}
+
 /** Which of a split's edges someone takes: by their seed alone, in proportion to the weights, the same at every visit. */
 function compileSplit(name: string, edges: readonly FlowEdge[]): (seed: string) => number {
   const bounds: number[] = []

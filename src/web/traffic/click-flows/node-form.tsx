@@ -65,13 +65,24 @@ function OwnFields({ node, choices, change }: OwnProps) {
       return <ConditionFields node={node} change={change} />
     case 'redirect':
       return (
-        <TextField
-          label="Address"
-          placeholder="https://example.com/?c={click_id}"
-          hint="Macros as in offers: {click_id}, {sub1} to {sub9}, {geo} …"
-          value={node.url ?? ''}
-          onChange={event => change({ url: event.target.value })}
-        />
+        <>
+          <TextField
+            label="Address"
+            placeholder="https://example.com/?c={click_id}"
+            hint="Macros as in offers: {click_id}, {sub1} to {sub9}, {geo} …"
+            value={node.url ?? ''}
+            onChange={event => change({ url: event.target.value })}
+          />
+          <SelectField
+            label="Earns for"
+            hint="The offer that these clicks belong to. None: they count for no offer, whatever the campaign names."
+            value={node.earns_for_offer_id ?? ''}
+            onChange={event => change({ earns_for_offer_id: event.target.value || null })}
+          >
+            <option value="">No offer</option>
+            <ChoiceOptions known={choices.offer} chosen={node.earns_for_offer_id ?? ''} />
+          </SelectField>
+        </>
       )
     case 'landing':
     case 'offer':
@@ -91,7 +102,6 @@ const HINTS = {
 function ObjectField({ type, node, choices, change }: OwnProps & { type: 'landing' | 'offer' | 'bot' }) {
   const key = `${type}_id` as const
   const chosen = node[key] ?? ''
-  const known = choices[type]
   return (
     <SelectField
       label={TYPE_WORDS[type]}
@@ -100,6 +110,15 @@ function ObjectField({ type, node, choices, change }: OwnProps & { type: 'landin
       onChange={event => change({ [key]: event.target.value || null })}
     >
       <option value="">Choose …</option>
+      <ChoiceOptions known={choices[type]} chosen={chosen} />
+    </SelectField>
+  )
+}
+
+/** What may be chosen, and what is chosen though it may not be. */
+function ChoiceOptions({ known, chosen }: { known: Choices[keyof Choices]; chosen: string }) {
+  return (
+    <>
       {chosen !== '' && known.every(({ id }) => id !== chosen) && <option value={chosen}>{chosen}</option>}
       {known
         .filter(({ id, isArchived }) => !isArchived || id === chosen)
@@ -108,6 +127,6 @@ function ObjectField({ type, node, choices, change }: OwnProps & { type: 'landin
             {isArchived ? `${name} (archived)` : name}
           </option>
         ))}
-    </SelectField>
+    </>
   )
 }

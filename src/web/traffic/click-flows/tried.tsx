@@ -50,7 +50,7 @@ export function TriedNote({ tried }: { tried: Reply }) {
         >
           <summary>
             <span className="font-medium">{says}</span>
-            <span className="text-ink-soft"> → {draft.leads_to} </span>
+            <span className="text-ink-soft"> → {draft.outcome === 'redirect' ? draft.address : draft.leads_to} </span>
             {is_changed && published !== null && <Badge tone="warn">Changed</Badge>}
           </summary>
           <div className="mt-2 grid gap-4 sm:grid-cols-2">
@@ -79,8 +79,14 @@ function Steps({ title, way }: { title: string; way: WireWay }) {
         ))}
       </ol>
       <p className="mt-1 break-words">
-        Ends at <strong className="font-medium">{way.leads_to}</strong>.
+        Ends at <strong className="font-medium">{way.outcome === 'redirect' ? way.address : way.leads_to}</strong>.
       </p>
+      {way.address !== null && way.outcome !== 'redirect' && (
+        <p className="text-sm text-ink-soft">
+          The visitor is sent to <span className="font-mono break-all">{way.address}</span>
+        </p>
+      )}
+      <p className="text-ink-soft">{way.earns_for === null ? 'Earns for no offer.' : `Earns for ${way.earns_for}.`}</p>
     </div>
   )
 }
