@@ -114,6 +114,49 @@ test('a button that can no longer be pressed keeps the focus, and says why when 
   await expect(save).toBeFocused()
 })
 
+test('a redirect earns for the offer it names, and a try tells the filled address and what is earned', async ({
+  page,
+  owner,
+}) => {
+  await send(owner, 'POST', '/api/offers', { name: 'Nutra DE', url: 'https://offer.example/' })
+  const nodes = GRAPH.nodes.map(node => (node.id === 'rest' ? { ...node, url: 'https://rest.example/?g={geo}' } : node))
+  const { id } = await send(owner, 'POST', '/api/click-flows', { name: 'Earns', graph: { ...GRAPH, nodes } })
+  await page.goto(`/click-flows/${id}`)
+  const attempt = async () => {
+    await page.getByRole('button', { name: 'Try it' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Country').fill('FR')
+    await dialog.getByRole('button', { name: 'Try it' }).click()
+    await expect(dialog.getByText('Ends at https://rest.example/?g=FR.')).toBeVisible()
+    return dialog
+  }
+  await expect((await attempt()).getByText('Earns for no offer.')).toBeVisible()
+  await page.keyboard.press('Escape')
+  await page.getByLabel('View', { exact: true }).selectOption('list')
+  await page.getByRole('button', { name: 'The rest' }).click()
+  await page.getByLabel('Earns for').selectOption({ label: 'Nutra DE' })
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
+  await expect((await attempt()).getByText('Earns for offer Nutra DE.')).toBeVisible()
+})
+
+test('publish is the bright button only where there is something to publish', async ({ page, owner }) => {
+  const { id } = await made(owner, 'Bright')
+  await page.goto(`/click-flows/${id}`)
+  const publish = page.getByRole('button', { name: 'Publish', exact: true })
+  const bright = await publish.evaluate(button => getComputedStyle(button).backgroundColor)
+  await publish.click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
+  await expect(publish).toHaveAccessibleDescription('There are no changes to publish.')
+  await expect(publish).not.toHaveCSS('background-color', bright)
+  await page.getByRole('button', { name: 'Actions for Bright' }).click()
+  await page.getByRole('menuitem', { name: 'Pause' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
+  await expect(page.getByText('Paused', { exact: true })).toBeVisible()
+  await expect(publish).toHaveAccessibleDescription('')
+  await expect(publish).not.toHaveCSS('background-color', bright)
+})
+
 test('a draft is tried before it is published, and a version is restored', async ({ page, owner }) => {
   const { id } = await made(owner, 'Tried')
   await send(owner, 'POST', `/api/click-flows/${id}/publish`)

@@ -216,12 +216,14 @@ function Deeds({ flow, isDirty, onTaken }: DeedsProps) {
         Try it
       </Button>
       <Button
-        look="primary"
+        // Bright only where there is something to publish; the same again puts a flow that is off traffic back into it.
+        look={flow.is_draft_published ? 'plain' : 'primary'}
         icon={Upload}
         reason={
           reasonAgainst(publishClickFlow, role) ??
           unsaved ??
-          (flow.problems.length > 0 ? 'Its problems must be put right first.' : undefined)
+          (flow.problems.length > 0 ? 'Its problems must be put right first.' : undefined) ??
+          (flow.is_draft_published && flow.status === 'active' ? 'There are no changes to publish.' : undefined)
         }
         onClick={publish}
       >
