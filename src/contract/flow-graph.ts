@@ -100,8 +100,22 @@ export const FlowEdge = z.object({
 })
 export type FlowEdge = z.output<typeof FlowEdge>
 
-export const Graph = z
-  .object({ nodes: z.array(FlowNode).max(MOST_NODES), edges: z.array(FlowEdge).max(MOST_EDGES) })
+const DESCRIPTION = {
+  description:
+    'Where visitors go. One entry node leads on; conditions (edges branch yes and no) and splits (edges with weight) part visitors; ' +
+    'offer, bot and redirect end a path; a landing ends it or leads on to the offer or bot behind it. No circles.',
+}
+
+/** A graph as it is stored and answered. */
+export const Graph = z.object({ nodes: z.array(FlowNode), edges: z.array(FlowEdge) }).meta(DESCRIPTION)
+export type Graph = z.output<typeof Graph>
+
+/** A graph as it is sent. A field that is not known is refused: a condition whose misspelt "match" were passed over would say the opposite. */
+export const GraphDraft = z
+  .strictObject({
+    nodes: z.array(FlowNode.strict()).max(MOST_NODES),
+    edges: z.array(FlowEdge.strict()).max(MOST_EDGES),
+  })
   .superRefine(({ nodes }, context) => {
     const seen = new Set<string>()
     for (const [at, { id }] of nodes.entries()) {
@@ -110,9 +124,4 @@ export const Graph = z
       seen.add(id)
     }
   })
-  .meta({
-    description:
-      'Where visitors go. One entry node leads on; conditions (edges branch yes and no) and splits (edges with weight) part visitors; ' +
-      'offer, bot and redirect end a path; a landing ends it or leads on to the offer or bot behind it. No circles.',
-  })
-export type Graph = z.output<typeof Graph>
+  .meta(DESCRIPTION)

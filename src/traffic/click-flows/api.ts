@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Done, eachSub, Id, Instant, Name, Page, Text } from '../../contract/fields.ts'
-import { Graph, NodeType } from '../../contract/flow-graph.ts'
+import { Graph, GraphDraft, NodeType } from '../../contract/flow-graph.ts'
 import { paging, Search } from '../../contract/paging.ts'
 
 export * from '../../contract/flow-graph.ts'
@@ -50,7 +50,7 @@ export const ClickFlow = ListedFlow.extend({
 }).meta({ id: 'ClickFlow' })
 export type ClickFlow = z.output<typeof ClickFlow>
 
-export const FlowDraft = z.object({ name: Name(), graph: Graph })
+export const FlowDraft = z.object({ name: Name(), graph: GraphDraft })
 export type FlowDraft = z.output<typeof FlowDraft>
 
 const FlowReplacement = FlowDraft.extend({
@@ -151,7 +151,7 @@ export const createClickFlow = endpoint({
   access: { session: 'admin', key: 'click-flows' },
   summary: 'Create a click flow',
   description:
-    'It begins as a draft: no traffic goes through it until it is published. problems says what publishing would refuse. A key restricted to campaigns may create one.',
+    'It begins as a draft: no traffic goes through it until it is published. problems says what publishing would refuse. An unknown field inside the graph is refused. A key restricted to campaigns may create one.',
   body: FlowDraft,
   reply: ClickFlow,
   status: 201,

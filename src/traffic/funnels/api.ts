@@ -40,13 +40,13 @@ const isOnce = (ids: readonly string[]): boolean => new Set(ids).size === ids.le
 const twice = { message: 'names one twice; give it a larger weight instead' }
 
 const LandingShares = z
-  .array(LandingShare)
+  .array(LandingShare.strict())
   .max(MOST_MEMBERS)
   .refine(members => isOnce(members.map(({ landing_id }) => landing_id)), twice)
   .meta({ description: 'Where visitors come first; empty: straight to an offer' })
 
 const OfferShares = z
-  .array(OfferShare)
+  .array(OfferShare.strict())
   .max(MOST_MEMBERS)
   .refine(members => isOnce(members.map(({ offer_id }) => offer_id)), twice)
   .meta({ description: 'Where visitors go on to; empty: the landings stand alone' })
@@ -75,7 +75,7 @@ export const createFunnel = endpoint({
   access: { session: 'admin', key: 'funnels' },
   summary: 'Create a funnel',
   description:
-    'It needs a landing or an offer at least. A visitor gets one landing and then one offer, and keeps both.',
+    'It needs a landing or an offer at least. A visitor gets one landing and then one offer, and keeps both. An unknown field of a member is refused.',
   body: FunnelDraft,
   reply: Funnel,
   status: 201,
