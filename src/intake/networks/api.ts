@@ -92,7 +92,11 @@ export const Network = z
       .meta({ description: 'Reported before they are paid: recorded with a payout of 0' }),
     ips: z.array(z.string()),
     active: z.boolean(),
-    postback_url: z.string().meta({ description: 'The address to enter at the network, its macros in place' }),
+    postback_url: z.string().meta({
+      description:
+        'The address to enter at the network, its macros in place. Whoever knows its token can record conversions, so members read it with ******** instead.',
+    }),
+    token_withheld: z.boolean().meta({ description: 'The reader is a member: the address stands without its token' }),
     offer_parameter: z
       .string()
       .meta({ description: 'What to add to the offer’s address, so that the click id comes back' }),
@@ -126,6 +130,7 @@ export const listNetworks = endpoint({
   route: 'GET /api/networks',
   access: { session: 'member' },
   summary: 'List networks, newest first',
+  description: 'Owners and admins read the addresses with their tokens, members without them.',
   query: z.object(paging),
   reply: Page(Network),
 })
@@ -134,6 +139,7 @@ export const readNetwork = endpoint({
   route: 'GET /api/networks/:id',
   access: { session: 'member' },
   summary: 'Read a network with its postback address',
+  description: 'Owners and admins read the address with its token, members without it.',
   reply: Network,
   refuses: ['object_not_found'],
 })

@@ -45,6 +45,35 @@ test('a network is made from each template with an address to enter at the netwo
   )
 })
 
+test('a member reads a network without the token of its address, also after a rotation', async () => {
+  const own = await seedSignedIn(house)
+  const [reader, admin] = [
+    await seedSignedIn(house, { place: own, role: 'member' }),
+    await seedSignedIn(house, { place: own, role: 'admin' }),
+  ]
+  const made = await make('plain', own)
+  const rotated = (await call('POST', `/api/networks/${made.id}/rotate`, own, {})).json<api.Network>()
+  const tokens = [made, rotated].map(
+    ({ postback_url }) => new URL(postback_url).pathname.split('/')[2] ?? assert.fail(),
+  )
+  assert.notEqual(tokens[0], tokens[1])
+  const read = async (as: SignedIn) => {
+    const [one, all] = [await call('GET', `/api/networks/${made.id}`, as), await call('GET', '/api/networks', as)]
+    assert.deepEqual(all.json<{ data: unknown[] }>().data, [one.json()])
+    return one
+  }
+  for (const as of [own, admin]) assert.deepEqual((await read(as)).json(), rotated)
+  const shown = await read(reader)
+  for (const token of tokens) assert.ok(!shown.body.includes(token), shown.body)
+  assert.deepEqual(shown.json(), {
+    ...rotated,
+    postback_url: rotated.postback_url.replace(tokens[1] ?? '', '********'),
+    token_withheld: true,
+  })
+  // What is shown instead is the address of nobody.
+  assert.equal((await house.call('GET', new URL(shown.json<api.Network>().postback_url).pathname)).statusCode, 404)
+})
+
 test('maps, lists and switches are changed, each by itself, and the address follows the map', async () => {
   const made = await make()
   const parameters = { ...made.parameters, click_id: ['my_click', 'subid'] }

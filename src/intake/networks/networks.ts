@@ -5,7 +5,7 @@
  */
 import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
 import { HOUR_MS } from '../../contract/days.ts'
-import type { Call } from '../../contract/endpoint.ts'
+import type { Call, Role } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
@@ -34,11 +34,14 @@ const COLUMNS = [
   'updated_at',
 ] as const
 
-type Row = Omit<api.Network, 'postback_url' | 'offer_parameter' | 'waiting'> & { token: Buffer }
+type Row = Omit<api.Network, 'postback_url' | 'token_withheld' | 'offer_parameter' | 'waiting'> & { token: Buffer }
 type Asking = Pick<Ground, 'db' | 'secrets'> & {
   readonly origin: string | undefined
-  readonly actor: { org_id: number }
+  readonly actor: { org_id: number; role: Role }
 }
+
+/** Stands for a token in what members read: whoever knows it records conversions, which members may not change anything by. */
+const WITHHELD = '*'.repeat(8)
 
 const USUAL_OVERLAP_HOURS = 24
 
@@ -214,7 +217,7 @@ async function showOne(context: Asking, row: Row): Promise<api.Network> {
   return network ?? refuse('object_not_found')
 }
 
-/** With the address as it is to be entered, and how many calls wait. */
+/** With the address as it is to be entered, for members without its token, and how many calls wait. */
 async function shown({ db, secrets, origin, actor }: Asking, rows: readonly Row[]): Promise<api.Network[]> {
   if (rows.length === 0) return []
   const waiting = await db
@@ -224,10 +227,13 @@ async function shown({ db, secrets, origin, actor }: Asking, rows: readonly Row[
     .groupBy('network_id')
     .execute()
   const counts = new Map(waiting.map(({ network_id, count }) => [network_id, Number(count)]))
+  const token_withheld = actor.role === 'member'
   return rows.map(({ token, ...row }) => {
     const template = TEMPLATES[row.template]
-    const postback_url = `${origin ?? ''}/postback/${secrets.open(token)}?${queryOf(template, row.parameters)}`
-    return { ...row, postback_url, offer_parameter: template.offer_parameter, waiting: counts.get(row.id) ?? 0 }
+    const secret = token_withheld ? WITHHELD : secrets.open(token)
+    const postback_url = `${origin ?? ''}/postback/${secret}?${queryOf(template, row.parameters)}`
+    const { offer_parameter } = template
+    return { ...row, postback_url, token_withheld, offer_parameter, waiting: counts.get(row.id) ?? 0 }
   })
 }
 

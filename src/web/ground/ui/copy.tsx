@@ -11,9 +11,11 @@ type CopyProps = {
   size?: Size
   /** Whose text it is, where several such buttons stand in a list. */
   about?: string
+  /** Why it cannot be copied; undefined where it can. */
+  reason?: string | undefined
 }
 
-export function CopyButton({ text, label = 'Copy', look = 'plain', size = 'sm', about }: CopyProps) {
+export function CopyButton({ text, label = 'Copy', look = 'plain', size = 'sm', about, ...rest }: CopyProps) {
   const [copied, setCopied] = useState(false)
   useEffect(() => {
     if (!copied) return
@@ -26,7 +28,7 @@ export function CopyButton({ text, label = 'Copy', look = 'plain', size = 'sm', 
       () => notify('The browser did not allow copying', 'Select the text and copy it by hand.'),
     )
   return (
-    <Button look={look} size={size} icon={copied ? Check : Copy} onClick={() => void copy()}>
+    <Button {...rest} look={look} size={size} icon={copied ? Check : Copy} onClick={() => void copy()}>
       <span aria-live="polite">
         {copied ? 'Copied' : label}
         {about !== undefined && <span className="sr-only"> {about}</span>}
@@ -52,12 +54,12 @@ async function copyText(text: string) {
 }
 
 /** A command or an address in its own frame, with a button that copies it. */
-export function CodeBlock({ text, label }: { text: string; label: string }) {
+export function CodeBlock({ text, label, ...rest }: Pick<CopyProps, 'text' | 'reason'> & { label: string }) {
   return (
     <figure className="overflow-hidden rounded-md border border-line bg-sunken">
       <figcaption className="flex items-center justify-between gap-2 border-b border-line py-1 pr-1 pl-3 text-sm text-ink-soft">
         {label}
-        <CopyButton text={text} look="quiet" />
+        <CopyButton {...rest} text={text} look="quiet" />
       </figcaption>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <pre tabIndex={0} className="overflow-x-auto px-3 py-2 font-mono text-sm">

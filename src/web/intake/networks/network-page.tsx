@@ -26,6 +26,7 @@ import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { addressOf } from '../../traffic/campaigns/address.tsx'
 import { ParameterFields, StatusFields } from './maps.tsx'
+import { reasonAgainstCopying, WITHHELD } from './withheld.ts'
 
 type NetworkRow = z.input<typeof Network>
 type Changes = z.input<typeof NetworkChanges>
@@ -178,7 +179,12 @@ function AddressSetting({ network }: { network: NetworkRow }) {
       words="Whoever knows it can record conversions here. Where the network writes its macros otherwise, write them its way."
     >
       <div className="flex flex-col gap-3">
-        <CodeBlock label="Postback address, to enter at the network" text={addressOf({ url: network.postback_url })} />
+        <CodeBlock
+          label="Postback address, to enter at the network"
+          text={addressOf({ url: network.postback_url })}
+          reason={reasonAgainstCopying(network)}
+        />
+        {network.token_withheld && <p className="text-sm text-ink-faint">{WITHHELD}</p>}
         <CodeBlock label="To add to the offer’s address here" text={network.offer_parameter} />
         <div>
           <Button reason={reasonAgainst(rotateNetworkToken, role)} onClick={rotate}>

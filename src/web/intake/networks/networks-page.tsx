@@ -23,6 +23,7 @@ import { useListAddress } from '../../ground/ui/list.tsx'
 import { ListPage } from '../../ground/ui/list-page.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { addressOf } from '../../traffic/campaigns/address.tsx'
+import { reasonAgainstCopying } from './withheld.ts'
 
 type NetworkRow = z.input<typeof Network>
 
@@ -96,6 +97,7 @@ function NetworkTable({ networks }: { networks: readonly NetworkRow[] }) {
                 label="Copy address"
                 about={`of ${network.name}`}
                 look="quiet"
+                reason={reasonAgainstCopying(network)}
               />
             </ActionCell>
           </Row>
