@@ -599,6 +599,14 @@ export interface RefusedEvents {
    */
   click_text: string | null
   diagnosis: string
+  /**
+   * the recorded event, and of payout and status what was recorded and what was sent, where they differ
+   */
+  difference: Json | null
+  /**
+   * derived from the event and what was sent, so that the same call again is one row
+   */
+  difference_id: string | null
   error: string
   event_id: string | null
   id: string

@@ -11,6 +11,7 @@ import { plainAddress } from '../clicks/ip.ts'
 import type { Conversions } from '../events/conversions.ts'
 import type { Conversion } from '../events/items.ts'
 import { Diagnosed } from '../refused-events/diagnosis.ts'
+import { Differing, requireSame } from '../refused-events/difference.ts'
 import { type Keeper, withoutSecrets } from '../refused-events/keep.ts'
 import type { Heard } from './heard.ts'
 import { isListed } from './ips.ts'
@@ -111,10 +112,17 @@ async function take(tools: Tools, waiting: WaitingCalls, call: NetworkCall, netw
   const late = Symbol('late')
   try {
     const first = await Promise.race([recorded, sleep(PATIENCE_MS, late, { ref: false })])
-    if (first !== late) return OK
+    if (first !== late) {
+      requireSame(conversion, first.event)
+      return OK
+    }
   } catch (error) {
-    if (error instanceof Refusal && error.status < 500) return await refused(tools, call, network, error)
+    const isKept = error instanceof Differing && (await tools.keeper.keep(keptRefusal(call, network, error)))
+    if (isKept) return OK
+    if (error instanceof Refusal && error.status < 500 && !(error instanceof Differing))
+      return await refused(tools, call, network, error)
   }
+  // Also what differs and could not be kept now: run later, it differs still.
   return (await waiting.put(call)) ? OK : LATER
 }
 
@@ -124,12 +132,17 @@ function requireWelcome({ ips, active }: Network, ip: string): void {
 }
 
 /** Kept, and answered so that the network goes on; a stranger is told that they are one. */
-async function refused(tools: Tools, call: NetworkCall, { parameters }: Reading, error: unknown): Promise<Answer> {
+async function refused(tools: Tools, call: NetworkCall, network: Reading, error: unknown): Promise<Answer> {
   if (!(error instanceof Refusal)) throw error
-  await tools.keeper.keep({ ...keptCall(call, parameters), refusal: error })
+  await tools.keeper.keep(keptRefusal(call, network, error))
   if (error instanceof Diagnosed && error.diagnosis === 'ip_not_listed') return say(403, 'address not allowed')
   return say(200, `Not recorded: ${error.message}`)
 }
+
+const keptRefusal = (call: NetworkCall, { parameters }: Reading, refusal: Refusal) => ({
+  ...keptCall(call, parameters),
+  refusal,
+})
 
 /** What is kept of a call that was refused. */
 export function keptCall({ org_id, network_id, fields, received_at }: NetworkCall, parameters: Reading['parameters']) {
@@ -154,14 +167,15 @@ export function runner(ground: Ground, tools: Tools, readingOf: (call: WaitingCa
     const reading = await readingOf(call)
     if (reading === undefined) return 'done'
     const keep = async (refusal: Refusal) => {
-      const kept = { ...keptCall(call, reading.parameters), id: call.id, refusal }
+      const kept = { ...keptRefusal(call, reading, refusal), id: call.id }
       return (await tools.keeper.keep(kept)) ? 'done' : 'later'
     }
     try {
       const received_at = new Date(call.received_at).toISOString()
       const conversion = readCall(call.fields, reading, { ...call, arrived_at: performance.now(), received_at })
       if (!(await tools.mayRecord(call.org_id))) return 'over_quota'
-      await tools.conversions.record({ ...conversion, arrived_at: performance.now() })
+      const { event } = await tools.conversions.record({ ...conversion, arrived_at: performance.now() })
+      requireSame(conversion, event)
       return 'done'
     } catch (error) {
       if (error instanceof Refusal && error.status < 500) return await keep(error)

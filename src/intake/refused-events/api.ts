@@ -1,7 +1,7 @@
 /** Refused intake over HTTP: what was not recorded, why, and running it again after a fix. No right covers it: a key is refused here. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
-import { Id, Instant, Page } from '../../contract/fields.ts'
+import { Id, Instant, Money, Page } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
 
 /** Why a request was not recorded, as far as Sluice can tell: `words` name it, `advice` says what mends it. */
@@ -90,6 +90,11 @@ export const DIAGNOSES = {
   network_off: { words: 'Network switched off', advice: 'Switch the network on, then run it again.' },
   body_unreadable: { words: 'Not readable', advice: 'The body is no JSON that can be stored. It cannot be run again.' },
   body_invalid: { words: 'Does not fit', advice: 'A field is not as the interface wants it.' },
+  differs_from_recorded: {
+    words: 'Differs from what was recorded',
+    advice:
+      'The conversion was recorded before, stays as it is, and cannot be changed by a later call. Where the network pays more than was recorded, record the rest by hand with a transaction id of its own; where it pays less or takes it back, hold this against its bill. Where it is another conversion, have the network send a transaction id of its own with each.',
+  },
   failed: { words: 'Could not be stored', advice: 'The database would not take it. The log of the service says why.' },
   not_kept: {
     words: 'Too many to keep',
@@ -102,6 +107,23 @@ export type Diagnosis = keyof typeof DIAGNOSES
 
 export const RefusedSurface = z.enum(['api', 'dashboard', 'network'])
 export const RefusedState = z.enum(['refused', 'recorded'])
+
+const Status = z.string()
+
+/** What a network's later call says otherwise than the conversion that is recorded. */
+export const Difference = z
+  .object({
+    event_id: Id.meta({ description: 'The event that is recorded' }),
+    payout: z
+      .object({ recorded: Money, sent: Money })
+      .nullable()
+      .meta({ description: 'null: it says no other payout' }),
+    status: z
+      .object({ recorded: Status.nullable(), sent: Status })
+      .nullable()
+      .meta({ description: 'null: it says no other status' }),
+  })
+  .meta({ id: 'RecordedDifference' })
 
 export const RefusedEvent = z
   .object({
@@ -128,6 +150,10 @@ export const RefusedEvent = z
     runs: z.number().int().meta({ description: 'How often it was run again' }),
     run_at: Instant.nullable(),
     event_id: Id.nullable().meta({ description: 'The event it has become' }),
+    difference: Difference.nullable().meta({
+      description:
+        'Of a network’s later call for a recorded conversion: what it says otherwise. It cannot be run again.',
+    }),
   })
   .meta({ id: 'RefusedEvent' })
 export type RefusedEvent = z.output<typeof RefusedEvent>

@@ -13,6 +13,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 import type { Diagnosis } from './api.ts'
 import { diagnose, lookAtClickId } from './diagnosis.ts'
+import { Differing } from './difference.ts'
 
 /** Something that was refused, of a known organization. */
 type Refused = {
@@ -60,6 +61,8 @@ export function openKeeper(
   let isWriting = false
   let written: Promise<void> = Promise.resolve()
   const allowance = new Allowance(perMinute)
+  /** Differences that were kept in this minute: a network that repeats itself does not use the allowance up. */
+  const differences = new Set<string>()
 
   const write = async () => {
     isWriting = true
@@ -85,15 +88,20 @@ export function openKeeper(
     return promise
   }
   const timer = setInterval(() => {
+    differences.clear()
     for (const [org_id, count] of allowance.renew()) void put(overflowOf(org_id, count), undefined)
   }, MINUTE_MS)
   timer.unref()
 
   return {
-    keep(refused) {
-      if (waiting.length >= MOST_WAITING || !allowance.take(refused.org_id)) return Promise.resolve(false)
+    async keep(refused) {
+      const difference = refused.refusal instanceof Differing ? refused.refusal.difference_id : undefined
+      if (difference !== undefined && differences.has(difference)) return true
+      if (waiting.length >= MOST_WAITING || !allowance.take(refused.org_id)) return false
       const { row, owner } = rowOf(refused, secrets.clickKey)
-      return put(row, owner)
+      const isKept = await put(row, owner)
+      if (isKept && difference !== undefined) differences.add(difference)
+      return isKept
     },
     async close() {
       clearInterval(timer)
@@ -144,6 +152,8 @@ const EMPTY = {
   run_at: null,
   run_by: null,
   event_id: null,
+  difference: null,
+  difference_id: null,
 } as const
 
 function overflowOf(org_id: number, count: number): Row {
@@ -188,8 +198,15 @@ function rowOf(refused: Refused, clickKey: Uint8Array): { row: Row; owner: numbe
     idempotency_key: textOf(idempotency_key),
     received_at: new Date(received_at).toISOString(),
     ...keptBody(body),
+    ...differenceOf(refusal),
   }
   return { row, owner }
+}
+
+/** Each difference is one row, however often it is called. */
+function differenceOf(refusal: Refusal): Partial<Row> {
+  if (!(refusal instanceof Differing)) return {}
+  return { difference: JSON.stringify(refusal.difference), difference_id: refusal.difference_id }
 }
 
 const SECRET_TEXT = /sluice_[A-Za-z0-9]{20,}/g

@@ -14,6 +14,7 @@ import { readConversion } from '../events/intake.ts'
 import type { Conversion } from '../events/items.ts'
 import * as api from './api.ts'
 import { diagnose, lookAtClickId } from './diagnosis.ts'
+import { type Difference, Differing, requireSame } from './difference.ts'
 
 /** What is shown of refused intake. */
 export const REFUSED_COLUMNS = [
@@ -34,6 +35,7 @@ export const REFUSED_COLUMNS = [
   'runs',
   'run_at',
   'event_id',
+  'difference',
 ] as const
 const COLUMNS = [...REFUSED_COLUMNS, 'idempotency_key'] as const
 
@@ -56,6 +58,7 @@ export function refusedEventDeeds(tools: Tools) {
       const row = await rowsOf(context).where('id', '=', id).$castTo<Row>().executeTakeFirst()
       if (row === undefined) refuse('object_not_found')
       if (row.state === 'recorded') return row
+      if (row.difference !== null) refuse('cannot_run_again', { hint: api.DIAGNOSES.differs_from_recorded.advice })
       if (!row.is_whole) refuse('cannot_run_again')
       return await run(tools, context, row)
     },
@@ -103,7 +106,11 @@ function filtered(rows: ReturnType<typeof rowsOf>, { diagnosis, surface, network
 /** The oldest that can be run and have not been met, and one more. */
 async function portion(context: Running, body: Call<typeof api.runRefusedEvents>['body']): Promise<Row[]> {
   const { from, to, cursor, ...filters } = body
-  let rows = filtered(rowsOf(context), filters).where('state', '=', 'refused').where('is_whole', '=', true)
+  let rows = filtered(rowsOf(context), filters)
+    .where('state', '=', 'refused')
+    .where('is_whole', '=', true)
+    // What differs from a recorded conversion can never become one.
+    .where('difference', 'is', null)
   if (from != null) rows = rows.where('received_at', '>=', from)
   if (to != null) rows = rows.where('received_at', '<=', to)
   if (cursor != null) rows = rows.where('id', '>', cursor)
@@ -121,13 +128,16 @@ async function portion(context: Running, body: Call<typeof api.runRefusedEvents>
 async function run(tools: Tools, context: Running, row: Row): Promise<Row> {
   const ran = { run_at: new Date().toISOString(), run_by: context.actor.user_id }
   try {
-    const { event } = await tools.conversions.record(await conversionOf(tools, context.actor.org_id, row))
+    const conversion = await conversionOf(tools, context.actor.org_id, row)
+    const { event } = await tools.conversions.record(conversion)
+    if (row.surface === 'network') requireSame(conversion, event)
     return await write(context, row, { ...ran, state: 'recorded', event_id: event.id })
   } catch (error) {
     if (!(error instanceof Refusal) || error.status >= 500) throw error
     const { status, message } = error
     const diagnosis = await diagnosisNow(context, error, row)
-    return await write(context, row, { ...ran, status, error: message, diagnosis })
+    const found = error instanceof Differing ? { difference: error.difference } : {}
+    return await write(context, row, { ...ran, status, error: message, diagnosis, ...found })
   }
 }
 
@@ -164,12 +174,15 @@ type Outcome = {
   status?: number
   error?: string
   diagnosis?: api.Diagnosis
+  difference?: Difference
 }
 
 async function write({ db, actor }: Running, row: Row, outcome: Outcome): Promise<Row> {
-  const written = await db
+  const { difference, ...plain } = outcome
+  const written = difference === undefined ? plain : { ...plain, difference: JSON.stringify(difference) }
+  const found = await db
     .updateTable('refused_events')
-    .set(({ eb }) => ({ ...outcome, runs: eb('runs', '+', 1) }))
+    .set(({ eb }) => ({ ...written, runs: eb('runs', '+', 1) }))
     .where('org_id', '=', actor.org_id)
     .where('id', '=', row.id)
     // Of two runs at once the one that recorded it has the last word.
@@ -177,5 +190,5 @@ async function write({ db, actor }: Running, row: Row, outcome: Outcome): Promis
     .returning(COLUMNS)
     .$castTo<Row>()
     .executeTakeFirst()
-  return written ?? { ...row, ...outcome }
+  return found ?? { ...row, ...outcome }
 }

@@ -5,11 +5,12 @@ import type { z } from 'zod'
 import { DIAGNOSES, listRefusedEvents, type RefusedEvent, runRefusedEvent } from '../../../intake/refused-events/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { call } from '../../ground/call.ts'
-import { exactMoment } from '../../ground/figures/figures.ts'
+import { exactMoment, exactMoney } from '../../ground/figures/figures.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { CodeBlock, indented } from '../../ground/ui/copy.tsx'
 import { DialogBody, DialogFoot } from '../../ground/ui/dialog.tsx'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 
 export type RefusedRow = z.input<typeof RefusedEvent>
@@ -18,6 +19,34 @@ export const SURFACES: Record<RefusedRow['surface'], string> = {
   api: 'API key',
   dashboard: 'Dashboard',
   network: 'Network',
+}
+
+/** What was recorded beside what was sent, of the fields that differ. */
+function Difference({ difference: { payout, status } }: { difference: NonNullable<RefusedRow['difference']> }) {
+  const lines = [
+    payout === null ? [] : [['Payout', `$${exactMoney(payout.recorded)}`, `$${exactMoney(payout.sent)}`]],
+    status === null ? [] : [['Status', status.recorded ?? 'None', status.sent]],
+  ].flat()
+  return (
+    <Table caption="What differs">
+      <thead>
+        <tr>
+          <Head stay>Field</Head>
+          <Head>Recorded</Head>
+          <Head>Sent later</Head>
+        </tr>
+      </thead>
+      <tbody>
+        {lines.map(([field = '', recorded, sent]) => (
+          <Row key={field}>
+            <RowHead stay>{field}</RowHead>
+            <Cell className="max-w-60 truncate">{recorded}</Cell>
+            <Cell className="max-w-60 truncate font-medium">{sent}</Cell>
+          </Row>
+        ))}
+      </tbody>
+    </Table>
+  )
 }
 
 type DetailsProps = { row: RefusedRow; onRan: (row: RefusedRow) => void; onClose: () => void }
@@ -34,6 +63,7 @@ export function Details({ row, onRan, onClose }: DetailsProps) {
       else notify('It stays refused', ran.error)
     },
   })
+  const differs = row.difference === null ? undefined : 'The conversion is recorded already, with other values.'
   const cannot = row.is_whole ? undefined : 'Not all of it was kept, or it was no JSON.'
   const done = row.state === 'recorded' ? 'It is recorded already.' : undefined
   return (
@@ -43,6 +73,7 @@ export function Details({ row, onRan, onClose }: DetailsProps) {
           {row.state === 'recorded' ? <strong>Run again and recorded. </strong> : <strong>{row.error}. </strong>}
           {row.state === 'recorded' ? 'It was refused at first.' : DIAGNOSES[row.diagnosis].advice}
         </Note>
+        {row.difference !== null && <Difference difference={row.difference} />}
         {row.body !== null && <CodeBlock label="What was sent" text={indented(row.body)} />}
         <p className="text-sm text-ink-faint">
           {SURFACES[row.surface]}, {exactMoment(row.received_at)} UTC
@@ -56,7 +87,7 @@ export function Details({ row, onRan, onClose }: DetailsProps) {
           look="primary"
           icon={RotateCcw}
           pending={run.isPending}
-          reason={reasonAgainst(runRefusedEvent, role) ?? done ?? cannot}
+          reason={reasonAgainst(runRefusedEvent, role) ?? done ?? differs ?? cannot}
           onClick={() => run.mutate()}
         >
           Run again

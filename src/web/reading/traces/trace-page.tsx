@@ -194,15 +194,20 @@ function deliveryEntry(delivery: DeliveryRow): Entry {
   return { at: delivery.created_at, key: delivery.id, icon: Send, tone: 'text-ink-soft', content }
 }
 
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+
 function refusedEntry(row: TraceRow['refused'][number], networks: Names): Entry {
   const { words, advice } = DIAGNOSES[row.diagnosis]
+  const title =
+    row.difference !== null ? 'Called again' : row.state === 'recorded' ? 'Refused, later recorded' : 'Refused'
   const network = networks.get(row.network_id ?? '')
   const content = (
     <p>
       <strong className="font-semibold">
-        {row.state === 'recorded' ? 'Refused, later recorded' : 'Refused'}: {words}.
+        {title}: {words}.
       </strong>{' '}
       {network !== undefined && `Sent by the network ${network}. `}
+      {row.difference !== null && <span>{sentence(row.error)} </span>}
       <span className="text-ink-soft">{row.state === 'recorded' ? row.error : advice}</span>{' '}
       <Link to="/refused-events" search={{ diagnosis: row.diagnosis }} className="text-accent hover:underline">
         Refused

@@ -1,0 +1,66 @@
+/**
+ * What a network's later call says otherwise than the conversion that is recorded for it. Nothing of the conversion changes, and nothing of
+ * the call is thrown away: both values are kept. A call that says nothing else is a plain resend and leaves nothing.
+ */
+import { hash } from 'node:crypto'
+import type { z } from 'zod'
+import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
+import type { Conversion } from '../events/items.ts'
+import type { StoredEvent } from '../events/known.ts'
+import type { Difference as Wire } from './api.ts'
+import { Diagnosed } from './diagnosis.ts'
+
+/** The recorded event's id, and of what differs both values: amounts as decimal strings, statuses as they were sent. */
+export type Difference = z.output<typeof Wire>
+
+/** The refusal of such a call. `difference_id` is the same for every call that differs from this event in the same way. */
+export class Differing extends Diagnosed {
+  readonly difference: Difference
+  readonly difference_id: string
+  constructor(difference: Difference) {
+    super('differs_from_recorded', wordsOf(difference))
+    this.difference = difference
+    this.difference_id = idOf(difference)
+  }
+}
+
+/** Throws `Differing` where the call says another payout or status than the event it was answered with. */
+export function requireSame(call: Pick<Conversion, 'payout' | 'payload'>, event: StoredEvent): void {
+  const [payout, status] = [payoutOf(call, event), statusOf(call, event)]
+  if (payout !== null || status !== null) throw new Differing({ event_id: event.id, payout, status })
+}
+
+/** A call without a payout says nothing of it; an event without one is worth nothing. */
+function payoutOf({ payout }: Pick<Conversion, 'payout'>, event: StoredEvent): Difference['payout'] {
+  if (payout === undefined) return null
+  const [recorded, sent] = [toMillionths(event.payout ?? '0'), toMillionths(payout)]
+  return recorded === sent ? null : { recorded: fromMillionths(recorded), sent: fromMillionths(sent) }
+}
+
+/** Of an event that no network reported no status is known; of one that a network did, none may have been sent. */
+function statusOf({ payload }: Pick<Conversion, 'payload'>, event: StoredEvent): Difference['status'] {
+  const sent = textOf(payload?.['status'])
+  if (sent === null || textOf(event.payload?.['network_id']) === null) return null
+  const recorded = textOf(event.payload?.['status'])
+  return recorded?.toLowerCase() === sent.toLowerCase() ? null : { recorded, sent }
+}
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
+
+function wordsOf({ payout, status }: Difference): string {
+  const said = [
+    payout === null ? [] : `the payout is ${payout.sent}, recorded is ${payout.recorded}`,
+    status === null ? [] : `the status is ${status.sent}, recorded is ${status.recorded ?? 'none'}`,
+  ]
+  return said.flat().join('; ')
+}
+
+/** A uuid of version 8 out of what makes the difference. */
+function idOf({ event_id, payout, status }: Difference): string {
+  const hex = hash(
+    'sha256',
+    JSON.stringify([event_id, payout?.sent ?? null, status?.sent.toLowerCase() ?? null]),
+    'hex',
+  )
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
