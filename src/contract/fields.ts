@@ -58,10 +58,23 @@ export function Amount(max: number) {
     .transform((sent, context) => {
       const text = typeof sent === 'number' ? plainDecimal(sent) : sent
       if (text !== undefined && PLAIN_DECIMAL.test(text) && isAtMost(text, max)) return toSixPlaces(text)
-      context.addIssue({ code: 'custom', message: error })
+      context.addIssue({ code: 'custom', message: (text === undefined ? undefined : wordsOnCommas(text)) ?? error })
       return z.NEVER
     })
     .meta({ description: `A number or a decimal string, 0 to ${max.toLocaleString('en-US')}, kept to 6 decimals` })
+}
+
+/** Nobody types more, and longer texts are not looked through. */
+const AMOUNT_LENGTH = 40
+
+/**
+ * What to write instead of an amount that was typed with commas; undefined where it has none. A comma is taken for the mark of
+ * the decimals only where it can be nothing else: three digits behind it may be thousands.
+ */
+export function wordsOnCommas(text: string): string | undefined {
+  if (text.length > AMOUNT_LENGTH || !text.includes(',') || !/^-?[\d.,\s]+$/.test(text)) return undefined
+  if (/^-?(0,\d+|\d+,(\d{1,2}|\d{4,}))$/.test(text)) return `write ${text.replace(',', '.')}: a point, not a comma`
+  return 'write it with a point before the decimals and nothing between thousands, such as 1234.50'
 }
 
 function plainDecimal(value: number): string | undefined {

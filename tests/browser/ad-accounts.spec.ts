@@ -28,6 +28,22 @@ test('an account is connected, its token is never seen again, and its events are
   await expect(page.getByLabel('Platform’s event of Custom 1')).toHaveValue('HighRoller')
 })
 
+test('the events of a Meta account are whole on a laptop, the last column too', async ({ page, owner }) => {
+  const { id } = await send(owner, 'POST', '/api/ad-accounts', {
+    platform: 'meta',
+    name: 'Wide pixel',
+    settings: { pixel_id: '1234567890' },
+    credentials: { access_token: TOKEN },
+  })
+  for (const width of [1280, 1440]) {
+    await page.setViewportSize({ width, height: 800 })
+    await page.goto(`/ad-accounts/${id}`)
+    const table = page.getByRole('region', { name: 'Event map' })
+    await expect(table).toBeVisible()
+    expect(await table.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
+  }
+})
+
 test('an account is switched off and on, named by a campaign, and disconnected only when none names it', async ({
   page,
   owner,

@@ -169,28 +169,57 @@ test('a campaign follows its offer’s new address, and one with an address of i
   expect(await hostOf('copy-two')).toBe('new-net.example')
 })
 
-test('an offer for several types says what each earns, and asks for the types only where there is a payout', async ({
+test('whoever makes an offer with a payout says what earns it: nothing is chosen for him, in the form of a campaign either', async ({
   page,
   owner,
 }) => {
+  for (const place of ['/offers', '/campaigns/new']) {
+    await page.goto(place)
+    await page.getByRole('button', { name: 'New offer' }).first().click()
+    const dialog = page.getByRole('dialog', { name: 'New offer' })
+    await expect(dialog.getByLabel('Earned by')).toHaveCount(0)
+    const name = `Hybrid of ${place}`
+    await dialog.getByLabel('Name').fill(name)
+    await dialog.getByLabel('Address').fill('https://hybrid.example/')
+    await dialog.getByLabel('Payout, $').fill('18,50')
+    await expect(dialog.getByLabel('Earned by')).toHaveValue('')
+    await expect(dialog.getByRole('checkbox')).toHaveCount(0)
+    await dialog.getByRole('button', { name: 'Add offer' }).click()
+    await expect(dialog.getByLabel('Payout, $')).toHaveAccessibleDescription('Write 18.50: a point, not a comma.')
+    await dialog.getByLabel('Payout, $').fill('18.50')
+    await dialog.getByRole('button', { name: 'Add offer' }).click()
+    await expect(dialog.getByLabel('Earned by')).toHaveAccessibleDescription('Choose what the payout is for.')
+    await dialog.getByLabel('Earned by').selectOption('Several types…')
+    await expect(dialog.getByRole('checkbox', { checked: true })).toHaveCount(0)
+    await dialog.getByRole('button', { name: 'Add offer' }).click()
+    await expect(dialog.getByLabel('Earned by')).toHaveAccessibleDescription('Choose what the payout is for.')
+    await dialog.getByLabel('Registration').check()
+    await dialog.getByLabel('FTD').check()
+    await dialog.getByRole('button', { name: 'Add offer' }).click()
+    await expect(dialog).toBeHidden()
+    const found = await owner.get(`/api/offers?q=${encodeURIComponent(name)}`)
+    const { data } = (await found.json()) as { data: { payout: string; payout_types: string[] }[] }
+    expect(data.map(({ payout, payout_types }) => [payout, payout_types])).toEqual([['18.5', ['registration', 'ftd']]])
+  }
+})
+
+test('every conversion earns only where that is said, and a copy keeps it', async ({ page, owner }) => {
   await page.goto('/offers')
   await page.getByRole('button', { name: 'New offer' }).first().click()
   const dialog = page.getByRole('dialog', { name: 'New offer' })
-  await expect(dialog.getByLabel('Earned by')).toHaveCount(0)
-  await dialog.getByLabel('Name').fill('Hybrid')
-  await dialog.getByLabel('Address').fill('https://hybrid.example/')
-  await dialog.getByLabel('Payout, $').fill('3')
-  const money = ['Lead', 'Registration', 'Deposit', 'FTD', 'Purchase', 'Subscription renewed']
-  for (const type of money) await expect(dialog.getByLabel(type, { exact: true })).toBeChecked()
-  for (const type of money) await dialog.getByLabel(type, { exact: true }).uncheck()
+  await dialog.getByLabel('Name').fill('Each time')
+  await dialog.getByLabel('Address').fill('https://each.example/')
+  await dialog.getByLabel('Payout, $').fill('2')
+  await dialog.getByLabel('Earned by').selectOption('Every conversion, each time')
   await dialog.getByRole('button', { name: 'Add offer' }).click()
-  await expect(dialog.getByLabel('Earned by')).toHaveAccessibleDescription('Choose what the payout is for.')
-  await dialog.getByLabel('Registration').check()
-  await dialog.getByLabel('FTD').check()
+  await expect(page.getByRole('row', { name: /^Each time/ })).toContainText('Every type')
+  await page.getByRole('button', { name: 'Actions for Each time', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'Clone' }).click()
+  await expect(dialog.getByLabel('Earned by')).toHaveValue('every')
   await dialog.getByRole('button', { name: 'Add offer' }).click()
-  await expect(page.getByRole('row', { name: /Hybrid/ })).toContainText('Registration, FTD')
-  const { data } = (await (await owner.get('/api/offers?q=hybrid')).json()) as { data: { payout_types: string[] }[] }
-  expect(data[0]?.payout_types).toEqual(['registration', 'ftd'])
+  await expect(page.getByRole('row', { name: /^Copy of Each time/ })).toContainText('Every type')
+  const { data } = (await (await owner.get('/api/offers?q=each')).json()) as { data: { payout_types: string[] }[] }
+  expect(data.map(({ payout_types }) => payout_types)).toEqual([[], []])
 })
 
 test('spend is recorded and deleted, and the balance is topped up', async ({ page, owner }) => {
@@ -264,4 +293,22 @@ test('a file of spend with a wrong line goes in without it, once that is said', 
   await page.getByRole('button', { name: 'Leave out the wrong line' }).click()
   await page.getByRole('button', { name: 'Import 1 change' }).click()
   await expect(page.getByRole('row', { name: /Filed/ })).toContainText('12.50')
+})
+
+test('a file of spend in another currency says so, and keeps the columns to choose from', async ({ page, owner }) => {
+  await send(owner, 'POST', '/api/campaigns', {
+    name: 'In euros',
+    destination: { type: 'redirect', url: 'https://example.com/' },
+  })
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
+  const csv = `Day,Campaign,Zone ID,Cost (EUR),In dollars\n${yesterday},In euros,77,10,11.5`
+  await page.goto('/ad-spend/import')
+  await page.getByLabel('CSV file').setInputFiles({ name: 'spend.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
+  await expect(page.getByRole('alert')).toContainText(/its amounts are in EUR, and spend is kept in US dollars/)
+  await expect(page.getByLabel('Day', { exact: true })).toHaveText(/Day \(found\)/)
+  await expect(page.getByLabel('sub1')).toHaveText(/Zone ID \(found\)/)
+  await page.getByLabel('Amount').selectOption('In dollars')
+  await expect(page.getByRole('alert')).toBeHidden()
+  await page.getByRole('button', { name: 'Import 1 change' }).click()
+  await expect(page.getByRole('row', { name: /In euros/ })).toContainText('11.50')
 })

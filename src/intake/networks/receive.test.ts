@@ -284,6 +284,20 @@ test('what cannot be booked exactly is answered 200, recorded as nothing and kep
   }
 })
 
+test('a payout with a comma is never guessed: the refusal says what to have sent', async () => {
+  const { path } = await network('plain')
+  for (const [payout, words] of [
+    ['18,50', 'the payout is 18,50: write 18.50: a point, not a comma'],
+    ['1,850', /nothing between thousands/],
+  ] as const) {
+    const id = await click()
+    await fire(path, { click_id: toWireId(id), payout })
+    const [kept] = await refusedOf(toWireId(id))
+    assert.match(String(kept?.['error']), typeof words === 'string' ? new RegExp(`^${words}$`) : words)
+    assert.deepEqual(await eventsOf(id), [])
+  }
+})
+
 test('a click id that is none, unknown, cut or another workspace’s is told apart for the owner, not for the caller', async () => {
   const { path } = await network('plain')
   const { clickKey } = house.ground.secrets

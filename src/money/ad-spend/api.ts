@@ -159,6 +159,10 @@ export const importAdSpend = endpoint({
         amount: z.string().nullable(),
       })
       .meta({ description: 'The ones that were read' }),
+    problem: z.string().nullable().meta({
+      description:
+        'Of a dry run: what keeps the file as a whole from going in, such as amounts in another currency or a column that was not found; there are no lines then',
+    }),
     lines: z.array(SpendLine),
     wrong: z.number().int().meta({ description: 'Lines that keep the file from going in' }),
     changed: z.number().int().meta({ description: 'Rows that are, or would be, new, replaced or deleted' }),

@@ -226,10 +226,12 @@ describe('a file of spend', () => {
       [{ csv: `day,campaign,amount\n${line.repeat(5001)}` }, /5001 lines, at most 5000/],
     ]
     for (const [body, words] of refused) {
-      const answer = await send(place, { dry_run: true, ...body })
+      const answer = await send(place, body)
       assert.deepEqual([answer.statusCode, answer.data()['code']], [400, 'spend_file_unreadable'], answer.body)
       assert.match(String(answer.data()['error']), words)
     }
+    for (const csv of ['hello', line, 'day,campaign,amount\n"2026-03-01,Alpha,1'])
+      assert.equal((await send(place, { csv, dry_run: true })).data()['code'], 'spend_file_unreadable', csv)
     const foreign = await seedPlace('Foreign')
     const usual = await send(place, { csv: 'day,amount\n2026-03-01,1', campaign_id: foreign.campaigns[0]?.id })
     assert.deepEqual([usual.statusCode, usual.data()['code']], [404, 'not_found'])
@@ -241,6 +243,52 @@ describe('a file of spend', () => {
     const large = await send(place, { csv: `day,campaign,amount\n${'x'.repeat(1_100_000)}` })
     assert.equal(large.statusCode, 413)
     assert.deepEqual(await stored(place), [])
+  })
+
+  test('that cannot go in whole keeps the columns that were read, and says in a dry run what is wrong', async () => {
+    const place = await seedPlace('Alpha')
+    const euros = { csv: 'Day,Campaign,Zone ID,Amount spent (EUR),Dollars\n2026-03-01,Alpha,77,1,1.1' }
+    const titles = ['Day', 'Campaign', 'Zone ID', 'Amount spent (EUR)', 'Dollars']
+    const dry = (await taken(place, { ...euros, dry_run: true })) as Imported & { titles: string[]; problem: string }
+    assert.deepEqual([dry.titles, dry.lines, dry.changed], [titles, [], 0])
+    assert.deepEqual(dry.columns, { day: 'Day', campaign: 'Campaign', sub1: 'Zone ID', amount: 'Amount spent (EUR)' })
+    assert.match(dry.problem, /its amounts are in EUR, and spend is kept in US dollars/)
+    // Titles that nobody knows are there to be chosen from.
+    const unknown = { csv: 'when;Alpha or Beta;price\n2026-03-01;Alpha;2' }
+    const guessed = (await taken(place, { ...unknown, dry_run: true })) as typeof dry
+    assert.deepEqual(guessed.titles, ['when', 'Alpha or Beta', 'price'])
+    assert.deepEqual(guessed.columns, { day: null, campaign: null, sub1: null, amount: null })
+    assert.match(guessed.problem, /no line has the titles/)
+    const columns = { day: 'when', campaign: 'Alpha or Beta', amount: 'price' }
+    assert.equal(((await taken(place, { ...unknown, columns, dry_run: true })) as typeof dry).problem, null)
+    assert.deepEqual(await stored(place), [])
+    await taken(place, { ...euros, columns: { amount: 'Dollars' } })
+    assert.deepEqual(await stored(place), ['2026-03-01 Alpha 77 1.1 manual'])
+  })
+
+  test('finds sub1 under the names traffic sources have for it', async () => {
+    const place = await seedPlace('Alpha')
+    const names = [
+      'Zone ID',
+      'zoneid',
+      'Zone',
+      'Site ID',
+      'source_id',
+      'Placement',
+      'Sub ID',
+      'subid',
+      'Creative',
+      'Creative ID',
+    ]
+    for (const title of names) {
+      const csv = `day,campaign,${title},amount\n2026-03-01,Alpha,77,1`
+      const { columns, lines } = await taken(place, { csv, dry_run: true })
+      assert.deepEqual([columns['sub1'], lines[0]?.sub1], [title, '77'], title)
+    }
+    const both = await taken(place, { csv: 'day,campaign,creative,zone,amount\n2026-03-01,Alpha,a,b,1', dry_run: true })
+    assert.equal(both.lines[0]?.sub1, 'b')
+    const own = await taken(place, { csv: 'day,campaign,zone,sub1,amount\n2026-03-01,Alpha,a,b,1', dry_run: true })
+    assert.equal(own.lines[0]?.sub1, 'b')
   })
 
   test('of the largest size goes in, and two at the same time do not stand in each other’s way', async () => {

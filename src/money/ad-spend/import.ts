@@ -11,20 +11,21 @@ import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import { fromMillionths, toMillionths } from '../billing/money.ts'
 import type * as api from './api.ts'
-import { type Line, readSpendFile, type WrongLine } from './spend-file.ts'
+import { type Line, readSpendFile, unreadable, type WrongLine } from './spend-file.ts'
 
 const MOST_NAMED = 10
 
 /**
  * Says what becomes of each line and, unless it is a dry run, does it in one transaction. Refuses `spend_file_unreadable` for a file as a
- * whole, `spend_lines_wrong` with the numbers of the lines, `object_not_found` for a `campaign_id` that is not the organization's.
+ * whole, though a dry run of one whose titles can be read tells its `problem` beside them; `spend_lines_wrong` with the numbers of the lines, `object_not_found` for a `campaign_id` that is not the organization's.
  */
 export async function importAdSpend(
   { db, actor }: Context<typeof api.importAdSpend>,
   { body }: Call<typeof api.importAdSpend>,
 ) {
   const { org_id } = actor
-  const { lines, titles, columns } = readSpendFile(body)
+  const { lines, titles, columns, problem } = readSpendFile(body)
+  if (problem !== null && !body.dry_run) return unreadable(problem)
   const find = await campaignFinder(db, org_id, body.campaign_id ?? undefined)
   const passedOver = new Set(body.leave_out)
   const meant = lines.filter(({ line }) => !passedOver.has(line))
@@ -42,6 +43,7 @@ export async function importAdSpend(
       dry_run: body.dry_run,
       titles: [...titles],
       columns: { ...columns },
+      problem,
       lines: told,
       wrong: wrong.length,
       changed: changed.length,

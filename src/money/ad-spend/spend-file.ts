@@ -31,7 +31,35 @@ const TITLES: Record<Role, readonly string[]> = {
     'tag',
   ],
   campaign: ['campaign id', 'campaign key', 'campaign', 'campaign name', 'kampagne'],
-  sub1: ['sub1', 'sub 1', 'subid1', 'sub id 1', 'sub id1', 's1'],
+  // What traffic sources call it where it is not called sub1; the place before the creative, which has less of a say in what a click costs.
+  sub1: [
+    'sub1',
+    'sub 1',
+    'subid1',
+    'sub id 1',
+    'sub id1',
+    's1',
+    'subid',
+    'sub id',
+    'zone id',
+    'zoneid',
+    'zone',
+    'placement id',
+    'placementid',
+    'placement',
+    'site id',
+    'siteid',
+    'source id',
+    'sourceid',
+    'widget id',
+    'spot id',
+    'publisher id',
+    'creative id',
+    'creativeid',
+    'creative',
+    'banner id',
+    'bannerid',
+  ],
   amount: ['amount', 'cost', 'spend', 'amount spent', 'total cost', 'total spend', 'costs', 'spent', 'kosten'],
 }
 
@@ -48,14 +76,17 @@ type Understood = {
   readonly titles: readonly string[]
   readonly columns: Record<Role, string | null>
   readonly lines: readonly (Line | WrongLine)[]
+  /** What keeps the file as a whole from going in, though its titles could be read; there are no lines then. */
+  readonly problem: string | null
 }
 
 type Numbered = { record: string[]; line: number }
-type Layout = { at: number; titles: string[]; places: Record<Role, number | undefined> }
+type Layout = { at: number; titles: string[]; places: Record<Role, number | undefined>; isWhole: boolean }
 
 /**
- * Understands a file, or refuses it whole with `spend_file_unreadable`: no CSV, no line with the titles of day and amount, a title asked
- * for that is not there, amounts in another currency, nothing below the titles, more than 5,000 lines.
+ * Understands a file. A `problem` is: no line with the titles of day and amount, a title asked for that is not there, amounts in another
+ * currency, nothing below the titles, more than 5,000 lines. Refuses `spend_file_unreadable` for what is no CSV, and where no line could be
+ * one of titles.
  */
 export function readSpendFile(file: SpendFile): Understood {
   const asked = file.columns ?? {}
@@ -65,27 +96,35 @@ export function readSpendFile(file: SpendFile): Understood {
     // What cannot be read is said once the whole is.
     const top = split(file.csv, delimiter, MOST_BEFORE_TITLES)
     const layout = typeof top === 'string' ? undefined : layoutOf(top, asked, hasCampaign)
-    if (layout !== undefined && (best === undefined || layout.titles.length > best.layout.titles.length))
-      best = { delimiter, layout }
+    if (layout !== undefined && (best === undefined || isBetter(layout, best.layout))) best = { delimiter, layout }
   }
   const { delimiter, layout } = best ?? { delimiter: ',', layout: undefined }
   const records = split(file.csv, delimiter)
   if (typeof records === 'string') return unreadable(records)
   if (layout === undefined) return unreadable(noTitles(asked))
   const rows = records.slice(layout.at + 1)
-  if (rows.length === 0) return unreadable('there is no line below the titles')
-  if (rows.length > MOST_LINES)
-    return unreadable(`it has ${rows.length} lines, at most ${MOST_LINES} go in at once: split it`)
-  refuseOtherCurrency(layout)
+  const problem = problemOf(layout, rows, asked)
   const title = (role: Role) => layout.titles[layout.places[role] ?? -1] ?? null
   return {
     titles: layout.titles,
     columns: { day: title('day'), campaign: title('campaign'), sub1: title('sub1'), amount: title('amount') },
-    lines: readLines(rows, layout, file),
+    lines: problem === null ? readLines(rows, layout, file) : [],
+    problem,
   }
 }
 
-function unreadable(why: string): never {
+const isBetter = (one: Layout, other: Layout) =>
+  one.isWhole === other.isWhole ? one.titles.length > other.titles.length : one.isWhole
+
+function problemOf(layout: Layout, rows: readonly Numbered[], asked: Partial<Columns>): string | null {
+  if (!layout.isWhole) return noTitles(asked)
+  if (rows.length === 0) return 'there is no line below the titles'
+  if (rows.length > MOST_LINES) return `it has ${rows.length} lines, at most ${MOST_LINES} go in at once: split it`
+  return otherCurrency(layout)
+}
+
+/** Refuses the file whole. */
+export function unreadable(why: string): never {
   return refuse('spend_file_unreadable', { error: `the file cannot be read: ${why}` })
 }
 
@@ -116,7 +155,9 @@ const plain = (title: string) =>
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
 
+/** The line of titles: the first with all that is needed, else the first that looks like one. */
 function layoutOf(records: readonly Numbered[], asked: Partial<Columns>, hasCampaign: boolean): Layout | undefined {
+  let likely: Layout | undefined
   for (const [at, { record }] of records.entries()) {
     const places = {
       day: placeOf('day', record, asked),
@@ -124,11 +165,18 @@ function layoutOf(records: readonly Numbered[], asked: Partial<Columns>, hasCamp
       sub1: placeOf('sub1', record, asked),
       amount: placeOf('amount', record, asked),
     }
-    const isWhole = places.day !== undefined && places.amount !== undefined
-    if (isWhole && (hasCampaign || places.campaign !== undefined)) return { at, titles: record, places }
+    const isDated = places.day !== undefined && places.amount !== undefined
+    const isWhole = isDated && (hasCampaign || places.campaign !== undefined)
+    const layout = { at, titles: record, places, isWhole }
+    if (isWhole) return layout
+    if (likely === undefined && looksLikeTitles(record)) likely = layout
   }
-  return undefined
+  return likely
 }
+
+/** Several names and no value: days and amounts have a digit in front. */
+const looksLikeTitles = (record: readonly string[]) =>
+  record.filter(cell => cell !== '').length > 1 && !record.some(cell => /^[$€£]?\s*[-+]?\d/.test(cell))
 
 function placeOf(role: Role, record: readonly string[], asked: Partial<Columns>): number | undefined {
   const wanted = asked[role]
@@ -150,10 +198,10 @@ function noTitles(asked: Partial<Columns>): string {
   return 'no line has the titles of its columns. A day, a campaign and an amount are needed, such as: day,campaign,amount'
 }
 
-function refuseOtherCurrency({ titles, places }: Layout): void {
+function otherCurrency({ titles, places }: Layout): string | null {
   const [, inside = ''] = /\(([^)]*)\)/.exec((titles[places.amount ?? -1] ?? '').slice(0, TITLE_LENGTH)) ?? []
-  if (/^[A-Z]{3}$/.test(inside) && inside !== 'USD')
-    unreadable(`its amounts are in ${inside}, and spend is kept in US dollars`)
+  if (!/^[A-Z]{3}$/.test(inside) || inside === 'USD') return null
+  return `its amounts are in ${inside}, and spend is kept in US dollars: export it in US dollars, or choose a column that is`
 }
 
 function readLines(rows: readonly Numbered[], { places, titles }: Layout, file: SpendFile): (Line | WrongLine)[] {

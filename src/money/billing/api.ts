@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
-import { Amount, Done, FAITHFUL, Id, Instant, Money, Name } from '../../contract/fields.ts'
+import { Amount, Done, FAITHFUL, Id, Instant, Money, Name, wordsOnCommas } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
 
 const MAX_TOP_UP = 1_000_000
@@ -94,7 +94,7 @@ const SignedAmount = z.union([z.number(), z.string()], { error: SIGNED }).transf
   const size = typeof sent === 'number' ? Math.abs(sent) : sent.replace(/^-/, '')
   const read = Amount(MAX_TOP_UP).safeParse(size)
   if (read.success && read.data !== '0') return isMinus ? `-${read.data}` : read.data
-  context.addIssue({ code: 'custom', message: SIGNED })
+  context.addIssue({ code: 'custom', message: wordsOnCommas(String(sent)) ?? SIGNED })
   return z.NEVER
 })
 

@@ -211,6 +211,8 @@ describe('an adjustment', () => {
       { amount: '5', note: 'x', nonce: '' },
     ])
       assert.equal((await adjust(cookie, body)).statusCode, 400, JSON.stringify(body))
+    const comma = await adjust(cookie, { amount: '-18,50', note: 'x' })
+    assert.equal(comma.data()['error'], 'amount: write -18.50: a point, not a comma')
     const admin = await seedSignedIn(house, { place: owner, role: 'admin' })
     assert.equal((await adjust(admin.cookie, { amount: '5', note: 'x' })).data()['code'], 'role_forbidden')
     assert.equal((await tally(house.database, owner.org_id)).balance, '10')

@@ -83,6 +83,26 @@ test('payouts are exact decimals from 0 to a million, and nothing that only look
   assert.equal(await rows(), before)
 })
 
+test('an amount with a comma is refused with what to write instead, and never guessed', async () => {
+  const answers: [string, RegExp][] = [
+    ['18,50', /^payout: write 18\.50: a point, not a comma$/],
+    ['18,5', /write 18\.5: a point/],
+    ['0,125', /write 0\.125: a point/],
+    ['1,234', /nothing between thousands, such as 1234\.50/],
+    ['1,234.50', /nothing between thousands/],
+    ['1.234,50', /nothing between thousands/],
+    ['a,b', /must be a number or a decimal string/],
+    [`${'1'.repeat(50)},5`, /must be a number or a decimal string/],
+  ]
+  const before = await rows()
+  for (const [payout, words] of answers) {
+    const reply = await create({ ...DRAFT, payout })
+    assert.equal(reply.statusCode, 400, payout)
+    assert.match(String(reply.data()['error']), words, payout)
+  }
+  assert.equal(await rows(), before)
+})
+
 test('replacing an offer clears what is not sent, and leaves its status', async () => {
   const id = await made()
   await setStatus(id, { status: 'archived' })

@@ -61,11 +61,14 @@ export function Setting({
   words,
   children,
   danger,
+  wide,
 }: {
   title: string
   words?: ReactNode
   children: ReactNode
   danger?: boolean
+  /** For a table, which has more side by side than a form. */
+  wide?: boolean
 }) {
   const id = useId()
   return (
@@ -79,7 +82,7 @@ export function Setting({
         </h2>
         {words !== undefined && <p className="mt-1 text-ink-soft">{words}</p>}
       </div>
-      <div className="min-w-0 max-w-2xl">{children}</div>
+      <div className={clsx('min-w-0', wide ? 'max-w-4xl' : 'max-w-2xl')}>{children}</div>
     </section>
   )
 }

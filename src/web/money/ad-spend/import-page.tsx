@@ -70,7 +70,10 @@ export function ImportPage() {
       )}
       <RefusalNote refused={look.error} className="mb-6" />
       <div aria-live="polite">
-        {csv !== undefined && answer !== undefined && (
+        {answer?.looked.problem != null && (
+          <RefusalNote refused={new Error(`the file cannot go in: ${answer.looked.problem}`)} />
+        )}
+        {csv !== undefined && answer?.looked.problem === null && (
           <Outcome
             looked={answer.looked}
             file={{ ...answer.file, dry_run: false }}

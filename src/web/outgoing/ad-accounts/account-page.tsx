@@ -84,7 +84,11 @@ function AccountDetail({ account }: { account: Account }) {
       <Setting title="State" words="A broken account keeps its conversions waiting.">
         <StatePart account={account} reason={reason} />
       </Setting>
-      <Setting title="Events" words="What each conversion is called at the platform. What is left empty is not sent.">
+      <Setting
+        wide
+        title="Events"
+        words="What each conversion is called at the platform. What is left empty is not sent."
+      >
         <EventMapForm account={account} reason={reason} save={useSave(account.id)} />
       </Setting>
       <Setting title="Test event" words="Sent at once. Nothing is recorded here, and the state stays.">

@@ -162,10 +162,10 @@ function MapLine({ type, line, isMeta, names, faults, onChange }: LineProps) {
   return (
     <Row>
       <RowHead stay>{label}</RowHead>
-      {field('name', 'Platform’s event', 'min-w-48')}
+      {field('name', 'Platform’s event', 'min-w-40')}
       {isMeta && field('value', 'Value', 'min-w-20', 'decimal')}
       {isMeta && field('currency', 'Currency', 'min-w-16')}
-      {isMeta && field('content_name', 'Content name', 'min-w-32')}
+      {isMeta && field('content_name', 'Content name', 'min-w-28')}
     </Row>
   )
 }

@@ -11,6 +11,15 @@ type EarnedByProps = {
   onChange: (types: EventType[] | null) => void
 }
 
+/** First in the list, where nearly everyone finds theirs. */
+const USUAL: readonly EventType[] = ['lead', 'registration', 'deposit', 'ftd', 'purchase', 'subscription_renewed']
+
+const optionOf = (type: EventType) => (
+  <option key={type} value={type}>
+    {inWords(type)}
+  </option>
+)
+
 export function EarnedBy({ types, error, onChange }: EarnedByProps) {
   const [isSeveral, setIsSeveral] = useState(types !== null && types.length > 1)
   const [first] = types ?? []
@@ -29,20 +38,23 @@ export function EarnedBy({ types, error, onChange }: EarnedByProps) {
     <>
       <SelectField
         label="Earned by"
-        hint="The conversion the network pays for. One that brings a payout of its own keeps it."
+        hint={
+          now === 'every'
+            ? 'A click earns the payout with each of its conversions, whatever they are.'
+            : 'The conversion the network pays for. One that brings a payout of its own keeps it.'
+        }
         className="max-w-xs"
         error={error}
         value={now}
         onChange={event => choose(event.target.value)}
       >
         {now === '' && <option value="">Choose a conversion</option>}
-        {EVENT_TYPES.map(type => (
-          <option key={type} value={type}>
-            {inWords(type)}
-          </option>
-        ))}
-        <option value="several">Several types…</option>
-        <option value="every">Every type, each time</option>
+        <optgroup label="What networks pay for">{USUAL.map(optionOf)}</optgroup>
+        <optgroup label="Other conversions">{EVENT_TYPES.filter(type => !USUAL.includes(type)).map(optionOf)}</optgroup>
+        <optgroup label="More than one">
+          <option value="several">Several types…</option>
+          <option value="every">Every conversion, each time</option>
+        </optgroup>
       </SelectField>
       {isSeveral && (
         <fieldset>

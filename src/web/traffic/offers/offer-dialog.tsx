@@ -24,10 +24,7 @@ import { LeadingCampaigns } from './leading-campaigns.tsx'
 
 export type OfferRow = z.input<typeof Offer>
 
-/** What a payout is for unless someone says otherwise: what brings money, not every step on the way to it. */
-const MONEY_TYPES = ['lead', 'registration', 'deposit', 'ftd', 'purchase', 'subscription_renewed'] as const
-
-/** The form's own: where every type is unticked that is null, which the API would read as every type. */
+/** The form's own: null where nobody has said yet what the payout is for, which the API would read as every type. */
 const OfferForm = OfferDraft.extend({ payout_types: z.array(EventType).nullable() }).superRefine((offer, context) => {
   if (offer.payout != null && offer.payout_types === null)
     context.addIssue({ code: 'custom', path: ['payout_types'], message: 'Choose what the payout is for.' })
@@ -69,15 +66,11 @@ export function OfferDialog({ open, clone, ...rest }: OfferDialogProps) {
 }
 
 function draftOf(offer: OfferRow | undefined, address: string): Draft {
-  if (offer === undefined) return { name: '', url: address, payout: '', payout_types: [...MONEY_TYPES] }
+  if (offer === undefined) return { name: '', url: address, payout: '', payout_types: null }
   const { name, url, payout, payout_types } = offer
   // Without a payout nobody was asked which types earn it.
-  return {
-    name,
-    url,
-    payout: payout ?? '',
-    payout_types: payout === null && payout_types.length === 0 ? [...MONEY_TYPES] : payout_types,
-  }
+  const isAsked = payout !== null || payout_types.length > 0
+  return { name, url, payout: payout ?? '', payout_types: isAsked ? payout_types : null }
 }
 
 const copyOf = (offer: OfferRow): OfferRow => ({ ...offer, name: nameOfCopy(offer.name) })
