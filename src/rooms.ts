@@ -26,6 +26,8 @@ import * as auditApi from './reading/audit/api.ts'
 import * as audit from './reading/audit/reconcile.ts'
 import * as feedApi from './reading/feed/api.ts'
 import * as feed from './reading/feed/feed.ts'
+import * as figuresApi from './reading/figures/api.ts'
+import * as figures from './reading/figures/figures.ts'
 import * as reportsApi from './reading/reports/api.ts'
 import * as reports from './reading/reports/report.ts'
 import * as tracesApi from './reading/traces/api.ts'
@@ -42,6 +44,7 @@ import * as landingsApi from './traffic/landings/api.ts'
 import * as landings from './traffic/landings/landings.ts'
 import * as offersApi from './traffic/offers/api.ts'
 import * as offers from './traffic/offers/offers.ts'
+import * as repeatedPayouts from './traffic/offers/repeated-payouts.ts'
 import * as vitalsApi from './vitals/api.ts'
 import * as vitals from './vitals/vitals.ts'
 
@@ -52,7 +55,7 @@ export const plainRooms = [
   room(organizationsApi, { ...organizations, ...members, ...invitations }),
   room(keysApi, { ...keys, ...grants }),
   room(campaignsApi, campaigns),
-  room(offersApi, offers),
+  room(offersApi, { ...offers, ...repeatedPayouts }),
   room(landingsApi, landings),
   room(funnelsApi, funnels),
   room(clickFlowsApi, { ...clickFlows, ...flowVersions, ...flowTrial }),
@@ -62,6 +65,7 @@ export const plainRooms = [
   room(feedApi, feed),
   room(tracesApi, traces),
   room(reportsApi, reports),
+  room(figuresApi, figures),
   room(adSpendApi, { ...adSpend, ...spendImport }),
   room(adAccountsApi, { ...adAccounts, ...adOutcome, ...adTest }),
   probes,

@@ -67,6 +67,26 @@ export const readOffer = endpoint({
   refuses: ['object_not_found'],
 })
 
+/** The conversions that are looked through for payouts earned twice: a tenth of a second. */
+export const MOST_LOOKED_AT = 100_000
+
+export const readRepeatedPayouts = endpoint({
+  route: 'GET /api/offers/:id/repeated-payouts',
+  access: { session: 'member' },
+  summary: 'Tell on how many clicks an offer earned its payout more than once',
+  description:
+    `Of the conversions of the last 30 days, at most the newest ${MOST_LOOKED_AT.toLocaleString('en-US')} of the workspace: the clicks on which conversions of ` +
+    'two or more types took the payout of the offer. A payout that came with the conversion does not count, nor do test clicks.',
+  reply: z.object({
+    from: Instant.meta({ description: 'Conversions recorded from then on were looked at' }),
+    clicks: z.int(),
+    together: z
+      .array(z.object({ types: z.array(EventType), clicks: z.int() }))
+      .meta({ description: 'Which types earned it together on how many clicks, the most usual first' }),
+  }),
+  refuses: ['object_not_found'],
+})
+
 export const createOffer = endpoint({
   route: 'POST /api/offers',
   access: { session: 'admin', key: 'offers' },

@@ -1,0 +1,50 @@
+/** Figures of what traffic runs on, which are no dimension of the report: landings, and what campaigns lead to. */
+import { z } from 'zod'
+import { endpoint } from '../../contract/endpoint.ts'
+import { Id } from '../../contract/fields.ts'
+import { ReportRow } from '../reports/api.ts'
+
+const DayOf = z.iso.date()
+
+const days = {
+  date_from: DayOf.meta({ description: 'First UTC day', examples: ['2026-03-01'] }),
+  date_to: DayOf.meta({ description: 'Last UTC day, inclusive; at most 92 days in all' }),
+}
+
+const counters = ReportRow.omit({ key: true, label: true, cost: true, cost_source: true }).shape
+
+export const FiguresRow = z.object({ key: Id, ...counters }).meta({ id: 'FiguresRow' })
+export type FiguresRow = z.output<typeof FiguresRow>
+
+/** Clicks that a question may look through: two thirds of a second on a small server, cold several times that. */
+export const MOST_LOOKED_AT = 2_000_000
+
+export const readLandingFigures = endpoint({
+  route: 'GET /api/figures/landings',
+  access: { session: 'member' },
+  summary: 'Read what the clicks of each landing came to',
+  description:
+    'Counts the tracked clicks whose visitors were given the landing, made on these days, with what they have come to so far. They are counted one by ' +
+    `one: where the days hold more than ${MOST_LOOKED_AT.toLocaleString('en-US')} clicks nothing is counted. Landings without clicks are left out.`,
+  query: z.object(days),
+  reply: z.object({
+    is_counted: z.boolean().meta({ description: 'False where the days hold too many clicks: choose fewer' }),
+    date_from: DayOf.meta({
+      description: 'The first day that is counted; later than asked where clicks are no longer kept',
+    }),
+    rows: z.array(FiguresRow),
+  }),
+  refuses: ['invalid_window', 'window_too_wide', 'invalid_request'],
+})
+
+export const readDestinationFigures = endpoint({
+  route: 'GET /api/figures/destinations',
+  access: { session: 'member' },
+  summary: 'Read what the campaigns that lead to a funnel or click flow came to',
+  description:
+    'Adds up the tracked clicks of all campaigns that lead to the funnel or click flow now, made on these days, wherever the campaigns led then. ' +
+    'Those that no campaign leads to are left out.',
+  query: z.object({ type: z.enum(['funnel', 'click_flow']), ...days }),
+  reply: z.object({ rows: z.array(FiguresRow.extend({ campaigns: z.int().min(1) })) }),
+  refuses: ['invalid_window', 'window_too_wide', 'invalid_request'],
+})

@@ -1,0 +1,79 @@
+/**
+ * Figures for the lists of landings, funnels and click flows, of whole UTC days. Owns no table. What campaigns lead to is added up from the
+ * report's counters; landings are counted from the clicks themselves, of which a question looks at a bounded number.
+ */
+import { DAY_MS, dayOf } from '../../contract/days.ts'
+import type { Call } from '../../contract/endpoint.ts'
+import { momentOf, possible, type Window, windowBetween } from '../../contract/window.ts'
+import type { Value } from '../../ground/db/statement.ts'
+import type { Context } from '../../ground/room.ts'
+import { COUNTERS } from '../../intake/counters/deltas.ts'
+import { clicksKeptFrom } from '../reports/kept.ts'
+import { sourcesOf } from '../reports/sources.ts'
+import * as api from './api.ts'
+import { countLandings, type Found } from './landings.ts'
+
+/** What the clicks of each landing came to. Refuses `invalid_window`, `window_too_wide`. */
+export async function readLandingFigures(
+  { database, actor }: Context<typeof api.readLandingFigures>,
+  { query }: Call<typeof api.readLandingFigures>,
+) {
+  const { reads } = database
+  const { from, to } = windowOf(query)
+  // What is kept is looked up behind the count as well: a month may go in between.
+  for (let kept_from = await clicksKeptFrom(reads); ; ) {
+    const first = Math.max(from, kept_from)
+    const found = await countLandings(reads, actor.org_id, { from: first, to }, api.MOST_LOOKED_AT)
+    const still_kept_from = await clicksKeptFrom(reads)
+    if (still_kept_from === kept_from)
+      return { is_counted: found !== undefined, date_from: dayOf(first), rows: (found ?? []).map(rowOf) }
+    kept_from = still_kept_from
+  }
+}
+
+/** What the campaigns that lead to each funnel, or to each click flow, came to. Refuses `invalid_window`, `window_too_wide`. */
+export async function readDestinationFigures(
+  { database, actor }: Context<typeof api.readDestinationFigures>,
+  { query }: Call<typeof api.readDestinationFigures>,
+) {
+  const { from, to } = windowOf(query)
+  if (from > to) return { rows: [] }
+  const values: Value[] = [actor.org_id, query.type, `${query.type}_id`]
+  const put = (value: Value) => `$${values.push(value)}`
+  const days = { first: Math.floor(from / DAY_MS), last: Math.floor(to / DAY_MS) }
+  const sources = sourcesOf({ dimension: 'campaign', campaigns: null, cover: { days, ends: [] } }, put)
+  const { rows } = await database.reads.query<Found>(
+    `with counted (key, ${COUNTERS.join(', ')}, revenue) as (
+      ${sources}
+    ), grouped as (
+      select key, ${[...COUNTERS, 'revenue'].map(name => `sum(${name}) as ${name}`).join(', ')} from counted group by key
+    )
+    select c.destination->>$3 as key, count(*) as campaigns,
+      ${COUNTERS.map(name => `coalesce(sum(${name}), 0)::bigint as ${name}`).join(', ')}, round(coalesce(sum(revenue), 0), 2)::text as revenue
+    from campaigns c left join grouped on grouped.key = c.id::text
+    where c.org_id = $1 and c.deleted_at is null and c.destination->>'type' = $2
+    group by 1 order by clicks desc, 1`,
+    values,
+  )
+  return { rows: rows.map(row => ({ ...rowOf(row), campaigns: Number(row['campaigns']) })) }
+}
+
+/** The first and last millisecond of the days. */
+function windowOf({ date_from, date_to }: { date_from: string; date_to: string }): Window {
+  return possible(windowBetween(momentOf(date_from, 'date_from'), momentOf(`${date_to}T23:59:59.999Z`, 'date_to')))
+}
+
+function rowOf(row: Found): api.FiguresRow {
+  const count = (name: (typeof COUNTERS)[number]) => Number(row[name])
+  return {
+    key: row['key'] ?? '',
+    clicks: count('clicks'),
+    landed: count('landed'),
+    started: count('started'),
+    registered: count('registered'),
+    lead: count('lead'),
+    deposit: count('deposit'),
+    ftd: count('ftd'),
+    revenue: row['revenue'] ?? '0.00',
+  }
+}

@@ -1,0 +1,50 @@
+/** Where a payout was earned more than once: clicks with two types of conversions that both took it. Reads `events`. */
+import type { Call } from '../../contract/endpoint.ts'
+import { DAY_MS } from '../../contract/days.ts'
+import { EVENT_TYPES, type EventType } from '../../contract/event-types.ts'
+import type { Context } from '../../ground/room.ts'
+import * as api from './api.ts'
+import { readOffer } from './offers.ts'
+
+const LOOKED_BACK_MS = 30 * DAY_MS
+
+/**
+ * How often conversions of more than one type took the offer's payout on one click, lately. No index finds conversions by offer, so the
+ * newest ones of the organization are looked through, up to a number. Refuses `object_not_found`.
+ */
+export async function readRepeatedPayouts(
+  context: Context<typeof api.readRepeatedPayouts>,
+  { params }: Call<typeof api.readRepeatedPayouts>,
+) {
+  const { database, actor } = context
+  const offer = await readOffer(context, { params } as Call<typeof api.readOffer>)
+  const since = new Date(Date.now() - LOOKED_BACK_MS).toISOString()
+  const { rows } = await database.reads.query<Found>(
+    `with looked as materialized (
+      select click_id, offer_id, type, payout, payout_is_explicit, test, created_at from events
+      where org_id = $1 and created_at >= $2 order by created_at desc, id desc limit $4
+    ), repeated as (
+      select array_agg(distinct type) as types from looked
+      where offer_id = $3 and not payout_is_explicit and payout > 0 and not test
+      group by click_id having count(distinct type) > 1
+    )
+    select all_of.looked, all_of.oldest, counted.types, counted.clicks
+    from (select count(*) as looked, min(created_at) as oldest from looked) all_of
+      left join (select types, count(*) as clicks from repeated group by types) counted on true
+    order by counted.clicks desc, counted.types`,
+    [actor.org_id, since, offer.id, api.MOST_LOOKED_AT],
+  )
+  const [first] = rows
+  const isCut = Number(first?.looked) === api.MOST_LOOKED_AT
+  const together = rows.flatMap(({ types, clicks }) =>
+    types === null ? [] : [{ types: EVENT_TYPES.filter(type => types.includes(type)), clicks: Number(clicks) }],
+  )
+  return {
+    from: isCut ? (first?.oldest ?? since) : since,
+    clicks: together.reduce((sum, { clicks }) => sum + clicks, 0),
+    together,
+  }
+}
+
+/** Of all that was looked at, on each row; `types` is null on the only row where no payout was earned twice. */
+type Found = { looked: string; oldest: string | null; types: EventType[] | null; clicks: string | null }
