@@ -70,7 +70,7 @@ type Leading = Pick<LiveCampaign, 'destination' | 'key' | 'offer_id' | 'ad_accou
 function campaignRow({ org_id, nextId }: Founding, { origin }: DemoCampaign, leading: Leading) {
   const source = origin === 'push' ? { ref_id: 'clickid', sub1: 'zoneid' } : {}
   const fallback_url = 'https://offers.example/closed'
-  return { org_id, id: nextId(), ...leading, fallback_url, source, strict_filter: false }
+  return { org_id, id: nextId(), ...leading, fallback_url, source, strict_filter: false, status: 'active' as const }
 }
 
 type CampaignRow = ReturnType<typeof campaignRow>

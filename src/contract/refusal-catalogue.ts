@@ -238,6 +238,12 @@ const entries = {
   },
   already_exists: { status: 409, error: 'already exists', code: 'already_exists' },
   in_use: { status: 409, error: 'still in use', code: 'in_use' },
+  campaign_not_archived: {
+    status: 409,
+    error: 'the campaign is not archived',
+    code: 'campaign_not_archived',
+    hint: 'Archive it first: that sends its visitors to the fallback and can be undone.',
+  },
   delivery_under_way: { status: 409, error: 'the delivery is being sent, or held', code: 'delivery_under_way' },
   run_under_way: { status: 409, error: 'another run is under way: wait for it, or stop it', code: 'run_under_way' },
   no_click_yet: { status: 409, error: 'no click to take values from: open a tracking link once', code: 'no_click_yet' },

@@ -141,6 +141,7 @@ test('a page asked for after the session has ended opens once its person is back
   await expect(over).toBeHidden()
   await expect(page.getByRole('heading', { level: 1, name: 'Campaigns' })).toBeVisible()
   await expect(page.getByRole('row', { name: /Read in the end/ })).toBeVisible()
+  await send(owner, 'PUT', `/api/campaigns/${campaign.id}/status`, { status: 'archived' })
   await send(owner, 'DELETE', `/api/campaigns/${campaign.id}`)
 })
 

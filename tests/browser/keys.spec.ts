@@ -103,6 +103,7 @@ test('rights of a key can be changed while a campaign it lists is deleted', asyn
     write: ['events'],
     campaigns: [campaign.id],
   })
+  await send(owner, 'PUT', `/api/campaigns/${campaign.id}/status`, { status: 'archived' })
   await send(owner, 'DELETE', `/api/campaigns/${campaign.id}`)
 
   await page.goto(`/settings/api-keys/${key.id}?grant=true`)

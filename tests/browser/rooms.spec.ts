@@ -85,6 +85,7 @@ test('a charge in the ledger leads to the click whose conversion it was for', as
   await expect(page.getByText(/^Charged \$/)).toBeVisible()
   await page.getByRole('link', { name: 'Charged', exact: true }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Charged' })).toBeVisible()
+  await send(owner, 'PUT', `/api/campaigns/${campaign}/status`, { status: 'archived' })
   await send(owner, 'DELETE', `/api/campaigns/${campaign}`)
 })
 

@@ -85,6 +85,7 @@ export async function seedCampaign(
     offer_id?: string | null
     source?: Record<string, string>
     strict_filter?: boolean
+    status?: 'active' | 'paused' | 'archived'
     deleted_at?: string | null
     updated_at?: string
   } = {},
@@ -106,6 +107,7 @@ export async function seedCampaign(
       fallback_url: fields.fallback_url ?? null,
       source: JSON.stringify(source),
       strict_filter: fields.strict_filter ?? false,
+      status: fields.status ?? 'active',
       created_at: now,
       updated_at: fields.updated_at ?? now,
       deleted_at: fields.deleted_at ?? null,

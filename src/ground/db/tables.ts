@@ -160,6 +160,9 @@ export interface Campaigns {
   ad_account_id: string | null
   created_at: string
   deleted_at: string | null
+  /**
+   * a redirect that holds offer_id, the same as the column's, follows that offer's address; its url is the address when it was saved
+   */
   destination: Json
   fallback_url: string | null
   id: string
@@ -168,6 +171,7 @@ export interface Campaigns {
   offer_id: string | null
   org_id: number
   source: Json
+  status: Generated<string>
   strict_filter: boolean
   updated_at: string
 }
@@ -203,6 +207,9 @@ export interface Clicks {
   bot_id: string | null
   browser: string | null
   campaign_id: string | null
+  /**
+   * the version of a click flow and the nodes that led here; paused: a click made while its campaign was paused or archived
+   */
   click_flow_node_path: string | null
   device: string | null
   fbclid: string | null

@@ -18,6 +18,7 @@ import { openOutage } from './outage.ts'
 import { keepPartitions } from './partitions.ts'
 import { redirector } from './redirect.ts'
 import { readTestLink } from './test-link.ts'
+import { readClicksWhilePaused } from './while-paused.ts'
 
 export type Clicks = {
   /** The deed of `GET /c/:key`. */
@@ -82,5 +83,5 @@ function unsettled(isSettled: boolean, since: number | undefined): (click_id: st
 
 /** The deeds of the room, for `room(clicksApi, clickDeeds(clicks))`. */
 export function clickDeeds(clicks: Clicks) {
-  return { visitCampaign: clicks.visit, readTestLink }
+  return { visitCampaign: clicks.visit, readTestLink, readClicksWhilePaused }
 }

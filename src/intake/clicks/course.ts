@@ -37,6 +37,8 @@ export type Course = {
   readonly template: Template | undefined
   /** Whether the visit is a click of the campaign: a deleted one's visits are not. */
   readonly is_click: boolean
+  /** Whether its campaign is paused or archived: the click counts in no report. */
+  readonly is_paused: boolean
   readonly offer_id: string | null
   readonly landing_id: string | null
   readonly bot_id: string | null

@@ -13,7 +13,7 @@ import { throughFlow } from './through-flow.ts'
 
 type Live = Pick<LiveCampaigns, 'object'>
 
-const NOWHERE = { offer_id: null, landing_id: null, bot_id: null, path: null }
+const NOWHERE = { offer_id: null, landing_id: null, bot_id: null, path: null, is_paused: false }
 
 const compiled = new WeakMap<LiveCampaign, Traffic>()
 const funnels = new WeakMap<LiveFunnel, CompiledFunnel>()
@@ -40,6 +40,7 @@ export function decide(traffic: Traffic, live: Live, guest: Guest): Course {
   const { campaign, fallback } = traffic
   if (campaign.is_deleted || campaign.organization.is_deleted)
     return { ...NOWHERE, template: fallback, is_click: false }
+  if (campaign.status !== 'active') return { ...NOWHERE, template: fallback, is_click: true, is_paused: true }
   const { destination } = campaign
   if (destination.type === 'redirect') return redirected(traffic, live)
   const course =

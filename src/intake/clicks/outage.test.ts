@@ -199,3 +199,20 @@ test('kill -9 loses no click whose append was answered', async () => {
   )
   rmSync(folder, { recursive: true })
 })
+
+test('what comes for a paused campaign while the database is gone is counted as such afterwards, and in no report', async () => {
+  const paused = await seedCampaign(fresh.database, org_id, { status: 'paused' })
+  await eventually('the campaign', async () => (await traffic.visit(`/c/${paused.key}`)).statusCode === 200)
+  const before = await recount(fresh.database, org_id)
+  proxy.set('cut')
+  for (let n = 0; n < 5; n += 1) assert.equal((await traffic.visit(`/c/${paused.key}`)).statusCode, 200)
+  assert.equal(traffic.clicks.isSettled(), false)
+  proxy.set('flow')
+  await eventually('recovery', () => traffic.clicks.isSettled())
+  const { rows } = await fresh.database.reads.query<{ all: number }>(
+    `select count(*)::int as all from clicks where org_id = $1 and campaign_id = $2 and click_flow_node_path = 'paused'`,
+    [org_id, paused.id],
+  )
+  assert.equal(rows[0]?.all, before.clicks - before.tracked + 5)
+  assert.deepEqual(await recount(fresh.database, org_id), { ...before, clicks: before.clicks + 5 })
+})

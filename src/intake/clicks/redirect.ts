@@ -1,5 +1,5 @@
-// GET /c/{key}: classify, decide, remember, redirect. Whatever a visitor's browser or an ad platform sends, it ends in a redirect, or in a
-// plain 404 where there is nothing to redirect to; and no id leaves that is not remembered.
+// GET /c/{key}: classify, decide, remember, redirect. Whatever a visitor's browser or an ad platform sends, it ends in a redirect, where
+// there is nothing to redirect to in a plain 404, or in a page where the campaign is paused; and no id leaves that is not remembered.
 import { timingSafeEqual } from 'node:crypto'
 import { toWireId } from '../../contract/ids.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
@@ -17,6 +17,7 @@ import type { CountryOf } from './geo.ts'
 import { type IpHashes, plainAddress } from './ip.ts'
 import { platformOf } from './parameters.ts'
 import { onwardCookie, visitorOf } from './visitor.ts'
+import { CLOSED, PAUSED_PATH } from './while-paused.ts'
 
 type RedirectParts = {
   live: LiveCampaigns
@@ -68,7 +69,7 @@ function receive(parts: RedirectParts, campaign: LiveCampaign, visit: Visit): An
     ms: Date.now(),
   }
   const course = decide(traffic, parts.live, arrival)
-  if (course.template === undefined) return NOT_FOUND
+  if (course.template === undefined && !course.is_paused) return NOT_FOUND
   if (!course.is_click || visit.method === 'HEAD') return redirect(arrival, course, undefined)
   return record(parts, arrival, course, visit)
 }
@@ -77,14 +78,14 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
   const { agent, traffic, visitor, ms } = arrival
   const { campaign } = traffic
   const test = isTestVisit(parts.secrets, traffic, visit.url)
-  const tracked = !test && isTracked(agent.kind, isAhead(visit.headers), campaign.strict_filter)
+  const isCounted = !test && isTracked(agent.kind, isAhead(visit.headers), campaign.strict_filter)
   const click: Click = {
     org_id: campaign.org_id,
     id: mintClickId(parts.secrets.clickKey, campaign.org_id, ms),
     campaign_id: campaign.id,
     offer_id: course.offer_id,
     landing_id: course.landing_id,
-    tracked,
+    tracked: isCounted && !course.is_paused,
     test,
     geo: arrival.geo,
     device: agent.device,
@@ -97,7 +98,7 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
     ip_hash: parts.ipHashes.hash(campaign.org_id, visit.ip, agent.user_agent, ms),
     ip_encrypted: sealedAddress(parts, campaign, visit.ip),
     user_agent: agent.user_agent,
-    click_flow_node_path: course.path,
+    click_flow_node_path: course.is_paused && isCounted ? PAUSED_PATH : course.path,
     ad_account_id: campaign.ad_account_id,
     bot_id: course.bot_id,
     // Only tests stay out for good: a prefetch may turn out to be a visit, and a conversion proves it.
@@ -120,9 +121,10 @@ function sealedAddress({ live, secrets }: RedirectParts, campaign: LiveCampaign,
   return isWanted ? secrets.seal(plainAddress(ip)).toString('hex') : null
 }
 
-/** `click_id` undefined: nothing was remembered, so the id stays empty. */
+/** `click_id` undefined: nothing was remembered, so the id stays empty. Without an address the campaign is paused. */
 function redirect(arrival: Arrival, course: Course, click_id: string | undefined): Answer {
-  const location = course.template?.fill(valuesOf(arrival, course, click_id)) ?? ''
+  if (course.template === undefined) return CLOSED
+  const location = course.template.fill(valuesOf(arrival, course, click_id))
   return { status: 302, headers: { location, ...HEADERS } }
 }
 

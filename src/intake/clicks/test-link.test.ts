@@ -53,6 +53,7 @@ test('the test link of what is not there, deleted or another workspace’s is no
   assert.equal((await linkOf(id, {})).statusCode, 401)
   const { secret } = await seedKey(house.database, owner, { rights: ['campaigns', 'campaigns:update'] })
   assert.equal((await linkOf(id, { key: secret })).data()['code'], 'api_key_resource_forbidden')
+  await house.call('PUT', `/api/campaigns/${id}/status`, { ...owner, body: { status: 'archived' } })
   await house.call('DELETE', `/api/campaigns/${id}`, owner)
   assert.equal((await linkOf(id)).statusCode, 404)
 })

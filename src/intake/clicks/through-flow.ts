@@ -52,9 +52,9 @@ export function throughFlow(
   const way = walk(traffic.flow, flowVisitorOf(guest, campaign.strict_filter))
   const path = `${traffic.version}:${way.stops.map(({ node }) => node.id).join('>')}`
   const end = endOf(way, traffic, live)
-  if (end === undefined) return { ...instead(way, fallback, live), is_click: true, path: `${path}!` }
+  if (end === undefined) return { ...instead(way, fallback, live), is_click: true, is_paused: false, path: `${path}!` }
   const offer_id = earnsForCampaign(way) ? openOfferOf(campaign.offer_id, live) : end.offer_id
-  return { ...end, offer_id, is_click: true, path }
+  return { ...end, offer_id, is_click: true, is_paused: false, path }
 }
 
 function openOfferOf(offer_id: string | null | undefined, live: Live): string | null {

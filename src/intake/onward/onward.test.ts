@@ -185,6 +185,8 @@ test('where the offer is archived or deleted the visitor gets the fallback, else
 test('visitors on a landing page still get on when landing, funnel or campaign are deleted', async () => {
   const { key, landing_id, funnel_id, campaign_id } = await aWay({ fallback_url: 'https://fallback.example/' })
   const { id } = await arrive(key)
+  const archived = { ...owner, body: { status: 'archived' } }
+  await house.call('PUT', `/api/campaigns/${campaign_id}/status`, archived)
   for (const [path, one] of [
     ['landings', landing_id],
     ['funnels', funnel_id],

@@ -18,6 +18,7 @@ export const TracedClick = z
     landing_id: Id.nullable(),
     bot_id: Id.nullable(),
     path: Text.meta({ description: 'The way it took through the click flow' }),
+    while_paused: z.boolean().meta({ description: 'Made while the campaign was paused or archived' }),
     status: z.enum(LADDER),
     stages: z.array(z.enum(LADDER)).meta({ description: 'Every rung it has reached' }),
     tracked: z.boolean(),

@@ -10,6 +10,7 @@ import { LADDER, stageOf } from '../../contract/ladder.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
+import { PAUSED_PATH } from '../../intake/clicks/while-paused.ts'
 import { REFUSED_COLUMNS } from '../../intake/refused-events/refused-events.ts'
 import { ATTEMPT_COLUMNS, droppedOf, withEvents } from '../../outgoing/deliveries/deliveries.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
@@ -76,7 +77,8 @@ async function clickOf({ db, org_id }: Asking, id: string): Promise<api.TracedCl
   const reached = LADDER.filter((_, rung) => (stages & stageOf(rung)) !== 0)
   return {
     ...rest,
-    path,
+    path: path === PAUSED_PATH ? null : path,
+    while_paused: path === PAUSED_PATH,
     created_at: new Date(timeOfId(id)).toISOString(),
     status: LADDER[status] ?? 'clicked',
     stages: reached,

@@ -30,6 +30,10 @@ const SourceDraft = z
     description: 'Which incoming query parameter fills which field, where the traffic source uses names of its own',
   })
 
+export const CAMPAIGN_STATUSES = ['active', 'paused', 'archived'] as const
+export type CampaignStatus = (typeof CAMPAIGN_STATUSES)[number]
+const CampaignStatus = z.enum(CAMPAIGN_STATUSES)
+
 export const Destination = z.discriminatedUnion('type', [
   z.object({ type: z.literal('redirect'), url: z.string() }),
   z.object({ type: z.literal('offer'), offer_id: Id }),
@@ -65,6 +69,7 @@ export const Campaign = z
     ad_account_id: Id.nullable(),
     source: Source,
     strict_filter: z.boolean(),
+    status: CampaignStatus,
     created_at: Instant,
     updated_at: Instant,
   })
@@ -96,6 +101,10 @@ export const listCampaigns = endpoint({
     q: Search.meta({ description: 'Part of the name or key' }),
     offer_id: Id.optional(),
     funnel_id: Id.optional(),
+    status: z
+      .enum([...CAMPAIGN_STATUSES, 'all'])
+      .optional()
+      .meta({ description: 'Left out: active and paused ones' }),
   }),
   reply: Page(Campaign),
 })
@@ -129,12 +138,23 @@ export const updateCampaign = endpoint({
   refuses: ['object_not_found', 'campaign_scope_forbidden', 'invalid_request'],
 })
 
+export const setCampaignStatus = endpoint({
+  route: 'PUT /api/campaigns/:id/status',
+  access: { session: 'admin' },
+  summary: 'Pause or archive a campaign, or set it active again',
+  description:
+    'From the answer on visitors of a paused or archived campaign go to its fallback, and without one see a page that says the offer is closed. Their clicks are stored with tracked=false and counted apart. Conversions of earlier clicks count as ever.',
+  body: z.object({ status: CampaignStatus }),
+  reply: Campaign,
+  refuses: ['object_not_found'],
+})
+
 export const deleteCampaign = endpoint({
   route: 'DELETE /api/campaigns/:id',
   access: { session: 'admin', key: 'campaigns:delete' },
   summary: 'Delete a campaign',
   description:
-    'Its address redirects to the fallback from then on and records nothing; reports and late conversions go on. Its key is never given out again.',
+    'Its address redirects to the fallback from then on, without one it answers 404, and it records nothing; reports and late conversions go on. Its key is never given out again. In the dashboard only archived campaigns are deleted.',
   reply: Done,
-  refuses: ['object_not_found', 'campaign_scope_forbidden'],
+  refuses: ['object_not_found', 'campaign_scope_forbidden', 'campaign_not_archived'],
 })

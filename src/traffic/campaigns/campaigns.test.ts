@@ -21,8 +21,12 @@ const create = (body: unknown, as: { cookie?: string; key?: string } = owner) =>
   house.call('POST', '/api/campaigns', { ...as, body })
 const patch = (id: string, body: unknown, as: { cookie?: string; key?: string } = owner) =>
   house.call('PATCH', `/api/campaigns/${id}`, { ...as, body })
-const remove = (id: string, as: { cookie?: string; key?: string } = owner) =>
-  house.call('DELETE', `/api/campaigns/${id}`, as)
+/** A person deletes from the archive only. */
+const remove = async (id: string, as: { cookie?: string; key?: string } = owner) => {
+  if (as.cookie !== undefined)
+    await house.call('PUT', `/api/campaigns/${id}/status`, { ...as, body: { status: 'archived' } })
+  return await house.call('DELETE', `/api/campaigns/${id}`, as)
+}
 const read = (id: string, as: SignedIn = owner) => house.call('GET', `/api/campaigns/${id}`, { cookie: as.cookie })
 
 async function made(fields: object = {}, as: SignedIn = owner): Promise<{ id: string; key: string }> {
@@ -60,6 +64,7 @@ test('a campaign is created with a random key, and answered with the address tra
     ad_account_id: null,
     source: {},
     strict_filter: false,
+    status: 'active',
   })
   assert.deepEqual((await read(String(id))).data(), reply.data())
 })

@@ -27,6 +27,7 @@ const COLUMNS = [
   'ad_account_id',
   'source',
   'strict_filter',
+  'status',
   'created_at',
   'updated_at',
 ] as const
@@ -39,14 +40,16 @@ const addressed =
   ({ origin }: Asking) =>
   (row: Row): api.Campaign => ({ ...row, destination: shownDestination(row), url: `${origin ?? ''}/c/${row.key}` })
 
-/** Campaigns of the organization, newest first; `q` looks into name and key. */
+/** Campaigns of the organization, newest first; `q` looks into name and key. Archived ones only where `status` asks for them. */
 export async function listCampaigns(
   context: Context<typeof api.listCampaigns>,
   { query }: Call<typeof api.listCampaigns>,
 ) {
-  const { q, offer_id, funnel_id } = query
+  const { q, offer_id, funnel_id, status } = query
   let rows = live(context.db, context.actor.org_id).select(COLUMNS)
   if (q) rows = rows.where(sql<boolean>`strpos(lower(name), lower(${q})) > 0 or strpos(key, lower(${q})) > 0`)
+  if (status === undefined) rows = rows.where('status', '<>', 'archived')
+  else if (status !== 'all') rows = rows.where('status', '=', status)
   if (offer_id !== undefined) rows = rows.where('offer_id', '=', offer_id)
   if (funnel_id !== undefined) rows = rows.where(leadsTo('funnel', funnel_id))
   const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
@@ -88,6 +91,7 @@ export async function createCampaign(
         ad_account_id: body.ad_account_id ?? null,
         source: sourceText(body.source),
         strict_filter: body.strict_filter ?? false,
+        status: 'active',
         created_at: now,
         updated_at: now,
       })
@@ -130,16 +134,33 @@ export async function updateCampaign(
   return addressed(context)(row)
 }
 
-/** Deletes softly: the address goes to the fallback and stores nothing, reports go on, late conversions and whom they are told to too. */
+/** Pauses, archives, or sets active again. A status it has already is no fault: someone else was faster. */
+export async function setCampaignStatus(
+  context: Context<typeof api.setCampaignStatus>,
+  { params, body }: Call<typeof api.setCampaignStatus>,
+) {
+  const { db, actor } = context
+  const now = await readMoment(db, actor.org_id)
+  const row = await writeCampaign(db, actor.org_id, idOf(params.id), now, { status: body.status })
+  await announceChange(db, actor.org_id, row.id)
+  return addressed(context)(row)
+}
+
+/**
+ * Deletes softly: the address goes to the fallback and stores nothing, reports go on, late conversions and whom they are told to
+ * too. A person deletes from the archive only, and refuses `campaign_not_archived` else; the right of a key has no such step.
+ */
 export async function deleteCampaign(
   context: Context<typeof api.deleteCampaign>,
   { params }: Call<typeof api.deleteCampaign>,
 ) {
   const { db, actor } = context
-  const { id } = await campaignOf(db, actor.org_id, idOf(params.id))
+  const { id, status } = await campaignOf(db, actor.org_id, idOf(params.id))
   requireScope(actor, id)
+  const mustBeArchived = actor.kind === 'member'
+  if (mustBeArchived && status !== 'archived') refuse('campaign_not_archived')
   const now = await readMoment(db, actor.org_id)
-  await writeCampaign(db, actor.org_id, id, now, { deleted_at: now })
+  await writeCampaign(db, actor.org_id, id, now, { deleted_at: now }, mustBeArchived)
   await announceChange(db, actor.org_id, id)
   return { ok: true as const }
 }
@@ -170,17 +191,21 @@ async function writeCampaign(
   id: string,
   at: string,
   changes: Changes,
+  mustBeArchived = false,
 ): Promise<Row> {
-  const row = await db
+  let written = db
     .updateTable('campaigns')
     .set({ ...changes, updated_at: sql<string>`greatest(updated_at, ${at}::timestamptz)` })
     .where('org_id', '=', org_id)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
-    .returning(COLUMNS)
-    .$castTo<Row>()
-    .executeTakeFirst()
-  return row ?? refuse('object_not_found')
+  if (mustBeArchived) written = written.where('status', '=', 'archived')
+  const row = await written.returning(COLUMNS).$castTo<Row>().executeTakeFirst()
+  if (row !== undefined) return row
+  // Someone may have taken it out of the archive meanwhile.
+  if (mustBeArchived && (await live(db, org_id).select('id').where('id', '=', id).executeTakeFirst()) !== undefined)
+    refuse('campaign_not_archived')
+  return refuse('object_not_found')
 }
 
 /**

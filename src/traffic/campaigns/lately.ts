@@ -2,6 +2,7 @@
 import type pg from 'pg'
 import { NIL_ID } from '../../contract/ids.ts'
 import type { Graph } from '../../contract/flow-graph.ts'
+import type { CampaignStatus } from './api.ts'
 import type { StoredDestination } from './destination.ts'
 
 /** A campaign's row as traffic needs it, deleted ones included. */
@@ -15,6 +16,7 @@ export type CampaignRow = {
   readonly ad_account_id: string | null
   readonly source: Readonly<Record<string, string>>
   readonly strict_filter: boolean
+  readonly status: CampaignStatus
   readonly is_deleted: boolean
 }
 
@@ -61,7 +63,7 @@ export type LiveKind = keyof LiveObjects
 export type Named = { readonly org_id: number; readonly id: string }
 
 const CAMPAIGN = `c.org_id, c.id, c.key, c.destination, c.offer_id, c.fallback_url, c.ad_account_id, c.source, c.strict_filter,
-  c.deleted_at is not null as is_deleted`
+  c.status, c.deleted_at is not null as is_deleted`
 
 const PAGE = 5000
 

@@ -378,6 +378,7 @@ test('a restricted key acts on a flow only when it lists every campaign that lea
   assert.equal((await calls.publish(id, all)).statusCode, 200)
   assert.equal((await calls.setStatus(id, 'paused', all)).statusCode, 200)
   // A deleted campaign carries no traffic that anybody could harm.
+  await house.call('PUT', `/api/campaigns/${two.id}/status`, { ...owner, body: { status: 'archived' } })
   await house.call('DELETE', `/api/campaigns/${two.id}`, owner)
   assert.equal((await calls.publish(id, some)).statusCode, 200)
   const own = await calls.create({ name: 'Its own', graph: straight() }, some)

@@ -114,6 +114,8 @@ function clickEntry(click: ClickRow): Entry {
     <p>
       <strong className="font-semibold">Clicked.</strong>{' '}
       {click.test ? <Badge>Test</Badge> : !click.tracked && <Badge>Not counted</Badge>}
+      {click.while_paused &&
+        ' Its campaign was paused or archived: it went to the fallback, or saw that the offer is closed.'}
       {click.path !== null && <span className="block font-mono text-sm break-all text-ink-soft">{click.path}</span>}
     </p>
   )
