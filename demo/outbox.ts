@@ -13,7 +13,7 @@ import { type PlacedAccount } from './world.ts'
 export type PlacedRule = { id: string; event_type: EventType; url: string; campaign_id: string | null }
 
 /** A conversion as it was recorded, at `ms`. */
-export type Recorded = Omit<Telling, 'led_to'> & { campaign_id: string | null }
+export type Recorded = Omit<Telling, 'led_to'> & { campaign_id: string | null; nonce: string | null }
 
 type Delivery = {
   id: string
@@ -66,7 +66,7 @@ export class Outbox {
   }
 
   #call(event: Recorded, rule: PlacedRule): void {
-    const { id, type, click, ms } = event
+    const { id, type, click, ms, payout, nonce } = event
     const url = fillMacros(rule.url, {
       ...click,
       event_type: type,
@@ -75,6 +75,9 @@ export class Outbox {
       campaign_id: click.campaign_id && toWireId(click.campaign_id),
       offer_id: click.offer_id && toWireId(click.offer_id),
       timestamp: String(Math.floor(ms / 1000)),
+      revenue: payout ?? '0',
+      currency: 'USD',
+      txid: nonce,
     })
     if (url === undefined) return
     const isBusy = this.#chance() < BUSY

@@ -99,7 +99,7 @@ export const OFFERS = {
 export const RULES: readonly { event_type: EventType; url: string; preset: string; campaign?: string }[] = [
   {
     event_type: 'ftd',
-    url: 'https://tracker.partner.example/a1b2c3/postback?subid={ref_id}&status={event_type}&tid={event_id}',
+    url: 'https://tracker.partner.example/a1b2c3/postback?subid={ref_id}&status={event_type}&tid={event_id}&payout={revenue}&currency={currency}',
     preset: 'keitaro',
   },
   {

@@ -37,6 +37,11 @@ export const Address = z
     examples: ['https://example.com/?c={click_id}'],
   })
 
+/** Of an address that was saved: the macros in it that are none. */
+export const UnknownMacros = z
+  .array(z.string())
+  .meta({ description: 'Macros in its addresses that do not exist and are left out' })
+
 /** An address with its macros filled in by example. */
 export const Preview = z
   .object({

@@ -58,3 +58,57 @@ test('a rule is tried, run over what came before it, and its delivery is sent ag
   await expect(again.getByText('0 failed deliveries.')).toBeVisible()
   await expect(again.getByRole('button', { name: 'Send 0' })).toHaveAttribute('aria-disabled', 'true')
 })
+
+test('a macro that is none is named where the address is written, and {payout} is offered as {revenue}', async ({
+  page,
+}) => {
+  await page.goto('/postbacks')
+  await page.getByRole('button', { name: 'New rule' }).first().click()
+  const form = page.getByRole('dialog')
+  const address = form.getByLabel('Address', { exact: true })
+  await address.fill('https://tracker.example/?p={payout}&c={{Payout}}&z={zone}')
+  await expect(form.getByText('{payout} is no macro and is left out.')).toBeVisible()
+  await expect(form.getByText('{zone} is no macro of Sluice and is left out.')).toBeVisible()
+  await expect(form.getByText('https://tracker.example/?p=&c=&z=')).toBeVisible()
+  await form.getByRole('button', { name: 'Use {revenue}' }).click()
+  await expect(address).toHaveValue('https://tracker.example/?p={revenue}&c={revenue}&z={zone}')
+  await expect(form.getByText('{payout} is no macro')).toBeHidden()
+  await expect(form.getByText('https://tracker.example/?p=40&c=40&z=')).toBeVisible()
+  await address.fill('https://tracker.example/?p=')
+  await form.getByRole('button', { name: '{revenue}', exact: true }).click()
+  await form.getByRole('button', { name: '{txid}', exact: true }).click()
+  await expect(address).toHaveValue('https://tracker.example/?p={revenue}{txid}')
+})
+
+test('offers, landings, campaigns and flows name the macros that are none as well', async ({ page, owner }) => {
+  const url = 'https://example.com/?c={click_id}&p={payout}&z={zone}'
+  const words = '{payout}, {zone} are no macros of Sluice and are left out.'
+  for (const [path, button] of [
+    ['/offers', 'New offer'],
+    ['/landings', 'New landing'],
+  ] as const) {
+    await page.goto(path)
+    await page.getByRole('button', { name: button }).first().click()
+    await page.getByRole('dialog').getByLabel('Address').first().fill(url)
+    await expect(page.getByRole('dialog').getByText(words)).toBeVisible()
+  }
+  await page.goto('/campaigns/new')
+  await page.getByLabel('Redirect to').fill(url)
+  await expect(page.getByText(words)).toBeVisible()
+  await page.getByLabel('Fallback').fill('https://example.com/?q={quality}')
+  await expect(page.getByText('{quality} is no macro of Sluice and is left out.')).toBeVisible()
+  const graph = {
+    nodes: [
+      { id: 'entry', type: 'entry', label: 'Every visitor' },
+      { id: 'one', type: 'redirect', label: 'Page one', url },
+    ],
+    edges: [{ from: 'entry', to: 'one' }],
+  }
+  const { id } = (await (await owner.post('/api/click-flows', { data: { name: 'Macros', graph } })).json()) as {
+    id: string
+  }
+  await page.goto(`/click-flows/${id}`)
+  await page.getByLabel('View', { exact: true }).selectOption('list')
+  await page.getByRole('table', { name: 'Nodes' }).getByRole('button', { name: 'Page one' }).click()
+  await expect(page.getByText(words)).toBeVisible()
+})

@@ -8,7 +8,7 @@ const RULE = { name: 'postback_id', text: 'Rule id: from service_create_postback
 
 const fields = {
   event_type: { type: 'string', description: `What fires the rule, ${EVENT_TYPES_ELSEWHERE}.` },
-  url: 'Address to call, https or http, with macros in path or query: {click_id} {event_type} {sub1}…{sub9} {ref_id} {event_id} {campaign_id} {offer_id} {geo} {timestamp}.',
+  url: 'Address to call, https or http, with macros in path or query: {click_id} {event_type} {revenue} {currency} {txid} {sub1}…{sub9} {ref_id} {event_id} {campaign_id} {offer_id} {geo} {timestamp}. Others are left out: see unknown_macros.',
   method: leftOut('keys create GET rules only, and it never changes'),
   campaign_id: 'Only conversions of this campaign. None: all campaigns of the workspace, future ones too.',
   preset: leftOut('tells the form of the dashboard what to show'),

@@ -11,6 +11,9 @@ import { dryRun, RunPlan } from '../deliveries/api.ts'
 export const POSTBACK_MACROS = [
   'click_id',
   'event_type',
+  'revenue',
+  'currency',
+  'txid',
   ...SUBS,
   'ref_id',
   'event_id',
@@ -24,13 +27,23 @@ export type PostbackMacro = (typeof POSTBACK_MACROS)[number]
 /** A macro in an address: its name in any case, the braces doubled or percent-encoded by an editor; of any other `{…}` no name is caught. */
 export const MACRO = /(?:\{|%7b){1,2}([a-z][a-z0-9_.]{0,63})(?:\}|%7d){1,2}|\{[^{}]*\}/gi
 
+/** The macros of an address that are none and are left out, each once, as they are written between their braces. */
+export function unknownMacros(url: string): string[] {
+  const names = Array.from(url.matchAll(MACRO), ([text, name]) => name?.toLowerCase() ?? text.slice(1, -1))
+  const known: readonly string[] = POSTBACK_MACROS
+  return [...new Set(names)].filter(name => !known.includes(name))
+}
+
 /** What a new rule's address may begin from; `{ref_id}` is the click id of the tracker that sent the visitor. */
 export const PRESETS = {
   keitaro: {
     name: 'Keitaro',
-    url: 'https://your-tracker.example/your-key/postback?subid={ref_id}&status={event_type}&tid={event_id}',
+    url: 'https://your-tracker.example/your-key/postback?subid={ref_id}&status={event_type}&tid={event_id}&payout={revenue}&currency={currency}',
   },
-  binom: { name: 'Binom', url: 'https://your-tracker.example/click.php?cnv_id={ref_id}&cnv_status={event_type}' },
+  binom: {
+    name: 'Binom',
+    url: 'https://your-tracker.example/click.php?cnv_id={ref_id}&cnv_status={event_type}&payout={revenue}',
+  },
   custom: { name: 'Custom', url: '' },
 } as const
 const Preset = z.enum(['keitaro', 'binom', 'custom'] satisfies (keyof typeof PRESETS)[])
@@ -42,6 +55,10 @@ export const PostbackRule = z
     id: Id,
     event_type: EventType,
     url: z.string(),
+    unknown_macros: z.array(z.string()).meta({
+      description:
+        'Macros in the address that do not exist and are left out. {payout} is none: the amount is {revenue}',
+    }),
     method: PostbackMethod,
     campaign_id: Id.nullable().meta({ description: 'null: every campaign of the organization, future ones too' }),
     preset: z.string().nullable(),
@@ -98,7 +115,7 @@ export const createPostbackRule = endpoint({
   access: { session: 'admin', key: 'postbacks' },
   summary: 'Create a postback rule',
   description:
-    'From then on the address is called once for each matching conversion. Macros: {click_id}, {event_type}, {sub1} to {sub9}, {ref_id}, {event_id}, {campaign_id}, {offer_id}, {geo}, {timestamp}. A key creates GET rules only.',
+    'From then on the address is called once for each matching conversion. Macros: {click_id}, {event_type}, {revenue}, {currency}, {txid}, {sub1} to {sub9}, {ref_id}, {event_id}, {campaign_id}, {offer_id}, {geo}, {timestamp}. A key creates GET rules only.',
   body: PostbackRuleDraft,
   reply: PostbackRule,
   status: 201,
@@ -129,7 +146,7 @@ export const testPostbackRule = endpoint({
   access: { session: 'admin' },
   summary: 'Call a rule at once, with the values of a real click',
   description:
-    'The newest click the rule could be called for, unless one is named. The event id is made up. No delivery is written, and a rule that is off is called too.',
+    'The newest click the rule could be called for, unless one is named. The event id is made up and stands for {txid} too; {revenue} is what the click’s offer pays for the type. No delivery is written, and a rule that is off is called too.',
   body: z.object({ click_id: Id.nullish() }),
   reply: z.object({
     ok: z.boolean(),

@@ -59,13 +59,20 @@ test('a rule is created for all campaigns, called by GET and active, unless it s
   const { id, created_at, updated_at, ...rest } = reply.data()
   assert.equal(updated_at, created_at)
   const notice = { switched_off_at: null, switched_off_reason: null }
-  const plain = { method: 'GET', campaign_id: null, preset: null, active: true, once_per_person: false }
+  const plain = {
+    unknown_macros: [],
+    method: 'GET',
+    campaign_id: null,
+    preset: null,
+    active: true,
+    once_per_person: false,
+  }
   assert.deepEqual(rest, { ...DRAFT, ...plain, ...notice })
   assert.deepEqual((await read(String(id))).data(), reply.data())
   const campaign_id = await campaign()
   const full = { ...DRAFT, method: 'POST', campaign_id, preset: 'keitaro', active: false, once_per_person: true }
   const { id: _, created_at: __, updated_at: ___, ...stored } = (await create(full)).data()
-  assert.deepEqual(stored, { ...full, ...notice })
+  assert.deepEqual(stored, { ...full, unknown_macros: [], ...notice })
 })
 
 test('what cannot be a rule is refused, says which field, and leaves nothing behind', async () => {

@@ -16,7 +16,7 @@ import { requireScope } from '../../ground/scope.ts'
 import { betweenConversions } from '../../money/billing/balance.ts'
 import { requireCampaign } from '../../traffic/campaigns/campaigns.ts'
 import { forgetFailures } from '../deliveries/breaker.ts'
-import type * as api from './api.ts'
+import * as api from './api.ts'
 
 const COLUMNS = [
   'id',
@@ -43,7 +43,8 @@ export async function listPostbackRules(
   if (campaign_id !== undefined) rows = rows.where('campaign_id', '=', campaign_id)
   if (event_type !== undefined) rows = rows.where('event_type', '=', event_type)
   if (active !== undefined) rows = rows.where('active', '=', active === 'true')
-  return await newestFirst(rows.$castTo<api.PostbackRule>(), query)
+  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
+  return { data: data.map(shown), next_cursor }
 }
 
 /** One rule. Refuses `object_not_found`. */
@@ -67,7 +68,7 @@ export async function createPostbackRule(
   requirePublic(config, body.url)
   if (body.campaign_id == null) requireScope(actor, null)
   else await requireCampaign({ db, actor }, body.campaign_id)
-  return await betweenConversions(db, actor.org_id, (trx, now) =>
+  const row = await betweenConversions(db, actor.org_id, (trx, now) =>
     trx
       .insertInto('postback_rules')
       .values({
@@ -84,9 +85,10 @@ export async function createPostbackRule(
         updated_at: now,
       })
       .returning(COLUMNS)
-      .$castTo<api.PostbackRule>()
+      .$castTo<Row>()
       .executeTakeFirstOrThrow(),
   )
+  return shown(row)
 }
 
 /**
@@ -128,12 +130,12 @@ export async function updatePostbackRule(
       // A rule that was moved to another campaign since may no longer be this key's to change.
       .where('campaign_id', 'is not distinct from', now.campaign_id)
       .returning(COLUMNS)
-      .$castTo<api.PostbackRule>()
+      .$castTo<Row>()
       .executeTakeFirst(),
   )
   if (row === undefined) refuse('object_not_found')
   if (body.active != null || body.url !== undefined) await forgetFailures(db, actor.org_id, now.id)
-  return row
+  return shown(row)
 }
 
 /** Deletes softly; deliveries of it that are still waiting are skipped when their turn comes, so it needs no place between conversions. */
@@ -162,9 +164,14 @@ const live = (db: Kysely<Tables>, org_id: number) =>
 
 /** One live rule. Refuses `object_not_found`. */
 export async function ruleOf(db: Kysely<Tables>, org_id: number, id: string): Promise<api.PostbackRule> {
-  const row = live(db, org_id).select(COLUMNS).where('id', '=', idOf(id)).$castTo<api.PostbackRule>()
-  return (await row.executeTakeFirst()) ?? refuse('object_not_found')
+  const row = live(db, org_id).select(COLUMNS).where('id', '=', idOf(id)).$castTo<Row>()
+  return shown((await row.executeTakeFirst()) ?? refuse('object_not_found'))
 }
+
+type Row = Omit<api.PostbackRule, 'unknown_macros'>
+
+/** With the macros that are left out of its calls. */
+const shown = (row: Row): api.PostbackRule => ({ ...row, unknown_macros: api.unknownMacros(row.url) })
 
 /** What a name resolves to is checked when the worker connects; an address that shows where it leads is refused here already. */
 function requirePublic({ allowPrivateTargets }: Config, url: string): void {

@@ -21,13 +21,20 @@ export type Fired = Subs & {
   readonly campaign_id: string | null
   readonly offer_id: string | null
   readonly timestamp: string
+  /** The amount in dollars, a decimal string without trailing zeros. */
+  readonly revenue: string
+  /** The nonce its sender gave; Sluice's own conversions have none. */
+  readonly txid: string | null
   readonly ref_id: string | null
   readonly geo: string | null
 }
 
+/** A conversion without a payout adds nothing to the reports' revenue, so nothing is what it is told to be worth. */
+export const revenueOf = (payout: string): string => `trim_scale(coalesce(${payout}, 0))::text as revenue`
+
 /** Selects a `Fired` from events `e` and, where it is still there, their click `c`. */
 export const FIRED_COLUMNS = `e.id as event_id, e.type as event_type, e.click_id, e.campaign_id, e.offer_id,
-    extract(epoch from e.created_at)::bigint as timestamp, ${CLICK_COLUMNS}`
+    extract(epoch from e.created_at)::bigint as timestamp, ${revenueOf('e.payout')}, e.nonce as txid, ${CLICK_COLUMNS}`
 
 /** Whether the address tells what only the click knows, however its macros are written: without it, nothing would be told in its place. */
 export function needsClick({ url }: Pick<Callable, 'url'>): boolean {
@@ -46,6 +53,7 @@ export function render({ url: template, method }: Callable, fired: Fired): Outgo
     click_id: toWireId(fired.click_id),
     campaign_id: campaign_id && toWireId(campaign_id),
     offer_id: offer_id && toWireId(offer_id),
+    currency: 'USD',
   })
   return url === undefined ? undefined : callOf(method, url)
 }

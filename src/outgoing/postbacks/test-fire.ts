@@ -1,18 +1,19 @@
 /** Test fires: a rule is called at once with a real click's values. It is no delivery of any conversion and leaves nothing behind. */
 import { sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
-import { newId } from '../../contract/ids.ts'
+import { newId, toWireId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { guardedAgent } from '../../ground/guard.ts'
 import type { Context } from '../../ground/room.ts'
 import { isSuccess, send } from '../deliveries/send.ts'
 import type * as api from './api.ts'
 import { ruleOf } from './postbacks.ts'
-import { CLICK_COLUMNS, type Fired, render } from './render.ts'
+import { CLICK_COLUMNS, type Fired, render, revenueOf } from './render.ts'
 
 /**
- * Calls the rule's address with the values of the click named, else of the newest one it could be called for. The event id is made up, so
- * that the receiver never takes the test for a conversion that happened. Works for a rule that is off. Refuses `object_not_found`,
+ * Calls the rule's address with the values of the click named, else of the newest one it could be called for. The event id is made up, and is
+ * the transaction id as well, so that the receiver never takes the test for a conversion that happened; the amount is what a conversion
+ * without a payout of its own would inherit. Works for a rule that is off. Refuses `object_not_found`,
  * `invalid_request` for an unknown click or an address that cannot be called, `no_click_yet`.
  */
 export async function testPostbackRule(
@@ -51,10 +52,18 @@ async function readClick(
     click_id === undefined
       ? sql`(${rule.campaign_id}::uuid is null or c.campaign_id = ${rule.campaign_id}) and c.tracked`
       : sql`c.id = ${click_id}`
+  const event_id = newId()
+  const inherited = sql.raw(
+    revenueOf(
+      'case when coalesce(cardinality(o.payout_types), 0) = 0 or t.type = any(o.payout_types) then o.payout end',
+    ),
+  )
   const { rows } = await sql<Fired>`
-    select ${newId()}::text as event_id, ${rule.event_type}::text as event_type, c.id as click_id, c.campaign_id, c.offer_id,
+    select ${event_id}::text as event_id, ${toWireId(event_id)}::text as txid, ${inherited}, t.type as event_type, c.id as click_id, c.campaign_id, c.offer_id,
       ${String(Math.floor(Date.now() / 1000))}::text as timestamp, ${sql.raw(CLICK_COLUMNS)}
     from clicks c
+    cross join (select ${rule.event_type}::text as type) t
+    left join offers o on o.org_id = c.org_id and o.id = c.offer_id
     where c.org_id = ${actor.org_id} and ${which}
     order by c.id desc
     limit 1`.execute(db)

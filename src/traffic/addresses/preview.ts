@@ -18,6 +18,11 @@ export const EXAMPLE: MacroValues = {
   timestamp: '1767225600',
 }
 
+/** The names in addresses that are no macros and are left out, each once. */
+export function unknownMacros(...addresses: readonly (string | null)[]): string[] {
+  return [...new Set(addresses.flatMap(address => compileTemplate(address ?? '')?.unknown ?? []))]
+}
+
 /** An address with its macros filled in, and the names of those that are none. Refuses `invalid_request` where nobody can be sent to it. */
 export function previewOf(address: string): { url: string; unknown_macros: string[] } {
   const template = compileTemplate(address)

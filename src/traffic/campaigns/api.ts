@@ -1,6 +1,6 @@
 /** Campaigns over HTTP: the addresses traffic is sent to, and where it goes from there. */
 import { z } from 'zod'
-import { Address } from '../../contract/address.ts'
+import { Address, UnknownMacros } from '../../contract/address.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Done, eachSub, FAITHFUL, Id, Instant, Name, Page, SUBS } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
@@ -66,6 +66,7 @@ export const Campaign = z
     destination: Destination,
     offer_id: Id.nullable(),
     fallback_url: z.string().nullable(),
+    unknown_macros: UnknownMacros,
     ad_account_id: Id.nullable(),
     source: Source,
     strict_filter: z.boolean(),

@@ -61,12 +61,21 @@ test('a campaign is created with a random key, and answered with the address tra
     destination: REDIRECT,
     offer_id: null,
     fallback_url: null,
+    unknown_macros: [],
     ad_account_id: null,
     source: {},
     strict_filter: false,
     status: 'active',
   })
   assert.deepEqual((await read(String(id))).data(), reply.data())
+})
+
+test('every answer with a campaign names the macros of its addresses that are none, each once', async () => {
+  const destination = { type: 'redirect', url: 'https://example.com/?p={payout}&c={click_id}&x={zone}' }
+  const reply = await create(draft({ destination, fallback_url: 'https://example.com/{zone}?q={quality}' }))
+  const made = reply.data()
+  assert.deepEqual(made['unknown_macros'], ['payout', 'zone', 'quality'])
+  assert.deepEqual((await read(String(made['id']))).data(), made)
 })
 
 test("a campaign's address is under BASE_URL where it is set, else where the caller reached us, else a path", async () => {

@@ -12,6 +12,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { isInScope, requireScope } from '../../ground/scope.ts'
 import { betweenConversions, readMoment } from '../../money/billing/balance.ts'
+import { unknownMacros } from '../addresses/preview.ts'
 import type * as api from './api.ts'
 import { type Leading, shownDestination } from './destination.ts'
 import { announceChange } from './live.ts'
@@ -32,13 +33,17 @@ const COLUMNS = [
   'updated_at',
 ] as const
 
-type Row = Omit<api.Campaign, 'url' | 'destination'> & Leading
+type Row = Omit<api.Campaign, 'url' | 'unknown_macros' | 'destination'> & Leading
 type Asking = { readonly origin: string | undefined }
 
 /** The campaign with the address traffic is sent to: under BASE_URL, else where the caller reached us, else the path alone. */
 const addressed =
   ({ origin }: Asking) =>
-  (row: Row): api.Campaign => ({ ...row, destination: shownDestination(row), url: `${origin ?? ''}/c/${row.key}` })
+  (row: Row): api.Campaign => {
+    const destination = shownDestination(row)
+    const unknown_macros = unknownMacros(destination.type === 'redirect' ? destination.url : null, row.fallback_url)
+    return { ...row, destination, url: `${origin ?? ''}/c/${row.key}`, unknown_macros }
+  }
 
 /** Campaigns of the organization, newest first; `q` looks into name and key. Archived ones only where `status` asks for them. */
 export async function listCampaigns(

@@ -1,6 +1,6 @@
 /** Landings over HTTP: the pages visitors see before an offer, and how they go on from there. */
 import { z } from 'zod'
-import { Address, Preview } from '../../contract/address.ts'
+import { Address, Preview, UnknownMacros } from '../../contract/address.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Done, Id, Instant, Name, Page } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
@@ -14,6 +14,7 @@ export const Landing = z
     id: Id,
     name: z.string(),
     url: z.string(),
+    unknown_macros: UnknownMacros,
     status: LandingStatus,
     created_at: Instant,
     updated_at: Instant,

@@ -19,14 +19,14 @@ test('a landing is created active, and replaced whole but for its status', async
   const reply = await create(DRAFT)
   assert.equal(reply.statusCode, 201)
   const { id, created_at, updated_at, ...rest } = reply.data()
-  assert.deepEqual(rest, { ...DRAFT, status: 'active' })
+  assert.deepEqual(rest, { ...DRAFT, unknown_macros: [], status: 'active' })
   assert.equal(updated_at, created_at)
   assert.deepEqual((await read(String(id))).data(), reply.data())
   await setStatus(String(id), { status: 'archived' })
-  const replaced = (await put(String(id), { name: 'New', url: 'https://new.example/' })).data()
+  const replaced = (await put(String(id), { name: 'New', url: 'https://new.example/?z={zone}' })).data()
   assert.deepEqual(
-    [replaced['name'], replaced['url'], replaced['status'], replaced['created_at']],
-    ['New', 'https://new.example/', 'archived', created_at],
+    [replaced['name'], replaced['url'], replaced['unknown_macros'], replaced['status'], replaced['created_at']],
+    ['New', 'https://new.example/?z={zone}', ['zone'], 'archived', created_at],
   )
   assert.deepEqual((await read(String(id))).data(), replaced)
 })

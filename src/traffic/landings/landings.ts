@@ -10,7 +10,7 @@ import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
-import { previewOf } from '../addresses/preview.ts'
+import { previewOf, unknownMacros } from '../addresses/preview.ts'
 import { announceChange } from '../campaigns/live.ts'
 import type * as api from './api.ts'
 
@@ -25,7 +25,8 @@ export async function listLandings(
   let rows = live(db, actor.org_id).select(COLUMNS)
   if (q) rows = rows.where(nameHolds(q))
   if (status !== undefined) rows = rows.where('status', '=', status)
-  return await newestFirst(rows.$castTo<api.Landing>(), query)
+  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
+  return { data: data.map(shown), next_cursor }
 }
 
 /** One landing. Refuses `object_not_found`. */
@@ -33,8 +34,8 @@ export async function readLanding(
   { db, actor }: Context<typeof api.readLanding>,
   { params }: Call<typeof api.readLanding>,
 ) {
-  const row = live(db, actor.org_id).select(COLUMNS).where('id', '=', idOf(params.id)).$castTo<api.Landing>()
-  return (await row.executeTakeFirst()) ?? refuse('object_not_found')
+  const row = live(db, actor.org_id).select(COLUMNS).where('id', '=', idOf(params.id)).$castTo<Row>()
+  return shown((await row.executeTakeFirst()) ?? refuse('object_not_found'))
 }
 
 /** Creates an active landing. */
@@ -48,10 +49,10 @@ export async function createLanding(
     .insertInto('landings')
     .values({ org_id: actor.org_id, id: newId(), ...row })
     .returning(COLUMNS)
-    .$castTo<api.Landing>()
+    .$castTo<Row>()
     .executeTakeFirstOrThrow()
   await announceChange(db, actor.org_id, landing.id)
-  return landing
+  return shown(landing)
 }
 
 /** The address as a visitor would see it. */
@@ -87,6 +88,11 @@ export async function deleteLanding(
   return { ok: true as const }
 }
 
+type Row = Omit<api.Landing, 'unknown_macros'>
+
+/** With the macros of its address that are none. */
+const shown = (row: Row): api.Landing => ({ ...row, unknown_macros: unknownMacros(row.url) })
+
 const live = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('landings').where('org_id', '=', org_id).where('deleted_at', 'is', null)
 
@@ -102,9 +108,9 @@ async function changeLanding(db: Kysely<Tables>, org_id: number, id: string, cha
     .where('id', '=', idOf(id))
     .where('deleted_at', 'is', null)
     .returning(COLUMNS)
-    .$castTo<api.Landing>()
+    .$castTo<Row>()
     .executeTakeFirst()
   if (row === undefined) refuse('object_not_found')
   await announceChange(db, org_id, row.id)
-  return row
+  return shown(row)
 }

@@ -1,6 +1,6 @@
 /** Offers over HTTP: what a conversion pays. */
 import { z } from 'zod'
-import { Address, Preview } from '../../contract/address.ts'
+import { Address, Preview, UnknownMacros } from '../../contract/address.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EVENT_TYPES, EventType } from '../../contract/event-types.ts'
 import { Amount, Done, Id, Instant, MAX_PAYOUT, Money, Name, Page } from '../../contract/fields.ts'
@@ -23,6 +23,7 @@ export const Offer = z
     id: Id,
     name: z.string(),
     url: z.string(),
+    unknown_macros: UnknownMacros,
     payout: Money.nullable(),
     payout_types: z.array(EventType),
     status: OfferStatus,

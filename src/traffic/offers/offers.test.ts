@@ -42,6 +42,7 @@ test('an offer is created with what it pays and for which events', async () => {
     ...FULL,
     payout: '12.5',
     payout_types: ['lead', 'ftd'],
+    unknown_macros: [],
     status: 'active',
     campaigns: { following: 0, own_address: 0 },
   })
@@ -106,13 +107,14 @@ test('an amount with a comma is refused with what to write instead, and never gu
 test('replacing an offer clears what is not sent, and leaves its status', async () => {
   const id = await made()
   await setStatus(id, { status: 'archived' })
-  const replaced = (await put(id, { name: 'New', url: 'https://new.example/' })).data()
+  const replaced = (await put(id, { name: 'New', url: 'https://new.example/?p={payout}' })).data()
   const { updated_at, created_at, ...rest } = replaced
   assert.ok(String(updated_at) > String(created_at))
   assert.deepEqual(rest, {
     id,
     name: 'New',
-    url: 'https://new.example/',
+    url: 'https://new.example/?p={payout}',
+    unknown_macros: ['payout'],
     payout: null,
     payout_types: [],
     status: 'archived',

@@ -10,13 +10,11 @@ import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
-import { previewOf } from '../addresses/preview.ts'
+import { previewOf, unknownMacros } from '../addresses/preview.ts'
 import { announceChange } from '../campaigns/live.ts'
 import type * as api from './api.ts'
 
 const COLUMNS = ['id', 'name', 'url', 'payout', 'payout_types', 'status', 'created_at', 'updated_at'] as const
-
-type Row = Omit<api.Offer, 'campaigns'>
 
 /** Offers of the organization, newest first, archived ones too unless `status` says otherwise. */
 export async function listOffers(
@@ -52,7 +50,7 @@ export async function createOffer(
     .$castTo<Row>()
     .executeTakeFirstOrThrow()
   await announceChange(db, actor.org_id, offer.id)
-  return { ...offer, campaigns: NONE }
+  return shown(offer, NONE)
 }
 
 /** The address as a visitor would see it. */
@@ -84,6 +82,15 @@ export async function deleteOffer(
   await changeOffer(db, actor.org_id, params.id, 'deleted')
   return { ok: true as const }
 }
+
+type Row = Omit<api.Offer, 'unknown_macros' | 'campaigns'>
+
+/** With the macros of its address that are none. */
+const shown = (row: Row, campaigns: api.Offer['campaigns']): api.Offer => ({
+  ...row,
+  campaigns,
+  unknown_macros: unknownMacros(row.url),
+})
 
 const live = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('offers').where('org_id', '=', org_id).where('deleted_at', 'is', null)
@@ -140,5 +147,5 @@ async function withCampaigns(db: Kysely<Tables>, org_id: number, offers: readonl
   const byOffer = new Map(
     counted.map(({ offer_id, following, all }) => [offer_id, { following, own_address: all - following }]),
   )
-  return offers.map(offer => ({ ...offer, campaigns: byOffer.get(offer.id) ?? NONE }))
+  return offers.map(offer => shown(offer, byOffer.get(offer.id) ?? NONE))
 }

@@ -12,6 +12,7 @@ import {
   PostbackRuleDraft,
   PRESETS,
   readPostbackRule,
+  unknownMacros,
   updatePostbackRule,
 } from '../../../outgoing/postbacks/api.ts'
 import { call } from '../../ground/call.ts'
@@ -185,6 +186,9 @@ function PostbackForm({ rule, original, onClose }: FormProps) {
 const EXAMPLE: Record<PostbackMacro, string> = {
   click_id: '01h455vb4pex5vsknk084sn02q',
   event_type: 'lead',
+  revenue: '40',
+  currency: 'USD',
+  txid: 'order-1001',
   sub1: 'video-3',
   sub2: 'broad',
   sub3: 'de',
@@ -253,6 +257,33 @@ function Address({
       {url !== '' && (
         <p className="text-sm break-all text-ink-faint">
           Called as <span className="font-mono text-ink-soft">{exampleOf(url)}</span>
+        </p>
+      )}
+      <LeftOut unknown={unknownMacros(url)} onReplace={() => onChange(withRevenue(url))} />
+    </div>
+  )
+}
+
+/** Payout travels with the conversion and is no macro; what stands for the amount is offered in its place. */
+const withRevenue = (url: string) =>
+  url.replace(MACRO, (text, name: string | undefined) => (name?.toLowerCase() === 'payout' ? '{revenue}' : text))
+
+function LeftOut({ unknown, onReplace }: { unknown: readonly string[]; onReplace: () => void }) {
+  const others = unknown.filter(name => name !== 'payout').map(name => `{${name}}`)
+  return (
+    <div className="flex flex-col gap-1 text-sm text-warn" aria-live="polite">
+      {unknown.includes('payout') && (
+        <p>
+          {'{payout}'} is no macro and is left out. The amount of the conversion is {'{revenue}'}.{' '}
+          <button type="button" onClick={onReplace} className="font-medium underline hover:no-underline">
+            Use {'{revenue}'}
+          </button>
+        </p>
+      )}
+      {others.length > 0 && (
+        <p className="break-all">
+          {others.join(', ')} {others.length === 1 ? 'is no macro' : 'are no macros'} of Sluice and{' '}
+          {others.length === 1 ? 'is' : 'are'} left out.
         </p>
       )}
     </div>

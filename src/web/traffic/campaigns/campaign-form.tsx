@@ -4,9 +4,11 @@ import type { UseFormReturn } from 'react-hook-form'
 import { AD_PLATFORM_LABELS } from '../../../contract/ad-platforms.ts'
 import { listAdAccounts } from '../../../outgoing/ad-accounts/api.ts'
 import { SOURCE_FIELDS } from '../../../traffic/campaigns/api.ts'
-import { ask } from '../../ground/call.ts'
+import { previewOffer } from '../../../traffic/offers/api.ts'
+import { ask, call } from '../../ground/call.ts'
 import { noneIfBlank } from '../../ground/ui/draft.ts'
 import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
+import { AddressPreview } from '../offers/address-preview.tsx'
 import { DestinationFields } from './destination-fields.tsx'
 import type { Draft } from './draft.ts'
 import { OfferField } from './offer-field.tsx'
@@ -44,6 +46,10 @@ export function CampaignFields({
         hint="Where visitors go when the campaign is deleted, or its destination cannot take them."
         error={errors.fallback_url?.message}
         {...form.register('fallback_url', noneIfBlank)}
+      />
+      <AddressPreview
+        address={form.watch('fallback_url') ?? ''}
+        preview={url => call(previewOffer, { body: { url } })}
       />
       <AdAccountField form={form} />
       <SourceFields form={form} />

@@ -1,7 +1,10 @@
 /** The form of one node: what it does, and where it leads. Everything a canvas can do can be done here without one. */
 import { Trash2 } from 'lucide-react'
+import { previewOffer } from '../../../traffic/offers/api.ts'
+import { call } from '../../ground/call.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
+import { AddressPreview } from '../offers/address-preview.tsx'
 import type { Choices } from './choices.ts'
 import { ConditionFields } from './condition-fields.tsx'
 import { changed, TYPE_WORDS, type WireGraph, type WireNode, withoutNodes } from './graph.ts'
@@ -73,6 +76,7 @@ function OwnFields({ node, choices, change }: OwnProps) {
             value={node.url ?? ''}
             onChange={event => change({ url: event.target.value })}
           />
+          <AddressPreview address={node.url ?? ''} preview={url => call(previewOffer, { body: { url } })} />
           <SelectField
             label="Earns for"
             hint="The offer that these clicks belong to. None: they count for no offer, whatever the campaign names."

@@ -10,8 +10,8 @@ type PreviewProps = {
   /** As it stands in the field. */
   address: string
   preview: (url: string) => Promise<z.input<typeof Preview>>
-  /** Said of an address that does not hand the click on. */
-  withoutClick: string
+  /** Said of an address that does not hand the click on; left out where that is nothing to say. */
+  withoutClick?: string
 }
 
 export function AddressPreview({ address, preview, withoutClick }: PreviewProps) {
@@ -24,14 +24,21 @@ export function AddressPreview({ address, preview, withoutClick }: PreviewProps)
     placeholderData: keepPreviousData,
   }).data
   if (!isAddress || shown === undefined) return null
-  const unknown = shown.unknown_macros.map(name => `{${name}}`).join(', ')
+  const unknown = shown.unknown_macros.map(name => `{${name}}`)
   return (
     <div className="flex flex-col gap-1 text-sm" aria-live="polite">
       <p className="text-ink-faint">
         A visitor is sent to <span className="font-mono break-all text-ink-soft">{shown.url}</span>
       </p>
-      {unknown !== '' && <p className="text-warn">{unknown} is no macro of Sluice and is left out.</p>}
-      {!/(\{|%7b)click_id(\}|%7d)/i.test(typed) && <p className="text-warn">{withoutClick}</p>}
+      {unknown.length > 0 && (
+        <p className="text-warn">
+          {unknown.join(', ')}{' '}
+          {unknown.length === 1 ? 'is no macro of Sluice and is' : 'are no macros of Sluice and are'} left out.
+        </p>
+      )}
+      {withoutClick !== undefined && !/(\{|%7b)click_id(\}|%7d)/i.test(typed) && (
+        <p className="text-warn">{withoutClick}</p>
+      )}
     </div>
   )
 }
