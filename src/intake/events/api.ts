@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
-import { Amount, Id, Instant, isFaithful, MAX_PAYOUT, Money, Page } from '../../contract/fields.ts'
+import { Amount, FAITHFUL, Id, Instant, isFaithful, MAX_PAYOUT, Money, Page } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
 
 const NONCE_LENGTH = 128
@@ -84,12 +84,25 @@ export const LoggedEvent = ConversionEvent.extend({
 }).meta({ id: 'LoggedEvent' })
 export type LoggedEvent = z.output<typeof LoggedEvent>
 
+/** As long as the longest that a click keeps of its source's click id. */
+const SOUGHT_LENGTH = 512
+
 export const listEvents = endpoint({
   route: 'GET /api/events',
   access: { session: 'member' },
   summary: 'List conversions, newest first',
   query: z.object({
     ...paging,
+    q: z
+      .string()
+      .trim()
+      .max(SOUGHT_LENGTH)
+      .refine(...FAITHFUL)
+      .optional()
+      .meta({
+        description:
+          'Exactly a click id (in any case and form), a transaction id (nonce) or the click id of the traffic source (ref_id)',
+      }),
     click_id: Id.optional(),
     type: EventType.optional(),
     campaign_id: Id.optional(),

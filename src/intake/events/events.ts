@@ -3,6 +3,7 @@
  * writer. Owns `events` and `event_aliases`. An event, once recorded, is answered for ever and never recorded again.
  */
 import type { Call } from '../../contract/endpoint.ts'
+import { toUuid } from '../../contract/ids.ts'
 import { pageOf } from '../../contract/paging.ts'
 import type { Context } from '../../ground/room.ts'
 import type * as api from './api.ts'
@@ -16,10 +17,10 @@ type Logged = StoredEvent & { source: Source; test: boolean }
 
 // The cursor is the id of the last event shown; its place in time is looked up, because an event's id holds none. Bounds that are always
 // there, if only at infinity, are looked up in the index too.
-const LIST = `
+const listOf = (sought = '') => `
   select ${EVENT_COLUMNS}, e.source, e.test
   from events e
-  where e.org_id = $1
+  where e.org_id = $1 ${sought}
     and ($2::uuid is null or e.click_id = $2)
     and ($3::text is null or e.type = $3)
     and ($4::uuid is null or e.campaign_id = $4)
@@ -27,6 +28,15 @@ const LIST = `
     and ($5::uuid is null or (e.created_at, e.id) < (select created_at, id from events where org_id = $1 and id = $5))
   order by e.created_at desc, e.id desc
   limit $8`
+const LIST = listOf()
+
+// A text may be any of the three; each has an index of its own, and a click id in another form is the same id.
+const FIND = listOf(`and e.id in (
+      select id from events where org_id = $1 and nonce = $9
+      union all select id from events where org_id = $1 and click_id = $10::uuid
+      union all
+      select came.id from clicks c join events came on came.org_id = c.org_id and came.click_id = c.id
+      where c.org_id = $1 and c.ref_id = $9)`)
 
 /** The deeds of the room, on the queue that the process runs. */
 export function eventDeeds(conversions: Pick<Conversions, 'record'>) {
@@ -47,6 +57,7 @@ export function eventDeeds(conversions: Pick<Conversions, 'record'>) {
 
     async listEvents({ database, actor }: Context<typeof api.listEvents>, { query }: Call<typeof api.listEvents>) {
       const {
+        q,
         click_id = null,
         type = null,
         campaign_id = null,
@@ -55,16 +66,10 @@ export function eventDeeds(conversions: Pick<Conversions, 'record'>) {
         cursor = null,
         limit,
       } = query
-      const { rows } = await database.reads.query<Logged>(LIST, [
-        actor.org_id,
-        click_id,
-        type,
-        campaign_id,
-        cursor,
-        date_from,
-        date_to,
-        limit + 1,
-      ])
+      const values = [actor.org_id, click_id, type, campaign_id, cursor, date_from, date_to, limit + 1]
+      const { rows } = q
+        ? await database.reads.query<Logged>(FIND, [...values, q, toUuid(q) ?? null])
+        : await database.reads.query<Logged>(LIST, values)
       return pageOf(rows, limit)
     },
   }

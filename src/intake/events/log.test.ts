@@ -5,7 +5,7 @@ import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { seedCampaign, seedClick } from '../../../tests/support/intake.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { seedSender, seedSenderWithClick } from '../../../tests/support/senders.ts'
-import { toWireId } from '../../contract/ids.ts'
+import { newId, toWireId } from '../../contract/ids.ts'
 
 let house: TestHouse
 before(async () => {
@@ -35,6 +35,64 @@ test('the log is narrowed to what was recorded from one time on and before anoth
   const [, cursor] = await list('date_from=2026-03-02&limit=1')
   assert.deepEqual(await list(`date_from=2026-03-02&limit=1&cursor=${String(cursor)}`), [['deposit'], null])
   assert.equal((await house.call('GET', '/api/events?date_from=2026-02-30', { cookie })).statusCode, 400)
+})
+
+test('a conversion is found by its click, its transaction id or the click id of the source, in one organization', async () => {
+  const { cookie, ...place } = await seedSignedIn(house)
+  const stranger = await seedSignedIn(house)
+  const click = async (ref_id: string | null, org_id = place.org_id) => {
+    const id = await seedClick(house.database, org_id)
+    await house.database.worker.query('update clicks set ref_id = $3 where org_id = $1 and id = $2', [
+      org_id,
+      id,
+      ref_id,
+    ])
+    return id
+  }
+  const [one, two, bare] = [await click('src 1'), await click('T-9'), await click(null)]
+  const record = (click_id: string, nonce: string | undefined, as = cookie) =>
+    house.call('POST', '/api/events', {
+      cookie: as,
+      body: { clickId: toWireId(click_id), type: 'lead', ...(nonce === undefined ? {} : { nonce }) },
+    })
+  await record(one, 'T-1')
+  await record(one, 'T-2')
+  await record(two, 'T-3')
+  await record(bare, 'T-9')
+  await record(bare, undefined)
+  await record(await click('src 1', stranger.org_id), 'T-1', stranger.cookie)
+  const find = async (q: string, more = '') => {
+    const reply = await house.call('GET', `/api/events?q=${encodeURIComponent(q)}${more}`, { cookie })
+    assert.equal(reply.statusCode, 200, reply.body)
+    return (reply.data()['data'] as { nonce: string | null }[]).map(({ nonce }) => nonce)
+  }
+  assert.deepEqual(await find('T-1'), ['T-1'])
+  assert.deepEqual(await find(' src 1 '), ['T-2', 'T-1'])
+  for (const form of [toWireId(one), toWireId(one).toUpperCase(), one, ` ${one}`])
+    assert.deepEqual(await find(form), ['T-2', 'T-1'], form)
+  // One text may be the transaction of one click and the source's id of another.
+  assert.deepEqual(await find('T-9'), ['T-9', 'T-3'])
+  assert.deepEqual(await find('src 1', '&type=ftd'), [])
+  assert.deepEqual(await find('src 1', '&limit=1'), ['T-2'])
+  for (const nothing of ['t-1', 'T-', 'src', '%', toWireId(newId()), "' or true --"])
+    assert.deepEqual(await find(nothing), [])
+  assert.equal((await find('')).length, 5)
+  for (const wrong of ['x'.repeat(513), '\u0000'])
+    assert.equal(
+      (await house.call('GET', `/api/events?q=${encodeURIComponent(wrong)}`, { cookie })).statusCode,
+      400,
+      wrong,
+    )
+})
+
+test('what is looked for is found by an index of its own, however much there is', async () => {
+  const { rows } = await house.database.worker.query<{ indexdef: string }>(
+    "select indexdef from pg_indexes where indexname in ('events_nonce', 'clicks_ref_id') order by indexname",
+  )
+  assert.deepEqual(
+    rows.map(({ indexdef }) => /\((.*)$/.exec(indexdef)?.[0]),
+    ['(org_id, ref_id) WHERE (ref_id IS NOT NULL)', '(org_id, nonce) WHERE (nonce IS NOT NULL)'],
+  )
 })
 
 describe('the dashboard', () => {

@@ -28,6 +28,8 @@ export const ClickFlowsSearch = ListSearch.extend({ status: FlowStatus.optional(
 export const ConversionsSearch = z.object({
   campaign: text,
   type: eventType,
+  q: text,
+  /** A click id, in addresses that were kept from before. */
   click: text,
   from: day,
   to: day,

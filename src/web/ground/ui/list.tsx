@@ -54,10 +54,12 @@ export type ListProps<T> = {
   what: string
   /** Shown when there is nothing at all. */
   empty: ReactNode
+  /** Shown when nothing is found, where there is more to say than that. */
+  nothing?: ReactNode
   children: (rows: readonly T[]) => ReactNode
 }
 
-export function List<T>({ query, address, what, empty, children }: ListProps<T>) {
+export function List<T>({ query, address, what, empty, nothing, children }: ListProps<T>) {
   const { cursor, ...sought } = address.search
   const isNarrowed = Object.values<unknown>(sought).some(value => value !== undefined)
   const isWhole = !isNarrowed && cursor === undefined
@@ -72,6 +74,8 @@ export function List<T>({ query, address, what, empty, children }: ListProps<T>)
             <Waiting />
           ) : isWhole ? (
             empty
+          ) : nothing !== undefined && cursor === undefined ? (
+            nothing
           ) : (
             <EmptyState
               icon={SearchX}

@@ -1,7 +1,7 @@
 /** The conversion log: what was reported for which click, by whom, and what it paid. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { Trophy } from 'lucide-react'
+import { SearchX, Trophy } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
@@ -32,10 +32,10 @@ export function ConversionsPage() {
   const address = useListAddress(route.useSearch())
   const { search, narrow, clear } = address
   const [recording, setRecording] = useState(false)
-  const { campaign: campaign_id, click: click_id, type, from, to, cursor } = search
+  const { campaign: campaign_id, q = search.click, type, from, to, cursor } = search
   const period = { date_from: from && dayBegins(from), date_to: to && dayAfter(to) }
   const events = useQuery({
-    ...ask(listEvents, { query: { campaign_id, type, click_id, ...period, cursor } }),
+    ...ask(listEvents, { query: { campaign_id, type, q, ...period, cursor } }),
     placeholderData: keepPreviousData,
   })
   return (
@@ -44,7 +44,12 @@ export function ConversionsPage() {
         title="Conversions"
         words="As they were recorded, newest first. The same conversion sent twice is one row."
       >
-        <SearchField label="Click id" placeholder="Click id" value={search.click} onSeek={click => narrow({ click })} />
+        <SearchField
+          label="Click id, transaction id or source click id"
+          placeholder="Click or transaction id"
+          value={q}
+          onSeek={sought => narrow({ q: sought, click: undefined })}
+        />
         <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
         <Choice
           label="Type"
@@ -55,10 +60,7 @@ export function ConversionsPage() {
           onChange={chosen => narrow({ type: chosen })}
         />
         <BetweenDays happened="Recorded" search={search} onChange={narrow} />
-        <ClearFilters
-          isNarrowed={[campaign_id, click_id, type, from, to].some(one => one !== undefined)}
-          onClear={clear}
-        />
+        <ClearFilters isNarrowed={[campaign_id, q, type, from, to].some(one => one !== undefined)} onClear={clear} />
         <AddButton endpoint={recordConversion} onClick={() => setRecording(true)}>
           Record
         </AddButton>
@@ -67,6 +69,7 @@ export function ConversionsPage() {
         query={events}
         address={address}
         what="conversions"
+        nothing={q === undefined ? undefined : <NothingFound sought={q} onClear={clear} />}
         empty={
           <EmptyState
             icon={Trophy}
@@ -89,6 +92,27 @@ export function ConversionsPage() {
   )
 }
 
+/** Says what was looked at, because a conversion that is missing may have been refused. */
+function NothingFound({ sought, onClear }: { sought: string; onClear: () => void }) {
+  return (
+    <EmptyState
+      icon={SearchX}
+      title="No conversion has this id"
+      words={
+        <>
+          <span className="font-mono wrap-anywhere">{sought}</span> is the click id, the transaction id or the source
+          click id of none that the filters show. What was sent and not recorded is under Refused.
+        </>
+      }
+    >
+      <Link to="/refused-events" search={{}} className={buttonLook('plain')}>
+        Refused
+      </Link>
+      <Button onClick={onClear}>Show all</Button>
+    </EmptyState>
+  )
+}
+
 function EventTable({ events }: { events: readonly EventRow[] }) {
   const nameOf = useCampaignNames()
   const networks = useNetworkNames()
@@ -103,7 +127,7 @@ function EventTable({ events }: { events: readonly EventRow[] }) {
             <Head numeric>Payout, $</Head>
             <Head>Campaign</Head>
             <Head>Click id</Head>
-            <Head>Nonce</Head>
+            <Head>Transaction id</Head>
             <Head>From</Head>
             <ActionHead>Payload</ActionHead>
           </tr>

@@ -57,7 +57,7 @@ function RecordForm({ onClose }: { onClose: () => void }) {
         {...form.register('payout', noneIfBlank)}
       />
       <TextField
-        label="Nonce"
+        label="Transaction id"
         optional
         hint="Tells a second conversion of this type on the same click apart, for example an order number."
         error={errors.nonce?.message}
