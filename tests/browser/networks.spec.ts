@@ -36,12 +36,12 @@ test('a network is made, calls, is refused, has its map mended, is run again, an
 
   const ftd = page.getByLabel('FTD', { exact: true }).first()
   if ((await ftd.count()) === 0) await page.getByLabel('Add an event type').selectOption('FTD')
-  await page.getByLabel('Nothing', { exact: true }).fill('trash, Jackpot')
+  await page.getByLabel('Ignored', { exact: true }).fill('trash, Jackpot')
   await ftd.fill('Jackpot')
-  await expect(page.getByLabel('Nothing', { exact: true })).toHaveAccessibleDescription(
+  await expect(page.getByLabel('Ignored', { exact: true })).toHaveAccessibleDescription(
     /jackpot stands for FTD already/i,
   )
-  await page.getByLabel('Nothing', { exact: true }).fill('trash')
+  await page.getByLabel('Ignored', { exact: true }).fill('trash')
   await page.getByLabel('IP addresses and ranges').fill('127.0.0.1\n::1')
   await page.getByRole('button', { name: 'Save network' }).click()
   await expect(page.getByText('The network is saved').first()).toBeVisible()

@@ -134,7 +134,7 @@ function typeOf(fields: Fields, { parameters, statuses, default_type }: Reading)
   })
   const ignored = sent.find(({ type }) => type === null)
   if (ignored !== undefined)
-    throw new Diagnosed('status_ignored', `${ignored.name} is ${ignored.word}, which is recorded as nothing`)
+    throw new Diagnosed('status_ignored', `${ignored.name} is ${ignored.word}, which the status map ignores`)
   const [meant] = sent.flatMap(({ type }) => type ?? [])
   if (meant !== undefined) return meant
   const [unknown] = sent

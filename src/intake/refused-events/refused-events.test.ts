@@ -170,6 +170,48 @@ test('a portion at a time by diagnosis; what stays refused is not met again', as
     assert.equal((await bulk(body)).statusCode, 400)
 })
 
+test('what a run would run is counted and shown as it is read today, and showing it runs nothing', async () => {
+  const own = await seedSignedIn(house)
+  const { secret } = await seedKey(house.database, own, { rights: ['report'] })
+  const click = toWireId(await seedClick(house.database, own.org_id))
+  for (let at = 0; at < 25; at += 1)
+    await send({ clickId: click, type: 'lead', payout: `${at}.5`, nonce: `n${at}` }, secret)
+  const fit = (await seedKey(house.database, own, { rights: ['events'] })).secret
+  await send({ clickId: click, type: 'sale' }, fit)
+  await house.call('POST', '/api/events', { key: fit, payload: '{"clickId": no json' })
+  await eventually('all are kept', async () => (await list('', own)).length >= 27)
+  type Plan = { count: number; first: { id: string; reads_as: unknown; error: string | null; click_text: string }[] }
+  const preview = (body: object, as = own) => house.call('POST', '/api/refused-events/run/preview', { ...as, body })
+  const before = await list('', own)
+  const plan = (await preview({})).json<Plan>()
+  const runnable = before.filter(row => row.is_whole).toReversed()
+  assert.equal(plan.count, runnable.length)
+  assert.deepEqual(
+    plan.first.map(({ id }) => id),
+    runnable.slice(0, 20).map(({ id }) => id),
+  )
+  const amounts = new Set(plan.first.flatMap(({ reads_as }) => (reads_as === null ? [] : [JSON.stringify(reads_as)])))
+  assert.ok(amounts.has('{"type":"lead","payout":"0.5"}'), [...amounts].join(' '))
+  const wrong = (await preview({ diagnosis: 'type_unknown' })).json<Plan>()
+  assert.deepEqual([wrong.count, wrong.first[0]?.reads_as, wrong.first[0]?.click_text], [1, null, click])
+  assert.match(wrong.first[0]?.error ?? '', /type/)
+  assert.deepEqual((await preview({ to: '2020-01-01T00:00:00Z' })).json(), { count: 0, first: [] })
+  assert.deepEqual(
+    (await preview({}, other)).json<Plan>().first.filter(row => row.click_text === click),
+    [],
+  )
+  assert.deepEqual(await list('', own), before)
+  assert.equal((await tally(house.database, own.org_id)).events, 0)
+  assert.equal((await preview({}, member)).data()['code'], 'role_forbidden')
+  assert.equal((await preview({ diagnosis: 'x' })).statusCode, 400)
+  assert.equal((await house.call('POST', '/api/refused-events/run/preview', { key, body: {} })).statusCode, 403)
+  const ran = (await house.call('POST', '/api/refused-events/run', { ...own, body: {} })).json<{
+    recorded: number
+    refused: number
+  }>()
+  assert.equal(ran.recorded + ran.refused, plan.count)
+})
+
 test('admins run, members read, keys do neither, and another organization’s row is as if it were not there', async () => {
   await send({ clickId: 'whose', type: 'lead' })
   const { id } = await kept(row => row.click_text === 'whose')

@@ -62,6 +62,21 @@ export function refusedEventDeeds(tools: Tools) {
       if (!row.is_whole) refuse('cannot_run_again')
       return await run(tools, context, row)
     },
+    async previewRefusedRun(
+      context: Context<typeof api.previewRefusedRun>,
+      { body }: Call<typeof api.previewRefusedRun>,
+    ) {
+      const all = runnable(context, body)
+      const [counted, first] = await Promise.all([
+        all
+          .clearSelect()
+          .select(eb => eb.fn.countAll<string>().as('count'))
+          .executeTakeFirstOrThrow(),
+        all.orderBy('id').limit(api.SHOWN_BEFORE).$castTo<Row>().execute(),
+      ])
+      const read = await Promise.all(first.map(row => readAgain(tools, context.actor.org_id, row)))
+      return { count: Number(counted.count), first: read }
+    },
     async runRefusedEvents(context: Context<typeof api.runRefusedEvents>, { body }: Call<typeof api.runRefusedEvents>) {
       const found = await portion(context, body)
       const rows = found.slice(0, api.MOST_AT_ONCE)
@@ -103,9 +118,10 @@ function filtered(rows: ReturnType<typeof rowsOf>, { diagnosis, surface, network
   return found
 }
 
-/** The oldest that can be run and have not been met, and one more. */
-async function portion(context: Running, body: Call<typeof api.runRefusedEvents>['body']): Promise<Row[]> {
-  const { from, to, cursor, ...filters } = body
+type Runnable = Call<typeof api.previewRefusedRun>['body']
+
+/** What can be run of what the filters name. */
+function runnable(context: Pick<Running, 'db' | 'actor'>, { from, to, ...filters }: Runnable) {
   let rows = filtered(rowsOf(context), filters)
     .where('state', '=', 'refused')
     .where('is_whole', '=', true)
@@ -113,8 +129,14 @@ async function portion(context: Running, body: Call<typeof api.runRefusedEvents>
     .where('difference', 'is', null)
   if (from != null) rows = rows.where('received_at', '>=', from)
   if (to != null) rows = rows.where('received_at', '<=', to)
-  if (cursor != null) rows = rows.where('id', '>', cursor)
-  return await rows
+  return rows
+}
+
+/** The oldest that can be run and have not been met, and one more. */
+async function portion(context: Running, body: Call<typeof api.runRefusedEvents>['body']): Promise<Row[]> {
+  const { cursor, ...wanted } = body
+  const rows = runnable(context, wanted)
+  return await (cursor == null ? rows : rows.where('id', '>', cursor))
     .orderBy('id')
     .limit(api.MOST_AT_ONCE + 1)
     .$castTo<Row>()
@@ -138,6 +160,19 @@ async function run(tools: Tools, context: Running, row: Row): Promise<Row> {
     const diagnosis = await diagnosisNow(context, error, row)
     const found = error instanceof Differing ? { difference: error.difference } : {}
     return await write(context, row, { ...ran, status, error: message, diagnosis, ...found })
+  }
+}
+
+/** What a row would be run as, without a look at its click. */
+async function readAgain(tools: Tools, org_id: number, row: Row) {
+  const { id, received_at, click_text } = row
+  const shown = { id, received_at, click_text }
+  try {
+    const { type, payout = null } = await conversionOf(tools, org_id, row)
+    return { ...shown, reads_as: { type, payout }, error: null }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return { ...shown, reads_as: null, error: error.message }
   }
 }
 

@@ -69,8 +69,12 @@ export function CodeBlock({ text, label, ...rest }: Pick<CopyProps, 'text' | 're
   )
 }
 
-/** JSON in lines, anything else as it is: the text of a CodeBlock. */
+/** A whole number that JavaScript would round. */
+const LONG_NUMBER = /[[:,]\s*-?\d{16}/
+
+/** JSON in lines, anything else as it is: the text of a CodeBlock. Never says another value than the text did. */
 export function indented(text: string): string {
+  if (!/^\s*[[{]/.test(text) || LONG_NUMBER.test(text)) return text
   try {
     return JSON.stringify(JSON.parse(text), null, 2)
   } catch {

@@ -77,7 +77,7 @@ export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: S
           key={line.type}
           rows={Math.min(MOST_ROWS, 1 + Math.floor(line.text.length / ROW_LETTERS))}
           label={labelOf(line.type)}
-          hint={line.type === null ? 'Answered, and recorded as nothing.' : undefined}
+          hint={line.type === null ? 'Answered OK, kept under Refused, and not recorded.' : undefined}
           error={clashOf(lines, at)}
           className="[&_textarea]:font-mono"
           spellCheck={false}
@@ -136,7 +136,7 @@ export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: S
 
 type Line = { type: Type | null; text: string }
 
-const labelOf = (type: Type | null) => (type === null ? 'Nothing' : inWords(type))
+const labelOf = (type: Type | null) => (type === null ? 'Ignored' : inWords(type))
 
 /** Words are compared in lower case, as calls are read. */
 const wordsOf = (text: string) =>

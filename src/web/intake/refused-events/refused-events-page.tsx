@@ -1,32 +1,30 @@
 /** Refused intake: what was not recorded, why, and running it again after a fix. */
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { RotateCcw, ShieldQuestion } from 'lucide-react'
+import { ShieldQuestion } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import {
   DIAGNOSES,
   Diagnosis,
+  type Fault,
   listRefusedEvents,
   RefusedState,
   RefusedSurface,
-  runRefusedEvents,
 } from '../../../intake/refused-events/api.ts'
-import { reasonAgainst, useActive } from '../../ground/active.ts'
-import { ask, call } from '../../ground/call.ts'
-import { count, exactMoment, NONE } from '../../ground/figures/figures.ts'
+import { ask } from '../../ground/call.ts'
+import { exactMoment, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
-import { Badge } from '../../ground/ui/badge.tsx'
+import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
-import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
 import { List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
-import { notify } from '../../ground/ui/toast.tsx'
 import { useNetworkNames } from '../networks/names.ts'
 import { Details, type RefusedRow, SURFACES } from './details.tsx'
+import { RunAll } from './run-all.tsx'
 
 const route = getRouteApi('/inside/refused-events')
 
@@ -106,51 +104,6 @@ function NetworkChoice({ network, onChange }: NetworkChoiceProps) {
   )
 }
 
-type Filters = {
-  diagnosis: z.infer<typeof Diagnosis> | undefined
-  surface: RefusedRow['surface'] | undefined
-  network_id: string | undefined
-}
-
-/** Runs portion after portion until there is none left. */
-async function runAll(filters: Filters): Promise<{ recorded: number; refused: number }> {
-  const sum = { recorded: 0, refused: 0 }
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const ran = await call(runRefusedEvents, { body: { ...filters, cursor } })
-    sum.recorded += ran.recorded
-    sum.refused += ran.refused
-    cursor = ran.next_cursor
-  }
-  return sum
-}
-
-function RunAll({ filters }: { filters: Filters }) {
-  const queries = useQueryClient()
-  const confirm = useConfirm()
-  const { role } = useActive()
-  const run = () =>
-    confirm({
-      title: 'Run these again?',
-      words:
-        'Everything refused that the filters show is tried again. What is recorded now is charged, forwarded and sent to postbacks like any conversion, and dated now.',
-      action: 'Run again',
-      look: 'primary',
-      deed: async () => {
-        const { recorded, refused } = await runAll(filters)
-        await queries.invalidateQueries({ queryKey: [listRefusedEvents.route] })
-        notify(
-          `${count(recorded)} recorded`,
-          refused === 0 ? 'Nothing stays refused.' : `${count(refused)} stay refused.`,
-        )
-      },
-    })
-  return (
-    <Button icon={RotateCcw} reason={reasonAgainst(runRefusedEvents, role)} onClick={run}>
-      Run all again
-    </Button>
-  )
-}
-
 function RefusedTable({ rows }: { rows: readonly RefusedRow[] }) {
   const [shown, setShown] = useState<RefusedRow>()
   return (
@@ -176,7 +129,7 @@ function RefusedTable({ rows }: { rows: readonly RefusedRow[] }) {
               </RowHead>
               <Cell className="font-medium">{DIAGNOSES[row.diagnosis].words}</Cell>
               <Cell>
-                <Badge tone={row.state === 'recorded' ? 'good' : 'warn'}>{inWords(row.state)}</Badge>
+                <RefusedBadge row={row} />
               </Cell>
               <Cell>{SURFACES[row.surface]}</Cell>
               <Cell className="max-w-40 truncate" faint={row.type === null}>
@@ -215,6 +168,23 @@ function RefusedTable({ rows }: { rows: readonly RefusedRow[] }) {
         {shown !== undefined && <Details row={shown} onRan={setShown} onClose={() => setShown(undefined)} />}
       </Dialog>
     </>
+  )
+}
+
+/** The colour says who can mend it, so that what needs someone here stands out of what does not. */
+const FAULTS: Record<Fault, { tone: Tone; title: string }> = {
+  yours: { tone: 'bad', title: 'Something in this workspace has to be mended' },
+  sender: { tone: 'warn', title: 'The sender has to mend it' },
+  nobody: { tone: 'plain', title: 'Nothing has to be mended' },
+}
+
+function RefusedBadge({ row }: { row: RefusedRow }) {
+  if (row.state === 'recorded') return <Badge tone="good">{inWords(row.state)}</Badge>
+  const { tone, title } = FAULTS[DIAGNOSES[row.diagnosis].fault]
+  return (
+    <Badge tone={tone} title={title}>
+      {inWords(row.state)}
+    </Badge>
   )
 }
 

@@ -1,13 +1,16 @@
 /** Every attempt of a delivery: the address as called, and what came back. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { RotateCcw } from 'lucide-react'
 import type { z } from 'zod'
 import { type DeliveryAttempt, listDeliveries, readDelivery, resendDelivery } from '../../../outgoing/deliveries/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { exactMoment } from '../../ground/figures/figures.ts'
+import { inWords } from '../../ground/rungs.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
-import { CopyButton } from '../../ground/ui/copy.tsx'
+import { CopyButton, indented } from '../../ground/ui/copy.tsx'
 import { Dialog, DialogBody, DialogFoot } from '../../ground/ui/dialog.tsx'
 import { Asked } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
@@ -39,11 +42,15 @@ function SendAgain({ id, onClose }: { id: string; onClose: () => void }) {
   return (
     <DialogFoot>
       <RefusalNote refused={again.error} className="mr-auto" />
-      <Button pending={again.isPending} reason={reasonAgainst(resendDelivery, role)} onClick={() => again.mutate()}>
+      <Button onClick={onClose}>Close</Button>
+      <Button
+        look="primary"
+        icon={RotateCcw}
+        pending={again.isPending}
+        reason={reasonAgainst(resendDelivery, role)}
+        onClick={() => again.mutate()}
+      >
         Send again
-      </Button>
-      <Button look="primary" onClick={onClose}>
-        Close
       </Button>
     </DialogFoot>
   )
@@ -53,23 +60,35 @@ function Attempts({ id }: { id: string }) {
   const delivery = useQuery(ask(readDelivery, { params: { id } }))
   return (
     <Asked query={delivery}>
-      {({ history, attempts_dropped, kind, state, target_id }) =>
-        history.length === 0 && attempts_dropped === 0 ? (
-          <p className="text-ink-soft">{state === 'skipped' ? 'None: it was skipped.' : 'None yet.'}</p>
-        ) : (
-          <>
-            <DroppedAttempts of={{ attempts_dropped, history }} className="mb-3" />
-            <ol className="flex flex-col gap-3">
-              {history.map(attempt => (
-                <Attempt key={attempt.number} attempt={attempt} />
-              ))}
-            </ol>
-            {kind === 'ad_account' && state === 'delivered' && isGoogleCall(history.at(-1)?.url) && (
-              <GoogleOutcome account={target_id} delivery={id} />
-            )}
-          </>
-        )
-      }
+      {({ history, attempts_dropped, kind, state, target_id, click_id, event_type }) => (
+        <>
+          <p className="text-ink-soft">
+            {inWords(event_type)} of the click{' '}
+            <Link
+              to="/clicks/$id"
+              params={{ id: click_id }}
+              className="font-mono text-sm break-all text-accent hover:underline"
+            >
+              {click_id}
+            </Link>
+          </p>
+          {history.length === 0 && attempts_dropped === 0 ? (
+            <p className="text-ink-soft">{state === 'skipped' ? 'None: it was skipped.' : 'None yet.'}</p>
+          ) : (
+            <>
+              <DroppedAttempts of={{ attempts_dropped, history }} className="mb-3" />
+              <ol className="flex flex-col gap-3">
+                {history.map(attempt => (
+                  <Attempt key={attempt.number} attempt={attempt} />
+                ))}
+              </ol>
+              {kind === 'ad_account' && state === 'delivered' && isGoogleCall(history.at(-1)?.url) && (
+                <GoogleOutcome account={target_id} delivery={id} />
+              )}
+            </>
+          )}
+        </>
+      )}
     </Asked>
   )
 }
@@ -111,7 +130,7 @@ function Text({ label, text }: { label: string; text: string }) {
       aria-label={label}
       className="mt-2 max-h-40 overflow-auto rounded-sm bg-sunken px-2 py-1.5 font-mono text-sm whitespace-pre-wrap break-all"
     >
-      {text}
+      {indented(text)}
     </pre>
   )
 }

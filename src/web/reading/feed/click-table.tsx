@@ -26,7 +26,7 @@ export function ClickTable({ caption, clicks, campaigns }: TableProps) {
           <Head>Country</Head>
           <Head>Device</Head>
           <Head>sub1</Head>
-          <Head>ref_id</Head>
+          <Head>Source click id</Head>
           <Head>Click id</Head>
         </tr>
       </thead>

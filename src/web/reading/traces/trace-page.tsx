@@ -144,7 +144,7 @@ function eventEntry(event: TraceRow['events'][number], networks: Names): Entry {
         {event.test && <Badge>Test</Badge>}{' '}
         {event.charge !== null && <Badge tone="accent">Charged ${exactMoney(event.charge)}</Badge>}
       </p>
-      {event.nonce !== null && <p className="text-sm break-all text-ink-soft">Nonce {event.nonce}</p>}
+      {event.nonce !== null && <p className="text-sm break-all text-ink-soft">Transaction id {event.nonce}</p>}
     </>
   )
   return { at: event.created_at, key: event.id, icon: Trophy, tone: 'text-good', content }
@@ -252,7 +252,7 @@ function ClickFacts({ click }: { click: ClickRow }) {
     ['Country', click.geo === null ? null : country(click.geo)],
     ['Device', [click.device, click.os, click.browser].filter(part => part !== null).join(' · ')],
     ['Ad platform', [click.platform, ...click.ad_click_ids].filter(part => part !== null).join(' · ')],
-    ['ref_id', click.ref_id],
+    ['Source click id', click.ref_id],
     ...subs,
   ]
   return (
