@@ -1,4 +1,4 @@
-import { expect, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 
 const BROWSER =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1'
@@ -47,6 +47,12 @@ test('a network is made, calls, is refused, has its map mended, is run again, an
   await expect(page.getByText('The network is saved').first()).toBeVisible()
 
   await page.getByRole('link', { name: 'Refused', exact: true }).click()
+  await page.getByRole('button', { name: 'Run all again' }).click()
+  const all = page.getByRole('dialog', { name: 'Run these again' })
+  await expect(all.getByText('1 refused conversion.')).toBeVisible()
+  await expect(all.getByRole('listitem')).toContainText(`FTD, $40.00${id}`)
+  await expect(all.getByRole('button', { name: 'Run 1 again' })).toBeVisible()
+  await all.getByRole('button', { name: 'Cancel' }).click()
   const row = page.getByRole('row', { name: /jackpot/ })
   await expect(row).toContainText('Status without meaning')
   await row.getByRole('button', { name: /^Details/ }).click()
@@ -66,4 +72,49 @@ test('a network is made, calls, is refused, has its map mended, is run again, an
   await expect(page.getByText('Sent by the network Great Offers.')).toBeVisible()
   await expect(page.getByText('$55.00')).toBeVisible()
   await expect(page.getByText(/^Charged \$0\.05$/)).toHaveCount(1)
+})
+
+test('a later call with another payout stands under Refused with both values, and conversions are found by transaction', async ({
+  page,
+  sluice,
+  owner,
+}) => {
+  const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }
+  const { key } = await send(owner, 'POST', '/api/campaigns', { name: 'Differing', destination })
+  const visit = await fetch(`${sluice.address}/c/${String(key)}?ref_id=src-77`, {
+    redirect: 'manual',
+    headers: { 'user-agent': BROWSER },
+  })
+  const id = /subid=(\w+)/.exec(visit.headers.get('location') ?? '')?.[1] ?? ''
+  const network = await send(owner, 'POST', '/api/networks', { name: 'Corrects', template: 'keitaro' })
+  const address = String(network['postback_url']).split('?')[0]
+  for (const payout of ['20', '25', '25'])
+    expect(
+      await fetch(`${address}?subid=${id}&status=approved&tid=TX-77&payout=${payout}`).then(reply => reply.text()),
+    ).toBe('OK\n')
+
+  await page.goto('/refused-events?diagnosis=differs_from_recorded')
+  const row = page.getByRole('row', { name: new RegExp(id) })
+  await expect(row).toHaveCount(1)
+  await row.getByRole('button', { name: /^Details/ }).click()
+  const details = page.getByRole('dialog', { name: 'Differs from what was recorded' })
+  await expect(details.getByRole('row', { name: 'Payout $20.00 $25.00' })).toBeVisible()
+  await expect(details.getByText(/record the rest by hand/)).toBeVisible()
+  await expect(details.getByRole('button', { name: 'Run again' })).toHaveAttribute('aria-disabled', 'true')
+  await details.getByRole('button', { name: 'Close', exact: true }).last().click()
+  await page.goto(`/clicks/${id}`)
+  await expect(page.getByText('Called again: Differs from what was recorded.')).toBeVisible()
+  await expect(page.getByText('The payout is 25, recorded is 20.')).toBeVisible()
+
+  await page.goto('/conversions')
+  const search = page.getByLabel('Click id, transaction id or source click id')
+  for (const sought of ['TX-77', 'src-77', id.toUpperCase()]) {
+    await search.fill(sought)
+    await expect(page).toHaveURL(new RegExp(`q=${sought}`))
+    await expect(page.getByRole('row', { name: /TX-77/ })).toHaveCount(1)
+  }
+  await search.fill('TX-78')
+  await expect(page.getByText('No conversion has this id')).toBeVisible()
+  await page.getByRole('button', { name: 'Show all' }).click()
+  await expect(page.getByRole('row', { name: /TX-77/ })).toBeVisible()
 })

@@ -168,6 +168,17 @@ test('an invited person signs up by the link and sees what a member may not do',
   await expect(theirs.getByRole('button', { name: 'Delete workspace' })).toHaveAccessibleDescription(
     'Only owners of the workspace can do this; you are a member.',
   )
+  const network = await send(owner, 'POST', '/api/networks', { name: 'Secretive', template: 'plain' })
+  await theirs.goto(`/networks/${network.id}`)
+  await expect(theirs.getByText(/\/postback\/\*{8}\?click_id=/)).toBeVisible()
+  await expect(theirs.getByRole('button', { name: 'Copy', exact: true }).first()).toHaveAccessibleDescription(
+    /secret part is shown to owners and admins only/,
+  )
+  await theirs.goto('/networks')
+  await expect(theirs.getByRole('button', { name: 'Copy address of Secretive' })).toHaveAttribute(
+    'aria-disabled',
+    'true',
+  )
   await context.close()
   const members = await send(owner, 'GET', '/api/members')
   expect(members['data']).toContainEqual(expect.objectContaining({ email: 'jon@example.com', role: 'member' }))

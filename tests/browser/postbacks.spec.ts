@@ -47,7 +47,9 @@ test('a rule is tried, run over what came before it, and its delivery is sent ag
   await expect(delivery).toContainText('Registration')
   await delivery.getByRole('button', { name: /^Attempts/ }).click()
   const attempts = page.getByRole('dialog', { name: 'Attempts' })
-  await expect(attempts.getByRole('button', { name: 'Send again' })).toBeVisible()
+  await expect(attempts.getByRole('button', { name: 'Send again' })).toHaveClass(/bg-accent/)
+  await expect(attempts.getByRole('button', { name: 'Close' }).last()).not.toHaveClass(/bg-accent/)
+  await expect(attempts.getByRole('link', { name: clickId })).toHaveAttribute('href', `/clicks/${clickId}`)
   await attempts.getByRole('button', { name: 'Close' }).first().click()
 
   await page.getByLabel('Kind of failure').selectOption('blocked')
