@@ -11,8 +11,8 @@ import {
   CloneSearch,
   ConversionsSearch,
   DeliveriesSearch,
+  FunnelsSearch,
   LandingsSearch,
-  ListSearch,
   OffersSearch,
   PagedSearch,
   PostbacksSearch,
@@ -112,7 +112,7 @@ const landings = createRoute({
 const funnels = createRoute({
   getParentRoute: () => inside,
   path: '/funnels',
-  validateSearch: ListSearch,
+  validateSearch: FunnelsSearch,
   component: lazyRouteComponent(() => import('./traffic/funnels/funnels-page.tsx'), 'FunnelsPage'),
 })
 const postbacks = createRoute({

@@ -63,17 +63,17 @@ test('a row is archived, unarchived and deleted from its menu, each after asking
 test('older rows are on further pages, and another question begins at the newest', async ({ page, owner }) => {
   const made: string[] = []
   // One more than a page holds.
-  for (let number = 1; number <= 51; number += 1)
+  for (let number = 1; number <= 201; number += 1)
     made.push((await send(owner, 'POST', '/api/offers', { name: `Page ${number}`, url })).id)
   const oldest = page.getByRole('row', { name: /^Page 1 / })
   await page.goto('/offers')
-  await expect(page.getByRole('row', { name: /^Page 51 / })).toBeVisible()
+  await expect(page.getByRole('row', { name: /^Page 201 / })).toBeVisible()
   await expect(oldest).toBeHidden()
   await page.getByRole('button', { name: 'Older' }).click()
   await expect(oldest).toBeVisible()
   await expect(page).toHaveURL(/cursor=/)
-  await page.getByRole('searchbox').fill('Page 51')
-  await expect(page.getByRole('row', { name: /^Page 51 / })).toBeVisible()
+  await page.getByRole('searchbox').fill('Page 201')
+  await expect(page.getByRole('row', { name: /^Page 201 / })).toBeVisible()
   await expect(page).not.toHaveURL(/cursor=/)
   // Other tests find their offers on the first page.
   for (const id of made) await send(owner, 'DELETE', `/api/offers/${id}`)

@@ -7,7 +7,7 @@ import { DeliveryFailure, DeliveryState } from '../../outgoing/deliveries/api.ts
 import { FlowStatus } from '../../traffic/click-flows/api.ts'
 import { LandingStatus } from '../../traffic/landings/api.ts'
 import { OfferStatus } from '../../traffic/offers/api.ts'
-import { WindowSearch } from './figures/search.ts'
+import { FiguresSearch, WindowSearch } from './figures/search.ts'
 
 const text = z.string().optional().catch(undefined)
 
@@ -20,11 +20,13 @@ export const CloneSearch = z.object({ clone: text })
 /** A list that is only paged. */
 export const PagedSearch = z.object({ cursor: text })
 /** A list of what has a name and can be cloned. */
-export const ListSearch = PagedSearch.extend({ q: text, ...CloneSearch.shape })
+const ListSearch = PagedSearch.extend({ q: text, ...CloneSearch.shape })
 export const BillingSearch = z.object({ kind: LedgerEntry.shape.kind.optional().catch(undefined), cursor: text })
-export const OffersSearch = ListSearch.extend({ status: OfferStatus.optional().catch(undefined) })
-export const LandingsSearch = ListSearch.extend({ status: LandingStatus.optional().catch(undefined) })
-export const ClickFlowsSearch = ListSearch.extend({ status: FlowStatus.optional().catch(undefined) })
+/** The same with figures of the chosen days, as offers, landings and click flows have them too. */
+export const FunnelsSearch = ListSearch.extend(FiguresSearch.shape)
+export const OffersSearch = FunnelsSearch.extend({ status: OfferStatus.optional().catch(undefined) })
+export const LandingsSearch = FunnelsSearch.extend({ status: LandingStatus.optional().catch(undefined) })
+export const ClickFlowsSearch = FunnelsSearch.extend({ status: FlowStatus.optional().catch(undefined) })
 export const ConversionsSearch = z.object({
   campaign: text,
   type: eventType,

@@ -16,13 +16,20 @@ const day = z.iso.date().optional().catch(undefined)
 export const WindowSearch = z.object({ range: z.enum(RANGES).optional().catch(undefined), from: day, to: day })
 export type WindowSearch = z.output<typeof WindowSearch>
 
+const goal = z.enum(GOALS).optional().catch(undefined)
+const sort = z.string().optional().catch(undefined)
+
+/** Of a list with figures: their days, the rung that CR counts, and a column to sort by, with a leading minus for the largest first. */
+export const FiguresSearch = WindowSearch.extend({ goal, sort })
+export type FiguresSearch = z.output<typeof FiguresSearch>
+
 export const OverviewSearch = WindowSearch.extend({
   by: z.enum(DIMENSIONS).optional().catch(undefined),
   campaign: z.string().optional().catch(undefined),
   /** The rung that CR and CPA count. */
-  goal: z.enum(GOALS).optional().catch(undefined),
+  goal,
   chart: z.enum(CHARTS).optional().catch(undefined),
   /** A column of the table, with a leading minus for the largest first. */
-  sort: z.string().optional().catch(undefined),
+  sort,
 })
 export type OverviewSearch = z.output<typeof OverviewSearch>

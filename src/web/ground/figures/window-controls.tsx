@@ -15,22 +15,29 @@ export function WindowControls({ search, days, today, onChange }: ControlsProps)
   return (
     <>
       <CampaignChoice campaign={search.campaign} onChange={campaign => onChange({ campaign })} />
-      <SelectField
-        label="Conversion"
-        hideLabel
-        toolbar
-        className="min-w-36 flex-1 sm:flex-none"
-        value={search.goal ?? 'lead'}
-        onChange={event => onChange({ goal: event.target.value === 'lead' ? undefined : (event.target.value as Goal) })}
-      >
-        {GOALS.map(goal => (
-          <option key={goal} value={goal}>
-            {`Goal: ${inWords(goal)}`}
-          </option>
-        ))}
-      </SelectField>
+      <GoalChoice goal={search.goal} onChange={goal => onChange({ goal })} />
       <DaysChoice search={search} days={days} today={today} onChange={onChange} />
     </>
+  )
+}
+
+/** Which rung CR and CPA count. */
+export function GoalChoice({ goal, onChange }: { goal: Goal | undefined; onChange: (goal: Goal | undefined) => void }) {
+  return (
+    <SelectField
+      label="Conversion"
+      hideLabel
+      toolbar
+      className="min-w-36 flex-1 sm:flex-none"
+      value={goal ?? 'lead'}
+      onChange={event => onChange(event.target.value === 'lead' ? undefined : (event.target.value as Goal))}
+    >
+      {GOALS.map(one => (
+        <option key={one} value={one}>
+          {`Goal: ${inWords(one)}`}
+        </option>
+      ))}
+    </SelectField>
   )
 }
 

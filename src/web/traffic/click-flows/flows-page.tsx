@@ -2,6 +2,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Waypoints } from 'lucide-react'
+import type { ReactNode } from 'react'
 import { z } from 'zod'
 import {
   type ClickFlow,
@@ -15,6 +16,7 @@ import {
 } from '../../../traffic/click-flows/api.ts'
 import { ask, call } from '../../ground/call.ts'
 import { day, NONE } from '../../ground/figures/figures.ts'
+import { FiguredTable, useListFigures } from '../../ground/figures/list-figures.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { NewDialog, nameOfCopy } from '../../ground/ui/clone.tsx'
 import { useDraft } from '../../ground/ui/draft.ts'
@@ -22,7 +24,8 @@ import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
 import { ListPage, NameAndStatus } from '../../ground/ui/list-page.tsx'
-import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { ActionCell, Cell, Head, Row, RowHead } from '../../ground/ui/table.tsx'
+import { LedWords, useLedFigures } from '../campaigns/led-figures.tsx'
 import { EMPTY, type WireGraph } from './graph.ts'
 import { FlowMenu, StatusBadge } from './status.tsx'
 
@@ -31,14 +34,19 @@ type FlowRow = z.input<typeof ListedFlow>
 const route = getRouteApi('/inside/click-flows')
 
 export function FlowsPage() {
-  const address = useListAddress(route.useSearch())
-  const { search } = address
-  const flows = useQuery({ ...ask(listClickFlows, { query: search }), placeholderData: keepPreviousData })
+  const { address, query, days, shown, controls } = useListFigures(useListAddress(route.useSearch()))
+  const flows = useQuery({ ...ask(listClickFlows, { query }), placeholderData: keepPreviousData })
+  const { figures, error } = useLedFigures('click_flow', days)
   return (
     <ListPage
       title="Click flows"
       words="A graph that parts visitors by who they are, and sends each on its way."
-      filters={<NameAndStatus address={address} statuses={FLOW_STATUSES} />}
+      filters={
+        <>
+          <NameAndStatus address={address} statuses={FLOW_STATUSES} />
+          {controls}
+        </>
+      }
       query={flows}
       address={address}
       empty={{
@@ -55,52 +63,58 @@ export function FlowsPage() {
         ),
       }}
     >
-      {rows => <FlowTable flows={rows} />}
+      {rows => (
+        <>
+          <LedWords error={error} />
+          <FiguredTable
+            caption="Click flows"
+            rows={rows}
+            figures={figures}
+            shown={shown}
+            isWhole={address.search.cursor === undefined && flows.data?.next_cursor === null}
+            heads={HEADS}
+          >
+            {(flow, cells) => <FlowLine key={flow.id} flow={flow} figures={cells} />}
+          </FiguredTable>
+        </>
+      )}
     </ListPage>
   )
 }
 
-function FlowTable({ flows }: { flows: readonly FlowRow[] }) {
+const HEADS = [
+  <Head key="status">Status</Head>,
+  <Head key="version" numeric>
+    Version
+  </Head>,
+  <Head key="campaigns">Campaigns</Head>,
+  <Head key="created">Created</Head>,
+]
+
+function FlowLine({ flow, figures }: { flow: FlowRow; figures: ReactNode }) {
   return (
-    <Table caption="Click flows">
-      <thead>
-        <tr>
-          <Head stay>Name</Head>
-          <Head>Status</Head>
-          <Head numeric>Version</Head>
-          <Head>Campaigns</Head>
-          <Head>Created</Head>
-          <ActionHead />
-        </tr>
-      </thead>
-      <tbody>
-        {flows.map(flow => (
-          <Row key={flow.id} className={flow.status === 'archived' ? 'text-ink-faint' : ''}>
-            <RowHead stay className="max-w-36 truncate sm:max-w-60" title={flow.name}>
-              <Link to="/click-flows/$id" params={{ id: flow.id }} className="hover:text-accent hover:underline">
-                {flow.name}
-              </Link>
-            </RowHead>
-            <Cell>
-              <span className="flex gap-1">
-                <StatusBadge status={flow.status} />
-                {flow.published_version !== null && !flow.is_draft_published && (
-                  <Badge tone="warn">Draft changed</Badge>
-                )}
-              </span>
-            </Cell>
-            <Cell numeric>{flow.published_version ?? NONE}</Cell>
-            <Cell className="max-w-72 truncate">
-              {flow.campaigns.length === 0 ? NONE : flow.campaigns.map(({ name }) => name).join(', ')}
-            </Cell>
-            <Cell>{day(flow.created_at)}</Cell>
-            <ActionCell>
-              <FlowMenu flow={flow} />
-            </ActionCell>
-          </Row>
-        ))}
-      </tbody>
-    </Table>
+    <Row className={flow.status === 'archived' ? 'text-ink-faint' : ''}>
+      <RowHead stay className="max-w-36 truncate sm:max-w-60" title={flow.name}>
+        <Link to="/click-flows/$id" params={{ id: flow.id }} className="hover:text-accent hover:underline">
+          {flow.name}
+        </Link>
+      </RowHead>
+      {figures}
+      <Cell>
+        <span className="flex gap-1">
+          <StatusBadge status={flow.status} />
+          {flow.published_version !== null && !flow.is_draft_published && <Badge tone="warn">Draft changed</Badge>}
+        </span>
+      </Cell>
+      <Cell numeric>{flow.published_version ?? NONE}</Cell>
+      <Cell className="max-w-72 truncate">
+        {flow.campaigns.length === 0 ? NONE : flow.campaigns.map(({ name }) => name).join(', ')}
+      </Cell>
+      <Cell>{day(flow.created_at)}</Cell>
+      <ActionCell>
+        <FlowMenu flow={flow} />
+      </ActionCell>
+    </Row>
   )
 }
 

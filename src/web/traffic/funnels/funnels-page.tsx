@@ -2,19 +2,21 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { Funnel as FunnelIcon, Pencil } from 'lucide-react'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { z } from 'zod'
 import { listCampaigns } from '../../../traffic/campaigns/api.ts'
 import { createFunnel, deleteFunnel, type Funnel, listFunnels } from '../../../traffic/funnels/api.ts'
 import { ask, call } from '../../ground/call.ts'
 import { day, percent } from '../../ground/figures/figures.ts'
+import { FiguredTable, useListFigures } from '../../ground/figures/list-figures.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
 import { ListPage, OpenName } from '../../ground/ui/list-page.tsx'
 import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
 import { DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
 import { SearchField } from '../../ground/ui/search-field.tsx'
-import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { ActionCell, Cell, Head, Row, RowHead } from '../../ground/ui/table.tsx'
+import { LedWords, useLedFigures } from '../campaigns/led-figures.tsx'
 import { FunnelDialog } from './funnel-dialog.tsx'
 import { shareOf } from './members-field.tsx'
 
@@ -23,14 +25,20 @@ type FunnelRow = z.input<typeof Funnel>
 const route = getRouteApi('/inside/funnels')
 
 export function FunnelsPage() {
-  const address = useListAddress(route.useSearch())
+  const { address, query, days, shown, controls } = useListFigures(useListAddress(route.useSearch()))
   const { search, narrow } = address
-  const funnels = useQuery({ ...ask(listFunnels, { query: search }), placeholderData: keepPreviousData })
+  const funnels = useQuery({ ...ask(listFunnels, { query }), placeholderData: keepPreviousData })
+  const { figures, error } = useLedFigures('funnel', days)
   return (
     <ListPage
       title="Funnels"
       words="A visitor gets one landing and then one offer, and keeps both when he comes again."
-      filters={<SearchField value={search.q} onSeek={q => narrow({ q })} />}
+      filters={
+        <>
+          <SearchField value={search.q} onSeek={q => narrow({ q })} />
+          {controls}
+        </>
+      }
       query={funnels}
       address={address}
       empty={{
@@ -43,31 +51,30 @@ export function FunnelsPage() {
         dialog: dialog => <FunnelDialog funnel={undefined} {...dialog} />,
       }}
     >
-      {rows => <FunnelTable funnels={rows} />}
+      {rows => (
+        <>
+          <LedWords error={error} />
+          <FiguredTable
+            caption="Funnels"
+            rows={rows}
+            figures={figures}
+            shown={shown}
+            isWhole={search.cursor === undefined && funnels.data?.next_cursor === null}
+            heads={HEADS}
+          >
+            {(funnel, cells) => <FunnelLine key={funnel.id} funnel={funnel} figures={cells} />}
+          </FiguredTable>
+        </>
+      )}
     </ListPage>
   )
 }
 
-function FunnelTable({ funnels }: { funnels: readonly FunnelRow[] }) {
-  return (
-    <Table caption="Funnels">
-      <thead>
-        <tr>
-          <Head stay>Name</Head>
-          <Head>Landings</Head>
-          <Head>Offers</Head>
-          <Head>Created</Head>
-          <ActionHead />
-        </tr>
-      </thead>
-      <tbody>
-        {funnels.map(funnel => (
-          <FunnelLine key={funnel.id} funnel={funnel} />
-        ))}
-      </tbody>
-    </Table>
-  )
-}
+const HEADS = [
+  <Head key="landings">Landings</Head>,
+  <Head key="offers">Offers</Head>,
+  <Head key="created">Created</Head>,
+]
 
 type MemberRow = { id: string; weight: number; name: string; status: string }
 
@@ -88,13 +95,14 @@ function Members({ members }: { members: readonly MemberRow[] }) {
   )
 }
 
-function FunnelLine({ funnel }: { funnel: FunnelRow }) {
+function FunnelLine({ funnel, figures }: { funnel: FunnelRow; figures: ReactNode }) {
   const [editing, setEditing] = useState(false)
   return (
     <Row>
       <RowHead stay className="max-w-36 truncate sm:max-w-60" title={funnel.name}>
         <OpenName onOpen={() => setEditing(true)}>{funnel.name}</OpenName>
       </RowHead>
+      {figures}
       <Cell className="min-w-52 whitespace-normal!">
         <Members members={funnel.landings.map(member => ({ ...member, id: member.landing_id }))} />
       </Cell>

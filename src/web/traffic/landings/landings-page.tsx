@@ -2,8 +2,9 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { AppWindow, Pencil } from 'lucide-react'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { z } from 'zod'
+import { MOST_LOOKED_AT, readLandingFigures } from '../../../reading/figures/api.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
 import {
   createLanding,
@@ -14,15 +15,17 @@ import {
   setLandingStatus,
 } from '../../../traffic/landings/api.ts'
 import { ask, call } from '../../ground/call.ts'
-import { day } from '../../ground/figures/figures.ts'
+import { count, day } from '../../ground/figures/figures.ts'
+import { FiguredTable, NO_FIGURES, useListFigures } from '../../ground/figures/list-figures.tsx'
 import { inWords } from '../../ground/rungs.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
 import { ListPage, NameAndStatus, OpenName } from '../../ground/ui/list-page.tsx'
 import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { ArchiveItem, DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
-import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { ActionCell, Cell, Head, Row, RowHead } from '../../ground/ui/table.tsx'
 import { LandingDialog } from './landing-dialog.tsx'
 import { OnThePage } from './on-the-page.tsx'
 
@@ -31,14 +34,20 @@ type LandingRow = z.input<typeof Landing>
 const route = getRouteApi('/inside/landings')
 
 export function LandingsPage() {
-  const address = useListAddress(route.useSearch())
-  const { search } = address
-  const landings = useQuery({ ...ask(listLandings, { query: search }), placeholderData: keepPreviousData })
+  const { address, query, days, shown, controls } = useListFigures(useListAddress(route.useSearch()))
+  const landings = useQuery({ ...ask(listLandings, { query }), placeholderData: keepPreviousData })
+  const counted = useQuery(ask(readLandingFigures, { query: { date_from: days.from, date_to: days.to } }))
+  const figures = counted.data?.is_counted ? ({ rows: counted.data.rows, missing: 'zero' } as const) : NO_FIGURES
   return (
     <ListPage
       title="Landings"
       words="Pages of yours that visitors see before an offer. A funnel shares visitors among them."
-      filters={<NameAndStatus address={address} statuses={LANDING_STATUSES} />}
+      filters={
+        <>
+          <NameAndStatus address={address} statuses={LANDING_STATUSES} />
+          {controls}
+        </>
+      }
       query={landings}
       address={address}
       empty={{
@@ -52,39 +61,50 @@ export function LandingsPage() {
       }}
       below={<OnThePage />}
     >
-      {rows => <LandingTable landings={rows} />}
+      {rows => (
+        <>
+          <RefusalNote refused={counted.error} className="mb-3" />
+          {counted.data !== undefined && <WhatIsCounted counted={counted.data} from={days.from} />}
+          <FiguredTable
+            caption="Landings"
+            rows={rows}
+            figures={figures}
+            shown={shown}
+            isWhole={address.search.cursor === undefined && landings.data?.next_cursor === null}
+            heads={HEADS}
+          >
+            {(landing, cells) => <LandingLine key={landing.id} landing={landing} figures={cells} />}
+          </FiguredTable>
+        </>
+      )}
     </ListPage>
   )
 }
 
-function LandingTable({ landings }: { landings: readonly LandingRow[] }) {
+type Counted = z.input<(typeof readLandingFigures)['reply']>
+
+/** Where the figures are not of all the days. */
+function WhatIsCounted({ counted, from }: { counted: Counted; from: string }) {
+  if (counted.is_counted && counted.date_from <= from) return null
   return (
-    <Table caption="Landings">
-      <thead>
-        <tr>
-          <Head stay>Name</Head>
-          <Head>Status</Head>
-          <Head>Address</Head>
-          <Head>Created</Head>
-          <ActionHead />
-        </tr>
-      </thead>
-      <tbody>
-        {landings.map(landing => (
-          <LandingLine key={landing.id} landing={landing} />
-        ))}
-      </tbody>
-    </Table>
+    <p className="mb-3 text-sm text-ink-soft">
+      {counted.is_counted
+        ? `Clicks made before ${day(counted.date_from)} are no longer kept: landings are counted from then on.`
+        : `These days hold more than ${count(MOST_LOOKED_AT)} clicks, too many to count by landing. Choose fewer days to see the figures.`}
+    </p>
   )
 }
 
-function LandingLine({ landing }: { landing: LandingRow }) {
+const HEADS = [<Head key="status">Status</Head>, <Head key="address">Address</Head>, <Head key="created">Created</Head>]
+
+function LandingLine({ landing, figures }: { landing: LandingRow; figures: ReactNode }) {
   const [editing, setEditing] = useState(false)
   return (
     <Row className={landing.status === 'archived' ? 'text-ink-faint' : ''}>
       <RowHead stay className="max-w-36 truncate sm:max-w-60" title={landing.name}>
         <OpenName onOpen={() => setEditing(true)}>{landing.name}</OpenName>
       </RowHead>
+      {figures}
       <Cell>
         <Badge tone={landing.status === 'active' ? 'good' : 'plain'}>{inWords(landing.status)}</Badge>
       </Cell>

@@ -21,6 +21,7 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { AddressPreview } from './address-preview.tsx'
 import { EarnedBy } from './earned-by.tsx'
 import { LeadingCampaigns } from './leading-campaigns.tsx'
+import { RepeatedPayouts } from './repeated-payouts.tsx'
 
 export type OfferRow = z.input<typeof Offer>
 
@@ -129,6 +130,7 @@ function OfferFields({ offer, original, address = '', onClose, onSaved }: Fields
         />
       )}
       {offer !== undefined && <LeadingCampaigns offer={offer} />}
+      {offer?.payout != null && <RepeatedPayouts offer_id={offer.id} />}
     </DraftForm>
   )
 }

@@ -2,8 +2,9 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { Pencil, Tag } from 'lucide-react'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { z } from 'zod'
+import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
 import {
   createOffer,
@@ -15,14 +16,17 @@ import {
 } from '../../../traffic/offers/api.ts'
 import { ask, call } from '../../ground/call.ts'
 import { day, exactMoney, NONE } from '../../ground/figures/figures.ts'
+import { FiguredTable, NO_FIGURES, useListFigures } from '../../ground/figures/list-figures.tsx'
+import { boundsOf } from '../../ground/figures/window.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
 import { ListPage, NameAndStatus, OpenName } from '../../ground/ui/list-page.tsx'
 import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { ArchiveItem, DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
-import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { ActionCell, Cell, Head, Row, RowHead } from '../../ground/ui/table.tsx'
 import { reachOf } from './leading-campaigns.tsx'
 import { OfferDialog } from './offer-dialog.tsx'
 
@@ -31,14 +35,23 @@ type OfferRow = z.input<typeof Offer>
 const route = getRouteApi('/inside/offers')
 
 export function OffersPage() {
-  const address = useListAddress(route.useSearch())
-  const { search } = address
-  const offers = useQuery({ ...ask(listOffers, { query: search }), placeholderData: keepPreviousData })
+  const { address, query, days, shown, controls } = useListFigures(useListAddress(route.useSearch()))
+  const offers = useQuery({ ...ask(listOffers, { query }), placeholderData: keepPreviousData })
+  const report = useQuery(ask(readReportAsMember, { query: { dimension: 'offer', ...boundsOf(days) } }))
+  const figures =
+    report.data === undefined
+      ? NO_FIGURES
+      : ({ rows: report.data.rows, missing: report.data.truncated ? 'unknown' : 'zero' } as const)
   return (
     <ListPage
       title="Offers"
       words="A click earns by its offer: a conversion without a payout of its own takes the offer’s."
-      filters={<NameAndStatus address={address} statuses={OFFER_STATUSES} />}
+      filters={
+        <>
+          <NameAndStatus address={address} statuses={OFFER_STATUSES} />
+          {controls}
+        </>
+      }
       query={offers}
       address={address}
       empty={{ icon: Tag, words: 'Add what you promote with its payout, and attach it to campaigns.' }}
@@ -48,47 +61,53 @@ export function OffersPage() {
         dialog: dialog => <OfferDialog offer={undefined} {...dialog} />,
       }}
     >
-      {rows => <OfferTable offers={rows} />}
+      {rows => (
+        <>
+          <RefusalNote refused={report.error} className="mb-3" />
+          <FiguredTable
+            caption="Offers"
+            rows={rows}
+            figures={figures}
+            shown={shown}
+            isWhole={address.search.cursor === undefined && offers.data?.next_cursor === null}
+            heads={HEADS}
+          >
+            {(offer, cells) => <OfferLine key={offer.id} offer={offer} figures={cells} />}
+          </FiguredTable>
+        </>
+      )}
     </ListPage>
   )
 }
 
-function OfferTable({ offers }: { offers: readonly OfferRow[] }) {
-  return (
-    <Table caption="Offers">
-      <thead>
-        <tr>
-          <Head stay>Name</Head>
-          <Head>Status</Head>
-          <Head numeric>Payout, $</Head>
-          <Head>Earned by</Head>
-          <Head>Address</Head>
-          <Head numeric>Campaigns</Head>
-          <Head>Created</Head>
-          <ActionHead />
-        </tr>
-      </thead>
-      <tbody>
-        {offers.map(offer => (
-          <OfferLine key={offer.id} offer={offer} />
-        ))}
-      </tbody>
-    </Table>
-  )
-}
+const HEADS = [
+  <Head key="payout" numeric>
+    Payout, $
+  </Head>,
+  <Head key="earned">Earned by</Head>,
+  <Head key="status">Status</Head>,
+  <Head key="address">Address</Head>,
+  <Head key="campaigns" numeric>
+    Campaigns
+  </Head>,
+  <Head key="created">Created</Head>,
+]
 
-function OfferLine({ offer }: { offer: OfferRow }) {
+function OfferLine({ offer, figures }: { offer: OfferRow; figures: ReactNode }) {
   const [editing, setEditing] = useState(false)
   return (
     <Row className={offer.status === 'archived' ? 'text-ink-faint' : ''}>
       <RowHead stay className="max-w-36 truncate sm:max-w-60" title={offer.name}>
         <OpenName onOpen={() => setEditing(true)}>{offer.name}</OpenName>
       </RowHead>
+      {figures}
+      <Cell numeric>{offer.payout === null ? NONE : exactMoney(offer.payout)}</Cell>
+      <Cell className="max-w-48 truncate" title={earnedBy(offer)}>
+        {earnedBy(offer)}
+      </Cell>
       <Cell>
         <Badge tone={offer.status === 'active' ? 'good' : 'plain'}>{inWords(offer.status)}</Badge>
       </Cell>
-      <Cell numeric>{offer.payout === null ? NONE : exactMoney(offer.payout)}</Cell>
-      <Cell className="max-w-48 truncate">{earnedBy(offer)}</Cell>
       <Cell className="max-w-72 truncate font-mono text-sm" title={offer.url}>
         {offer.url}
       </Cell>
@@ -111,7 +130,7 @@ function leadingOf({ campaigns: { following, own_address } }: OfferRow): string 
 
 function earnedBy({ payout, payout_types }: OfferRow): string {
   if (payout === null) return NONE
-  return payout_types.length === 0 ? 'Every type' : payout_types.map(inWords).join(', ')
+  return payout_types.length === 0 ? 'Every conversion' : payout_types.map(inWords).join(', ')
 }
 
 function OfferMenu({ offer, onEdit }: { offer: OfferRow; onEdit: () => void }) {

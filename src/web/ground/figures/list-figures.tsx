@@ -1,0 +1,157 @@
+/** Figures beside the rows of a list: revenue, clicks, CR and EPC of the days its address chooses, in an order by choice, with their total. */
+import type { ReactNode } from 'react'
+import { inWords } from '../rungs.ts'
+import type { ListAddress } from '../ui/list.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
+import { type Line, lineOf, orderBy, sorted } from './columns.ts'
+import { cents, count, fromCents, moneyOrNone, NONE, percent, perUnit } from './figures.ts'
+import type { Totals } from './measures.ts'
+import { useNow } from './now.ts'
+import type { FiguresSearch, Goal } from './search.ts'
+import { daysOf } from './window.ts'
+import { DaysChoice, GoalChoice } from './window-controls.tsx'
+
+/** As many as a page may have, so that nearly everyone has all of theirs on one and can sort them. */
+const MOST = 200
+
+type Listed = FiguresSearch & { cursor?: string | undefined; q?: string | undefined; status?: string | undefined }
+
+/** What the address of a list with figures says, taken apart: what rows are looked for, and which figures. */
+export function useListFigures<S extends Listed>(address: ListAddress<S>) {
+  const { range, from, to, goal, sort, ...sought } = address.search
+  const today = new Date(useNow()).toISOString().slice(0, 10)
+  const days = daysOf({ range, from, to }, today)
+  // Other figures are of the same rows: the page of the list stays.
+  const choose = (changes: FiguresSearch) => address.narrow({ ...changes, cursor: sought.cursor } as Partial<S>)
+  return {
+    days,
+    /** Of the rows alone: the days choose figures, not rows. */
+    address: { ...address, search: sought },
+    query: { ...sought, limit: MOST },
+    shown: { goal: goal ?? ('lead' as const), sort, onSort: (next: string | undefined) => choose({ sort: next }) },
+    controls: (
+      <>
+        <GoalChoice goal={goal} onChange={next => choose({ goal: next })} />
+        <DaysChoice search={{ range, from, to }} days={days} today={today} onChange={choose} />
+      </>
+    ),
+  }
+}
+
+/** The figures by id. Of what has none of its own there is nothing to say (`none`), or nobody knows them (`unknown`), or they are all zero. */
+export type Figures = { rows: readonly (Totals & { key: string })[]; missing: 'zero' | 'none' | 'unknown' }
+
+/** Until they are there. */
+export const NO_FIGURES: Figures = { rows: [], missing: 'unknown' }
+
+type FiguredTableProps<T> = {
+  caption: string
+  rows: readonly T[]
+  figures: Figures
+  shown: { goal: Goal; sort: string | undefined; onSort: (sort: string | undefined) => void }
+  /** Whether all rows are here: the largest of one page would be taken for the largest of all. */
+  isWhole: boolean
+  /** The heads of the columns behind the figures, each a word. */
+  heads: readonly ReactNode[]
+  children: (row: T, figures: ReactNode) => ReactNode
+}
+
+const FIGURES = [
+  ['revenue', 'Revenue'],
+  ['clicks', 'Clicks'],
+  ['cr', 'CR'],
+  ['epc', 'EPC'],
+] as const
+
+/** A table of a list: name, figures, then whatever else `children` shows of a row. */
+export function FiguredTable<T extends { id: string }>(props: FiguredTableProps<T>) {
+  const { caption, rows, figures, shown, isWhole, heads, children } = props
+  const { goal, sort, onSort } = shown
+  const known = new Map(figures.rows.map(row => [row.key, row]))
+  const lines = rows.map(one => ({ one, ...lineOf(known.get(one.id) ?? NO_CLICKS, goal) }))
+  const isKnown = ({ id }: T) => known.has(id) || figures.missing === 'zero'
+  const means: Partial<Record<string, string>> = {
+    clicks: 'Tracked clicks of these days',
+    cr: `Clicks with ${inWords(goal)}, of all clicks`,
+    epc: 'Revenue per click',
+  }
+  return (
+    <Table caption={caption}>
+      <thead>
+        <tr>
+          <Head stay>Name</Head>
+          {FIGURES.map(([id, title]) => {
+            const { now, next } = orderBy(id, sort)
+            return (
+              <Head
+                key={id}
+                numeric
+                className="min-w-18"
+                title={means[id]}
+                {...(isWhole ? { sort: { now, onSort: () => onSort(next) } } : {})}
+              >
+                {title}
+              </Head>
+            )
+          })}
+          {heads}
+          <ActionHead />
+        </tr>
+      </thead>
+      <tbody>
+        {sorted(lines, isWhole ? sort : undefined).map(({ one, ...line }) =>
+          children(one, <FigureCells line={isKnown(one) ? line : undefined} />),
+        )}
+      </tbody>
+      {rows.length > 1 && (
+        <tfoot className="[&_:is(td,th)]:border-t [&_:is(td,th)]:border-line [&_:is(td,th)]:font-medium">
+          <Row>
+            <RowHead stay>{isWhole ? 'Total' : 'Total of this page'}</RowHead>
+            <FigureCells line={figures.missing === 'unknown' ? undefined : lineOf(totalOf(lines), goal)} />
+            <Cell colSpan={heads.length} />
+            <ActionCell>{null}</ActionCell>
+          </Row>
+        </tfoot>
+      )}
+    </Table>
+  )
+}
+
+function FigureCells({ line }: { line: Line | undefined }) {
+  const figures =
+    line === undefined
+      ? [NONE, NONE, NONE, NONE]
+      : [moneyOrNone(line.row.revenue), count(line.row.clicks), percent(line.measures.cr), perUnit(line.measures.epc)]
+  return FIGURES.map(([id], at) => (
+    <Cell key={id} numeric faint={figures[at] === NONE}>
+      {figures[at]}
+    </Cell>
+  ))
+}
+
+const NO_CLICKS: Totals = {
+  clicks: 0,
+  landed: 0,
+  started: 0,
+  registered: 0,
+  lead: 0,
+  deposit: 0,
+  ftd: 0,
+  revenue: '0',
+}
+
+/** Of the rows that are shown, whose revenue has whole cents. */
+function totalOf(lines: readonly Line[]): Totals {
+  const sum = (name: Exclude<keyof typeof NO_CLICKS, 'revenue' | 'cost' | 'cost_source'>) =>
+    lines.reduce((so_far, { row }) => so_far + row[name], 0)
+  return {
+    clicks: sum('clicks'),
+    landed: sum('landed'),
+    started: sum('started'),
+    registered: sum('registered'),
+    lead: sum('lead'),
+    deposit: sum('deposit'),
+    ftd: sum('ftd'),
+    revenue: fromCents(lines.reduce((so_far, { row }) => so_far + cents(row.revenue), 0n)),
+  }
+}

@@ -1,0 +1,28 @@
+/** Figures of what campaigns lead to, and what they are of, said where they stand. */
+import { useQuery } from '@tanstack/react-query'
+import { readDestinationFigures } from '../../../reading/figures/api.ts'
+import { ask } from '../../ground/call.ts'
+import { type Figures, NO_FIGURES } from '../../ground/figures/list-figures.tsx'
+import type { Days } from '../../ground/figures/window.ts'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+
+/** Of all funnels, or of all click flows, and why there are none. */
+export function useLedFigures(
+  type: 'funnel' | 'click_flow',
+  { from, to }: Days,
+): { figures: Figures; error: Error | null } {
+  const { data, error } = useQuery(ask(readDestinationFigures, { query: { type, date_from: from, date_to: to } }))
+  return { figures: data === undefined ? NO_FIGURES : { rows: data.rows, missing: 'none' }, error }
+}
+
+/** What the figures below are of. */
+export function LedWords({ error }: { error: Error | null }) {
+  return (
+    <>
+      <RefusalNote refused={error} className="mb-3" />
+      <p className="mb-2 text-sm text-ink-soft">
+        The figures are of all clicks, in these days, of the campaigns that lead here now.
+      </p>
+    </>
+  )
+}

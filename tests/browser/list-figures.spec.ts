@@ -1,0 +1,130 @@
+// The figures beside offers, landings, funnels and click flows, from clicks and conversions that came through the door.
+import type { APIRequestContext } from '@playwright/test'
+import { awayFromMidnight } from '../support/midnight.ts'
+import { expect, send, test } from './dashboard.ts'
+
+const BROWSER =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36'
+
+const url = 'https://example.com/?subid={click_id}'
+
+async function visit(address: string, key: unknown): Promise<string> {
+  const answer = await fetch(`${address}/c/${String(key)}`, { redirect: 'manual', headers: { 'user-agent': BROWSER } })
+  return /(?:subid|click_id)=(\w+)/.exec(answer.headers.get('location') ?? '')?.[1] ?? ''
+}
+
+/** Two funnels, one that four visitors came to and one that nobody leads to; two of them became leads, one a first deposit. */
+async function seedFunnels(owner: APIRequestContext, address: string) {
+  await awayFromMidnight()
+  // Other tests have offers and funnels of theirs: the marker in the names keeps them out of the totals.
+  const dear = await send(owner, 'POST', '/api/offers', {
+    name: 'Dear figured',
+    url,
+    payout: '40',
+    payout_types: ['lead', 'ftd'],
+  })
+  const idle = await send(owner, 'POST', '/api/offers', { name: 'Idle figured', url })
+  const quiz = await send(owner, 'POST', '/api/landings', { name: 'Quiz figured', url })
+  await send(owner, 'POST', '/api/landings', { name: 'Unseen figured', url })
+  const offers = [{ offer_id: dear.id, weight: 1 }]
+  const landings = [{ landing_id: quiz.id, weight: 1 }]
+  const funnel = await send(owner, 'POST', '/api/funnels', { name: 'Sports figured', landings, offers })
+  await send(owner, 'POST', '/api/funnels', {
+    name: 'Unled figured',
+    landings: [],
+    offers: [{ offer_id: idle.id, weight: 1 }],
+  })
+  const destination = { type: 'funnel', funnel_id: funnel.id }
+  const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'To the funnel', destination })
+  const clicks: string[] = []
+  for (let visitor = 0; visitor < 4; visitor += 1) clicks.push(await visit(address, campaign['key']))
+  await send(owner, 'POST', '/api/events', { clickId: clicks[0], type: 'lead' })
+  await send(owner, 'POST', '/api/events', { clickId: clicks[0], type: 'ftd' })
+  await send(owner, 'POST', '/api/events', { clickId: clicks[1], type: 'lead' })
+}
+
+test('offers, landings and funnels show what they came to in the chosen days, sorted by choice, with a total', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  await seedFunnels(owner, sluice.address)
+  const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) })
+  const figures = ['120.00', '4', '50.0%', '30.00']
+  for (const [path, known, nothing] of [
+    ['offers', 'Dear figured', 'Idle figured'],
+    ['landings', 'Quiz figured', 'Unseen figured'],
+  ] as const) {
+    await page.goto(`/${path}?range=today&q=figured`)
+    await expect(row(known).getByRole('cell')).toContainText(figures)
+    await expect(row(nothing).getByRole('cell')).toContainText(['0.00', '0', '—', '—'])
+    await expect(row('Total').getByRole('cell')).toContainText(figures)
+    const table = page.getByRole('table')
+    await table.getByRole('button', { name: 'Revenue' }).click()
+    await expect(page).toHaveURL(/sort=-revenue/)
+    await expect(table).toHaveText(new RegExp(`${known}.*${nothing}.*Total`, 's'))
+    await table.getByRole('button', { name: 'Revenue' }).click()
+    await expect(table).toHaveText(new RegExp(`${nothing}.*${known}.*Total`, 's'))
+    await page.getByLabel('Conversion').selectOption('Goal: FTD')
+    await expect(page).toHaveURL(/goal=ftd/)
+    await expect(row(known).getByRole('cell')).toContainText(['120.00', '4', '25.0%', '30.00'])
+    await page.getByLabel('Days').selectOption('Yesterday')
+    await expect(row(known).getByRole('cell')).toContainText(['0.00', '0', '—', '—'])
+  }
+
+  await page.goto('/funnels?range=today&q=figured')
+  await expect(page.getByText('of the campaigns that lead here now')).toBeVisible()
+  await expect(row('Sports figured').getByRole('cell')).toContainText(figures)
+  // Nobody leads to it, so there is nothing to say of it.
+  await expect(row('Unled figured').getByRole('cell')).toContainText(['—', '—', '—', '—'])
+  await expect(row('Total').getByRole('cell')).toContainText(figures)
+
+  // On a phone the name and the revenue are seen first.
+  await page.setViewportSize({ width: 390, height: 740 })
+  await page.goto('/offers?range=today&q=figured')
+  await expect(row('Dear figured').getByRole('cell').first()).toHaveText('120.00')
+  await expect(row('Dear figured').getByRole('cell').first()).toBeInViewport({ ratio: 1 })
+})
+
+test('click flows show what the campaigns that lead to them came to', async ({ page, owner, sluice }) => {
+  await awayFromMidnight()
+  const graph = {
+    nodes: [
+      { id: 'in', type: 'entry' },
+      { id: 'out', type: 'redirect', url },
+    ],
+    edges: [{ from: 'in', to: 'out' }],
+  }
+  const flow = await send(owner, 'POST', '/api/click-flows', { name: 'By country', graph })
+  await send(owner, 'POST', `/api/click-flows/${flow.id}/publish`)
+  const destination = { type: 'click_flow', click_flow_id: flow.id }
+  const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'To the flow', destination })
+  const click = await visit(sluice.address, campaign['key'])
+  await send(owner, 'POST', '/api/events', { clickId: click, type: 'lead', payout: '7.5' })
+  await page.goto('/click-flows?range=today')
+  const row = page.getByRole('row', { name: /^By country / })
+  await expect(row.getByRole('cell')).toContainText(['7.50', '1', '100.0%', '7.50', 'Active', '1', 'To the flow'])
+})
+
+test('an offer that was earned twice by one click says so where it is edited', async ({ page, owner, sluice }) => {
+  const twice = await send(owner, 'POST', '/api/offers', { name: 'Twice', url, payout: '18.50', payout_types: [] })
+  await send(owner, 'POST', '/api/offers', { name: 'Single', url, payout: '18.50', payout_types: ['lead'] })
+  const campaign = await send(owner, 'POST', '/api/campaigns', {
+    name: 'Twice',
+    destination: { type: 'redirect', url },
+    offer_id: twice.id,
+  })
+  const click = await visit(sluice.address, campaign['key'])
+  for (const type of ['lead', 'purchase']) await send(owner, 'POST', '/api/events', { clickId: click, type })
+  await page.goto('/offers')
+  await page.getByRole('button', { name: 'Twice', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: 'Edit Twice' })
+  await expect(dialog.getByText('In the last 30 days it was earned more than once on 1 click.')).toBeVisible()
+  await expect(dialog.getByText('Lead + Purchase: 1')).toBeVisible()
+  await page.keyboard.press('Escape')
+  const answered = page.waitForResponse(/repeated-payouts/)
+  await page.getByRole('button', { name: 'Single', exact: true }).click()
+  await answered
+  await expect(page.getByRole('dialog', { name: 'Edit Single' }).getByLabel('Earned by')).toHaveValue('lead')
+  await expect(page.getByText('earned more than once')).toHaveCount(0)
+})
