@@ -68,8 +68,8 @@ export const readOffer = endpoint({
   refuses: ['object_not_found'],
 })
 
-/** The conversions that are looked through for payouts earned twice: a tenth of a second. */
-export const MOST_LOOKED_AT = 100_000
+/** The conversions that are looked through for payouts earned twice: a third of a second where all of them are the offer's. */
+export const MOST_LOOKED_AT = 50_000
 
 export const readRepeatedPayouts = endpoint({
   route: 'GET /api/offers/:id/repeated-payouts',
