@@ -7,14 +7,14 @@ const fork = (from: string, yes: string, no: string): FlowEdge[] => [
   { from, to: yes, branch: 'yes' },
   { from, to: no, branch: 'no' },
 ]
-const entry: FlowNode = { id: 'entry', type: 'entry', label: 'Every visitor', x: 0, y: 0 }
+const entry: FlowNode = { id: 'entry', type: 'entry', label: 'Every visitor' }
 
 /** Poland reads a page of its own; Romania does so since the second version. */
 function ketoGraph(idOf: { poland: string; romania: string | undefined; offer: string }): Graph {
   const countries: FlowNode[] = [
-    { id: 'poland', type: 'condition', label: 'Poland?', field: 'geo', values: ['PL'], x: 250, y: 0 },
-    { id: 'page-pl', type: 'landing', label: 'Story in Polish', landing_id: idOf.poland, x: 750, y: 0 },
-    { id: 'offer', type: 'offer', label: 'Keto Prime', offer_id: idOf.offer, x: 1030, y: 230 },
+    { id: 'poland', type: 'condition', label: 'Poland?', field: 'geo', values: ['PL'] },
+    { id: 'page-pl', type: 'landing', label: 'Story in Polish', landing_id: idOf.poland },
+    { id: 'offer', type: 'offer', label: 'Keto Prime', offer_id: idOf.offer },
   ]
   if (idOf.romania === undefined)
     return {
@@ -25,8 +25,8 @@ function ketoGraph(idOf: { poland: string; romania: string | undefined; offer: s
     nodes: [
       entry,
       ...countries,
-      { id: 'romania', type: 'condition', label: 'Romania?', field: 'geo', values: ['RO'], x: 500, y: 180 },
-      { id: 'page-ro', type: 'landing', label: 'Story in Romanian', landing_id: idOf.romania, x: 750, y: 120 },
+      { id: 'romania', type: 'condition', label: 'Romania?', field: 'geo', values: ['RO'] },
+      { id: 'page-ro', type: 'landing', label: 'Story in Romanian', landing_id: idOf.romania },
     ],
     edges: [
       ...then('entry', 'poland'),
@@ -65,19 +65,17 @@ export const COINPULSE: DemoFlow = {
       graph: ({ landing, bot }) => ({
         nodes: [
           entry,
-          { id: 'crawler', type: 'condition', label: 'Crawler?', field: 'bot', x: 250, y: 0 },
-          { id: 'site', type: 'redirect', label: 'The site', url: 'https://offers.example/coinpulse', x: 500, y: 0 },
+          { id: 'crawler', type: 'condition', label: 'Crawler?', field: 'bot' },
+          { id: 'site', type: 'redirect', label: 'The site', url: 'https://offers.example/coinpulse' },
           {
             id: 'desktop',
             type: 'condition',
             label: 'On a desktop?',
             field: 'device',
             values: ['desktop'],
-            x: 500,
-            y: 120,
           },
-          { id: 'scan', type: 'landing', label: 'Scan with your phone', landing_id: landing('scan'), x: 750, y: 60 },
-          { id: 'telegram', type: 'bot', label: 'The bot', bot_id: bot, x: 1000, y: 180 },
+          { id: 'scan', type: 'landing', label: 'Scan with your phone', landing_id: landing('scan') },
+          { id: 'telegram', type: 'bot', label: 'The bot', bot_id: bot },
         ],
         edges: [
           ...then('entry', 'crawler'),

@@ -3,19 +3,9 @@ import { useState } from 'react'
 import { CONDITION_FIELDS, DAYS, DEVICES, MATCHES } from '../../../traffic/click-flows/api.ts'
 import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
 import type { WireNode } from './graph.ts'
+import { FIELD_WORDS } from './names.ts'
 
 type Props = { node: WireNode; change: (changes: Partial<WireNode>) => void }
-
-const FIELD_WORDS: Record<string, string> = {
-  geo: 'Country',
-  device: 'Device',
-  os: 'Operating system',
-  browser: 'Browser',
-  language: 'Language',
-  time: 'Time',
-  uniqueness: 'New visitor',
-  bot: 'Bot (crawler, preview, prefetch)',
-}
 
 const NOTHING = { match: null, values: null, days: null, from_time: null, to_time: null, time_zone: null }
 

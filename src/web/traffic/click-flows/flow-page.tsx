@@ -1,8 +1,9 @@
 /** One click flow: its draft to edit, and what puts it into traffic. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useBlocker } from '@tanstack/react-router'
+import { clsx } from 'clsx'
 import { ChevronLeft, History, Plus, Route, Upload } from 'lucide-react'
-import { lazy, Suspense, useMemo, useState } from 'react'
+import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
 import { NODE_TYPES, publishClickFlow, readClickFlow, replaceClickFlow } from '../../../traffic/click-flows/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
@@ -15,7 +16,8 @@ import { Asked, PageHeader, Waiting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { useChoices } from './choices.ts'
-import { type FlowRow, TYPE_WORDS, type WireGraph, withNode } from './graph.ts'
+import { type FlowRow, openEnds, TYPE_WORDS, type WireGraph, withNode, withStep } from './graph.ts'
+import { type Names, namesOf } from './names.ts'
 import { NodeForm } from './node-form.tsx'
 import { NodeList } from './node-list.tsx'
 import { FlowMenu, reachOf, StatusBadge, useFlowsChanged } from './status.tsx'
@@ -85,11 +87,21 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
   const choices = useChoices()
   const { name, setName, graph, setGraph, isDirty, take, save } = useFlowDraft(flow)
   const [chosen, setChosen] = useState<string>()
+  const [added, setAdded] = useState<string>()
+  const names = useMemo(() => namesOf(graph, choices), [graph, choices])
   // A canvas that fits a phone cannot be read.
   const [view, setView] = useState(() => (matchMedia('(width < 40rem)').matches ? 'list' : 'canvas'))
   const node = graph.nodes.find(({ id }) => id === chosen)
   const faulty = useMemo(() => new Set(flow.problems.flatMap(({ node_id }) => node_id ?? [])), [flow.problems])
-  const shared = { graph, choices, chosen, faulty, onChoose: setChosen }
+  const onAdded = useCallback(
+    (grown: WireGraph, id: string) => {
+      setGraph(grown)
+      setChosen(id)
+      setAdded(id)
+    },
+    [setGraph],
+  )
+  const shared = { graph, choices, names, chosen, faulty, onChoose: setChosen }
   return (
     <>
       <PageHeader
@@ -114,7 +126,7 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
         <FlowMenu flow={flow} isOnItsPage />
       </PageHeader>
       <RefusalNote refused={save.error} className="mb-4" />
-      <Problems flow={flow} isDirty={isDirty} onChoose={setChosen} />
+      <Problems flow={flow} names={names} isDirty={isDirty} onChoose={setChosen} />
       <div className="mb-3 flex flex-wrap items-end gap-3">
         <TextField label="Name" className="w-64" value={name} onChange={event => setName(event.target.value)} />
         <SelectField label="View" className="w-32" value={view} onChange={event => setView(event.target.value)}>
@@ -126,9 +138,9 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
             <MenuItem
               key={type}
               onSelect={() => {
-                const [next, id] = withNode(graph, type, node)
-                setGraph(next)
-                setChosen(id)
+                // Where it is clear what leads to it, it is connected at once.
+                const place = node && openEnds(graph, node)[0]
+                onAdded(...(place === undefined ? withNode(graph, type) : withStep(graph, type, place)))
               }}
             >
               {TYPE_WORDS[type]}
@@ -136,35 +148,45 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
           ))}
         </Menu>
       </div>
-      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 lg:grid-cols-[minmax(0,1fr)_18rem]">
+      <div
+        className={clsx(
+          'grid grid-cols-[minmax(0,1fr)] items-start gap-4',
+          node !== undefined && 'lg:grid-cols-[minmax(0,1fr)_18rem]',
+        )}
+      >
         {view === 'list' ? (
           <NodeList {...shared} />
         ) : (
           <Suspense fallback={<Waiting className="h-80" />}>
-            <Canvas {...shared} onChange={setGraph} />
+            <Canvas {...shared} onChange={setGraph} onAdded={onAdded} />
           </Suspense>
         )}
-        <aside aria-label="The chosen node" className="rounded-lg border border-line bg-surface p-4">
-          {node === undefined ? (
-            <p className="text-ink-soft">Choose a node to see what it does, or add one.</p>
-          ) : (
+        {node !== undefined && (
+          <aside aria-label="The chosen node" className="rounded-lg border border-line bg-surface p-4">
             <NodeForm
               key={node.id}
               graph={graph}
               node={node}
               choices={choices}
-              problems={flow.problems.filter(({ node_id }) => node_id === node.id).map(({ message }) => message)}
+              names={names}
+              problems={flow.problems
+                .filter(({ node_id }) => node_id === node.id)
+                .map(({ message }) => calledAsHere(message, flow, node.id, names))}
+              isNew={node.id === added}
               onChange={setGraph}
+              onAdded={onAdded}
               onRemoved={() => setChosen(undefined)}
             />
-          )}
-        </aside>
+          </aside>
+        )}
       </div>
     </>
   )
 }
 
-function Problems({ flow, isDirty, onChoose }: { flow: FlowRow; isDirty: boolean; onChoose: (id: string) => void }) {
+type ProblemsProps = { flow: FlowRow; names: Names; isDirty: boolean; onChoose: (id: string) => void }
+
+function Problems({ flow, names, isDirty, onChoose }: ProblemsProps) {
   if (flow.problems.length === 0) return null
   return (
     <section aria-label="Problems" className="mb-4 rounded-md border-l-3 border-l-warn bg-warn-soft px-3 py-2">
@@ -178,7 +200,7 @@ function Problems({ flow, isDirty, onChoose }: { flow: FlowRow; isDirty: boolean
               message
             ) : (
               <button type="button" className="text-left align-top hover:underline" onClick={() => onChoose(node_id)}>
-                {message}
+                {calledAsHere(message, flow, node_id, names)}
               </button>
             )}
           </li>
@@ -186,6 +208,13 @@ function Problems({ flow, isDirty, onChoose }: { flow: FlowRow; isDirty: boolean
       </ul>
     </section>
   )
+}
+
+/** A problem begins with the id of its node; here the node is called as everywhere on the screen. */
+function calledAsHere(message: string, { graph }: FlowRow, node_id: string, names: Names): string {
+  const label = graph.nodes.find(({ id }) => id === node_id)?.label
+  const begin = `Node ${label ? `${node_id} (${label})` : node_id}: `
+  return message.startsWith(begin) ? `${names.get(node_id) ?? node_id}: ${message.slice(begin.length)}` : message
 }
 
 type DeedsProps = { flow: FlowRow; isDirty: boolean; onTaken: (flow: FlowRow) => Promise<void> }

@@ -21,15 +21,10 @@ export const TYPE_WORDS: Record<NodeType, string> = {
 export const leadsOn = (type: NodeType): boolean => type !== 'offer' && type !== 'bot' && type !== 'redirect'
 
 /** What a new flow begins with. */
-export const EMPTY: WireGraph = {
-  nodes: [{ id: 'entry', type: 'entry', label: 'Every visitor', x: 0, y: 0 }],
-  edges: [],
-}
+export const EMPTY: WireGraph = { nodes: [{ id: 'entry', type: 'entry' }], edges: [] }
 
-/** What a node is called on screen. */
-export const nameOf = (node: WireNode): string => node.label || `${TYPE_WORDS[node.type]} ${node.id}`
-
-const STEP = { x: 250, y: 120 }
+/** Where a step is put: behind a node, by a branch of it where it is a condition, or into an edge where `to` says which. */
+export type Place = { from: string; branch?: 'yes' | 'no' | undefined; to?: string | undefined }
 
 /** A free id of this type, such as `split-2`. */
 function freeId(graph: WireGraph, type: NodeType): string {
@@ -40,14 +35,24 @@ function freeId(graph: WireGraph, type: NodeType): string {
   }
 }
 
-/** A graph with a new node, beside the one that is chosen. */
-export function withNode(graph: WireGraph, type: NodeType, beside: WireNode | undefined): [WireGraph, string] {
+/** A graph with a new node that nothing leads to yet. */
+export function withNode(graph: WireGraph, type: NodeType): [WireGraph, string] {
   const id = freeId(graph, type)
-  const from = beside ?? graph.nodes.at(-1)
-  const x = (from?.x ?? 0) + STEP.x
-  let y = from?.y ?? 0
-  while (graph.nodes.some(node => Math.abs((node.x ?? 0) - x) < 200 && Math.abs((node.y ?? 0) - y) < 90)) y += STEP.y
-  return [{ ...graph, nodes: [...graph.nodes, { id, type, x, y }] }, id]
+  return [{ ...graph, nodes: [...graph.nodes, { id, type }] }, id]
+}
+
+/** A graph with a new node in its place, and its id. In an edge what the edge led to follows the new node, where anything can. */
+export function withStep(graph: WireGraph, type: NodeType, { from, branch, to }: Place): [WireGraph, string] {
+  const [grown, id] = withNode(graph, type)
+  if (to === undefined) return [connected(grown, from, id, branch), id]
+  const edges = grown.edges.map(edge =>
+    edge.from === from && edge.to === to && (branch === undefined || edge.branch === branch)
+      ? { ...edge, to: id }
+      : edge,
+  )
+  // Who fits a new condition goes a new way; all others go on as before.
+  const led = { ...grown, edges }
+  return [leadsOn(type) ? connected(led, id, to, type === 'condition' ? 'no' : undefined) : led, id]
 }
 
 export function changed(graph: WireGraph, id: string, changes: Partial<WireNode>): WireGraph {
@@ -67,8 +72,25 @@ export function leading(graph: WireGraph, from: string, edges: readonly WireEdge
   return { ...graph, edges: [...graph.edges.filter(edge => edge.from !== from), ...edges] }
 }
 
-/** What a new branch of a split weighs. */
-const USUAL_WEIGHT = 50
+/** Weights that read as percents: 100 shared as evenly as whole numbers can be, the first getting what is left over. */
+export function evenly<T extends { weight?: number | null | undefined }>(parts: readonly T[]): T[] {
+  const each = Math.floor(100 / parts.length)
+  const over = 100 - each * parts.length
+  return parts.map((part, at) => ({ ...part, weight: each + (at < over ? 1 : 0) }))
+}
+
+/** Whether weights differ by no more than what cannot be shared. */
+export function isEven(parts: readonly { weight?: number | null | undefined }[]): boolean {
+  const weights = parts.map(({ weight }) => weight ?? 0)
+  return Math.max(...weights) - Math.min(...weights) <= 1
+}
+
+/** One more part with its even share: who shared evenly go on to; of other weights the new part gets the average. */
+function withPart<T extends { weight?: number | null | undefined }>(parts: readonly T[], part: T): T[] {
+  if (parts.length === 0 || isEven(parts)) return evenly([...parts, part])
+  const total = parts.reduce((sum, { weight }) => sum + (weight ?? 0), 0)
+  return [...parts, { ...part, weight: Math.max(1, Math.round(total / parts.length)) }]
+}
 
 /** A graph in which `from` leads to `to`, by the branch where it is a condition. What led elsewhere by the same way no longer does. */
 export function connected(graph: WireGraph, from: string, to: string, branch: 'yes' | 'no' | undefined): WireGraph {
@@ -81,27 +103,18 @@ export function connected(graph: WireGraph, from: string, to: string, branch: 'y
   }
   if (node.type === 'split') {
     if (edges.some(edge => edge.to === to)) return graph
-    return leading(graph, from, [...edges, { from, to, weight: USUAL_WEIGHT }])
+    return leading(graph, from, withPart(edges, { from, to }))
   }
   return leading(graph, from, [{ from, to }])
 }
 
-/** Every node with a place: those without one, as tools write them, in columns by how far they are from the entry. */
-export function placed(graph: WireGraph): WireGraph {
-  if (graph.nodes.every(({ x, y }) => x != null && y != null)) return graph
-  const depth = new Map(graph.nodes.filter(({ type }) => type === 'entry').map(({ id }) => [id, 0]))
-  // As many rounds as there are nodes are enough, also where a draft holds a circle.
-  for (let round = 0; round < graph.nodes.length; round += 1)
-    for (const { from, to } of graph.edges) {
-      const next = (depth.get(from) ?? Number.NaN) + 1
-      if (next <= graph.nodes.length && next > (depth.get(to) ?? -1)) depth.set(to, next)
-    }
-  const rows = new Map<number, number>()
-  const nodes = graph.nodes.map(node => {
-    const column = depth.get(node.id) ?? 0
-    const row = rows.get(column) ?? 0
-    rows.set(column, row + 1)
-    return { ...node, x: node.x ?? column * STEP.x, y: node.y ?? row * STEP.y }
-  })
-  return { ...graph, nodes }
+/** Where a step behind a node is missing, or another one may follow. */
+export function openEnds({ edges }: WireGraph, { id, type }: WireNode): Place[] {
+  if (!leadsOn(type)) return []
+  const own = edges.filter(({ from }) => from === id)
+  if (type === 'split') return [{ from: id }]
+  if (type !== 'condition') return own.length === 0 ? [{ from: id }] : []
+  return (['yes', 'no'] as const)
+    .filter(branch => own.every(edge => edge.branch !== branch))
+    .map(branch => ({ from: id, branch }))
 }

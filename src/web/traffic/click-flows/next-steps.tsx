@@ -1,68 +1,103 @@
 /** Where a node leads, as selects: the way to draw edges without a pointer. */
 import { X } from 'lucide-react'
-import { MOST_WEIGHT } from '../../../traffic/click-flows/api.ts'
-import { IconButton } from '../../ground/ui/button.tsx'
+import { MOST_WEIGHT, NODE_TYPES } from '../../../traffic/click-flows/api.ts'
+import { Button, IconButton } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
-import { connected, leading, leadsOn, nameOf, type WireEdge, type WireGraph, type WireNode } from './graph.ts'
+import {
+  connected,
+  evenly,
+  isEven,
+  leading,
+  leadsOn,
+  TYPE_WORDS,
+  type WireEdge,
+  type WireGraph,
+  type WireNode,
+  withStep,
+} from './graph.ts'
+import type { Names } from './names.ts'
 
-type Props = { graph: WireGraph; node: WireNode; onChange: (graph: WireGraph) => void }
+type Props = {
+  graph: WireGraph
+  node: WireNode
+  names: Names
+  onChange: (graph: WireGraph) => void
+  onAdded: (graph: WireGraph, id: string) => void
+}
 
-export function NextSteps({ graph, node, onChange }: Props) {
+export function NextSteps(props: Props) {
+  const { node } = props
   if (!leadsOn(node.type)) return null
-  if (node.type === 'split') return <Shares graph={graph} node={node} onChange={onChange} />
-  if (node.type !== 'condition')
-    return <NextStep label="Leads to" graph={graph} node={node} branch={undefined} onChange={onChange} />
+  if (node.type === 'split') return <Shares {...props} />
+  if (node.type !== 'condition') return <NextStep label="Leads to" branch={undefined} {...props} />
   return (
     <>
-      <NextStep label="Yes leads to" graph={graph} node={node} branch="yes" onChange={onChange} />
-      <NextStep label="No leads to" graph={graph} node={node} branch="no" onChange={onChange} />
+      <NextStep label="Yes leads to" branch="yes" {...props} />
+      <NextStep label="No leads to" branch="no" {...props} />
     </>
   )
 }
 
-/** Every node that may follow. */
-function Targets({ graph, node, taken = [] }: Pick<Props, 'graph' | 'node'> & { taken?: readonly string[] }) {
-  return graph.nodes
-    .filter(({ id, type }) => id !== node.id && type !== 'entry' && !taken.includes(id))
-    .map(one => (
-      <option key={one.id} value={one.id}>
-        {nameOf(one)}
-      </option>
-    ))
+const NEW = 'new '
+
+/** What was chosen of `Targets`: a new step of a type, or a node. */
+function choose({ graph, node, onChange, onAdded }: Props, value: string, branch: 'yes' | 'no' | undefined): void {
+  const type = NODE_TYPES.find(type => value === NEW + type)
+  if (type === undefined) onChange(connected(graph, node.id, value, branch))
+  else onAdded(...withStep(graph, type, { from: node.id, branch }))
 }
 
-function NextStep({
-  label,
+/** Every node that may follow, and every kind of new one. */
+function Targets({
   graph,
   node,
-  branch,
-  onChange,
-}: Props & { label: string; branch: 'yes' | 'no' | undefined }) {
+  names,
+  taken = [],
+}: Omit<Props, 'onChange' | 'onAdded'> & { taken?: readonly string[] }) {
+  const others = graph.nodes.filter(({ id, type }) => id !== node.id && type !== 'entry' && !taken.includes(id))
+  return (
+    <>
+      {others.length > 0 && (
+        <optgroup label="In this flow">
+          {others.map(({ id }) => (
+            <option key={id} value={id}>
+              {names.get(id)}
+            </option>
+          ))}
+        </optgroup>
+      )}
+      <optgroup label="New">
+        {NODE_TYPES.filter(type => type !== 'entry').map(type => (
+          <option key={type} value={NEW + type}>
+            {`New ${TYPE_WORDS[type].toLowerCase()}`}
+          </option>
+        ))}
+      </optgroup>
+    </>
+  )
+}
+
+function NextStep({ label, branch, ...props }: Props & { label: string; branch: 'yes' | 'no' | undefined }) {
+  const { graph, node, names, onChange } = props
   const own = graph.edges.filter(({ from }) => from === node.id)
   const isThis = (edge: WireEdge) => branch === undefined || edge.branch === branch
+  const rest = own.filter(edge => !isThis(edge))
   return (
     <SelectField
       label={label}
       value={own.find(isThis)?.to ?? ''}
       onChange={({ target }) =>
-        onChange(
-          target.value === ''
-            ? leading(
-                graph,
-                node.id,
-                own.filter(edge => !isThis(edge)),
-              )
-            : connected(graph, node.id, target.value, branch),
-        )
+        target.value === '' ? onChange(leading(graph, node.id, rest)) : choose(props, target.value, branch)
       }
     >
       <option value="">{node.type === 'landing' ? 'Nothing behind it' : 'Nowhere yet'}</option>
-      <Targets graph={graph} node={node} />
+      <Targets graph={graph} node={node} names={names} />
     </SelectField>
   )
 }
 
-function Shares({ graph, node, onChange }: Props) {
+function Shares(props: Props) {
+  const { graph, node, names, onChange } = props
   const edges = graph.edges.filter(({ from }) => from === node.id)
   const total = edges.reduce((sum, { weight }) => sum + (weight ?? 0), 0)
   const weigh = (to: string, text: string) => {
@@ -79,8 +114,7 @@ function Shares({ graph, node, onChange }: Props) {
     <fieldset className="flex min-w-0 flex-col gap-2">
       <legend className="mb-1 font-medium">Parts visitors among</legend>
       {edges.map(({ to, weight }) => {
-        const target = graph.nodes.find(({ id }) => id === to)
-        const name = target === undefined ? to : nameOf(target)
+        const name = names.get(to) ?? to
         return (
           <div key={to} className="flex items-center gap-2">
             <span className="min-w-0 flex-1 truncate" title={name}>
@@ -114,13 +148,14 @@ function Shares({ graph, node, onChange }: Props) {
           </div>
         )
       })}
-      <SelectField
-        label="Add a branch to"
-        value=""
-        onChange={event => onChange(connected(graph, node.id, event.target.value, undefined))}
-      >
+      {edges.length > 1 && !isEven(edges) && (
+        <Button size="sm" look="quiet" onClick={() => onChange(leading(graph, node.id, evenly(edges)))}>
+          Share evenly
+        </Button>
+      )}
+      <SelectField label="Add a branch to" value="" onChange={event => choose(props, event.target.value, undefined)}>
         <option value="">Choose …</option>
-        <Targets graph={graph} node={node} taken={edges.map(({ to }) => to)} />
+        <Targets graph={graph} node={node} names={names} taken={edges.map(({ to }) => to)} />
       </SelectField>
     </fieldset>
   )

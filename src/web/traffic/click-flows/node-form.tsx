@@ -1,26 +1,39 @@
 /** The form of one node: what it does, and where it leads. Everything a canvas can do can be done here without one. */
 import { Trash2 } from 'lucide-react'
+import { useEffect, useRef } from 'react'
 import { previewOffer } from '../../../traffic/offers/api.ts'
 import { call } from '../../ground/call.ts'
 import { Button } from '../../ground/ui/button.tsx'
-import { SelectField, TextField } from '../../ground/ui/field.tsx'
+import { TextField } from '../../ground/ui/field.tsx'
 import { AddressPreview } from '../offers/address-preview.tsx'
 import type { Choices } from './choices.ts'
 import { ConditionFields } from './condition-fields.tsx'
 import { changed, TYPE_WORDS, type WireGraph, type WireNode, withoutNodes } from './graph.ts'
+import { described, type Names } from './names.ts'
 import { NextSteps } from './next-steps.tsx'
+import { ObjectField } from './object-field.tsx'
 
 type Props = {
   graph: WireGraph
   node: WireNode
   choices: Choices
+  names: Names
   problems: readonly string[]
+  /** Whether the node was made a moment ago: one goes on by filling it in. */
+  isNew: boolean
   onChange: (graph: WireGraph) => void
+  /** Something was added behind the node. */
+  onAdded: (graph: WireGraph, id: string) => void
   onRemoved: () => void
 }
 
-export function NodeForm({ graph, node, choices, problems, onChange, onRemoved }: Props) {
+export function NodeForm(props: Props) {
+  const { graph, node, choices, names, problems, isNew, onChange, onAdded, onRemoved } = props
+  const own = useRef<HTMLDivElement>(null)
   const change = (changes: Partial<WireNode>) => onChange(changed(graph, node.id, changes))
+  useEffect(() => {
+    if (isNew) own.current?.querySelector<HTMLElement>('select, input, button')?.focus({ preventScroll: true })
+  }, [isNew])
   return (
     <section aria-label={`${TYPE_WORDS[node.type]} ${node.id}`} className="flex flex-col gap-3">
       <div className="flex items-center justify-between gap-2">
@@ -46,56 +59,24 @@ export function NodeForm({ graph, node, choices, problems, onChange, onRemoved }
           ))}
         </ul>
       )}
+      <div ref={own} className="flex flex-col gap-3">
+        <OwnFields node={node} choices={choices} change={change} />
+        <NextSteps graph={graph} node={node} names={names} onChange={onChange} onAdded={onAdded} />
+      </div>
       <TextField
         label="Label"
         optional
         autoComplete="off"
         maxLength={100}
+        placeholder={described(node, choices)}
         value={node.label ?? ''}
-        onChange={event => change({ label: event.target.value })}
+        onChange={event => change({ label: event.target.value || null })}
       />
-      <OwnFields node={node} choices={choices} change={change} />
-      <NextSteps graph={graph} node={node} onChange={onChange} />
     </section>
   )
 }
 
 type OwnProps = { node: WireNode; choices: Choices; change: (changes: Partial<WireNode>) => void }
-
-function OwnFields({ node, choices, change }: OwnProps) {
-  switch (node.type) {
-    case 'condition':
-      return <ConditionFields node={node} change={change} />
-    case 'redirect':
-      return (
-        <>
-          <TextField
-            label="Address"
-            placeholder="https://example.com/?c={click_id}"
-            hint="Macros as in offers: {click_id}, {sub1} to {sub9}, {geo} …"
-            value={node.url ?? ''}
-            onChange={event => change({ url: event.target.value })}
-          />
-          <AddressPreview address={node.url ?? ''} preview={url => call(previewOffer, { body: { url } })} />
-          <SelectField
-            label="Earns for"
-            hint="The offer that these clicks belong to. None: they count for no offer, whatever the campaign names."
-            value={node.earns_for_offer_id ?? ''}
-            onChange={event => change({ earns_for_offer_id: event.target.value || null })}
-          >
-            <option value="">No offer</option>
-            <ChoiceOptions known={choices.offer} chosen={node.earns_for_offer_id ?? ''} />
-          </SelectField>
-        </>
-      )
-    case 'landing':
-    case 'offer':
-    case 'bot':
-      return <ObjectField type={node.type} node={node} choices={choices} change={change} />
-    default:
-      return null
-  }
-}
 
 const HINTS = {
   landing: 'Its link leads on to the offer or the bot behind it.',
@@ -103,34 +84,53 @@ const HINTS = {
   bot: 'The visitor is sent to the bot with the click id; the start belongs to the click.',
 }
 
-function ObjectField({ type, node, choices, change }: OwnProps & { type: 'landing' | 'offer' | 'bot' }) {
-  const key = `${type}_id` as const
-  const chosen = node[key] ?? ''
-  return (
-    <SelectField
-      label={TYPE_WORDS[type]}
-      hint={HINTS[type]}
-      value={chosen}
-      onChange={event => change({ [key]: event.target.value || null })}
-    >
-      <option value="">Choose …</option>
-      <ChoiceOptions known={choices[type]} chosen={chosen} />
-    </SelectField>
-  )
+function OwnFields({ node, choices, change }: OwnProps) {
+  switch (node.type) {
+    case 'condition':
+      return <ConditionFields node={node} change={change} />
+    case 'redirect':
+      return <RedirectFields node={node} choices={choices} change={change} />
+    case 'landing':
+    case 'offer':
+    case 'bot': {
+      const key = `${node.type}_id` as const
+      return (
+        <ObjectField
+          type={node.type}
+          label={TYPE_WORDS[node.type]}
+          hint={HINTS[node.type]}
+          none="Choose …"
+          choices={choices}
+          chosen={node[key] ?? ''}
+          onChoose={id => change({ [key]: id })}
+        />
+      )
+    }
+    default:
+      return null
+  }
 }
 
-/** What may be chosen, and what is chosen though it may not be. */
-function ChoiceOptions({ known, chosen }: { known: Choices[keyof Choices]; chosen: string }) {
+function RedirectFields({ node, choices, change }: OwnProps) {
   return (
     <>
-      {chosen !== '' && known.every(({ id }) => id !== chosen) && <option value={chosen}>{chosen}</option>}
-      {known
-        .filter(({ id, isArchived }) => !isArchived || id === chosen)
-        .map(({ id, name, isArchived }) => (
-          <option key={id} value={id}>
-            {isArchived ? `${name} (archived)` : name}
-          </option>
-        ))}
+      <TextField
+        label="Address"
+        placeholder="https://example.com/?c={click_id}"
+        hint="Macros as in offers: {click_id}, {sub1} to {sub9}, {geo} …"
+        value={node.url ?? ''}
+        onChange={event => change({ url: event.target.value })}
+      />
+      <AddressPreview address={node.url ?? ''} preview={url => call(previewOffer, { body: { url } })} />
+      <ObjectField
+        type="offer"
+        label="Earns for"
+        hint="The offer that these clicks belong to. None: they count for no offer, whatever the campaign names."
+        none="No offer"
+        choices={choices}
+        chosen={node.earns_for_offer_id ?? ''}
+        onChoose={earns_for_offer_id => change({ earns_for_offer_id })}
+      />
     </>
   )
 }

@@ -2,19 +2,21 @@
 import { clsx } from 'clsx'
 import { TriangleAlert } from 'lucide-react'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
-import { type Choices, inShort } from './choices.ts'
-import { nameOf, TYPE_WORDS, type WireGraph, type WireNode } from './graph.ts'
+import type { Choices } from './choices.ts'
+import { TYPE_WORDS, type WireGraph, type WireNode } from './graph.ts'
+import { described, type Names } from './names.ts'
 import { shareOf } from './next-steps.tsx'
 
 type Props = {
   graph: WireGraph
   choices: Choices
+  names: Names
   chosen: string | undefined
   faulty: ReadonlySet<string>
   onChoose: (id: string) => void
 }
 
-export function NodeList({ graph, choices, chosen, faulty, onChoose }: Props) {
+export function NodeList({ graph, choices, names, chosen, faulty, onChoose }: Props) {
   return (
     <Table caption="Nodes">
       <thead>
@@ -33,16 +35,18 @@ export function NodeList({ graph, choices, chosen, faulty, onChoose }: Props) {
                 type="button"
                 aria-pressed={node.id === chosen}
                 onClick={() => onChoose(node.id)}
-                title={nameOf(node)}
+                title={names.get(node.id)}
                 className="inline-flex max-w-full items-center gap-1.5 rounded-sm align-middle hover:text-accent hover:underline"
               >
                 {faulty.has(node.id) && <TriangleAlert aria-label="Has a problem" className="size-3.5 text-warn" />}
-                <span className="truncate">{nameOf(node)}</span>
+                <span className="truncate">{names.get(node.id)}</span>
               </button>
             </RowHead>
             <Cell>{TYPE_WORDS[node.type]}</Cell>
-            <Cell className="max-w-72 truncate">{inShort(node, choices)}</Cell>
-            <Cell className="max-w-96 truncate">{waysOn(graph, node)}</Cell>
+            <Cell className="max-w-72 truncate">
+              {node.type === 'redirect' ? node.url || described(node, choices) : described(node, choices)}
+            </Cell>
+            <Cell className="max-w-96 truncate">{waysOn(graph, node, names)}</Cell>
           </Row>
         ))}
       </tbody>
@@ -50,14 +54,13 @@ export function NodeList({ graph, choices, chosen, faulty, onChoose }: Props) {
   )
 }
 
-function waysOn(graph: WireGraph, node: WireNode): string {
+function waysOn(graph: WireGraph, node: WireNode, names: Names): string {
   const edges = graph.edges.filter(({ from }) => from === node.id)
   const total = edges.reduce((sum, { weight }) => sum + (weight ?? 0), 0)
   return edges
     .map(({ to, branch, weight }) => {
-      const target = graph.nodes.find(({ id }) => id === to)
       const how = node.type === 'split' ? shareOf(weight ?? 0, total) : branch
-      return `${how ? `${how}: ` : ''}${target === undefined ? to : nameOf(target)}`
+      return `${how ? `${how}: ` : ''}${names.get(to) ?? to}`
     })
     .join(', ')
 }

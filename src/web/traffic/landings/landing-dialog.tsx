@@ -28,9 +28,10 @@ type LandingDialogProps = {
   clone?: string | undefined
   open: boolean
   onClose: () => void
+  onSaved?: (landing: LandingRow) => void
 }
 
-export function LandingDialog({ landing, clone, open, onClose }: LandingDialogProps) {
+export function LandingDialog({ landing, clone, open, onClose, onSaved }: LandingDialogProps) {
   if (landing === undefined)
     return (
       <NewDialog
@@ -42,19 +43,24 @@ export function LandingDialog({ landing, clone, open, onClose }: LandingDialogPr
         open={open}
         onClose={onClose}
       >
-        {original => <LandingForm landing={undefined} original={original} onClose={onClose} />}
+        {original => <LandingForm landing={undefined} original={original} onClose={onClose} onSaved={onSaved} />}
       </NewDialog>
     )
   return (
     <Dialog open={open} onClose={onClose} title={`Edit ${landing.name}`} width="wide">
-      <LandingForm landing={landing} onClose={onClose} />
+      <LandingForm landing={landing} onClose={onClose} onSaved={onSaved} />
     </Dialog>
   )
 }
 
-type FormProps = { landing: LandingRow | undefined; original?: LandingRow | undefined; onClose: () => void }
+type FormProps = {
+  landing: LandingRow | undefined
+  original?: LandingRow | undefined
+  onClose: () => void
+  onSaved: LandingDialogProps['onSaved'] | undefined
+}
 
-function LandingForm({ landing, original, onClose }: FormProps) {
+function LandingForm({ landing, original, onClose, onSaved }: FormProps) {
   const form = useDraft<Draft>(LandingDraft, {
     name: landing?.name ?? (original === undefined ? '' : nameOfCopy(original.name)),
     url: (landing ?? original)?.url ?? '',
@@ -72,7 +78,10 @@ function LandingForm({ landing, original, onClose }: FormProps) {
       }
       refresh={[listLandings, listFunnels]}
       onClose={onClose}
-      onSaved={({ name }) => notify(`${name} is ${landing === undefined ? 'added' : 'saved'}`)}
+      onSaved={saved => {
+        notify(`${saved.name} is ${landing === undefined ? 'added' : 'saved'}`)
+        onSaved?.(saved)
+      }}
     >
       <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
       <TextField

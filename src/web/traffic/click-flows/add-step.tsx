@@ -1,0 +1,39 @@
+/** The "+" on an edge and at an open end: a menu of the steps that may be put there. */
+import { Plus } from 'lucide-react'
+import type { SyntheticEvent } from 'react'
+import { NODE_TYPES, type NodeType } from '../../../traffic/click-flows/api.ts'
+import { Menu, MenuItem } from '../../ground/ui/menu.tsx'
+import { leadsOn, type Place, TYPE_WORDS } from './graph.ts'
+import type { Names } from './names.ts'
+import { ICONS } from './node-icons.ts'
+
+type AddStepProps = { place: Place; names: Names; onAdd: (type: NodeType, place: Place) => void }
+
+export function AddStep({ place, names, onAdd }: AddStepProps) {
+  const { from, branch, to } = place
+  const where = to === undefined ? `after ${names.get(from)}` : `between ${names.get(from)} and ${names.get(to)}`
+  // What is pressed in the menu would be taken by the canvas for the choice of the card it hangs on, and a key for moving it.
+  const stop = (event: SyntheticEvent) => event.stopPropagation()
+  return (
+    <span role="presentation" className="flex" onClick={stop} onKeyDown={stop}>
+      <Menu
+        align="start"
+        trigger={
+          <button
+            type="button"
+            aria-label={`Add a step ${where}${branch === undefined ? '' : `, if ${branch}`}`}
+            className="nodrag nopan grid size-5 shrink-0 place-items-center rounded-full border border-line-strong bg-surface text-ink-soft hover:border-accent hover:bg-accent hover:text-on-accent data-popup-open:border-accent data-popup-open:bg-accent data-popup-open:text-on-accent"
+          >
+            <Plus aria-hidden className="size-3" />
+          </button>
+        }
+      >
+        {NODE_TYPES.filter(type => type !== 'entry' && (to === undefined || leadsOn(type))).map(type => (
+          <MenuItem key={type} icon={ICONS[type]} onSelect={() => onAdd(type, place)}>
+            {TYPE_WORDS[type]}
+          </MenuItem>
+        ))}
+      </Menu>
+    </span>
+  )
+}

@@ -1,0 +1,13 @@
+/** What nodes are known by on the canvas and in menus. */
+import { Bot, Flag, GitFork, LayoutTemplate, type LucideIcon, Split, Tag, Users } from 'lucide-react'
+import type { NodeType } from '../../../traffic/click-flows/api.ts'
+
+export const ICONS: Record<NodeType, LucideIcon> = {
+  entry: Users,
+  condition: GitFork,
+  split: Split,
+  landing: LayoutTemplate,
+  offer: Tag,
+  bot: Bot,
+  redirect: Flag,
+}

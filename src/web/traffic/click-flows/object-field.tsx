@@ -1,0 +1,63 @@
+/** Chooses a landing, an offer or a bot; a landing or an offer may be made on the spot, and is then what is chosen. */
+import { useState } from 'react'
+import { createLanding } from '../../../traffic/landings/api.ts'
+import { createOffer } from '../../../traffic/offers/api.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
+import { SelectField } from '../../ground/ui/field.tsx'
+import { LandingDialog } from '../landings/landing-dialog.tsx'
+import { OfferDialog } from '../offers/offer-dialog.tsx'
+import type { Choices } from './choices.ts'
+
+type ObjectType = keyof Choices
+
+type ObjectFieldProps = {
+  type: ObjectType
+  label: string
+  hideLabel?: boolean
+  hint?: string
+  /** What choosing none is called. */
+  none: string
+  choices: Choices
+  chosen: string
+  /** Left out of what may be chosen. */
+  without?: readonly string[]
+  onChoose: (id: string | null) => void
+  className?: string
+}
+
+const NEW = 'new'
+const CREATES = { landing: createLanding, offer: createOffer } as const
+
+export function ObjectField(props: ObjectFieldProps) {
+  const { type, none, choices, chosen, without = [], onChoose, label, hideLabel, hint, className } = props
+  const { role } = useActive()
+  const [creating, setCreating] = useState(false)
+  const known = choices[type]
+  const mayCreate = type !== 'bot' && reasonAgainst(CREATES[type], role) === undefined
+  const made = { open: creating, onClose: () => setCreating(false), onSaved: ({ id }: { id: string }) => onChoose(id) }
+  return (
+    <>
+      <SelectField
+        label={label}
+        hideLabel={hideLabel}
+        hint={hint}
+        className={className}
+        value={chosen}
+        onChange={({ target }) => (target.value === NEW ? setCreating(true) : onChoose(target.value || null))}
+      >
+        <option value="">{none}</option>
+        {chosen !== '' && known.every(({ id }) => id !== chosen) && <option value={chosen}>{chosen}</option>}
+        {known
+          .filter(({ id, isArchived }) => (!isArchived || id === chosen) && !without.includes(id))
+          .map(({ id, name, isArchived }) => (
+            <option key={id} value={id}>
+              {isArchived ? `${name} (archived)` : name}
+            </option>
+          ))}
+        {mayCreate && <option value={NEW}>{`New ${type} …`}</option>}
+      </SelectField>
+      {type === 'landing' && <LandingDialog landing={undefined} {...made} />}
+      {type === 'offer' && <OfferDialog offer={undefined} {...made} />}
+    </>
+  )
+}
