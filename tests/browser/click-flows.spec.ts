@@ -37,7 +37,7 @@ test('a flow is made, filled and published by keyboard and form alone, and a cam
   }
   await add('Condition')
   await page.getByLabel('Asks about').selectOption('geo')
-  await page.getByLabel('Values, separated by commas').fill('DE, AT')
+  await page.getByLabel('Countries, separated by commas').fill('DE, AT')
   await add('Redirect')
   await page.getByLabel('Address').fill('https://one.example/')
   await page.getByRole('table', { name: 'Nodes' }).getByRole('button', { name: 'Every visitor' }).click()
@@ -138,6 +138,33 @@ test('a redirect earns for the offer it names, and a try tells the filled addres
   await page.getByRole('button', { name: 'Save draft' }).click()
   await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
   await expect((await attempt()).getByText('Earns for offer Nutra DE.')).toBeVisible()
+})
+
+test('countries are understood by name, chosen from a list, and refused in the form where they are none', async ({
+  page,
+  owner,
+}) => {
+  const { id } = await made(owner, 'Countries')
+  await page.goto(`/click-flows/${id}`)
+  await page.getByLabel('View', { exact: true }).selectOption('list')
+  await page.getByRole('button', { name: 'German speaking' }).click()
+  const field = page.getByLabel('Countries, separated by commas')
+  await expect(field).toHaveAccessibleDescription('Germany, Austria')
+  await field.fill('Germany, austria, UK, Germny')
+  // The last word may be one that is still typed.
+  await expect(field).toHaveAccessibleDescription('Germany, Austria, United Kingdom')
+  await field.blur()
+  await expect(field).toHaveAccessibleDescription('“Germny” is no country. Did you mean Germany?')
+  await expect(field).toHaveValue('DE, AT, GB, Germny')
+  await field.fill('DE, Deutschlnd, ')
+  await expect(field).toHaveAccessibleDescription('“Deutschlnd” is no country. Type a name or a code such as DE.')
+  await field.fill('Germany, Türkiye')
+  await page.getByLabel('Add a country').selectOption({ label: 'Switzerland (CH)' })
+  await expect(field).toHaveValue('DE, TR, CH')
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
+  const { graph } = (await (await owner.get(`/api/click-flows/${id}`)).json()) as typeof GRAPH & { graph: typeof GRAPH }
+  expect(graph.nodes.find(node => node.id === 'geo')?.values).toEqual(['DE', 'TR', 'CH'])
 })
 
 test('publish is the bright button only where there is something to publish', async ({ page, owner }) => {

@@ -2,6 +2,7 @@
 import { useState } from 'react'
 import { CONDITION_FIELDS, DAYS, DEVICES, MATCHES } from '../../../traffic/click-flows/api.ts'
 import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
+import { CountryField } from './country-field.tsx'
 import type { WireNode } from './graph.ts'
 import { FIELD_WORDS } from './names.ts'
 
@@ -35,8 +36,10 @@ function Asked({ node, change }: Props) {
   const { field } = node
   if (field == null || field === 'uniqueness' || field === 'bot') return null
   if (field === 'time') return <TimeFields node={node} change={change} />
+  if (field === 'geo')
+    return <CountryField key={node.id} values={node.values ?? []} onChange={values => change({ values })} />
   if (field === 'device') return <DeviceFields node={node} change={change} />
-  const isFree = field !== 'geo' && field !== 'language'
+  const isFree = field !== 'language'
   return (
     <>
       {isFree && (
@@ -57,7 +60,6 @@ function Asked({ node, change }: Props) {
 }
 
 const EXAMPLES: Record<string, string> = {
-  geo: 'Two letters each: DE, AT, CH',
   language: 'en takes every English, pt-BR the Brazilian alone',
   os: 'Android, iOS, Windows, macOS, Linux',
   browser: 'Chrome, Mobile Chrome, Safari, Mobile Safari, Firefox',

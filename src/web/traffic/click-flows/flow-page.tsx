@@ -20,6 +20,7 @@ import { type FlowRow, openEnds, TYPE_WORDS, type WireGraph, withNode, withStep 
 import { type Names, namesOf } from './names.ts'
 import { NodeForm } from './node-form.tsx'
 import { NodeList } from './node-list.tsx'
+import { RulesTable } from './rules-table.tsx'
 import { FlowMenu, reachOf, StatusBadge, useFlowsChanged } from './status.tsx'
 import { TryDialog } from './try-dialog.tsx'
 import { VersionsDialog } from './versions-dialog.tsx'
@@ -82,6 +83,12 @@ function useFlowDraft(flow: FlowRow) {
   return { name, setName, graph, setGraph, isDirty, take, save }
 }
 
+/** An empty flow is written as a table. A canvas that fits a phone cannot be read. */
+function viewFor({ nodes }: WireGraph): string {
+  if (nodes.length <= 1) return 'table'
+  return matchMedia('(width < 40rem)').matches ? 'list' : 'canvas'
+}
+
 function FlowEditor({ flow }: { flow: FlowRow }) {
   const { role } = useActive()
   const choices = useChoices()
@@ -90,7 +97,7 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
   const [added, setAdded] = useState<string>()
   const names = useMemo(() => namesOf(graph, choices), [graph, choices])
   // A canvas that fits a phone cannot be read.
-  const [view, setView] = useState(() => (matchMedia('(width < 40rem)').matches ? 'list' : 'canvas'))
+  const [view, setView] = useState(() => viewFor(flow.graph))
   const node = graph.nodes.find(({ id }) => id === chosen)
   const faulty = useMemo(() => new Set(flow.problems.flatMap(({ node_id }) => node_id ?? [])), [flow.problems])
   const onAdded = useCallback(
@@ -130,38 +137,43 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
       <div className="mb-3 flex flex-wrap items-end gap-3">
         <TextField label="Name" className="w-64" value={name} onChange={event => setName(event.target.value)} />
         <SelectField label="View" className="w-32" value={view} onChange={event => setView(event.target.value)}>
+          <option value="table">Table</option>
           <option value="canvas">Canvas</option>
           <option value="list">List</option>
         </SelectField>
-        <Menu align="start" trigger={<Button icon={Plus}>Add a node</Button>}>
-          {NODE_TYPES.filter(type => type !== 'entry' || graph.nodes.every(one => one.type !== 'entry')).map(type => (
-            <MenuItem
-              key={type}
-              onSelect={() => {
-                // Where it is clear what leads to it, it is connected at once.
-                const place = node && openEnds(graph, node)[0]
-                onAdded(...(place === undefined ? withNode(graph, type) : withStep(graph, type, place)))
-              }}
-            >
-              {TYPE_WORDS[type]}
-            </MenuItem>
-          ))}
-        </Menu>
+        {view !== 'table' && (
+          <Menu align="start" trigger={<Button icon={Plus}>Add a node</Button>}>
+            {NODE_TYPES.filter(type => type !== 'entry' || graph.nodes.every(one => one.type !== 'entry')).map(type => (
+              <MenuItem
+                key={type}
+                onSelect={() => {
+                  // Where it is clear what leads to it, it is connected at once.
+                  const place = node && openEnds(graph, node)[0]
+                  onAdded(...(place === undefined ? withNode(graph, type) : withStep(graph, type, place)))
+                }}
+              >
+                {TYPE_WORDS[type]}
+              </MenuItem>
+            ))}
+          </Menu>
+        )}
       </div>
       <div
         className={clsx(
           'grid grid-cols-[minmax(0,1fr)] items-start gap-4',
-          node !== undefined && 'lg:grid-cols-[minmax(0,1fr)_18rem]',
+          node !== undefined && view !== 'table' && 'lg:grid-cols-[minmax(0,1fr)_18rem]',
         )}
       >
-        {view === 'list' ? (
+        {view === 'table' ? (
+          <RulesTable graph={graph} choices={choices} onChange={setGraph} onCanvas={() => setView('canvas')} />
+        ) : view === 'list' ? (
           <NodeList {...shared} />
         ) : (
           <Suspense fallback={<Waiting className="h-80" />}>
             <Canvas {...shared} onChange={setGraph} onAdded={onAdded} />
           </Suspense>
         )}
-        {node !== undefined && (
+        {node !== undefined && view !== 'table' && (
           <aside aria-label="The chosen node" className="rounded-lg border border-line bg-surface p-4">
             <NodeForm
               key={node.id}

@@ -26,9 +26,9 @@ export const EMPTY: WireGraph = { nodes: [{ id: 'entry', type: 'entry' }], edges
 /** Where a step is put: behind a node, by a branch of it where it is a condition, or into an edge where `to` says which. */
 export type Place = { from: string; branch?: 'yes' | 'no' | undefined; to?: string | undefined }
 
-/** A free id of this type, such as `split-2`. */
-function freeId(graph: WireGraph, type: NodeType): string {
-  const taken = new Set(graph.nodes.map(({ id }) => id))
+/** An id of this type that none of the nodes has, such as `split-2`. */
+export function freeId(nodes: readonly WireNode[], type: NodeType): string {
+  const taken = new Set(nodes.map(({ id }) => id))
   for (let number = 1; ; number += 1) {
     const id = number === 1 ? type : `${type}-${number}`
     if (!taken.has(id)) return id
@@ -37,7 +37,7 @@ function freeId(graph: WireGraph, type: NodeType): string {
 
 /** A graph with a new node that nothing leads to yet. */
 export function withNode(graph: WireGraph, type: NodeType): [WireGraph, string] {
-  const id = freeId(graph, type)
+  const id = freeId(graph.nodes, type)
   return [{ ...graph, nodes: [...graph.nodes, { id, type }] }, id]
 }
 
@@ -86,7 +86,7 @@ export function isEven(parts: readonly { weight?: number | null | undefined }[])
 }
 
 /** One more part with its even share: who shared evenly go on to; of other weights the new part gets the average. */
-function withPart<T extends { weight?: number | null | undefined }>(parts: readonly T[], part: T): T[] {
+export function withPart<T extends { weight?: number | null | undefined }>(parts: readonly T[], part: T): T[] {
   if (parts.length === 0 || isEven(parts)) return evenly([...parts, part])
   const total = parts.reduce((sum, { weight }) => sum + (weight ?? 0), 0)
   return [...parts, { ...part, weight: Math.max(1, Math.round(total / parts.length)) }]

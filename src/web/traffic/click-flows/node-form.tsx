@@ -111,7 +111,7 @@ function OwnFields({ node, choices, change }: OwnProps) {
   }
 }
 
-function RedirectFields({ node, choices, change }: OwnProps) {
+export function RedirectFields({ node, choices, change }: OwnProps) {
   return (
     <>
       <TextField

@@ -1,0 +1,182 @@
+/**
+ * A flow as a table of rules: who fits the first condition goes one way, who fits the second another, everyone else the last. Read from a
+ * graph and written back as one; a graph of another shape is told to be so and stays as it is. Pure.
+ */
+import { freeId, type WireEdge, type WireGraph, type WireNode } from './graph.ts'
+
+export type Part = { readonly node: WireNode; readonly weight: number }
+
+/** Landings side by side, and behind them offers side by side; or one redirect or bot. Splits are kept to keep their visitors. */
+export type Way = {
+  readonly landings: readonly Part[]
+  readonly ends: readonly Part[]
+  readonly landingSplit: WireNode | undefined
+  readonly endSplit: WireNode | undefined
+}
+export type Rule = { readonly when: WireNode; readonly way: Way }
+export type Rules = { readonly entry: WireNode; readonly rules: readonly Rule[]; readonly otherwise: Way }
+
+export const NO_WAY: Way = { landings: [], ends: [], landingSplit: undefined, endSplit: undefined }
+
+/** Thrown while a graph is read that the table cannot show. */
+class OtherShape extends Error {}
+
+/** The rules of a graph, or why the table cannot show it. */
+export function rulesOf(graph: WireGraph): Rules | string {
+  try {
+    return new Reading(graph).rules()
+  } catch (error) {
+    if (error instanceof OtherShape) return error.message
+    throw error
+  }
+}
+
+class Reading {
+  readonly #graph: WireGraph
+  readonly #nodes: ReadonlyMap<string, WireNode>
+  readonly #leaving: ReadonlyMap<string, readonly WireEdge[]>
+  readonly #read = new Set<string>()
+
+  constructor(graph: WireGraph) {
+    this.#graph = graph
+    this.#nodes = new Map(graph.nodes.map(node => [node.id, node]))
+    this.#leaving = Map.groupBy(graph.edges, ({ from }) => from)
+  }
+
+  rules(): Rules {
+    const [entry, second] = this.#graph.nodes.filter(({ type }) => type === 'entry')
+    if (entry === undefined || second !== undefined) throw new OtherShape('It does not have exactly one entry.')
+    this.#take(entry)
+    const rules: Rule[] = []
+    let next = this.#only(entry)
+    while (next?.type === 'condition') {
+      const when = this.#take(next)
+      rules.push({ when, way: this.#way(this.#branch(when, 'yes')) })
+      next = this.#branch(when, 'no')
+    }
+    const otherwise = this.#way(next)
+    if (this.#read.size < this.#graph.nodes.length) throw new OtherShape('Some of its steps are not connected.')
+    return { entry, rules, otherwise }
+  }
+
+  /** A step belongs to one row; only what ends a path may end several. */
+  #take(node: WireNode): WireNode {
+    const isEnd = node.type === 'offer' || node.type === 'bot' || node.type === 'redirect'
+    if (this.#read.has(node.id) && !isEnd) throw new OtherShape('Several ways lead to one step.')
+    this.#read.add(node.id)
+    return node
+  }
+
+  #to(edge: WireEdge | undefined): WireNode | undefined {
+    return edge === undefined ? undefined : this.#nodes.get(edge.to)
+  }
+
+  #only({ id }: WireNode): WireNode | undefined {
+    const edges = this.#leaving.get(id) ?? []
+    if (edges.length > 1) throw new OtherShape('A step that leads to one next step leads to several.')
+    return this.#to(edges[0])
+  }
+
+  #branch({ id }: WireNode, branch: 'yes' | 'no'): WireNode | undefined {
+    const edges = (this.#leaving.get(id) ?? []).filter(edge => edge.branch === branch)
+    if (edges.length > 1) throw new OtherShape('A branch of a condition leads to several steps.')
+    return this.#to(edges[0])
+  }
+
+  #way(node: WireNode | undefined): Way {
+    if (node === undefined) return NO_WAY
+    const { split, parts } = this.#parts(node)
+    if (parts.every(part => part.node.type !== 'landing'))
+      return { ...NO_WAY, ends: this.#ends(parts), endSplit: split }
+    if (parts.some(part => part.node.type !== 'landing'))
+      throw new OtherShape('A split parts visitors among landings and other steps.')
+    for (const part of parts) this.#take(part.node)
+    const behind = new Set(parts.map(part => this.#only(part.node)))
+    const [next] = behind
+    if (behind.size > 1) throw new OtherShape('Landings of one split lead to different steps.')
+    const after = next === undefined ? { split: undefined, parts: [] } : this.#parts(next)
+    return { landings: parts, landingSplit: split, ends: this.#ends(after.parts), endSplit: after.split }
+  }
+
+  #parts(node: WireNode): { split: WireNode | undefined; parts: Part[] } {
+    if (node.type !== 'split') return { split: undefined, parts: [{ node, weight: 0 }] }
+    const parts = (this.#leaving.get(node.id) ?? []).flatMap(edge => {
+      const target = this.#to(edge)
+      return target === undefined ? [] : [{ node: target, weight: edge.weight ?? 0 }]
+    })
+    return { split: this.#take(node), parts }
+  }
+
+  #ends(parts: readonly Part[]): Part[] {
+    const [first] = parts
+    const isOne = parts.length === 1 && (first?.node.type === 'redirect' || first?.node.type === 'bot')
+    if (!isOne && parts.some(({ node }) => node.type !== 'offer'))
+      throw new OtherShape('A condition or a split stands where the table has offers.')
+    return parts.map(part => ({ ...part, node: this.#take(part.node) }))
+  }
+}
+
+/** The graph of rules. Steps keep their ids, so that splits keep their visitors. */
+export function graphOf({ entry, rules, otherwise }: Rules): WireGraph {
+  const kept = [...rules.flatMap(({ when, way }) => [when, ...stepsOf(way)]), ...stepsOf(otherwise)]
+  const writing = new Writing(entry, kept)
+  let from = { from: entry.id } as Omit<WireEdge, 'to'>
+  for (const { when, way } of rules) {
+    const id = writing.put(when)
+    writing.lead(from, id)
+    writing.way({ from: id, branch: 'yes' }, way)
+    from = { from: id, branch: 'no' }
+  }
+  writing.way(from, otherwise)
+  return writing.graph
+}
+
+const stepsOf = ({ landings, ends, landingSplit, endSplit }: Way): WireNode[] =>
+  [...landings, ...ends].map(({ node }) => node).concat(landingSplit ?? [], endSplit ?? [])
+
+class Writing {
+  graph: WireGraph
+  readonly #kept: readonly WireNode[]
+
+  /** `kept`: steps whose ids no new one may take. */
+  constructor(entry: WireNode, kept: readonly WireNode[]) {
+    this.#kept = kept
+    this.graph = { nodes: [entry], edges: [] }
+  }
+
+  /** Adds a step, unless it is there; one that has come to differ from another of its id becomes a step of its own. */
+  put(node: WireNode): string {
+    const known = this.graph.nodes.find(({ id }) => id === node.id)
+    if (known !== undefined && JSON.stringify(known) === JSON.stringify(node)) return known.id
+    const id = known === undefined && node.id !== '' ? node.id : freeId([...this.graph.nodes, ...this.#kept], node.type)
+    this.graph = { ...this.graph, nodes: [...this.graph.nodes, { ...node, id }] }
+    return id
+  }
+
+  lead(from: Omit<WireEdge, 'to'>, to: string): void {
+    this.graph = { ...this.graph, edges: [...this.graph.edges, { ...from, to }] }
+  }
+
+  way(from: Omit<WireEdge, 'to'>, { landings, ends, landingSplit, endSplit }: Way): void {
+    const pages = this.#spread([from], landings, landingSplit)
+    this.#spread(landings.length === 0 ? [from] : pages.map(id => ({ from: id })), ends, endSplit)
+  }
+
+  /** Leads to the only part, or by a split to all of them; answers their ids. */
+  #spread(froms: readonly Omit<WireEdge, 'to'>[], parts: readonly Part[], split: WireNode | undefined): string[] {
+    const [only] = parts
+    if (only === undefined) return []
+    if (parts.length === 1) {
+      const id = this.put(only.node)
+      for (const from of froms) this.lead(from, id)
+      return [id]
+    }
+    const fork = this.put(split ?? { id: '', type: 'split' })
+    for (const from of froms) this.lead(from, fork)
+    return parts.map(({ node, weight }) => {
+      const id = this.put(node)
+      this.lead({ from: fork, weight }, id)
+      return id
+    })
+  }
+}
