@@ -125,7 +125,7 @@ test('a redirect earns for the offer it names, and a try tells the filled addres
   const attempt = async () => {
     await page.getByRole('button', { name: 'Try it' }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Country').fill('FR')
+    await dialog.getByLabel('Country').fill('France')
     await dialog.getByRole('button', { name: 'Try it' }).click()
     await expect(dialog.getByText('Ends at https://rest.example/?g=FR.')).toBeVisible()
     return dialog

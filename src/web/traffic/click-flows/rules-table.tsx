@@ -104,7 +104,7 @@ function WayCells({ way, choices, onChange }: { way: Way; choices: Choices; onCh
   const isAway = way.landings.length === 0 && end?.node.type === 'redirect'
   return (
     <>
-      <Cell className="min-w-60 whitespace-normal">
+      <Cell className="w-[36%] min-w-72 whitespace-normal">
         {isAway ? (
           <p className="text-ink-faint">No landing before a redirect</p>
         ) : (
@@ -116,7 +116,7 @@ function WayCells({ way, choices, onChange }: { way: Way; choices: Choices; onCh
           />
         )}
       </Cell>
-      <Cell className="min-w-64 whitespace-normal">
+      <Cell className="w-[38%] min-w-72 whitespace-normal">
         <EndsField
           ends={way.ends}
           hasLandings={way.landings.length > 0}

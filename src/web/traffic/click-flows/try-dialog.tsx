@@ -9,6 +9,7 @@ import { Button } from '../../ground/ui/button.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm } from '../../ground/ui/dialog.tsx'
 import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { codeOf } from './countries.ts'
 import type { FlowRow } from './graph.ts'
 import { TriedNote } from './tried.tsx'
 
@@ -49,7 +50,9 @@ function TryForm({ flow }: { flow: FlowRow }) {
     mutationFn: (): Promise<Reply> =>
       call(tryClickFlow, {
         params: { id: flow.id },
-        body: isReal ? { last_clicks: count, campaign_id: campaign || null } : { visitor },
+        body: isReal
+          ? { last_clicks: count, campaign_id: campaign || null }
+          : { visitor: { ...visitor, geo: visitor.geo ? (codeOf(visitor.geo) ?? visitor.geo) : null } },
       }),
   })
   return (
