@@ -6,7 +6,7 @@ import { Choice } from './ui/choice.tsx'
 
 const MOST = 200
 
-const newest = ask(listCampaigns, { query: { limit: MOST } })
+const newest = ask(listCampaigns, { query: { limit: MOST, status: 'all' } })
 
 /** The newest campaigns; older ones are shown by their id where a name is missing. */
 export function useCampaigns() {

@@ -4,6 +4,7 @@ import { EventType } from '../../contract/event-types.ts'
 import { Diagnosis, RefusedState, RefusedSurface } from '../../intake/refused-events/api.ts'
 import { LedgerEntry } from '../../money/billing/api.ts'
 import { DeliveryFailure, DeliveryState } from '../../outgoing/deliveries/api.ts'
+import { CAMPAIGN_STATUSES } from '../../traffic/campaigns/api.ts'
 import { FlowStatus } from '../../traffic/click-flows/api.ts'
 import { LandingStatus } from '../../traffic/landings/api.ts'
 import { OfferStatus } from '../../traffic/offers/api.ts'
@@ -56,6 +57,11 @@ export const RefusedSearch = z.object({
   cursor: text,
 })
 /** Campaigns, the days of their figures, and the figure they are sorted by, as in the report. */
-export const CampaignsSearch = WindowSearch.extend({ q: text, sort: text, cursor: text })
+export const CampaignsSearch = WindowSearch.extend({
+  q: text,
+  status: z.enum(CAMPAIGN_STATUSES).optional().catch(undefined),
+  sort: text,
+  cursor: text,
+})
 export const AdSpendSearch = WindowSearch.extend({ campaign: text, cursor: text })
 export type DeliveriesSearch = z.output<typeof DeliveriesSearch>

@@ -37,7 +37,8 @@ export function CopyButton({ text, label = 'Copy', look = 'plain', size = 'sm', 
   )
 }
 
-async function copyText(text: string) {
+/** Copies by whichever way the browser allows. @throws where it allows none. */
+export async function copyText(text: string) {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
   // Plain http on a name other than localhost has no clipboard; the old way still works there.
   const field = document.createElement('textarea')

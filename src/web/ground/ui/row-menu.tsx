@@ -55,10 +55,12 @@ type DeleteItemProps = ItemProps & {
   what: string
   /** What deleting means; a function where that must be asked first. */
   words: string | (() => Promise<string>)
+  /** Why it cannot be deleted yet. */
+  before?: string | undefined
   deed: () => Promise<unknown>
 }
 
-export function DeleteItem({ name, endpoint, refresh, what, words, deed }: DeleteItemProps) {
+export function DeleteItem({ name, endpoint, refresh, what, words, before, deed }: DeleteItemProps) {
   const confirm = useConfirm()
   const { role } = useActive()
   const ask = async () =>
@@ -71,7 +73,7 @@ export function DeleteItem({ name, endpoint, refresh, what, words, deed }: Delet
       news: `${name} is deleted`,
     })
   return (
-    <MenuItem icon={Trash2} danger reason={reasonAgainst(endpoint, role)} onSelect={() => void ask()}>
+    <MenuItem icon={Trash2} danger reason={reasonAgainst(endpoint, role) ?? before} onSelect={() => void ask()}>
       Delete
     </MenuItem>
   )

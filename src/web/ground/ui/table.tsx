@@ -106,7 +106,7 @@ export function ActionHead({ children = 'Actions' }: { children?: string }) {
 }
 
 /** The last cell of a row, with its menu or its button: in reach however far a wide table is scrolled. */
-export function ActionCell({ children }: { children: ReactNode }) {
+export function ActionCell({ children }: { children?: ReactNode }) {
   return (
     <Cell
       className={clsx(

@@ -90,7 +90,7 @@ function Lookup({ chosen, onChoose }: ListProps) {
   const [q, setQ] = useState('')
   const sought = useDeferredValue(q.trim())
   const found = useQuery({
-    ...ask(listCampaigns, { query: { limit: 100, ...(sought === '' ? {} : { q: sought }) } }),
+    ...ask(listCampaigns, { query: { limit: 100, status: 'all', ...(sought === '' ? {} : { q: sought }) } }),
     placeholderData: keepPreviousData,
   })
   const rest = found.data?.data.filter(campaign => chosen.every(one => one.id !== campaign.id))

@@ -43,7 +43,7 @@ export function CampaignFields({
         label="Fallback"
         optional
         placeholder="https://"
-        hint="Where visitors go when the campaign is deleted, or its destination cannot take them."
+        hint="Where visitors go while the campaign is paused, when it is deleted, or when its destination cannot take them."
         error={errors.fallback_url?.message}
         {...form.register('fallback_url', noneIfBlank)}
       />

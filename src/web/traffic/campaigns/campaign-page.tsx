@@ -15,6 +15,8 @@ import { listOffers } from '../../../traffic/offers/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { moment } from '../../ground/figures/figures.ts'
+import { inWords } from '../../ground/rungs.ts'
+import { Badge } from '../../ground/ui/badge.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { useOriginal } from '../../ground/ui/clone.tsx'
 import { CopyButton } from '../../ground/ui/copy.tsx'
@@ -25,7 +27,9 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { AddressBlock } from './address.tsx'
 import { CampaignFields } from './campaign-form.tsx'
 import { copyOf, type Draft, draftOf } from './draft.ts'
+import { ClicksWhilePaused } from './clicks-while-paused.tsx'
 import { OwnAddressNote } from './own-address.tsx'
+import { StateSwitch } from './state.tsx'
 
 type CampaignRow = z.input<typeof Campaign>
 
@@ -133,7 +137,17 @@ function CampaignDetail({ campaign }: { campaign: CampaignRow }) {
   })
   return (
     <>
-      <PageHeader title={campaign.name} words={`Since ${moment(campaign.created_at)}.`}>
+      <PageHeader
+        title={campaign.name}
+        words={
+          <span className="flex flex-wrap items-center gap-2">
+            <StateSwitch campaign={campaign} />
+            <Badge tone={campaign.status === 'active' ? 'good' : 'plain'}>{inWords(campaign.status)}</Badge>
+            {`Since ${moment(campaign.created_at)}.`}
+            <ClicksWhilePaused campaign={campaign} />
+          </span>
+        }
+      >
         <Link to="/" search={{ campaign: campaign.id, by: 'day' }} className={buttonLook('plain')}>
           Report
         </Link>

@@ -122,7 +122,9 @@ function FunnelMenu({ funnel, onEdit }: { funnel: FunnelRow; onEdit: () => void 
   const queries = useQueryClient()
   const { id, name } = funnel
   const consequences = async () => {
-    const { data } = await queries.fetchQuery(ask(listCampaigns, { query: { funnel_id: id, limit: 200 } }))
+    const { data } = await queries.fetchQuery(
+      ask(listCampaigns, { query: { funnel_id: id, status: 'all', limit: 200 } }),
+    )
     if (data.length === 0) return 'No campaign leads to it. It cannot be brought back.'
     const led = data.map(campaign => campaign.name).join(', ')
     return `${led}: visitors go to the fallback from then on. It cannot be brought back.`

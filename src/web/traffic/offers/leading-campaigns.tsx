@@ -22,7 +22,7 @@ export function reachOf({ campaigns: { following, own_address } }: Pick<OfferRow
 export function LeadingCampaigns({ offer }: { offer: OfferRow }) {
   const { own_address } = offer.campaigns
   const named = useQuery({
-    ...ask(listCampaigns, { query: { offer_id: offer.id, limit: 200 } }),
+    ...ask(listCampaigns, { query: { offer_id: offer.id, status: 'all', limit: 200 } }),
     enabled: own_address > 0,
   })
   const keeping = (named.data?.data ?? []).flatMap(campaign =>

@@ -1,0 +1,288 @@
+/** The table of campaigns: each with its switch, its figures in the chosen days, and what they come to together. */
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { ChartNoAxesCombined, Copy, MousePointerClick, Pencil, Trophy } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { z } from 'zod'
+import { readReportAsMember } from '../../../reading/reports/api.ts'
+import { type Campaign, createCampaign } from '../../../traffic/campaigns/api.ts'
+import { listClickFlows } from '../../../traffic/click-flows/api.ts'
+import { listFunnels } from '../../../traffic/funnels/api.ts'
+import { listOffers } from '../../../traffic/offers/api.ts'
+import { ask } from '../../ground/call.ts'
+import { columnsOf, type Line, lineOf, orderBy, sorted } from '../../ground/figures/columns.ts'
+import { cents, fromCents, NONE } from '../../ground/figures/figures.ts'
+import type { Totals } from '../../ground/figures/measures.ts'
+import { boundsOf, type Days } from '../../ground/figures/window.ts'
+import { Badge } from '../../ground/ui/badge.tsx'
+import { CloneItem } from '../../ground/ui/clone.tsx'
+import { CopyButton, copyText } from '../../ground/ui/copy.tsx'
+import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
+import { useIsNarrow } from '../../ground/ui/narrow.ts'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { RowMenu } from '../../ground/ui/row-menu.tsx'
+import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { addressOf } from './address.tsx'
+import { ArchiveCampaignItem, DeleteCampaignItem, StateSwitch } from './state.tsx'
+
+type CampaignRow = z.input<typeof Campaign>
+
+const route = getRouteApi('/inside/campaigns')
+
+/** The report's columns that are shown here. */
+const FIGURES = ['clicks', 'lead', 'ftd', 'cr', 'epc', 'revenue', 'cost', 'profit', 'roi']
+const COLUMNS = columnsOf('campaign').filter(({ id }) => FIGURES.includes(id))
+/** What a phone has room for beside the name. */
+const FIRST = new Set(['profit', 'roi'])
+const FIRST_COLUMNS = COLUMNS.filter(({ id }) => FIRST.has(id))
+const OTHER_COLUMNS = COLUMNS.filter(({ id }) => !FIRST.has(id))
+
+type TableProps = {
+  campaigns: readonly CampaignRow[]
+  days: Days
+  /** Only where every campaign is here: the largest of one page would be taken for the largest of all. */
+  order?: { sort: string | undefined; onSort: (sort: string | undefined) => void }
+}
+
+export function CampaignTable({ campaigns, days, order }: TableProps) {
+  const isNarrow = useIsNarrow()
+  const report = useQuery(ask(readReportAsMember, { query: { dimension: 'campaign', ...boundsOf(days) } }))
+  const rows = new Map(report.data?.rows.map(row => [row.key, row]))
+  const lines = campaigns.map(campaign => ({ campaign, ...lineOf(rows.get(campaign.id) ?? NO_CLICKS, 'lead') }))
+  const isCounted = (id: string) => rows.has(id) || report.data?.truncated === false
+  return (
+    <>
+      <RefusalNote refused={report.error} className="mb-3" />
+      <Table caption="Campaigns">
+        <thead>
+          <tr>
+            <Head stay>Name</Head>
+            {isNarrow ? <FigureHeads columns={FIRST_COLUMNS} order={order} /> : <PlaceHeads />}
+            {isNarrow && <Head>On</Head>}
+            <FigureHeads columns={isNarrow ? OTHER_COLUMNS : COLUMNS} order={order} />
+            <ActionHead />
+          </tr>
+        </thead>
+        <tbody>
+          {sorted(lines, order?.sort).map(line => (
+            <CampaignLine
+              key={line.campaign.id}
+              {...line}
+              isCounted={isCounted(line.campaign.id)}
+              isNarrow={isNarrow}
+            />
+          ))}
+          {lines.length > 1 && lines.every(({ campaign }) => isCounted(campaign.id)) && (
+            <TotalLine line={lineOf(sumOf(lines.map(({ row }) => row)), 'lead')} isNarrow={isNarrow} />
+          )}
+        </tbody>
+      </Table>
+    </>
+  )
+}
+
+function PlaceHeads() {
+  return (
+    <>
+      <Head>On</Head>
+      <Head className="max-xl:hidden">Address</Head>
+      {/* The money is worth more room than this, which the campaign's own page says too. */}
+      <Head className="max-2xl:hidden">Leads to</Head>
+    </>
+  )
+}
+
+type Columns = typeof COLUMNS
+
+function FigureHeads({ columns, order }: { columns: Columns; order: TableProps['order'] | undefined }) {
+  return columns.map(({ id, title, means }) => {
+    const { now, next } = orderBy(id, order?.sort)
+    return (
+      <Head
+        key={id}
+        numeric
+        title={means}
+        {...(order === undefined ? {} : { sort: { now, onSort: () => order.onSort(next) } })}
+      >
+        {title}
+      </Head>
+    )
+  })
+}
+
+type LineProps = Line & {
+  campaign: CampaignRow
+  /** False until the figures are there, and of what a long report leaves out: nobody knows that they are 0. */
+  isCounted: boolean
+  isNarrow: boolean
+}
+
+function CampaignLine({ campaign, isCounted, isNarrow, ...line }: LineProps) {
+  const destinationOf = useDestinations()
+  const figures = (columns: Columns) => <Figures columns={columns} line={isCounted ? line : undefined} />
+  const turn = (
+    <Cell>
+      <StateSwitch campaign={campaign} />
+    </Cell>
+  )
+  return (
+    <Row className={campaign.status === 'active' ? '' : 'text-ink-faint'}>
+      <RowHead stay className="max-w-32 truncate sm:max-w-60" title={campaign.name}>
+        <Link to="/campaigns/$id" params={{ id: campaign.id }} className="underline-offset-2 hover:underline">
+          {campaign.name}
+        </Link>
+        {campaign.status === 'archived' && (
+          <span className="ml-2">
+            <Badge>Archived</Badge>
+          </span>
+        )}
+      </RowHead>
+      {isNarrow ? (
+        <>
+          {figures(FIRST_COLUMNS)}
+          {turn}
+          {figures(OTHER_COLUMNS)}
+        </>
+      ) : (
+        <>
+          {turn}
+          <Cell className="max-xl:hidden">
+            <span className="flex items-center gap-1">
+              <span className="max-w-36 truncate font-mono text-sm text-ink-soft">/c/{campaign.key}</span>
+              <CopyButton text={addressOf(campaign)} label="Copy" look="quiet" about={campaign.name} />
+            </span>
+          </Cell>
+          <Cell className="max-w-56 truncate max-2xl:hidden" title={destinationOf(campaign)}>
+            {destinationOf(campaign)}
+          </Cell>
+          {figures(COLUMNS)}
+        </>
+      )}
+      <ActionCell>
+        <CampaignMenu campaign={campaign} />
+      </ActionCell>
+    </Row>
+  )
+}
+
+/** The figures of a line; dashes where it is not known what they are. */
+function Figures({ columns, line }: { columns: Columns; line: Line | undefined }): ReactNode {
+  return columns.map(({ id, text, number, signed }) => {
+    const value = line === undefined ? undefined : number(line)
+    const sign = signed === true && value !== undefined && value !== 0
+    return (
+      <Cell
+        key={id}
+        numeric
+        faint={value === undefined}
+        className={sign ? (value > 0 ? 'text-good' : 'text-bad') : undefined}
+      >
+        {line === undefined ? NONE : text(line)}
+      </Cell>
+    )
+  })
+}
+
+function TotalLine({ line, isNarrow }: { line: Line; isNarrow: boolean }) {
+  return (
+    <Row className="font-medium [&>*]:border-t [&>*]:border-t-line-strong/50">
+      <RowHead stay>Total</RowHead>
+      {isNarrow ? (
+        <>
+          <Figures columns={FIRST_COLUMNS} line={line} />
+          <Cell />
+          <Figures columns={OTHER_COLUMNS} line={line} />
+        </>
+      ) : (
+        <>
+          <Cell />
+          <Cell className="max-xl:hidden" />
+          <Cell className="max-2xl:hidden" />
+          <Figures columns={COLUMNS} line={line} />
+        </>
+      )}
+      <ActionCell />
+    </Row>
+  )
+}
+
+const COUNTERS = ['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd'] as const
+
+const NO_CLICKS: Totals = {
+  clicks: 0,
+  landed: 0,
+  started: 0,
+  registered: 0,
+  lead: 0,
+  deposit: 0,
+  ftd: 0,
+  revenue: '0',
+}
+
+/** What the lines come to together, to the cent that each shows. Spend is known where any of them has some. */
+function sumOf(rows: readonly Totals[]): Totals {
+  const sum = { ...NO_CLICKS }
+  for (const row of rows) for (const counter of COUNTERS) sum[counter] += row[counter]
+  const spent = rows.filter(row => row.cost !== undefined && row.cost_source != null)
+  const total = (amounts: readonly (string | undefined)[]) =>
+    fromCents(amounts.reduce((all, amount) => all + cents(amount ?? '0'), 0n))
+  const revenue = total(rows.map(row => row.revenue))
+  if (spent.length === 0) return { ...sum, revenue }
+  return { ...sum, revenue, cost: total(spent.map(row => row.cost)), cost_source: 'mixed' }
+}
+
+function useDestinations(): (campaign: CampaignRow) => string {
+  const funnels = useQuery(ask(listFunnels, { query: { limit: 200 } })).data?.data ?? []
+  const flows = useQuery(ask(listClickFlows, { query: { limit: 200 } })).data?.data ?? []
+  const offers = useQuery(ask(listOffers, { query: { limit: 200 } })).data?.data ?? []
+  return ({ destination }) => {
+    if (destination.type === 'redirect') return destination.url
+    if (destination.type === 'offer') {
+      const offer = offers.find(({ id }) => id === destination.offer_id)
+      return offer === undefined ? 'An offer' : `Offer ${offer.name}`
+    }
+    if (destination.type === 'click_flow') {
+      const flow = flows.find(({ id }) => id === destination.click_flow_id)
+      return flow === undefined ? 'A click flow' : `Click flow ${flow.name}`
+    }
+    const name = funnels.find(({ id }) => id === destination.funnel_id)?.name
+    return name === undefined ? 'A funnel' : `Funnel ${name}`
+  }
+}
+
+function CampaignMenu({ campaign }: { campaign: CampaignRow }) {
+  const navigate = useNavigate()
+  // Whoever looks closer at a figure looks at the same days.
+  const { range, from, to } = route.useSearch()
+  const { id, name } = campaign
+  const here = { campaign: id, range, from, to }
+  const copy = () =>
+    copyText(addressOf(campaign)).then(
+      () => notify('The address is copied', addressOf(campaign)),
+      () => notify('The browser did not allow copying', addressOf(campaign)),
+    )
+  return (
+    <RowMenu name={name}>
+      <MenuItem icon={Pencil} onSelect={() => void navigate({ to: '/campaigns/$id', params: { id } })}>
+        Open
+      </MenuItem>
+      <MenuItem icon={Copy} onSelect={() => void copy()}>
+        Copy address
+      </MenuItem>
+      <CloneItem id={id} endpoint={createCampaign} to="/campaigns/new" />
+      <MenuItem icon={ChartNoAxesCombined} onSelect={() => void navigate({ to: '/', search: { ...here, by: 'day' } })}>
+        Report
+      </MenuItem>
+      <MenuItem icon={MousePointerClick} onSelect={() => void navigate({ to: '/clicks', search: here })}>
+        Clicks
+      </MenuItem>
+      <MenuItem icon={Trophy} onSelect={() => void navigate({ to: '/conversions', search: { campaign: id } })}>
+        Conversions
+      </MenuItem>
+      <MenuLine />
+      <ArchiveCampaignItem campaign={campaign} />
+      <DeleteCampaignItem campaign={campaign} />
+    </RowMenu>
+  )
+}

@@ -1,0 +1,60 @@
+// Campaigns on the screen: their state, the list on a phone, what traffic sources call things.
+import { expect, send, test } from './dashboard.ts'
+
+const url = 'https://shop.example/?c={click_id}'
+const destination = { type: 'redirect', url }
+
+test('a campaign is paused by the switch in its row, archived, and deleted from the archive only', async ({
+  page,
+  owner,
+}) => {
+  const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Stopped', key: 'stopped', destination })
+  const visit = () => owner.get('/c/stopped', { maxRedirects: 0, headers: { 'user-agent': 'curl/8' } })
+  await page.goto('/campaigns')
+  const row = page.getByRole('row', { name: /Stopped/ })
+  const takes = row.getByRole('switch', { name: 'Stopped takes traffic' })
+  await expect(takes).toBeChecked()
+  await takes.click()
+  await expect(page.getByText('Stopped is paused').first()).toBeVisible()
+  await expect(takes).not.toBeChecked()
+  expect((await visit()).status()).toBe(200)
+
+  await row.getByRole('button', { name: 'Actions for Stopped' }).click()
+  await expect(page.getByRole('menuitem', { name: /Delete/ })).toContainText('Archive it first.')
+  await page.getByRole('menuitem', { name: 'Archive', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: /^(Archive|Delete) Stopped/ })
+  await expect(dialog).toContainText('Visitors see a page that says the offer is closed: it has no fallback.')
+  await dialog.getByRole('button', { name: 'Archive' }).click()
+  await expect(row).toBeHidden()
+
+  await page.goto(`/campaigns/${id}`)
+  await expect(page.getByText(/Clicks while paused: 1, the last/)).toBeVisible()
+  await expect(page.getByRole('switch')).toHaveAttribute('aria-disabled', 'true')
+  await expect(page.getByRole('switch')).toHaveAccessibleDescription(/It is archived/)
+
+  await page.goto('/campaigns')
+  await page.getByLabel('State').selectOption('Archived')
+  await row.getByRole('button', { name: 'Actions for Stopped' }).click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await expect(dialog).toContainText('its address answers 404 from then on')
+  await dialog.getByRole('button', { name: 'Delete campaign' }).click()
+  await expect(page.getByText('Stopped is deleted').first()).toBeVisible()
+  expect((await visit()).status()).toBe(404)
+})
+
+test('the list sums its campaigns up, and a phone shows profit, ROI and the switch first', async ({ page, owner }) => {
+  const day = new Date().toISOString().slice(0, 10)
+  for (const name of ['Sum one', 'Sum two']) {
+    const { id } = await send(owner, 'POST', '/api/campaigns', { name, destination })
+    await send(owner, 'PUT', '/api/ad-spend', { campaign_id: id, day, amount: '10.25' })
+  }
+  await page.goto('/campaigns?q=sum')
+  await expect(page.getByRole('row', { name: /^Total/ })).toContainText('20.50')
+  await expect(page.getByRole('row', { name: /^Total/ })).toContainText('−20.50')
+  await expect(page.getByRole('columnheader', { name: 'EPC' })).toBeVisible()
+  await page.setViewportSize({ width: 390, height: 844 })
+  const heads = page.getByRole('table', { name: 'Campaigns' }).getByRole('columnheader')
+  await expect(heads.nth(1)).toHaveText('Profit')
+  expect((await heads.allTextContents()).slice(0, 4)).toEqual(['Name', 'Profit', 'ROI', 'On'])
+  await expect(page.getByRole('switch', { name: 'Sum one takes traffic' })).toBeInViewport({ ratio: 1 })
+})
