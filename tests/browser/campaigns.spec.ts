@@ -58,3 +58,55 @@ test('the list sums its campaigns up, and a phone shows profit, ROI and the swit
   expect((await heads.allTextContents()).slice(0, 4)).toEqual(['Name', 'Profit', 'ROI', 'On'])
   await expect(page.getByRole('switch', { name: 'Sum one takes traffic' })).toBeInViewport({ ratio: 1 })
 })
+
+test('what was typed and not saved is asked about before it is lost, and saving asks nothing', async ({
+  page,
+  owner,
+}) => {
+  const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Kept', destination })
+  const network = await send(owner, 'POST', '/api/networks', { name: 'Kept too', template: 'affise' })
+  const { id: account } = await send(owner, 'POST', '/api/ad-accounts', {
+    platform: 'tiktok',
+    name: 'Kept as well',
+    settings: { pixel_code: 'C4A1B2C3D4E5F6G7H8I9' },
+    credentials: { access_token: 'a'.repeat(40) },
+  })
+  const asked: string[] = []
+  page.on('dialog', dialog => {
+    asked.push(dialog.message())
+    void dialog.dismiss()
+  })
+  for (const [path, action, question] of [
+    [`/campaigns/${id}`, 'Save campaign', 'Leave without saving the campaign?'],
+    [`/networks/${network.id}`, 'Save network', 'Leave without saving the network?'],
+    [`/ad-accounts/${account}`, 'Save connection', 'Leave without saving the connection?'],
+  ] as const) {
+    await page.goto(path)
+    const name = page.getByLabel('Name', { exact: true })
+    // Looking at a form is no change.
+    await name.focus()
+    await name.blur()
+    await page.getByRole('link', { name: 'Offers' }).click()
+    await expect(page).toHaveURL(/offers$/)
+    await page.goto(path)
+    await name.fill('Renamed')
+    await page.getByRole('link', { name: 'Offers' }).click()
+    await expect.poll(() => asked.splice(0)).toEqual([question])
+    await expect(page).toHaveURL(new RegExp(`${path}$`))
+    await expect(name).toHaveValue('Renamed')
+    await page.getByRole('button', { name: action }).click()
+    await expect(page.getByText(/is saved$/).first()).toBeVisible()
+    await page.getByRole('link', { name: 'Offers' }).click()
+    await expect(page).toHaveURL(/offers$/)
+    expect(asked).toEqual([])
+  }
+  await page.goto('/campaigns/new')
+  await page.getByLabel('Name', { exact: true }).fill('New and kept')
+  await page.getByRole('link', { name: 'Offers' }).click()
+  await expect.poll(() => asked.splice(0)).toEqual(['Leave without saving the campaign?'])
+  await page.getByLabel('Visitors go to').selectOption('Another address')
+  await page.getByLabel('Redirect to').fill(url)
+  await page.getByRole('button', { name: 'Create campaign' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'New and kept' })).toBeVisible()
+  expect(asked).toEqual([])
+})

@@ -24,6 +24,7 @@ import { Checkbox, TextArea, TextField } from '../../ground/ui/field.tsx'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
+import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import { addressOf } from '../../traffic/campaigns/address.tsx'
 import { ParameterFields, StatusFields } from './maps.tsx'
 import { reasonAgainstCopying, WITHHELD } from './withheld.ts'
@@ -54,12 +55,14 @@ function NetworkSettings({ network }: { network: NetworkRow }) {
   const { role } = useActive()
   const [changes, setChanges] = useState<Changes>({})
   const now = { ...network, ...changes } as NetworkRow
+  useUnsaved(isChanged(now, network), 'the network')
   const set = (more: Changes) => setChanges(before => ({ ...before, ...more }))
   const save = useMutation({
     mutationFn: () => call(updateNetwork, { params: { id: network.id }, body: changes }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: [readNetwork.route] })
       await queries.invalidateQueries({ queryKey: [listNetworks.route] })
+      setChanges({})
       notify('The network is saved')
     },
   })

@@ -12,6 +12,7 @@ import { Setting } from '../../ground/ui/page.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
+import { useUnsaved } from '../../ground/ui/unsaved.ts'
 
 type Billing = z.input<(typeof readBilling)['reply']>
 
@@ -43,11 +44,13 @@ function ThresholdForm({ threshold }: { threshold: string | null }) {
   const { role } = useActive()
   const again = useAgain()
   const form = useDraft<Threshold>(setLowBalance.body, { low_balance_threshold: threshold })
+  useUnsaved(form.formState.isDirty, 'the threshold')
   const reason = reasonAgainst(setLowBalance, role)
   const save = useMutation({
     mutationFn: (body: Threshold) => call(setLowBalance, { body }),
     onSuccess: async (_, { low_balance_threshold }) => {
       await again()
+      form.reset({ low_balance_threshold })
       notify(low_balance_threshold === null ? 'Nobody is warned any more' : 'The threshold is saved')
     },
   })
@@ -81,11 +84,13 @@ function PriceForm({ price }: { price: string }) {
   const { role } = useActive()
   const again = useAgain()
   const form = useDraft<Price>(setPrice.body, { price_per_person: price })
+  useUnsaved(form.formState.isDirty, 'the price')
   const reason = reasonAgainst(setPrice, role)
   const save = useMutation({
     mutationFn: (body: Price) => call(setPrice, { body }),
-    onSuccess: async () => {
+    onSuccess: async (_, body) => {
       await again()
+      form.reset(body)
       notify('The price is saved', 'Persons charged before keep theirs.')
     },
   })

@@ -21,6 +21,7 @@ import { TextField } from '../../ground/ui/field.tsx'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
+import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import { EventMapForm } from './event-map-form.tsx'
 import { CredentialField, SettingsFields } from './fields.tsx'
 import { AccountState } from './state.tsx'
@@ -144,6 +145,7 @@ function ConnectionForm({ account, reason }: PartProps) {
   const save = useSave(account.id)
   const [typed, setTyped] = useState<Typed>(typedOf(account))
   const [faults, setFaults] = useState<Faults>({})
+  useUnsaved(isChanged(typed, typedOf(account)), 'the connection')
   const fields = { platform, typed, faults, onChange: (changed: Partial<Typed>) => setTyped({ ...typed, ...changed }) }
   const submit = () => {
     const credentials = typed.credential === '' ? {} : { credentials: credentialsOf(platform, typed) }

@@ -8,6 +8,7 @@ import { AdAccountChanges } from '../../../outgoing/ad-accounts/api.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import type { Account, Changes } from './typed.ts'
 
@@ -62,6 +63,7 @@ export function EventMapForm({ account, reason, save }: FormProps) {
   const { platform } = account
   const [lines, setLines] = useState(linesOf(account))
   const [faults, setFaults] = useState<Faults>({})
+  useUnsaved(isChanged(lines, linesOf(account)), 'the events')
   const names = useId()
   const submit = () => {
     const body = { platform, event_map: mapOf(account, lines) }

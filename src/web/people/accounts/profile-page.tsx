@@ -8,6 +8,7 @@ import { TextField } from '../../ground/ui/field.tsx'
 import { PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
+import { useUnsaved } from '../../ground/ui/unsaved.ts'
 import { postAuth, whoIsSignedIn } from './session.ts'
 import { Sessions } from './sessions.tsx'
 
@@ -39,10 +40,12 @@ const NameDraft = z.object({ name: Profile.shape.name.unwrap() })
 function NameForm({ name }: { name: string }) {
   const queries = useQueryClient()
   const form = useDraft(NameDraft, { name })
+  useUnsaved(form.formState.isDirty, 'your name')
   const save = useMutation({
     mutationFn: (draft: z.input<typeof NameDraft>) => postAuth('/update-user', draft),
-    onSuccess: async () => {
+    onSuccess: async (_, draft) => {
       await queries.invalidateQueries({ queryKey: whoIsSignedIn.queryKey })
+      form.reset(draft)
       notify('Your name is saved')
     },
   })

@@ -14,6 +14,7 @@ import { TextField } from '../../ground/ui/field.tsx'
 import { PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
+import { useUnsaved } from '../../ground/ui/unsaved.ts'
 
 export function WorkspacePage() {
   const active = useActive()
@@ -44,6 +45,7 @@ export function WorkspacePage() {
 function NameForm({ workspace, reason }: { workspace: Workspace; reason: string | undefined }) {
   const queries = useQueryClient()
   const form = useDraft(OrganizationDraft, { name: workspace.name })
+  useUnsaved(form.formState.isDirty, 'the name')
   const rename = useMutation({
     mutationFn: (body: z.input<typeof OrganizationDraft>) =>
       call(updateOrganization, { params: { id: workspace.id }, body }),

@@ -24,6 +24,7 @@ import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
+import { useUnsaved } from '../../ground/ui/unsaved.ts'
 import { AddressBlock } from './address.tsx'
 import { CampaignFields } from './campaign-form.tsx'
 import { copyOf, type Draft, draftOf } from './draft.ts'
@@ -68,12 +69,13 @@ function NewCampaign({ original }: { original?: CampaignRow }) {
   const navigate = useNavigate()
   const { role } = useActive()
   const form = useDraft(CampaignDraft, original === undefined ? draftOf(undefined) : copyOf(original))
+  useUnsaved(form.formState.isDirty, 'the campaign')
   const create = useMutation({
     mutationFn: (body: Draft) => call(createCampaign, { body }),
     onSuccess: async ({ id, name }) => {
       await queries.invalidateQueries({ queryKey: [listCampaigns.route] })
       notify(`${name} is ready`, 'Its address takes traffic from now on.')
-      await navigate({ to: '/campaigns/$id', params: { id } })
+      await navigate({ to: '/campaigns/$id', params: { id }, ignoreBlocker: true })
     },
   })
   const reason = reasonAgainst(createCampaign, role)
@@ -123,6 +125,7 @@ function CampaignDetail({ campaign }: { campaign: CampaignRow }) {
   const { role } = useActive()
   const reason = reasonAgainst(updateCampaign, role)
   const form = useDraft(CampaignDraft, draftOf(campaign))
+  useUnsaved(form.formState.isDirty, 'the campaign')
   const save = useMutation({
     mutationFn: (body: Draft) => call(updateCampaign, { params: { id: campaign.id }, body }),
     onSuccess: async saved => {

@@ -1,6 +1,6 @@
 /** What the form of a campaign holds. */
 import type { z } from 'zod'
-import type { Campaign, CampaignDraft } from '../../../traffic/campaigns/api.ts'
+import { type Campaign, type CampaignDraft, SOURCE_FIELDS } from '../../../traffic/campaigns/api.ts'
 import { nameOfCopy } from '../../ground/ui/clone.tsx'
 
 export type Draft = z.input<typeof CampaignDraft>
@@ -23,9 +23,14 @@ export function draftOf(campaign: CampaignRow | undefined): Draft {
       offer_id: null,
       fallback_url: null,
       ad_account_id: null,
-      source: {},
+      source: sourceOf({}),
       strict_filter: false,
     }
   const { name, destination, offer_id, fallback_url, ad_account_id, source, strict_filter } = campaign
-  return { name, destination, offer_id, fallback_url, ad_account_id, source, strict_filter }
+  return { name, destination, offer_id, fallback_url, ad_account_id, source: sourceOf(source), strict_filter }
+}
+
+/** With every field, as the form holds it: else it would be taken for changed once it is shown. */
+function sourceOf(source: CampaignRow['source']): NonNullable<Draft['source']> {
+  return Object.fromEntries(SOURCE_FIELDS.map(field => [field, source[field] ?? null]))
 }

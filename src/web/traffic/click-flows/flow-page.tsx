@@ -1,6 +1,6 @@
 /** One click flow: its draft to edit, and what puts it into traffic. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, Link, useBlocker } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import { ChevronLeft, History, Plus, Route, Upload } from 'lucide-react'
 import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
@@ -15,6 +15,7 @@ import { Menu, MenuItem } from '../../ground/ui/menu.tsx'
 import { Asked, PageHeader, Waiting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
+import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import { useChoices } from './choices.ts'
 import { type FlowRow, openEnds, TYPE_WORDS, type WireGraph, withNode, withStep } from './graph.ts'
 import { type Names, namesOf } from './names.ts'
@@ -52,7 +53,7 @@ function useFlowDraft(flow: FlowRow) {
   const [before, setBefore] = useState(flow)
   const [name, setName] = useState(flow.name)
   const [graph, setGraph] = useState<WireGraph>(flow.graph)
-  const isDirty = name !== before.name || JSON.stringify(graph) !== JSON.stringify(before.graph)
+  const isDirty = name !== before.name || isChanged(graph, before.graph)
   const begin = (from: FlowRow) => {
     setBefore(from)
     setName(from.name)
@@ -60,10 +61,7 @@ function useFlowDraft(flow: FlowRow) {
   }
   // What someone else has saved is taken over while there is nothing of one's own to lose.
   if (!isDirty && (flow.draft_tag !== before.draft_tag || flow.name !== before.name)) begin(flow)
-  useBlocker({
-    shouldBlockFn: () => isDirty && !window.confirm('Leave without saving the draft?'),
-    enableBeforeUnload: isDirty,
-  })
+  useUnsaved(isDirty, 'the draft')
   const take = async (saved: FlowRow) => {
     queries.setQueryData(ask(readClickFlow, { params: { id: flow.id } }).queryKey, saved)
     begin(saved)
