@@ -41,7 +41,7 @@ const UNAVAILABLE_HINTS: Record<Purpose, string> = {
 export function refusalFor(error: unknown, surface: Surface, purpose?: Purpose): Refusal {
   if (error instanceof Refusal)
     return error.refusal === 'service_unavailable' ? unavailable(error.detail, purpose) : error
-  if (error instanceof z.ZodError) return new Refusal('invalid_request', { error: wordsFor(error) })
+  if (error instanceof z.ZodError) return new Refusal('invalid_request', { error: wordsFor(error.issues) })
   const known = BY_FASTIFY_CODE[(error as { code?: string }).code ?? '']
   if (known !== undefined) return new Refusal(...known)
   if (isOutOfTime(error) && surface === 'reads') return new Refusal('read_timed_out')
@@ -66,8 +66,8 @@ function purposeOf({ access, quota, route }: Endpoint): Purpose | undefined {
 }
 
 /** One sentence for a body or query that does not fit: each field with what is wrong. */
-function wordsFor(error: z.ZodError): string {
-  const words = error.issues.map(({ path, code, message }) => {
+export function wordsFor(issues: readonly z.core.$ZodIssue[]): string {
+  const words = issues.map(({ path, code, message }) => {
     if (path.length === 0) return code === 'invalid_type' ? `the body ${message}` : message
     return `${path.join('.')}: ${message}`
   })

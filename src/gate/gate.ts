@@ -14,9 +14,9 @@ import { METHODS as HTTP_METHODS } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyRequest, type HTTPMethods } from 'fastify'
 import { z } from 'zod'
 import { type Endpoint, routeOf } from '../contract/endpoint.ts'
-import { refuse } from '../contract/refusals.ts'
+import { type RefusalDetail, refuse } from '../contract/refusals.ts'
 import type { Answer, Asked, Furnished, Ground, Visit } from '../ground/room.ts'
-import { answerBrokenRequest, answerRefusal } from './answer.ts'
+import { answerBrokenRequest, answerRefusal, wordsFor } from './answer.ts'
 import { type Caller, type Identities, identify, isKeyOnly, keyOf, verified } from './identify.ts'
 import { IDEMPOTENCY_KEY_LENGTH, type Once } from './once.ts'
 import { dashboardOrigin } from './origin.ts'
@@ -25,7 +25,7 @@ import type { Quotas } from './quota.ts'
 import { BODY_LIMIT, headerText, readJson } from './read.ts'
 import { type RefusedIntake, refusedIntake } from './refused-intake.ts'
 import { spelledRight } from './spelling.ts'
-import { type ToolCall, toolCall } from './tool-call.ts'
+import { type Objection, type ToolCall, toolCall } from './tool-call.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -160,7 +160,7 @@ function deedRunner({ ground, once }: Door, endpoint: Endpoint, deed: Furnished[
   const encoded = (out: unknown) => (reply === undefined || replyIsShaped ? out : z.encode(reply, out))
   return async (request: FastifyRequest, header: SetHeader): Promise<unknown> => {
     const objection = request.tool?.objection
-    if (objection !== undefined) refuse('invalid_request', objection)
+    if (objection !== undefined) refuse('invalid_request', withFaults(objection, endpoint, request))
     const call = {
       params: request.params,
       query: query === undefined ? undefined : parsedQuery(query, request.query as Sent),
@@ -174,6 +174,18 @@ function deedRunner({ ground, once }: Door, endpoint: Endpoint, deed: Furnished[
     if (idempotency_key === undefined || actor === undefined || !('org_id' in actor)) return act()
     return once.run(actor.org_id, idempotency_key, arrived_at, act)
   }
+}
+
+/** The objection to a tool's arguments with what the schemas say of the rest, so that all of it can be mended at once. */
+function withFaults(
+  { error, hint, covers }: Objection,
+  { query, body }: Endpoint,
+  request: FastifyRequest,
+): RefusalDetail {
+  const read = query?.safeParse(request.query) ?? body?.safeParse(request.body)
+  const faults = read?.error?.issues.filter(({ path }) => !covers.includes(String(path[0]))) ?? []
+  const words = faults.length === 0 ? [] : [wordsFor(faults)]
+  return { error: [error, ...words].join('; '), ...(hint === undefined ? {} : { hint }) }
 }
 
 type Sent = Readonly<Record<string, string | string[]>>

@@ -8,13 +8,18 @@ import type { RefusalBody } from '../contract/refusals.ts'
 import { RIGHTS } from '../contract/rights.ts'
 import { toolCall } from '../gate/tool-call.ts'
 import type { KeyRecord } from '../people/keys/verify.ts'
-import type { Json, Tool } from './tool.ts'
+import { adviceOn } from './advice.ts'
+import type { Json } from './derive.ts'
+import { told } from './told.ts'
+import type { Tool } from './tool.ts'
 
 /** Who calls, and from where. */
 export type Caller = {
   readonly key: string
   readonly record: KeyRecord
   readonly host: string | undefined
+  /** The address Sluice is reached at, where it is known. */
+  readonly origin: string | undefined
   readonly ip: string
   /** Sets a header of the answer to the outer request. */
   header(name: string, value: string): void
@@ -22,8 +27,7 @@ export type Caller = {
 
 /** Calls the tool's route and wraps what it answers. */
 export async function callTool(app: FastifyInstance, tool: Tool, given: Json, caller: Caller): Promise<CallToolResult> {
-  const { method, url, body } = tool.requestFor(given)
-  const objection = tool.objectionTo(given)
+  const { method, url, body, objection } = tool.requestFor(given)
   const mark = { tool: tool.shown.name, record: caller.record, ...(objection === undefined ? {} : { objection }) }
   const response = await toolCall.run(
     mark,
@@ -42,17 +46,17 @@ export async function callTool(app: FastifyInstance, tool: Tool, given: Json, ca
   )
   for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'])
     if (response.headers[name] !== undefined) caller.header(name, String(response.headers[name]))
-  return resultFor(tool, response)
+  return resultFor(tool, response, caller)
 }
 
 /**
  * What the route answered, as the result of the tool. A refusal is a result with `isError` too, never a JSON-RPC error:
  * hosts give results to the model, which reads what to do, and drop errors. The text says it all, because some hosts pass on nothing else.
  */
-function resultFor(tool: Tool, response: LightMyRequestResponse): CallToolResult {
+function resultFor(tool: Tool, response: LightMyRequestResponse, caller: Caller): CallToolResult {
   const isRefused = response.statusCode >= 400
-  const answered: Json = isRefused ? refusalFor(tool, response) : response.json<Json>()
-  const text = { type: 'text' as const, text: JSON.stringify(answered) }
+  const answered = isRefused ? refusalFor(tool, response, caller) : tool.answerFor(response.json<Json>(), caller.origin)
+  const text = { type: 'text' as const, text: told(answered) }
   const replayed = { type: 'text' as const, text: 'Already recorded before: this call changed nothing.' }
   return {
     content: response.headers['idempotent-replayed'] === 'true' ? [text, replayed] : [text],
@@ -61,28 +65,19 @@ function resultFor(tool: Tool, response: LightMyRequestResponse): CallToolResult
   }
 }
 
-const UNKNOWN_HERE =
-  'There is none with this id in the workspace of this key. Take the id from the answer that created it, from service_list_clicks, or from a person with the dashboard.'
-const OUTSIDE =
-  'This key is restricted to campaigns: name one of them, or ask a workspace owner or admin to add this one to the key.'
-
-/** What to do about refusals that the route leaves bare, or of which it cannot know where a tool finds ids. */
-function adviceOn(status: number, code: string | undefined): string | undefined {
-  if (code === 'campaign_scope_forbidden') return OUTSIDE
-  return status === 404 || (status === 403 && code === undefined) ? UNKNOWN_HERE : undefined
-}
-
-function refusalFor(tool: Tool, response: LightMyRequestResponse): Json {
+function refusalFor(tool: Tool, response: LightMyRequestResponse, { record }: Caller): Json {
   const status = response.statusCode
-  const { error, code, hint: said } = response.json<RefusalBody>()
-  const hint = adviceOn(status, code) ?? said
+  const refused = response.json<RefusalBody>()
+  const { error, code } = refused
+  const hint = adviceOn(tool, { status, ...refused }, record)
   const after = response.headers['retry-after']
+  const isUngranted = code?.startsWith('api_key_') === true && code.endsWith('_not_granted')
   return {
     status,
     ...(code === undefined ? {} : { code }),
     error: tool.inItsWords(error),
     ...(hint === undefined ? {} : { hint }),
-    ...(status === 403 ? { slug: tool.right, tier: RIGHTS[tool.right].tier } : {}),
+    ...(isUngranted ? { slug: tool.right, tier: RIGHTS[tool.right].tier } : {}),
     ...(after === undefined ? {} : { retry_after: Number(after) }),
   }
 }

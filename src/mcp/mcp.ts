@@ -8,7 +8,7 @@ import { Refusal, refusalBody } from '../contract/refusals.ts'
 import { refusalFor } from '../gate/answer.ts'
 import { prepareBody } from '../gate/gate.ts'
 import { type Identities, keyOf, verified } from '../gate/identify.ts'
-import { isOwnOrigin } from '../gate/origin.ts'
+import { dashboardOrigin, isOwnOrigin } from '../gate/origin.ts'
 import type { Declared, Ground } from '../ground/room.ts'
 import type { KeyRecord } from '../people/keys/verify.ts'
 import * as api from './api.ts'
@@ -33,7 +33,7 @@ export function serveTools(
   door: { ground: Ground; identities: Identities },
   version: string,
 ): Declared {
-  const protocol = openProtocol(app, { name: 'sluice', title: 'Sluice', version })
+  const protocol = openProtocol(app, door.ground, { name: 'sluice', title: 'Sluice', version })
   const config = { endpoint: api.callTools }
   app.addHook('onClose', () => protocol.close())
   void app.register(async scope => {
@@ -45,7 +45,7 @@ export function serveTools(
       onRequest: async request => {
         request.caller = { kind: 'key', record: await admit(request, door) }
       },
-      handler: (request, reply) => receive(protocol, request, reply),
+      handler: (request, reply) => receive(protocol, request, reply, door.ground.config.baseUrl),
     })
     scope.route({
       method: app.supportedMethods.filter(method => method !== 'POST'),
@@ -102,7 +102,12 @@ function keyRefusal(name: 'api_key_required' | 'key_not_accepted'): TransportRef
   return new TransportRefusal(401, CODES.keyNotAccepted, `${error}: ${hint}`, { code, hint })
 }
 
-async function receive(protocol: Protocol, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function receive(
+  protocol: Protocol,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  baseUrl: string | undefined,
+): Promise<FastifyReply> {
   const { body } = request
   if (body === undefined) throw new TransportRefusal(400, CODES.parse, 'Parse error: the body is empty.')
   if (typeof body !== 'object' || body === null || Array.isArray(body))
@@ -120,6 +125,7 @@ async function receive(protocol: Protocol, request: FastifyRequest, reply: Fasti
     key: keyOf(request.headers) ?? '',
     record: request.caller.record,
     host: request.headers.host,
+    origin: dashboardOrigin(baseUrl, request.headers.host),
     ip: request.ip,
     header: (name, value) => void reply.header(name, value),
   })

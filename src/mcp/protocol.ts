@@ -15,18 +15,17 @@ import {
 } from '@modelcontextprotocol/server'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv'
 import type { FastifyInstance } from 'fastify'
+import type { Ground } from '../ground/room.ts'
 import { type Caller, callTool } from './call.ts'
-import type { Json } from './tool.ts'
+import type { Json } from './derive.ts'
+import { instructionsFor } from './instructions.ts'
 import { TOOLS } from './tools/all.ts'
-
-const INSTRUCTIONS = `Sluice tracks ad clicks and records conversions. Each tool acts in the one workspace of the API key and needs the right its description names; a refusal says which right to ask a workspace owner or admin for.
-Build in this order: offer, landing, funnel or click flow (a flow takes traffic only once published), then the campaign that points to it. Ids come from the answers that created things; keep them, because only service_list_clicks and reports by campaign or offer list any.
-Money is US dollars as a decimal string, times are UTC in ISO 8601. Reports count a conversion on the day of its click.
-Ask the user before a tool marked destructive: conversions are charged and fire postbacks, and neither they nor deletions can be undone.
-On status 429 or 503 wait retry_after seconds and repeat the same call; give conversions a nonce, so that a repeat is recorded once.`
+import { unknownTool } from './unknown-tool.ts'
 
 const LIST = TOOLS.map(tool => tool.shown)
 const BY_NAME = new Map(TOOLS.map(tool => [tool.shown.name, tool]))
+
+const CAPABILITIES = { tools: {} }
 
 /** The list is the same for every key, but stands behind the key: a shared cache must not hand it on. */
 const LIST_CACHE = { ttlMs: 300_000, cacheScope: 'private' } as const
@@ -41,14 +40,15 @@ export type Protocol = {
 }
 
 /** Opens the protocol for both generations of hosts; each message gets a server of its own, because nothing is kept between them. */
-export function openProtocol(app: FastifyInstance, server: Implementation): Protocol {
-  const callers = new WeakMap<Request, Caller>()
-  const serve = (caller: Caller) => serverFor(app, server, caller)
+export function openProtocol(app: FastifyInstance, { db }: Pick<Ground, 'db'>, server: Implementation): Protocol {
+  const servers = new WeakMap<Request, Server>()
+  const serve = async (caller: Caller, body: unknown) =>
+    serverFor(app, server, caller, isGreeting(body) ? await instructionsFor(db, caller, new Date()) : undefined)
   const modern = createMcpHandler(
     ({ requestInfo }) => {
-      const caller = requestInfo === undefined ? undefined : callers.get(requestInfo)
-      if (caller === undefined) throw new Error('a message came without its caller')
-      return serve(caller)
+      const served = requestInfo === undefined ? undefined : servers.get(requestInfo)
+      if (served === undefined) throw new Error('a message came without its caller')
+      return served
     },
     // A plain JSON answer unless something is said before the result, which no tool does.
     { legacy: 'reject' },
@@ -56,13 +56,20 @@ export function openProtocol(app: FastifyInstance, server: Implementation): Prot
   return {
     async answer(request, parsedBody, caller) {
       const refused = refuseParams(parsedBody)
-      if (refused !== undefined) return refused
-      if (await isLegacyRequest(request, parsedBody)) return answerLegacy(serve(caller), request, parsedBody)
-      callers.set(request, caller)
-      return modern.fetch(request, { parsedBody })
+      if (await isLegacyRequest(request, parsedBody))
+        return refused ?? answerLegacy(await serve(caller, parsedBody), request, parsedBody)
+      servers.set(request, refused === undefined ? await serve(caller, parsedBody) : idleServer(server))
+      // The new revision looks at headers and method before the params; of what passes those the SDK's own words are not for callers.
+      const response = await modern.fetch(request, { parsedBody })
+      return response.status === 200 ? (refused ?? response) : response
     },
     close: () => modern.close(),
   }
+}
+
+/** The messages that carry instructions; no other has to know whose workspace it is. */
+function isGreeting(body: unknown): boolean {
+  return isJSONRPCRequest(body) && (body.method === 'initialize' || body.method === 'server/discover')
 }
 
 const SHAPES: Readonly<
@@ -95,10 +102,26 @@ async function answerLegacy(server: Server, request: Request, parsedBody: unknow
   }
 }
 
-function serverFor(app: FastifyInstance, implementation: Implementation, caller: Caller): Server {
+/** For params that are refused in any case: it knows the methods and does nothing. */
+function idleServer(implementation: Implementation): Server {
+  const server = new Server(implementation, { capabilities: CAPABILITIES, jsonSchemaValidator })
+  const refuse = () => {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Invalid params')
+  }
+  server.setRequestHandler('tools/list', refuse)
+  server.setRequestHandler('tools/call', refuse)
+  return server
+}
+
+function serverFor(
+  app: FastifyInstance,
+  implementation: Implementation,
+  caller: Caller,
+  instructions: string | undefined,
+): Server {
   const server = new Server(implementation, {
-    capabilities: { tools: {} },
-    instructions: INSTRUCTIONS,
+    capabilities: CAPABILITIES,
+    ...(instructions === undefined ? {} : { instructions }),
     cacheHints: { 'tools/list': LIST_CACHE },
     jsonSchemaValidator,
   })
@@ -109,11 +132,7 @@ function serverFor(app: FastifyInstance, implementation: Implementation, caller:
   })
   server.setRequestHandler('tools/call', ({ params }) => {
     const tool = BY_NAME.get(params.name)
-    if (tool === undefined)
-      throw new ProtocolError(
-        ProtocolErrorCode.InvalidParams,
-        `There is no tool ${JSON.stringify(params.name.slice(0, 100))}.`,
-      )
+    if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(params.name))
     return callTool(app, tool, (params.arguments ?? {}) as Json, caller)
   })
   return server

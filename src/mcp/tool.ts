@@ -2,13 +2,11 @@
  * What a tool is: a name, words for a model, and the endpoint it calls. Its arguments are the endpoint's own fields, read off the
  * schemas the route validates with, so the two cannot drift apart: a field without words does not compile.
  */
-import type { JSONObject } from '@modelcontextprotocol/server'
-import { z } from 'zod'
-import { type Endpoint, rightOf, routeOf, type WireCall } from '../contract/endpoint.ts'
-import type { RefusalDetail } from '../contract/refusals.ts'
+import { type Endpoint, rightOf, routeOf, type WireCall, type WireReply } from '../contract/endpoint.ts'
 import { RIGHTS, type Right } from '../contract/rights.ts'
-
-export type Json = JSONObject
+import type { Objection } from '../gate/tool-call.ts'
+import { type Read, readArguments } from './arguments.ts'
+import { type Derived, derivedFields, type Json } from './derive.ts'
 
 /** All four are always said: what is left out counts as destructive and open to the world. */
 export type Hints = {
@@ -46,16 +44,22 @@ type Draft<E extends Endpoint> = {
     /** What the route calls the nested field, and which argument it is. */
     readonly called: Readonly<Record<string, string>>
   }
-  /** Arguments of which only one may be given, and whether one must be. */
-  readonly choice?: { readonly of: readonly string[]; readonly isRequired: boolean }
+  /** Arguments of which only one may be given, and whether one must be; `field` is what they make. */
+  readonly choice?: { readonly of: readonly string[]; readonly isRequired: boolean; readonly field: string }
   /** What is sent where an argument is not given. */
   readonly unlessGiven?: Json
+  /** Fields of a tool that changes which it may empty, by their names in `clear`: the one way no host takes by accident. */
+  readonly clearable?: readonly FieldsOf<E>[]
+  /** What the answer says beyond the route's; `origin` is the address Sluice is reached at, where that is known. */
+  alsoSays?(answered: WireReply<E>, origin: string | undefined): Json
 }
 
 type ToolRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: string
   readonly body?: Json
+  /** Why the arguments cannot become a request; what else is wrong with them, the route says. */
+  readonly objection?: Objection
 }
 
 export type Tool = {
@@ -73,9 +77,9 @@ export type Tool = {
   readonly leftOut: Readonly<Record<string, string>>
   /** Arguments that are no field of the route: the id of the path, and those that stand for a nested field. */
   readonly own: readonly string[]
-  /** Why these arguments cannot become a request; what else is wrong with them, the route says. */
-  objectionTo(given: Json): RefusalDetail | undefined
-  requestFor(given: Json): ToolRequest
+  requestFor(sent: Json): ToolRequest
+  /** What the route has answered, with what the tool says beside it. */
+  answerFor(answered: Json, origin: string | undefined): Json
   /** What the route says of its fields, with the names of the arguments. */
   inItsWords(said: string): string
 }
@@ -97,7 +101,7 @@ export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
     shown: {
       name: draft.name,
       title: draft.title,
-      description: `${draft.description} Needs the ${RIGHTS[right].tier}-tier right "${right}".`,
+      description: `${draft.description} Needs the right "${right}" (${RIGHTS[right].tier}).`,
       inputSchema: {
         type: 'object',
         properties,
@@ -109,9 +113,17 @@ export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
     leftOut: Object.fromEntries(
       fields.flatMap(([name, shown]) => (isLeftOut(shown) ? [[name, shown.leftOut] as const] : [])),
     ),
-    own: [...(draft.id === undefined ? [] : [draft.id.name]), ...Object.keys(draft.flat?.arguments ?? {})],
-    objectionTo: given => objectionTo(draft, properties, given),
-    requestFor: given => requestFor(draft, derived.nullable, given),
+    own: [
+      ...(draft.id === undefined ? [] : [draft.id.name]),
+      ...Object.keys(draft.flat?.arguments ?? {}),
+      ...(draft.clearable === undefined ? [] : [CLEAR]),
+    ],
+    requestFor: sent => {
+      const read = readArguments(draft.name, properties, sent)
+      const objection = objectionTo(draft, read)
+      return { ...requestFor(draft, derived, read.given), ...(objection === undefined ? {} : { objection }) }
+    },
+    answerFor: (answered, origin) => ({ ...answered, ...draft.alsoSays?.(answered as WireReply<E>, origin) }),
     inItsWords: said =>
       Object.entries(draft.flat?.called ?? {}).reduce((text, [field, name]) => text.replaceAll(field, name), said),
   }
@@ -121,8 +133,11 @@ function isLeftOut(shown: Shown | LeftOut): shown is LeftOut {
   return typeof shown === 'object' && 'leftOut' in shown
 }
 
+/** The argument that names the fields to empty. */
+const CLEAR = 'clear'
+
 function propertiesOf(
-  { id, flat }: Draft<Endpoint>,
+  { id, flat, clearable }: Draft<Endpoint>,
   fields: readonly (readonly [string, Shown | LeftOut])[],
   derived: Derived,
 ): Record<string, Json> {
@@ -132,104 +147,83 @@ function propertiesOf(
     if (!isLeftOut(shown))
       properties[name] =
         typeof shown === 'string' ? { ...(derived.properties[name] ?? { type: 'string' }), description: shown } : shown
+  if (clearable !== undefined)
+    properties[CLEAR] = {
+      type: 'array',
+      items: { type: 'string', enum: [...clearable] },
+      description: 'Fields to empty: an empty value leaves them.',
+    }
   return properties
 }
 
-type Derived = {
-  properties: Record<string, Json>
-  required: readonly string[]
-  nullable: ReadonlySet<string>
-}
-
-/** The fields of an endpoint's query or body as a plain schema: no unions, no patterns, no words. */
-export function derivedFields({ query, body }: Endpoint): Derived {
-  const schema = query ?? body
-  if (schema === undefined) return { properties: {}, required: [], nullable: new Set() }
-  const { properties = {}, required = [] } = z.toJSONSchema(schema, {
-    io: 'input',
-    reused: 'inline',
-    unrepresentable: 'any',
-  }) as { properties?: Record<string, Json>; required?: string[] }
-  const entries = Object.entries(properties)
-  return {
-    properties: Object.fromEntries(entries.map(([name, field]) => [name, plain(field)])),
-    required,
-    nullable: new Set(entries.filter(([, field]) => admitsNull(field)).map(([name]) => name)),
-  }
-}
-
-function admitsNull({ anyOf, type }: Json): boolean {
-  return type === 'null' || (Array.isArray(type) && type.includes('null')) || ((anyOf ?? []) as Json[]).some(admitsNull)
-}
-
-/** What is dropped from a derived schema: words for other readers, and patterns longer than what they say. */
-const NOT_SHOWN = new Set(['pattern', 'description', 'examples', 'default', 'propertyNames'])
-
-/** Hosts and models differ in what they make of unions, so of several kinds the one that can say all is kept: text. */
-function plain(schema: Json): Json {
-  const { anyOf, type, properties, items, ...rest } = schema as Json & {
-    anyOf?: Json[]
-    properties?: Record<string, Json>
-    items?: Json
-  }
-  if (anyOf !== undefined) {
-    const kinds = anyOf.map(plain).filter(kind => kind['type'] !== 'null')
-    return kinds.find(kind => kind['type'] === 'string') ?? kinds[0] ?? {}
-  }
-  const kept = Object.entries(rest).filter(([keyword]) => !NOT_SHOWN.has(keyword))
-  const inner = Object.entries(properties ?? {}).map(([name, field]) => [name, plain(field)] as const)
-  return {
-    ...(type === undefined ? {} : { type: theOneThatSaysAll(type) }),
-    ...Object.fromEntries(kept),
-    ...(properties && { properties: Object.fromEntries(inner) }),
-    ...(items && { items: plain(items) }),
-  }
-}
-
-function theOneThatSaysAll(type: Json[string]): Json[string] {
-  if (!Array.isArray(type)) return type
-  return type.includes('string') ? 'string' : (type.find(kind => kind !== 'null') ?? 'null')
-}
-
-function objectionTo({ name, id, choice }: Draft<Endpoint>, properties: Json, given: Json): RefusalDetail | undefined {
-  const problems = Object.keys(given)
-    .filter(argument => !Object.hasOwn(properties, argument))
-    .map(argument => `arguments/${argument.slice(0, 50)}: ${name} has no such argument`)
+function objectionTo({ name, id, choice, clearable }: Draft<Endpoint>, read: Read): Objection | undefined {
+  const { given } = read
+  const problems = [...read.problems, ...(clearable === undefined ? [] : clearingProblems(given, clearable))]
   if (id !== undefined && (typeof given[id.name] !== 'string' || given[id.name] === ''))
     problems.unshift(`arguments/${id.name}: is required, a text`)
   const chosen = choice?.of.filter(argument => isGiven(given[argument])).length ?? 0
-  if (choice !== undefined && (chosen > 1 || (choice.isRequired && chosen === 0)))
+  const isChosenWrong = choice !== undefined && (chosen > 1 || (choice.isRequired && chosen === 0))
+  if (isChosenWrong)
     problems.unshift(`arguments: give ${choice.isRequired ? 'exactly' : 'at most'} one of ${choice.of.join(', ')}`)
   if (problems.length === 0) return undefined
-  const known = Object.keys(properties).join(', ')
-  return { error: problems.slice(0, 5).join('; '), hint: `${name} takes ${known === '' ? 'no arguments' : known}.` }
+  return {
+    error: problems.slice(0, 5).join('; '),
+    hint: read.known.length > 0 ? read.known.join(' ') : `The arguments of ${name} are in its schema.`,
+    covers: isChosenWrong ? [choice.field] : [],
+  }
 }
 
-/** Null and the empty text are what models send for "nothing". */
+function clearingProblems({ [CLEAR]: cleared, ...given }: Json, clearable: readonly string[]): string[] {
+  if (!isGiven(cleared)) return []
+  if (!Array.isArray(cleared)) return [`arguments/${CLEAR}: must be a list of ${clearable.join(', ')}`]
+  return cleared.flatMap(field => {
+    if (typeof field !== 'string' || !clearable.includes(field))
+      return [`arguments/${CLEAR}: each must be one of ${clearable.join(', ')}`]
+    return isGiven(given[field]) ? [`arguments/${field}: is given and in ${CLEAR}; do one of both`] : []
+  })
+}
+
+/** Null, the empty text and what is empty otherwise are what hosts and models send for "nothing". */
 export function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== ''
+  if (value === undefined || value === null || value === '') return false
+  return typeof value !== 'object' || Object.keys(value).length > 0
 }
 
 /** What an id is made of. Anything else names no row, and must not bend the path. */
 const ID_FORM = /^[0-9A-Za-z-]{1,64}$/
 const NO_ROW = '-'
 
-function requestFor(
-  { endpoint, id, flat, unlessGiven }: Draft<Endpoint>,
-  nullable: ReadonlySet<string>,
-  given: Json,
-): ToolRequest {
+function requestFor({ endpoint, id, flat, unlessGiven }: Draft<Endpoint>, derived: Derived, given: Json): ToolRequest {
   const { method, path } = routeOf(endpoint)
-  const { [id?.name ?? '']: row, ...rest } = { ...unlessGiven, ...given }
+  const { [id?.name ?? '']: row, [CLEAR]: cleared, ...rest } = { ...unlessGiven, ...given }
   const url = path.replace(':id', typeof row === 'string' && ID_FORM.test(row) ? row : NO_ROW)
   if (endpoint.query !== undefined) return { method, url: url + queryOf(rest) }
   if (endpoint.body === undefined) return { method, url }
   const fields = Object.entries(flat === undefined ? rest : flat.nest(rest))
-  // An empty text says "nothing" where the route would want null, because plain schemas have no null.
-  const body = Object.fromEntries(
-    fields.map(([name, value]) => [name, value === '' && nullable.has(name) ? null : value]),
-  )
+  const body = method === 'PATCH' ? changes(fields, cleared, derived) : emptied(fields, derived)
   return { method, url, body }
+}
+
+type Fields = readonly (readonly [name: string, value: Json[string]])[]
+
+/** Of what is replaced or made anew an empty text says "nothing", where the route would want null, because plain schemas have no null. */
+function emptied(fields: Fields, { nullable }: Derived): Json {
+  return Object.fromEntries(fields.map(([name, value]) => [name, value === '' && nullable.has(name) ? null : value]))
+}
+
+/** What stays when it is not given is emptied only where `clear` names it: hosts that fill in everything send empty texts and lists. */
+function changes(fields: Fields, cleared: Json[string] | undefined, { properties }: Derived): Json {
+  const names = Array.isArray(cleared) ? cleared.filter(name => typeof name === 'string') : []
+  const kept = fields.filter(([name, value]) => isGiven(value) || (value !== '' && !isFilled(properties[name])))
+  return Object.fromEntries([
+    ...kept,
+    ...names.map(name => [name, properties[name]?.['type'] === 'array' ? [] : null] as const),
+  ])
+}
+
+/** Whether it is a list or an object, which is nothing when it is empty; anything empty elsewhere is a mistake to be told. */
+function isFilled(schema: Json | undefined): boolean {
+  return schema?.['type'] === 'array' || schema?.['type'] === 'object'
 }
 
 function queryOf(given: Json): string {

@@ -11,7 +11,7 @@ export const adSpendTools = [
     endpoint: recordAdSpend,
     hints: FINAL,
     description:
-      'OVERWRITES what was recorded for the same campaign, day and sub1; an empty amount DELETES it. Reports show it as cost.',
+      'OVERWRITES what was recorded for the same campaign, day and sub1; an empty amount DELETES it. Reports show it as cost. Example: {"campaign_id": "…", "day": "2026-03-01", "sub1": "zone-7", "amount": "12.50"}.',
     fields: {
       campaign_id: CAMPAIGN_ID,
       day: 'UTC day, as 2026-03-01.',

@@ -1,23 +1,20 @@
 /** Campaigns: the addresses traffic is sent to. */
+import type { z } from 'zod'
 import * as campaigns from '../../traffic/campaigns/api.ts'
-import { isGiven, type Json, leftOut, tool } from '../tool.ts'
+import type { Json } from '../derive.ts'
+import { isGiven, leftOut, tool } from '../tool.ts'
 import { CREATES, FINAL } from './hints.ts'
-import { asCreated, CAMPAIGN_ID, CLICK_FLOW_ID, FUNNEL_ID, OFFER_ID } from './words.ts'
+import { CAMPAIGN_ID, CLICK_FLOW_ID, FUNNEL_ID, OFFER_ID, SHOWS_WITHOUT_CHANGE } from './words.ts'
 
 const fields = {
   name: 'Name shown in reports.',
   key: 'Part of the public address, 3 to 64 of a-z, 0-9 and -. Left out: made up. Never changes.',
   destination: leftOut('given flat, as destination_offer_id, redirect_url, funnel_id or click_flow_id'),
   offer_id: `Offer whose payout conversions inherit. ${OFFER_ID}`,
-  fallback_url: 'Where visitors go while it cannot take them.',
-  ad_account_id: 'Ad account its conversions go to; the dashboard shows its id.',
-  source: {
-    type: 'object',
-    additionalProperties: { type: 'string' },
-    description:
-      'Under which parameters the source sends ref_id and sub1 to sub9, as {"ref_id": "clickid", "sub1": "zone"}.',
-  },
-  strict_filter: 'Keep HTTP libraries out of the counts too.',
+  fallback_url: 'Where visitors go while the destination cannot take them.',
+  ad_account_id: 'Ad account that conversions are forwarded to; its id is in the dashboard.',
+  source: 'By what names the traffic source sends these, as {"ref_id": "clickid"}; what is left out goes by its own.',
+  strict_filter: 'true: also keep generic HTTP libraries out of the counts.',
 }
 
 const DESTINATIONS = ['destination_offer_id', 'redirect_url', 'funnel_id', 'click_flow_id']
@@ -47,6 +44,22 @@ const flat = {
   },
 }
 
+/** Where the traffic source names no parameters of its own, these are the ones most campaigns are read by. */
+const USUAL = { ref_id: 'ref_id', sub1: 'sub1' }
+
+/**
+ * The address as it is pasted at the traffic source: each parameter waits in braces for the macro of the source. What is not replaced
+ * counts as not sent.
+ */
+function withLink({ url, source }: z.input<typeof campaigns.Campaign>, origin: string | undefined): Json {
+  const named = Object.entries(source)
+  const parameters = (named.length === 0 ? Object.entries(USUAL) : named).map(
+    ([field, name = field]) => `${encodeURIComponent(name)}={${field}}`,
+  )
+  const whole = url.startsWith('/') && origin !== undefined ? origin + url : url
+  return { link: `${whole}?${parameters.join('&')}` }
+}
+
 export const campaignTools = [
   tool({
     name: 'service_create_campaign',
@@ -54,27 +67,24 @@ export const campaignTools = [
     endpoint: campaigns.createCampaign,
     hints: CREATES,
     description:
-      'Creates a campaign and returns it with its public url, which takes traffic at once. Give exactly one destination.',
+      'Creates a campaign that takes traffic at once. Give exactly one destination. Returns its id, url, and link to paste at the traffic source, whose own macros replace {ref_id}, {sub1} and so on. Example: {"name": "Summer", "funnel_id": "…", "source": {"ref_id": "clickid", "sub1": "zone"}}.',
     fields,
     flat,
-    choice: { of: DESTINATIONS, isRequired: true },
+    choice: { of: DESTINATIONS, isRequired: true, field: 'destination' },
+    alsoSays: withLink,
   }),
   tool({
     name: 'service_update_campaign',
     title: 'Change a campaign',
     endpoint: campaigns.updateCampaign,
     hints: FINAL,
-    description:
-      'OVERWRITES for live traffic, and no tool shows the values it has now. Fields you leave out stay; an empty text clears an optional one. At most one destination.',
+    description: `OVERWRITES for live traffic. Fields you leave out stay; at most one destination. ${SHOWS_WITHOUT_CHANGE}`,
     id: { name: 'campaign_id', text: CAMPAIGN_ID },
-    fields: {
-      ...asCreated(fields),
-      key: leftOut('never changes'),
-      destination: fields.destination,
-      source: { ...fields.source, description: 'As when created.' },
-    },
-    flat: { ...flat, arguments: asCreated(flat.arguments) },
-    choice: { of: DESTINATIONS, isRequired: false },
+    fields: { ...fields, key: leftOut('never changes'), source: `${fields.source} Replaced whole.` },
+    flat: { ...flat, arguments: { ...flat.arguments, redirect_url: 'Destination: an address, with macros.' } },
+    choice: { of: DESTINATIONS, isRequired: false, field: 'destination' },
+    clearable: ['offer_id', 'fallback_url', 'ad_account_id', 'source'],
+    alsoSays: withLink,
   }),
   tool({
     name: 'service_delete_campaign',
@@ -82,7 +92,7 @@ export const campaignTools = [
     endpoint: campaigns.deleteCampaign,
     hints: FINAL,
     description:
-      'CANNOT BE UNDONE: the public address goes to the fallback and records nothing from then on. Reports and late conversions stay.',
+      'CANNOT BE UNDONE: the public address goes to the fallback and records nothing from then on. Reports and late conversions stay. To send its traffic elsewhere instead, use service_update_campaign.',
     id: { name: 'campaign_id', text: CAMPAIGN_ID },
     fields: {},
   }),

@@ -25,10 +25,12 @@ const text = (description: string) => ({ type: 'string', description })
 
 const node = {
   type: 'object',
+  additionalProperties: false,
   required: ['id', 'type'],
   properties: {
     id: text('Your name for it'),
     type: { type: 'string', enum: [...flows.NODE_TYPES] },
+    label: text('What people see'),
     field: { type: 'string', enum: [...flows.CONDITION_FIELDS], description: 'condition: what it asks about' },
     match: { type: 'string', enum: [...flows.MATCHES], description: 'condition on os, browser, sub' },
     values: {
@@ -47,13 +49,16 @@ const node = {
     landing_id: { type: 'string' },
     offer_id: { type: 'string' },
     bot_id: text('From the dashboard'),
-    url: text('redirect: address, may hold macros'),
+    url: text('redirect: address, macros allowed'),
     earns_for_offer_id: text('redirect: offer it earns for, else none'),
+    x: { type: 'number' },
+    y: { type: 'number' },
   },
 }
 
 const edge = {
   type: 'object',
+  additionalProperties: false,
   required: ['from', 'to'],
   properties: {
     from: { type: 'string' },
@@ -77,6 +82,7 @@ export const clickFlowTools = [
       name: 'Name shown in the dashboard.',
       graph: {
         type: 'object',
+        additionalProperties: false,
         required: ['nodes', 'edges'],
         properties: { nodes: { type: 'array', items: node }, edges: { type: 'array', items: edge } },
         description: `One entry leads on; conditions and splits part visitors; offer, bot and redirect end a path; a landing ends it or leads to an offer or bot. No circles. Example: ${JSON.stringify(EXAMPLE)}`,
@@ -104,7 +110,8 @@ export const clickFlowTools = [
     title: 'Delete a click flow',
     endpoint: flows.deleteClickFlow,
     hints: FINAL,
-    description: 'CANNOT BE UNDONE: campaigns that lead to it go to their fallback from then on.',
+    description:
+      'CANNOT BE UNDONE: campaigns that lead to it go to their fallback from then on. To stop it for a while, service_set_click_flow_status with paused.',
     id,
     fields: {},
   }),

@@ -2,15 +2,13 @@
 import * as funnels from '../../traffic/funnels/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL } from './hints.ts'
-import { asCreated, FUNNEL_ID } from './words.ts'
+import { FUNNEL_ID, SHOWS_WITHOUT_CHANGE } from './words.ts'
 
 const fields = {
   name: 'Name shown in the dashboard.',
-  landings: 'Landings visitors come to first, as [{"landing_id": "…", "weight": 70}]. None: straight to an offer.',
-  offers: 'Offers they go on to, as [{"offer_id": "…", "weight": 1}]. None: the landings stand alone.',
+  landings: 'Landings visitors come to first, each with its share. None: straight to an offer.',
+  offers: 'Offers they go on to. None: the landings stand alone.',
 }
-
-const LIST_AS_BEFORE = { type: 'array', items: { type: 'object' }, description: 'As when created.' }
 
 export const funnelTools = [
   tool({
@@ -19,7 +17,7 @@ export const funnelTools = [
     endpoint: funnels.createFunnel,
     hints: CREATES,
     description:
-      'Creates a funnel: visitors are shared among landings, then among offers, by weight, and each keeps theirs. Needs one landing or offer at least. Returns it with its id for service_create_campaign.',
+      'Creates a funnel: visitors are shared among landings, then among offers, by weight, and each keeps theirs. Needs one landing or offer at least. Returns its id. Example: {"name": "Two pages", "landings": [{"landing_id": "…", "weight": 70}, {"landing_id": "…", "weight": 30}], "offers": [{"offer_id": "…", "weight": 1}]}.',
     fields,
   }),
   tool({
@@ -27,17 +25,18 @@ export const funnelTools = [
     title: 'Change a funnel',
     endpoint: funnels.updateFunnel,
     hints: FINAL,
-    description:
-      'OVERWRITES for live traffic at once, and no tool shows the values it has now. Fields you leave out stay; landings and offers are replaced as whole lists.',
+    description: `OVERWRITES for live traffic at once. Fields you leave out stay; landings and offers are replaced as whole lists. ${SHOWS_WITHOUT_CHANGE}`,
     id: { name: 'funnel_id', text: FUNNEL_ID },
-    fields: { ...asCreated(fields), landings: LIST_AS_BEFORE, offers: LIST_AS_BEFORE },
+    fields,
+    clearable: ['landings', 'offers'],
   }),
   tool({
     name: 'service_delete_funnel',
     title: 'Delete a funnel',
     endpoint: funnels.deleteFunnel,
     hints: FINAL,
-    description: 'CANNOT BE UNDONE: campaigns that lead to it send their visitors to their fallback from then on.',
+    description:
+      'CANNOT BE UNDONE: campaigns that lead to it send their visitors to their fallback from then on. To keep them going, use service_update_funnel, or service_update_campaign first.',
     id: { name: 'funnel_id', text: FUNNEL_ID },
     fields: {},
   }),

@@ -2,11 +2,11 @@
 import * as landings from '../../traffic/landings/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL, SWITCHES } from './hints.ts'
-import { asCreated, LANDING_ID } from './words.ts'
+import { LANDING_ID } from './words.ts'
 
 const fields = {
   name: 'Name shown in the dashboard.',
-  url: 'Address of the page, https or http, with macros, such as https://page.example/?clickid={click_id}.',
+  url: 'Address of the page, with macros, such as https://page.example/?clickid={click_id}&zone={sub1}.',
 }
 
 export const landingTools = [
@@ -16,7 +16,7 @@ export const landingTools = [
     endpoint: landings.createLanding,
     hints: CREATES,
     description:
-      'Registers a landing: a page of yours that visitors see before the offer. Returns it with its id; a funnel or click flow sends visitors to it. Links on the page to {base_url}/o/{click_id} lead on to the offer.',
+      'Registers a landing: a page of yours that visitors see before the offer, through a funnel or click flow. Returns its id. Links on the page to {base address}/o/{click_id} lead on to the offer.',
     fields,
   }),
   tool({
@@ -34,9 +34,9 @@ export const landingTools = [
     endpoint: landings.replaceLanding,
     hints: FINAL,
     description:
-      'REPLACES THE WHOLE LANDING for live traffic: fields you leave out are cleared, and no tool shows the values it has now. The status stays.',
+      'REPLACES THE WHOLE LANDING for live traffic: fields you leave out are cleared, and no tool shows what there is, so ask for name and url first. The status stays.',
     id: { name: 'landing_id', text: LANDING_ID },
-    fields: asCreated(fields),
+    fields,
   }),
   tool({
     name: 'service_delete_landing',

@@ -3,17 +3,13 @@ import { MAX_PAYOUT } from '../../contract/fields.ts'
 import * as offers from '../../traffic/offers/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL, SWITCHES } from './hints.ts'
-import { asCreated, EVENT_TYPES_ELSEWHERE, OFFER_ID } from './words.ts'
+import { OFFER_ID, VISIT_MACROS } from './words.ts'
 
 const fields = {
   name: 'Name shown in reports.',
-  url: 'Where visitors go, http or https, with macros, as https://shop.example/?aff={click_id}.',
-  payout: `US dollars a conversion without a payout of its own earns, 0 to ${MAX_PAYOUT}, as "12.50". None: nothing.`,
-  payout_types: {
-    type: 'array',
-    items: { type: 'string' },
-    description: `Event types that earn it, ${EVENT_TYPES_ELSEWHERE}. None: all.`,
-  },
+  url: `Where visitors go, such as https://shop.example/?aff={click_id}. Macros: ${VISIT_MACROS}.`,
+  payout: `US dollars of a conversion sent without a payout, 0 to ${MAX_PAYOUT}, as "12.50". None: nothing.`,
+  payout_types: 'Event types that earn it. None: all.',
 }
 
 export const offerTools = [
@@ -23,7 +19,7 @@ export const offerTools = [
     endpoint: offers.createOffer,
     hints: CREATES,
     description:
-      'Creates an offer: the advertiser page a campaign leads to and what a conversion pays. Returns it with its id.',
+      'Creates an offer: the advertiser page a campaign leads to and what a conversion pays. Returns its id.',
     fields,
   }),
   tool({
@@ -42,12 +38,9 @@ export const offerTools = [
     endpoint: offers.replaceOffer,
     hints: FINAL,
     description:
-      'REPLACES THE WHOLE OFFER: fields you leave out are cleared, and no tool shows the values it has now. Ask for all of them first. The status stays.',
+      'REPLACES THE WHOLE OFFER: fields you leave out are cleared, and no tool shows what there is, so ask for all of them first. The status stays.',
     id: { name: 'offer_id', text: OFFER_ID },
-    fields: {
-      ...asCreated(fields),
-      payout_types: { ...fields.payout_types, description: 'As when created.' },
-    },
+    fields: { ...fields, url: 'Where visitors go, with macros, such as https://shop.example/?aff={click_id}.' },
   }),
   tool({
     name: 'service_delete_offer',

@@ -1,16 +1,22 @@
 /** Words that several tools share, so that one thing is always called the same. */
-export const CAMPAIGN_ID = 'From service_create_campaign, service_list_clicks or a report by campaign.'
-export const OFFER_ID = 'From service_create_offer, service_list_clicks or a report by offer.'
+import { MACROS } from '../../traffic/addresses/macros.ts'
+
+export const CAMPAIGN_ID = 'From service_create_campaign, clicks or a report.'
+export const OFFER_ID = 'From service_create_offer, clicks or a report.'
 export const LANDING_ID = 'From service_create_landing.'
 export const FUNNEL_ID = 'From service_create_funnel.'
 export const CLICK_FLOW_ID = 'From service_create_click_flow.'
 
-/** Fields of a tool that takes the same as the one that creates: said once, the list stays small. */
-export function asCreated<const Fields extends object>(fields: Fields): { [F in keyof Fields]: string } {
-  return Object.fromEntries(Object.keys(fields).map(name => [name, 'As when created.'])) as {
-    [F in keyof Fields]: string
-  }
+/** Macros as a model is to write them, the nine subs as a range. */
+export function macroList(names: readonly string[]): string {
+  return names
+    .filter(name => !/^sub[2-9]$/.test(name))
+    .map(name => (name === 'sub1' ? '{sub1}…{sub9}' : `{${name}}`))
+    .join(' ')
 }
 
-/** Event types where the full choice would be said again. */
-export const EVENT_TYPES_ELSEWHERE = 'as type of service_report_conversion takes them'
+/** What an address of visitors may hold. */
+export const VISIT_MACROS = macroList(MACROS)
+
+/** How a tool that changes a row shows what there is: it changes what is given, which is nothing. */
+export const SHOWS_WITHOUT_CHANGE = 'With the id alone it only shows what there is.'

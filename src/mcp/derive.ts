@@ -1,0 +1,71 @@
+/** What a tool shows of a route's fields: the schemas the route validates with, made plain enough for every host. */
+import type { JSONObject } from '@modelcontextprotocol/server'
+import { z } from 'zod'
+import type { Endpoint } from '../contract/endpoint.ts'
+
+export type Json = JSONObject
+
+export type Derived = {
+  properties: Record<string, Json>
+  required: readonly string[]
+  nullable: ReadonlySet<string>
+}
+
+/** The fields of an endpoint's query or body as a plain schema: no unions, no patterns, no words. */
+export function derivedFields({ query, body }: Endpoint): Derived {
+  const schema = query ?? body
+  if (schema === undefined) return { properties: {}, required: [], nullable: new Set() }
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, {
+    io: 'input',
+    reused: 'inline',
+    unrepresentable: 'any',
+  }) as { properties?: Record<string, Json>; required?: string[] }
+  const entries = Object.entries(properties)
+  return {
+    properties: Object.fromEntries(entries.map(([name, field]) => [name, plain(field)])),
+    required,
+    nullable: new Set(entries.filter(([, field]) => admitsNull(field)).map(([name]) => name)),
+  }
+}
+
+function admitsNull({ anyOf, type }: Json): boolean {
+  return type === 'null' || (Array.isArray(type) && type.includes('null')) || ((anyOf ?? []) as Json[]).some(admitsNull)
+}
+
+/** What is dropped from a derived schema: words for other readers, and patterns and lengths longer than what they say. */
+const NOT_SHOWN = new Set([
+  'pattern',
+  'minLength',
+  'maxLength',
+  'maxItems',
+  'description',
+  'examples',
+  'default',
+  'propertyNames',
+])
+
+/** Hosts and models differ in what they make of unions, so of several kinds the one that can say all is kept: text. */
+function plain(schema: Json): Json {
+  const { anyOf, type, properties, items, ...rest } = schema as Json & {
+    anyOf?: Json[]
+    properties?: Record<string, Json>
+    items?: Json
+  }
+  if (anyOf !== undefined) {
+    const kinds = anyOf.map(plain).filter(kind => kind['type'] !== 'null')
+    return kinds.find(kind => kind['type'] === 'string') ?? kinds[0] ?? {}
+  }
+  const kept = Object.entries(rest).filter(([keyword]) => !NOT_SHOWN.has(keyword))
+  const inner = Object.entries(properties ?? {}).map(([name, field]) => [name, plain(field)] as const)
+  return {
+    ...(type === undefined ? {} : { type: theOneThatSaysAll(type) }),
+    ...Object.fromEntries(kept),
+    ...(properties && { properties: Object.fromEntries(inner) }),
+    ...(items && { items: plain(items) }),
+  }
+}
+
+function theOneThatSaysAll(type: Json[string]): Json[string] {
+  if (!Array.isArray(type)) return type
+  return type.includes('string') ? 'string' : (type.find(kind => kind !== 'null') ?? 'null')
+}
