@@ -2,7 +2,7 @@
 // protocol, the Inspector. All on loopback; nothing here asks the network.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -122,19 +122,56 @@ describe('the conformance suite of the protocol', () => {
   for (const version of ['2025-11-25', '2026-07-28'])
     test(`finds under ${version} what it should, but for what the baseline gives a reason for`, async () => {
       const baseline = join(import.meta.dirname, `hosts/baseline-${version}.yml`)
-      const { code, output } = await runProgram('@modelcontextprotocol/conformance', 'dist/index.js', [
-        'server',
-        ...flags({
-          url: `${proxy.address}/api/mcp`,
-          requirements: version,
-          'expected-failures': baseline,
-          'output-dir': join(folder, version),
-        }),
-      ])
+      const found = join(folder, version)
+      const { code, output } = await judge({
+        requirements: version,
+        'expected-failures': baseline,
+        'output-dir': found,
+      })
       assert.equal(code, 0, output)
       assert.match(output, /Baseline check passed/)
+      assertChecks(version, found)
     })
+
+  test('finds the skills as their extension wants them, in both eras', { timeout: PATIENCE_MS }, async () => {
+    for (const version of ['2025-11-25', '2026-07-28']) {
+      const found = join(folder, `skills-${version}`)
+      for (const part of ['enumeration', 'manifest', 'directory'])
+        await judge({ 'spec-version': version, scenario: `sep-2640-skills-${part}`, 'output-dir': found }, '--force')
+      assertChecks(`skills-${version}`, found)
+    }
+  })
 })
+
+/** Runs the suite against the door. */
+const judge = (asked: Record<string, string>, ...more: string[]): Promise<Ended> =>
+  runProgram('@modelcontextprotocol/conformance', 'dist/index.js', [
+    'server',
+    ...flags({ url: `${proxy.address}/api/mcp`, ...asked }),
+    ...more,
+  ])
+
+/**
+ * What the suite has found, check by check, is what is written down: a scenario that is expected to fail as a whole may not hide that one
+ * more of its checks does.
+ */
+function assertChecks(name: string, folderOfRun: string): void {
+  const golden = join(import.meta.dirname, `hosts/checks-${name}.golden.txt`)
+  const lines = readdirSync(folderOfRun).map(run => {
+    const scenario = run.replace(/^server-(.*)-\d{4}-\d\d-\d\dT.*$/, '$1')
+    const checks = JSON.parse(readFileSync(join(folderOfRun, run, 'checks.json'), 'utf8')) as Check[]
+    const wrong = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+    const passed = checks.filter(({ status }) => status === 'SUCCESS').length
+    return [`${scenario}: ${passed} passed`, ...wrong.map(({ status, id }) => `${status.toLowerCase()} ${id}`)].join(
+      '\n  ',
+    )
+  })
+  const said = `${lines.sort().join('\n')}\n`
+  if (process.env['UPDATE_GOLDEN']) writeFileSync(golden, said)
+  assert.equal(said, readFileSync(golden, 'utf8'), 'run with UPDATE_GOLDEN=1 when the change is meant')
+}
+
+type Check = { readonly id: string; readonly status: string }
 
 describe('the Inspector', () => {
   const inspect = (key: string, method: string, ...more: string[]) => {

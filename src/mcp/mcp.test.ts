@@ -120,7 +120,7 @@ describe('what the transport refuses', () => {
   })
 
   test('unknown methods as each era wants it, and streams in neither', async () => {
-    for (const method of ['nonsense', 'resources/list', 'prompts/list', 'logging/setLevel']) {
+    for (const method of ['nonsense', 'resources/subscribe', 'tasks/list', 'logging/setLevel']) {
       const modern = await send(house, key, method)
       assert.deepEqual([modern.statusCode, modern.json<Message>().error?.code], [404, -32601], method)
       const legacy = await send(house, key, method, {}, 'legacy')
@@ -216,6 +216,15 @@ describe('what the transport refuses', () => {
   })
 })
 
+/** No list ever changes, and nothing but texts stands beside the tools. */
+const CAPABILITIES = {
+  tools: {},
+  prompts: {},
+  resources: {},
+  completions: {},
+  extensions: { 'io.modelcontextprotocol/skills': {} },
+}
+
 describe('what the transport answers', () => {
   test('the handshake of every older revision, and the discovery of the new one', async () => {
     for (const protocolVersion of ['2025-03-26', '2025-06-18', '2025-11-25']) {
@@ -225,7 +234,7 @@ describe('what the transport answers', () => {
       const reply = await house.call('POST', PATH, { key, body })
       const result = reply.json<Message>().result
       assert.equal(result?.['protocolVersion'], protocolVersion)
-      assert.deepEqual(result?.['capabilities'], { tools: {} })
+      assert.deepEqual(result?.['capabilities'], CAPABILITIES)
       assert.match(String(result?.['instructions']), /^Sluice tracks ad clicks/)
       const heard = await house.call('POST', PATH, {
         key,
@@ -235,7 +244,7 @@ describe('what the transport answers', () => {
     }
     const found = (await send(house, key, 'server/discover')).json<Message>().result
     assert.deepEqual(found?.['supportedVersions'], [MODERN])
-    assert.deepEqual(found?.['capabilities'], { tools: {} })
+    assert.deepEqual(found?.['capabilities'], CAPABILITIES)
   })
 
   test('instructions made for the key: workspace, rights, campaigns, address, day, and no order from a name', async () => {

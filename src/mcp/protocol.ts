@@ -18,6 +18,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Ground } from '../ground/room.ts'
 import { type Caller, callTool } from './call.ts'
 import type { Json } from './derive.ts'
+import { GUIDE_CACHE, GUIDE_CAPABILITIES, serveGuides } from './guides/serve.ts'
 import { instructionsFor } from './instructions.ts'
 import { TOOLS } from './tools/all.ts'
 import { unknownTool } from './unknown-tool.ts'
@@ -25,7 +26,7 @@ import { unknownTool } from './unknown-tool.ts'
 const LIST = TOOLS.map(tool => tool.shown)
 const BY_NAME = new Map(TOOLS.map(tool => [tool.shown.name, tool]))
 
-const CAPABILITIES = { tools: {} }
+const CAPABILITIES = { tools: {}, ...GUIDE_CAPABILITIES }
 
 /** The list is the same for every key, but stands behind the key: a shared cache must not hand it on. */
 const LIST_CACHE = { ttlMs: 300_000, cacheScope: 'private' } as const
@@ -72,20 +73,27 @@ function isGreeting(body: unknown): boolean {
   return isJSONRPCRequest(body) && (body.method === 'initialize' || body.method === 'server/discover')
 }
 
-const SHAPES: Readonly<
-  Record<string, (typeof specTypeSchemas)['InitializeRequest' | 'ListToolsRequest' | 'CallToolRequest']>
-> = {
+/** The shapes of params, by method. */
+const SHAPES = {
   initialize: specTypeSchemas.InitializeRequest,
   'tools/list': specTypeSchemas.ListToolsRequest,
   'tools/call': specTypeSchemas.CallToolRequest,
-}
+  'prompts/list': specTypeSchemas.ListPromptsRequest,
+  'prompts/get': specTypeSchemas.GetPromptRequest,
+  'resources/list': specTypeSchemas.ListResourcesRequest,
+  'resources/templates/list': specTypeSchemas.ListResourceTemplatesRequest,
+  'resources/read': specTypeSchemas.ReadResourceRequest,
+  'completion/complete': specTypeSchemas.CompleteRequest,
+} as const
+
+const isShaped = (method: string): method is keyof typeof SHAPES => Object.hasOwn(SHAPES, method)
 
 /** What a request with params of a wrong shape is told: the SDK would call it an internal error, or print its schema's findings. */
 function refuseParams(body: unknown): Response | undefined {
   if (!isJSONRPCRequest(body)) return undefined
   const { id, method, params } = body
-  const shape = Object.hasOwn(SHAPES, method) ? SHAPES[method] : undefined
-  const issues = shape?.['~standard'].validate({ method, params }).issues
+  if (!isShaped(method)) return undefined
+  const { issues } = SHAPES[method]['~standard'].validate({ method, params })
   if (issues === undefined) return undefined
   const found = issues.map(({ path = [], message }) => `${path.map(String).join('.')}: ${message}`)
   const error = { code: ProtocolErrorCode.InvalidParams, message: `Invalid params: ${found.slice(0, 5).join('; ')}` }
@@ -108,8 +116,8 @@ function idleServer(implementation: Implementation): Server {
   const refuse = () => {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Invalid params')
   }
-  server.setRequestHandler('tools/list', refuse)
-  server.setRequestHandler('tools/call', refuse)
+  for (const method of Object.keys(SHAPES).filter(isShaped))
+    if (method !== 'initialize') server.setRequestHandler(method, refuse)
   return server
 }
 
@@ -122,7 +130,13 @@ function serverFor(
   const server = new Server(implementation, {
     capabilities: CAPABILITIES,
     ...(instructions === undefined ? {} : { instructions }),
-    cacheHints: { 'tools/list': LIST_CACHE },
+    cacheHints: {
+      'tools/list': LIST_CACHE,
+      'prompts/list': GUIDE_CACHE,
+      'resources/list': GUIDE_CACHE,
+      'resources/templates/list': GUIDE_CACHE,
+      'resources/read': GUIDE_CACHE,
+    },
     jsonSchemaValidator,
   })
   server.setRequestHandler('tools/list', ({ params }) => {
@@ -135,5 +149,6 @@ function serverFor(
     if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(params.name))
     return callTool(app, tool, (params.arguments ?? {}) as Json, caller)
   })
+  serveGuides(server, caller.record)
   return server
 }

@@ -27,7 +27,8 @@ const ENVELOPE = {
 export function messageFor(method: string, params: Record<string, unknown> = {}, era: 'modern' | 'legacy' = 'modern') {
   if (era === 'legacy')
     return { headers: { 'mcp-protocol-version': LEGACY }, body: { jsonrpc: '2.0', id: 1, method, params } }
-  const name = typeof params['name'] === 'string' ? { 'mcp-name': params['name'] } : {}
+  const named = params['name'] ?? params['uri']
+  const name = typeof named === 'string' ? { 'mcp-name': named } : {}
   return {
     headers: { 'mcp-protocol-version': MODERN, 'mcp-method': method, ...name },
     body: { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: ENVELOPE } },
