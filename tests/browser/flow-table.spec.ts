@@ -90,6 +90,10 @@ test('a geo split with two landings and three offers takes at most 25 interactio
   await page.getByLabel('View', { exact: true }).selectOption('table')
   await expect(rule.getByLabel('Weight of Fast PL A')).toHaveValue('70')
   await expect(rest.getByLabel('Address')).toHaveValue('https://other.example/?geo={geo}')
+  await page.setViewportSize({ width: 1366, height: 768 })
+  await expect(page.getByRole('button', { name: 'Remove rule 1' })).toBeInViewport({ ratio: 1 })
+  const table = page.getByRole('region', { name: 'Rules' })
+  await expect.poll(() => table.evaluate(frame => frame.scrollWidth - frame.clientWidth)).toBeLessThanOrEqual(0)
 })
 
 test('the table changes what it shows and nothing else: ids, labels and the order of rules stay', async ({

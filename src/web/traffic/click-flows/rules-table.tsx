@@ -41,10 +41,10 @@ export function RulesTable({ graph, choices, onChange, onCanvas }: RulesTablePro
             <Head unseen>Actions</Head>
           </tr>
         </thead>
-        <tbody className="[&_td]:py-3 [&_td]:align-top [&_th]:py-3 [&_th]:align-top">
+        <tbody className="[&_td]:py-3 [&_td]:align-top [&_td]:whitespace-normal! [&_th]:py-3 [&_th]:align-top [&_th]:whitespace-normal!">
           {rules.rules.map(({ when, way }, at) => (
             <Row key={when.id} aria-label={`Rule ${at + 1}`}>
-              <RowHead className="w-64 min-w-56 font-normal whitespace-normal">
+              <RowHead className="w-64 min-w-56 font-normal">
                 <p className="mb-1.5 font-medium">{at === 0 ? 'If' : 'Else, if'}</p>
                 <div className="flex flex-col gap-2">
                   <ConditionFields node={when} change={changes => put(at, { when: { ...when, ...changes } })} />
@@ -72,7 +72,7 @@ export function RulesTable({ graph, choices, onChange, onCanvas }: RulesTablePro
             </Row>
           ))}
           <Row aria-label="Everyone else">
-            <RowHead className="w-64 min-w-56 font-normal whitespace-normal">
+            <RowHead className="w-64 min-w-56 font-normal">
               <p className="mb-2 font-medium">{rules.rules.length === 0 ? 'Every visitor' : 'Everyone else'}</p>
               <Button
                 size="sm"
@@ -104,7 +104,7 @@ function WayCells({ way, choices, onChange }: { way: Way; choices: Choices; onCh
   const isAway = way.landings.length === 0 && end?.node.type === 'redirect'
   return (
     <>
-      <Cell className="w-[36%] min-w-72 whitespace-normal">
+      <Cell className="w-[36%] min-w-72">
         {isAway ? (
           <p className="text-ink-faint">No landing before a redirect</p>
         ) : (
@@ -116,7 +116,7 @@ function WayCells({ way, choices, onChange }: { way: Way; choices: Choices; onCh
           />
         )}
       </Cell>
-      <Cell className="w-[38%] min-w-72 whitespace-normal">
+      <Cell className="w-[38%] min-w-72">
         <EndsField
           ends={way.ends}
           hasLandings={way.landings.length > 0}
