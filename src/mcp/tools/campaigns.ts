@@ -67,7 +67,7 @@ export const campaignTools = [
     endpoint: campaigns.createCampaign,
     hints: CREATES,
     description:
-      'Creates a campaign that takes traffic at once. Give exactly one destination. Returns its id, url, and link to paste at the traffic source, whose own macros replace {ref_id}, {sub1} and so on. Example: {"name": "Summer", "funnel_id": "…", "source": {"ref_id": "clickid", "sub1": "zone"}}.',
+      'Creates a campaign that takes traffic at once. Give one destination. Returns id, url and link to paste at the traffic source, whose macros replace {ref_id}, {sub1} and so on. Example: {"name": "Summer", "funnel_id": "…", "source": {"ref_id": "clickid", "sub1": "zone"}}.',
     fields,
     flat,
     choice: { of: DESTINATIONS, isRequired: true, field: 'destination' },
