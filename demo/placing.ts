@@ -67,10 +67,17 @@ async function placeDestination(
 
 type Leading = Pick<LiveCampaign, 'destination' | 'key' | 'offer_id' | 'ad_account_id'>
 
-function campaignRow({ org_id, nextId }: Founding, { origin }: DemoCampaign, leading: Leading) {
-  const source = origin === 'push' ? { ref_id: 'clickid', sub1: 'zoneid' } : {}
+function campaignRow({ org_id, nextId }: Founding, { origin, name }: DemoCampaign, leading: Leading) {
+  const source = sourceOf(origin, name)
   const fallback_url = 'https://offers.example/closed'
   return { org_id, id: nextId(), ...leading, fallback_url, source, strict_filter: false, status: 'active' as const }
+}
+
+/** Whose macros stand in the address for the ads. */
+function sourceOf(origin: DemoCampaign['origin'], name: string): Readonly<Record<string, string>> {
+  if (origin === 'push')
+    return { ref_id: 'clickid', sub1: 'zoneid', template: name.startsWith('RichAds') ? 'richads' : 'propellerads' }
+  return origin === 'telegram' ? {} : { template: origin }
 }
 
 type CampaignRow = ReturnType<typeof campaignRow>

@@ -110,3 +110,34 @@ test('what was typed and not saved is asked about before it is lost, and saving 
   await expect(page.getByRole('heading', { level: 1, name: 'New and kept' })).toBeVisible()
   expect(asked).toEqual([])
 })
+
+test('the traffic source is kept, and choosing another leaves nothing of the first', async ({ page, owner }) => {
+  const { id } = await send(owner, 'POST', '/api/campaigns', {
+    name: 'Sourced',
+    key: 'sourced',
+    destination,
+    source: { sub3: 'cost' },
+  })
+  const address = page.getByRole('figure').filter({ hasText: 'Address for your ads' })
+  const save = async () => {
+    await page.getByRole('button', { name: 'Save campaign' }).click()
+    await expect(page.getByText('Sourced is saved').first()).toBeVisible()
+  }
+  await page.goto(`/campaigns/${id}`)
+  await page.getByLabel('Traffic source').selectOption('meta')
+  await save()
+  await expect(address).toContainText('&sub3={{campaign.name}}&')
+  await page.reload()
+  await expect(page.getByLabel('Traffic source')).toHaveValue('meta')
+  await page.getByLabel('Traffic source').selectOption({ label: 'PropellerAds (push, pop)' })
+  await save()
+  await expect(address).toContainText(
+    /\/c\/sourced\?ref_id=\$\{SUBID\}&sub1=\{zoneid\}&sub2=\{bannerid\}&sub3=\{campaignid\}$/,
+  )
+
+  await page.getByText('Names of incoming parameters', { exact: true }).click()
+  await page.getByLabel('sub1', { exact: true }).fill('zone')
+  await page.getByLabel('sub4', { exact: true }).fill('zone')
+  await page.getByRole('button', { name: 'Save campaign' }).click()
+  await expect(page.getByLabel('sub4', { exact: true })).toHaveAccessibleDescription(/"zone" fills sub1 already/)
+})

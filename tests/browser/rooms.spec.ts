@@ -32,7 +32,8 @@ test('an offer and a campaign are made, a click comes through, a conversion is r
   await page.getByLabel('Offer').selectOption({ label: 'Sportsbook ($12.50)' })
   await page.getByRole('button', { name: 'Create campaign' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Spark FR' })).toBeVisible()
-  await page.getByLabel('Parameters for').selectOption('meta')
+  await page.getByLabel('Traffic source').selectOption('meta')
+  await page.getByRole('button', { name: 'Save campaign' }).click()
   await expect(page.getByText(`${sluice.address}/c/spark-fr?sub1={{ad.name}}`)).toBeVisible()
 
   await page.getByRole('link', { name: 'Postbacks' }).click()

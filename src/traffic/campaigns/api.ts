@@ -4,6 +4,7 @@ import { Address, UnknownMacros } from '../../contract/address.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Done, eachSub, FAITHFUL, Id, Instant, Name, Page, SUBS } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
+import { SOURCE_TEMPLATES, type SourceTemplateId } from './source-templates.ts'
 
 /** The query parameters a traffic source fills differently: our name, and the name it arrives under. */
 export const SOURCE_FIELDS = ['ref_id', ...SUBS] as const
@@ -14,10 +15,27 @@ const Parameter = z
   .regex(/^[^\s&=#]{1,100}$/, { message: 'must be the name of a query parameter' })
   .refine(...FAITHFUL)
 
+type Field = (typeof SOURCE_FIELDS)[number]
+
+/** Fields whose incoming name fills another field too: one named before it, or the one whose own name it is, which is always read. */
+function takenTwice(source: { readonly [F in Field]?: string | null | undefined }): [Field, Field][] {
+  const takers = new Map<string, Field>()
+  const twice: [Field, Field][] = []
+  for (const field of SOURCE_FIELDS) {
+    const name = source[field]
+    if (name == null) continue
+    const taker = takers.get(name) ?? SOURCE_FIELDS.find(other => other === name && other !== field)
+    if (taker !== undefined) twice.push([field, taker])
+    takers.set(name, field)
+  }
+  return twice
+}
+
 const Source = z
   .object({
     ref_id: z.string(),
     ...eachSub(() => z.string()),
+    template: z.string().meta({ description: 'Whose macros the address for the ads is filled with' }),
   })
   .partial()
 
@@ -25,6 +43,18 @@ const SourceDraft = z
   .strictObject({
     ref_id: Parameter.nullish(),
     ...eachSub(() => Parameter.nullish()),
+    template: z
+      .enum(Object.keys(SOURCE_TEMPLATES) as SourceTemplateId[])
+      .nullish()
+      .meta({ description: 'The traffic source whose macros fill the address for the ads' }),
+  })
+  .superRefine((source, context) => {
+    for (const [field, taker] of takenTwice(source))
+      context.addIssue({
+        code: 'custom',
+        path: [field],
+        message: `"${source[field]}" fills ${taker} already: an incoming name fills one field`,
+      })
   })
   .meta({
     description: 'Which incoming query parameter fills which field, where the traffic source uses names of its own',

@@ -333,3 +333,17 @@ test('a member looks and does not touch; nobody else does either', async () => {
   assert.equal((await house.call('POST', '/api/campaigns', { body: draft() })).statusCode, 403)
   assert.equal(await rows(), before)
 })
+
+test('the traffic source is kept, and no incoming name fills two fields', async () => {
+  const { id } = await made({ source: { template: 'propellerads', sub1: 'zoneid' } })
+  assert.deepEqual((await read(id)).data()['source'], { template: 'propellerads', sub1: 'zoneid' })
+  for (const [source, named] of [
+    [{ sub1: 'zone', sub4: 'zone' }, /source\.sub4: \\"zone\\" fills sub1 already/],
+    [{ ref_id: 'sub1' }, /source\.ref_id: \\"sub1\\" fills sub1 already/],
+    [{ template: 'somebody' }, /source\.template/],
+  ] as const)
+    for (const reply of [await create(draft({ source })), await patch(id, { source })])
+      assert.deepEqual([reply.statusCode, named.test(reply.body)], [400, true], reply.body)
+  assert.deepEqual((await read(id)).data()['source'], { template: 'propellerads', sub1: 'zoneid' })
+  assert.equal((await patch(id, { source: { sub1: 'sub1', sub2: 'zone' } })).statusCode, 200)
+})

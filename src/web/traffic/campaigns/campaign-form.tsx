@@ -4,13 +4,14 @@ import type { UseFormReturn } from 'react-hook-form'
 import { AD_PLATFORM_LABELS } from '../../../contract/ad-platforms.ts'
 import { listAdAccounts } from '../../../outgoing/ad-accounts/api.ts'
 import { SOURCE_FIELDS } from '../../../traffic/campaigns/api.ts'
+import { isTemplate, SOURCE_TEMPLATES } from '../../../traffic/campaigns/source-templates.ts'
 import { previewOffer } from '../../../traffic/offers/api.ts'
 import { ask, call } from '../../ground/call.ts'
 import { noneIfBlank } from '../../ground/ui/draft.ts'
 import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
 import { AddressPreview } from '../offers/address-preview.tsx'
 import { DestinationFields } from './destination-fields.tsx'
-import type { Draft } from './draft.ts'
+import { type Draft, sourceOf } from './draft.ts'
 import { OfferField } from './offer-field.tsx'
 
 export function CampaignFields({
@@ -51,6 +52,7 @@ export function CampaignFields({
         address={form.watch('fallback_url') ?? ''}
         preview={url => call(previewOffer, { body: { url } })}
       />
+      <TemplateField form={form} />
       <AdAccountField form={form} />
       <SourceFields form={form} />
       <Checkbox
@@ -80,6 +82,31 @@ function AdAccountField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }
       {known.map(({ id, name, platform, state }) => (
         <option key={id} value={id}>
           {`${name} (${AD_PLATFORM_LABELS[platform]}${state === 'active' ? '' : `, ${state}`})`}
+        </option>
+      ))}
+    </SelectField>
+  )
+}
+
+/** Sets the names of incoming parameters anew, so that nothing of another source is left among them. */
+function TemplateField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
+  const chosen = form.watch('source.template')
+  const choose = (id: string) => {
+    form.clearErrors('source')
+    form.setValue('source', sourceOf(isTemplate(id) ? { template: id } : {}), { shouldDirty: true })
+  }
+  return (
+    <SelectField
+      label="Traffic source"
+      optional
+      hint="Its macros stand in the address for the ads. Choosing one sets the names of incoming parameters to ours."
+      value={chosen ?? ''}
+      onChange={event => choose(event.target.value)}
+    >
+      <option value="">None: the bare address</option>
+      {Object.entries(SOURCE_TEMPLATES).map(([id, { name }]) => (
+        <option key={id} value={id}>
+          {name}
         </option>
       ))}
     </SelectField>

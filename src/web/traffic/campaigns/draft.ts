@@ -1,6 +1,7 @@
 /** What the form of a campaign holds. */
 import type { z } from 'zod'
 import { type Campaign, type CampaignDraft, SOURCE_FIELDS } from '../../../traffic/campaigns/api.ts'
+import { isTemplate } from '../../../traffic/campaigns/source-templates.ts'
 import { nameOfCopy } from '../../ground/ui/clone.tsx'
 
 export type Draft = z.input<typeof CampaignDraft>
@@ -31,6 +32,7 @@ export function draftOf(campaign: CampaignRow | undefined): Draft {
 }
 
 /** With every field, as the form holds it: else it would be taken for changed once it is shown. */
-function sourceOf(source: CampaignRow['source']): NonNullable<Draft['source']> {
-  return Object.fromEntries(SOURCE_FIELDS.map(field => [field, source[field] ?? null]))
+export function sourceOf(source: CampaignRow['source']): NonNullable<Draft['source']> {
+  const names = Object.fromEntries(SOURCE_FIELDS.map(field => [field, source[field] ?? null]))
+  return { ...names, template: isTemplate(source.template) ? source.template : null }
 }
