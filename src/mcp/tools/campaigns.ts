@@ -12,9 +12,9 @@ const fields = {
   destination: leftOut('given flat, as destination_offer_id, redirect_url, funnel_id or click_flow_id'),
   offer_id: `Offer whose payout conversions inherit. ${OFFER_ID}`,
   fallback_url: 'Where visitors go while the destination cannot take them.',
-  ad_account_id: 'Ad account that conversions are forwarded to; its id is in the dashboard.',
+  ad_account_id: 'Ad account conversions are forwarded to, from the dashboard.',
   source: 'By what names the traffic source sends these, as {"ref_id": "clickid"}; what is left out goes by its own.',
-  strict_filter: 'true: also keep generic HTTP libraries out of the counts.',
+  strict_filter: 'true: keep generic HTTP libraries out of the counts.',
 }
 
 const DESTINATIONS = ['destination_offer_id', 'redirect_url', 'funnel_id', 'click_flow_id']

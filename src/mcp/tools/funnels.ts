@@ -17,7 +17,7 @@ export const funnelTools = [
     endpoint: funnels.createFunnel,
     hints: CREATES,
     description:
-      'Creates a funnel: visitors are shared among landings, then among offers, by weight, and each keeps theirs. Needs one landing or offer at least. Returns its id. Example: {"name": "Two pages", "landings": [{"landing_id": "…", "weight": 70}, {"landing_id": "…", "weight": 30}], "offers": [{"offer_id": "…", "weight": 1}]}.',
+      'Creates a funnel: visitors are shared among landings, then among offers, by weight, and each keeps theirs. Needs one landing or offer at least. Returns its id. Example: {"name": "Two pages", "landings": [{"landing_id": "…", "weight": 70}, {"landing_id": "…", "weight": 30}], "offers": []}.',
     fields,
   }),
   tool({

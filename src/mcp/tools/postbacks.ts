@@ -23,7 +23,7 @@ export const postbackTools = [
     endpoint: postbacks.createPostbackRule,
     hints: { ...FINAL_OUTSIDE, idempotentHint: false },
     description:
-      'SENDS DATA OUT: from now on the address is called by GET for every matching conversion; calls made cannot be taken back. Always GET: a rule with another method is made in the dashboard.',
+      'SENDS DATA OUT: from now on the address is called by GET for every matching conversion; calls made cannot be taken back. Other methods only in the dashboard.',
     fields,
   }),
   tool({

@@ -126,7 +126,8 @@ export const updatePostbackRule = endpoint({
   route: 'PATCH /api/postbacks/:id',
   access: { session: 'admin', key: 'postbacks:update' },
   summary: 'Change a postback rule',
-  description: 'Fields that are not sent stay as they are. The method never changes: make a new rule for another one.',
+  description:
+    'Fields that are not sent stay as they are; an empty object changes nothing and answers what there is. The method never changes: make a new rule for another one.',
   body: PostbackRuleChanges,
   reply: PostbackRule,
   refuses: ['object_not_found', 'invalid_request', 'campaign_scope_forbidden'],

@@ -102,6 +102,7 @@ export async function updatePostbackRule(
 ) {
   const now = await ruleOf(db, actor.org_id, params.id)
   requireScope(actor, now.campaign_id)
+  if (Object.keys(body).length === 0) return now
   if (body.method != null && body.method !== now.method)
     refuse('invalid_request', {
       error: 'method: a rule keeps its method',

@@ -163,7 +163,8 @@ export const updateCampaign = endpoint({
   route: 'PATCH /api/campaigns/:id',
   access: { session: 'admin', key: 'campaigns:update' },
   summary: 'Change a campaign',
-  description: 'Fields that are not sent stay as they are; null clears a field that may be empty.',
+  description:
+    'Fields that are not sent stay as they are; null clears a field that may be empty. An empty object changes nothing and answers what there is.',
   body: CampaignChanges,
   reply: Campaign,
   refuses: ['object_not_found', 'campaign_scope_forbidden', 'invalid_request'],

@@ -116,6 +116,7 @@ export async function updateCampaign(
   const { db, actor } = context
   const now = await campaignOf(db, actor.org_id, idOf(params.id))
   requireScope(actor, now.id)
+  if (Object.keys(body).length === 0) return addressed(context)(now)
   if (body.key != null && body.key !== now.key)
     refuse('invalid_request', {
       error: 'key: a campaign keeps its key',

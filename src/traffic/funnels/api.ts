@@ -87,7 +87,7 @@ export const updateFunnel = endpoint({
   access: { session: 'admin', key: 'funnels:update' },
   summary: 'Change a funnel',
   description:
-    'Fields that are not sent stay as they are; landings and offers are replaced as lists. It takes effect in live traffic at once, and moves no more visitors than it must.',
+    'Fields that are not sent stay as they are, all of them where none is; landings and offers are replaced as lists. It takes effect in live traffic at once, and moves no more visitors than it must.',
   body: FunnelChanges,
   reply: Funnel,
   refuses: ['object_not_found', 'invalid_request'],

@@ -88,6 +88,7 @@ export async function updateFunnel(
       .$castTo<Row>()
       .executeTakeFirst()
     if (now === undefined) refuse('object_not_found')
+    if (Object.keys(body).length === 0) return now
     const { landings = now.landings, offers = now.offers } = body
     const members = { landings: landings ?? [], offers: offers ?? [] }
     requireSome(members)
