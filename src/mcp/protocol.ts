@@ -43,8 +43,14 @@ export type Protocol = {
 /** Opens the protocol for both generations of hosts; each message gets a server of its own, because nothing is kept between them. */
 export function openProtocol(app: FastifyInstance, { db }: Pick<Ground, 'db'>, server: Implementation): Protocol {
   const servers = new WeakMap<Request, Server>()
-  const serve = async (caller: Caller, body: unknown) =>
-    serverFor(app, server, caller, isGreeting(body) ? await instructionsFor(db, caller, new Date()) : undefined)
+  const serve = async (caller: Caller, body: unknown) => {
+    const method = isJSONRPCRequest(body) ? body.method : ''
+    const instructions = GREETINGS.has(method) ? await instructionsFor(db, caller, new Date()) : undefined
+    const made = serverFor(app, server, caller, instructions)
+    // Most messages call a tool, and each has a server of its own: what it will not be asked is not set up.
+    if (!method.startsWith('tools/')) serveGuides(made, caller.record)
+    return made
+  }
   const modern = createMcpHandler(
     ({ requestInfo }) => {
       const served = requestInfo === undefined ? undefined : servers.get(requestInfo)
@@ -69,9 +75,7 @@ export function openProtocol(app: FastifyInstance, { db }: Pick<Ground, 'db'>, s
 }
 
 /** The messages that carry instructions; no other has to know whose workspace it is. */
-function isGreeting(body: unknown): boolean {
-  return isJSONRPCRequest(body) && (body.method === 'initialize' || body.method === 'server/discover')
-}
+const GREETINGS: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
 
 /** The shapes of params, by method. */
 const SHAPES = {
@@ -149,6 +153,5 @@ function serverFor(
     if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(params.name))
     return callTool(app, tool, (params.arguments ?? {}) as Json, caller)
   })
-  serveGuides(server, caller.record)
   return server
 }
