@@ -7,8 +7,8 @@ import { FlowNode, LONGEST_PATH, NODE_TYPES } from '../../contract/flow-graph.ts
 import { REFUSALS, type RefusalName } from '../../contract/refusal-catalogue.ts'
 import { POSTBACK_MACROS } from '../../outgoing/postbacks/api.ts'
 import { MACROS } from '../../traffic/addresses/macros.ts'
-import { EXAMPLE } from '../tools/click-flows.ts'
 import { TOOLS } from '../tools/all.ts'
+import { EXAMPLE } from '../tools/click-flows.ts'
 
 type Guide = { readonly name: string; readonly title: string; readonly description: string; readonly text: string }
 

@@ -4,7 +4,7 @@ import { Address, UnknownMacros } from '../../contract/address.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Done, eachSub, FAITHFUL, Id, Instant, Name, Page, SUBS } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
-import { SOURCE_TEMPLATES, type SourceTemplateId } from './source-templates.ts'
+import { SOURCE_TEMPLATES, type SourceTemplateId } from '../../contract/source-templates.ts'
 
 /** The query parameters a traffic source fills differently: our name, and the name it arrives under. */
 export const SOURCE_FIELDS = ['ref_id', ...SUBS] as const

@@ -1,7 +1,7 @@
 // The statements behind the campaigns in memory: all of them once, and what has changed lately.
 import type pg from 'pg'
-import { NIL_ID } from '../../contract/ids.ts'
 import type { Graph } from '../../contract/flow-graph.ts'
+import { NIL_ID } from '../../contract/ids.ts'
 import type { CampaignStatus } from './api.ts'
 import type { StoredDestination } from './destination.ts'
 

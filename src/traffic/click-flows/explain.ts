@@ -1,9 +1,9 @@
 // A walk told to people: every node passed with the reason, and what it comes to.
 import { eachSub, SUBS } from '../../contract/fields.ts'
 import { toWireId } from '../../contract/ids.ts'
-import type { FlowNode, Graph, TriedVisitor, Way } from './api.ts'
 import { compileTemplate, type MacroValues } from '../addresses/macros.ts'
 import { EXAMPLE } from '../addresses/preview.ts'
+import type { FlowNode, Graph, TriedVisitor, Way } from './api.ts'
 import type { FlowVisitor } from './conditions.ts'
 import { type FlowObjects, objectOf } from './objects.ts'
 import { type CompiledFlow, earnsForCampaign, type Stop, type Walk, walk } from './walk.ts'

@@ -1,9 +1,9 @@
 // Where an offer's payout was earned more than once, as its page says, on conversions that came in through the door.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { seedClicks } from '../../../tests/support/counted-clicks.ts'
 import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedOffer } from '../../../tests/support/intake.ts'
-import { seedClicks } from '../../../tests/support/counted-clicks.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 
 let house: TestHouse

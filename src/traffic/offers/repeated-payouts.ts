@@ -1,6 +1,7 @@
 /** Where a payout was earned more than once: clicks with two types of conversions that both took it. Reads `events`. */
-import type { Call } from '../../contract/endpoint.ts'
+
 import { DAY_MS } from '../../contract/days.ts'
+import type { Call } from '../../contract/endpoint.ts'
 import { EVENT_TYPES, type EventType } from '../../contract/event-types.ts'
 import type { Context } from '../../ground/room.ts'
 import * as api from './api.ts'

@@ -8,8 +8,8 @@ import { AdAccountChanges } from '../../../outgoing/ad-accounts/api.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
-import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import type { Account, Changes } from './typed.ts'
 
 type Line = { name: string; value: string; currency: string; content_name: string }

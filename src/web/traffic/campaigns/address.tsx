@@ -1,9 +1,9 @@
 /** A campaign's public address, bare and with the parameters a traffic source fills in. */
 import { useQuery } from '@tanstack/react-query'
 import type { z } from 'zod'
+import { sourceTemplateOf } from '../../../contract/source-templates.ts'
 import { readTestLink } from '../../../intake/clicks/api.ts'
 import { type Campaign, SOURCE_FIELDS } from '../../../traffic/campaigns/api.ts'
-import { sourceTemplateOf } from '../../../traffic/campaigns/source-templates.ts'
 import { ask } from '../../ground/call.ts'
 import { CodeBlock } from '../../ground/ui/copy.tsx'
 

@@ -1,7 +1,7 @@
 /** What the form of a campaign holds. */
 import type { z } from 'zod'
+import { isTemplate } from '../../../contract/source-templates.ts'
 import { type Campaign, type CampaignDraft, SOURCE_FIELDS } from '../../../traffic/campaigns/api.ts'
-import { isTemplate } from '../../../traffic/campaigns/source-templates.ts'
 import { nameOfCopy } from '../../ground/ui/clone.tsx'
 
 export type Draft = z.input<typeof CampaignDraft>

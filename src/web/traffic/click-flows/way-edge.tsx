@@ -1,6 +1,7 @@
 /** An edge on the canvas: the line, its branch or share, and a "+" that puts a step into it. */
-import { BaseEdge, type Edge, EdgeLabelRenderer, type EdgeProps, getBezierPath } from '@xyflow/react'
+
 import type { Point } from '@dagrejs/dagre'
+import { BaseEdge, type Edge, EdgeLabelRenderer, type EdgeProps, getBezierPath } from '@xyflow/react'
 import { useContext } from 'react'
 import { AddStep } from './add-step.tsx'
 import type { Place } from './graph.ts'

@@ -3,9 +3,9 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { z } from 'zod'
 import { listCampaigns } from '../../../traffic/campaigns/api.ts'
+import type { Offer } from '../../../traffic/offers/api.ts'
 import { ask } from '../../ground/call.ts'
 import { FollowButton } from '../../ground/follow-offer.tsx'
-import type { Offer } from '../../../traffic/offers/api.ts'
 
 type OfferRow = z.input<typeof Offer>
 

@@ -1,5 +1,5 @@
-/** What traffic sources call the values they fill in, by our fields. Owns no table. Each sends its own click id besides (fbclid, ttclid, gclid). */
-import type { SUBS } from '../../contract/fields.ts'
+/** What traffic sources call the values they fill in, by our fields. Each sends its own click id besides (fbclid, ttclid, gclid). */
+import type { SUBS } from './fields.ts'
 
 type Fills = { readonly [F in 'ref_id' | (typeof SUBS)[number]]?: string }
 type SourceTemplate = { readonly name: string; readonly fills: Fills }
