@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { StartError } from '../start-error.ts'
+import { aloneOnCitus, distribute, isOnCitus } from './distribute.ts'
 import { isTaken, isThereAlready } from './faults.ts'
 
 export type Migration = { number: number; name: string; checksum: string; sql: string }
@@ -32,21 +33,33 @@ export function listMigrations(folder = MIGRATIONS): Migration[] {
 
 /**
  * Applies what is missing and answers the names of the files it applied. Any number of processes may do so at once:
- * the number is inserted first, so the second waits for the first and then goes on behind it.
+ * the number is inserted first, so the second waits for the first and then goes on behind it. On Citus every table is then given its place.
  * @throws StartError when an applied file has changed since, or the database is newer than the code.
  */
 export async function migrate(client: pg.ClientBase, migrations = listMigrations()): Promise<string[]> {
+  if (!(await isOnCitus(client))) return applyMissing(client, migrations)
+  return aloneOnCitus(client, async () => {
+    const applied = await applyMissing(client, migrations)
+    await distribute(client)
+    return applied
+  })
+}
+
+async function applyMissing(client: pg.ClientBase, migrations: Migration[]): Promise<string[]> {
   await createTable(client)
   const applied: string[] = []
-  for (let pending = await missing(client, migrations); pending.length > 0; ) {
+  for (let pending = await missingMigrations(client, migrations); pending.length > 0; ) {
     const [first] = pending
     if (first !== undefined && (await apply(client, first))) applied.push(first.name)
-    pending = await missing(client, migrations)
+    pending = await missingMigrations(client, migrations)
   }
   return applied
 }
 
 async function createTable(client: pg.ClientBase): Promise<void> {
+  // Looked for first: a cluster would tell every node of a table that is there.
+  const { rows } = await client.query<{ is_there: boolean }>(`select to_regclass('migrations') is not null as is_there`)
+  if (rows[0]?.is_there === true) return
   try {
     await client.query(
       'create table if not exists migrations (number int primary key, name text not null, checksum text not null, applied_at timestamptz not null)',
@@ -57,7 +70,8 @@ async function createTable(client: pg.ClientBase): Promise<void> {
   }
 }
 
-async function missing(client: pg.ClientBase, migrations: Migration[]): Promise<Migration[]> {
+/** The migrations that this database has not had. @throws StartError as `migrate` does */
+export async function missingMigrations(client: pg.ClientBase, migrations = listMigrations()): Promise<Migration[]> {
   const { rows } = await client.query<Migration>('select number, name, checksum from migrations order by number')
   const known = new Map(migrations.map(migration => [migration.number, migration]))
   for (const { number, name, checksum } of rows) {
@@ -86,7 +100,7 @@ async function apply(client: pg.ClientBase, { number, name, checksum, sql }: Mig
     throw error
   }
   try {
-    await client.query(sql)
+    for (const statement of statementsOf(sql)) await client.query(statement)
     await client.query('commit')
   } catch (error) {
     await client.query('rollback').catch(() => {})
@@ -95,4 +109,18 @@ async function apply(client: pg.ClientBase, { number, name, checksum, sql }: Mig
     })
   }
   return true
+}
+
+/**
+ * The statements of a file, one by one: several in one message are refused by Citus where its tables are concerned. Semicolons inside of
+ * quotes, dollar quotes and comments end none.
+ */
+export function statementsOf(sql: string): string[] {
+  const parts = sql.match(/'(?:[^']|'')*'|"[^"]*"|(\$\w*\$)[^]*?\1|--.*|\/\*[^]*?\*\/|;|[^'"$;/-]+|[^]/g) ?? []
+  const statements = ['']
+  for (const part of parts) {
+    if (part === ';') statements.push('')
+    else if (!/^(--|\/\*)/.test(part)) statements.push(`${statements.pop() ?? ''}${part}`)
+  }
+  return statements.map(statement => statement.trim()).filter(statement => statement !== '')
 }
