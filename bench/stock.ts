@@ -66,7 +66,7 @@ export async function fillClicks(
 ): Promise<void> {
   const today = dayStart(now)
   const first = today - (DAYS - 1) * DAY_MS
-  await ensurePartitions(database.kysely, first, now)
+  await ensurePartitions(database.schema, first, now)
   const days = Array.from({ length: DAYS }, (_, day) => first + day * DAY_MS)
   const fillNext = async (): Promise<void> => {
     for (let day = days.shift(); day !== undefined; day = days.shift()) {
@@ -101,7 +101,7 @@ export async function mintClicks(
   now: number,
 ): Promise<Conversion[]> {
   const day = dayStart(now)
-  await ensurePartitions(database.kysely, day, now)
+  await ensurePartitions(database.schema, day, now)
   const list: Conversion[] = []
   for (let done = 0; done < count; done += 5000) {
     const rows = Array.from({ length: Math.min(5000, count - done) }, (_, at) => {

@@ -43,7 +43,7 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
   const { config, db, secrets } = ground
   const today = now - (now % DAY_MS)
   const first = today - Math.max(...CAMPAIGNS.map(({ from }) => from)) * DAY_MS
-  await ensurePartitions(db, first, now)
+  await ensurePartitions(ground.database.schema, first, now)
   const { org_id, ids } = await db.transaction().execute(async trx => {
     // Drawing the traffic sends nothing for as long as it takes, which on a busy machine is more than the pool lets a transaction idle.
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx)

@@ -1,10 +1,12 @@
 // The connections of one process. Each kind of work has a pool of its own, so that none can starve another: a hundred
-// slow reports leave the door for conversions open. At most 37 connections in all, and two that listen; see `Database`.
+// slow reports leave the door for conversions open. At most 37 connections in all, and two that listen; see `Database`. On a cluster the 37
+// are shared out over its nodes, two listen on each, and one more goes to the first for what changes the schema.
 import { setPriority } from 'node:os'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { type Absence, openAbsence } from './absence.ts'
+import { askOthers, clientOf, openAddresses } from './addresses.ts'
 import { Prepared } from './prepared.ts'
 import type { Tables } from './tables.ts'
 
@@ -27,10 +29,14 @@ export type Database = {
   worker: pg.Pool
   /** For better-auth alone, which compares Date objects: up to 4 connections with node-postgres's own parsers. */
   auth: pg.Pool
+  /** What makes and drops tables, which of a cluster's nodes only the first does; else `kysely` itself. */
+  schema: Kysely<Tables>
   /** When it was last away; lost connections are noted by themselves. */
   readonly away: Absence
-  /** A connection of the caller's own, for LISTEN; not pooled, its errors and its end are the caller's. */
-  dedicated(): pg.Client
+  /** A connection of the caller's own, for LISTEN; not pooled, its errors and its end are the caller's. `node` is below `nodes`. */
+  dedicated(node?: number): pg.Client
+  /** How many nodes there are. */
+  readonly nodes: number
   /** Waits for what is running, then closes every pool. */
   close(): Promise<void>
 }
@@ -76,6 +82,7 @@ const limits = {
   intake: { max: 10, min: 1, ...pipelinedAndText, lock_timeout: 2000, statement_timeout: 4000, query_timeout: 5000 },
   worker: { max: 4, ...pipelinedAndText, statement_timeout: 30_000, query_timeout: 35_000 },
   auth: { max: 4, statement_timeout: 5000, query_timeout: 8000 },
+  schema: { max: 1, types, statement_timeout: 30_000, query_timeout: 35_000 },
 } satisfies Record<string, Limits>
 
 /** As `nice` has it: the share of a processor that is left beside others that want all of it is a tenth of theirs. */
@@ -110,32 +117,34 @@ function withSession(node: Node, application: string): pg.ClientConfig {
   return { ...own, connectionString: `${address}?${rest}` }
 }
 
-/** A client class whose connections go to the nodes in turn; a pool knows one address only. */
-function clientFor(nodes: pg.ClientConfig[], Base: typeof pg.Client): typeof pg.Client {
-  let next = Math.floor(Math.random() * nodes.length)
-  return class extends Base {
-    constructor(config?: string | pg.ClientConfig) {
-      next = (next + 1) % nodes.length
-      super({ ...(typeof config === 'object' ? config : {}), ...nodes[next] })
-    }
-  }
+/** Long enough to cost nothing, short enough that a node that came back soon has its share again. */
+const LIFE_S = 300
+
+/** A node as monitoring calls it, without user and password. */
+function nameOf(node: Node): string {
+  if (typeof node !== 'string') return `${node.host ?? 'localhost'}:${node.port ?? 5432}`
+  const url = URL.parse(node)
+  return `${url?.searchParams.get('host') ?? url?.hostname ?? 'localhost'}:${url?.port || 5432}`
 }
 
 /**
  * Opens the pools; no connection is made until the first statement. `nodes` lists the machines that hold the same
- * database, the first of them being the one for migrations; the pools use all.
+ * database, the first of them being the one that changes the schema; the pools use all.
  */
 export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log: Logger; name?: string }): Database {
   let closing = false
   const away = openAbsence()
-  const open = (kind: keyof typeof limits): pg.Pool => {
+  const addresses = openAddresses(nodes.map(nameOf))
+  const open = (kind: keyof typeof limits, among = addresses): pg.Pool => {
     const { pipeline = false, ...rest }: Limits = limits[kind]
-    const Client = clientFor(
+    const Client = clientOf(
       nodes.map(node => withSession(node, `${name} ${kind}`)),
+      among,
       pipeline ? Prepared : pg.Client,
     )
     const pool = new pg.Pool({
       idleTimeoutMillis: 60_000,
+      ...(nodes.length > 1 && { maxLifetimeSeconds: LIFE_S }),
       idle_in_transaction_session_timeout: 10_000,
       pipeline,
       ...rest,
@@ -148,6 +157,7 @@ export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log:
     pool.on('connect', client => client.on('error', () => away.note()))
     if (kind === 'worker' && nodes.every(node => typeof node !== 'string'))
       pool.on('connect', client => runBehind((client as Connected).processID))
+    if (among === addresses && nodes.length > 1) askOthers(pool, nodes.length)
     return pool
   }
   const pools = {
@@ -158,19 +168,22 @@ export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log:
     worker: open('worker'),
     auth: open('auth'),
   }
-  const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: open('kysely') }) })
-  const Dedicated = clientFor(
-    nodes.map(node => withSession(node, `${name} listen`)),
-    pg.Client,
-  )
+  const built = (pool: pg.Pool) => new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const kysely = built(open('kysely'))
+  const first = nodes.length > 1 ? { ...addresses, choose: () => 0 } : undefined
+  const schema = first === undefined ? kysely : built(open('schema', first))
   return {
     ...pools,
     kysely,
+    schema,
     away,
-    dedicated: () => new Dedicated({ types }),
+    nodes: nodes.length,
+    dedicated: (node = 0) => new pg.Client({ ...withSession(nodes[node] ?? '', `${name} listen`), types }),
     close: async () => {
       closing = true
       await Promise.all([...Object.values(pools).map(pool => pool.end()), kysely.destroy()])
+      if (first !== undefined) await schema.destroy()
+      addresses.close()
     },
   }
 }

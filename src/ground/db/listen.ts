@@ -11,12 +11,23 @@ type Heard = {
   again: () => void
 }
 
-/** Listens until it is closed, connecting anew for as long as it takes. Resolves when it has listened, or failed to, once. */
-export async function listen(
-  database: Database,
-  channel: string,
-  { told, again }: Heard,
-): Promise<{ close(): Promise<void> }> {
+type Ear = { close(): Promise<void> }
+
+/**
+ * Listens until it is closed, connecting anew for as long as it takes; on each node of a cluster, because what is said on one is not heard on
+ * the others. Resolves when it has listened, or failed to, once.
+ */
+export async function listen(database: Database, channel: string, heard: Heard): Promise<Ear> {
+  const nodes = Array.from({ length: database.nodes }, (_, node) => node)
+  const ears = await Promise.all(nodes.map(node => listenOn(database, node, channel, heard)))
+  return {
+    async close() {
+      await Promise.all(ears.map(ear => ear.close()))
+    },
+  }
+}
+
+async function listenOn(database: Database, node: number, channel: string, { told, again }: Heard): Promise<Ear> {
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
@@ -30,7 +41,7 @@ export async function listen(
   }
 
   const connect = async (isAgain: boolean) => {
-    const fresh = database.dedicated()
+    const fresh = database.dedicated(node)
     client = fresh
     fresh.on('error', () => {})
     fresh.on('notification', ({ payload }) => told(payload ?? ''))

@@ -5,9 +5,10 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { StartError } from '../start-error.ts'
 import type { Node } from './connect.ts'
+import { isOnCitus } from './distribute.ts'
 import { startPostgres } from './embedded.ts'
 import { isUnreachable } from './faults.ts'
-import { migrate } from './migrate.ts'
+import { migrate, missingMigrations } from './migrate.ts'
 
 /** Addresses for `connect`, the first of them for migrations; `close` stops the embedded server and nothing else. */
 export type Nodes = { addresses: readonly Node[]; close(): Promise<void> }
@@ -31,18 +32,56 @@ export async function openNodes(
   return { addresses: [embedded.connection], close: () => embedded.stop() }
 }
 
-/** Brings the database up to date by its first node and answers the names of the files applied. */
-export async function migrateNodes({ addresses: [first = ''] }: Nodes): Promise<string[]> {
-  const client = await reach(first)
+/**
+ * Brings the database up to date by its first node and answers the names of the files applied. Where that one is away, any other can tell
+ * that nothing is missing.
+ */
+export async function migrateNodes({ addresses }: Nodes): Promise<string[]> {
+  const [first = '', ...others] = addresses
+  const client = await reach(first).catch(async (error: unknown) => {
+    for (const other of others) if (await isUpToDate(other)) return undefined
+    throw error
+  })
+  if (client === undefined) return []
   try {
     const { rows } = await client.query<{ version: number }>(
       `select current_setting('server_version_num')::int / 10000 as version`,
     )
     const version = rows[0]?.version ?? 0
     if (version < OLDEST) throw new StartError(`DATABASE_URL is PostgreSQL ${version}, Sluice needs ${OLDEST} or newer`)
+    await checkPlace(client, others.length)
     return await migrate(client)
   } finally {
     await client.end()
+  }
+}
+
+/** @throws StartError where several addresses are not those of one cluster, or the first is not the node that changes the schema. */
+async function checkPlace(client: pg.Client, others: number): Promise<void> {
+  if (await isOnCitus(client)) {
+    const { rows } = await client.query<{ place: number }>('select groupid as place from pg_dist_local_group')
+    if (rows[0]?.place === 0) return
+    throw new StartError(
+      'the first address of DATABASE_URL is not the coordinator of the cluster, which alone changes the schema: name it first',
+    )
+  }
+  if (others > 0)
+    throw new StartError(
+      'DATABASE_URL has several addresses, but its first is no cluster of Citus: name one server, or follow docs/scaling.md',
+    )
+}
+
+/** Whether this node is there and has had every migration; false when it cannot be reached. */
+async function isUpToDate(node: Node): Promise<boolean> {
+  const client = clientFor(node)
+  try {
+    await client.connect()
+    return (await missingMigrations(client)).length === 0
+  } catch (error) {
+    if (error instanceof StartError) throw error
+    return false
+  } finally {
+    await client.end().catch(() => {})
   }
 }
 
@@ -52,12 +91,17 @@ export function openPatientPool({ addresses: [first = ''] }: Nodes): pg.Pool {
   return new pg.Pool(typeof first === 'string' ? { ...own, connectionString: first } : { ...own, ...first })
 }
 
+function clientFor(node: Node): pg.Client {
+  const own = { application_name: 'sluice migrate', connectionTimeoutMillis: 5000 }
+  const client = new pg.Client(typeof node === 'string' ? { ...own, connectionString: node } : { ...own, ...node })
+  // An error between two statements is met by the next one.
+  client.on('error', () => {})
+  return client
+}
+
 async function reach(node: Node): Promise<pg.Client> {
   for (const deadline = Date.now() + PATIENCE_MS; ; ) {
-    const own = { application_name: 'sluice migrate', connectionTimeoutMillis: 5000 }
-    const client = new pg.Client(typeof node === 'string' ? { ...own, connectionString: node } : { ...own, ...node })
-    // An error between two statements is met by the next one.
-    client.on('error', () => {})
+    const client = clientFor(node)
     try {
       await client.connect()
       return client

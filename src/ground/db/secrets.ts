@@ -59,13 +59,16 @@ export async function openSecrets(config: Pick<Config, 'secret' | 'dataDir'>, db
 
 /** Stores the value unless one is there; answers the one that counts. */
 async function keep(db: Kysely<Tables>, name: string, value: string): Promise<string> {
+  const kept = db.selectFrom('installation').select('value').where('name', '=', name)
+  // Read first: to write a row that every node of a cluster has, each of them must be there.
+  const found = await kept.executeTakeFirst()
+  if (found !== undefined) return found.value
   await db
     .insertInto('installation')
     .values({ name, value })
     .onConflict(on => on.doNothing())
     .execute()
-  const kept = await db.selectFrom('installation').select('value').where('name', '=', name).executeTakeFirstOrThrow()
-  return kept.value
+  return (await kept.executeTakeFirstOrThrow()).value
 }
 
 function secretOnDisk(dataDir: string): string {

@@ -42,7 +42,7 @@ export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<C
   const { config, database, db, log, secrets } = ground
   const pool = database.clicks
   const countryOf = openGeo(config)
-  const partitions = await keepPartitions(db, log)
+  const partitions = await keepPartitions(database.schema, log)
   const ipHashes = await openIpHashes(db, log)
   const journal = await openJournal(join(config.dataDir, 'journal'), log)
   const outage = openOutage({ pool, away: database.away, journal, log })

@@ -24,26 +24,38 @@ export type IpHashes = {
 export async function openIpHashes(db: Kysely<Tables>, log: Logger): Promise<IpHashes> {
   let secrets = new Map<number, KeyObject>()
 
-  const refresh = async (ms = Date.now()) => {
-    const today = Math.floor(ms / DAY_MS)
-    await db
-      .insertInto('daily_secrets')
-      .values([today, today + 1].map(day => ({ day: dayOf(day * DAY_MS), secret: randomBytes(32) })))
-      .onConflict(on => on.doNothing())
-      .execute()
-    // A secret is destroyed, not left to be found: what it has hashed can then never be tried out.
-    await db
-      .deleteFrom('daily_secrets')
-      .where('day', '<=', dayOf((today - KEPT_DAYS) * DAY_MS))
-      .execute()
+  const read = async () => {
     const rows = await db.selectFrom('daily_secrets').select(['day', 'secret']).execute()
     secrets = new Map(rows.map(({ day, secret }) => [Date.parse(day) / DAY_MS, createSecretKey(secret)]))
   }
+  const refresh = async (ms = Date.now()) => {
+    const today = Math.floor(ms / DAY_MS)
+    // Read before anything is written: the nodes of a cluster are all needed for that, and none but one for this.
+    await read()
+    const missing = [today, today + 1].filter(day => !secrets.has(day))
+    if (missing.length > 0)
+      await db
+        .insertInto('daily_secrets')
+        .values(missing.map(day => ({ day: dayOf(day * DAY_MS), secret: randomBytes(32) })))
+        .onConflict(on => on.doNothing())
+        .execute()
+    // A secret is destroyed, not left to be found: what it has hashed can then never be tried out.
+    const isOver = [...secrets.keys()].some(day => day <= today - KEPT_DAYS)
+    if (isOver)
+      await db
+        .deleteFrom('daily_secrets')
+        .where('day', '<=', dayOf((today - KEPT_DAYS) * DAY_MS))
+        .execute()
+    if (isOver || missing.length > 0) await read()
+  }
 
-  await refresh()
-  const timer = setInterval(() => {
-    refresh().catch((error: unknown) => log.warn({ err: error }, 'the secrets of the ip hashes were not refreshed'))
-  }, REFRESH_MS)
+  const notRefreshed = (error: unknown) => log.warn({ err: error }, 'the secrets of the ip hashes were not refreshed')
+  await refresh().catch(error => {
+    // Today's is known: what else there is to do can wait for the node that is away.
+    if (!secrets.has(Math.floor(Date.now() / DAY_MS))) throw error
+    notRefreshed(error)
+  })
+  const timer = setInterval(() => void refresh().catch(notRefreshed), REFRESH_MS)
   timer.unref()
 
   return {

@@ -11,15 +11,16 @@ import type { Tables } from '../../ground/db/tables.ts'
 
 const MONTHS_AHEAD = 3
 const CHECK_VIOLATION = '23514'
-/** On a sharded database only one of the nodes that connections go to in turn may change the schema. */
 const TRIES = 4
+/** Has a cluster's other nodes keep the limits of this transaction; elsewhere it says nothing to anyone. */
+const ON_ALL_NODES = sql`set local citus.propagate_set_commands = 'local'`
 const LOCK_NOT_AVAILABLE = '55P03'
 /** Between two tries at a lock, for those that had to wait behind the first. */
 const BREATH_MS = 500
 
 /**
  * Makes the partitions for clicks made from `from_ms` to `to_ms` (Unix ms), where they are missing: before past clicks are loaded, and
- * ahead of new ones. Answers the months that were made.
+ * ahead of new ones. Answers the months that were made. `db` is `Database.schema`.
  * @throws the database's error, except that a month whose clicks already lie in the default partition is left as it is.
  */
 export async function ensurePartitions(
@@ -77,6 +78,7 @@ export async function dropPartition(db: Kysely<Tables>, name: string, log: Logge
   for (let tried = 1; ; tried += 1) {
     try {
       await db.transaction().execute(async trx => {
+        await ON_ALL_NODES.execute(trx)
         await sql`set local lock_timeout = '300ms'`.execute(trx)
         await sql`drop table if exists ${sql.table(name)}`.execute(trx)
       })
@@ -106,6 +108,7 @@ async function createPartition(db: Kysely<Tables>, name: string, start: number, 
   for (let tried = 1; ; tried += 1) {
     try {
       await db.transaction().execute(async trx => {
+        await ON_ALL_NODES.execute(trx)
         // Behind a long read, waiting longer would keep every click waiting behind this statement.
         await sql`set local lock_timeout = '1s'`.execute(trx)
         await sql`create table ${sql.table(name)} partition of clicks

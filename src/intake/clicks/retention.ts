@@ -36,7 +36,7 @@ export async function dropOldClicks(
   const dropped: string[] = []
   for (const name of partitions) {
     // What holds one of them holds the others as well.
-    if (signal?.aborted === true || !(await dropPartition(db, name, log))) break
+    if (signal?.aborted === true || !(await dropPartition(database.schema, name, log))) break
     dropped.push(name)
   }
   for await (const org_id of organizationsWith(strays, database.worker, signal))
