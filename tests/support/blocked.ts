@@ -1,6 +1,7 @@
 // Races run step by step: hold what the racers need, wait until they all stand before it, let go.
 import type { Database } from '../../src/ground/db/connect.ts'
 import { eventually } from './eventually.ts'
+import { isSharded } from './sharded.ts'
 
 /**
  * Runs `hold` (one statement that locks something) in a transaction of its own, starts the racers one after the other, each once
@@ -31,7 +32,7 @@ export async function raceInto<T>(
 export async function untilWaiting(database: Database, count: number): Promise<void> {
   await eventually(`${count} wait for a lock`, async () => {
     const { rows } = await database.reads.query<{ waiting: number }>(
-      `select count(*)::int as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      `select count(*)::int as waiting from ${isSharded ? 'citus_stat_activity' : 'pg_stat_activity'} where datname = current_database() and wait_event_type = 'Lock'`,
     )
     return (rows[0]?.waiting ?? 0) >= count
   })

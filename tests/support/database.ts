@@ -11,6 +11,7 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { connect, type Database } from '../../src/ground/db/connect.ts'
 import { isUnreachable } from '../../src/ground/db/faults.ts'
+import { addressesOf, createSharded, dropSharded, isSharded, settingsOf } from './sharded.ts'
 import { ensureTemplate } from './template.ts'
 
 /** The folder of the server that `tests/run.ts` has started. */
@@ -69,8 +70,9 @@ function privateFolder(): string {
 
 /** Clones the migrated template, some 50 ms. Call `drop` at the end, or use `useDatabase`. */
 export async function freshDatabase(): Promise<FreshDatabase> {
-  const folder = process.env[CLUSTER] ?? privateFolder()
   const name = `t_${process.pid}_${randomBytes(4).toString('hex')}`
+  if (isSharded) return freshSharded(name)
+  const folder = process.env[CLUSTER] ?? privateFolder()
   for (;;) {
     const admin = await reach(folder, () => startKeeper(folder))
     try {
@@ -94,6 +96,18 @@ export async function freshDatabase(): Promise<FreshDatabase> {
   }
   const url = `postgres://sluice@localhost/${name}?host=${encodeURIComponent(join(folder, 'postgres'))}`
   return { database, connection, url, drop }
+}
+
+/** The same on a cluster: `connection` leads to its first node, `url` names all. */
+async function freshSharded(name: string): Promise<FreshDatabase> {
+  await createSharded(name)
+  const addresses = addressesOf(name)
+  const database = connect(addresses, { log: pino({ level: 'silent' }) })
+  const drop = async () => {
+    await database.close()
+    await dropSharded(name)
+  }
+  return { database, connection: settingsOf(addresses[0] ?? ''), url: addresses.join(','), drop }
 }
 
 /**

@@ -15,9 +15,10 @@ export type Proxy = {
   close(): Promise<void>
 }
 
-/** Listens on a loopback port of its own; `target` is a PostgreSQL on a unix socket. */
+/** Listens on a loopback port of its own. */
 export async function startProxy(target: pg.ClientConfig): Promise<Proxy> {
-  const path = join(String(target.host), `.s.PGSQL.${target.port}`)
+  const { host = '', port = 5432 } = target
+  const place = host.startsWith('/') ? { path: join(host, `.s.PGSQL.${port}`) } : { host, port }
   const pairs = new Set<[Socket, Socket]>()
   let mode: Mode = 'flow'
 
@@ -33,7 +34,7 @@ export async function startProxy(target: pg.ClientConfig): Promise<Proxy> {
   }
 
   const proxy = createServer(client => {
-    const server = connect(path)
+    const server = connect(place)
     const pair: [Socket, Socket] = [client, server]
     for (const [from, to] of [pair, [server, client] as const]) {
       from.on('data', chunk => void to.write(chunk))

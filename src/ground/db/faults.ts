@@ -21,7 +21,10 @@ export function isThereAlready(error: unknown): boolean {
   return THERE_STATES.has(sqlState(error) ?? '')
 }
 
-/** No disk, no memory or no connection is left, the disk failed, or the server only reads, is going down, coming up, or has dropped the session. */
+/**
+ * No disk, no memory or no connection is left, the disk failed, or the server only reads, is going down, coming up, or has dropped the session.
+ * XX000 is what a node of a cluster says whose connection to another one broke in the midst of a transaction.
+ */
 const unreachableStates = new Set([
   '53100',
   '53200',
@@ -34,6 +37,7 @@ const unreachableStates = new Set([
   '25006',
   '25P03',
   '25P04',
+  'XX000',
 ])
 
 /**

@@ -48,9 +48,13 @@ export type ConversionTerms = {
 /** Gathers the hints of many batches; the worker polls anyway. */
 const HINT_MS = 25
 
-/** The statements here look single rows up by their keys: to be planned for that, and not anew for each size of a batch. */
+/**
+ * The statements here look single rows up by their keys: to be planned for that, and not anew for each size of a batch. Citus, which finds
+ * the node by the value, is left to plan as it does.
+ */
 const SESSION = `
-  set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off;
+  select set_config('plan_cache_mode', 'force_generic_plan', false) where to_regproc('create_distributed_table') is null;
+  set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off;
   set enable_material = off;
   select set_config(name, '4s', false) from pg_settings where name = 'transaction_timeout'`
 

@@ -9,9 +9,10 @@ import type { Conversion } from './adapter.ts'
 /** What is read of a click `c`, and of the page it led to: its campaign's redirect `p`, or its offer's address `o`. */
 export const CLICK_COLUMNS = `c.id as click_id, c.fbclid, c.gclid, c.gbraid, c.wbraid, c.ttclid, c.user_agent, c.ip_encrypted,
   coalesce(p.destination ->> 'url', o.url) as led_to`
+/** `$1` is the organization. */
 export const JOIN_PAGE = `
-  left join campaigns p on p.org_id = c.org_id and p.id = c.campaign_id
-  left join offers o on o.org_id = c.org_id and o.id = c.offer_id`
+  left join campaigns p on p.org_id = $1 and p.id = c.campaign_id
+  left join offers o on o.org_id = $1 and o.id = c.offer_id`
 
 export type ClickRow = {
   click_id: string | null

@@ -53,11 +53,11 @@ export const LOCK_OPEN = `
   left join mine on mine.target_id = f.target_id
   where f.org_id = $1 and f.kind = $2 and f.target_id = any($3::uuid[]) and f.paused_until is not null`
 
+// One length at a time: beside a column, the clock is nothing a sharded database lets an update go by.
 const PAUSE = `
-  update failing_targets as t
-  set paused_until = now() + paused.pause_ms * interval '1 millisecond', pauses = t.pauses + paused.more
-  from unnest($3::uuid[], $4::int[], $5::int[]) as paused (target_id, pause_ms, more)
-  where t.org_id = $1 and t.kind = $2 and t.target_id = paused.target_id`
+  update failing_targets
+  set paused_until = now() + $4::int * interval '1 millisecond', pauses = pauses + $5::int
+  where org_id = $1 and kind = $2 and target_id = any($3::uuid[])`
 
 /** While its probe is under way a target gets nothing else, in no process; a probe that is lost ends with its lease. */
 export function holdForProbes(
@@ -66,7 +66,7 @@ export function holdForProbes(
   targets: readonly string[],
   lease_ms: number,
 ): Question<never> {
-  return ask(PAUSE, [org_id, kind, targets, targets.map(() => lease_ms), targets.map(() => 0)])
+  return ask(PAUSE, [org_id, kind, targets, lease_ms, 0])
 }
 
 /** Forgets what failed: the target was changed or switched on by someone, and is tried at once. */
@@ -81,17 +81,9 @@ const COUNT = `
   select $1, $2, target_id, failures, now() from unnest($3::uuid[], $4::int[]) as failed (target_id, failures)
   on conflict (org_id, kind, target_id) do update set failures = t.failures + excluded.failures
   returning target_id, failures, pauses, paused_until is not null as is_open,
-    failing_since <= now() - $5::bigint * interval '1 millisecond' as is_old,
-    failing_since <= now() - $6::bigint * interval '1 millisecond' as is_slow`
+    (extract(epoch from now() - failing_since) * 1000)::float8 as failing_ms`
 
-type Counted = {
-  target_id: string
-  failures: number
-  pauses: number
-  is_open: boolean
-  is_old: boolean
-  is_slow: boolean
-}
+type Counted = { target_id: string; failures: number; pauses: number; is_open: boolean; failing_ms: number }
 
 /** A target to be switched off, and why. */
 export type SwitchOff = { readonly kind: Lane['kind']; readonly target_id: string; readonly reason: string }
@@ -139,16 +131,18 @@ async function count(
   const failed = [...Map.groupBy(bad, one => one.target_id)].sort(([one], [other]) => (one < other ? -1 : 1))
   const probed = new Set(bad.filter(({ isProbe }) => isProbe).map(({ target_id }) => target_id))
   const counts = [failed.map(([target_id]) => target_id), failed.map(([, list]) => list.length)]
-  const { rows } = await client.query<Counted>(COUNT, [org_id, kind, ...counts, terms.off_after_ms, terms.slow_ms])
-  const off = rows.filter(({ is_old, failures }) => is_old && failures >= terms.off_failures)
-  const isDown = ({ failures, is_slow }: Counted) =>
-    failures >= terms.failures || (is_slow && failures >= terms.slow_failures)
+  const { rows } = await client.query<Counted>(COUNT, [org_id, kind, ...counts])
+  const off = rows.filter(
+    ({ failing_ms, failures }) => failing_ms >= terms.off_after_ms && failures >= terms.off_failures,
+  )
+  const isDown = ({ failures, failing_ms }: Counted) =>
+    failures >= terms.failures || (failing_ms >= terms.slow_ms && failures >= terms.slow_failures)
   const opening = rows.filter(one => (one.is_open ? probed.has(one.target_id) : isDown(one)))
   if (opening.length > 0) {
-    const pauses = opening.map(one =>
-      Math.min(terms.first_pause_ms * 2 ** Math.min(one.pauses, 20), terms.longest_pause_ms),
-    )
-    await client.query(PAUSE, [org_id, kind, opening.map(one => one.target_id), pauses, opening.map(() => 1)])
+    const pauseOf = ({ pauses }: Counted) =>
+      Math.min(terms.first_pause_ms * 2 ** Math.min(pauses, 20), terms.longest_pause_ms)
+    for (const [pause_ms, list] of Map.groupBy(opening, pauseOf))
+      await client.query(PAUSE, [org_id, kind, list.map(one => one.target_id), pause_ms, 1])
   }
   if (off.length > 0) await client.query(FORGET, [org_id, kind, off.map(one => one.target_id)])
   const days = Math.round(terms.off_after_ms / DAY_MS)

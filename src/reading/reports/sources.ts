@@ -56,8 +56,11 @@ const isAny = ({ first, last }: Days): boolean => first <= last
 
 function clicksOf({ sign, from, to }: Stretch, key: string, within: string, put: Put): string {
   const signed = (sum: string) => (sign < 0 ? `-${sum}` : sum)
-  const rungs = REACHED.map(bit => signed(`count(*) filter (where stages & ${bit} <> 0)`))
-  return `select ${key}::text, ${signed('count(*)')}, ${rungs.join(', ')}, ${signed('coalesce(sum(revenue), 0)')}
+  // Named here as well: Citus knows the columns of a union by its first part, and forgets the names that the outside gives them.
+  const [, ...names] = COUNTERS
+  const rungs = names.map((name, at) => `${signed(`count(*) filter (where stages & ${REACHED[at]} <> 0)`)} as ${name}`)
+  return `select ${key}::text as key, ${signed('count(*)')} as clicks, ${rungs.join(', ')},
+      ${signed('coalesce(sum(revenue), 0)')} as revenue
       from clicks where org_id = $1 and id >= ${put(firstIdAt(from))}::uuid and id < ${put(firstIdAt(to + 1))}::uuid
         and tracked${within} group by 1`
 }
