@@ -1,6 +1,7 @@
 /** What goes round behind the house again and again: sweeps, portions, looks. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
+import { type Among, askEverywhere } from './db/everywhere.ts'
 
 export type Rounds = {
   /** Lets the round in hand end and begins no other. */
@@ -34,14 +35,17 @@ export function openRounds(
   }
 }
 
-/** The organizations that have work, in the order of their numbers. `next` answers the `org_id` of the first one above $1 that has. */
+/**
+ * The organizations that have work, in the order of their numbers. `next` answers the `org_id` of the first one above $1 that has. Those whose
+ * node of a cluster is away are left out.
+ */
 export async function* organizationsWith(
-  next: string,
+  next: (among: Among) => string,
   pool: Pick<pg.Pool, 'query'>,
   signal?: AbortSignal,
 ): AsyncGenerator<number> {
   for (let last = 0; signal?.aborted !== true; ) {
-    const { rows } = await pool.query<{ org_id: number }>(next, [last])
+    const { rows } = await askEverywhere<{ org_id: number }>(pool, next, [last])
     if (rows[0] === undefined) return
     last = rows[0].org_id
     yield last

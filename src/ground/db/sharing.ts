@@ -11,19 +11,30 @@ const IS_ONE = "select to_regproc('create_distributed_table') is null as is_one"
 
 /** The answer is one until the database has told what it is; where it could not, it is asked again. */
 export function openSharing(pool: pg.Pool): () => number {
-  let most = 1
+  const isOne = asking(pool)
+  return () => (isOne() === true ? MOST : 1)
+}
+
+/** Whether organizations lie on several nodes, of which one can be away while the others serve; false until that is known. */
+export function openSharded(pool: pg.Pool): () => boolean {
+  const isOne = asking(pool)
+  return () => isOne() === false
+}
+
+function asking(pool: pg.Pool): () => boolean | undefined {
+  let isOne: boolean | undefined
   let asked: Promise<void> | undefined
   const ask = async () => {
     try {
       const { rows } = await pool.query<{ is_one: boolean }>(IS_ONE)
-      if (rows[0]?.is_one === true) most = MOST
+      isOne = rows[0]?.is_one
     } catch {
       asked = undefined
     }
   }
   const answer = () => {
     asked ??= ask()
-    return most
+    return isOne
   }
   answer()
   return answer

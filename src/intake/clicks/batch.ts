@@ -5,11 +5,12 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { timeOfId } from '../../contract/ids.ts'
 import { isOwnFault, isRetryable, isTaken, isUnreachable } from '../../ground/db/faults.ts'
+import { isOfOneNode } from './away.ts'
 import type { Click } from './click.ts'
 import { mintClickId } from './click-id.ts'
 import { within } from './deadline.ts'
 import type { Outage } from './outage.ts'
-import { readTakenIds, storeClicks } from './store.ts'
+import { readTakenIds, storeAbsentClicks, storeClicks } from './store.ts'
 
 /** Two keep the database busy while the answers of one are written; more only make the batches smaller. */
 const IN_FLIGHT = 2
@@ -38,7 +39,14 @@ export type Batches = {
 
 /** `id` is what the click's redirect will carry, once that is known. */
 type Waiting = { click: Click; id: string | undefined; resolve: (id: string | undefined) => void }
-type Parts = { pool: pg.Pool; clickKey: Uint8Array; outage: Outage; log: Logger }
+type Parts = {
+  pool: pg.Pool
+  clickKey: Uint8Array
+  outage: Outage
+  log: Logger
+  /** Whether organizations lie on several nodes, of which one can be away. */
+  isSharded?: () => boolean
+}
 
 /** Opens the batches: while inserts are in flight the next one gathers. */
 export function openBatches(parts: Parts): Batches {
@@ -106,11 +114,19 @@ async function storeBatch(parts: Parts, batch: readonly Waiting[], past: Past = 
   const { pool, outage, log } = parts
   const clicks = batch.map(({ click }) => click)
   if (outage.isDown()) return keep(parts, batch)
+  const { true: apart = [], false: others = [] } = Object.groupBy(batch, one =>
+    String(outage.apart.has(one.click.org_id)),
+  ) as Partial<Record<'true' | 'false', Waiting[]>>
+  if (apart.length > 0) {
+    await Promise.all([keep(parts, apart), others.length > 0 ? storeBatch(parts, others, past) : undefined])
+    return
+  }
   try {
     await within(STORE_MS, storeClicks(pool, clicks))
     return remembered(batch)
   } catch (error) {
     const isClash = isTaken(error)
+    if (past.tries > 0 && parts.isSharded?.() === true && isOfOneNode(error)) return storeApart(parts, batch)
     if (past.tries < TRIES && (isClash || isRetryable(error))) {
       const isStored = isClash && (await remint(parts, batch, past.isUnsure).catch(() => false))
       if (isStored) return remembered(batch)
@@ -126,8 +142,41 @@ async function storeBatch(parts: Parts, batch: readonly Waiting[], past: Past = 
       log.error({ err: error, campaign_id: clicks[0]?.campaign_id }, 'the database refused a click; it is lost')
       return
     }
+    if (parts.isSharded?.() === true && isOfOneNode(error)) return storeApart(parts, batch)
     outage.report(error)
     return keep(parts, batch)
+  }
+}
+
+/**
+ * Organization by organization, because a node of the cluster is away, or says no more than that its rows could not be taken. Clicks that
+ * may be stored already are so once.
+ */
+async function storeApart(parts: Parts, batch: readonly Waiting[]): Promise<void> {
+  const organizations = [...Map.groupBy(batch, ({ click }) => click.org_id)]
+  await Promise.all(organizations.map(([org_id, own]) => storeOwn(parts, org_id, own)))
+}
+
+async function storeOwn(parts: Parts, org_id: number, own: readonly Waiting[]): Promise<void> {
+  const { pool, outage, log } = parts
+  if (outage.apart.has(org_id)) return keep(parts, own)
+  const clicks = own.map(({ click }) => click)
+  try {
+    await within(STORE_MS, storeAbsentClicks(pool, org_id, clicks))
+    return remembered(own)
+  } catch (error) {
+    if (!isOwnFault(error)) {
+      if (isOfOneNode(error)) outage.reportApart(org_id, error)
+      else outage.report(error)
+      return keep(parts, own)
+    }
+    if (own.length === 1) {
+      log.error({ err: error, campaign_id: clicks[0]?.campaign_id }, 'the database refused a click; it is lost')
+      return
+    }
+    const half = own.length >> 1
+    await storeOwn(parts, org_id, own.slice(0, half))
+    return storeOwn(parts, org_id, own.slice(half))
   }
 }
 

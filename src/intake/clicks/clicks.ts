@@ -5,11 +5,13 @@
  */
 import { join } from 'node:path'
 import { timeOfId } from '../../contract/ids.ts'
+import { openSharded } from '../../ground/db/sharing.ts'
 import type { Deed, Ground } from '../../ground/room.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
 import type * as api from './api.ts'
 import { openBatches } from './batch.ts'
 import { type FoundClicks, openFoundClicks } from './found.ts'
+import { organizationOfClick } from './click-id.ts'
 import { openGeo } from './geo.ts'
 import { openIpHashes } from './ip.ts'
 import { openJournal } from './journal.ts'
@@ -27,9 +29,11 @@ export type Clicks = {
   readonly find: FoundClicks['find']
   /** False while clicks whose ids were handed out are still in this process's journal. */
   readonly isSettled: () => boolean
+  /** As of now: whether clicks of an organization may still be in this process's journal. */
+  readonly isKept: () => (org_id: number) => boolean
   /**
-   * As of now: which unknown clicks may be in a journal, given by their ids. Their conversions are answered 503. With clicks in this
-   * process's own journal any; after an outage those made since it began, which another process may still have to store.
+   * As of now: which unknown clicks may be in a journal, given by their ids. Their conversions are answered 503. Of an organization with
+   * clicks in this process's own journal any; after an outage those made since it began, which another process may still have to store.
    */
   readonly unsettled: () => (click_id: string) => boolean
   readonly state: () => ClicksState
@@ -45,8 +49,9 @@ export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<C
   const partitions = await keepPartitions(database.schema, log)
   const ipHashes = await openIpHashes(db, log)
   const journal = await openJournal(join(config.dataDir, 'journal'), log)
-  const outage = openOutage({ pool, away: database.away, journal, log })
-  const batches = openBatches({ pool, clickKey: secrets.clickKey, outage, log })
+  const isSharded = openSharded(pool)
+  const outage = openOutage({ pool, away: database.away, journal, log, isSharded })
+  const batches = openBatches({ pool, clickKey: secrets.clickKey, outage, log, isSharded })
   const isSecure = config.baseUrl?.startsWith('https:') ?? false
   const found = openFoundClicks(pool, secrets.clickKey)
   const receive = redirector({ live, batches, found, countryOf, ipHashes, secrets, isSecure })
@@ -56,7 +61,8 @@ export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<C
     visit: (_ground, visit) => receive(visit),
     find: found.find,
     isSettled: outage.isSettled,
-    unsettled: () => unsettled(outage.isSettled(), database.away.since()),
+    isKept: outage.isKept,
+    unsettled: () => unsettled(secrets.clickKey, outage.isKept(), database.away.since()),
     state,
     async close() {
       measured()
@@ -72,12 +78,16 @@ export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<C
 /** Of another process's clock, or of the sender's idea of an id. */
 const AHEAD_MS = 10_000
 
-function unsettled(isSettled: boolean, since: number | undefined): (click_id: string) => boolean {
-  if (!isSettled) return () => true
-  if (since === undefined) return () => false
+function unsettled(
+  clickKey: Uint8Array,
+  isKept: (org_id: number) => boolean,
+  since: number | undefined,
+): (click_id: string) => boolean {
   return click_id => {
+    const org_id = organizationOfClick(clickKey, click_id)
+    if (org_id !== undefined && isKept(org_id)) return true
     const made = timeOfId(click_id)
-    return made >= since && made <= Date.now() + AHEAD_MS
+    return since !== undefined && made >= since && made <= Date.now() + AHEAD_MS
   }
 }
 

@@ -5,6 +5,7 @@
 import type pg from 'pg'
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
+import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 
@@ -13,7 +14,7 @@ const KEPT_MS = 7 * DAY_MS
 const PORTION = 1000
 
 // Only campaigns bound to an account keep addresses, and accounts are deleted softly.
-const ORGANIZATIONS = 'select distinct org_id from ad_accounts'
+const ORGANIZATIONS = (among: Among) => `select distinct org_id from ad_accounts where true${among('org_id')}`
 const FIND = `
   select id from clicks where org_id = $1 and ip_encrypted is not null and id < $2 order by id limit ${PORTION}`
 const ERASE = `
@@ -33,7 +34,7 @@ export function openIpErasure({ database, log }: Pick<Ground, 'database' | 'log'
 /** Erases the addresses of all clicks made seven days before `now` or earlier; answers how many. */
 export async function eraseAddresses(pool: pg.Pool, now: number, signal?: AbortSignal): Promise<number> {
   const before = firstIdAt(now - KEPT_MS)
-  const { rows: organizations } = await pool.query<{ org_id: number }>(ORGANIZATIONS)
+  const { rows: organizations } = await askEverywhere<{ org_id: number }>(pool, ORGANIZATIONS)
   let erased = 0
   for (const { org_id } of organizations) {
     for (let found = PORTION; found === PORTION && signal?.aborted !== true; ) {

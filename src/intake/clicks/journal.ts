@@ -20,7 +20,7 @@ const TRIES = 3
 export type Journal = {
   /** Resolves when the clicks are synced to the disk. @throws what the disk says. */
   append: (clicks: readonly Click[]) => Promise<void>
-  /** Gives everything to `store`, in portions, and removes what it took. False when `store` did not take something. Never rejects. */
+  /** Gives all there is now to `store`, in portions, and removes what it took. False when `store` did not take something. Never rejects. */
   drain: (store: Store) => Promise<boolean>
   /** Writes clicks aside that the database will never take. */
   refuse: (clicks: readonly Click[]) => Promise<void>
@@ -61,9 +61,8 @@ export async function openJournal(folder: string, log: Logger): Promise<Journal>
   return {
     append: clicks => writer.write(clicks.map(lineOf).join('')),
     async drain(store) {
-      for (;;) {
-        const [file] = files
-        if (file === undefined) return true
+      // Those there are now: what `store` puts back is for the next time.
+      for (const file of [...files]) {
         try {
           if (!(await drainFile(file, store))) return false
         } catch (error) {
@@ -74,6 +73,7 @@ export async function openJournal(folder: string, log: Logger): Promise<Journal>
         }
         files = files.filter(other => other !== file)
       }
+      return true
     },
     refuse: clicks =>
       appendFile(join(folder, 'refused.jsonl'), clicks.map(click => `${JSON.stringify(click)}\n`).join('')),

@@ -5,12 +5,15 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Absence } from '../../ground/db/absence.ts'
 import { isOwnFault } from '../../ground/db/faults.ts'
+import { type AwayOrganizations, isOfOneNode, openAwayOrganizations } from './away.ts'
 import type { Click } from './click.ts'
 import { within } from './deadline.ts'
 import type { Journal } from './journal.ts'
+import { openKept } from './kept.ts'
 import { storeAbsentClicks } from './store.ts'
 
 const AGAIN_MS = 200
+const MOST_AGAIN_MS = 5000
 const ANSWER_MS = 2000
 
 export type Outage = {
@@ -21,23 +24,50 @@ export type Outage = {
   keep: (clicks: readonly Click[]) => Promise<boolean>
   /** Whether every click whose id was handed out is in the database. */
   isSettled: () => boolean
+  /** As of now: whether clicks of an organization may be in the journal. */
+  isKept: () => (org_id: number) => boolean
+  /** Organizations whose clicks are kept alone, because their node of a cluster is away. */
+  readonly apart: AwayOrganizations
+  /** An organization could not be reached, and others can. */
+  reportApart: (org_id: number, error: unknown) => void
   close: () => Promise<void>
 }
 
-type Parts = { pool: pg.Pool; away: Absence; journal: Journal; log: Logger }
+type Parts = {
+  pool: pg.Pool
+  away: Absence
+  journal: Journal
+  log: Logger
+  /** Whether organizations lie on several nodes. */
+  isSharded?: () => boolean
+}
+/** What is stored of a portion, or that the database takes nothing. */
+type Stored = { back: Click[] }
 
 /** Stores what dead processes have left in the journal, in the background. */
 export function openOutage(parts: Parts): Outage {
-  const { away, journal, log } = parts
+  const { pool, away, journal, log } = parts
   let isClosed = false
   const breaker = openBreaker(log)
+  const apart = openAwayOrganizations(pool, log)
+  const kept = openKept(!journal.isEmpty())
+  const patience = openPatience()
 
+  const append = async (clicks: readonly Click[]) => {
+    kept.add(clicks.map(({ org_id }) => org_id))
+    await journal.append(clicks)
+  }
   const store = async (clicks: Click[]): Promise<boolean> => {
     if (isClosed) return false
     try {
-      await storeJournaled(parts, clicks)
+      const { back } = await storeJournaled(parts, apart, clicks)
+      if (back.length > 0) {
+        // To the end of the journal, so that it goes on with what is another organization's.
+        await append(back)
+        patience.lose()
+      }
       // Storing is the proof that the database takes clicks again.
-      breaker.close()
+      if (back.length < clicks.length) breaker.close()
       return true
     } catch (error) {
       away.note()
@@ -52,8 +82,15 @@ export function openOutage(parts: Parts): Outage {
       () => false,
     )
     if (!isAnswering) return false
-    if (journal.isEmpty()) breaker.close()
-    return (await journal.drain(store)) && !breaker.isOpen()
+    await apart.lookAgain()
+    const isNothingToStore = journal.isEmpty() || kept.isOnly(apart.has)
+    if (isNothingToStore) breaker.close()
+    if ((isNothingToStore && apart.isAny()) || patience.isLost()) return false
+    kept.begin()
+    const isRead = await journal.drain(store)
+    kept.end(isRead)
+    if (!apart.isAny()) patience.regain()
+    return isRead && !breaker.isOpen() && !apart.isAny()
   }
 
   const recovery = openRecovery(isRecovered, journal.isEmpty)
@@ -68,7 +105,7 @@ export function openOutage(parts: Parts): Outage {
     },
     async keep(clicks) {
       try {
-        await journal.append(clicks)
+        await append(clicks)
         recovery.start()
         return true
       } catch (error) {
@@ -80,6 +117,13 @@ export function openOutage(parts: Parts): Outage {
       }
     },
     isSettled: journal.isEmpty,
+    isKept: () => (journal.isEmpty() ? () => false : kept.isKept()),
+    apart,
+    reportApart(org_id, error) {
+      away.note()
+      apart.add(org_id, error)
+      recovery.start()
+    },
     async close() {
       isClosed = true
       await recovery.close()
@@ -134,8 +178,33 @@ function openBreaker(log: Logger): Breaker {
   }
 }
 
-/** Stores clicks that may be there already, organization by organization; one the database refuses is written aside. */
-async function storeJournaled({ pool, journal, log }: Parts, clicks: readonly Click[]): Promise<void> {
+/** What could not be stored is written to the journal anew, which is not to be done again and again: after each time only later. */
+function openPatience() {
+  let pause_ms = AGAIN_MS
+  let lost_until = 0
+  return {
+    isLost: () => performance.now() < lost_until,
+    regain() {
+      pause_ms = AGAIN_MS
+    },
+    lose() {
+      if (performance.now() < lost_until) return
+      lost_until = performance.now() + pause_ms
+      pause_ms = Math.min(pause_ms * 2, MOST_AGAIN_MS)
+    },
+  }
+}
+
+/**
+ * Stores clicks that may be there already, organization by organization; one the database refuses is written aside. Answers those of
+ * organizations whose node is away.
+ */
+async function storeJournaled(
+  { pool, journal, log, isSharded }: Parts,
+  apart: AwayOrganizations,
+  clicks: readonly Click[],
+): Promise<Stored> {
+  const back: Click[] = []
   for (const [org_id, own] of Map.groupBy(clicks, click => click.org_id)) {
     const storeSome = async (some: readonly Click[]): Promise<void> => {
       try {
@@ -151,6 +220,14 @@ async function storeJournaled({ pool, journal, log }: Parts, clicks: readonly Cl
         await storeSome(some.slice(half))
       }
     }
-    await storeSome(own)
+    try {
+      if (apart.has(org_id)) back.push(...own)
+      else await storeSome(own)
+    } catch (error) {
+      if (isSharded?.() !== true || !isOfOneNode(error)) throw error
+      apart.add(org_id, error)
+      back.push(...own)
+    }
   }
+  return { back }
 }

@@ -7,6 +7,7 @@
 import { type Kysely, sql } from 'kysely'
 import { HOUR_MS } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
+import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
@@ -29,8 +30,9 @@ export async function dropOldClicks(
   const { rows } = await sql<{ ms: number }>`select floor(extract(epoch from now()) * 1000)::float8 as ms`.execute(db)
   const before_id = firstIdAt(monthsBefore(Math.min(this_ms, rows[0]?.ms ?? 0), kept_months))
   const partitions = await partitionsBefore(db, before_id)
-  const strays = `select org_id from clicks_default where org_id > $1 and id < '${before_id}' order by org_id limit 1`
-  const { rows: stray } = await database.worker.query(strays, [0])
+  const strays = (among: Among) =>
+    `select org_id from clicks_default where org_id > $1 and id < '${before_id}'${among('org_id')} order by org_id limit 1`
+  const { rows: stray } = await askEverywhere(database.worker, strays, [0])
   if (partitions.length === 0 && stray.length === 0) return []
   await giveUp(db, before_id)
   const dropped: string[] = []

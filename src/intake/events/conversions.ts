@@ -70,6 +70,7 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
     log: ground.log,
     terms: { stillAllowed, unsettled },
     onDeliveries: hint.give,
+    unreached: new Map<number, number>(),
   }
   const most = mostOrganizations === undefined ? openSharing(database.intake) : () => mostOrganizations
   const queues = new OrganizationQueues(tools, most)

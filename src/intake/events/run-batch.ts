@@ -17,12 +17,22 @@ export type Waiting = { item: Item; resolve: (outcome: Outcome) => void; reject:
 /** What one organization has gathered, or several have. */
 export type Batch = readonly Waiting[]
 
-export type LaneTools = { pool: pg.Pool; away: Absence; log: Logger; terms: Terms; onDeliveries: () => void }
+export type LaneTools = {
+  pool: pg.Pool
+  away: Absence
+  log: Logger
+  terms: Terms
+  onDeliveries: () => void
+  /** Organizations that could not be reached a moment ago, and until when that counts: they are tried, and not again and again. */
+  unreached: Map<number, number>
+}
 
 /** With the four seconds of a transaction this stays below the caller's 55. */
 const TOO_OLD_MS = 50_000
 const BEHIND_BUDGET_MS = 56_000
 const TRIES = 4
+/** On a cluster the organizations of a node that is away must not keep the lanes from the others. */
+const UNREACHED_MS = 1000
 
 /** Answers every item but those of organizations whose rows someone else holds: these it gives back. */
 export async function runBatch(tools: LaneTools, batch: Batch, attempt = 1): Promise<Batch> {
@@ -30,6 +40,7 @@ export async function runBatch(tools: LaneTools, batch: Batch, attempt = 1): Pro
   if (young.length === 0) return []
   try {
     const { outcomes, hasDeliveries } = await transact(tools, young)
+    for (const { item } of young) tools.unreached.delete(item.org_id)
     if (hasDeliveries) tools.onDeliveries()
     return young.filter(({ item, resolve }) => {
       const outcome = outcomes.get(item)
@@ -65,7 +76,9 @@ async function transact({ pool, terms }: LaneTools, batch: Batch): Promise<Decid
 async function recover(tools: LaneTools, batch: Batch, attempt: number, error: unknown): Promise<Batch> {
   const isAlone = batch.length === 1
   if (isUnreachable(error) || error instanceof NotConnected) tools.away.note()
-  if ((isTransient(error) || (isAlone && isTaken(error))) && attempt < TRIES) {
+  const isAway =
+    isUnreachable(error) && batch.some(({ item }) => performance.now() < (tools.unreached.get(item.org_id) ?? 0))
+  if ((isTransient(error) || (isAlone && isTaken(error))) && attempt < TRIES && !isAway) {
     await sleep(5 * 2 ** attempt)
     return runBatch(tools, batch, attempt + 1)
   }
@@ -77,6 +90,8 @@ async function recover(tools: LaneTools, batch: Batch, attempt: number, error: u
     const left = await runBatch(tools, batch.slice(0, half))
     return [...left, ...(await runBatch(tools, batch.slice(half)))]
   }
+  if (isUnreachable(error))
+    for (const { item } of batch) tools.unreached.set(item.org_id, performance.now() + UNREACHED_MS)
   if (isTransient(error) || error instanceof NotConnected) return refuseAll(batch)
   tools.log.error({ err: error, org_id: batch[0]?.item.org_id }, 'a conversion could not be recorded')
   for (const { reject } of batch) reject(error)

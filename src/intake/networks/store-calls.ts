@@ -43,25 +43,29 @@ export function openCallStore(db: Ground['db'], most = MOST_WAITING): (call: Net
     return free
   }
   const store = async (batch: readonly Gathered[]) => {
-    const stored: Gathered[] = []
-    for (const [org_id, of] of Map.groupBy(batch, ({ call }) => call.org_id))
-      stored.push(...of.slice(0, await reserve(org_id, of.length)))
+    // Each organization by itself: on a cluster another one's node may be away.
+    for (const [org_id, of] of Map.groupBy(batch, ({ call }) => call.org_id)) {
+      await storeOwn(org_id, of).catch((error: unknown) => {
+        for (const { reject } of of) reject(error)
+      })
+    }
+  }
+  const storeOwn = async (org_id: number, of: readonly Gathered[]) => {
+    const stored = of.slice(0, await reserve(org_id, of.length))
     if (stored.length > 0)
       await db
         .insertInto('network_calls')
         .values(stored.map(({ call }) => rowOf(call)))
         .execute()
     const isStored = new Set(stored)
-    for (const one of batch) one.resolve(isStored.has(one))
+    for (const one of of) one.resolve(isStored.has(one))
   }
   const write = async () => {
     isWriting = true
     while (gathered.length > 0) {
       const batch = gathered.slice(0, BATCH)
       gathered = gathered.slice(BATCH)
-      await store(batch).catch((error: unknown) => {
-        for (const { reject } of batch) reject(error)
-      })
+      await store(batch)
     }
     // In the same turn as the last look, so that nothing put meanwhile is left lying.
     isWriting = false

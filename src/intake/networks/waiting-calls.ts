@@ -4,6 +4,7 @@
  * does nothing twice. Taken under a lease by the database's clock; a row goes when its event, or its refusal, is stored.
  */
 import type pg from 'pg'
+import type { Among } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith } from '../../ground/rounds.ts'
 import { type NetworkCall, openCallStore } from './store-calls.ts'
@@ -26,7 +27,8 @@ const PORTION = 100
 /** Longer than a conversion may take. */
 const LEASE_SECONDS = 90
 
-const NEXT = 'select org_id from network_calls where org_id > $1 and run_at <= now() order by org_id limit 1'
+const NEXT = (among: Among) =>
+  `select org_id from network_calls where org_id > $1 and run_at <= now()${among('org_id')} order by org_id limit 1`
 // Ids are made in the order calls came.
 const TAKE = `
   update network_calls set run_at = now() + interval '${LEASE_SECONDS} seconds', attempts = attempts + 1

@@ -22,7 +22,7 @@ const MOST_AT_ONCE = 500
 /** A page that is opened again and again, or a flood of beacons, is written once. */
 const REMEMBERED = 50_000
 
-type Parts = { conversions: Pick<Conversions, 'raise'>; clicks: Pick<Clicks, 'isSettled'>; log: Logger }
+type Parts = { conversions: Pick<Conversions, 'raise'>; clicks: Pick<Clicks, 'isKept'>; log: Logger }
 
 /** Opens the raising of clicks; what waits is in this process only. */
 export function openLanded({ conversions, clicks, log }: Parts): Landed {
@@ -39,12 +39,15 @@ export function openLanded({ conversions, clicks, log }: Parts): Landed {
       kept.delete(click_id)
     } catch (error) {
       log.debug({ err: error }, 'a click could not be raised yet')
+      // Behind the others, which may have another node to go to.
+      kept.delete(click_id)
       if (kept.size < MOST_KEPT) kept.set(click_id, org_id)
     }
   }
   const tryAgain = () => {
-    if (trying !== undefined || kept.size === 0 || !clicks.isSettled()) return
-    const some = [...kept].slice(0, MOST_AT_ONCE)
+    if (trying !== undefined || kept.size === 0) return
+    const isInJournal = clicks.isKept()
+    const some = [...kept].filter(([, org_id]) => !isInJournal(org_id)).slice(0, MOST_AT_ONCE)
     trying = Promise.all(some.map(([click_id, org_id]) => raise(org_id, click_id))).finally(() => (trying = undefined))
   }
   const timer = setInterval(tryAgain, AGAIN_MS)

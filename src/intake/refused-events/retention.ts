@@ -2,6 +2,7 @@
 import type pg from 'pg'
 import { DAY_MS } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
+import type { Among } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
 
@@ -10,7 +11,8 @@ const MOST_KEPT = 10_000
 /** Between two rounds an organization can exceed its number by what is kept of it in that time. */
 const PAUSE_MS = 600_000
 
-const NEXT = 'select org_id from refused_events where org_id > $1 order by org_id limit 1'
+const NEXT = (among: Among) =>
+  `select org_id from refused_events where org_id > $1${among('org_id')} order by org_id limit 1`
 const OLDEST_KEPT = 'select id from refused_events where org_id = $1 order by id desc offset $2 limit 1'
 const DROP = 'delete from refused_events where org_id = $1 and id < $2'
 

@@ -7,6 +7,7 @@ import { type Kysely, sql, type Transaction } from 'kysely'
 import { MINUTE_MS } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
+import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { linkTo } from '../../ground/mail/mail.ts'
 import { mailOwners } from '../../ground/mail/owners.ts'
@@ -18,7 +19,7 @@ const POLL_MS = 5000
 /** Longer than a mail server may take for all owners; a mail that no server took is tried again after it. */
 const LEASE_MS = 10 * MINUTE_MS
 
-type Noticing = Pick<Ground, 'db' | 'config' | 'log'>
+type Noticing = Pick<Ground, 'db' | 'database' | 'config' | 'log'>
 type Standing = { balance: string; low_balance_threshold: string | null; hold_when_empty: boolean }
 
 /** Whether the balance is low or empty now, for the banner that every member sees. */
@@ -57,21 +58,22 @@ export async function endNotices(trx: Transaction<Tables>, org_id: number, at: s
     update low_balance_notices set ended_at = ${at} where org_id = ${org_id} and ended_at is null`.execute(trx)
 }
 
+const FALLEN = (among: Among) => `
+  select b.org_id
+  from balances b
+  where b.balance < b.low_balance_threshold
+    and not exists (select from low_balance_notices n where n.org_id = b.org_id and n.ended_at is null)${among('b.org_id')}`
+const UNSENT = (among: Among) => `
+  select n.org_id, n.id
+  from low_balance_notices n
+  where n.ended_at is null and n.mailed_at is null and (n.claimed_until is null or n.claimed_until < now())${among('n.org_id')}`
+
 /** Looks at every balance once: begins the notices that are due and sends the mails that are. */
 export async function noticeLowBalances(ground: Noticing): Promise<void> {
-  const { db } = ground
-  const fallen = await sql<{ org_id: number }>`
-    select b.org_id
-    from balances b
-    where b.balance < b.low_balance_threshold
-      and not exists (select from low_balance_notices n where n.org_id = b.org_id and n.ended_at is null)`.execute(db)
+  const { db, database } = ground
+  const fallen = await askEverywhere<{ org_id: number }>(database.worker, FALLEN)
   for (const { org_id } of fallen.rows) await beginNotice(db, org_id)
-  const unsent = await sql<{ org_id: number; id: string }>`
-    select n.org_id, n.id
-    from low_balance_notices n
-    where n.ended_at is null and n.mailed_at is null and (n.claimed_until is null or n.claimed_until < now())`.execute(
-    db,
-  )
+  const unsent = await askEverywhere<{ org_id: number; id: string }>(database.worker, UNSENT)
   for (const { org_id, id } of unsent.rows) await sendNotice(ground, org_id, id)
 }
 

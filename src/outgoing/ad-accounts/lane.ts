@@ -6,6 +6,7 @@
 import type pg from 'pg'
 import { boundsOf } from '../../contract/ids.ts'
 import type { Config } from '../../ground/config.ts'
+import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
 import type { Composed, Judgement, Lane, Target } from '../deliveries/lane.ts'
 import { breakAccount, nameAccount } from './breaking.ts'
@@ -14,7 +15,7 @@ import { openGoogleTokens } from './google-token.ts'
 import { type Account, callFor, type Ways } from './platforms.ts'
 
 // One look into the index of due deliveries per account, however long any account's queue is.
-const FIND_TARGETS = `
+const FIND_TARGETS = (among: Among) => `
   select a.org_id, a.id as target_id, a.platform
   from ad_accounts a
   cross join lateral (
@@ -22,7 +23,7 @@ const FIND_TARGETS = `
     where d.org_id = a.org_id and d.kind = 'ad_account' and d.target_id = a.id and d.state = 'pending' and d.run_at <= now()
     limit 1
   ) due
-  where a.state <> 'broken' or a.deleted_at is not null`
+  where (a.state <> 'broken' or a.deleted_at is not null)${among('a.org_id')}`
 
 // Row by row by primary keys, which the limits keep the planner to: else it may read an account's whole past for one delivery.
 const READ = `
@@ -55,7 +56,7 @@ export function adAccountLane({ config, secrets }: Setup): Lane {
   return {
     kind: 'ad_account',
     async findTargets(pool: pg.Pool): Promise<Target[]> {
-      const { rows } = await pool.query<{ org_id: number; target_id: string; platform: string }>(FIND_TARGETS)
+      const { rows } = await askEverywhere<{ org_id: number; target_id: string; platform: string }>(pool, FIND_TARGETS)
       return rows.map(({ org_id, target_id, platform }) => ({ org_id, target_id, origin: `${platform} ${target_id}` }))
     },
     async compose(client, org_id, due) {

@@ -6,6 +6,7 @@
 import type { Kysely } from 'kysely'
 import type pg from 'pg'
 import { DAY_MS, MINUTE_MS } from '../../contract/days.ts'
+import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { ask, type Question } from '../../ground/db/flight.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Finished } from './held.ts'
@@ -28,11 +29,12 @@ export const BREAKER = {
 }
 export type BreakerTerms = typeof BREAKER
 
-const FIND_PAUSED = `select org_id, target_id from failing_targets where kind = $1 and paused_until > now()`
+const FIND_PAUSED = (among: Among) =>
+  `select org_id, target_id from failing_targets where kind = $1 and paused_until > now()${among('org_id')}`
 
 /** The targets of one kind, over all organizations, that get nothing now. */
 export async function findPaused(pool: pg.Pool, kind: Lane['kind']): Promise<Set<string>> {
-  const { rows } = await pool.query<{ target_id: string }>(FIND_PAUSED, [kind])
+  const { rows } = await askEverywhere<{ target_id: string }>(pool, FIND_PAUSED, [kind])
   return new Set(rows.map(({ target_id }) => target_id))
 }
 

@@ -2,6 +2,7 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { newId } from '../../contract/ids.ts'
+import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { inTransaction } from '../../ground/db/transaction.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import type { Lane, PastConversion, Portion, RunPlace } from './lane.ts'
@@ -13,7 +14,7 @@ const PORTION = 200
 const BACKLOG = 500
 
 // Not while the organization's deliveries are held, nor on top of a long queue that can move.
-const FIND = `
+const FIND = (among: Among) => `
   select r.org_id, r.id
   from delivery_runs r
   join balances b on b.org_id = r.org_id
@@ -27,7 +28,7 @@ const FIND = `
             where f.org_id = d.org_id and f.kind = d.kind and f.target_id = d.target_id and f.paused_until > now())
         limit ${BACKLOG}
       ) due
-    ) < ${BACKLOG}`
+    ) < ${BACKLOG}${among('r.org_id')}`
 
 // The balance row first: its lock is the one order of all that puts deliveries out, so that a run and a batch of conversions never meet
 // over one person. Whether deliveries are held is asked again with it: a conversion before us may have spent the last of the balance.
@@ -51,7 +52,7 @@ type Locked = RunPlace & { readonly kind: 'resend' | 'backfill' }
 
 /** Does a portion of every run that may have one; answers how many deliveries were put out. */
 export async function workRuns(pool: pg.Pool, lanes: readonly Lane[], most = PORTION): Promise<number> {
-  const { rows } = await pool.query<{ org_id: number; id: string }>(FIND)
+  const { rows } = await askEverywhere<{ org_id: number; id: string }>(pool, FIND)
   let total = 0
   for (const { org_id, id } of rows) {
     total += await inTransaction(pool, async client => {

@@ -4,17 +4,18 @@
  */
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { inTransaction } from '../../ground/db/transaction.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 
 const POLL_MS = 1000
 const PORTION = 500
 
-const FIND = `
+const FIND = (among: Among) => `
   select b.org_id
   from balances b
   where (b.balance >= 0 or not b.hold_when_empty)
-    and exists (select 1 from deliveries d where d.org_id = b.org_id and d.state = 'held')`
+    and exists (select 1 from deliveries d where d.org_id = b.org_id and d.state = 'held')${among('b.org_id')}`
 
 // Held on to, so that no conversion takes the balance below zero again between this look and the release.
 const STILL_MAY = `
@@ -29,7 +30,7 @@ const RELEASE = `update deliveries set state = 'pending' where org_id = $1 and i
 
 /** Releases a portion of every organization that may have one; answers how many deliveries went. */
 export async function releaseHeld(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query<{ org_id: number }>(FIND)
+  const { rows } = await askEverywhere<{ org_id: number }>(pool, FIND)
   let released = 0
   for (const { org_id } of rows) {
     released += await inTransaction(pool, async client => {

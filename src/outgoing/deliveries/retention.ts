@@ -5,13 +5,15 @@
 import type pg from 'pg'
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import { firstIdAt, NIL_ID } from '../../contract/ids.ts'
+import type { Among } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
 
 /** Rows, each with up to 16 KiB of answer: few enough for a fraction of a second. */
 const PORTION = 500
 
-const NEXT = 'select org_id from delivery_attempts where org_id > $1 order by org_id limit 1'
+const NEXT = (among: Among) =>
+  `select org_id from delivery_attempts where org_id > $1${among('org_id')} order by org_id limit 1`
 
 // By the primary key, whose ids are in the order of time: a delivery is no younger than its end.
 const OLDEST = `

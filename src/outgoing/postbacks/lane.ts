@@ -1,18 +1,20 @@
 /** The lane of postbacks: finds rules that deliveries wait for, and fills their addresses. Reads rules, events and clicks. */
 import { boundsOf } from '../../contract/ids.ts'
+import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Composed, Lane } from '../deliveries/lane.ts'
 import { findPast } from './backfill.ts'
 import { type Callable, FIRED_COLUMNS, type Fired, needsClick, render } from './render.ts'
 
 // One look into the index of due deliveries per rule, however long any rule's queue is; the limit keeps the planner from anything else.
-const FIND_TARGETS = `
+const FIND_TARGETS = (among: Among) => `
   select r.org_id, r.id as target_id, r.url
   from postback_rules r
   cross join lateral (
     select 1 from deliveries d
     where d.org_id = r.org_id and d.kind = 'postback' and d.target_id = r.id and d.state = 'pending' and d.run_at <= now()
     limit 1
-  ) due`
+  ) due
+  where true${among('r.org_id')}`
 
 // Row by row by primary keys, which the limits keep the planner to: else it may read a rule's whole past for one delivery.
 const READ = `
@@ -36,7 +38,7 @@ type Row = Fired & Callable & { id: string; active: boolean; is_deleted: boolean
 export const postbackLane: Lane = {
   kind: 'postback',
   async findTargets(pool) {
-    const { rows } = await pool.query<{ org_id: number; target_id: string; url: string }>(FIND_TARGETS)
+    const { rows } = await askEverywhere<{ org_id: number; target_id: string; url: string }>(pool, FIND_TARGETS)
     return rows.map(({ org_id, target_id, url }) => ({ org_id, target_id, origin: URL.parse(url)?.origin ?? url }))
   },
   async compose(client, org_id, due) {

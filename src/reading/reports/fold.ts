@@ -7,6 +7,7 @@
  * of them together. Weeks and all campaigns together are what makes a report of 92 days read tens of rows per key, not thousands.
  */
 import type pg from 'pg'
+import type { Among } from '../../ground/db/everywhere.ts'
 import { isRetryable } from '../../ground/db/faults.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith } from '../../ground/rounds.ts'
@@ -27,7 +28,8 @@ const PAUSE_MS = 5000
 const TRIES = 5
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-const NEXT = 'select org_id from report_sheet where org_id > $1 order by org_id limit 1'
+const NEXT = (among: Among) =>
+  `select org_id from report_sheet where org_id > $1${among('org_id')} order by org_id limit 1`
 // By size, not by number: a sheet counts one click or five hundred.
 const BOUND = `
   select id from (

@@ -2,6 +2,7 @@
 import type pg from 'pg'
 import type { Graph } from '../../contract/flow-graph.ts'
 import { NIL_ID } from '../../contract/ids.ts'
+import { type Among, askEverywhere, type Everywhere } from '../../ground/db/everywhere.ts'
 import type { CampaignStatus } from './api.ts'
 import type { StoredDestination } from './destination.ts'
 
@@ -85,16 +86,21 @@ const SELECTS = {
 export const LIVE_KINDS = Object.keys(SELECTS) as LiveKind[]
 
 /** Every campaign of every organization, page by page, deleted ones too: their addresses stay in ads. */
-export function readAllCampaigns(pool: pg.Pool): Promise<CampaignRow[]> {
+export function readAllCampaigns(pool: pg.Pool): Promise<Everywhere<CampaignRow>> {
   return readPages(
     pool,
-    `select ${CAMPAIGN} from campaigns c where (c.org_id, c.id) > ($1, $2) order by c.org_id, c.id limit ${PAGE}`,
+    among =>
+      `select ${CAMPAIGN} from campaigns c where (c.org_id, c.id) > ($1, $2)${among('c.org_id')} order by c.org_id, c.id limit ${PAGE}`,
   )
 }
 
 /** Every object of a kind. */
-export function readAll<K extends LiveKind>(pool: pg.Pool, kind: K): Promise<LiveObjects[K][]> {
-  return readPages(pool, `${SELECTS[kind]} where (o.org_id, o.id) > ($1, $2) order by o.org_id, o.id limit ${PAGE}`)
+export function readAll<K extends LiveKind>(pool: pg.Pool, kind: K): Promise<Everywhere<LiveObjects[K]>> {
+  return readPages(
+    pool,
+    among =>
+      `${SELECTS[kind]} where (o.org_id, o.id) > ($1, $2)${among('o.org_id')} order by o.org_id, o.id limit ${PAGE}`,
+  )
 }
 
 /** Objects of a kind that changed since then (the database's text), and the named ones. */
@@ -103,20 +109,26 @@ export function readChangedOf<K extends LiveKind>(
   kind: K,
   since: string,
   named: readonly Named[],
-): Promise<LiveObjects[K][]> {
+): Promise<Everywhere<LiveObjects[K]>> {
   return readChanged(
     pool,
-    `${SELECTS[kind]} where o.updated_at >= $1 or (o.org_id = any($2) and o.id = any($3))`,
+    among =>
+      `${SELECTS[kind]} where (o.updated_at >= $1 or (o.org_id = any($2) and o.id = any($3)))${among('o.org_id')}`,
     since,
     named,
   )
 }
 
 /** Campaigns changed since then (the database's text), and the named ones. */
-export function readChangedCampaigns(pool: pg.Pool, since: string, named: readonly Named[]): Promise<CampaignRow[]> {
+export function readChangedCampaigns(
+  pool: pg.Pool,
+  since: string,
+  named: readonly Named[],
+): Promise<Everywhere<CampaignRow>> {
   return readChanged(
     pool,
-    `select ${CAMPAIGN} from campaigns c where c.updated_at >= $1 or (c.org_id = any($2) and c.id = any($3))`,
+    among =>
+      `select ${CAMPAIGN} from campaigns c where (c.updated_at >= $1 or (c.org_id = any($2) and c.id = any($3)))${among('c.org_id')}`,
     since,
     named,
   )
@@ -124,8 +136,10 @@ export function readChangedCampaigns(pool: pg.Pool, since: string, named: readon
 
 /** The campaigns behind these keys, for visits that come before the news of them. */
 export async function readCampaignsOfKeys(pool: pg.Pool, keys: readonly string[]): Promise<CampaignRow[]> {
-  const { rows } = await pool.query<CampaignRow>(
-    `select ${CAMPAIGN} from campaign_keys k join campaigns c on c.org_id = k.org_id and c.id = k.campaign_id where k.key = any($1)`,
+  const { rows } = await askEverywhere<CampaignRow>(
+    pool,
+    among =>
+      `select ${CAMPAIGN} from campaign_keys k join campaigns c on c.org_id = k.org_id and c.id = k.campaign_id where k.key = any($1)${among('c.org_id')}`,
     [keys],
   )
   return rows
@@ -149,23 +163,27 @@ export async function readDeletedOrganizations(pool: pg.Pool): Promise<{ gone: S
   return { gone: new Set(row?.gone), since: row?.since ?? BEGINNING }
 }
 
-async function readPages<Row extends Named & pg.QueryResultRow>(pool: pg.Pool, text: string): Promise<Row[]> {
+async function readPages<Row extends Named & pg.QueryResultRow>(
+  pool: pg.Pool,
+  text: (among: Among) => string,
+): Promise<Everywhere<Row>> {
   const all: Row[] = []
+  let isWhole = true
   for (let last: Named = { org_id: 0, id: NIL_ID }; ; ) {
-    const { rows } = await pool.query<Row>(text, [last.org_id, last.id])
+    const { rows, isWhole: isPageWhole } = await askEverywhere<Row>(pool, text, [last.org_id, last.id])
     for (const row of rows) all.push(row)
-    if (rows.length < PAGE) return all
+    isWhole &&= isPageWhole
+    if (rows.length < PAGE) return { rows: all, isWhole }
     last = rows.at(-1) ?? last
   }
 }
 
-async function readChanged<Row extends pg.QueryResultRow>(
+function readChanged<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
-  text: string,
+  text: (among: Among) => string,
   since: string,
   named: readonly Named[],
-): Promise<Row[]> {
+): Promise<Everywhere<Row>> {
   const ids = named.filter(({ id }) => id !== '')
-  const { rows } = await pool.query<Row>(text, [since, ids.map(({ org_id }) => org_id), ids.map(({ id }) => id)])
-  return rows
+  return askEverywhere<Row>(pool, text, [since, ids.map(({ org_id }) => org_id), ids.map(({ id }) => id)])
 }

@@ -130,6 +130,8 @@ function openMemory(pool: pg.Pool): Memory {
   const organizations = new Map<number, { is_deleted: boolean }>()
   let since = BEGINNING
   let wanted: { named: Named[]; all: boolean } = { named: [], all: true }
+  /** While a node of a cluster is away its organizations' changes are missed. */
+  let isMissingSome = false
 
   const remember = (row: CampaignRow): LiveCampaign => {
     const organization = organizations.get(row.org_id) ?? { is_deleted: false }
@@ -142,18 +144,24 @@ function openMemory(pool: pg.Pool): Memory {
 
   const apply = async ({ named, all }: typeof wanted) => {
     const { gone, since: since_next } = await readDeletedOrganizations(pool)
-    const fresh = all ? openObjects() : objects
+    const fresh = openObjects()
+    let isWhole = true
     // Before the campaigns, so that what a new campaign leads to is known; one by one, to leave the clicks their connections.
-    for (const kind of LIVE_KINDS) await readKind(pool, fresh, kind, all ? 'all' : { since, named })
-    const changed = all ? await readAllCampaigns(pool) : await readChangedCampaigns(pool, since, named)
-    if (all) {
+    for (const kind of LIVE_KINDS)
+      isWhole = (await readKind(pool, fresh, kind, all ? 'all' : { since, named })) && isWhole
+    const read = all ? await readAllCampaigns(pool) : await readChangedCampaigns(pool, since, named)
+    isWhole &&= read.isWhole
+    if (all && isWhole) {
       campaigns = new Map()
       campaignsById = new Map()
-    }
-    objects = fresh
-    for (const row of changed) remember(row)
+      objects = fresh
+    } else addObjects(objects, fresh)
+    for (const row of read.rows) remember(row)
     for (const [org_id, organization] of organizations) organization.is_deleted = gone.has(org_id)
     since = since_next
+    // Read anew once every node is there again, because what was missed meanwhile lies before `since`.
+    if (isWhole && isMissingSome && !all) wanted.all = true
+    isMissingSome = !isWhole
   }
 
   return {
@@ -190,14 +198,21 @@ const openObjects = (): Objects => ({
   ad_account: new Map(),
 })
 
+/** Reads what there is or has changed of a kind into `objects`; false where a node's organizations could not be asked. */
 async function readKind<K extends LiveKind>(
   pool: pg.Pool,
   objects: Objects,
   kind: K,
   which: 'all' | { since: string; named: readonly Named[] },
-): Promise<void> {
-  const rows = which === 'all' ? await readAll(pool, kind) : await readChangedOf(pool, kind, which.since, which.named)
+): Promise<boolean> {
+  const { rows, isWhole } =
+    which === 'all' ? await readAll(pool, kind) : await readChangedOf(pool, kind, which.since, which.named)
   for (const row of rows) objects[kind].set(row.id, row)
+  return isWhole
+}
+
+function addObjects(to: Objects, from: Objects): void {
+  for (const kind of LIVE_KINDS) for (const [id, row] of from[kind]) (to[kind] as Map<string, typeof row>).set(id, row)
 }
 
 /**
