@@ -62,7 +62,9 @@ export async function openJournal(folder: string, log: Logger): Promise<Journal>
     append: clicks => writer.write(clicks.map(lineOf).join('')),
     async drain(store) {
       // Those there are now: what `store` puts back is for the next time.
-      for (const file of [...files]) {
+      const there = files
+      files = there.slice()
+      for (const file of there) {
         try {
           if (!(await drainFile(file, store))) return false
         } catch (error) {

@@ -1,6 +1,6 @@
 /** Whose clicks are in the journal: a conversion of one that is unknown is told to come again while its click may be among them. */
 
-export type KeptOrganizations = {
+type KeptOrganizations = {
   /** Before their clicks are written. */
   add(org_ids: Iterable<number>): void
   /** The journal is being read from its beginning. */

@@ -41,17 +41,56 @@ type Parts = {
   /** Whether organizations lie on several nodes. */
   isSharded?: () => boolean
 }
-/** What is stored of a portion, or that the database takes nothing. */
-type Stored = { back: Click[] }
-
 /** Stores what dead processes have left in the journal, in the background. */
 export function openOutage(parts: Parts): Outage {
   const { pool, away, journal, log } = parts
-  let isClosed = false
   const breaker = openBreaker(log)
   const apart = openAwayOrganizations(pool, log)
+  const replay = openReplay(parts, apart, breaker)
+  const recovery = openRecovery(replay.attempt, journal.isEmpty)
+  if (!journal.isEmpty()) recovery.start()
+
+  return {
+    isDown: breaker.isOpen,
+    report(error) {
+      away.note()
+      breaker.open(error)
+      recovery.start()
+    },
+    async keep(clicks) {
+      try {
+        await replay.append(clicks)
+        recovery.start()
+        return true
+      } catch (error) {
+        log.error(
+          { err: error, clicks: clicks.length },
+          'neither the database nor the journal took clicks; they are lost',
+        )
+        return false
+      }
+    },
+    isSettled: journal.isEmpty,
+    isKept: replay.isKept,
+    apart,
+    reportApart(org_id, error) {
+      away.note()
+      apart.add(org_id, error)
+      recovery.start()
+    },
+    async close() {
+      replay.stop()
+      await recovery.close()
+    },
+  }
+}
+
+/** From the journal into the database: what cannot be stored because one node is away is put back behind what others wait for. */
+function openReplay(parts: Parts, apart: AwayOrganizations, breaker: Breaker) {
+  const { pool, away, journal } = parts
   const kept = openKept(!journal.isEmpty())
   const patience = openPatience()
+  let isClosed = false
 
   const append = async (clicks: readonly Click[]) => {
     kept.add(clicks.map(({ org_id }) => org_id))
@@ -60,9 +99,8 @@ export function openOutage(parts: Parts): Outage {
   const store = async (clicks: Click[]): Promise<boolean> => {
     if (isClosed) return false
     try {
-      const { back } = await storeJournaled(parts, apart, clicks)
+      const back = await storeJournaled(parts, apart, clicks)
       if (back.length > 0) {
-        // To the end of the journal, so that it goes on with what is another organization's.
         await append(back)
         patience.lose()
       }
@@ -75,58 +113,25 @@ export function openOutage(parts: Parts): Outage {
       return false
     }
   }
-
-  const isRecovered = async (): Promise<boolean> => {
-    const isAnswering = await within(ANSWER_MS, parts.pool.query('select 1')).then(
-      () => true,
-      () => false,
-    )
-    if (!isAnswering) return false
-    await apart.lookAgain()
-    const isNothingToStore = journal.isEmpty() || kept.isOnly(apart.has)
-    if (isNothingToStore) breaker.close()
-    if ((isNothingToStore && apart.isAny()) || patience.isLost()) return false
-    kept.begin()
-    const isRead = await journal.drain(store)
-    kept.end(isRead)
-    if (!apart.isAny()) patience.regain()
-    return isRead && !breaker.isOpen() && !apart.isAny()
-  }
-
-  const recovery = openRecovery(isRecovered, journal.isEmpty)
-  if (!journal.isEmpty()) recovery.start()
-
   return {
-    isDown: breaker.isOpen,
-    report(error) {
-      away.note()
-      breaker.open(error)
-      recovery.start()
-    },
-    async keep(clicks) {
-      try {
-        await append(clicks)
-        recovery.start()
-        return true
-      } catch (error) {
-        log.error(
-          { err: error, clicks: clicks.length },
-          'neither the database nor the journal took clicks; they are lost',
-        )
-        return false
-      }
-    },
-    isSettled: journal.isEmpty,
+    append,
     isKept: () => (journal.isEmpty() ? () => false : kept.isKept()),
-    apart,
-    reportApart(org_id, error) {
-      away.note()
-      apart.add(org_id, error)
-      recovery.start()
-    },
-    async close() {
-      isClosed = true
-      await recovery.close()
+    stop: () => void (isClosed = true),
+    async attempt(): Promise<boolean> {
+      const isAnswering = await within(ANSWER_MS, pool.query('select 1')).then(
+        () => true,
+        () => false,
+      )
+      if (!isAnswering) return false
+      await apart.lookAgain()
+      const isNothingToStore = journal.isEmpty() || kept.isOnly(org_id => apart.has(org_id))
+      if (isNothingToStore) breaker.close()
+      if ((isNothingToStore && apart.isAny()) || patience.isLost()) return false
+      kept.begin()
+      const isRead = await journal.drain(store)
+      kept.end(isRead)
+      if (!apart.isAny()) patience.regain()
+      return isRead && !breaker.isOpen() && !apart.isAny()
     },
   }
 }
@@ -203,7 +208,7 @@ async function storeJournaled(
   { pool, journal, log, isSharded }: Parts,
   apart: AwayOrganizations,
   clicks: readonly Click[],
-): Promise<Stored> {
+): Promise<Click[]> {
   const back: Click[] = []
   for (const [org_id, own] of Map.groupBy(clicks, click => click.org_id)) {
     const storeSome = async (some: readonly Click[]): Promise<void> => {
@@ -229,5 +234,5 @@ async function storeJournaled(
       back.push(...own)
     }
   }
-  return { back }
+  return back
 }
