@@ -11,6 +11,7 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { connect, type Database } from '../../src/ground/db/connect.ts'
 import { isUnreachable } from '../../src/ground/db/faults.ts'
+import './sent-sql.ts'
 import { addressesOf, createSharded, dropSharded, isSharded, settingsOf } from './sharded.ts'
 import { ensureTemplate } from './template.ts'
 

@@ -5,7 +5,10 @@
 import type pg from 'pg'
 import { isUnreachable, sqlState } from './faults.ts'
 
-/** Answers what to put behind a condition, such as ` and r.org_id = any($3)`, or nothing; `column` is the organization's. */
+/**
+ * Answers what to put behind a condition, such as ` and r.org_id = any($3)`, or nothing; `column` is the organization's. To be put behind the
+ * conditions of every table there is: Citus asks a node as long as it may be needed for one of them.
+ */
 export type Among = (column: string) => string
 
 /** The rows, and whether those of every organization are among them. */
@@ -36,7 +39,14 @@ export async function askEverywhere<Row extends pg.QueryResultRow>(
   values: readonly unknown[] = [],
 ): Promise<Everywhere<Row>> {
   const known = standings.get(pool)
-  if (known !== undefined && performance.now() < known.until) return askLiving(pool, text, values, known)
+  if (known !== undefined && performance.now() < known.until)
+    try {
+      return await askLiving(pool, text, values, known)
+    } catch (error) {
+      // Another node has gone since.
+      if (!isUnreachable(error)) throw error
+      standings.delete(pool)
+    }
   try {
     const { rows } = await pool.query<Row>(
       text(() => ''),
@@ -59,7 +69,8 @@ async function askLiving<Row extends pg.QueryResultRow>(
   { living }: Standing,
 ): Promise<Everywhere<Row>> {
   const among = (column: string) => ` and ${column} = any($${values.length + 1}::int[])`
-  const { rows } = await pool.query<Row>(text(among), [...values, living])
+  // Not under a name: a plan that is kept for any list of organizations goes to every node.
+  const { rows } = await pool.query<Row>({ text: text(among), values: [...values, living] })
   return { rows, isWhole: false }
 }
 
@@ -73,7 +84,7 @@ const REACHED = `
 export async function reachedAmong(pool: Pick<pg.Pool, 'query'>, org_ids: readonly number[]): Promise<number[]> {
   const { rows: nodes } = await pool.query<{ place: number; is_there: boolean }>(NODES)
   const there = nodes.filter(({ is_there }) => is_there).map(({ place }) => place)
-  const { rows } = await pool.query<{ org_id: number }>(REACHED, [org_ids, there])
+  const { rows } = await pool.query<{ org_id: number }>({ text: REACHED, values: [[...org_ids], there] })
   return rows.map(({ org_id }) => org_id)
 }
 

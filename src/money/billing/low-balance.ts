@@ -62,7 +62,7 @@ const FALLEN = (among: Among) => `
   select b.org_id
   from balances b
   where b.balance < b.low_balance_threshold
-    and not exists (select from low_balance_notices n where n.org_id = b.org_id and n.ended_at is null)${among('b.org_id')}`
+    and not exists (select from low_balance_notices n where n.org_id = b.org_id and n.ended_at is null${among('n.org_id')})${among('b.org_id')}`
 const UNSENT = (among: Among) => `
   select n.org_id, n.id
   from low_balance_notices n

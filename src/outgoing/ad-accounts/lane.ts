@@ -20,7 +20,7 @@ const FIND_TARGETS = (among: Among) => `
   from ad_accounts a
   cross join lateral (
     select 1 from deliveries d
-    where d.org_id = a.org_id and d.kind = 'ad_account' and d.target_id = a.id and d.state = 'pending' and d.run_at <= now()
+    where d.org_id = a.org_id and d.kind = 'ad_account' and d.target_id = a.id and d.state = 'pending' and d.run_at <= now()${among('d.org_id')}
     limit 1
   ) due
   where (a.state <> 'broken' or a.deleted_at is not null)${among('a.org_id')}`

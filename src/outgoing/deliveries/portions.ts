@@ -17,15 +17,15 @@ const BACKLOG = 500
 const FIND = (among: Among) => `
   select r.org_id, r.id
   from delivery_runs r
-  join balances b on b.org_id = r.org_id
+  join balances b on b.org_id = r.org_id${among('b.org_id')}
   where r.finished_at is null and not (b.hold_when_empty and b.balance < 0)
     and (
       select count(*) from (
         select 1 from deliveries d
-        where d.org_id = r.org_id and d.state = 'pending' and d.run_at <= now()
+        where d.org_id = r.org_id and d.state = 'pending' and d.run_at <= now()${among('d.org_id')}
           and not exists (
             select 1 from failing_targets f
-            where f.org_id = d.org_id and f.kind = d.kind and f.target_id = d.target_id and f.paused_until > now())
+            where f.org_id = d.org_id and f.kind = d.kind and f.target_id = d.target_id and f.paused_until > now()${among('f.org_id')})
         limit ${BACKLOG}
       ) due
     ) < ${BACKLOG}${among('r.org_id')}`

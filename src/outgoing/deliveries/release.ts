@@ -15,7 +15,7 @@ const FIND = (among: Among) => `
   select b.org_id
   from balances b
   where (b.balance >= 0 or not b.hold_when_empty)
-    and exists (select 1 from deliveries d where d.org_id = b.org_id and d.state = 'held')${among('b.org_id')}`
+    and exists (select 1 from deliveries d where d.org_id = b.org_id and d.state = 'held'${among('d.org_id')})${among('b.org_id')}`
 
 // Held on to, so that no conversion takes the balance below zero again between this look and the release.
 const STILL_MAY = `

@@ -11,7 +11,7 @@ const FIND_TARGETS = (among: Among) => `
   from postback_rules r
   cross join lateral (
     select 1 from deliveries d
-    where d.org_id = r.org_id and d.kind = 'postback' and d.target_id = r.id and d.state = 'pending' and d.run_at <= now()
+    where d.org_id = r.org_id and d.kind = 'postback' and d.target_id = r.id and d.state = 'pending' and d.run_at <= now()${among('d.org_id')}
     limit 1
   ) due
   where true${among('r.org_id')}`

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as reads from '../src/intake/events/reads.ts'
+import * as writes from '../src/intake/events/writes.ts'
+import { brokenRules } from './support/sharded-sql.ts'
+
+/** As they once were sent, and what a cluster said of them. */
+const REFUSED: Readonly<Record<string, readonly string[]>> = {
+  // could not create distributed plan … parameters in SQL functions
+  'a generic plan for whatever the session sends': [
+    'set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set enable_hashjoin = off; set enable_material = off',
+  ],
+  // could not determine data type of parameter $1
+  'a parameter in the returning of an insert from a select': [
+    `insert into failing_targets as t (org_id, kind, target_id, failures, failing_since)
+    select $1, $2, target_id, failures, now() from unnest($3::uuid[], $4::int[]) as failed (target_id, failures)
+    on conflict (org_id, kind, target_id) do update set failures = t.failures + excluded.failures
+    returning target_id, failures, pauses, failing_since <= now() - $5::bigint * interval '1 millisecond' as is_old`,
+  ],
+  // STABLE functions used in UPDATE queries cannot be called with column references
+  'the clock beside a column in an update': [
+    `update failing_targets as t
+    set paused_until = now() + paused.pause_ms * interval '1 millisecond', pauses = t.pauses + paused.more
+    from unnest($3::uuid[], $4::int[], $5::int[]) as paused (target_id, pause_ms, more)
+    where t.org_id = $1 and t.kind = $2 and t.target_id = paused.target_id`,
+    `update deliveries set run_at = now() + attempts * interval '1 minute' where org_id = $1 and id = $2`,
+  ],
+  // functions used in the DO UPDATE SET clause of INSERTs on distributed tables must be marked IMMUTABLE
+  'a function that is not immutable where an insert updates': [
+    `insert into report_day (org_id, day) values ($1, $2) on conflict (org_id, day) do update set day = now()`,
+  ],
+  // functions used in UPDATE queries on distributed tables must not be VOLATILE
+  'a volatile function in an update or delete': [
+    'update deliveries set target_id = gen_random_uuid() where org_id = $1',
+    'update offers set updated_at = clock_timestamp() where org_id = $1',
+  ],
+  // complex joins are only supported when all distributed tables are co-located
+  'an organization that is another table’s, which stands behind a lateral join': [
+    `select c.id from unnest($2::uuid[]) as due (id)
+    cross join lateral (select * from deliveries where org_id = $1 and id = due.id limit 1) d
+    left join lateral (select * from clicks where org_id = $1 and id = d.click_id limit 1) c on true
+    left join campaigns p on p.org_id = c.org_id and p.id = c.campaign_id`,
+  ],
+  // column counted.key does not exist
+  'columns that are named by their with alone': [
+    `with counted (key, clicks) as (select geo::text, count(*) from clicks where org_id = $1 group by 1 union all
+      select key, clicks from report_day where org_id = $1) select key, sum(clicks) from counted group by key`,
+  ],
+  // modifying the partition value of rows is not allowed
+  'an organization that changes': ['update events set org_id = $2 where org_id = $1'],
+}
+
+for (const [rule, texts] of Object.entries(REFUSED))
+  test(`found in what is sent: ${rule}`, () => {
+    for (const text of texts) assert.ok(brokenRules(text).includes(rule), text)
+  })
+
+test('nothing is said against what a cluster takes', () => {
+  const taken = [
+    `update failing_targets set paused_until = now() + $4::int * interval '1 millisecond', pauses = pauses + $5::int where org_id = $1`,
+    `update network_calls set run_at = now() + interval '90 seconds', attempts = attempts + 1 where org_id = $1`,
+    `update deliveries set lease_until = $4, run_at = case when attempts > 1 then $4::timestamptz end where org_id = $1`,
+    `with taken as (delete from report_sheet where org_id = $1 and id <= $2 returning changes) insert into report_day as c (org_id)
+      select $1::int from taken on conflict (org_id) do update set clicks = c.clicks + excluded.clicks`,
+    `select set_config('plan_cache_mode', 'force_generic_plan', false) where to_regproc('create_distributed_table') is null`,
+    `update sessions set updated_at = now() + id * interval '1 day' where id = $1`,
+  ]
+  for (const text of taken) assert.deepEqual(brokenRules(text), [], text)
+})
+
+test('what is sent for one organization breaks none', () => {
+  const forms = [...Object.values(reads), ...Object.values(writes)].filter(form => typeof form === 'object')
+  assert.ok(forms.length > 10)
+  for (const { one } of forms) assert.deepEqual(brokenRules(one), [], one)
+})

@@ -1,0 +1,64 @@
+// Holds every statement that Sluice sends in a test against what a cluster is known to refuse; the test's own are its own affair. A file whose
+// tests had one sent ends with an error that names it.
+import pg from 'pg'
+import { brokenRules } from './sharded-sql.ts'
+
+/** Session settings of a pool that reads nothing but tables which every node has. */
+const ALLOWED: readonly string[] = ['src/people/keys/verify.ts: a generic plan for whatever the session sends']
+/** Deep enough to see who has called through the query builder. */
+const FRAMES = 60
+
+const seen = new Set<string>()
+const broken = new Set<string>()
+
+/** The file of ours that has sent it: the nearest that is no way to the database itself. */
+function sender(): string | undefined {
+  const limit = Error.stackTraceLimit
+  Error.stackTraceLimit = FRAMES
+  const stack = new Error().stack ?? ''
+  Error.stackTraceLimit = limit
+  return [...stack.matchAll(/\/((?:src|tests|demo|bench)\/[\w/.-]+\.tsx?)/g)]
+    .map(([, path = '']) => path)
+    .find(path => !path.startsWith('src/ground/db/') && path !== 'tests/support/sent-sql.ts')
+}
+
+function note(text: unknown, from = sender): void {
+  if (typeof text !== 'string' || seen.has(text)) return
+  const rules = brokenRules(text)
+  if (rules.length === 0) return void seen.add(text)
+  const path = from()
+  if (path === undefined || !path.startsWith('src/') || path.includes('.test.')) return
+  seen.add(text)
+  for (const rule of rules)
+    if (!ALLOWED.includes(`${path}: ${rule}`)) broken.add(`${path}: ${rule}\n  ${text.trim().replace(/\s+/g, ' ')}`)
+}
+
+type Asked = string | { text?: string } | undefined
+type Query = (asked: Asked, ...rest: unknown[]) => unknown
+
+/** Hears what is asked of a pool or client, before it is sent. */
+function hear(prototype: { query: unknown }): void {
+  const query = prototype.query as Query
+  prototype.query = function (this: unknown, asked: Asked, ...rest: unknown[]) {
+    note(typeof asked === 'string' ? asked : asked?.text)
+    return query.call(this, asked, ...rest)
+  }
+}
+
+hear(pg.Pool.prototype)
+hear(pg.Client.prototype)
+// Flights are Sluice's alone, and write their statements themselves.
+const connection = pg.Connection.prototype as unknown as {
+  parse: (asked: { name?: string; text: string }, more: boolean) => void
+}
+const parse = connection.parse
+connection.parse = function (asked, more) {
+  if (asked.name?.startsWith('flight ')) note(asked.text, () => 'src/ (in a flight)')
+  parse.call(this, asked, more)
+}
+
+process.on('exit', () => {
+  if (broken.size === 0) return
+  console.error(`A cluster would refuse what was sent here:\n${[...broken].join('\n')}`)
+  process.exitCode = 1
+})

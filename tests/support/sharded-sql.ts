@@ -1,0 +1,121 @@
+// What a cluster of Citus is known to refuse, looked for in the texts of statements: a cluster says so itself, but no test has one at hand.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { FIRST_NODE_TABLES, REFERENCE_TABLES } from '../../src/ground/db/distribute.ts'
+
+const TYPES = readFileSync(join(import.meta.dirname, '../../src/ground/db/tables.ts'), 'utf8')
+const ALL = [...(/export interface Tables \{([^}]*)\}/.exec(TYPES)?.[1] ?? '').matchAll(/^ {2}(\w+):/gm)].map(
+  ([, name = '']) => name,
+)
+const elsewhere = new Set([...REFERENCE_TABLES, ...FIRST_NODE_TABLES])
+/** The tables of organizations. */
+const SHARDED = new Set([...ALL.filter(name => !elsewhere.has(name)), 'clicks_default'])
+
+const CLOCK = /\b(now|clock_timestamp|statement_timestamp|transaction_timestamp)\s*\(\s*\)|\bcurrent_timestamp\b/
+const VOLATILE = /\b(random|gen_random_uuid|clock_timestamp|nextval)\s*\(/
+const WORDS =
+  /^(interval|case|when|then|else|end|null|and|or|not|true|false|is|distinct|from|array|any|all|in|excluded)$/
+
+/** In one line and small letters, without comments and what stands in quotes. */
+function bare(sql: string): string {
+  return sql
+    .replace(/--.*|\/\*[^]*?\*\//g, ' ')
+    .replace(/'(?:[^']|'')*'/g, "''")
+    .replaceAll('"', '')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .toLowerCase()
+}
+
+const isSharded = (sql: string): boolean =>
+  [...sql.matchAll(/\b(?:from|join|update|into|using) (?:only )?(\w+)/g)].some(([, name = '']) => SHARDED.has(name))
+
+/** The parts of a list, of which those in brackets stay together. */
+function partsOf(list: string): string[] {
+  const parts = ['']
+  let depth = 0
+  for (const letter of list) {
+    if (letter === '(' || letter === '[') depth += 1
+    if (letter === ')' || letter === ']') depth -= 1
+    if (depth < 0) break
+    if (letter === ',' && depth === 0) parts.push('')
+    else parts[parts.length - 1] += letter
+  }
+  return parts
+}
+
+/** What is assigned in each `set` of an update, or of an insert that may update. */
+function assigned(sql: string, kind: 'update' | 'upsert'): { column: string; value: string }[] {
+  const start =
+    kind === 'update'
+      ? /\bupdate (?:only )?(\w+)(?: (?:as )?\w+)? set /
+      : /\bon conflict(?: \([^)]*\))?[^()]*? do update set /
+  return sql
+    .split(new RegExp(`(?=${start.source})`))
+    .filter(part => new RegExp(`^${start.source}`).test(part))
+    .flatMap(part => {
+      const list = part.replace(start, '').split(/ (?:where|from|returning) /, 1)[0] ?? ''
+      return partsOf(list).map(one => {
+        const [column = '', ...value] = one.split('=')
+        return { column: column.trim(), value: value.join('=') }
+      })
+    })
+}
+
+function hasColumn(expression: string): boolean {
+  const left = expression.replace(/::\s*\w+(\[\])?|\$\d+|\b\w+\s*\(|''|\b\d+(\.\d+)?\b/g, ' ')
+  return (left.match(/[a-z_]\w*/g) ?? []).some(word => !WORDS.test(word))
+}
+
+type Rule = { readonly name: string; readonly breaks: (sql: string) => boolean }
+
+/** Each with what it is refused for; `sql` is bare, and touches a table of organizations. */
+const RULES: readonly Rule[] = [
+  {
+    name: 'a parameter in the returning of an insert from a select',
+    breaks: sql => /\binsert into \w+.*\bselect\b.*\breturning\b[^;]*\$\d/.test(sql),
+  },
+  {
+    name: 'the clock beside a column in an update',
+    breaks: sql =>
+      assigned(sql, 'update').some(({ value }) => CLOCK.test(value) && hasColumn(value.replace(CLOCK, ''))),
+  },
+  {
+    name: 'a function that is not immutable where an insert updates',
+    breaks: sql => assigned(sql, 'upsert').some(({ value }) => CLOCK.test(value) || VOLATILE.test(value)),
+  },
+  {
+    name: 'a volatile function in an update or delete',
+    breaks: sql => /^(with .*)?(update|delete from) /.test(sql) && !/\binsert into\b/.test(sql) && VOLATILE.test(sql),
+  },
+  {
+    name: 'an organization that is another table’s, which stands behind a lateral join',
+    breaks: sql =>
+      [...sql.matchAll(/\) (\w+) on true/g)].some(([, alias]) =>
+        new RegExp(`\\bjoin \\w+ (\\w+) on \\1\\.org_id = ${alias}\\.org_id`).test(sql),
+      ),
+  },
+  {
+    name: 'columns that are named by their with alone',
+    breaks: sql => /\bwith (?:recursive )?(?:.*\), )?\w+ \([^()]*\) as (?:materialized )?\( ?(?!values)/.test(sql),
+  },
+  {
+    name: 'an organization that changes',
+    breaks: sql => assigned(sql, 'update').some(({ column }) => column === 'org_id'),
+  },
+]
+
+/** Plans for any value at all, in which locks in sub-selects cannot be sent on; not over tables that every node has. */
+const GENERIC =
+  /plan_cache_mode(?!.*to_regproc\('create_distributed_table'\) is null).*force_generic_plan|set plan_cache_mode = force_generic_plan/s
+
+/** For one server only: many organizations at once, each beside its rows. A cluster is never sent them (sharing.ts). */
+const OF_MANY = /\borg_id int\b|\bas asked \(org_id, key\)|\borg_id = any\(\$1\) order by org_id for update/
+
+/** The names of the rules that a statement breaks. */
+export function brokenRules(text: string): string[] {
+  if (GENERIC.test(text)) return ['a generic plan for whatever the session sends']
+  const sql = bare(text)
+  if (!isSharded(sql) || OF_MANY.test(sql)) return []
+  return RULES.filter(({ breaks }) => breaks(sql)).map(({ name }) => name)
+}
