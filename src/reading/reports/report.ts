@@ -111,7 +111,7 @@ export function statementFor(org_id: number, question: Asked, now: number): Stat
   const names = dimension === 'campaign' ? 'campaigns' : dimension === 'offer' ? 'offers' : undefined
   const spend = hasCost(dimension) ? spendOf(isApart ? APART_KEY : SPEND_KEYS[dimension], question, put) : undefined
   const text = `
-  with counted (key, ${COUNTERS.join(', ')}, revenue) as (
+  with counted as (
     ${sourcesOf({ dimension, campaigns, cover: coverOf(window, now) }, put)}
   ), grouped as (
     select key, ${counters}, sum(revenue) as revenue from counted group by key having sum(clicks) <> 0

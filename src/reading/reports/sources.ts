@@ -46,7 +46,9 @@ export function sourcesOf({ dimension, campaigns, cover }: Slice, put: Put): str
   const sources = around.filter(isAny).map(days => counted(days, level))
   if (weeks !== undefined && isAny(weeks)) sources.push(counted(weeks, level + WEEK))
   if (isAny(cover.days))
-    sources.push(`select ${key.unfolded}, ${NUMBERS} from report_delta where org_id = $1 and ${between(cover.days)}`)
+    sources.push(
+      `select ${key.unfolded} as key, ${NUMBERS} from report_delta where org_id = $1 and ${between(cover.days)}`,
+    )
   for (const end of cover.ends)
     sources.push(clicksOf(end, dimension === 'day' ? `${put(dayOf(end.from))}` : KEYS[dimension].clicked, within, put))
   return sources.join('\n    union all ')
