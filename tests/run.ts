@@ -1,7 +1,8 @@
 // `npm test [part of a path…] [--all]`: every test on a real PostgreSQL, then the dashboard in a real browser. The last line
 // says how many passed and failed. `--all` adds the long suites (SLUICE_TEST_ALL=1). `--faults` runs what is done to running processes,
 // longer than else (SLUICE_FAULT_SECONDS each); `--seeded` shows that each of the seeded faults turns a test red, `--soak` that two hours
-// (SLUICE_SOAK_MINUTES) of traffic change nothing.
+// (SLUICE_SOAK_MINUTES) of traffic change nothing. `--citus address,address,… [part of a path…]`: every test that a cluster can have, on the
+// cluster of these addresses, and what is done to its nodes.
 import { once } from 'node:events'
 import { globSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,6 +10,7 @@ import { join } from 'node:path'
 import { runBrowserTests } from './support/browser-tests.ts'
 import { CLUSTER, connectionTo, reach, startKeeper } from './support/database.ts'
 import { type Counts, runNodeTests } from './support/node-tests.ts'
+import { NODES } from './support/sharded.ts'
 import { findProgram, requirePrograms } from './support/programs.ts'
 import { ensureTemplate } from './support/template.ts'
 
@@ -20,11 +22,14 @@ const LONG_LIMIT = 60 * 60_000
 const SOAK_SPARE = 60 * 60_000
 
 const flags = process.argv.slice(2).filter(argument => argument.startsWith('--'))
-const filters = process.argv.slice(2).filter(argument => !argument.startsWith('--'))
+const isAddress = (argument: string) => /^postgres(ql)?:\/\//.test(argument)
+const filters = process.argv.slice(2).filter(argument => !argument.startsWith('--') && !isAddress(argument))
+const cluster = process.argv.slice(2).find(isAddress)
 const all = flags.includes('--all')
 const seeded = flags.includes('--seeded')
 const soak = flags.includes('--soak')
 const faults = flags.includes('--faults')
+const citus = flags.includes('--citus')
 const FAULT_SECONDS = '30'
 const SOAK_MINUTES = process.env['SLUICE_SOAK_MINUTES'] ?? '120'
 /** What kills, freezes and cuts; the other fault tests of the rooms run with their own short leases and pauses. */
@@ -33,6 +38,18 @@ const FAULT_FILES = [
   'src/intake/{clicks/outage,events/away}.test.ts',
   'src/outgoing/deliveries/{faults,breaker,claim}.test.ts',
   'src/gate/{once,quota}.test.ts',
+]
+
+const CITUS_FILES = ['src/**/*.test.ts', 'tests/{cluster/*,conversion,key-writes,rights,scope}.test.ts']
+/** About one server's own files and processes, or what a database of before had; and the dashboard, which has none. */
+const NOT_ON_A_CLUSTER = [
+  'src/web/',
+  'src/ground/db/connect.test.ts',
+  'src/ground/db/embedded',
+  'src/ground/db/flight.test.ts',
+  'src/ground/db/migrate.test.ts',
+  'src/intake/counters/deltas.test.ts',
+  'src/outgoing/deliveries/faults.test.ts',
 ]
 
 const select = (...patterns: string[]): string[] =>
@@ -49,13 +66,18 @@ function selectTests(): string[] {
   if (soak) return select('tests/faults/soak.test.ts')
   if (seeded) return select('tests/faults/seeded.test.ts')
   if (faults) return select(...FAULT_FILES)
+  if (citus) return select(...CITUS_FILES).filter(file => !NOT_ON_A_CLUSTER.some(part => file.startsWith(part)))
   // Those that start whole processes take longest, so they begin first.
   return [...select('tests/**/*.test.ts'), ...select('bench/*.test.ts', 'demo/*.test.ts', 'src/**/*.test.ts')]
 }
 
+function usage(): never {
+  throw new Error('npm run test:citus -- postgres://user@coordinator/postgres,postgres://user@worker/postgres,…')
+}
+
 async function main(): Promise<Counts> {
   const files = selectTests()
-  const browserFiles = faults || seeded || soak ? [] : select('tests/browser/*.spec.ts')
+  const browserFiles = faults || seeded || soak || citus ? [] : select('tests/browser/*.spec.ts')
   requirePrograms(browserFiles.length > 0 ? ['redis-server', 'chromium'] : ['redis-server'])
   const folder = mkdtempSync(join(tmpdir(), 'sluice-run-'))
   const keeper = startKeeper(folder, '--remove')
@@ -72,6 +94,7 @@ async function main(): Promise<Counts> {
     process.env['SLUICE_CHROMIUM'] ??= findProgram('chromium') ?? ''
     if (all) process.env['SLUICE_TEST_ALL'] = '1'
     if (seeded) process.env['SLUICE_SEEDED'] = '1'
+    if (citus) process.env[NODES] = cluster ?? usage()
     if (soak) process.env['SLUICE_SOAK_MINUTES'] = SOAK_MINUTES
     if (all || faults) process.env['SLUICE_FAULT_SECONDS'] ??= FAULT_SECONDS
     // Side by side, because both mostly wait; what the browser's say comes in one piece behind the others.
