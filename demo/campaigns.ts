@@ -40,6 +40,7 @@ export const CAMPAIGNS: readonly DemoCampaign[] = [
     key: 'keto-us-test',
     origin: 'meta',
     offer: 'keto',
+    status: 'paused',
     ownAddress: 'https://offers.example/keto-quiz?click={click_id}&creative={sub1}',
     clicks: 70,
     from: 89,

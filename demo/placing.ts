@@ -84,12 +84,19 @@ type CampaignRow = ReturnType<typeof campaignRow>
 
 async function insertCampaign(
   { trx, org_id, times }: Founding,
-  { name }: DemoCampaign,
+  { name, status = 'active' }: Pick<DemoCampaign, 'name'> & { status?: LiveCampaign['status'] },
   { destination, source, ...row }: CampaignRow,
 ): Promise<void> {
   await trx
     .insertInto('campaigns')
-    .values({ ...row, name, destination: JSON.stringify(destination), source: JSON.stringify(source), ...times })
+    .values({
+      ...row,
+      name,
+      status,
+      destination: JSON.stringify(destination),
+      source: JSON.stringify(source),
+      ...times,
+    })
     .execute()
   await trx.insertInto('campaign_keys').values({ org_id, campaign_id: row.id, key: row.key }).execute()
 }

@@ -85,7 +85,7 @@ async function lookAround({ database }: Ground, org_id: number) {
      from clicks c join campaigns k on k.org_id = $1 and k.id = c.campaign_id
      join offers o on o.org_id = $1 and o.id = c.offer_id
      where c.org_id = $1 and c.tracked and c.status <= 1 and o.payout_types @> '{lead}' and k.deleted_at is null
-       and k.destination ->> 'type' = 'redirect'
+       and k.destination ->> 'type' = 'redirect' and k.status = 'active'
      order by c.id desc limit 1`,
     [org_id],
   )

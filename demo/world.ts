@@ -56,6 +56,8 @@ export type DemoCampaign = {
   key: string
   origin: Origin
   offer: OfferName
+  /** Since its last day, where that is over. */
+  status?: 'paused' | 'archived'
   /** Where it redirects to instead of following the offer. */
   ownAddress?: string
   /** Where its visitors come first; without either the campaign leads to the offer. */

@@ -59,7 +59,6 @@ export function CampaignTable({ campaigns, days, order }: TableProps) {
           <tr>
             <Head stay>Name</Head>
             {isNarrow ? <FigureHeads columns={FIRST_COLUMNS} order={order} /> : <PlaceHeads />}
-            {isNarrow && <Head>On</Head>}
             <FigureHeads columns={isNarrow ? OTHER_COLUMNS : COLUMNS} order={order} />
             <ActionHead />
           </tr>
@@ -121,14 +120,10 @@ type LineProps = Line & {
 function CampaignLine({ campaign, isCounted, isNarrow, ...line }: LineProps) {
   const destinationOf = useDestinations()
   const figures = (columns: Columns) => <Figures columns={columns} line={isCounted ? line : undefined} />
-  const turn = (
-    <Cell>
-      <StateSwitch campaign={campaign} />
-    </Cell>
-  )
+  const turn = <StateSwitch campaign={campaign} />
   return (
     <Row className={campaign.status === 'active' ? '' : 'text-ink-faint'}>
-      <RowHead stay className="max-w-32 truncate sm:max-w-60" title={campaign.name}>
+      <RowHead stay className="max-w-30 truncate sm:max-w-52 2xl:max-w-60" title={campaign.name}>
         <Link to="/campaigns/$id" params={{ id: campaign.id }} className="underline-offset-2 hover:underline">
           {campaign.name}
         </Link>
@@ -141,15 +136,16 @@ function CampaignLine({ campaign, isCounted, isNarrow, ...line }: LineProps) {
       {isNarrow ? (
         <>
           {figures(FIRST_COLUMNS)}
-          {turn}
           {figures(OTHER_COLUMNS)}
         </>
       ) : (
         <>
-          {turn}
+          <Cell>{turn}</Cell>
           <Cell className="max-xl:hidden">
             <span className="flex items-center gap-1">
-              <span className="max-w-36 truncate font-mono text-sm text-ink-soft">/c/{campaign.key}</span>
+              <span className="max-w-36 truncate font-mono text-sm text-ink-soft max-2xl:hidden">
+                /c/{campaign.key}
+              </span>
               <CopyButton text={addressOf(campaign)} label="Copy" look="quiet" about={campaign.name} />
             </span>
           </Cell>
@@ -160,7 +156,11 @@ function CampaignLine({ campaign, isCounted, isNarrow, ...line }: LineProps) {
         </>
       )}
       <ActionCell>
-        <CampaignMenu campaign={campaign} />
+        {/* On a phone the switch is in reach however far the figures are scrolled. */}
+        <span className="flex items-center justify-end">
+          {isNarrow && turn}
+          <CampaignMenu campaign={campaign} />
+        </span>
       </ActionCell>
     </Row>
   )
@@ -191,7 +191,6 @@ function TotalLine({ line, isNarrow }: { line: Line; isNarrow: boolean }) {
       {isNarrow ? (
         <>
           <Figures columns={FIRST_COLUMNS} line={line} />
-          <Cell />
           <Figures columns={OTHER_COLUMNS} line={line} />
         </>
       ) : (
