@@ -107,18 +107,18 @@ test('a "+" puts a step behind an open end or into an edge: connected, in sight,
   page,
   owner,
 }) => {
-  const { id: offer } = await send(owner, 'POST', '/api/offers', { name: 'Casino', url: 'https://offer.example/' })
+  const { id: offer } = await send(owner, 'POST', '/api/offers', { name: 'Poker', url: 'https://offer.example/' })
   const canvas = await opened(page, owner, 'By plus')
   await add(page, 'Add a step after Every visitor', 'Offer')
   await expect(page.getByLabel('Offer', { exact: true })).toBeFocused()
   await page.getByLabel('Offer', { exact: true }).selectOption(offer)
   await expect(canvas.locator('.react-flow__edge-path')).toHaveCount(1)
-  await add(page, 'Add a step between Every visitor and Casino', 'Condition')
+  await add(page, 'Add a step between Every visitor and Poker', 'Condition')
   await page.getByLabel('Asks about').selectOption('bot')
   await expect(page.getByLabel('No leads to')).toHaveValue('offer')
   await add(page, 'Add a step after Is a bot, if yes', 'Redirect')
   await page.getByLabel('Address', { exact: true }).fill('https://bots.example/')
-  await add(page, 'Add a step between Is a bot and Casino, if no', 'Split')
+  await add(page, 'Add a step between Is a bot and Poker, if no', 'Split')
   for (const name of ['Two', 'Three']) {
     await page.getByRole('button', { name: /^Add a step after Split/ }).click()
     await page.getByRole('menuitem', { name: 'Redirect' }).click()

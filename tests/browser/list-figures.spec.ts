@@ -24,7 +24,7 @@ async function seedFunnels(owner: APIRequestContext, address: string) {
     payout_types: ['lead', 'ftd'],
   })
   const idle = await send(owner, 'POST', '/api/offers', { name: 'Idle figured', url })
-  const quiz = await send(owner, 'POST', '/api/landings', { name: 'Quiz figured', url })
+  const quiz = await send(owner, 'POST', '/api/landings', { name: 'Figured quiz', url })
   await send(owner, 'POST', '/api/landings', { name: 'Unseen figured', url })
   const offers = [{ offer_id: dear.id, weight: 1 }]
   const landings = [{ landing_id: quiz.id, weight: 1 }]
@@ -53,7 +53,7 @@ test('offers, landings and funnels show what they came to in the chosen days, so
   const figures = ['120.00', '4', '50.0%', '30.00']
   for (const [path, known, nothing] of [
     ['offers', 'Dear figured', 'Idle figured'],
-    ['landings', 'Quiz figured', 'Unseen figured'],
+    ['landings', 'Figured quiz', 'Unseen figured'],
   ] as const) {
     await page.goto(`/${path}?range=today&q=figured`)
     await expect(row(known).getByRole('cell')).toContainText(figures)

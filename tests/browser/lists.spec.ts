@@ -40,7 +40,7 @@ test('a list is searched and filtered in its address, the Back button undoes it,
 test('a row is archived, unarchived and deleted from its menu, each after asking', async ({ page, owner }) => {
   await send(owner, 'POST', '/api/landings', { name: 'Quiz', url })
   await page.goto('/landings')
-  const row = page.getByRole('row', { name: /Quiz/ })
+  const row = page.getByRole('row', { name: /^Quiz/ })
   const choose = async (item: string) => {
     await row.getByRole('button', { name: 'Actions for Quiz' }).click()
     await page.getByRole('menuitem', { name: item, exact: true }).click()
@@ -82,7 +82,7 @@ test('older rows are on further pages, and another question begins at the newest
 test('the name of a row opens it, and closing leads back to the name', async ({ page, owner }) => {
   await send(owner, 'POST', '/api/landings', { name: 'Quiz', url: 'https://example.com/?c={click_id}' })
   await page.goto('/landings')
-  const name = page.getByRole('row', { name: /Quiz/ }).getByRole('button', { name: 'Quiz', exact: true })
+  const name = page.getByRole('row', { name: /^Quiz/ }).getByRole('button', { name: 'Quiz', exact: true })
   await name.press('Enter')
   await expect(page.getByRole('dialog', { name: 'Edit Quiz' }).getByLabel('Name')).toHaveValue('Quiz')
   await page.keyboard.press('Escape')

@@ -209,6 +209,7 @@ test('a total that divides by what only some campaigns count says so', async ({ 
 
 test('a click keeps the name of its campaign when that is deleted', async ({ page, owner, sluice }) => {
   const campaign = await seedTraffic(owner, sluice.address)
+  await send(owner, 'PUT', `/api/campaigns/${campaign}/status`, { status: 'archived' })
   await send(owner, 'DELETE', `/api/campaigns/${campaign}`)
   for (const path of [`/?campaign=${campaign}`, `/clicks?campaign=${campaign}`]) {
     await page.goto(path)

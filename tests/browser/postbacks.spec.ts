@@ -95,6 +95,7 @@ test('offers, landings, campaigns and flows name the macros that are none as wel
     await expect(page.getByRole('dialog').getByText(words)).toBeVisible()
   }
   await page.goto('/campaigns/new')
+  await page.getByLabel('Visitors go to').selectOption('redirect')
   await page.getByLabel('Redirect to').fill(url)
   await expect(page.getByText(words)).toBeVisible()
   await page.getByLabel('Fallback').fill('https://example.com/?q={quality}')

@@ -404,7 +404,9 @@ describe('who asks', () => {
     }
     const wanted = [live, gone].toSorted().map(id => ({ id: toWireId(id), name: 'Campaign', is_deleted: false }))
     assert.deepEqual(await named(), wanted)
-    const removed = await house.call('DELETE', `/api/campaigns/${toWireId(gone)}`, { cookie: place.cookie })
+    const path = `/api/campaigns/${toWireId(gone)}`
+    await house.call('PUT', `${path}/status`, { cookie: place.cookie, body: { status: 'archived' } })
+    const removed = await house.call('DELETE', path, { cookie: place.cookie })
     assert.equal(removed.statusCode, 200, removed.body)
     assert.deepEqual(
       await named(),

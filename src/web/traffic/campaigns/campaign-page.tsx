@@ -1,5 +1,5 @@
 /** One campaign: the address for the ads, and what it does. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { ChevronLeft } from 'lucide-react'
 import type { z } from 'zod'
@@ -7,11 +7,9 @@ import {
   type Campaign,
   CampaignDraft,
   createCampaign,
-  listCampaigns,
   readCampaign,
   updateCampaign,
 } from '../../../traffic/campaigns/api.ts'
-import { listOffers } from '../../../traffic/offers/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { moment } from '../../ground/figures/figures.ts'
@@ -22,6 +20,7 @@ import { useOriginal } from '../../ground/ui/clone.tsx'
 import { CopyButton } from '../../ground/ui/copy.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { useUnsaved } from '../../ground/ui/unsaved.ts'
@@ -30,7 +29,7 @@ import { CampaignFields } from './campaign-form.tsx'
 import { ClicksWhilePaused } from './clicks-while-paused.tsx'
 import { copyOf, type Draft, draftOf } from './draft.ts'
 import { OwnAddressNote } from './own-address.tsx'
-import { StateSwitch } from './state.tsx'
+import { SHOW_CAMPAIGNS, StateSwitch } from './state.tsx'
 
 type CampaignRow = z.input<typeof Campaign>
 
@@ -65,7 +64,7 @@ function ClonedCampaign({ id }: { id: string }) {
 }
 
 function NewCampaign({ original }: { original?: CampaignRow }) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const navigate = useNavigate()
   const { role } = useActive()
   const form = useDraft(CampaignDraft, original === undefined ? draftOf(undefined) : copyOf(original))
@@ -73,7 +72,7 @@ function NewCampaign({ original }: { original?: CampaignRow }) {
   const create = useMutation({
     mutationFn: (body: Draft) => call(createCampaign, { body }),
     onSuccess: async ({ id, name }) => {
-      await queries.invalidateQueries({ queryKey: [listCampaigns.route] })
+      await refresh(...SHOW_CAMPAIGNS)
       notify(`${name} is ready`, 'Its address takes traffic from now on.')
       await navigate({ to: '/campaigns/$id', params: { id }, ignoreBlocker: true })
     },
@@ -121,7 +120,7 @@ export function CampaignPage() {
 }
 
 function CampaignDetail({ campaign }: { campaign: CampaignRow }) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const { role } = useActive()
   const reason = reasonAgainst(updateCampaign, role)
   const form = useDraft(CampaignDraft, draftOf(campaign))
@@ -130,11 +129,7 @@ function CampaignDetail({ campaign }: { campaign: CampaignRow }) {
     mutationFn: (body: Draft) => call(updateCampaign, { params: { id: campaign.id }, body }),
     onSuccess: async saved => {
       form.reset(draftOf(saved))
-      await Promise.all(
-        [listCampaigns, readCampaign, listOffers].map(({ route: key }) =>
-          queries.invalidateQueries({ queryKey: [key] }),
-        ),
-      )
+      await refresh(...SHOW_CAMPAIGNS)
       notify(`${saved.name} is saved`, 'It holds for the next click.')
     },
   })

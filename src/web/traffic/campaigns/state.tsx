@@ -10,6 +10,9 @@ import {
   readCampaign,
   setCampaignStatus,
 } from '../../../traffic/campaigns/api.ts'
+import { listClickFlows } from '../../../traffic/click-flows/api.ts'
+import { listFunnels } from '../../../traffic/funnels/api.ts'
+import { listOffers } from '../../../traffic/offers/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { call } from '../../ground/call.ts'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
@@ -23,6 +26,8 @@ type CampaignRow = Pick<z.input<typeof Campaign>, 'id' | 'name' | 'status' | 'fa
 type Status = CampaignRow['status']
 
 const SHOW_IT = [listCampaigns, readCampaign, readClicksWhilePaused]
+/** What shows which campaigns there are, and who leads where. */
+export const SHOW_CAMPAIGNS = [listCampaigns, readCampaign, listOffers, listFunnels, listClickFlows]
 
 const turn = (id: string, status: Status) => call(setCampaignStatus, { params: { id }, body: { status } })
 
@@ -99,7 +104,7 @@ export function DeleteCampaignItem({ campaign }: { campaign: CampaignRow }) {
       name={name}
       what="campaign"
       endpoint={deleteCampaign}
-      refresh={[listCampaigns]}
+      refresh={SHOW_CAMPAIGNS}
       before={status === 'archived' ? undefined : 'Archive it first.'}
       words={`${then} and records nothing. Reports stay, and late conversions still count. It cannot be brought back.`}
       deed={() => call(deleteCampaign, { params: { id } })}
