@@ -11,11 +11,13 @@ import { chooseOwner } from '../../src/ground/db/programs.ts'
 const run = promisify(execFile)
 const NEEDED = ['initdb', 'postgres', 'pg_dump', 'pg_restore', 'pg_basebackup']
 /** Where Debian and its like keep them, which is not in the path. */
-const bin = globSync('/usr/lib/postgresql/*/bin')
-  .filter(
-    folder => Number(/(\d+)\/bin$/.exec(folder)?.[1]) >= 15 && NEEDED.every(name => existsSync(join(folder, name))),
-  )
-  .at(-1)
+export const installedVersions: readonly { readonly major: number; readonly bin: string }[] = globSync(
+  '/usr/lib/postgresql/*/bin',
+)
+  .map(folder => ({ major: Number(/(\d+)\/bin$/.exec(folder)?.[1]), bin: folder }))
+  .filter(({ major, bin: folder }) => major >= 15 && NEEDED.every(name => existsSync(join(folder, name))))
+  .toSorted((one, other) => one.major - other.major)
+const bin = installedVersions.at(-1)?.bin
 
 /** Why there is none, or false: what `skip` of a test takes. */
 export const whyNoOwnPostgres: string | false =
@@ -33,7 +35,11 @@ const owner = chooseOwner('/nowhere')
 
 /** Runs one of PostgreSQL's programs as its owner. */
 export async function runProgram(name: string, ...given: string[]): Promise<void> {
-  await run(join(bin ?? '', name), given, { ...owner, cwd: '/' })
+  await runOf(bin, name, ...given)
+}
+
+async function runOf(folder: string | undefined, name: string, ...given: string[]): Promise<void> {
+  await run(join(folder ?? '', name), given, { ...owner, cwd: '/' })
 }
 
 /** A folder that PostgreSQL's owner may write. */
@@ -43,15 +49,24 @@ export function ownersFolder(path: string): string {
   return path
 }
 
-export async function createOwnCluster(folder: string): Promise<void> {
-  await runProgram('initdb', '-D', folder, '-U', 'sluice', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync')
+/** Of the newest version there is, or of the programs in `programs`. */
+export async function createOwnCluster(folder: string, programs = bin): Promise<void> {
+  await runOf(programs, 'initdb', '-D', folder, '-U', 'sluice', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync')
 }
 
 /** Starts the server of `folder`, with its socket beside it; resolves when it takes connections and writes. */
-export async function startOwnPostgres(folder: string, settings: readonly string[]): Promise<OwnPostgres> {
+export async function startOwnPostgres(
+  folder: string,
+  settings: readonly string[],
+  programs = bin,
+): Promise<OwnPostgres> {
   const host = dirname(folder)
   const given = ['listen_addresses=', `unix_socket_directories=${host}`, ...settings].flatMap(one => ['-c', one])
-  const child = spawn(join(bin ?? '', 'postgres'), ['-D', folder, ...given], { ...owner, cwd: '/', stdio: 'ignore' })
+  const child = spawn(join(programs ?? '', 'postgres'), ['-D', folder, ...given], {
+    ...owner,
+    cwd: '/',
+    stdio: 'ignore',
+  })
   const ended = once(child, 'exit')
   const connection = (database: string) => ({ host, port: 5432, user: 'sluice', database })
   for (const deadline = performance.now() + 60_000; ; ) {
