@@ -38,11 +38,9 @@ export async function openNodes(
  */
 export async function migrateNodes({ addresses }: Nodes): Promise<string[]> {
   const [first = '', ...others] = addresses
-  const client = await reach(first).catch(async (error: unknown) => {
-    for (const other of others) if (await isUpToDate(other)) return undefined
-    throw error
-  })
-  if (client === undefined) return []
+  const isNeeded = others.length === 0 || (await isThere(first)) || !(await isAnyUpToDate(others))
+  if (!isNeeded) return []
+  const client = await reach(first)
   try {
     const { rows } = await client.query<{ version: number }>(
       `select current_setting('server_version_num')::int / 10000 as version`,
@@ -71,15 +69,28 @@ async function checkPlace(client: pg.Client, others: number): Promise<void> {
     )
 }
 
-/** Whether this node is there and has had every migration; false when it cannot be reached. */
-async function isUpToDate(node: Node): Promise<boolean> {
+async function isThere(node: Node): Promise<boolean> {
+  return (await onceReached(node, async () => true)) === true
+}
+
+/** Whether one of these nodes is there and has had every migration. */
+async function isAnyUpToDate(nodes: readonly Node[]): Promise<boolean> {
+  for (const node of nodes) {
+    const missing = await onceReached(node, missingMigrations)
+    if (missing !== undefined) return missing.length === 0
+  }
+  return false
+}
+
+/** What `work` answers; undefined when the node cannot be reached at once. */
+async function onceReached<T>(node: Node, work: (client: pg.Client) => Promise<T>): Promise<T | undefined> {
   const client = clientFor(node)
   try {
     await client.connect()
-    return (await missingMigrations(client)).length === 0
+    return await work(client)
   } catch (error) {
-    if (error instanceof StartError) throw error
-    return false
+    if (isUnreachable(error)) return undefined
+    throw error
   } finally {
     await client.end().catch(() => {})
   }

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pino } from 'pino'
+import { freshDatabase, useDatabase } from '../../../tests/support/database.ts'
+import { isSharded } from '../../../tests/support/sharded.ts'
+import { StartError } from '../start-error.ts'
+import { connect } from './connect.ts'
+import { migrateNodes } from './nodes.ts'
+
+const ground = await useDatabase()
+const log = pino({ level: 'silent' })
+/** A port that nobody may listen on without being root, and nobody does. */
+const NOBODY = 'postgres://sluice@127.0.0.1:1/sluice'
+const nodes = (...addresses: (string | typeof ground.connection)[]) => ({ addresses, close: async () => {} })
+const cluster = isSharded ? 'a cluster is what is asked for here' : false
+
+test('several addresses that are no cluster are refused, with what to do', { skip: cluster }, async () => {
+  const other = await freshDatabase()
+  await assert.rejects(
+    migrateNodes(nodes(ground.connection, other.connection)),
+    error => error instanceof StartError && /several addresses.*docs\/scaling\.md/.test(error.message),
+  )
+  await other.drop()
+})
+
+test('a start without the first node goes on where another one says that nothing is missing', async () => {
+  assert.deepEqual(await migrateNodes(nodes(NOBODY, ground.connection)), [])
+})
+
+test('a node that cannot be reached is left alone, and who waits for a connection is given another one', async () => {
+  const both = connect([NOBODY, ground.connection], { log })
+  const { reads, kysely, auth } = both
+  for (let turn = 0; turn < 4; turn += 1) {
+    const clients = await Promise.all([reads, reads, auth].map(pool => pool.connect()))
+    for (const client of clients) client.release(true)
+    assert.equal((await reads.query('select 1 as one')).rows[0].one, 1)
+  }
+  assert.equal((await kysely.selectFrom('migrations').select('number').execute()).length > 0, true)
+  await assert.rejects(
+    both.schema.selectFrom('migrations').select('number').execute(),
+    'the schema is the first node’s affair',
+  )
+  await both.close()
+})
