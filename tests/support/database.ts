@@ -9,7 +9,7 @@ import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { pino } from 'pino'
-import { connect, type Database } from '../../src/ground/db/connect.ts'
+import { connect, type Database, type Node } from '../../src/ground/db/connect.ts'
 import { isUnreachable } from '../../src/ground/db/faults.ts'
 import './sent-sql.ts'
 import { addressesOf, createSharded, dropSharded, isSharded, settingsOf } from './sharded.ts'
@@ -18,8 +18,17 @@ import { ensureTemplate } from './template.ts'
 /** The folder of the server that `tests/run.ts` has started. */
 export const CLUSTER = 'SLUICE_TEST_CLUSTER'
 
-/** A database of its own, `connection` for a client or a child process; `drop` closes its pools and deletes it. */
-export type FreshDatabase = { database: Database; connection: pg.ClientConfig; url: string; drop(): Promise<void> }
+/**
+ * A database of its own, `connection` for a client or a child process, `nodes` for the pools of another process; `drop` closes its pools and
+ * deletes it.
+ */
+export type FreshDatabase = {
+  database: Database
+  connection: pg.ClientConfig
+  nodes: readonly Node[]
+  url: string
+  drop(): Promise<void>
+}
 
 /** How to reach the server whose keeper was given `folder`. */
 export const connectionTo = (folder: string): pg.ClientConfig => ({
@@ -96,7 +105,7 @@ export async function freshDatabase(): Promise<FreshDatabase> {
     await admin.end()
   }
   const url = `postgres://sluice@localhost/${name}?host=${encodeURIComponent(join(folder, 'postgres'))}`
-  return { database, connection, url, drop }
+  return { database, connection, nodes: [connection], url, drop }
 }
 
 /** The same on a cluster: `connection` leads to its first node, `url` names all. */
@@ -108,7 +117,8 @@ async function freshSharded(name: string): Promise<FreshDatabase> {
     await database.close()
     await dropSharded(name)
   }
-  return { database, connection: settingsOf(addresses[0] ?? ''), url: addresses.join(','), drop }
+  const connection = settingsOf(addresses[0] ?? '')
+  return { database, connection, nodes: addresses, url: addresses.join(','), drop }
 }
 
 /**

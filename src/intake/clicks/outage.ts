@@ -47,7 +47,7 @@ export function openOutage(parts: Parts): Outage {
   const breaker = openBreaker(log)
   const apart = openAwayOrganizations(pool, log)
   const replay = openReplay(parts, apart, breaker)
-  const recovery = openRecovery(replay.attempt, journal.isEmpty)
+  const recovery = openRecovery(() => replay.attempt(), journal.isEmpty)
   if (!journal.isEmpty()) recovery.start()
 
   return {

@@ -18,7 +18,7 @@ let elsewhere: Database
 let queues: [Queue, Queue]
 before(async () => {
   fresh = await freshDatabase()
-  elsewhere = connect([fresh.connection], { log: pino({ level: 'silent' }) })
+  elsewhere = connect(fresh.nodes, { log: pino({ level: 'silent' }) })
   queues = [openQueue(fresh.database), openQueue(elsewhere)]
 })
 after(async () => {

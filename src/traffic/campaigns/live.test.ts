@@ -40,7 +40,7 @@ async function open(on: Database = database, heard = log): Promise<LiveCampaigns
 }
 
 function anotherProcess(): Database {
-  const other = connect([fresh.connection], { log })
+  const other = connect(fresh.nodes, { log })
   closing.push(() => other.close())
   return other
 }
