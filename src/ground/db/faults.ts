@@ -21,9 +21,12 @@ export function isThereAlready(error: unknown): boolean {
   return THERE_STATES.has(sqlState(error) ?? '')
 }
 
+/** What a node of a cluster says of anything another one has answered while rows were copied to it: what that was is lost. */
+const UNSAID = 'XX000'
+
 /**
  * No disk, no memory or no connection is left, the disk failed, or the server only reads, is going down, coming up, or has dropped the session.
- * XX000 is what a node of a cluster says whose connection to another one broke in the midst of a transaction.
+ * `UNSAID` is also what a node of a cluster says whose connection to another one broke in the midst of a transaction.
  */
 const unreachableStates = new Set([
   '53100',
@@ -37,7 +40,7 @@ const unreachableStates = new Set([
   '25006',
   '25P03',
   '25P04',
-  'XX000',
+  UNSAID,
 ])
 
 /**
@@ -50,6 +53,11 @@ export function isUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if ('code' in error && typeof error.code === 'string') return /^E[A-Z]+$/.test(error.code)
   return /^connection |not queryable|timeout|end on the pool/i.test(error.message)
+}
+
+/** True when a cluster does not say what was wrong: a key that is taken, a row that cannot be, or a node that went away. */
+export function isUnsaid(error: unknown): boolean {
+  return sqlState(error) === UNSAID
 }
 
 /** Cancelled by its timeout, or a lock was not to be had in time. */

@@ -4,7 +4,7 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { timeOfId } from '../../contract/ids.ts'
-import { isOwnFault, isRetryable, isTaken, isUnreachable } from '../../ground/db/faults.ts'
+import { isOwnFault, isRetryable, isTaken, isUnreachable, isUnsaid } from '../../ground/db/faults.ts'
 import { isOfOneNode } from './away.ts'
 import type { Click } from './click.ts'
 import { mintClickId } from './click-id.ts'
@@ -125,10 +125,10 @@ async function storeBatch(parts: Parts, batch: readonly Waiting[], past: Past = 
     await within(STORE_MS, storeClicks(pool, clicks))
     return remembered(batch)
   } catch (error) {
-    const isClash = isTaken(error)
+    const isClash = isTaken(error) || isUnsaid(error)
     if (past.tries > 0 && parts.isSharded?.() === true && isOfOneNode(error)) return storeApart(parts, batch)
     if (past.tries < TRIES && (isClash || isRetryable(error))) {
-      const isStored = isClash && (await remint(parts, batch, past.isUnsure).catch(() => false))
+      const isStored = isClash && (await remint(parts, batch, past.isUnsure || isUnsaid(error)).catch(() => false))
       if (isStored) return remembered(batch)
       return storeBatch(parts, batch, { tries: past.tries + 1, isUnsure: past.isUnsure || isUnreachable(error) })
     }

@@ -27,7 +27,7 @@ test('this month and the next three have partitions at the start', async t => {
   // In the middle of a month, which else could end meanwhile.
   const now = new Date(Date.UTC(2026, 10, 15))
   t.mock.timers.enable({ apis: ['Date'], now })
-  const kept = await keepPartitions(fresh.database.kysely, log)
+  const kept = await keepPartitions(fresh.database.schema, log)
   kept.close()
   for (let ahead = 0; ahead <= 3; ahead += 1) {
     const ms = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 15)
@@ -38,7 +38,7 @@ test('this month and the next three have partitions at the start', async t => {
 })
 
 test('past months are made on request, to the millisecond, and only once', async () => {
-  const db = fresh.database.kysely
+  const db = fresh.database.schema
   assert.deepEqual(await ensurePartitions(db, JANUARY, FEBRUARY), ['clicks_2024_01', 'clicks_2024_02'])
   assert.deepEqual(await ensurePartitions(db, JANUARY, FEBRUARY), [])
   assert.equal(await partitionOf(JANUARY), 'clicks_2024_01')
@@ -48,7 +48,7 @@ test('past months are made on request, to the millisecond, and only once', async
 })
 
 test('two processes may make the same partitions at the same time', async () => {
-  const db = fresh.database.kysely
+  const db = fresh.database.schema
   const from = Date.UTC(2020, 0, 1)
   const made = await Promise.all([0, 1, 2].map(() => ensurePartitions(db, from, Date.UTC(2020, 5, 1))))
   assert.equal(new Set(made.flat()).size, 6)
@@ -58,7 +58,7 @@ test('two processes may make the same partitions at the same time', async () => 
 test('a month whose clicks lie in the default partition is left as it is and does not stop the others', async () => {
   const ms = Date.UTC(2019, 3, 10)
   assert.equal(await partitionOf(ms), 'clicks_default')
-  const made = await ensurePartitions(fresh.database.kysely, Date.UTC(2019, 2, 1), Date.UTC(2019, 4, 1), log)
+  const made = await ensurePartitions(fresh.database.schema, Date.UTC(2019, 2, 1), Date.UTC(2019, 4, 1), log)
   assert.deepEqual(made, ['clicks_2019_03', 'clicks_2019_05'])
   assert.equal(await partitionOf(ms + 1), 'clicks_default')
 })

@@ -17,7 +17,7 @@ let client: pg.PoolClient
 const NOW = Date.UTC(2026, 5, 15)
 before(async () => {
   fresh = await freshDatabase()
-  await ensurePartitions(fresh.database.kysely, Date.UTC(2024, 5, 1), Date.UTC(2026, 8, 1))
+  await ensurePartitions(fresh.database.schema, Date.UTC(2024, 5, 1), Date.UTC(2026, 8, 1))
   queue = openQueue(fresh.database)
   client = await fresh.database.intake.connect()
   const { org_id } = await seedOrganization(fresh.database)

@@ -7,7 +7,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { tellLater } from '../../contract/refusals.ts'
 import type { Absence } from '../../ground/db/absence.ts'
-import { isOutOfTime, isOwnFault, isRetryable, isTaken, isUnreachable, sqlState } from '../../ground/db/faults.ts'
+import { isOutOfTime, isOwnFault, isRetryable, isTaken, isUnreachable, isUnsaid } from '../../ground/db/faults.ts'
 import type { Outcome } from './decide.ts'
 import type { Item } from './items.ts'
 import { commitBatch, type Decided, decideBatch, type Terms, TooSlow } from './transact.ts'
@@ -31,8 +31,6 @@ export type LaneTools = {
 const TOO_OLD_MS = 50_000
 const BEHIND_BUDGET_MS = 56_000
 const TRIES = 4
-/** What one node of a cluster says of whatever another one has said while rows were copied to it: a bad row among it. */
-const UNSAID = 'XX000'
 /** On a cluster the organizations of a node that is away must not keep the lanes from the others. */
 const UNREACHED_MS = 1000
 
@@ -86,7 +84,7 @@ async function recover(tools: LaneTools, batch: Batch, attempt: number, error: u
   }
   // The database answers, but somebody holds a row: it waits for its turn again, until it is too old.
   if (isHeldUp(error)) return batch
-  if ((isOwnFault(error) || sqlState(error) === UNSAID) && !(error instanceof NotConnected) && !isAlone) {
+  if ((isOwnFault(error) || isUnsaid(error)) && !(error instanceof NotConnected) && !isAlone) {
     // One row that the database cannot take harms only itself: halves, until it stands alone.
     const half = Math.ceil(batch.length / 2)
     const left = await runBatch(tools, batch.slice(0, half))
