@@ -101,7 +101,7 @@ export const listEvents = endpoint({
       .optional()
       .meta({
         description:
-          'Exactly a click id (in any case and form), a transaction id (nonce) or the click id of the traffic source (ref_id)',
+          'Exactly a click id (in any case and form), a transaction id (nonce) or the click id of the traffic source (ref_id, among the newest 50,000 conversions)',
       }),
     click_id: Id.optional(),
     type: EventType.optional(),

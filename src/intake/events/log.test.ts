@@ -85,14 +85,11 @@ test('a conversion is found by its click, its transaction id or the click id of 
     )
 })
 
-test('what is looked for is found by an index of its own, however much there is', async () => {
+test('a transaction id is found by an index of its own, however much there is', async () => {
   const { rows } = await house.database.worker.query<{ indexdef: string }>(
-    "select indexdef from pg_indexes where indexname in ('events_nonce', 'clicks_ref_id') order by indexname",
+    "select indexdef from pg_indexes where indexname = 'events_nonce'",
   )
-  assert.deepEqual(
-    rows.map(({ indexdef }) => /\((.*)$/.exec(indexdef)?.[0]),
-    ['(org_id, ref_id) WHERE (ref_id IS NOT NULL)', '(org_id, nonce) WHERE (nonce IS NOT NULL)'],
-  )
+  assert.match(rows[0]?.indexdef ?? '', /\(org_id, nonce\) WHERE \(nonce IS NOT NULL\)$/)
 })
 
 describe('the dashboard', () => {
