@@ -87,7 +87,11 @@ describe('the official clients', () => {
       assert.equal(refused.isError, true)
       assert.equal(refused.structuredContent['status'], 400)
       const deleted = await call('service_delete_offer', { offer_id: made.structuredContent['id'] })
-      assert.deepEqual(deleted.structuredContent, { ok: true })
+      assert.deepEqual(deleted.structuredContent, {
+        ok: true,
+        id: made.structuredContent['id'],
+        campaigns_on_fallback: [],
+      })
       await client.close()
 
       const poor = await connect(fresh)

@@ -47,6 +47,11 @@ export type Endpoint = {
    * is. Only for pages of many rows: encoding 1,000 clicks takes longer than reading them. A test of the room must hold the exact fields.
    */
   readonly replyIsShaped?: boolean
+  /**
+   * Of a change: the fields of its reply that say the state. A key is answered with these, the id, the fields it has sent, the warnings and
+   * the consequences, and with nothing else of the row, because no right reads what stood there before. Without it keys are answered the whole reply.
+   */
+  readonly receipt?: readonly string[]
   readonly refuses?: readonly RefusalName[]
   /** Headers its good answer may carry, beside those of its quota. */
   readonly headers?: readonly HeaderName[]

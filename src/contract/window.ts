@@ -7,6 +7,7 @@ import { DAY_MS, LAST_MS } from './days.ts'
 import { type Moment, parseMoment } from './moments.ts'
 import type { RefusalName } from './refusal-catalogue.ts'
 import { refuse } from './refusals.ts'
+import { type Warning, Warnings } from './warnings.ts'
 
 /** First and last millisecond inside; `from` is after `to` where a window is too narrow to hold one. */
 export type Window = { readonly from: number; readonly to: number }
@@ -17,6 +18,9 @@ const WIDEST_DAYS = 92
 export function after({ ms, finer }: Moment, by: number): Moment {
   return { ms: ms + by, finer }
 }
+
+/** Beside what a window has found; left out where there is nothing to say. */
+export const WindowWarnings = Warnings.optional()
 
 /** Refuses `invalid_window` for an end before its start, `window_too_wide` for more than 92 days. */
 export function windowBetween(from: Moment, to: Moment): Window {
@@ -61,6 +65,13 @@ export const date_to = sent({
 export function once(sent: Sent, name: string, refusal: RefusalName): string | undefined {
   if (typeof sent === 'object') refuse(refusal, { error: `${name} was sent more than once` })
   return sent
+}
+
+/** What is to be said of an end that is a date alone: its day lies behind the window, whose end is the midnight before. */
+export function windowWarnings(date_to: Sent): Warning[] {
+  if (typeof date_to !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(date_to)) return []
+  const message = `The window ends at ${date_to}T00:00:00.000Z, so that day is not in it. For the whole day send ${date_to}T23:59:59.999Z.`
+  return [{ code: 'day_not_in_window', field: 'date_to', message }]
 }
 
 /** Refuses `invalid_window` for what is no date. */

@@ -8,7 +8,7 @@
  *   5 quota            429, 503                               gate/quota.ts
  *   6 validate         400                                    the endpoint's schemas
  *   7 once             409, 504                               gate/once.ts
- *   8 the deed         its own refusals, then the reply's schema
+ *   8 the deed         its own refusals, then the reply's schema, and for keys gate/receipt.ts
  */
 import { METHODS as HTTP_METHODS } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyRequest, type HTTPMethods } from 'fastify'
@@ -23,6 +23,7 @@ import { dashboardOrigin } from './origin.ts'
 import { type Actor, permit, type Standings } from './permit.ts'
 import type { Quotas } from './quota.ts'
 import { BODY_LIMIT, headerText, readJson } from './read.ts'
+import { receiptFor } from './receipt.ts'
 import { type RefusedIntake, refusedIntake } from './refused-intake.ts'
 import { spelledRight } from './spelling.ts'
 import { type Objection, type ToolCall, toolCall } from './tool-call.ts'
@@ -170,7 +171,10 @@ function deedRunner({ ground, once }: Door, endpoint: Endpoint, deed: Furnished[
     const idempotency_key = endpoint.once ? idempotencyKeyOf(request) : undefined
     const origin = dashboardOrigin(ground.config.baseUrl, headers.host)
     const asked: Asked = { ip, origin, idempotency_key, arrived_at, header }
-    const act = async () => encoded(await run({ ...ground, ...asked, actor }, call))
+    const act = async () => {
+      const answered = encoded(await run({ ...ground, ...asked, actor }, call))
+      return request.caller.kind === 'key' ? receiptFor(endpoint, request.body, answered) : answered
+    }
     if (idempotency_key === undefined || actor === undefined || !('org_id' in actor)) return act()
     return once.run(actor.org_id, idempotency_key, arrived_at, act)
   }

@@ -1,10 +1,12 @@
 /** What an endpoint answers, for the OpenAPI document: its reply, what refuses on the way, and the headers of both. */
+import { z } from 'zod'
 import type { Endpoint, HeaderName, Said } from '../contract/endpoint.ts'
 import { rightOf, routeOf } from '../contract/endpoint.ts'
 import { REFUSALS, type RefusalName } from '../contract/refusal-catalogue.ts'
 import { Refusal, type RefusalBody, refusalBody } from '../contract/refusals.ts'
 import { RIGHTS } from '../contract/rights.ts'
 import { isKeyOnly, surfaceOf } from './identify.ts'
+import { receiptSchema } from './receipt.ts'
 import { type Json, schemaOf } from './openapi-schemas.ts'
 
 const text = (description: string, examples: string[]) => ({ description, schema: { type: 'string', examples } })
@@ -138,8 +140,10 @@ const codeInWords = ({ code }: RefusalBody): string => (code === undefined ? '' 
 
 function reply(endpoint: Endpoint, words: string, schemas: Json, headers: readonly HeaderName[] = []): Response {
   const { reply: form } = endpoint
+  const receipt = receiptSchema(endpoint)
+  const whole = form === undefined || receipt === undefined ? form : z.union([form, receipt])
   return answerOf(
-    form === undefined ? { words, headers } : { words, type: 'application/json', reply: form, headers },
+    whole === undefined ? { words, headers } : { words, type: 'application/json', reply: whole, headers },
     schemas,
   )
 }

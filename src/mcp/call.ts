@@ -46,20 +46,28 @@ export async function callTool(app: FastifyInstance, tool: Tool, given: Json, ca
   )
   for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'])
     if (response.headers[name] !== undefined) caller.header(name, String(response.headers[name]))
-  return resultFor(tool, response, caller)
+  return resultFor(tool, response, caller, body)
 }
 
 /**
  * What the route answered, as the result of the tool. A refusal is a result with `isError` too, never a JSON-RPC error:
  * hosts give results to the model, which reads what to do, and drop errors. The text says it all, because some hosts pass on nothing else.
  */
-function resultFor(tool: Tool, response: LightMyRequestResponse, caller: Caller): CallToolResult {
+function resultFor(
+  tool: Tool,
+  response: LightMyRequestResponse,
+  caller: Caller,
+  body: Json | undefined,
+): CallToolResult {
   const isRefused = response.statusCode >= 400
-  const answered = isRefused ? refusalFor(tool, response, caller) : tool.answerFor(response.json<Json>(), caller.origin)
+  const isReplayed = response.headers['idempotent-replayed'] === 'true'
+  const answered = isRefused
+    ? refusalFor(tool, response, caller)
+    : tool.answerFor(response.json<Json>(), { body, isReplayed, origin: caller.origin })
   const text = { type: 'text' as const, text: told(answered) }
   const replayed = { type: 'text' as const, text: 'Already recorded before: this call changed nothing.' }
   return {
-    content: response.headers['idempotent-replayed'] === 'true' ? [text, replayed] : [text],
+    content: isReplayed ? [text, replayed] : [text],
     structuredContent: answered,
     ...(isRefused ? { isError: true } : {}),
   }

@@ -90,20 +90,24 @@ async function click(campaign: Record<string, unknown>, query = ''): Promise<str
 describe('each tool does what its route does', () => {
   test('offers are created, archived, replaced whole and deleted', async () => {
     const made = await did('create_offer', { ...OFFER, payout: '12.50', payout_types: ['ftd'] })
-    assert.deepEqual(await seen(`/api/offers/${made.id}`), made)
+    assert.deepEqual({ ...(await seen(`/api/offers/${made.id}`)), warnings: [] }, made)
     assert.deepEqual([made['payout'], made['payout_types']], ['12.5', ['ftd']])
     await did('set_offer_status', { offer_id: made.id, status: 'archived' })
     assert.equal((await seen(`/api/offers/${made.id}`))['status'], 'archived')
     await did('update_offer', { offer_id: made.id, name: 'New', url: 'https://new.example/' })
     const { name, payout, payout_types, status } = await seen(`/api/offers/${made.id}`)
     assert.deepEqual([name, payout, payout_types, status], ['New', null, [], 'archived'])
-    assert.deepEqual(await did('delete_offer', { offer_id: made.id }), { ok: true })
+    assert.deepEqual(await did('delete_offer', { offer_id: made.id }), {
+      ok: true,
+      id: made.id,
+      campaigns_on_fallback: [],
+    })
     assert.ok(!(await isThere(`/api/offers/${made.id}`)))
   })
 
   test('landings are created, archived, replaced whole and deleted', async () => {
     const made = await did('create_landing', LANDING)
-    assert.deepEqual(await seen(`/api/landings/${made.id}`), made)
+    assert.deepEqual({ ...(await seen(`/api/landings/${made.id}`)), warnings: [] }, made)
     await did('set_landing_status', { landing_id: made.id, status: 'archived' })
     assert.equal((await seen(`/api/landings/${made.id}`))['status'], 'archived')
     await did('update_landing', { landing_id: made.id, ...LANDING, name: 'New' })
@@ -116,7 +120,7 @@ describe('each tool does what its route does', () => {
     const [landing_id, offer_id] = [await newLanding(), await newOffer()]
     const shares = { landings: [{ landing_id, weight: 3 }], offers: [{ offer_id, weight: 1 }] }
     const made = await did('create_funnel', { name: 'Two steps', ...shares })
-    assert.deepEqual(await seen(`/api/funnels/${made.id}`), made)
+    assert.deepEqual({ ...(await seen(`/api/funnels/${made.id}`)), warnings: [] }, made)
     await did('update_funnel', { funnel_id: made.id, landings: [], offers: [], clear: ['landings'] })
     const changed = await seen(`/api/funnels/${made.id}`)
     assert.deepEqual([changed['name'], changed['landings'], changed['offers']], ['Two steps', [], made['offers']])
@@ -152,8 +156,8 @@ describe('each tool does what its route does', () => {
   test('campaigns are created, changed field by field and deleted', async () => {
     const offer_id = await newOffer()
     const made = await newCampaign({ offer_id, source: { ref_id: 'clickid' } })
-    const { link, ...row } = made
-    assert.deepEqual(await seen(`/api/campaigns/${made.id}`), row)
+    const { link, warnings, ...row } = made
+    assert.deepEqual([await seen(`/api/campaigns/${made.id}`), warnings], [row, []])
     assert.match(String(made['url']), /^http:\/\/localhost:8080\/c\//)
     assert.equal(link, `${String(made['url'])}?clickid={ref_id}`)
     const fallback_url = 'https://back.example/'
@@ -196,8 +200,8 @@ describe('each tool does what its route does', () => {
       const { properties } =
         TOOLS.find(tool => tool.shown.name === `service_${name}`)?.shown.inputSchema ?? assert.fail()
       const nulls = Object.fromEntries(Object.keys(properties).map(argument => [argument, null]))
-      const { link: _, ...told } = await did(name, { ...nulls, ...id })
-      assert.deepEqual([told, await seen(path)], [before, before], name)
+      const { id: shown, warnings } = await did(name, { ...nulls, ...id })
+      assert.deepEqual([shown, warnings, await seen(path)], [before['id'], [], before], name)
     }
     assert.match(
       String((await refused('record_ad_spend', { ...spend, amount: null }))['error']),
@@ -256,7 +260,7 @@ describe('each tool does what its route does', () => {
     const conversion = { clickId, type: 'ftd', payout: '40', nonce: 'order-1' }
     const event = await did('report_conversion', conversion)
     const again = await callTool(house, key, 'service_report_conversion', conversion, 'legacy')
-    assert.deepEqual(again.structuredContent, event)
+    assert.deepEqual(again.structuredContent, { ...event, replayed: true, warnings: [] })
     assert.match(again.content[1]?.text ?? '', /Already recorded/)
     const today = new Date().toISOString().slice(0, 10)
     const from = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)

@@ -16,6 +16,7 @@ Ask the user before a tool marked destructive: conversions are charged and fire 
 Build in this order: offer, landing, funnel or click flow (a flow takes traffic only once published), then the campaign that leads to it. Keep the ids of what you create: only service_list_clicks and reports by campaign or offer list any.
 Macros in addresses of offers, landings, redirects: ${VISIT_MACROS}. Postbacks have others. What is not a macro is left out.
 Money is US dollars as a decimal string, times are UTC. Reports count a conversion on the day of its click; date_to as a date alone is its midnight, so a whole day ends at T23:59:59.999Z.
+A write answers id, what you gave, state, warnings, campaigns_on_fallback; no tool shows what stood there before.
 More than 20 rows come as columns and lists of values. null means not given; a field is emptied by naming it in clear.
 On status 429 or 503 wait retry_after seconds and repeat the same call; give conversions a nonce, so that a repeat is recorded once.`
 

@@ -50,8 +50,15 @@ type Draft<E extends Endpoint> = {
   readonly unlessGiven?: Json
   /** Fields of a tool that changes which it may empty, by their names in `clear`: the one way no host takes by accident. */
   readonly clearable?: readonly FieldsOf<E>[]
-  /** What the answer says beyond the route's; `origin` is the address Sluice is reached at, where that is known. */
-  alsoSays?(answered: WireReply<E>, origin: string | undefined): Json
+  /** What the answer says beyond the route's. */
+  alsoSays?(answered: WireReply<E>, call: Called): Json
+}
+
+/** What a tool may say more of: the body that was sent, whether it had been recorded before, and where Sluice is reached, if known. */
+export type Called = {
+  readonly body: Json | undefined
+  readonly isReplayed: boolean
+  readonly origin: string | undefined
 }
 
 type ToolRequest = {
@@ -79,7 +86,7 @@ export type Tool = {
   readonly own: readonly string[]
   requestFor(sent: Json): ToolRequest
   /** What the route has answered, with what the tool says beside it. */
-  answerFor(answered: Json, origin: string | undefined): Json
+  answerFor(answered: Json, call: Called): Json
   /** What the route says of its fields, with the names of the arguments. */
   inItsWords(said: string): string
 }
@@ -123,7 +130,7 @@ export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
       const objection = objectionTo(draft, read)
       return { ...requestFor(draft, derived, read.given), ...(objection === undefined ? {} : { objection }) }
     },
-    answerFor: (answered, origin) => ({ ...answered, ...draft.alsoSays?.(answered as WireReply<E>, origin) }),
+    answerFor: (answered, call) => ({ ...answered, ...draft.alsoSays?.(answered as WireReply<E>, call) }),
     inItsWords: said =>
       Object.entries(draft.flat?.called ?? {}).reduce((text, [field, name]) => text.replaceAll(field, name), said),
   }

@@ -5,7 +5,7 @@ const NAMES = TOOLS.map(({ shown }) => shown.name)
 
 const LISTS =
   'No tool lists what is set up: service_get_report with dimension campaign or offer and service_list_clicks name those with traffic, ids come from the answers that created things. ' +
-  'service_update_campaign, service_update_funnel and service_update_postback with the id alone show the row.'
+  'No tool shows how a thing is set up: ask the person, who sees it in the dashboard.'
 
 /** Verbs say what is done to a thing; what they stand before tells which. */
 const VERBS = new Set([

@@ -105,7 +105,7 @@ export function areGoneWhenDeleted(room: Room): void {
       return rows[0]?.gone ?? 0
     }
     const before = await count()
-    assert.deepEqual((await room.remove(id)).data(), { ok: true })
+    assert.deepEqual((await room.remove(id)).data(), { ok: true, id, campaigns_on_fallback: [] })
     assert.equal(await count(), before + 1)
     for (const reply of [
       await room.read(id),

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import type { LightMyRequestResponse } from 'fastify'
 import { z } from 'zod'
 import { type Endpoint, routeOf } from '../../src/contract/endpoint.ts'
+import { receiptSchema } from '../../src/gate/receipt.ts'
 import { openApi } from '../../src/gate/openapi.ts'
 import type { Declared } from '../../src/ground/room.ts'
 
@@ -42,6 +43,7 @@ export function assertDescribed(
   method: string,
   url: string,
   answer: LightMyRequestResponse,
+  isByKey = false,
 ): void {
   described ??= describe(furnished)
   const [path = ''] = url.split('?', 1)
@@ -60,14 +62,21 @@ export function assertDescribed(
   const types = Object.keys(response.content ?? {})
   if (body === '') return assert.deepEqual(types, [], `${at}: nothing, where the document has a body`)
   assert.ok(types.includes(type), `${at} as ${type}, the document has ${types.join()}`)
-  if (type === 'application/json') assertForm(found.endpoint, status, answer.json(), response, at)
+  const form = (isByKey ? receiptSchema(found.endpoint) : undefined) ?? found.endpoint.reply
+  if (type === 'application/json') assertForm(form, status, answer.json(), response, at)
 }
 
-function assertForm(endpoint: Endpoint, status: number, body: unknown, { description }: Response, at: string): void {
+function assertForm(
+  form: z.ZodType | undefined,
+  status: number,
+  body: unknown,
+  { description }: Response,
+  at: string,
+): void {
   const { code, jsonrpc } = (body ?? {}) as { code?: string; jsonrpc?: string }
   if (status >= 400 && jsonrpc === undefined)
     return assert.ok(code === undefined || description.includes(`\`${code}\``), `${at}, a code that is not described`)
-  if (endpoint.reply === undefined || jsonrpc !== undefined || BEYOND.test(JSON.stringify(body))) return
+  if (form === undefined || jsonrpc !== undefined || BEYOND.test(JSON.stringify(body))) return
   // What the schema does not name is lost on the way through it, and what it names otherwise is changed.
-  assert.deepEqual(z.encode(endpoint.reply, z.decode(endpoint.reply, body as never)), body, at)
+  assert.deepEqual(z.encode(form, z.decode(form, body as never)), body, at)
 }

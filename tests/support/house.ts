@@ -101,7 +101,7 @@ async function call(house: House, method: Method, url: string, { key, cookie, bo
     ...(payload === undefined ? {} : { payload }),
   }
   const response = await house.app.inject(request)
-  assertDescribed(house.furnished, method, url, response)
+  assertDescribed(house.furnished, method, url, response, request.headers?.['x-api-key'] !== undefined)
   return Object.assign(response, { data: () => response.json() as Record<string, unknown> })
 }
 

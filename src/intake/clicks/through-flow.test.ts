@@ -279,9 +279,16 @@ test('a bot, and a landing with nothing behind it, earn for the offer of the cam
   }
 })
 
-test('two publishes at once: the later version is in traffic', async () => {
+test('drafts that are changed and published at once: the last version is in traffic', async () => {
   const { id, campaign } = await published(straight())
-  await Promise.all([calls.publish(id), calls.publish(id), calls.publish(id)])
+  await Promise.all(
+    ['a', 'b', 'c'].map(async name => {
+      await calls.put(id, { name, graph: straight(`https://${name}.example/`) })
+      await calls.publish(id)
+    }),
+  )
   await targetOf(campaign.key)
-  assert.equal((await clickOf(campaign.id))['path'], '4:entry>end')
+  const { published_version } = (await calls.read(id)).data()
+  assert.ok(Number(published_version) > 1)
+  assert.equal((await clickOf(campaign.id))['path'], `${String(published_version)}:entry>end`)
 })

@@ -2,9 +2,9 @@
 import type { z } from 'zod'
 import * as campaigns from '../../traffic/campaigns/api.ts'
 import type { Json } from '../derive.ts'
-import { isGiven, leftOut, tool } from '../tool.ts'
+import { type Called, isGiven, leftOut, tool } from '../tool.ts'
 import { CREATES, FINAL } from './hints.ts'
-import { CAMPAIGN_ID, CLICK_FLOW_ID, FUNNEL_ID, OFFER_ID, SHOWS_WITHOUT_CHANGE } from './words.ts'
+import { CAMPAIGN_ID, CLICK_FLOW_ID, FUNNEL_ID, OFFER_ID } from './words.ts'
 
 const fields = {
   name: 'Name shown in reports.',
@@ -51,7 +51,7 @@ const USUAL = { ref_id: 'ref_id', sub1: 'sub1' }
  * The address as it is pasted at the traffic source: each parameter waits in braces for the macro of the source. What is not replaced
  * counts as not sent.
  */
-function withLink({ url, source }: z.input<typeof campaigns.Campaign>, origin: string | undefined): Json {
+function withLink({ url, source }: z.input<typeof campaigns.Campaign>, { origin }: Called): Json {
   const named = Object.entries(source)
   const parameters = (named.length === 0 ? Object.entries(USUAL) : named).map(
     ([field, name = field]) => `${encodeURIComponent(name)}={${field}}`,
@@ -78,13 +78,12 @@ export const campaignTools = [
     title: 'Change a campaign',
     endpoint: campaigns.updateCampaign,
     hints: FINAL,
-    description: `OVERWRITES for live traffic. Fields you leave out stay; at most one destination. ${SHOWS_WITHOUT_CHANGE}`,
+    description: 'OVERWRITES for live traffic. Fields you leave out stay; at most one destination.',
     id: { name: 'campaign_id', text: CAMPAIGN_ID },
     fields: { ...fields, key: leftOut('never changes'), source: `${fields.source} Replaced whole.` },
     flat: { ...flat, arguments: { ...flat.arguments, redirect_url: 'Destination: an address, with macros.' } },
     choice: { of: DESTINATIONS, isRequired: false, field: 'destination' },
     clearable: ['offer_id', 'fallback_url', 'ad_account_id', 'source'],
-    alsoSays: withLink,
   }),
   tool({
     name: 'service_delete_campaign',

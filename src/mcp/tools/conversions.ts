@@ -2,6 +2,7 @@
 
 import { MAX_PAYOUT } from '../../contract/fields.ts'
 import { recordConversion } from '../../intake/events/api.ts'
+import { payoutWarnings } from '../../intake/events/warnings.ts'
 import { tool } from '../tool.ts'
 import { FINAL_OUTSIDE } from './hints.ts'
 
@@ -13,7 +14,7 @@ export const conversionTools = [
     hints: FINAL_OUTSIDE,
     description:
       'CANNOT BE UNDONE: charges the workspace balance (once per person), fires postbacks, forwards to the ad account. ' +
-      'Records one conversion on a click and returns the event. The same clickId, type and nonce again records and charges nothing.',
+      'Records one conversion on a click and returns the event. The same clickId, type and nonce again records and charges nothing (replayed: true).',
     fields: {
       clickId: 'Click id: the value of {click_id}, or id from service_list_clicks.',
       type: 'What happened. The service itself records bot_start, channel_join, join_request, miniapp_launch, purchase and subscription_*: sent too, they count twice.',
@@ -31,5 +32,8 @@ export const conversionTools = [
         },
       },
     },
+    // The route answers a resend with the stored row alone, byte for byte: what differs is said here.
+    alsoSays: ({ payout }, { body, isReplayed }) =>
+      isReplayed ? { replayed: true, warnings: payoutWarnings(body?.['payout'], payout) } : {},
   }),
 ]

@@ -2,7 +2,7 @@
 import * as funnels from '../../traffic/funnels/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL } from './hints.ts'
-import { FUNNEL_ID, SHOWS_WITHOUT_CHANGE } from './words.ts'
+import { FUNNEL_ID } from './words.ts'
 
 const fields = {
   name: 'Name shown in the dashboard.',
@@ -25,7 +25,8 @@ export const funnelTools = [
     title: 'Change a funnel',
     endpoint: funnels.updateFunnel,
     hints: FINAL,
-    description: `OVERWRITES for live traffic at once. Fields you leave out stay; landings and offers are replaced as whole lists. ${SHOWS_WITHOUT_CHANGE}`,
+    description:
+      'OVERWRITES for live traffic at once. Fields you leave out stay; landings and offers are replaced as whole lists.',
     id: { name: 'funnel_id', text: FUNNEL_ID },
     fields,
     clearable: ['landings', 'offers'],

@@ -2,7 +2,7 @@
 import * as postbacks from '../../outgoing/postbacks/api.ts'
 import { leftOut, tool } from '../tool.ts'
 import { FINAL, FINAL_OUTSIDE } from './hints.ts'
-import { CAMPAIGN_ID, macroList, SHOWS_WITHOUT_CHANGE } from './words.ts'
+import { CAMPAIGN_ID, macroList } from './words.ts'
 
 const RULE = { name: 'postback_id', text: 'Rule id: from service_create_postback.' }
 
@@ -31,7 +31,7 @@ export const postbackTools = [
     title: 'Change a postback rule',
     endpoint: postbacks.updatePostbackRule,
     hints: FINAL_OUTSIDE,
-    description: `OVERWRITES a rule; takes effect with the next conversion. Fields you leave out stay. ${SHOWS_WITHOUT_CHANGE}`,
+    description: 'OVERWRITES a rule; takes effect with the next conversion. Fields you leave out stay.',
     id: RULE,
     fields: {
       ...fields,

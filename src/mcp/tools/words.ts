@@ -17,6 +17,3 @@ export function macroList(names: readonly string[]): string {
 
 /** What an address of visitors may hold. */
 export const VISIT_MACROS = macroList(MACROS)
-
-/** How a tool that changes a row shows what there is: it changes what is given, which is nothing. */
-export const SHOWS_WITHOUT_CHANGE = 'With the id alone it only shows what there is.'

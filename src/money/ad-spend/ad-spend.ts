@@ -2,7 +2,7 @@
  * Ad spend: what the traffic of a campaign, day and sub1 cost, as entered. Owns `ad_spend`. A row is replaced whole, so sending it again
  * changes nothing, and reports read it as it stands.
  */
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { isFaithful } from '../../contract/fields.ts'
@@ -11,6 +11,8 @@ import { parseMoment } from '../../contract/moments.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { cut, TEXT_BYTES } from '../../contract/texts.ts'
 import { after, momentOf, windowBetween } from '../../contract/window.ts'
+import type { Warning } from '../../contract/warnings.ts'
+import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import { requireScope } from '../../ground/scope.ts'
 import type * as api from './api.ts'
@@ -43,22 +45,64 @@ export async function recordAdSpend(
       .where('campaign_id', '=', campaign_id)
       .where('sub1', '=', sub1)
       .executeTakeFirstOrThrow()
-    return { campaign_id, day, sub1, amount, source: null, updated_at: null, deleted: numDeletedRows > 0n }
+    return {
+      campaign_id,
+      day,
+      sub1,
+      amount,
+      source: null,
+      updated_at: null,
+      deleted: numDeletedRows > 0n,
+      warnings: [],
+    }
   }
-  const source = actor.kind === 'key' ? ('api' as const) : ('manual' as const)
-  const updated_at = new Date().toISOString()
-  await db
+  const row = { campaign_id, day, sub1, amount, source: actor.kind === 'key' ? 'api' : 'manual' } as const
+  return { ...(await setSpend(db, org_id, row)), deleted: false, warnings: futureWarnings([day], Date.now()) }
+}
+
+type Set = Omit<Row, 'updated_at'>
+
+/** Sets the amount of a place. One that has it already stays as it is, with who entered it and when. */
+async function setSpend(db: Kysely<Tables>, org_id: number, row: Set): Promise<Row> {
+  const { campaign_id, day, sub1 } = row
+  const written = await db
     .insertInto('ad_spend')
-    .values({ org_id, campaign_id, day, sub1, amount, source, updated_at })
+    .values({ org_id, ...row, updated_at: new Date().toISOString() })
     .onConflict(on =>
-      on.columns(['org_id', 'day', 'campaign_id', 'sub1']).doUpdateSet({
-        amount: excluded => excluded.ref('excluded.amount'),
-        source: excluded => excluded.ref('excluded.source'),
-        updated_at: excluded => excluded.ref('excluded.updated_at'),
-      }),
+      on
+        .columns(['org_id', 'day', 'campaign_id', 'sub1'])
+        .doUpdateSet({
+          amount: excluded => excluded.ref('excluded.amount'),
+          source: excluded => excluded.ref('excluded.source'),
+          updated_at: excluded => excluded.ref('excluded.updated_at'),
+        })
+        .where(sql<boolean>`ad_spend.amount is distinct from excluded.amount`),
     )
-    .execute()
-  return { campaign_id, day, sub1, amount, source, updated_at, deleted: false }
+    .returning(COLUMNS)
+    .$castTo<Row>()
+    .executeTakeFirst()
+  if (written !== undefined) return { ...written, amount: row.amount }
+  const kept = await db
+    .selectFrom('ad_spend')
+    .select(['source', 'updated_at'])
+    .where('org_id', '=', org_id)
+    .where('day', '=', day)
+    .where('campaign_id', '=', campaign_id)
+    .where('sub1', '=', sub1)
+    .$castTo<Pick<Row, 'source' | 'updated_at'>>()
+    .executeTakeFirst()
+  // Gone since: someone has deleted it after this had found it as it was to be.
+  return { ...row, updated_at: new Date().toISOString(), ...kept }
+}
+
+/** Spend of days that have not begun, which are UTC's: mostly a year that was mistyped. `now` in Unix milliseconds. */
+export function futureWarnings(days: readonly string[], now: number): Warning[] {
+  const today = dayOf(now)
+  const ahead = [...new Set(days.filter(day => day > today))].toSorted()
+  if (ahead.length === 0) return []
+  const named = `${ahead.slice(0, 3).join(', ')}${ahead.length > 3 ? ` and ${ahead.length - 3} more` : ''}`
+  const message = `${named} ${ahead.length === 1 ? 'is a day' : 'are days'} in the future (UTC), so no clicks stand beside this spend. Check the year, and delete what is wrong.`
+  return [{ code: 'day_in_future', field: 'day', message }]
 }
 
 /** Spend of the days a window touches, newest first. Without a window the last 30 days, with one bound as far from it. */

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Amount, FAITHFUL, Id, Instant, Money, Page } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
+import { Warnings } from '../../contract/warnings.ts'
 import { date_from, date_to } from '../../contract/window.ts'
 
 /** Before it nobody has bought a click that is recorded here: a year that was mistyped. */
@@ -62,7 +63,7 @@ export const recordAdSpend = endpoint({
   access: { session: 'admin', key: 'ad-spend' },
   summary: 'Record or delete ad spend',
   description:
-    'Sets the spend of a campaign, day and sub1, in place of what was recorded before. An empty amount deletes the row. The campaign ' +
+    'Sets the spend of a campaign, day and sub1, in place of what was recorded before; an amount it has already leaves the row as it is. An empty amount deletes it. The campaign ' +
     'may be a deleted one, because bills come late.',
   body: AdSpendDraft,
   reply: AdSpend.extend({
@@ -70,7 +71,9 @@ export const recordAdSpend = endpoint({
     source: Source.nullable(),
     updated_at: Instant.nullable(),
     deleted: z.boolean().meta({ description: 'True when an empty amount has deleted a row' }),
+    warnings: Warnings,
   }),
+  receipt: ['campaign_id', 'day', 'sub1', 'amount', 'deleted'],
   refuses: ['campaign_scope_forbidden', 'object_not_found'],
 })
 
@@ -167,6 +170,7 @@ export const importAdSpend = endpoint({
     wrong: z.number().int().meta({ description: 'Lines that keep the file from going in' }),
     changed: z.number().int().meta({ description: 'Rows that are, or would be, new, replaced or deleted' }),
     total: Money.meta({ description: 'All amounts of the file' }),
+    warnings: Warnings,
   }),
   refuses: ['spend_file_unreadable', 'spend_lines_wrong', 'object_not_found'],
 })

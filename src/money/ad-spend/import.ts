@@ -10,6 +10,7 @@ import { cut, TEXT_BYTES } from '../../contract/texts.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import { fromMillionths, toMillionths } from '../billing/money.ts'
+import { futureWarnings } from './ad-spend.ts'
 import type * as api from './api.ts'
 import { type Line, readSpendFile, unreadable, type WrongLine } from './spend-file.ts'
 
@@ -48,6 +49,10 @@ export async function importAdSpend(
       wrong: wrong.length,
       changed: changed.length,
       total: fromMillionths(total),
+      warnings: futureWarnings(
+        told.flatMap(({ fate, day, amount }) => (fate === 'wrong' || day === null || amount === null ? [] : [day])),
+        Date.now(),
+      ),
     }
   })
 }

@@ -119,8 +119,9 @@ test('an amount that is filled in after a call was made is told by what is sent 
 test('every answer with a rule names the macros that are none', async () => {
   const { as, post } = await workspace()
   const url = 'https://tracker.example/{nope}?p={payout}&P={{PAYOUT}}&c={click_id}&q=%7Bquality%7D&e={}&b={foo-bar}'
-  const made = await post('/api/postbacks', { event_type: 'lead', url }, 201)
+  const { warnings, ...made } = await post('/api/postbacks', { event_type: 'lead', url }, 201)
   assert.deepEqual(made['unknown_macros'], ['nope', 'payout', 'quality', '', 'foo-bar'])
+  assert.match(JSON.stringify(warnings), /unknown_macros.*\{nope\}, \{payout\}, \{quality\}/)
   const id = String(made['id'])
   assert.deepEqual((await house.call('GET', `/api/postbacks/${id}`, as)).data(), made)
   const list = (await house.call('GET', '/api/postbacks', as)).json<{ data: unknown[] }>().data

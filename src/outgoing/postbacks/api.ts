@@ -1,10 +1,12 @@
 /** Postback rules over HTTP: which address is called for which conversion. */
 import { z } from 'zod'
 import { Address } from '../../contract/address.ts'
+import { Deleted } from '../../contract/consequences.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
-import { Done, Id, Instant, Page, SUBS } from '../../contract/fields.ts'
+import { Id, Instant, Page, SUBS } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
+import { Warnings } from '../../contract/warnings.ts'
 import { dryRun, RunPlan } from '../deliveries/api.ts'
 
 /** The macros a rule's address may hold, in the order they are offered. */
@@ -72,6 +74,8 @@ export const PostbackRule = z
   .meta({ id: 'PostbackRule' })
 export type PostbackRule = z.output<typeof PostbackRule>
 
+const WrittenPostbackRule = PostbackRule.extend({ warnings: Warnings }).meta({ id: 'WrittenPostbackRule' })
+
 export const PostbackRuleDraft = z.object({
   event_type: EventType,
   url: Address,
@@ -117,7 +121,7 @@ export const createPostbackRule = endpoint({
   description:
     'From then on the address is called once for each matching conversion. Macros: {click_id}, {event_type}, {revenue}, {currency}, {txid}, {sub1} to {sub9}, {ref_id}, {event_id}, {campaign_id}, {offer_id}, {geo}, {timestamp}. A key creates GET rules only.',
   body: PostbackRuleDraft,
-  reply: PostbackRule,
+  reply: WrittenPostbackRule,
   status: 201,
   refuses: ['invalid_request', 'postback_method_forbidden', 'campaign_scope_forbidden'],
 })
@@ -127,9 +131,10 @@ export const updatePostbackRule = endpoint({
   access: { session: 'admin', key: 'postbacks:update' },
   summary: 'Change a postback rule',
   description:
-    'Fields that are not sent stay as they are; an empty object changes nothing and answers what there is. The method never changes: make a new rule for another one.',
+    'Fields that are not sent stay as they are, and what is equal already too. The method never changes: make a new rule for another one.',
   body: PostbackRuleChanges,
-  reply: PostbackRule,
+  reply: WrittenPostbackRule,
+  receipt: ['active'],
   refuses: ['object_not_found', 'invalid_request', 'campaign_scope_forbidden'],
 })
 
@@ -138,7 +143,7 @@ export const deletePostbackRule = endpoint({
   access: { session: 'admin', key: 'postbacks:delete' },
   summary: 'Delete a postback rule',
   description: 'Deliveries of it that are still waiting are skipped.',
-  reply: Done,
+  reply: Deleted,
   refuses: ['object_not_found', 'campaign_scope_forbidden'],
 })
 

@@ -3,10 +3,12 @@
  * out one delivery for each matching rule; the worker of deliveries calls it. A rule's method never changes, and deletion is soft,
  * because deliveries go on naming their rule.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Kysely } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
+import { macroWarnings } from '../../contract/warnings.ts'
 import type { Config } from '../../ground/config.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -88,7 +90,7 @@ export async function createPostbackRule(
       .$castTo<Row>()
       .executeTakeFirstOrThrow(),
   )
-  return shown(row)
+  return { ...shown(row), warnings: warningsOn(body) }
 }
 
 /**
@@ -102,7 +104,6 @@ export async function updatePostbackRule(
 ) {
   const now = await ruleOf(db, actor.org_id, params.id)
   requireScope(actor, now.campaign_id)
-  if (Object.keys(body).length === 0) return now
   if (body.method != null && body.method !== now.method)
     refuse('invalid_request', {
       error: 'method: a rule keeps its method',
@@ -112,19 +113,13 @@ export async function updatePostbackRule(
   if (body.campaign_id === null) requireScope(actor, null)
   else if (body.campaign_id !== undefined && body.campaign_id !== now.campaign_id)
     await requireCampaign({ db, actor }, body.campaign_id)
+  const warnings = warningsOn(body)
+  const changes = changesOf(body)
+  if (isDeepStrictEqual({ ...now, ...changes }, now)) return { ...now, warnings }
   const row = await betweenConversions(db, actor.org_id, (trx, changed_at) =>
     trx
       .updateTable('postback_rules')
-      .set({
-        updated_at: changed_at,
-        ...(body.event_type === undefined ? {} : { event_type: body.event_type }),
-        ...(body.url === undefined ? {} : { url: body.url }),
-        ...(body.campaign_id === undefined ? {} : { campaign_id: body.campaign_id }),
-        ...(body.preset === undefined ? {} : { preset: body.preset }),
-        ...(body.active == null ? {} : { active: body.active }),
-        ...(body.active === true ? { switched_off_at: null, switched_off_reason: null } : {}),
-        ...(body.once_per_person == null ? {} : { once_per_person: body.once_per_person }),
-      })
+      .set({ ...changes, updated_at: changed_at })
       .where('org_id', '=', actor.org_id)
       .where('id', '=', now.id)
       .where('deleted_at', 'is', null)
@@ -136,8 +131,23 @@ export async function updatePostbackRule(
   )
   if (row === undefined) refuse('object_not_found')
   if (body.active != null || body.url !== undefined) await forgetFailures(db, actor.org_id, now.id)
-  return shown(row)
+  return { ...shown(row), warnings }
 }
+
+type Body = Call<typeof api.updatePostbackRule>['body']
+
+const warningsOn = ({ url }: Body) => macroWarnings('url', url === undefined ? [] : api.unknownMacros(url))
+
+/** The columns that a change names. Switched on, a rule is no longer one that Sluice has switched off. */
+const changesOf = (body: Body) => ({
+  ...(body.event_type === undefined ? {} : { event_type: body.event_type }),
+  ...(body.url === undefined ? {} : { url: body.url }),
+  ...(body.campaign_id === undefined ? {} : { campaign_id: body.campaign_id }),
+  ...(body.preset === undefined ? {} : { preset: body.preset }),
+  ...(body.active == null ? {} : { active: body.active }),
+  ...(body.active === true ? { switched_off_at: null, switched_off_reason: null } : {}),
+  ...(body.once_per_person == null ? {} : { once_per_person: body.once_per_person }),
+})
 
 /** Deletes softly; deliveries of it that are still waiting are skipped when their turn comes, so it needs no place between conversions. */
 export async function deletePostbackRule(
@@ -157,7 +167,7 @@ export async function deletePostbackRule(
   if (numUpdatedRows === 0n) refuse('object_not_found')
   // Paused, its waiting deliveries would be skipped only after the pause.
   await forgetFailures(db, actor.org_id, id)
-  return { ok: true as const }
+  return { ok: true as const, id }
 }
 
 const live = (db: Kysely<Tables>, org_id: number) =>

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { eachSub, FAITHFUL, Id, Instant, Page } from '../../contract/fields.ts'
 import { LADDER } from '../../contract/ladder.ts'
-import { date_from, date_to, sent } from '../../contract/window.ts'
+import { date_from, date_to, sent, WindowWarnings } from '../../contract/window.ts'
 import { campaign_id } from '../reports/api.ts'
 
 const Text = z.string().nullable()
@@ -46,7 +46,7 @@ const declared = {
     cursor: sent({ description: 'next_cursor of the page before, unchanged' }),
     limit: sent({ description: 'Rows of a page, 1 to 1000, 100 unless given' }),
   }),
-  reply: Page(Click),
+  reply: Page(Click).extend({ warnings: WindowWarnings }),
   replyIsShaped: true,
   refuses: ['invalid_window', 'window_too_wide', 'invalid_status', 'invalid_tracked', 'invalid_cursor'],
 } as const
@@ -83,7 +83,7 @@ export const listClicksAsMember = endpoint({
   ...declared,
   description: `${declared.description} A country or sub1 that is rare among all clicks may take too long: choose fewer days then.`,
   query: declared.query.extend(narrowing),
-  reply: Page(Click).extend({
+  reply: declared.reply.extend({
     campaigns: z
       .array(z.object({ id: Id, name: z.string(), is_deleted: z.boolean() }))
       .meta({ description: 'The campaigns that the rows name, deleted ones too' }),

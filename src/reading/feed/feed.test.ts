@@ -219,7 +219,7 @@ describe('refusals', () => {
       ['cursor=', 'invalid_cursor'],
     ]
     for (const [query, code] of codes) assert.equal(await refused(key, query), code, query)
-    for (const query of ['date_from=2026-01-01&date_to=2026-04-03', 'campaign_id=a&campaign_id=b'])
+    for (const query of ['date_from=2026-01-01&date_to=2026-04-03T00:00:00Z', 'campaign_id=a&campaign_id=b'])
       assert.deepEqual(await read(key, query), { data: [], next_cursor: null })
   })
 

@@ -9,7 +9,7 @@ import { firstIdAt, timeOfId, toUuid, toWireId } from '../../contract/ids.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import type { Moment } from '../../contract/moments.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { after, momentOf, once, type Sent, type Window, windowBetween } from '../../contract/window.ts'
+import { after, momentOf, once, type Sent, type Window, windowBetween, windowWarnings } from '../../contract/window.ts'
 import type { Statement, Value } from '../../ground/db/statement.ts'
 import type { Context, Ground, Key, Member } from '../../ground/room.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
@@ -83,9 +83,11 @@ async function pageOf({ database, secrets, actor }: Asking, query: Query) {
   const more = found.length > page.limit && last !== undefined
   const cursor = more && { id: last.id, ...(defaulted && { bounds: page.window }) }
   const wire = wireIds()
+  const warnings = windowWarnings(query.date_to)
   return {
     data: data.map(row => shown(row, wire)),
     next_cursor: cursor ? sealCursor(secrets, actor.org_id, cursor) : null,
+    ...(warnings.length === 0 ? {} : { warnings }),
   }
 }
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Instant, Money } from '../../contract/fields.ts'
-import { date_from, date_to, sent } from '../../contract/window.ts'
+import { date_from, date_to, sent, WindowWarnings } from '../../contract/window.ts'
 
 export const DIMENSIONS = ['campaign', 'geo', 'sub1', 'offer', 'day'] as const
 export type Dimension = (typeof DIMENSIONS)[number]
@@ -47,6 +47,7 @@ export const Report = z
     truncated: z.boolean(),
     code: z.literal('result_truncated').optional(),
     hint: z.string().optional(),
+    warnings: WindowWarnings,
   })
   .meta({ id: 'Report' })
 export type Report = z.output<typeof Report>

@@ -6,7 +6,7 @@
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { toWireId } from '../../contract/ids.ts'
-import { possible, type Window } from '../../contract/window.ts'
+import { possible, type Window, windowWarnings } from '../../contract/window.ts'
 import type { Statement, Value } from '../../ground/db/statement.ts'
 import type { Context, Ground, Key, Member } from '../../ground/room.ts'
 import { COUNTERS } from '../../intake/counters/deltas.ts'
@@ -57,6 +57,7 @@ async function report({ database, actor }: Asking, query: Query, how?: typeof AP
   const keyed = found.filter((row): row is Keyed => row['key'] !== null)
   const shown = keyed.slice(0, MOST_ROWS)
   const cost = hasCost(dimension)
+  const warnings = windowWarnings(query.date_to)
   return {
     dimension,
     window: { from: new Date(told.from).toISOString(), to: new Date(told.to).toISOString() },
@@ -67,6 +68,7 @@ async function report({ database, actor }: Asking, query: Query, how?: typeof AP
     })),
     totals: numbersOf(found[0] ?? {}, 'total_', cost),
     ...(keyed.length > MOST_ROWS ? CUT : { truncated: false }),
+    ...(warnings.length === 0 ? {} : { warnings }),
     not_broken_down: apart === undefined ? null : spendOnly(apart),
   }
 }

@@ -1,10 +1,12 @@
 /** Campaigns over HTTP: the addresses traffic is sent to, and where it goes from there. */
 import { z } from 'zod'
 import { Address, UnknownMacros } from '../../contract/address.ts'
+import { DeletedFromTraffic } from '../../contract/consequences.ts'
 import { endpoint } from '../../contract/endpoint.ts'
-import { Done, eachSub, FAITHFUL, Id, Instant, Name, Page, SUBS } from '../../contract/fields.ts'
+import { eachSub, FAITHFUL, Id, Instant, Name, Page, SUBS } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { SOURCE_TEMPLATES, type SourceTemplateId } from '../../contract/source-templates.ts'
+import { Warnings } from '../../contract/warnings.ts'
 
 /** The query parameters a traffic source fills differently: our name, and the name it arrives under. */
 export const SOURCE_FIELDS = ['ref_id', ...SUBS] as const
@@ -107,6 +109,8 @@ export const Campaign = z
   .meta({ id: 'Campaign' })
 export type Campaign = z.output<typeof Campaign>
 
+const WrittenCampaign = Campaign.extend({ warnings: Warnings }).meta({ id: 'WrittenCampaign' })
+
 export const CampaignDraft = z.object({
   name: Name(),
   key: Key.nullish(),
@@ -154,7 +158,7 @@ export const createCampaign = endpoint({
   summary: 'Create a campaign',
   description: 'A key restricted to campaigns may create one; its list does not grow by it.',
   body: CampaignDraft,
-  reply: Campaign,
+  reply: WrittenCampaign,
   status: 201,
   refuses: ['already_exists', 'invalid_request'],
 })
@@ -164,9 +168,10 @@ export const updateCampaign = endpoint({
   access: { session: 'admin', key: 'campaigns:update' },
   summary: 'Change a campaign',
   description:
-    'Fields that are not sent stay as they are; null clears a field that may be empty. An empty object changes nothing and answers what there is.',
+    'Fields that are not sent stay as they are; null clears a field that may be empty. What is equal already is left as it is.',
   body: CampaignChanges,
-  reply: Campaign,
+  reply: WrittenCampaign,
+  receipt: ['status'],
   refuses: ['object_not_found', 'campaign_scope_forbidden', 'invalid_request'],
 })
 
@@ -187,6 +192,6 @@ export const deleteCampaign = endpoint({
   summary: 'Delete a campaign',
   description:
     'Its address redirects to the fallback from then on, without one it answers 404, and it records nothing; reports and late conversions go on. Its key is never given out again. In the dashboard only archived campaigns are deleted.',
-  reply: Done,
+  reply: DeletedFromTraffic,
   refuses: ['object_not_found', 'campaign_scope_forbidden', 'campaign_not_archived'],
 })

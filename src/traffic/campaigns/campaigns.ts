@@ -3,6 +3,7 @@
  * organizations and after deletion, because it stays in ads that someone has paid for. Deletion is soft.
  */
 import { randomInt } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
@@ -17,6 +18,7 @@ import type * as api from './api.ts'
 import { type Leading, shownDestination } from './destination.ts'
 import { announceChange } from './live.ts'
 import { ledTo, requireAdAccount } from './named.ts'
+import { warningsOn } from './warnings.ts'
 
 const COLUMNS = [
   'id',
@@ -105,7 +107,7 @@ export async function createCampaign(
       .executeTakeFirstOrThrow()
   })
   await announceChange(db, actor.org_id, id)
-  return addressed(context)(row)
+  return { ...addressed(context)(row), warnings: warningsOn(body, row) }
 }
 
 /** Changes the fields that are sent; null clears one that may be empty. The key stays: it is in ads. */
@@ -116,28 +118,34 @@ export async function updateCampaign(
   const { db, actor } = context
   const now = await campaignOf(db, actor.org_id, idOf(params.id))
   requireScope(actor, now.id)
-  if (Object.keys(body).length === 0) return addressed(context)(now)
   if (body.key != null && body.key !== now.key)
     refuse('invalid_request', {
       error: 'key: a campaign keeps its key',
       hint: 'Running ads hold it. Create another campaign for another key.',
     })
   const { destination, offer_id } = await ledTo(db, actor.org_id, body, now)
+  const changes = {
+    ...(body.name === undefined ? {} : { name: body.name }),
+    ...(destination === undefined ? {} : { destination }),
+    ...(offer_id === undefined ? {} : { offer_id }),
+    ...(body.fallback_url === undefined ? {} : { fallback_url: body.fallback_url }),
+    ...(body.ad_account_id === undefined ? {} : { ad_account_id: body.ad_account_id }),
+    ...(body.source === undefined ? {} : { source: sourceOf(body.source) }),
+    ...(body.strict_filter == null ? {} : { strict_filter: body.strict_filter }),
+  }
+  if (isDeepStrictEqual({ ...now, ...changes }, now))
+    return { ...addressed(context)(now), warnings: warningsOn(body, now) }
   const row = await change(db, actor.org_id, body.ad_account_id !== undefined, async (trx, at) => {
     const { ad_account_id } = await campaignOf(trx, actor.org_id, now.id)
     if (body.ad_account_id !== ad_account_id) await requireAdAccount(trx, actor.org_id, body.ad_account_id)
     return await writeCampaign(trx, actor.org_id, now.id, at, {
-      ...(body.name === undefined ? {} : { name: body.name }),
+      ...changes,
       ...(destination === undefined ? {} : { destination: JSON.stringify(destination) }),
-      ...(offer_id === undefined ? {} : { offer_id }),
-      ...(body.fallback_url === undefined ? {} : { fallback_url: body.fallback_url }),
-      ...(body.ad_account_id === undefined ? {} : { ad_account_id: body.ad_account_id }),
       ...(body.source === undefined ? {} : { source: sourceText(body.source) }),
-      ...(body.strict_filter == null ? {} : { strict_filter: body.strict_filter }),
-    })
+    } as Changes)
   })
   await announceChange(db, actor.org_id, now.id)
-  return addressed(context)(row)
+  return { ...addressed(context)(row), warnings: warningsOn(body, row) }
 }
 
 /** Pauses, archives, or sets active again. A status it has already is no fault: someone else was faster. */
@@ -146,8 +154,10 @@ export async function setCampaignStatus(
   { params, body }: Call<typeof api.setCampaignStatus>,
 ) {
   const { db, actor } = context
-  const now = await readMoment(db, actor.org_id)
-  const row = await writeCampaign(db, actor.org_id, idOf(params.id), now, { status: body.status })
+  const now = await campaignOf(db, actor.org_id, idOf(params.id))
+  if (now.status === body.status) return addressed(context)(now)
+  const at = await readMoment(db, actor.org_id)
+  const row = await writeCampaign(db, actor.org_id, now.id, at, { status: body.status })
   await announceChange(db, actor.org_id, row.id)
   return addressed(context)(row)
 }
@@ -161,14 +171,15 @@ export async function deleteCampaign(
   { params }: Call<typeof api.deleteCampaign>,
 ) {
   const { db, actor } = context
-  const { id, status } = await campaignOf(db, actor.org_id, idOf(params.id))
+  const { id, name, status } = await campaignOf(db, actor.org_id, idOf(params.id))
   requireScope(actor, id)
   const mustBeArchived = actor.kind === 'member'
   if (mustBeArchived && status !== 'archived') refuse('campaign_not_archived')
   const now = await readMoment(db, actor.org_id)
   await writeCampaign(db, actor.org_id, id, now, { deleted_at: now }, mustBeArchived)
   await announceChange(db, actor.org_id, id)
-  return { ok: true as const }
+  // One that was paused or archived has sent its visitors there before.
+  return { ok: true as const, id, campaigns_on_fallback: status === 'active' ? [{ id, name }] : [] }
 }
 
 /**
@@ -273,6 +284,7 @@ async function takeKey(db: Transaction<Tables>, org_id: number, campaign_id: str
   return takeKey(db, org_id, campaign_id)
 }
 
-function sourceText(source: api.CampaignDraft['source']): string {
-  return JSON.stringify(Object.fromEntries(Object.entries(source ?? {}).filter(([, parameter]) => parameter != null)))
-}
+const sourceOf = (source: api.CampaignDraft['source']) =>
+  Object.fromEntries(Object.entries(source ?? {}).filter(([, parameter]) => parameter != null))
+
+const sourceText = (source: api.CampaignDraft['source']): string => JSON.stringify(sourceOf(source))

@@ -1,9 +1,11 @@
 /** Click flows over HTTP: graphs that decide where a visitor goes. */
 import { z } from 'zod'
+import { DeletedFromTraffic, OnFallback } from '../../contract/consequences.ts'
 import { endpoint } from '../../contract/endpoint.ts'
-import { Done, eachSub, Id, Instant, Name, Page, Text } from '../../contract/fields.ts'
+import { eachSub, Id, Instant, Name, Page, Text } from '../../contract/fields.ts'
 import { Graph, GraphDraft, NodeType } from '../../contract/flow-graph.ts'
 import { paging, Search } from '../../contract/paging.ts'
+import { Warnings } from '../../contract/warnings.ts'
 
 export * from '../../contract/flow-graph.ts'
 
@@ -49,6 +51,9 @@ export const ClickFlow = ListedFlow.extend({
     .meta({ description: 'What keeps the draft from being published; empty when nothing does' }),
 }).meta({ id: 'ClickFlow' })
 export type ClickFlow = z.output<typeof ClickFlow>
+
+const WrittenFlow = ClickFlow.extend({ warnings: Warnings }).meta({ id: 'WrittenFlow' })
+export type WrittenFlow = z.output<typeof WrittenFlow>
 
 export const FlowDraft = z.object({ name: Name(), graph: GraphDraft })
 export type FlowDraft = z.output<typeof FlowDraft>
@@ -153,7 +158,7 @@ export const createClickFlow = endpoint({
   description:
     'It begins as a draft: no traffic goes through it until it is published. problems says what publishing would refuse. An unknown field inside the graph is refused. A key restricted to campaigns may create one.',
   body: FlowDraft,
-  reply: ClickFlow,
+  reply: WrittenFlow,
   status: 201,
 })
 
@@ -161,9 +166,11 @@ export const replaceClickFlow = endpoint({
   route: 'PUT /api/click-flows/:id',
   access: { session: 'admin', key: 'click-flows:update' },
   summary: 'Replace the name and the draft of a click flow',
-  description: 'Traffic goes on through the published version until the draft is published.',
+  description:
+    'Traffic goes on through the published version until the draft is published. What is equal already is left as it is.',
   body: FlowReplacement,
-  reply: ClickFlow,
+  reply: WrittenFlow,
+  receipt: ['status', 'published_version', 'problems'],
   refuses: ['object_not_found', 'draft_changed'],
 })
 
@@ -174,7 +181,8 @@ export const setClickFlowStatus = endpoint({
   description:
     'Leaving active sends the campaigns behind it to their fallback at once. active puts the published version back into traffic and needs a dashboard session; a key publishes instead.',
   body: z.object({ status: z.enum(['active', 'paused', 'archived']) }),
-  reply: ClickFlow,
+  reply: WrittenFlow.extend({ campaigns_on_fallback: OnFallback }),
+  receipt: ['status', 'published_version'],
   refuses: ['object_not_found', 'campaign_scope_forbidden', 'click_flow_not_published', 'click_flow_active_forbidden'],
 })
 
@@ -183,8 +191,9 @@ export const publishClickFlow = endpoint({
   access: { session: 'admin', key: 'click-flows:publish' },
   summary: 'Put the draft of a click flow into live traffic',
   description:
-    'The draft becomes the next version and the flow active. From the answer on visitors go by it. What is wrong with the draft is said all at once, node by node.',
-  reply: ClickFlow,
+    'The draft becomes the next version and the flow active. From the answer on visitors go by it. What is wrong with the draft is said all at once, node by node. A draft that is the published version already makes no other version.',
+  reply: WrittenFlow,
+  receipt: ['status', 'published_version'],
   refuses: ['object_not_found', 'campaign_scope_forbidden', 'click_flow_incomplete'],
 })
 
@@ -193,7 +202,7 @@ export const deleteClickFlow = endpoint({
   access: { session: 'admin', key: 'click-flows:delete' },
   summary: 'Delete a click flow',
   description: 'Its campaigns go to their fallback from then on.',
-  reply: Done,
+  reply: DeletedFromTraffic,
   refuses: ['object_not_found', 'campaign_scope_forbidden'],
 })
 
@@ -222,7 +231,7 @@ export const restoreClickFlowVersion = endpoint({
   access: { session: 'admin' },
   summary: 'Put a published version back into the draft',
   description: 'Traffic does not change until it is published.',
-  reply: ClickFlow,
+  reply: WrittenFlow,
   refuses: ['object_not_found'],
 })
 

@@ -3,6 +3,7 @@
  * published version and by that alone, and only while the flow is active. Leaving active sends its campaigns to their fallback.
  * Whoever is restricted to campaigns needs all that lead to a flow to act on it. Deletion is soft.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
@@ -13,10 +14,12 @@ import { type Context, idOf, type Key, type Member } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
 import { requireScopeOfAll } from '../campaigns/campaigns.ts'
 import { announceChange } from '../campaigns/live.ts'
+import { campaignsOnFallback } from '../campaigns/on-fallback.ts'
 import type * as api from './api.ts'
-import type { ClickFlow, FlowStatus, Graph, Problem } from './api.ts'
+import type { ClickFlow, FlowStatus, Graph, Problem, WrittenFlow } from './api.ts'
 import { objectProblems, readObjects } from './objects.ts'
 import { problemsOf } from './validate.ts'
+import { fallbackWarnings, graphWarnings } from './warnings.ts'
 import { addVersion, readVersion } from './versions.ts'
 
 type Flow = {
@@ -79,7 +82,8 @@ export async function createClickFlow(
       updated_at: now,
     })
     .execute()
-  return await shown(db, actor.org_id, await flowOf(db, actor.org_id, id))
+  const flow = await shown(db, actor.org_id, await flowOf(db, actor.org_id, id))
+  return { ...flow, warnings: graphWarnings(flow.graph) }
 }
 
 /**
@@ -104,19 +108,25 @@ export async function setClickFlowStatus(
 ) {
   const { status } = body
   if (status === 'active' && actor.kind === 'key') refuse('click_flow_active_forbidden')
-  const id = await db.transaction().execute(async db => {
+  const { id, before } = await db.transaction().execute(async db => {
     const flow = await lockFlow(db, actor, params.id)
     if (status === 'active' && flow.published_version === null) refuse('click_flow_not_published')
-    await write(db, actor.org_id, flow.id, { status })
-    return flow.id
+    if (status !== flow.status) await write(db, actor.org_id, flow.id, { status })
+    return { id: flow.id, before: flow.status }
   })
-  await announceChange(db, actor.org_id, id)
-  return await shown(db, actor.org_id, await flowOf(db, actor.org_id, id))
+  if (status !== before) await announceChange(db, actor.org_id, id)
+  const flow = await shown(db, actor.org_id, await flowOf(db, actor.org_id, id))
+  const isOff = before === 'active' && status !== 'active'
+  return {
+    ...flow,
+    warnings: status === 'active' ? await fallbackWarnings(db, actor.org_id, id) : [],
+    campaigns_on_fallback: isOff ? await campaignsOnFallback({ db, actor }, 'click_flow', id) : [],
+  }
 }
 
 /**
  * Makes the draft the next version and the flow active; in traffic here before the answer, elsewhere within a second. Publishes one
- * after another make one version each. Refuses `click_flow_incomplete` with everything that is wrong.
+ * after another make one version each; a draft that is the published version makes none. Refuses `click_flow_incomplete` with everything that is wrong.
  */
 export async function publishClickFlow(
   { db, actor }: Context<typeof api.publishClickFlow>,
@@ -124,15 +134,21 @@ export async function publishClickFlow(
 ) {
   const { org_id } = actor
   const id = await db.transaction().execute(async db => {
-    const { id, graph, published_version } = await lockFlow(db, actor, params.id)
+    const { id, graph, status, published_version } = await lockFlow(db, actor, params.id)
     requireComplete(await allProblems(db, org_id, graph))
+    const present = published_version === null ? undefined : await readVersion(db, org_id, id, published_version)
+    if (isDeepStrictEqual(present, graph)) {
+      if (status !== 'active') await write(db, org_id, id, { status: 'active' })
+      return id
+    }
     const version = (published_version ?? 0) + 1
     await addVersion(db, org_id, id, version, graphText(graph))
     await write(db, org_id, id, { status: 'active', published_version: version })
     return id
   })
   await announceChange(db, org_id, id)
-  return await shown(db, org_id, await flowOf(db, org_id, id))
+  const flow = await shown(db, org_id, await flowOf(db, org_id, id))
+  return { ...flow, warnings: [...graphWarnings(flow.graph), ...(await fallbackWarnings(db, org_id, id))] }
 }
 
 /** Deletes softly: campaigns that lead here go to their fallback. */
@@ -140,13 +156,14 @@ export async function deleteClickFlow(
   { db, actor }: Context<typeof api.deleteClickFlow>,
   { params }: Call<typeof api.deleteClickFlow>,
 ) {
-  const id = await db.transaction().execute(async db => {
+  const { id, status } = await db.transaction().execute(async db => {
     const flow = await lockFlow(db, actor, params.id)
     await write(db, actor.org_id, flow.id, 'deleted')
-    return flow.id
+    return flow
   })
   await announceChange(db, actor.org_id, id)
-  return { ok: true as const }
+  const campaigns_on_fallback = status === 'active' ? await campaignsOnFallback({ db, actor }, 'click_flow', id) : []
+  return { ok: true as const, id, campaigns_on_fallback }
 }
 
 /** Puts a version back into the draft. Refuses `object_not_found` for a flow or a version that is not there. */
@@ -207,12 +224,12 @@ async function lockFlow(db: Kysely<Tables>, actor: Member | Key, id: string) {
   const uuid = idOf(id)
   const flow = await db
     .selectFrom('click_flows')
-    .select(['id', 'graph', 'published_version'])
+    .select(['id', 'graph', 'status', 'published_version'])
     .where('org_id', '=', actor.org_id)
     .where('id', '=', uuid)
     .where('deleted_at', 'is', null)
     .forUpdate()
-    .$castTo<Pick<Flow, 'id' | 'graph' | 'published_version'>>()
+    .$castTo<Pick<Flow, 'id' | 'graph' | 'status' | 'published_version'>>()
     .executeTakeFirst()
   if (flow === undefined) refuse('object_not_found')
   await requireScopeOfAll({ db, actor }, 'click_flow', flow.id)
@@ -239,14 +256,16 @@ async function changeFlow(
   db: Kysely<Tables>,
   org_id: number,
   id: string,
-  changes: Changes,
+  changes: { name?: string; graph: string },
   tag?: string,
-): Promise<ClickFlow> {
-  const uuid = idOf(id)
-  const isWritten = await write(db, org_id, uuid, changes, tag)
-  const flow = await flowOf(db, org_id, uuid)
+): Promise<WrittenFlow> {
+  const now = await flowOf(db, org_id, id)
+  const { graph, name = now.name } = changes
+  const isEqual = name === now.name && isDeepStrictEqual(JSON.parse(graph), now.graph)
+  const isWritten = isEqual ? tag === undefined || tag === now.draft_tag : await write(db, org_id, now.id, changes, tag)
+  const flow = isEqual ? now : await flowOf(db, org_id, now.id)
   if (!isWritten) refuse('draft_changed')
-  return await shown(db, org_id, flow)
+  return { ...(await shown(db, org_id, flow)), warnings: graphWarnings(flow.graph) }
 }
 
 async function shown(db: Kysely<Tables>, org_id: number, flow: Flow): Promise<ClickFlow> {

@@ -1,8 +1,10 @@
 /** Funnels over HTTP: landings and offers that share a campaign's visitors by weight. */
 import { z } from 'zod'
+import { DeletedFromTraffic } from '../../contract/consequences.ts'
 import { endpoint } from '../../contract/endpoint.ts'
-import { Done, Id, Instant, Name, Page } from '../../contract/fields.ts'
+import { Id, Instant, Name, Page } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
+import { Warnings } from '../../contract/warnings.ts'
 
 /** Percent with two decimals fit as whole numbers. */
 export const MOST_WEIGHT = 10_000
@@ -35,6 +37,8 @@ export const Funnel = z
   })
   .meta({ id: 'Funnel' })
 export type Funnel = z.output<typeof Funnel>
+
+const WrittenFunnel = Funnel.extend({ warnings: Warnings }).meta({ id: 'WrittenFunnel' })
 
 const isOnce = (ids: readonly string[]): boolean => new Set(ids).size === ids.length
 const twice = { message: 'names one twice; give it a larger weight instead' }
@@ -77,7 +81,7 @@ export const createFunnel = endpoint({
   description:
     'It needs a landing or an offer at least. A visitor gets one landing and then one offer, and keeps both. An unknown field of a member is refused.',
   body: FunnelDraft,
-  reply: Funnel,
+  reply: WrittenFunnel,
   status: 201,
   refuses: ['invalid_request'],
 })
@@ -87,9 +91,10 @@ export const updateFunnel = endpoint({
   access: { session: 'admin', key: 'funnels:update' },
   summary: 'Change a funnel',
   description:
-    'Fields that are not sent stay as they are, all of them where none is; landings and offers are replaced as lists. It takes effect in live traffic at once, and moves no more visitors than it must.',
+    'Fields that are not sent stay as they are, all of them where none is; landings and offers are replaced as lists. It takes effect in live traffic at once, and moves no more visitors than it must. What is equal already is left as it is.',
   body: FunnelChanges,
-  reply: Funnel,
+  reply: WrittenFunnel,
+  receipt: [],
   refuses: ['object_not_found', 'invalid_request'],
 })
 
@@ -99,6 +104,6 @@ export const deleteFunnel = endpoint({
   summary: 'Delete a funnel',
   description:
     'Campaigns that lead to it send their visitors to the fallback. A key restricted to campaigns needs all of them on its list.',
-  reply: Done,
+  reply: DeletedFromTraffic,
   refuses: ['object_not_found', 'campaign_scope_forbidden'],
 })

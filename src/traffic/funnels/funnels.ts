@@ -3,6 +3,7 @@
  * click. Owns `funnels`. Members that are archived or deleted stay in their place and get nothing. Deletion is soft; campaigns that lead to a
  * deleted funnel go to their fallback.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
@@ -13,6 +14,7 @@ import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
 import { requireScopeOfAll } from '../campaigns/campaigns.ts'
 import { announceChange } from '../campaigns/live.ts'
+import { campaignsOnFallback } from '../campaigns/on-fallback.ts'
 import type * as api from './api.ts'
 
 const COLUMNS = ['id', 'name', 'landings', 'offers', 'created_at', 'updated_at'] as const
@@ -70,7 +72,7 @@ export async function createFunnel(
     .$castTo<Row>()
     .executeTakeFirstOrThrow()
   await announceChange(db, actor.org_id, row.id)
-  return await stated(db, actor.org_id, row)
+  return { ...(await stated(db, actor.org_id, row)), warnings: [] }
 }
 
 /** Changes the fields that are sent. Members that are in the funnel already may stay when they are archived or deleted. */
@@ -79,7 +81,7 @@ export async function updateFunnel(
   { params, body }: Call<typeof api.updateFunnel>,
 ) {
   const { org_id } = actor
-  const row = await db.transaction().execute(async db => {
+  const { row, isChanged } = await db.transaction().execute(async db => {
     // Held, so that two changes of one list each do not leave the funnel empty.
     const now = await live(db, org_id)
       .select(COLUMNS)
@@ -88,22 +90,23 @@ export async function updateFunnel(
       .$castTo<Row>()
       .executeTakeFirst()
     if (now === undefined) refuse('object_not_found')
-    if (Object.keys(body).length === 0) return now
-    const { landings = now.landings, offers = now.offers } = body
+    const { landings = now.landings, offers = now.offers, name = now.name } = body
     const members = { landings: landings ?? [], offers: offers ?? [] }
+    if (isDeepStrictEqual({ ...now, ...members, name }, now)) return { row: now, isChanged: false }
     requireSome(members)
     await requireMembers(db, org_id, members, now)
-    return await db
+    const row = await db
       .updateTable('funnels')
-      .set({ ...asJson(members), name: body.name ?? now.name, updated_at: await readMoment(db, org_id) })
+      .set({ ...asJson(members), name, updated_at: await readMoment(db, org_id) })
       .where('org_id', '=', org_id)
       .where('id', '=', now.id)
       .returning(COLUMNS)
       .$castTo<Row>()
       .executeTakeFirstOrThrow()
+    return { row, isChanged: true }
   })
-  await announceChange(db, org_id, row.id)
-  return await stated(db, org_id, row)
+  if (isChanged) await announceChange(db, org_id, row.id)
+  return { ...(await stated(db, org_id, row)), warnings: [] }
 }
 
 /** Deletes softly. A restricted key needs every campaign that leads to it. */
@@ -124,7 +127,7 @@ export async function deleteFunnel(
     .executeTakeFirst()
   if (numUpdatedRows === 0n) refuse('object_not_found')
   await announceChange(db, actor.org_id, id)
-  return { ok: true as const }
+  return { ok: true as const, id, campaigns_on_fallback: await campaignsOnFallback(context, 'funnel', id) }
 }
 
 const live = (db: Kysely<Tables>, org_id: number) =>

@@ -1,9 +1,11 @@
 /** Landings over HTTP: the pages visitors see before an offer, and how they go on from there. */
 import { z } from 'zod'
 import { Address, Preview, UnknownMacros } from '../../contract/address.ts'
+import { DeletedFromTraffic, OnFallback } from '../../contract/consequences.ts'
 import { endpoint } from '../../contract/endpoint.ts'
-import { Done, Id, Instant, Name, Page } from '../../contract/fields.ts'
+import { Id, Instant, Name, Page } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
+import { Warnings } from '../../contract/warnings.ts'
 
 export const LANDING_STATUSES = ['active', 'archived'] as const
 export const LandingStatus = z.enum(LANDING_STATUSES)
@@ -21,6 +23,8 @@ export const Landing = z
   })
   .meta({ id: 'Landing' })
 export type Landing = z.output<typeof Landing>
+
+const WrittenLanding = Landing.extend({ warnings: Warnings }).meta({ id: 'WrittenLanding' })
 
 export const LandingDraft = z.object({ name: Name(), url: Address })
 export type LandingDraft = z.output<typeof LandingDraft>
@@ -50,7 +54,7 @@ export const createLanding = endpoint({
   access: { session: 'admin', key: 'landings' },
   summary: 'Create a landing',
   body: LandingDraft,
-  reply: Landing,
+  reply: WrittenLanding,
   status: 201,
 })
 
@@ -67,9 +71,11 @@ export const replaceLanding = endpoint({
   route: 'PUT /api/landings/:id',
   access: { session: 'admin', key: 'landings:update' },
   summary: 'Replace a landing whole',
-  description: 'Fields that are not sent are cleared. The status is not part of it.',
+  description:
+    'Fields that are not sent are cleared. The status is not part of it. What is equal already is left as it is.',
   body: LandingDraft,
-  reply: Landing,
+  reply: WrittenLanding,
+  receipt: ['unknown_macros', 'status'],
   refuses: ['object_not_found'],
 })
 
@@ -79,7 +85,8 @@ export const setLandingStatus = endpoint({
   summary: 'Archive or unarchive a landing',
   description: 'An archived landing gets no new visitors: funnels send them to the others, or straight to an offer.',
   body: z.object({ status: LandingStatus }),
-  reply: Landing,
+  reply: Landing.extend({ campaigns_on_fallback: OnFallback }),
+  receipt: ['status'],
   refuses: ['object_not_found'],
 })
 
@@ -88,6 +95,6 @@ export const deleteLanding = endpoint({
   access: { session: 'admin', key: 'landings:delete' },
   summary: 'Delete a landing',
   description: 'Funnels go on without it. Whoever is on the page already still comes to the offer.',
-  reply: Done,
+  reply: DeletedFromTraffic,
   refuses: ['object_not_found'],
 })

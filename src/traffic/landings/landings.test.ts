@@ -18,12 +18,17 @@ const { create, put, setStatus, read } = room
 test('a landing is created active, and replaced whole but for its status', async () => {
   const reply = await create(DRAFT)
   assert.equal(reply.statusCode, 201)
-  const { id, created_at, updated_at, ...rest } = reply.data()
+  const { warnings, ...row } = reply.data()
+  assert.deepEqual(warnings, [])
+  const { id, created_at, updated_at, ...rest } = row
   assert.deepEqual(rest, { ...DRAFT, unknown_macros: [], status: 'active' })
   assert.equal(updated_at, created_at)
-  assert.deepEqual((await read(String(id))).data(), reply.data())
+  assert.deepEqual((await read(String(id))).data(), row)
   await setStatus(String(id), { status: 'archived' })
-  const replaced = (await put(String(id), { name: 'New', url: 'https://new.example/?z={zone}' })).data()
+  const { warnings: named, ...replaced } = (
+    await put(String(id), { name: 'New', url: 'https://new.example/?z={zone}' })
+  ).data()
+  assert.match(JSON.stringify(named), /unknown_macros.*\{zone\}/)
   assert.deepEqual(
     [replaced['name'], replaced['url'], replaced['unknown_macros'], replaced['status'], replaced['created_at']],
     ['New', 'https://new.example/?z={zone}', ['zone'], 'archived', created_at],

@@ -2,16 +2,19 @@
  * Landings: the pages visitors see before an offer. They stand on servers of their own; Sluice knows their addresses. A landing belongs to
  * the whole organization. Owns `landings`. Deletion is soft: clicks that went over a landing keep it.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Kysely } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
+import { macroWarnings } from '../../contract/warnings.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
 import { previewOf, unknownMacros } from '../addresses/preview.ts'
 import { announceChange } from '../campaigns/live.ts'
+import { campaignsOnFallback } from '../campaigns/on-fallback.ts'
 import type * as api from './api.ts'
 
 const COLUMNS = ['id', 'name', 'url', 'status', 'created_at', 'updated_at'] as const
@@ -52,7 +55,7 @@ export async function createLanding(
     .$castTo<Row>()
     .executeTakeFirstOrThrow()
   await announceChange(db, actor.org_id, landing.id)
-  return shown(landing)
+  return { ...shown(landing), warnings: warningsOn(body) }
 }
 
 /** The address as a visitor would see it. */
@@ -68,25 +71,36 @@ export async function replaceLanding(
   { db, actor }: Context<typeof api.replaceLanding>,
   { params, body }: Call<typeof api.replaceLanding>,
 ) {
-  return await changeLanding(db, actor.org_id, params.id, { name: body.name, url: body.url })
+  const { landing } = await changeLanding(db, actor.org_id, params.id, { name: body.name, url: body.url })
+  return { ...landing, warnings: warningsOn(body) }
 }
 
 /** Archives or unarchives. An archived landing gets no new visitors and can be put into no funnel. */
 export async function setLandingStatus(
-  { db, actor }: Context<typeof api.setLandingStatus>,
+  context: Context<typeof api.setLandingStatus>,
   { params, body }: Call<typeof api.setLandingStatus>,
 ) {
-  return await changeLanding(db, actor.org_id, params.id, { status: body.status })
+  const { db, actor } = context
+  const { landing, before } = await changeLanding(db, actor.org_id, params.id, { status: body.status })
+  const isClosed = before.status === 'active' && landing.status === 'archived'
+  return {
+    ...landing,
+    campaigns_on_fallback: isClosed ? await campaignsOnFallback(context, 'landing', landing.id) : [],
+  }
 }
 
 /** Deletes softly; funnels that name the landing go on without it. */
 export async function deleteLanding(
-  { db, actor }: Context<typeof api.deleteLanding>,
+  context: Context<typeof api.deleteLanding>,
   { params }: Call<typeof api.deleteLanding>,
 ) {
-  await changeLanding(db, actor.org_id, params.id, 'deleted')
-  return { ok: true as const }
+  const { db, actor } = context
+  const { id, status } = (await changeLanding(db, actor.org_id, params.id, 'deleted')).before
+  const campaigns_on_fallback = status === 'active' ? await campaignsOnFallback(context, 'landing', id) : []
+  return { ok: true as const, id, campaigns_on_fallback }
 }
+
+const warningsOn = ({ url }: api.LandingDraft) => macroWarnings('url', unknownMacros(url))
 
 type Row = Omit<api.Landing, 'unknown_macros'>
 
@@ -98,19 +112,28 @@ const live = (db: Kysely<Tables>, org_id: number) =>
 
 type Changes = Pick<Tables['landings'], 'name' | 'url'> | Pick<Tables['landings'], 'status'> | 'deleted'
 
-/** Writes the changes to a live landing and answers the row. Refuses `object_not_found`. */
-async function changeLanding(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<api.Landing> {
+/** Writes the changes to a live landing and answers the row, and what it was; equal ones change nothing. Refuses `object_not_found`. */
+async function changeLanding(
+  db: Kysely<Tables>,
+  org_id: number,
+  id: string,
+  changes: Changes,
+): Promise<{ landing: api.Landing; before: Row }> {
+  const found = live(db, org_id).select(COLUMNS).where('id', '=', idOf(id)).$castTo<Row>()
+  const before = (await found.executeTakeFirst()) ?? refuse('object_not_found')
+  if (changes !== 'deleted' && isDeepStrictEqual({ ...before, ...changes }, before))
+    return { landing: shown(before), before }
   const now = await readMoment(db, org_id)
   const row = await db
     .updateTable('landings')
     .set({ ...(changes === 'deleted' ? { deleted_at: now } : changes), updated_at: now })
     .where('org_id', '=', org_id)
-    .where('id', '=', idOf(id))
+    .where('id', '=', before.id)
     .where('deleted_at', 'is', null)
     .returning(COLUMNS)
     .$castTo<Row>()
     .executeTakeFirst()
   if (row === undefined) refuse('object_not_found')
   await announceChange(db, org_id, row.id)
-  return shown(row)
+  return { landing: shown(row), before }
 }

@@ -1,10 +1,12 @@
 /** Offers over HTTP: what a conversion pays. */
 import { z } from 'zod'
 import { Address, Preview, UnknownMacros } from '../../contract/address.ts'
+import { DeletedFromTraffic, OnFallback } from '../../contract/consequences.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EVENT_TYPES, EventType } from '../../contract/event-types.ts'
-import { Amount, Done, Id, Instant, MAX_PAYOUT, Money, Name, Page } from '../../contract/fields.ts'
+import { Amount, Id, Instant, MAX_PAYOUT, Money, Name, Page } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
+import { Warnings } from '../../contract/warnings.ts'
 
 export const OFFER_STATUSES = ['active', 'archived'] as const
 export const OfferStatus = z.enum(OFFER_STATUSES)
@@ -33,6 +35,8 @@ export const Offer = z
   })
   .meta({ id: 'Offer' })
 export type Offer = z.output<typeof Offer>
+
+const WrittenOffer = Offer.extend({ warnings: Warnings }).meta({ id: 'WrittenOffer' })
 
 export const OfferDraft = z.object({
   name: Name(),
@@ -93,7 +97,7 @@ export const createOffer = endpoint({
   access: { session: 'admin', key: 'offers' },
   summary: 'Create an offer',
   body: OfferDraft,
-  reply: Offer,
+  reply: WrittenOffer,
   status: 201,
 })
 
@@ -110,9 +114,11 @@ export const replaceOffer = endpoint({
   route: 'PUT /api/offers/:id',
   access: { session: 'admin', key: 'offers:update' },
   summary: 'Replace an offer whole',
-  description: 'Fields that are not sent are cleared. The status is not part of it.',
+  description:
+    'Fields that are not sent are cleared. The status is not part of it. What is equal already is left as it is.',
   body: OfferDraft,
-  reply: Offer,
+  reply: WrittenOffer,
+  receipt: ['unknown_macros', 'status'],
   refuses: ['object_not_found'],
 })
 
@@ -123,7 +129,8 @@ export const setOfferStatus = endpoint({
   description:
     'An archived offer gets no new clicks: campaigns that name it send their visitors to the fallback, funnels to the other offers. Clicks made before keep it: their late conversions still earn its payout.',
   body: z.object({ status: OfferStatus }),
-  reply: Offer,
+  reply: Offer.extend({ campaigns_on_fallback: OnFallback }),
+  receipt: ['status'],
   refuses: ['object_not_found'],
 })
 
@@ -133,6 +140,6 @@ export const deleteOffer = endpoint({
   summary: 'Delete an offer',
   description:
     'Gets no new clicks, like an archived one. Clicks made before keep it: their late conversions still earn its payout.',
-  reply: Done,
+  reply: DeletedFromTraffic,
   refuses: ['object_not_found'],
 })

@@ -37,7 +37,9 @@ areNotTouchedByMembers(room)
 test('an offer is created with what it pays and for which events', async () => {
   const reply = await create(FULL)
   assert.equal(reply.statusCode, 201)
-  const { id, created_at, updated_at, ...rest } = reply.data()
+  const { warnings, ...row } = reply.data()
+  assert.deepEqual(warnings, [])
+  const { id, created_at, updated_at, ...rest } = row
   assert.deepEqual(rest, {
     ...FULL,
     payout: '12.5',
@@ -47,7 +49,7 @@ test('an offer is created with what it pays and for which events', async () => {
     campaigns: { following: 0, own_address: 0 },
   })
   assert.equal(updated_at, created_at)
-  assert.deepEqual((await read(String(id))).data(), reply.data())
+  assert.deepEqual((await read(String(id))).data(), row)
 })
 
 test('payouts are exact decimals from 0 to a million, and nothing that only looks like one', async () => {
@@ -107,7 +109,14 @@ test('an amount with a comma is refused with what to write instead, and never gu
 test('replacing an offer clears what is not sent, and leaves its status', async () => {
   const id = await made()
   await setStatus(id, { status: 'archived' })
-  const replaced = (await put(id, { name: 'New', url: 'https://new.example/?p={payout}' })).data()
+  const { warnings, ...replaced } = (await put(id, { name: 'New', url: 'https://new.example/?p={payout}' })).data()
+  assert.deepEqual(warnings, [
+    {
+      code: 'unknown_macros',
+      field: 'url',
+      message: '{payout} is no macro of Sluice and is left out of the address. Correct the name, or remove it.',
+    },
+  ])
   const { updated_at, created_at, ...rest } = replaced
   assert.ok(String(updated_at) > String(created_at))
   assert.deepEqual(rest, {
@@ -137,7 +146,7 @@ test('the campaigns of a deleted offer go on without it', async () => {
   const id = await made()
   const campaign = await aCampaign({ offer_id: id })
   assert.equal(await campaign.visit(), `https://shop.example/?o=${id}`)
-  assert.deepEqual((await remove(id)).data(), { ok: true })
+  assert.deepEqual((await remove(id)).data(), { ok: true, id, campaigns_on_fallback: [] })
   assert.equal(await campaign.visit(), 'https://shop.example/?o=')
   assert.equal(
     (await house.call('PATCH', `/api/campaigns/${campaign.id}`, { ...owner, body: { name: 'Still there' } }))

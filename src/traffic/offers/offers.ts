@@ -2,16 +2,20 @@
  * Offers: what a conversion pays. An offer belongs to the whole organization, so no campaign list ever narrows who may touch one. Owns
  * `offers`. Deletion is soft: clicks that were made for an offer keep it, and their late conversions earn its payout.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
+import { toSixPlaces } from '../../contract/fields.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
+import { macroWarnings } from '../../contract/warnings.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
 import { previewOf, unknownMacros } from '../addresses/preview.ts'
 import { announceChange } from '../campaigns/live.ts'
+import { campaignsOnFallback } from '../campaigns/on-fallback.ts'
 import type * as api from './api.ts'
 
 const COLUMNS = ['id', 'name', 'url', 'payout', 'payout_types', 'status', 'created_at', 'updated_at'] as const
@@ -50,7 +54,7 @@ export async function createOffer(
     .$castTo<Row>()
     .executeTakeFirstOrThrow()
   await announceChange(db, actor.org_id, offer.id)
-  return shown(offer, NONE)
+  return { ...shown(offer, NONE), warnings: warningsOn(body) }
 }
 
 /** The address as a visitor would see it. */
@@ -63,25 +67,30 @@ export async function replaceOffer(
   { db, actor }: Context<typeof api.replaceOffer>,
   { params, body }: Call<typeof api.replaceOffer>,
 ) {
-  return await changeOffer(db, actor.org_id, params.id, columnsOf(body))
+  const { offer } = await changeOffer(db, actor.org_id, params.id, columnsOf(body))
+  return { ...offer, warnings: warningsOn(body) }
 }
 
 /** Archives or unarchives. An archived offer gets no new clicks and can be attached to nothing new. */
 export async function setOfferStatus(
-  { db, actor }: Context<typeof api.setOfferStatus>,
+  context: Context<typeof api.setOfferStatus>,
   { params, body }: Call<typeof api.setOfferStatus>,
 ) {
-  return await changeOffer(db, actor.org_id, params.id, { status: body.status })
+  const { db, actor } = context
+  const { offer, before } = await changeOffer(db, actor.org_id, params.id, { status: body.status })
+  const isClosed = before.status === 'active' && offer.status === 'archived'
+  return { ...offer, campaigns_on_fallback: isClosed ? await campaignsOnFallback(context, 'offer', offer.id) : [] }
 }
 
 /** Deletes softly; what names the offer sends its visitors elsewhere, as for an archived one. */
-export async function deleteOffer(
-  { db, actor }: Context<typeof api.deleteOffer>,
-  { params }: Call<typeof api.deleteOffer>,
-) {
-  await changeOffer(db, actor.org_id, params.id, 'deleted')
-  return { ok: true as const }
+export async function deleteOffer(context: Context<typeof api.deleteOffer>, { params }: Call<typeof api.deleteOffer>) {
+  const { db, actor } = context
+  const { id, status } = (await changeOffer(db, actor.org_id, params.id, 'deleted')).before
+  const campaigns_on_fallback = status === 'active' ? await campaignsOnFallback(context, 'offer', id) : []
+  return { ok: true as const, id, campaigns_on_fallback }
 }
+
+const warningsOn = ({ url }: api.OfferDraft) => macroWarnings('url', unknownMacros(url))
 
 type Row = Omit<api.Offer, 'unknown_macros' | 'campaigns'>
 
@@ -106,22 +115,42 @@ const columnsOf = ({ name, url, payout, payout_types }: api.OfferDraft): Columns
 
 type Changes = Columns | Pick<Tables['offers'], 'status'> | 'deleted'
 
-/** Writes the changes to a live offer and answers the row. Refuses `object_not_found`. */
-async function changeOffer(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<api.Offer> {
+/** Writes the changes to a live offer and answers the row, and what it was; equal ones change nothing. Refuses `object_not_found`. */
+async function changeOffer(
+  db: Kysely<Tables>,
+  org_id: number,
+  id: string,
+  changes: Changes,
+): Promise<{ offer: api.Offer; before: Row }> {
+  const found = live(db, org_id).select(COLUMNS).where('id', '=', idOf(id)).$castTo<Row>()
+  const before = (await found.executeTakeFirst()) ?? refuse('object_not_found')
+  const isChanged =
+    changes === 'deleted' || !isDeepStrictEqual(comparable({ ...before, ...changes }), comparable(before))
+  const row = isChanged ? await writeOffer(db, org_id, before.id, changes) : before
+  const [offer = refuse('object_not_found')] = await withCampaigns(db, org_id, [row])
+  return { offer, before }
+}
+
+/** Equal amounts are equal however many zeros end them. */
+const comparable = <R extends Pick<Columns, 'payout'>>(row: R): R => ({
+  ...row,
+  payout: row.payout === null ? null : toSixPlaces(row.payout),
+})
+
+async function writeOffer(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<Row> {
   const now = await readMoment(db, org_id)
   const row = await db
     .updateTable('offers')
     .set({ ...(changes === 'deleted' ? { deleted_at: now } : changes), updated_at: now })
     .where('org_id', '=', org_id)
-    .where('id', '=', idOf(id))
+    .where('id', '=', id)
     .where('deleted_at', 'is', null)
     .returning(COLUMNS)
     .$castTo<Row>()
     .executeTakeFirst()
   if (row === undefined) refuse('object_not_found')
   await announceChange(db, org_id, row.id)
-  const [offer = refuse('object_not_found')] = await withCampaigns(db, org_id, [row])
-  return offer
+  return row
 }
 
 const NONE: api.Offer['campaigns'] = { following: 0, own_address: 0 }

@@ -1,21 +1,6 @@
 /** Countries by their code and their names, as people type them. */
 
-/** Codes that name no country of ISO 3166, though browsers have words for them. */
-const NO_COUNTRY = new Set(['AC', 'CP', 'CQ', 'DG', 'EA', 'EU', 'EZ', 'IC', 'QO', 'TA', 'UN', 'XA', 'XB', 'ZZ'])
-const LETTERS = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ')
-
-const english = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
-
-/** The name of each country by its code; codes of the past are left out. */
-export const COUNTRIES: ReadonlyMap<string, string> = new Map(
-  LETTERS.flatMap(first => LETTERS.map(second => first + second))
-    .filter(code => !NO_COUNTRY.has(code) && new Intl.Locale(`und-${code}`).region === code)
-    .flatMap(code => {
-      const name = english.of(code)
-      return name === undefined ? [] : [[code, name] as const]
-    })
-    .sort(([, a], [, b]) => a.localeCompare(b, 'en')),
-)
+import { COUNTRIES } from '../../../contract/countries.ts'
 
 const plain = (name: string): string =>
   name

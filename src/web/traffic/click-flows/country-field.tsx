@@ -1,7 +1,8 @@
 /** The countries of a condition: typed by code or name, or chosen; what is no country is refused at once. */
 import { useState } from 'react'
+import { COUNTRIES } from '../../../contract/countries.ts'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
-import { COUNTRIES, codeOf, countryLike } from './countries.ts'
+import { codeOf, countryLike } from './countries.ts'
 
 type CountryFieldProps = { values: readonly string[]; onChange: (values: string[]) => void; className?: string }
 

@@ -1,0 +1,59 @@
+/**
+ * What is said beside a click flow that was written: conditions that match nobody, macros that are none, and campaigns that have nowhere to
+ * send whom the flow cannot take. None of it keeps a flow from being published.
+ */
+import { type Kysely, sql } from 'kysely'
+import { COUNTRIES, likelyCountry } from '../../contract/countries.ts'
+import { macroWarnings, type Warning } from '../../contract/warnings.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { unknownMacros } from '../addresses/preview.ts'
+import type { FlowNode, Graph } from './api.ts'
+import { nameOf } from './validate.ts'
+
+/** What in a graph is not what it seems to be. */
+export function graphWarnings({ nodes }: Graph): Warning[] {
+  return nodes.flatMap((node, at) => {
+    const field = `graph.nodes.${at}`
+    const macros = node.type === 'redirect' ? macroWarnings(`${field}.url`, unknownMacros(node.url ?? null)) : []
+    return [...countryWarnings(node, `${field}.values`), ...macros].map(warning => ({
+      ...warning,
+      message: `Node ${nameOf(node)}: ${warning.message}`,
+    }))
+  })
+}
+
+/** Two letters that are no country's, which no visitor comes from. What are not two letters is a problem of its own. */
+function countryWarnings({ type, field: asked, values }: FlowNode, field: string): Warning[] {
+  if (type !== 'condition' || asked !== 'geo') return []
+  const codes = (values ?? []).filter(value => /^[a-z]{2}$/i.test(value) && !COUNTRIES.has(value.toUpperCase()))
+  return codes.slice(0, 5).map(code => {
+    const likely = likelyCountry(code)
+    const advice =
+      likely === undefined ? 'Write the ISO code, such as DE.' : `Did you mean ${likely} (${COUNTRIES.get(likely)})?`
+    return { code: 'unknown_country', field, message: `no visitor comes from ${code}. ${advice}` }
+  })
+}
+
+/** The campaigns that lead to a flow in traffic and have no fallback. Reads `campaigns`. */
+export async function fallbackWarnings(db: Kysely<Tables>, org_id: number, id: string): Promise<Warning[]> {
+  const campaigns = await db
+    .selectFrom('campaigns')
+    .select('name')
+    .where('org_id', '=', org_id)
+    .where('deleted_at', 'is', null)
+    .where('status', '=', 'active')
+    .where('fallback_url', 'is', null)
+    .where(sql<boolean>`destination ->> 'type' = 'click_flow' and destination ->> 'click_flow_id' = ${id}`)
+    .orderBy('id')
+    .execute()
+  if (campaigns.length === 0) return []
+  const named = campaigns.slice(0, 3).map(({ name }) => name)
+  const more = campaigns.length > named.length ? ` and ${campaigns.length - named.length} more` : ''
+  return [
+    {
+      code: 'no_fallback',
+      field: 'campaigns',
+      message: `No fallback behind it: ${named.join(', ')}${more}. Whom the flow cannot take has nowhere to go there. Set the fallback_url of the campaign.`,
+    },
+  ]
+}
