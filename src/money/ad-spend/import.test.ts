@@ -218,7 +218,9 @@ describe('a file of spend', () => {
     const refused: [Body, RegExp][] = [
       [{ csv: 'hello' }, /no line has the titles/],
       [{ csv: line }, /no line has the titles/],
-      [{ csv: 'day,amount\n2026-03-01,1' }, /A day, a campaign and an amount are needed/],
+      [{ csv: 'day,amount\n2026-03-01,1' }, /no column was found for a campaign: choose the column, or say which/],
+      [{ csv: 'Day,Campaign,Price\n2026-03-01,Alpha,1' }, /no column was found for an amount: choose the column/],
+      [{ csv: 'what,price\n2026-03-01,1' }, /A day, a campaign and an amount are needed/],
       [{ csv: 'day,campaign,amount\n' }, /no line below the titles/],
       [{ csv: 'day,campaign,amount\n"2026-03-01,Alpha,1' }, /[Qq]uote/],
       [{ csv: 'day,campaign,Amount spent (EUR)\n2026-03-01,Alpha,1' }, /in EUR/],
@@ -264,6 +266,23 @@ describe('a file of spend', () => {
     assert.deepEqual(await stored(place), [])
     await taken(place, { ...euros, columns: { amount: 'Dollars' } })
     assert.deepEqual(await stored(place), ['2026-03-01 Alpha 77 1.1 manual'])
+  })
+
+  test('is in the currency that a column of it says, line by line', async () => {
+    const place = await seedPlace('Alpha')
+    const titles = ['Currency', 'Currency code', 'Account currency']
+    for (const title of titles) {
+      const csv = `day,campaign,cost,${title}\n2026-03-01,Alpha,5.5,EUR\n2026-03-02,Alpha,1,usd\n2026-03-03,Alpha,2,`
+      const dry = await taken(place, { csv, dry_run: true })
+      assert.deepEqual(errors(dry), [
+        '2 its amount is in EUR, and spend is kept in US dollars: export it in US dollars',
+      ])
+      assert.equal((await send(place, { csv })).data()['code'], 'spend_lines_wrong')
+      assert.deepEqual(await stored(place), [])
+    }
+    // The account is in euros, the column that was chosen is not.
+    await taken(place, { csv: 'day,campaign,Cost (USD),Currency\n2026-03-01,Alpha,5.5,EUR' })
+    assert.deepEqual(await stored(place), ['2026-03-01 Alpha 5.5 manual'])
   })
 
   test('finds sub1 under the names traffic sources have for it', async () => {

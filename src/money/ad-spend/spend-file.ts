@@ -16,6 +16,9 @@ const MOST_BEFORE_TITLES = 12
 
 type Role = keyof Columns
 
+/** The columns no file goes in without; a campaign may be said for all lines instead. */
+const NEEDED = ['day', 'campaign', 'amount'] as const
+
 /** Titles as exports write them, in lower case without punctuation; the first that a file has is taken. */
 const TITLES: Record<Role, readonly string[]> = {
   day: [
@@ -80,6 +83,9 @@ type Understood = {
   readonly problem: string | null
 }
 
+/** The column that says in which currency a line is. It is looked for in every file and never chosen: what it says cannot be left aside. */
+const CURRENCY = ['currency', 'currency code', 'account currency', 'account currency code', 'währung', 'waehrung']
+
 type Numbered = { record: string[]; line: number }
 type Layout = { at: number; titles: string[]; places: Record<Role, number | undefined>; isWhole: boolean }
 
@@ -103,7 +109,7 @@ export function readSpendFile(file: SpendFile): Understood {
   if (typeof records === 'string') return unreadable(records)
   if (layout === undefined) return unreadable(noTitles(asked))
   const rows = records.slice(layout.at + 1)
-  const problem = problemOf(layout, rows, asked)
+  const problem = problemOf(layout, rows, asked, hasCampaign)
   const title = (role: Role) => layout.titles[layout.places[role] ?? -1] ?? null
   return {
     titles: layout.titles,
@@ -116,8 +122,13 @@ export function readSpendFile(file: SpendFile): Understood {
 const isBetter = (one: Layout, other: Layout) =>
   one.isWhole === other.isWhole ? one.titles.length > other.titles.length : one.isWhole
 
-function problemOf(layout: Layout, rows: readonly Numbered[], asked: Partial<Columns>): string | null {
-  if (!layout.isWhole) return noTitles(asked)
+function problemOf(
+  layout: Layout,
+  rows: readonly Numbered[],
+  asked: Partial<Columns>,
+  hasCampaign: boolean,
+): string | null {
+  if (!layout.isWhole) return noTitles(asked, layout, hasCampaign)
   if (rows.length === 0) return 'there is no line below the titles'
   if (rows.length > MOST_LINES) return `it has ${rows.length} lines, at most ${MOST_LINES} go in at once: split it`
   return otherCurrency(layout)
@@ -192,10 +203,17 @@ function placeOf(role: Role, record: readonly string[], asked: Partial<Columns>)
 
 const found = (place: number) => (place === -1 ? undefined : place)
 
-function noTitles(asked: Partial<Columns>): string {
+/** What the titles lack; `found` is the line that looks most like them. A column that was chosen is told where it is none of theirs. */
+function noTitles(asked: Partial<Columns>, found?: Layout, hasCampaign = false): string {
   const chosen = Object.values(asked).filter(title => typeof title === 'string')
-  if (chosen.length > 0) return `no line has the columns ${chosen.map(title => `“${title}”`).join(', ')}`
-  return 'no line has the titles of its columns. A day, a campaign and an amount are needed, such as: day,campaign,amount'
+  if (chosen.some(title => found === undefined || !found.titles.includes(title)))
+    return `no line has the columns ${chosen.map(title => `“${title}”`).join(', ')}`
+  const missing = NEEDED.filter(role => found?.places[role] === undefined && !(role === 'campaign' && hasCampaign))
+  if (found === undefined || missing.length + Number(hasCampaign) === NEEDED.length)
+    return 'no line has the titles of its columns. A day, a campaign and an amount are needed, such as: day,campaign,amount'
+  const columns = missing.map(role => (role === 'amount' ? 'an amount' : `a ${role}`)).join(' and ')
+  const orUnnamed = missing.includes('campaign') ? ', or say which campaign lines without one are of' : ''
+  return `no column was found for ${columns}: choose the column${missing.length === 1 ? '' : 's'}${orUnnamed}`
 }
 
 function otherCurrency({ titles, places }: Layout): string | null {
@@ -204,14 +222,24 @@ function otherCurrency({ titles, places }: Layout): string | null {
   return `its amounts are in ${inside}, and spend is kept in US dollars: export it in US dollars, or choose a column that is`
 }
 
+/** The currency a line says of itself, unless that is dollars or nothing. */
+function foreignOf(currency: string): string | undefined {
+  const code = currency.trim().toUpperCase()
+  return ['', 'USD', 'US$', '$'].includes(code) ? undefined : currency.slice(0, 20)
+}
+
 function readLines(rows: readonly Numbered[], { places, titles }: Layout, file: SpendFile): (Line | WrongLine)[] {
   const cell = (record: readonly string[], role: Role) => record[places[role] ?? -1] ?? ''
+  // An amount whose title says dollars is in dollars, whatever currency the account is in.
+  const isDollars = /\bUSD\b/.test((titles[places.amount ?? -1] ?? '').slice(0, TITLE_LENGTH))
+  const currencyAt = isDollars ? -1 : titles.findIndex(title => CURRENCY.includes(plain(title)))
   const notation = notationOf(rows.map(({ record }) => cell(record, 'amount')))
   return rows.map(({ record, line }) => {
     const day = readDay(cell(record, 'day'), file.date_order ?? undefined)
     const amount = readAmount(cell(record, 'amount'), notation)
     const campaign = cell(record, 'campaign')
     const sub1 = cell(record, 'sub1')
+    const foreign = foreignOf(record[currencyAt] ?? '')
     const isUnnamed = campaign === '' && (file.campaign_id === undefined || file.campaign_id === null)
     const wrong = [
       // An amount of 1,234.50 without quotes is two cells, and all that stand behind it belong to other titles.
@@ -222,6 +250,9 @@ function readLines(rows: readonly Numbered[], { places, titles }: Layout, file: 
       isUnnamed ? 'it names no campaign' : undefined,
       isFaithful(sub1) && isFaithful(campaign) ? undefined : 'it holds characters that cannot be stored',
       'error' in amount ? amount.error : undefined,
+      foreign === undefined
+        ? undefined
+        : `its amount is in ${foreign}, and spend is kept in US dollars: export it in US dollars`,
     ].filter(one => one !== undefined)
     // A line of totals says so itself, and is the usual reason for a line without a day or a campaign.
     if (wrong.length > 0 && record.some(one => /^(grand )?total/i.test(one)))
