@@ -86,6 +86,28 @@ test('offers, landings and funnels show what they came to in the chosen days, so
   await expect(row('Dear figured').getByRole('cell').first()).toBeInViewport({ ratio: 1 })
 })
 
+test('campaigns count CR by the goal that is chosen, and sum it up', async ({ page, owner, sluice }) => {
+  await awayFromMidnight()
+  const destination = { type: 'redirect', url }
+  for (const [name, type] of [
+    ['Leads goaled', 'lead'],
+    ['Deposits goaled', 'ftd'],
+  ]) {
+    const { key } = await send(owner, 'POST', '/api/campaigns', { name, destination })
+    const [clickId] = [await visit(sluice.address, key), await visit(sluice.address, key)]
+    await send(owner, 'POST', '/api/events', { clickId, type })
+  }
+  const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) })
+  await page.goto('/campaigns?range=today&q=goaled')
+  await expect(row('Leads goaled')).toContainText('50.0%')
+  await expect(row('Deposits goaled')).toContainText('0.00%')
+  await page.getByLabel('Conversion').selectOption('Goal: FTD')
+  await expect(page).toHaveURL(/goal=ftd/)
+  await expect(row('Deposits goaled')).toContainText('50.0%')
+  await expect(row('Leads goaled')).toContainText('0.00%')
+  await expect(row('Total')).toContainText('25.0%')
+})
+
 test('click flows show what the campaigns that lead to them came to', async ({ page, owner, sluice }) => {
   await awayFromMidnight()
   const graph = {

@@ -56,11 +56,10 @@ export const RefusedSearch = z.object({
   network: text,
   cursor: text,
 })
-/** Campaigns, the days of their figures, and the figure they are sorted by, as in the report. */
-export const CampaignsSearch = WindowSearch.extend({
+/** Campaigns, the days and the goal of their figures, and the figure they are sorted by, as in the report. */
+export const CampaignsSearch = FiguresSearch.extend({
   q: text,
   status: z.enum(CAMPAIGN_STATUSES).optional().catch(undefined),
-  sort: text,
   cursor: text,
 })
 export const AdSpendSearch = WindowSearch.extend({ campaign: text, cursor: text })

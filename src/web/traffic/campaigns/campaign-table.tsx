@@ -13,6 +13,7 @@ import { ask } from '../../ground/call.ts'
 import { columnsOf, type Line, lineOf, orderBy, sorted } from '../../ground/figures/columns.ts'
 import { cents, fromCents, NONE } from '../../ground/figures/figures.ts'
 import type { Totals } from '../../ground/figures/measures.ts'
+import type { Goal } from '../../ground/figures/search.ts'
 import { boundsOf, type Days } from '../../ground/figures/window.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
@@ -41,15 +42,17 @@ const OTHER_COLUMNS = COLUMNS.filter(({ id }) => !FIRST.has(id))
 type TableProps = {
   campaigns: readonly CampaignRow[]
   days: Days
+  /** What CR counts. */
+  goal: Goal
   /** Only where every campaign is here: the largest of one page would be taken for the largest of all. */
   order?: { sort: string | undefined; onSort: (sort: string | undefined) => void }
 }
 
-export function CampaignTable({ campaigns, days, order }: TableProps) {
+export function CampaignTable({ campaigns, days, goal, order }: TableProps) {
   const isNarrow = useIsNarrow()
   const report = useQuery(ask(readReportAsMember, { query: { dimension: 'campaign', ...boundsOf(days) } }))
   const rows = new Map(report.data?.rows.map(row => [row.key, row]))
-  const lines = campaigns.map(campaign => ({ campaign, ...lineOf(rows.get(campaign.id) ?? NO_CLICKS, 'lead') }))
+  const lines = campaigns.map(campaign => ({ campaign, ...lineOf(rows.get(campaign.id) ?? NO_CLICKS, goal) }))
   const isCounted = (id: string) => rows.has(id) || report.data?.truncated === false
   return (
     <>
@@ -73,7 +76,7 @@ export function CampaignTable({ campaigns, days, order }: TableProps) {
             />
           ))}
           {lines.length > 1 && lines.every(({ campaign }) => isCounted(campaign.id)) && (
-            <TotalLine line={lineOf(sumOf(lines.map(({ row }) => row)), 'lead')} isNarrow={isNarrow} />
+            <TotalLine line={lineOf(sumOf(lines.map(({ row }) => row)), goal)} isNarrow={isNarrow} />
           )}
         </tbody>
       </Table>
@@ -253,7 +256,7 @@ function useDestinations(): (campaign: CampaignRow) => string {
 function CampaignMenu({ campaign }: { campaign: CampaignRow }) {
   const navigate = useNavigate()
   // Whoever looks closer at a figure looks at the same days.
-  const { range, from, to } = route.useSearch()
+  const { range, from, to, goal } = route.useSearch()
   const { id, name } = campaign
   const here = { campaign: id, range, from, to }
   const copy = () =>
@@ -270,7 +273,10 @@ function CampaignMenu({ campaign }: { campaign: CampaignRow }) {
         Copy address
       </MenuItem>
       <CloneItem id={id} endpoint={createCampaign} to="/campaigns/new" />
-      <MenuItem icon={ChartNoAxesCombined} onSelect={() => void navigate({ to: '/', search: { ...here, by: 'day' } })}>
+      <MenuItem
+        icon={ChartNoAxesCombined}
+        onSelect={() => void navigate({ to: '/', search: { ...here, goal, by: 'day' } })}
+      >
         Report
       </MenuItem>
       <MenuItem icon={MousePointerClick} onSelect={() => void navigate({ to: '/clicks', search: here })}>

@@ -7,7 +7,7 @@ import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
 import { useNow } from '../../ground/figures/now.ts'
 import { daysOf } from '../../ground/figures/window.ts'
-import { DaysChoice } from '../../ground/figures/window-controls.tsx'
+import { DaysChoice, GoalChoice } from '../../ground/figures/window-controls.tsx'
 import { inWords } from '../../ground/rungs.ts'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
@@ -28,7 +28,7 @@ export function CampaignsPage() {
   const { q, status, cursor } = search
   const today = new Date(useNow()).toISOString().slice(0, 10)
   const days = daysOf(search, today)
-  // The days choose figures, not campaigns.
+  // The days and the goal choose figures, not campaigns.
   const sought = { ...address, search: { q, status, cursor } }
   const campaigns = useQuery({
     ...ask(listCampaigns, { query: { q, status, cursor, limit: MOST } }),
@@ -62,6 +62,7 @@ export function CampaignsPage() {
           value={status}
           onChange={chosen => narrow({ status: chosen })}
         />
+        <GoalChoice goal={search.goal} onChange={goal => narrow({ goal, cursor })} />
         <DaysChoice search={search} days={days} today={today} onChange={changes => narrow({ ...changes, cursor })} />
         {create}
       </PageHeader>
@@ -83,6 +84,7 @@ export function CampaignsPage() {
           <CampaignTable
             campaigns={rows}
             days={days}
+            goal={search.goal ?? 'lead'}
             {...(isWhole ? { order: { sort: search.sort, onSort: sort => narrow({ sort }) } } : {})}
           />
         )}
