@@ -124,7 +124,11 @@ test('the traffic source is kept, and choosing another leaves nothing of the fir
     await expect(page.getByText('Sourced is saved').first()).toBeVisible()
   }
   await page.goto(`/campaigns/${id}`)
+  await expect(page.getByLabel('Traffic source')).toHaveAccessibleDescription(/^Its macros stand in the address/)
   await page.getByLabel('Traffic source').selectOption('meta')
+  await expect(page.getByLabel('Traffic source')).toHaveAccessibleDescription(
+    /^Save the campaign, then copy the address/,
+  )
   await save()
   await expect(address).toContainText('&sub3={{campaign.name}}&')
   await page.reload()
@@ -140,4 +144,10 @@ test('the traffic source is kept, and choosing another leaves nothing of the fir
   await page.getByLabel('sub4', { exact: true }).fill('zone')
   await page.getByRole('button', { name: 'Save campaign' }).click()
   await expect(page.getByLabel('sub4', { exact: true })).toHaveAccessibleDescription(/"zone" fills sub1 already/)
+  // What is put right does not fold the names away under the hand.
+  await page.getByLabel('sub4', { exact: true }).fill('')
+  await expect(page.getByLabel('sub4', { exact: true })).toHaveAccessibleDescription('')
+  await page.getByLabel('sub3', { exact: true }).fill('cost')
+  await save()
+  await expect(address).toContainText('&cost={campaignid}')
 })

@@ -26,7 +26,7 @@ export function AddressBlock({ campaign }: { campaign: Addressed }) {
       <CodeBlock label="Address for your ads" text={text} />
       <p className="text-sm text-ink-faint">
         {template === undefined
-          ? 'Choose the traffic source below, and its macros stand in the address.'
+          ? 'Choose the traffic source below and save: its macros then stand in the address.'
           : `${template.name} replaces its macros when it shows the ad. What it leaves as it is, such as an unknown macro, is stored as empty.`}
       </p>
       <TestLink id={campaign.id} />

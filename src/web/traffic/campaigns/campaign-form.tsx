@@ -1,5 +1,6 @@
 /** The form of a campaign, for a new one and for a change. */
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { UseFormReturn } from 'react-hook-form'
 import { AD_PLATFORM_LABELS } from '../../../contract/ad-platforms.ts'
 import { isTemplate, SOURCE_TEMPLATES } from '../../../contract/source-templates.ts'
@@ -52,7 +53,7 @@ export function CampaignFields({
         address={form.watch('fallback_url') ?? ''}
         preview={url => call(previewOffer, { body: { url } })}
       />
-      <TemplateField form={form} />
+      <TemplateField form={form} isNew={isNew} />
       <AdAccountField form={form} />
       <SourceFields form={form} />
       <Checkbox
@@ -89,8 +90,9 @@ function AdAccountField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }
 }
 
 /** Sets the names of incoming parameters anew, so that nothing of another source is left among them. */
-function TemplateField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
+function TemplateField({ form, isNew }: { form: UseFormReturn<Draft, unknown, Draft>; isNew: boolean }) {
   const chosen = form.watch('source.template')
+  const isKept = (chosen ?? null) === (form.formState.defaultValues?.source?.template ?? null)
   const choose = (id: string) => {
     form.clearErrors('source')
     form.setValue('source', sourceOf(isTemplate(id) ? { template: id } : {}), { shouldDirty: true })
@@ -99,7 +101,9 @@ function TemplateField({ form }: { form: UseFormReturn<Draft, unknown, Draft> })
     <SelectField
       label="Traffic source"
       optional
-      hint="Its macros stand in the address for the ads. Choosing one sets the names of incoming parameters to ours."
+      hint={`${
+        isKept || isNew ? 'Its macros stand in' : 'Save the campaign, then copy'
+      } the address for the ads. Choosing one sets the names of incoming parameters to ours.`}
       value={chosen ?? ''}
       onChange={event => choose(event.target.value)}
     >
@@ -113,11 +117,16 @@ function TemplateField({ form }: { form: UseFormReturn<Draft, unknown, Draft> })
   )
 }
 
-/** Folded away, because most sources use our names or can be told to. */
+/** Folded away, because most sources use our names or can be told to. What was wrong opened it, and it stays open while that is put right. */
 function SourceFields({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
   const errors = form.formState.errors.source
+  const [isOpen, setOpen] = useState(false)
   return (
-    <details className="rounded-md border border-line px-4 py-3" open={errors !== undefined || undefined}>
+    <details
+      className="rounded-md border border-line px-4 py-3"
+      open={isOpen || errors !== undefined}
+      onToggle={event => setOpen(event.currentTarget.open)}
+    >
       <summary className="font-medium">Names of incoming parameters</summary>
       <p className="mt-1 mb-3 text-ink-soft">
         Where the traffic source uses names of its own: under which one each field arrives.
