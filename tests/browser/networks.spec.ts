@@ -93,6 +93,7 @@ test('a later call with another payout stands under Refused with both values, an
       await fetch(`${address}?subid=${id}&status=approved&tid=TX-77&payout=${payout}`).then(reply => reply.text()),
     ).toBe('OK\n')
 
+  await fetch(`${address}?subid=${id}&status=chargeback&tid=TX-77&payout=20`)
   await page.goto('/refused-events?diagnosis=differs_from_recorded')
   const row = page.getByRole('row', { name: new RegExp(id) })
   await expect(row).toHaveCount(1)
@@ -105,6 +106,7 @@ test('a later call with another payout stands under Refused with both values, an
   await page.goto(`/clicks/${id}`)
   await expect(page.getByText('Called again: Differs from what was recorded.')).toBeVisible()
   await expect(page.getByText('The payout is 25, recorded is 20.')).toBeVisible()
+  await expect(page.getByText('Status is chargeback, which the status map ignores.')).toBeVisible()
 
   await page.goto('/conversions')
   const search = page.getByLabel('Click id, transaction id or source click id')

@@ -209,8 +209,8 @@ function refusedEntry(row: TraceRow['refused'][number], networks: Names): Entry 
         {title}: {words}.
       </strong>{' '}
       {network !== undefined && `Sent by the network ${network}. `}
-      {row.difference !== null && <span>{sentence(row.error)} </span>}
-      <span className="text-ink-soft">{row.state === 'recorded' ? row.error : advice}</span>{' '}
+      <span>{sentence(row.error)} </span>
+      {row.state !== 'recorded' && <span className="text-ink-soft">{advice} </span>}
       <Link to="/refused-events" search={{ diagnosis: row.diagnosis }} className="text-accent hover:underline">
         Refused
       </Link>
