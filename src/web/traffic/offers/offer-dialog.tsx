@@ -120,6 +120,7 @@ function OfferFields({ offer, original, address = '', onClose, onSaved }: Fields
         preview={url => call(previewOffer, { body: { url } })}
         withoutClick="Without {click_id} in it the network cannot say which click a conversion belongs to."
       />
+      {offer?.payout != null && <RepeatedPayouts offer_id={offer.id} />}
       {hasPayout && (
         <EarnedBy
           types={form.watch('payout_types')}
@@ -130,7 +131,6 @@ function OfferFields({ offer, original, address = '', onClose, onSaved }: Fields
         />
       )}
       {offer !== undefined && <LeadingCampaigns offer={offer} />}
-      {offer?.payout != null && <RepeatedPayouts offer_id={offer.id} />}
     </DraftForm>
   )
 }
