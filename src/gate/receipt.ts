@@ -31,7 +31,7 @@ export function receiptSchema(endpoint: Endpoint): z.ZodType | undefined {
   if (fields === undefined) return undefined
   const { always, sent, shape } = fields
   return z
-    .strictObject({
+    .object({
       ...Object.fromEntries(always.map(name => [name, shape[name] as z.ZodType])),
       ...Object.fromEntries(sent.map(name => [name, ofWhatWasSent(shape[name] as z.ZodType).optional()])),
     })

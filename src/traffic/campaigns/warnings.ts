@@ -27,5 +27,5 @@ const NO_FALLBACK: Warning = {
   code: 'no_fallback',
   field: 'fallback_url',
   message:
-    'Visitors the click flow cannot take, while it is paused or something on their path is archived, have nowhere to go. Set fallback_url.',
+    'Visitors the click flow cannot take, while it is paused or something on their path is archived, have nowhere to go. Give the campaign a fallback (fallback_url).',
 }

@@ -53,7 +53,7 @@ export async function fallbackWarnings(db: Kysely<Tables>, org_id: number, id: s
     {
       code: 'no_fallback',
       field: 'campaigns',
-      message: `No fallback behind it: ${named.join(', ')}${more}. Whom the flow cannot take has nowhere to go there. Set the fallback_url of the campaign.`,
+      message: `No fallback behind it: ${named.join(', ')}${more}. Whom the flow cannot take has nowhere to go there. Give the campaign a fallback (fallback_url).`,
     },
   ]
 }

@@ -9,7 +9,7 @@ import { Dialog, DialogBody, DialogForm, SaveFoot } from './dialog.tsx'
 import { TextField } from './field.tsx'
 import { useRefresh } from './refresh.ts'
 import { RefusalNote } from './refusal.tsx'
-import { notify } from './toast.tsx'
+import { notifyDone } from './toast.tsx'
 
 type Question = {
   title: string
@@ -54,10 +54,10 @@ function Ask({ question, onClose }: { question: Question; onClose: () => void })
   const refresh = useRefresh()
   const deed = useMutation({
     mutationFn: question.deed,
-    onSuccess: async () => {
+    onSuccess: async answered => {
       await refresh(...(question.refresh ?? []))
       onClose()
-      if (question.news !== undefined) notify(question.news)
+      if (question.news !== undefined) notifyDone(question.news, answered)
     },
   })
   const missing = question.typed !== undefined && typed.trim() !== question.typed

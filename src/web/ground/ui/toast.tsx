@@ -1,12 +1,42 @@
 /** Short news at the edge of the screen, read out politely. For what has happened; refusals are shown where they happened. */
 import { Toast } from '@base-ui/react/toast'
 import { X } from 'lucide-react'
+import type { z } from 'zod'
+import type { OnFallback } from '../../../contract/consequences.ts'
+import type { Warnings } from '../../../contract/warnings.ts'
 
 const toasts = Toast.createToastManager()
+
+/** What is to be acted on is read twice. */
+const LONG_MS = 20_000
 
 /** Tells the person something; callable from anywhere. */
 export function notify(title: string, description?: string) {
   toasts.add({ title, ...(description === undefined ? {} : { description }) })
+}
+
+type Answered = {
+  readonly warnings?: readonly z.input<typeof Warnings>[number][]
+  readonly campaigns_on_fallback?: z.input<typeof OnFallback>
+}
+
+/**
+ * Tells that something was done, and in place of the description what its answer warns of. Macros that are none are left out: the forms
+ * name them while they are typed.
+ */
+export function notifyDone(title: string, answered: unknown, description?: string) {
+  const { warnings = [], campaigns_on_fallback: strayed = [] } = (answered ?? {}) as Answered
+  const said = warnings.filter(({ code }) => code !== 'unknown_macros').map(({ message }) => message)
+  if (strayed.length > 0) said.unshift(strayedInWords(strayed.map(({ name }) => name)))
+  if (said.length === 0) notify(title, description)
+  else toasts.add({ title, description: said.join(' '), timeout: LONG_MS })
+}
+
+const MOST_NAMED = 5
+
+function strayedInWords(names: readonly string[]): string {
+  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''
+  return `Visitors of these campaigns go to the fallback now, or nowhere without one: ${names.slice(0, MOST_NAMED).join(', ')}${more}.`
 }
 
 export function Toasts({ children }: { children: React.ReactNode }) {

@@ -20,7 +20,7 @@ import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { AddButton, List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
-import { notify } from '../../ground/ui/toast.tsx'
+import { notifyDone } from '../../ground/ui/toast.tsx'
 
 type SpendRow = z.input<typeof AdSpend>
 type Draft = z.input<typeof AdSpendDraft>
@@ -145,7 +145,7 @@ function SpendForm({ draft, onClose }: { draft: Draft; onClose: () => void }) {
       deed={body => call(recordAdSpend, { body })}
       refresh={[listAdSpend]}
       onClose={onClose}
-      onSaved={saved => notify(saved.deleted ? 'The spend is deleted' : 'The spend is recorded')}
+      onSaved={saved => notifyDone(saved.deleted ? 'The spend is deleted' : 'The spend is recorded', saved)}
     >
       <SelectField
         label="Campaign"

@@ -206,6 +206,11 @@ function Outcome({ looked, file, isLooking, onLeaveOut }: OutcomeProps) {
         </Button>
       }
     >
+      {looked.warnings.map(({ code, message }) => (
+        <div key={code} className="mb-3">
+          <Note kind="warning">{message}</Note>
+        </div>
+      ))}
       {wrong > 0 && (
         <div className="mb-3">
           <Note kind="warning">

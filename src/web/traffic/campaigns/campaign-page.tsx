@@ -22,7 +22,7 @@ import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
-import { notify } from '../../ground/ui/toast.tsx'
+import { notifyDone } from '../../ground/ui/toast.tsx'
 import { useUnsaved } from '../../ground/ui/unsaved.ts'
 import { AddressBlock } from './address.tsx'
 import { CampaignFields } from './campaign-form.tsx'
@@ -71,9 +71,10 @@ function NewCampaign({ original }: { original?: CampaignRow }) {
   useUnsaved(form.formState.isDirty, 'the campaign')
   const create = useMutation({
     mutationFn: (body: Draft) => call(createCampaign, { body }),
-    onSuccess: async ({ id, name }) => {
+    onSuccess: async made => {
+      const { id, name } = made
       await refresh(...SHOW_CAMPAIGNS)
-      notify(`${name} is ready`, 'Its address takes traffic from now on.')
+      notifyDone(`${name} is ready`, made, 'Its address takes traffic from now on.')
       await navigate({ to: '/campaigns/$id', params: { id }, ignoreBlocker: true })
     },
   })
@@ -130,7 +131,7 @@ function CampaignDetail({ campaign }: { campaign: CampaignRow }) {
     onSuccess: async saved => {
       form.reset(draftOf(saved))
       await refresh(...SHOW_CAMPAIGNS)
-      notify(`${saved.name} is saved`, 'It holds for the next click.')
+      notifyDone(`${saved.name} is saved`, saved, 'It holds for the next click.')
     },
   })
   return (

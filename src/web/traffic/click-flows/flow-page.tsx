@@ -14,7 +14,7 @@ import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { Menu, MenuItem } from '../../ground/ui/menu.tsx'
 import { Asked, PageHeader, Waiting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
-import { notify } from '../../ground/ui/toast.tsx'
+import { notifyDone } from '../../ground/ui/toast.tsx'
 import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import { useChoices } from './choices.ts'
 import { type FlowRow, openEnds, TYPE_WORDS, type WireGraph, withNode, withStep } from './graph.ts'
@@ -72,8 +72,9 @@ function useFlowDraft(flow: FlowRow) {
       call(replaceClickFlow, { params: { id: flow.id }, body: { name, graph, draft_tag: before.draft_tag } }),
     onSuccess: async saved => {
       await take(saved)
-      notify(
+      notifyDone(
         'The draft is saved',
+        saved,
         saved.problems.length === 0 ? 'It can be published.' : `It cannot be published yet: see its problems.`,
       )
     },
@@ -234,16 +235,19 @@ function Deeds({ flow, isDirty, onTaken }: DeedsProps) {
   const confirm = useConfirm()
   const [open, setOpen] = useState<'try' | 'versions'>()
   const unsaved = isDirty ? 'Save the draft first.' : undefined
+  const effect = flow.is_draft_published
+    ? `Version ${flow.published_version} takes traffic again.`
+    : `The draft becomes version ${(flow.published_version ?? 0) + 1} and takes traffic at once.`
   const publish = () =>
     confirm({
       title: `Publish ${flow.name}?`,
-      words: `The draft becomes version ${(flow.published_version ?? 0) + 1} and takes traffic at once. ${reachOf(flow)}`,
+      words: `${effect} ${reachOf(flow)}`,
       action: 'Publish',
       look: 'primary',
       deed: async () => {
         const published = await call(publishClickFlow, { params: { id: flow.id } })
         await onTaken(published)
-        notify(`Version ${published.published_version} is in traffic`)
+        notifyDone(`Version ${published.published_version} is in traffic`, published)
       },
     })
   return (

@@ -92,8 +92,9 @@ export function FlowMenu({ flow, isOnItsPage = false }: { flow: FlowRow; isOnIts
         refresh={SHOW_FLOWS}
         words={`Visitors of its campaigns go to the fallback from then on. ${reachOf(flow)}`}
         deed={async () => {
-          await call(deleteClickFlow, { params: { id: flow.id } })
+          const deleted = await call(deleteClickFlow, { params: { id: flow.id } })
           if (isOnItsPage) await navigate({ to: '/click-flows' })
+          return deleted
         }}
       />
     </RowMenu>
