@@ -43,7 +43,7 @@ export async function readDestinationFigures(
   const days = { first: Math.floor(from / DAY_MS), last: Math.floor(to / DAY_MS) }
   const sources = sourcesOf({ dimension: 'campaign', campaigns: null, cover: { days, ends: [] } }, put)
   const { rows } = await database.reads.query<Found>(
-    `with counted (key, ${COUNTERS.join(', ')}, revenue) as (
+    `with counted as (
       ${sources}
     ), grouped as (
       select key, ${[...COUNTERS, 'revenue'].map(name => `sum(${name}) as ${name}`).join(', ')} from counted group by key
