@@ -5,7 +5,6 @@ import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../t
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { BROWSER } from '../../../tests/support/visits.ts'
 import { toUuid } from '../../contract/ids.ts'
-import { listMigrations } from '../../ground/db/migrate.ts'
 
 let house: TestHouse
 let owner: SignedIn
@@ -147,20 +146,4 @@ test('a process of the version before takes a following campaign for a redirect,
     destination: { type: 'redirect', url: 'https://one.example/?c={click_id}' },
     offer_id: two.id,
   })
-})
-
-test("campaigns whose redirect is their offer's address are moved to the offer by the migration, and no others", async () => {
-  const { id } = await offer()
-  const url = 'https://one.example/?c={click_id}'
-  const seed = (destination: object, fields: object = {}) => made('campaigns', { destination, ...fields })
-  const [equal, other, none] = [
-    await seed({ type: 'redirect', url }, { offer_id: id }),
-    await seed({ type: 'redirect', url: `${url}&x=1` }, { offer_id: id }),
-    await seed({ type: 'redirect', url }),
-  ]
-  const moving = listMigrations().find(({ number }) => number === 21)
-  await house.database.reads.query(moving?.sql ?? '')
-  assert.deepEqual(await leads(equal.id), { destination: { type: 'offer', offer_id: id }, offer_id: id })
-  assert.deepEqual(await leads(other.id), { destination: { type: 'redirect', url: `${url}&x=1` }, offer_id: id })
-  assert.deepEqual(await leads(none.id), { destination: { type: 'redirect', url }, offer_id: null })
 })
