@@ -340,7 +340,7 @@ test('a fresh key belongs to the earliest membership of its owner, even when tha
   const { database } = house
   const first = await seedOrganization(database)
   // Two of one millisecond would have no order.
-  const earlier = `update members set joined_at = joined_at - interval '1 minute' where org_id = $1`
+  const earlier = `update members set joined_at = '2020-01-01T00:00:00Z' where org_id = $1`
   await database.worker.query(earlier, [first.org_id])
   await seedOrganization(database, { user_id: first.user_id })
   const { secret } = await seedKey(database, first)

@@ -19,8 +19,8 @@ test('the log is narrowed to what was recorded from one time on and before anoth
   for (const type of ['lead', 'deposit', 'ftd'])
     assert.equal((await house.call('POST', '/api/events', { cookie, body: { clickId, type } })).statusCode, 201)
   await house.database.worker.query(
-    `update events set created_at = case type when 'lead' then timestamptz '2026-03-01T23:59:59.999Z'
-       when 'deposit' then '2026-03-02T00:00:00Z' else '2026-03-03T00:00:00Z' end
+    `update events set created_at = case when type = 'lead' then timestamptz '2026-03-01T23:59:59.999Z'
+       when type = 'deposit' then '2026-03-02T00:00:00Z' else '2026-03-03T00:00:00Z' end
      where org_id = $1`,
     [place.org_id],
   )

@@ -5,7 +5,7 @@ import { type Sent, seedKey, startHouse, type TestHouse } from '../../../tests/s
 import { seedClick, seedClicks, tally } from '../../../tests/support/intake.ts'
 import { openQueue } from '../../../tests/support/organization-queue.ts'
 import { seedPerson, seedSession, seedSignedIn } from '../../../tests/support/people.ts'
-import { toWireId } from '../../contract/ids.ts'
+import { newId, toWireId } from '../../contract/ids.ts'
 import { RIGHTS, type Right } from '../../contract/rights.ts'
 import { auditBooks } from '../../reading/audit/audit.ts'
 
@@ -164,11 +164,12 @@ test('the database itself refuses a second charge of a person', async () => {
   const queue = openQueue(house.database)
   await queue.send(org_id, await seedClick(house.database, org_id), {})
   await queue.close()
-  const again = house.database.worker.query(
-    `insert into ledger (org_id, id, kind, amount, person_id, event_id, created_at)
-    select org_id, gen_random_uuid(), kind, amount, person_id, event_id, created_at from ledger where org_id = $1 and kind = 'charge'`,
-    [org_id],
-  )
+  const charges = house.database.kysely.selectFrom('ledger').selectAll().where('org_id', '=', org_id)
+  const charge = await charges.where('kind', '=', 'charge').executeTakeFirstOrThrow()
+  const again = house.database.kysely
+    .insertInto('ledger')
+    .values({ ...charge, id: newId() })
+    .execute()
   await assert.rejects(again, { code: '23505' })
 })
 
@@ -281,7 +282,11 @@ test('a charge names the conversion that met the person first and its click, of 
       kind === 'charge' ? [toWireId(event.id), 'registration', toWireId(first)] : [null, null, null],
     )
   // Ids are unique in an organization only: the same one elsewhere is no conversion of this ledger.
-  await house.database.worker.query('update events set org_id = $2 where org_id = $1', [one.org_id, other.org_id])
+  const { worker } = house.database
+  const { rows } = await worker.query('select to_jsonb(e) as event from events e where org_id = $1', [one.org_id])
+  const moved = JSON.stringify(rows.map(row => ({ ...row.event, org_id: other.org_id })))
+  await worker.query('insert into events select * from jsonb_populate_recordset(null::events, $1)', [moved])
+  await worker.query('delete from events where org_id = $1', [one.org_id])
   const charge = (await read(one.cookie, '?kind=charge')).data[0]
   assert.deepEqual([charge?.['event_type'], charge?.['click_id']], [null, null])
 })

@@ -6,6 +6,7 @@ import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { seedClick, seedRule } from '../../../tests/support/intake.ts'
 import { openQueue } from '../../../tests/support/organization-queue.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
+import { newId } from '../../contract/ids.ts'
 import { auditBooks } from './audit.ts'
 
 let house: TestHouse
@@ -40,7 +41,7 @@ describe('the audit finds', () => {
     ],
     [
       'every conversion is told to the ad account it was meant for, and to no other',
-      "update deliveries set target_id = gen_random_uuid() where kind = 'ad_account' and org_id = $1",
+      `update deliveries set target_id = '${newId()}' where kind = 'ad_account' and org_id = $1`,
     ],
     [
       'every conversion is told to the ad account it was meant for, and to no other',
@@ -65,8 +66,8 @@ describe('the audit finds', () => {
     ],
     [
       'the report counts what the clicks are',
-      `insert into report_delta select $1::int, gen_random_uuid(), '2026-01-01', gen_random_uuid(), gen_random_uuid(), '', '',
-        0, 0, 0, 0, 1, 0, 0, 0`,
+      `insert into report_sheet (org_id, id, changes) values ($1, '${newId()}',
+        array[row($1::int, '2026-01-01', '${newId()}', '${newId()}', '', '', 0, 0, 0, 0, 1, 0, 0, 0)::report_change])`,
     ],
     [
       'the report counts what the clicks are',

@@ -61,10 +61,9 @@ test('what is older than 30 days is no part of it, and a fresh offer has nothing
   const owner = await seedSignedIn(house)
   const { offer, clicks } = await seedTraffic(owner, 1)
   for (const type of ['lead', 'ftd']) await record(owner, clicks[0] ?? '', type)
-  await house.database.worker.query(
-    "update events set created_at = created_at - interval '31 days' where org_id = $1",
-    [owner.org_id],
-  )
+  await house.database.worker.query("update events set created_at = now() - interval '31 days' where org_id = $1", [
+    owner.org_id,
+  ])
   const { clicks: found, together } = (await ask(owner, offer)).data()
   assert.deepEqual([found, together], [0, []])
 })
