@@ -130,7 +130,7 @@ test('a change that nobody announces is seen by a process whose clock is an hour
     const destination = JSON.stringify({ type: 'redirect', url: `https://d.example/${hours}` })
     // By the database's clock, as their rooms write them.
     await database.reads.query(
-      'update campaigns set destination = $3, updated_at = clock_timestamp() where org_id = $1 and id = $2',
+      'update campaigns set destination = $3, updated_at = now() where org_id = $1 and id = $2',
       [org_id, id, destination],
     )
     await eventually('the change', () => urlOf(live, key) === `https://d.example/${hours}`)

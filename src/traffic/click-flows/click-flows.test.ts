@@ -23,10 +23,10 @@ after(() => house.end())
 const ALL: Right[] = ['click-flows', 'click-flows:status', 'click-flows:delete', 'click-flows:publish']
 
 const rows = async () => {
-  const { rows } = await house.database.reads.query<{ all: string }>(
-    `select md5(string_agg(f::text, '' order by id)) || (select count(*) from click_flow_versions) as all from click_flows f`,
-  )
-  return rows[0]?.all
+  const { reads } = house.database
+  const { rows: flows } = await reads.query(`select md5(string_agg(f::text, '' order by id)) as all from click_flows f`)
+  const { rows: versions } = await reads.query('select count(*) as all from click_flow_versions')
+  return JSON.stringify([flows, versions])
 }
 
 const uuid = (id: string): string => toUuid(id) ?? ''
