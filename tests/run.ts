@@ -41,7 +41,7 @@ const FAULT_FILES = [
 ]
 
 const CITUS_FILES = ['src/**/*.test.ts', 'tests/{cluster/*,conversion,key-writes,rights,scope}.test.ts']
-/** About one server's own files and processes, or what a database of before had; and the dashboard, which has none. */
+/** About one server's own files, processes, plans and statistics, or what a database of before had; and the dashboard, which has none. */
 const NOT_ON_A_CLUSTER = [
   'src/web/',
   'src/ground/db/connect.test.ts',
@@ -51,6 +51,7 @@ const NOT_ON_A_CLUSTER = [
   'src/intake/counters/deltas.test.ts',
   'src/intake/events/plans.test.ts',
   'src/outgoing/deliveries/faults.test.ts',
+  'src/outgoing/deliveries/plans.test.ts',
   'src/traffic/campaigns/moved.test.ts',
 ]
 

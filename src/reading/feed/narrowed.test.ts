@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import { type SeededClick, seedClicks } from '../../../tests/support/counted-clicks.ts'
 import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
+import { type Plan, stepsBelow } from '../../../tests/support/plans.ts'
 import { openFolder } from '../reports/fold.ts'
 import type { Click } from './api.ts'
 import { stretchesOf } from './days.ts'
@@ -191,9 +192,7 @@ test('a page of a rare country or sub1 reads the days on which it was clicked, a
   assert.ok((await readFor({ geo: 'US' })).removed < 10)
 })
 
-type Plan = { 'Rows Removed by Filter'?: number; 'Actual Loops'?: number; Plans?: Plan[] }
-
 /** Rows that were read and not shown. */
 const removedIn = (plan: Plan): number =>
   (plan['Rows Removed by Filter'] ?? 0) * (plan['Actual Loops'] ?? 1) +
-  (plan.Plans ?? []).reduce((sum, one) => sum + removedIn(one), 0)
+  stepsBelow(plan).reduce((sum, one) => sum + removedIn(one), 0)

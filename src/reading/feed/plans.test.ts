@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { seedClicks } from '../../../tests/support/counted-clicks.ts'
 import { useDatabase } from '../../../tests/support/database.ts'
+import { type Plan, stepsBelow } from '../../../tests/support/plans.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import { type Page, statementFor } from './feed.ts'
 
@@ -20,11 +21,9 @@ const PAGE: Page = {
   limit: 20,
 }
 
-type Plan = { 'Rows Removed by Filter'?: number; 'Actual Rows': number; Plans?: Plan[] }
-
 /** Rows that were read, shown or not. */
 function rowsRead(plan: Plan): number {
-  const below = (plan.Plans ?? []).reduce((sum, one) => sum + rowsRead(one), 0)
+  const below = stepsBelow(plan).reduce((sum, one) => sum + rowsRead(one), 0)
   return Math.max(below, plan['Actual Rows']) + (plan['Rows Removed by Filter'] ?? 0)
 }
 
