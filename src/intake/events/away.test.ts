@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import pg from 'pg'
 import { pino } from 'pino'
 import { useDatabase } from '../../../tests/support/database.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
@@ -73,11 +74,16 @@ test('a click of an outage that another process still keeps is told to come agai
 })
 
 test('while the database only reads, as after a failover, conversions are told to come again and clicks wait in the journal', async () => {
-  const { rows } = await fresh.database.worker.query<{ name: string }>('select current_database() as name')
-  const turn = (onOrOff: string) =>
-    fresh.database.worker.query(
-      `begin read write; alter database ${rows[0]?.name} set default_transaction_read_only = ${onOrOff}; commit`,
+  const { database: name } = fresh.connection
+  // By a way to the node that the processes have: each node of a cluster is told for itself.
+  const turn = async (onOrOff: string) => {
+    const client = new pg.Client(fresh.connection)
+    await client.connect()
+    await client.query(
+      `begin read write; alter database ${name} set default_transaction_read_only = ${onOrOff}; commit`,
     )
+    await client.end()
+  }
   const clickId = await visit(taker)
   await turn('on')
   try {
