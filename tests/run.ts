@@ -40,14 +40,15 @@ const FAULT_FILES = [
   'src/gate/{once,quota}.test.ts',
 ]
 
-const CITUS_FILES = ['src/**/*.test.ts', 'tests/{cluster/*,conversion,key-writes,rights,scope}.test.ts']
-/** About one server's own files, processes, plans and statistics, or what a database of before had; and the dashboard, which has none. */
+const CITUS_FILES = ['src/**/*.test.ts', 'tests/{cluster/*,conversion,key-writes,receipts,rights,scope,warnings}.test.ts']
+/** About one server's own files, processes, catalog, plans and statistics, or what a database of before had; and the dashboard, which has none. */
 const NOT_ON_A_CLUSTER = [
   'src/web/',
   'src/ground/db/connect.test.ts',
   'src/ground/db/embedded',
   'src/ground/db/flight.test.ts',
   'src/ground/db/migrate.test.ts',
+  'src/ground/db/tables.test.ts',
   'src/intake/counters/deltas.test.ts',
   'src/intake/events/plans.test.ts',
   'src/outgoing/deliveries/faults.test.ts',
