@@ -40,7 +40,10 @@ const FAULT_FILES = [
   'src/gate/{once,quota}.test.ts',
 ]
 
-const CITUS_FILES = ['src/**/*.test.ts', 'tests/{cluster/*,conversion,key-writes,receipts,rights,scope,warnings}.test.ts']
+const CITUS_FILES = [
+  'src/**/*.test.ts',
+  'tests/{cluster/*,conversion,key-writes,receipts,rights,scope,warnings}.test.ts',
+]
 /** About one server's own files, processes, catalog, plans and statistics, or what a database of before had; and the dashboard, which has none. */
 const NOT_ON_A_CLUSTER = [
   'src/web/',
