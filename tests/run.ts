@@ -52,7 +52,7 @@ const NOT_ON_A_CLUSTER = [
   'src/ground/db/flight.test.ts',
   'src/ground/db/migrate.test.ts',
   'src/ground/db/tables.test.ts',
-  'src/intake/counters/deltas.test.ts',
+  'src/intake/counters/before-sheets.test.ts',
   'src/intake/events/plans.test.ts',
   'src/outgoing/deliveries/faults.test.ts',
   'src/outgoing/deliveries/plans.test.ts',
