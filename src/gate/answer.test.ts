@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { sql } from 'kysely'
 import { pino } from 'pino'
 import { eventually } from '../../tests/support/eventually.ts'
 import { seedKey, startHouse, type TestHouse } from '../../tests/support/house.ts'
@@ -14,7 +15,7 @@ test('a failure is logged with its route and its cause, and answered without it,
   const house = await startHouse({}, {}, log)
   t.after(() => house.end())
   const { cookie } = await seedSignedIn(house)
-  await house.database.worker.query('alter table landings rename to gone')
+  await sql`alter table landings rename to gone`.execute(house.database.schema)
   await house.app.listen({ port: 0, host: '127.0.0.1' })
   const origin = `http://127.0.0.1:${(house.app.server.address() as AddressInfo).port}`
   const headers = { cookie, origin, 'content-type': 'application/json' }

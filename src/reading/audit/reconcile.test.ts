@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { sql } from 'kysely'
 import { freshDatabase } from '../../../tests/support/database.ts'
 import { seedKey, seedOrganization, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedClicks, seedRule } from '../../../tests/support/intake.ts'
@@ -110,7 +111,7 @@ test('npm run reconcile says of a database of an older version to migrate it', a
   const fresh = await freshDatabase()
   t.after(() => fresh.drop())
   await seedOrganization(fresh.database)
-  await fresh.database.worker.query('drop table dropped_clicks')
+  await sql`drop table dropped_clicks`.execute(fresh.database.schema)
   const { code, stderr } = await runSluice({ DATABASE_URL: fresh.url, LOG_LEVEL: 'silent' }, { command: 'reconcile' })
   assert.equal(code, 1)
   assert.match(stderr, /^Sluice cannot start: the database has not all tables of this version: .* npm run migrate\n$/)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
+import { sql } from 'kysely'
 import { pino } from 'pino'
 import { useDatabase } from '../../../tests/support/database.ts'
 import { newId } from '../../contract/ids.ts'
@@ -100,13 +101,13 @@ test('the loop folds by itself, and goes on after the database has failed it', a
   const warned: unknown[] = []
   const warning = pino({ level: 'warn' }, { write: line => void warned.push(line) })
   const folder = openFolder({ database, log: warning }, 20)
-  await database.worker.query('alter table report_day rename to report_day_away')
+  await sql`alter table report_day rename to report_day_away`.execute(database.schema)
   const org_id = anyone()
   await append(org_id, [cell()])
   while (warned.length === 0) await left()
   await assert.rejects(folder.foldAll(), /report_day/)
   assert.equal(await left(), 1)
-  await database.worker.query('alter table report_day_away rename to report_day')
+  await sql`alter table report_day_away rename to report_day`.execute(database.schema)
   while ((await left()) > 0);
   await folder.close()
   const { rows } = await database.reads.query('select clicks from report_day where org_id = $1 and dimension = 31', [
