@@ -95,8 +95,15 @@ test('a later call with another payout stands under Refused with both values, an
 
   await fetch(`${address}?subid=${id}&status=chargeback&tid=TX-77&payout=20`)
   await page.goto('/refused-events?diagnosis=differs_from_recorded')
-  const row = page.getByRole('row', { name: new RegExp(id) })
-  await expect(row).toHaveCount(1)
+  const rows = page.getByRole('row', { name: new RegExp(id) })
+  await expect(rows).toHaveCount(2)
+  const taken = rows.filter({ hasText: 'chargeback' })
+  await taken.getByRole('button', { name: /^Details/ }).click()
+  const back = page.getByRole('dialog', { name: 'Differs from what was recorded' })
+  await expect(back.getByRole('row', { name: 'Payout $20.00 $20.00' })).toBeVisible()
+  await expect(back.getByRole('row', { name: 'Status approved chargeback' })).toBeVisible()
+  await back.getByRole('button', { name: 'Close', exact: true }).last().click()
+  const row = rows.filter({ hasNotText: 'chargeback' })
   await row.getByRole('button', { name: /^Details/ }).click()
   const details = page.getByRole('dialog', { name: 'Differs from what was recorded' })
   await expect(details.getByRole('row', { name: 'Payout $20.00 $25.00' })).toBeVisible()
@@ -104,9 +111,11 @@ test('a later call with another payout stands under Refused with both values, an
   await expect(details.getByRole('button', { name: 'Run again' })).toHaveAttribute('aria-disabled', 'true')
   await details.getByRole('button', { name: 'Close', exact: true }).last().click()
   await page.goto(`/clicks/${id}`)
-  await expect(page.getByText('Called again: Differs from what was recorded.')).toBeVisible()
+  await expect(page.getByText('Called again: Differs from what was recorded.')).toHaveCount(2)
   await expect(page.getByText('The payout is 25, recorded is 20.')).toBeVisible()
-  await expect(page.getByText('Status is chargeback, which the status map ignores.')).toBeVisible()
+  await expect(
+    page.getByText('A payout of 20 is recorded; the status is chargeback, recorded is approved.'),
+  ).toBeVisible()
 
   await page.goto('/conversions')
   const search = page.getByLabel('Click id, transaction id or source click id')

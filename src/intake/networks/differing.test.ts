@@ -232,3 +232,64 @@ test('refused for another reason and run again after a fix, a call that differs 
   assert.equal(differing?.error, 'the payout is 25, recorded is 20; the status is qualified, recorded is purchase')
   assert.equal((await tally(fresh.database, here.owner.org_id)).events, 2)
 })
+
+test('a status that is ignored, of a recorded conversion, is kept once with both values; of none it is only ignored', async () => {
+  const here = await place()
+  const other = await place()
+  const subid = toWireId(await seedClick(fresh.database, here.owner.org_id))
+  const ignored = (word: string) => `200 Not recorded: status is ${word}, which the status map ignores\n`
+  assert.equal(await fire(here, { subid, status: 'sale', tid: 'T1', payout: '20' }), OK)
+  const before = await tally(fresh.database, here.owner.org_id)
+  for (const [status, tid] of [
+    ['Chargeback', 'T1'],
+    ['chargeback', 'T1'],
+    ['rejected', 'T1'],
+    ['rejected', 'T2'],
+  ] as const)
+    assert.equal(await fire(here, { subid, status, tid }), ignored(status.toLowerCase()))
+  assert.equal(await fire(here, { subid, status: 'refund', tid: 'T1', payout: '20' }), ignored('refund'))
+  assert.equal(await fire(here, { subid, status: 'rejected' }), ignored('rejected'))
+  assert.equal(await fire(other, { subid, status: 'chargeback', tid: 'T1' }), ignored('chargeback'))
+  const rows = await kept(here)
+  const { data } = (await house().call('GET', `/api/events?click_id=${subid}`, here.owner)).json<{
+    data: { id: string }[]
+  }>()
+  const event_id = data[0]?.id
+  const differs = (sent: string, payout: string | null) => [
+    'differs_from_recorded',
+    `a payout of 20 is recorded; the status is ${sent}, recorded is sale`,
+    { event_id, payout: { recorded: '20', sent: payout }, status: { recorded: 'sale', sent } },
+  ]
+  const nothing = ['status_ignored', 'status is rejected, which the status map ignores', null]
+  assert.deepEqual(rows.map(({ diagnosis, error, difference }) => [diagnosis, error, difference]).toReversed(), [
+    differs('Chargeback', null),
+    differs('rejected', null),
+    nothing,
+    differs('refund', '20'),
+    nothing,
+  ])
+  assert.deepEqual(
+    (await kept(other)).map(({ diagnosis }) => diagnosis),
+    ['status_ignored'],
+  )
+  assert.deepEqual(await tally(fresh.database, here.owner.org_id), before)
+  const trace = await house().call('GET', `/api/clicks/${subid}/trace`, here.owner)
+  assert.deepEqual(trace.json<{ refused: Kept[] }>().refused, rows)
+  const run = await house().call('POST', `/api/refused-events/${rows.at(-1)?.id}/run`, here.owner)
+  assert.deepEqual([run.statusCode, run.data()['code']], [409, 'cannot_run_again'])
+})
+
+test('of several types under one transaction id the newest is named, and what was ignored first differs when run again', async () => {
+  const here = await place()
+  const subid = toWireId(await seedClick(fresh.database, here.owner.org_id))
+  await fire(here, { subid, status: 'rejected', tid: 'T1' })
+  await fire(here, { subid, status: 'lead', tid: 'T1', payout: '1' })
+  await fire(here, { subid, status: 'ftd', tid: 'T1', payout: '30' })
+  const [row] = await kept(here)
+  assert.equal(row?.diagnosis, 'status_ignored')
+  const ran = await house().call('POST', `/api/refused-events/${row?.id}/run`, here.owner)
+  assert.deepEqual(
+    [ran.data()['state'], ran.data()['diagnosis'], ran.data()['error']],
+    ['refused', 'differs_from_recorded', 'a payout of 30 is recorded; the status is rejected, recorded is ftd'],
+  )
+})

@@ -1,17 +1,19 @@
 /** The networks while the process runs: their deeds, the calls that wait, and when each was last heard of. */
-import { refuse } from '../../contract/refusals.ts'
+import { Refusal, refuse } from '../../contract/refusals.ts'
 import type { Ground, Visit } from '../../ground/room.ts'
 import type { Conversion } from '../events/items.ts'
 import { openHeard } from './heard.ts'
+import { refusalOf } from './ignored.ts'
 import * as networks from './networks.ts'
 import { type Fields, readCall } from './read-call.ts'
 import { receiveCall, runner, type Tools } from './receive.ts'
 import { openWaitingCalls } from './waiting-calls.ts'
 
 /** Opens them: the deeds on the tools that the process runs, and what goes on behind them until it is closed. */
-export function openNetworks(ground: Ground, given: Omit<Tools, 'heard'>) {
+export function openNetworks(ground: Ground, given: Omit<Tools, 'heard' | 'refusalOf'>) {
   const heard = openHeard(ground.database.worker, ground.log)
-  const tools = { ...given, heard }
+  const asOf: Tools['refusalOf'] = (call, reading, refusal) => refusalOf(ground.database.keys, call, reading, refusal)
+  const tools = { ...given, heard, refusalOf: asOf }
   const readingOf = (org_id: number, network_id: string) => networks.readingOf(ground.db, org_id, network_id)
   const run = runner(ground, tools, ({ org_id, network_id }) => readingOf(org_id, network_id))
   const waiting = openWaitingCalls(ground, run)
@@ -22,7 +24,12 @@ export function openNetworks(ground: Ground, given: Omit<Tools, 'heard'>) {
     /** A refused call as a conversion, by the maps of today. Refuses `cannot_run_again` for a network that is gone. */
     readCallAgain: async (org_id: number, network_id: string, fields: unknown): Promise<Conversion> => {
       const reading = (await readingOf(org_id, network_id)) ?? refuse('cannot_run_again')
-      return readCall(fields as Fields, reading, { org_id, network_id, arrived_at: performance.now() })
+      const call = { org_id, network_id, fields: fields as Fields }
+      try {
+        return readCall(call.fields, reading, { org_id, network_id, arrived_at: performance.now() })
+      } catch (error) {
+        throw error instanceof Refusal ? await asOf(call, reading, error) : error
+      }
     },
     async close() {
       await waiting.close()

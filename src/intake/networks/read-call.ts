@@ -81,6 +81,21 @@ export function clickOf(fields: Fields, { click_id }: ParameterMap): { name: str
 /** The network's word for what happened, as it was sent. */
 export const statusOf = (fields: Fields, { status }: ParameterMap): string | undefined => firstOf(fields, status)
 
+/** What says which conversion a call is of, as it was sent. */
+export function identityOf(fields: Fields, parameters: ParameterMap) {
+  const click = clickOf(fields, parameters)
+  return { click, nonce: click && transactionOf(fields, parameters, click.name) }
+}
+
+/** The refusal of a call whose `word`, as it was sent, means that there is nothing to record. */
+export class Ignored extends Diagnosed {
+  readonly word: string
+  constructor(name: string, word: string) {
+    super('status_ignored', `${name} is ${word.toLowerCase()}, which the status map ignores`)
+    this.word = word
+  }
+}
+
 type Call = { org_id: number; network_id: string; arrived_at: number; received_at?: string | undefined }
 
 /**
@@ -129,12 +144,12 @@ export function readCall(
 /** A word that means nothing to record goes before all others; else the first parameter whose word has a meaning counts. */
 function typeOf(fields: Fields, { parameters, statuses, default_type }: Reading): EventType {
   const sent = parameters.status.flatMap(name => {
-    const word = sentAs(fields, name)?.toLowerCase()
-    return word ? [{ name, word, type: meaningOf(name, word, statuses) }] : []
+    const said = sentAs(fields, name)
+    const word = said?.toLowerCase()
+    return said && word ? [{ name, said, word, type: meaningOf(name, word, statuses) }] : []
   })
   const ignored = sent.find(({ type }) => type === null)
-  if (ignored !== undefined)
-    throw new Diagnosed('status_ignored', `${ignored.name} is ${ignored.word}, which the status map ignores`)
+  if (ignored !== undefined) throw new Ignored(ignored.name, ignored.said)
   const [meant] = sent.flatMap(({ type }) => type ?? [])
   if (meant !== undefined) return meant
   const [unknown] = sent
@@ -167,6 +182,11 @@ function payoutOf(fields: Fields, { payout }: ParameterMap): string | undefined 
   const read = Payout.safeParse(sent)
   if (!read.success) throw new Diagnosed('payout_invalid', `the payout is ${sent}: ${read.error.issues[0]?.message}`)
   return sent
+}
+
+/** The payout of a call that records nothing; undefined where none was sent that could be booked. */
+export function sentPayout(fields: Fields, { payout }: ParameterMap): string | undefined {
+  return Payout.safeParse(firstOf(fields, payout)).data ?? undefined
 }
 
 /** Never the parameter that the click id was read from: in some networks that is called transaction_id. */

@@ -15,7 +15,7 @@ import { Differing, requireSame } from '../refused-events/difference.ts'
 import { type Keeper, withoutSecrets } from '../refused-events/keep.ts'
 import type { Heard } from './heard.ts'
 import { isListed } from './ips.ts'
-import { clickOf, type Fields, type Reading, readCall, readFields, statusOf } from './read-call.ts'
+import { clickOf, type Fields, Ignored, type Reading, readCall, readFields, statusOf } from './read-call.ts'
 import type { NetworkCall } from './store-calls.ts'
 import { hashToken, hasTokenForm } from './token.ts'
 import type { Ran, WaitingCall, WaitingCalls } from './waiting-calls.ts'
@@ -26,6 +26,12 @@ export type Tools = {
   /** Spends one of the organization's events quota; false when it is used up or cannot be asked. */
   readonly mayRecord: (org_id: number) => Promise<boolean>
   readonly heard: Pick<Heard, 'note'>
+  /** What a refused call is kept as: an ignored status of a recorded conversion differs from it. Throws what the database throws. */
+  readonly refusalOf: (
+    call: Pick<NetworkCall, 'org_id' | 'network_id' | 'fields'>,
+    reading: Reading,
+    refusal: Refusal,
+  ) => Promise<Refusal>
 }
 
 type Network = Reading & { ips: string[]; active: boolean }
@@ -103,7 +109,7 @@ async function take(tools: Tools, waiting: WaitingCalls, call: NetworkCall, netw
     const { org_id, network_id } = call
     conversion = readCall(call.fields, network, { org_id, network_id, arrived_at: performance.now() })
   } catch (error) {
-    return await refused(tools, call, network, error)
+    return await refused(tools, waiting, call, network, error)
   }
   if (!(await tools.mayRecord(call.org_id))) return (await waiting.put(call)) ? OK : LATER
   const recorded = tools.conversions.record(conversion)
@@ -120,7 +126,7 @@ async function take(tools: Tools, waiting: WaitingCalls, call: NetworkCall, netw
     const isKept = error instanceof Differing && (await tools.keeper.keep(keptRefusal(call, network, error)))
     if (isKept) return OK
     if (error instanceof Refusal && error.status < 500 && !(error instanceof Differing))
-      return await refused(tools, call, network, error)
+      return await refused(tools, waiting, call, network, error)
   }
   // Also what differs and could not be kept now: run later, it differs still.
   return (await waiting.put(call)) ? OK : LATER
@@ -132,11 +138,26 @@ function requireWelcome({ ips, active }: Network, ip: string): void {
 }
 
 /** Kept, and answered so that the network goes on; a stranger is told that they are one. */
-async function refused(tools: Tools, call: NetworkCall, network: Reading, error: unknown): Promise<Answer> {
+async function refused(
+  tools: Tools,
+  waiting: WaitingCalls,
+  call: NetworkCall,
+  network: Reading,
+  error: unknown,
+): Promise<Answer> {
   if (!(error instanceof Refusal)) throw error
-  await tools.keeper.keep(keptRefusal(call, network, error))
+  const isKept = await keepOf(tools, call, network, error).catch(() => false)
+  // What is recorded could not be asked, or the difference not kept: run later, it differs still.
+  if (!isKept && error instanceof Ignored && !(await waiting.put(call))) return LATER
   if (error instanceof Diagnosed && error.diagnosis === 'ip_not_listed') return say(403, 'address not allowed')
   return say(200, `Not recorded: ${error.message}`)
+}
+
+async function keepOf(tools: Tools, call: NetworkCall, network: Reading, error: Refusal): Promise<boolean> {
+  const refusal = await tools.refusalOf(call, network, error)
+  const isKept = await tools.keeper.keep(keptRefusal(call, network, refusal))
+  // More ignored words of nothing recorded than are kept in a minute are only counted.
+  return isKept || !(refusal instanceof Differing)
 }
 
 const keptRefusal = (call: NetworkCall, { parameters }: Reading, refusal: Refusal) => ({
@@ -178,7 +199,10 @@ export function runner(ground: Ground, tools: Tools, readingOf: (call: WaitingCa
       requireSame(conversion, event)
       return 'done'
     } catch (error) {
-      if (error instanceof Refusal && error.status < 500) return await keep(error)
+      if (error instanceof Refusal && error.status < 500) {
+        const refusal = await tools.refusalOf(call, reading, error).catch(() => undefined)
+        return refusal === undefined ? 'later' : await keep(refusal)
+      }
       if (!(error instanceof Refusal)) ground.log.error({ err: error }, 'a call of a network could not be recorded')
       if (error instanceof Refusal || call.attempts < MOST_ATTEMPTS) return 'later'
       return await keep(new Diagnosed('failed', 'the database would not take it'))

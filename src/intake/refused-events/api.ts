@@ -57,7 +57,8 @@ export const DIAGNOSES = {
   status_ignored: {
     fault: 'nobody',
     words: 'Ignored by your status map',
-    advice: 'The network’s status map ignores this status, as for rejected conversions: nothing is recorded.',
+    advice:
+      'The network’s status map ignores this status, as for rejected conversions, and no conversion of that transaction was recorded: nothing is.',
   },
   payout_invalid: {
     fault: 'sender',
@@ -147,10 +148,10 @@ const Status = z.string()
 export const Difference = z
   .object({
     event_id: Id.meta({ description: 'The event that is recorded' }),
-    payout: z
-      .object({ recorded: Money, sent: Money })
-      .nullable()
-      .meta({ description: 'null: it says no other payout' }),
+    payout: z.object({ recorded: Money, sent: Money.nullable() }).nullable().meta({
+      description:
+        'null: it says no other payout. Told with any status that is ignored; `sent` is null where it came with none',
+    }),
     status: z
       .object({ recorded: Status.nullable(), sent: Status })
       .nullable()

@@ -30,6 +30,24 @@ export function requireSame(call: Pick<Conversion, 'payout' | 'payload'>, event:
   if (payout !== null || status !== null) throw new Differing({ event_id: event.id, payout, status })
 }
 
+/**
+ * What a call with a status that is ignored says otherwise than the event; undefined where the event has that status, because the
+ * map came to ignore it later. The recorded payout is told whatever was sent: it stands.
+ */
+export function differingFrom(
+  sent: { status: string; payout: string | undefined },
+  event: StoredEvent,
+): Differing | undefined {
+  const status = statusOf({ payload: { status: sent.status } }, event)
+  if (status === null) return undefined
+  const amount = sent.payout === undefined ? null : fromMillionths(toMillionths(sent.payout))
+  return new Differing({
+    event_id: event.id,
+    payout: { recorded: fromMillionths(toMillionths(event.payout ?? '0')), sent: amount },
+    status,
+  })
+}
+
 /** A call without a payout says nothing of it; an event without one is worth nothing. */
 function payoutOf({ payout }: Pick<Conversion, 'payout'>, event: StoredEvent): Difference['payout'] {
   if (payout === undefined) return null
@@ -49,10 +67,15 @@ const textOf = (value: unknown): string | null => (typeof value === 'string' && 
 
 function wordsOf({ payout, status }: Difference): string {
   const said = [
-    payout === null ? [] : `the payout is ${payout.sent}, recorded is ${payout.recorded}`,
+    payout === null ? [] : wordsOfPayout(payout),
     status === null ? [] : `the status is ${status.sent}, recorded is ${status.recorded ?? 'none'}`,
   ]
   return said.flat().join('; ')
+}
+
+function wordsOfPayout({ recorded, sent }: NonNullable<Difference['payout']>): string {
+  if (sent === null || sent === recorded) return `a payout of ${recorded} is recorded`
+  return `the payout is ${sent}, recorded is ${recorded}`
 }
 
 /** A uuid of version 8 out of what makes the difference. */

@@ -24,7 +24,9 @@ export const SURFACES: Record<RefusedRow['surface'], string> = {
 /** What was recorded beside what was sent, of the fields that differ. */
 function Difference({ difference: { payout, status } }: { difference: NonNullable<RefusedRow['difference']> }) {
   const lines = [
-    payout === null ? [] : [['Payout', `$${exactMoney(payout.recorded)}`, `$${exactMoney(payout.sent)}`]],
+    payout === null
+      ? []
+      : [['Payout', `$${exactMoney(payout.recorded)}`, payout.sent === null ? 'None' : `$${exactMoney(payout.sent)}`]],
     status === null ? [] : [['Status', status.recorded ?? 'None', status.sent]],
   ].flat()
   return (
