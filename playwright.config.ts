@@ -12,7 +12,7 @@ export default defineConfig({
   // Deadlines of what is waited for, none of it about speed: on a loaded machine everything takes ten times as long.
   timeout: 180_000,
   expect: { timeout: 30_000 },
-  workers: 1,
+  workers: 2,
   use: {
     viewport: { width: 1280, height: 800 },
     reducedMotion: 'reduce',

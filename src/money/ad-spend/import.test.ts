@@ -117,6 +117,7 @@ describe('a file of spend', () => {
     const place = await seedPlace('Alpha', 'Twin', 'twin')
     await seedCampaign(place.org_id, 'Gone', true)
     const other = await seedPlace('Secret')
+    const [older] = place.campaigns.slice(1).toSorted((one, twin) => (one.id < twin.id ? -1 : 1))
     const csv = [
       'date,campaign name,spend',
       '2026-03-01,Alpha,5',
@@ -135,7 +136,7 @@ describe('a file of spend', () => {
     assert.deepEqual(errors(dry), [
       '3 there is no campaign “Secret”',
       `4 there is no campaign “${other.campaigns[0]?.id}”`,
-      `5 2 campaigns are called “Twin”: name it by its key, such as ${place.campaigns[1]?.key}`,
+      `5 2 campaigns are called “Twin”: name it by its key, such as ${older?.key}`,
       '6 “2026-02-30” is no day of the calendar',
       '7 “-5” is negative',
       '8 “03/04/2026” can be read as two days: say whether the month or the day is first',

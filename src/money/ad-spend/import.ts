@@ -63,7 +63,7 @@ type Find = (text: string) => Campaign | WrongLine['error']
 /** Finds a campaign by what a file calls it: its id, its key, or its name; a living one before deleted ones of that name. */
 async function campaignFinder(db: Kysely<Tables>, org_id: number, usual: string | undefined): Promise<Find> {
   const { rows } = await sql<Campaign>`
-    select id, name, key, deleted_at from campaigns where org_id = ${org_id}`.execute(db)
+    select id, name, key, deleted_at from campaigns where org_id = ${org_id} order by id`.execute(db)
   const by = (of: (one: Campaign) => string) => Map.groupBy(rows, of)
   const [ids, keys, names] = [by(({ id }) => id), by(({ key }) => key), by(({ name }) => name.trim().toLowerCase())]
   const [unnamed] = usual === undefined ? [] : (ids.get(usual) ?? [])
