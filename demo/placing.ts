@@ -8,6 +8,7 @@ import { letters } from './chance.ts'
 import { type PlacedNetwork, placeNetwork } from './network.ts'
 import { type Founding, offerUrl, placeBot, placeFlow, placeFunnel, placeOffers, Standing } from './objects.ts'
 import type { PlacedRule } from './outbox.ts'
+import { placeSources } from './sources.ts'
 import type { Place } from './traffic.ts'
 import { type DemoCampaign, type DemoOffer, OFFERS, type OfferName, type PlacedAccount, RULES } from './world.ts'
 
@@ -29,6 +30,7 @@ export async function placeAll(founding: Founding): Promise<Workspace> {
   const bot_id = await placeBot(founding, standing)
   const network = await placeNetwork(founding)
   const account = await placeAccount(founding)
+  const sourceId = await placeSources(founding, standing)
   const keys = await freeKeys(founding)
   const places: Place[] = []
   for (const campaign of CAMPAIGNS) {
@@ -39,6 +41,7 @@ export async function placeAll(founding: Founding): Promise<Workspace> {
       // What a funnel's visitors come to is its own affair, and so it is where all ways of a flow end with an offer.
       offer_id: destination.type === 'redirect' || campaign.offer === 'bot' ? offerId(campaign.offer) : null,
       ad_account_id: campaign.namesAccount === true ? account.id : null,
+      traffic_source_id: campaign.origin === 'push' ? sourceId(campaign.name) : null,
     })
     await insertCampaign(founding, campaign, row)
     places.push(placeOf(campaign, row, standing, account))
@@ -65,18 +68,25 @@ async function placeDestination(
   return { type: 'click_flow', click_flow_id }
 }
 
-type Leading = Pick<LiveCampaign, 'destination' | 'key' | 'offer_id' | 'ad_account_id'>
+type Leading = Pick<LiveCampaign, 'destination' | 'key' | 'offer_id' | 'ad_account_id' | 'traffic_source_id'>
 
-function campaignRow({ org_id, nextId }: Founding, { origin, name }: DemoCampaign, leading: Leading) {
-  const source = sourceOf(origin, name)
+function campaignRow({ org_id, nextId }: Founding, { origin }: DemoCampaign, leading: Leading) {
+  const source = sourceOf(origin)
   const fallback_url = 'https://offers.example/closed'
-  return { org_id, id: nextId(), ...leading, fallback_url, source, strict_filter: false, status: 'active' as const }
+  return {
+    org_id,
+    id: nextId(),
+    ...leading,
+    fallback_url,
+    source,
+    strict_filter: false,
+    status: 'active' as const,
+  }
 }
 
-/** Whose macros stand in the address for the ads. */
-function sourceOf(origin: DemoCampaign['origin'], name: string): Readonly<Record<string, string>> {
-  if (origin === 'push')
-    return { ref_id: 'clickid', sub1: 'zoneid', template: name.startsWith('RichAds') ? 'richads' : 'propellerads' }
+/** Under which names clicks arrive, and whose macros stand in the address for the ads of a campaign without a traffic source. */
+function sourceOf(origin: DemoCampaign['origin']): Readonly<Record<string, string>> {
+  if (origin === 'push') return { ref_id: 'clickid', sub1: 'zoneid' }
   return origin === 'telegram' ? {} : { template: origin }
 }
 
@@ -102,7 +112,7 @@ async function insertCampaign(
 }
 
 function placeOf(campaign: DemoCampaign, row: CampaignRow, standing: Standing, account: PlacedAccount): Place {
-  const traffic = trafficOf({ ...row, is_deleted: false, organization: { is_deleted: false } })
+  const traffic = trafficOf({ ...row, is_deleted: false, organization: { is_deleted: false } }, standing.at(0))
   const { destination } = row
   return {
     campaign,

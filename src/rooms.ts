@@ -45,6 +45,8 @@ import * as landings from './traffic/landings/landings.ts'
 import * as offersApi from './traffic/offers/api.ts'
 import * as offers from './traffic/offers/offers.ts'
 import * as repeatedPayouts from './traffic/offers/repeated-payouts.ts'
+import * as sourcesApi from './traffic/sources/api.ts'
+import * as sources from './traffic/sources/sources.ts'
 import * as vitalsApi from './vitals/api.ts'
 import * as vitals from './vitals/vitals.ts'
 
@@ -55,6 +57,7 @@ export const plainRooms = [
   room(organizationsApi, { ...organizations, ...members, ...invitations }),
   room(keysApi, { ...keys, ...grants }),
   room(campaignsApi, campaigns),
+  room(sourcesApi, sources),
   room(offersApi, { ...offers, ...repeatedPayouts }),
   room(landingsApi, landings),
   room(funnelsApi, funnels),

@@ -238,6 +238,18 @@ const entries = {
   },
   already_exists: { status: 409, error: 'already exists', code: 'already_exists' },
   in_use: { status: 409, error: 'still in use', code: 'in_use' },
+  placeholder_left: {
+    status: 400,
+    error: 'the address still holds a placeholder',
+    code: 'placeholder_left',
+    hint: 'Put what your account at the traffic source says in the place of what begins with YOUR_.',
+  },
+  traffic_source_in_use: {
+    status: 409,
+    error: 'campaigns name this traffic source',
+    code: 'traffic_source_in_use',
+    hint: 'Give them another source, or none, first.',
+  },
   campaign_not_archived: {
     status: 409,
     error: 'the campaign is not archived',

@@ -56,7 +56,9 @@ function plain(schema: Json): Json {
     return kinds.find(kind => kind['type'] === 'string') ?? kinds[0] ?? {}
   }
   const kept = Object.entries(rest).filter(([keyword]) => !NOT_SHOWN.has(keyword))
-  const inner = Object.entries(properties ?? {}).map(([name, field]) => [name, plain(field)] as const)
+  const inner = Object.entries(properties ?? {})
+    .filter(([, field]) => field['deprecated'] !== true)
+    .map(([name, field]) => [name, plain(field)] as const)
   return {
     ...(type === undefined ? {} : { type: theOneThatSaysAll(type) }),
     ...Object.fromEntries(kept),

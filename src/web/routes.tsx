@@ -109,6 +109,17 @@ const landings = createRoute({
   validateSearch: LandingsSearch,
   component: lazyRouteComponent(() => import('./traffic/landings/landings-page.tsx'), 'LandingsPage'),
 })
+const sources = createRoute({
+  getParentRoute: () => inside,
+  path: '/sources',
+  validateSearch: FunnelsSearch,
+  component: lazyRouteComponent(() => import('./traffic/sources/sources-page.tsx'), 'SourcesPage'),
+})
+const source = createRoute({
+  getParentRoute: () => inside,
+  path: '/sources/$id',
+  component: lazyRouteComponent(() => import('./traffic/sources/source-page.tsx'), 'SourcePage'),
+})
 const funnels = createRoute({
   getParentRoute: () => inside,
   path: '/funnels',
@@ -173,6 +184,8 @@ const map = root.addChildren([
     clickFlow,
     offers,
     landings,
+    sources,
+    source,
     funnels,
     postbacks,
     deliveries,

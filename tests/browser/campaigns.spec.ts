@@ -111,12 +111,13 @@ test('what was typed and not saved is asked about before it is lost, and saving 
   expect(asked).toEqual([])
 })
 
-test('the traffic source is kept, and choosing another leaves nothing of the first', async ({ page, owner }) => {
+test('the traffic source is kept, fills the address, and takes the place of a template', async ({ page, owner }) => {
+  await send(owner, 'POST', '/api/traffic-sources', { name: 'Push zones', template: 'propellerads' })
   const { id } = await send(owner, 'POST', '/api/campaigns', {
     name: 'Sourced',
     key: 'sourced',
     destination,
-    source: { sub3: 'cost' },
+    source: { sub3: 'cmp', template: 'meta' },
   })
   const address = page.getByRole('figure').filter({ hasText: 'Address for your ads' })
   const save = async () => {
@@ -124,20 +125,15 @@ test('the traffic source is kept, and choosing another leaves nothing of the fir
     await expect(page.getByText('Sourced is saved').first()).toBeVisible()
   }
   await page.goto(`/campaigns/${id}`)
-  await expect(page.getByLabel('Traffic source')).toHaveAccessibleDescription(/^Its macros stand in the address/)
-  await page.getByLabel('Traffic source').selectOption('meta')
-  await expect(page.getByLabel('Traffic source')).toHaveAccessibleDescription(
-    /^Save the campaign, then copy the address/,
-  )
-  await save()
-  await expect(address).toContainText('&sub3={{campaign.name}}&')
-  await page.reload()
-  await expect(page.getByLabel('Traffic source')).toHaveValue('meta')
-  await page.getByLabel('Traffic source').selectOption({ label: 'PropellerAds (push, pop)' })
+  await expect(address).toContainText('&cmp={{campaign.name}}&')
+  await expect(page.getByLabel('Traffic source')).toContainText('None: the macros of meta')
+  await page.getByLabel('Traffic source').selectOption({ label: 'Push zones' })
   await save()
   await expect(address).toContainText(
-    /\/c\/sourced\?ref_id=\$\{SUBID\}&sub1=\{zoneid\}&sub2=\{bannerid\}&sub3=\{campaignid\}$/,
+    /\/c\/sourced\?ref_id=\$\{SUBID\}&sub1=\{zoneid\}&sub2=\{bannerid\}&cmp=\{campaignid\}&cost=\{cost\}$/,
   )
+  await page.reload()
+  await expect(page.getByLabel('Traffic source').locator('option:checked')).toHaveText('Push zones')
 
   await page.getByText('Names of incoming parameters', { exact: true }).click()
   await page.getByLabel('sub1', { exact: true }).fill('zone')

@@ -173,6 +173,7 @@ export interface Campaigns {
   source: Json
   status: Generated<string>
   strict_filter: boolean
+  traffic_source_id: string | null
   updated_at: string
 }
 
@@ -591,6 +592,10 @@ export interface PostbackRules {
    */
   switched_off_at: string | null
   switched_off_reason: string | null
+  /**
+   * the rule's campaign_id is then the nil id, which no campaign has: a process of the version before would call it for every campaign
+   */
+  traffic_source_id: string | null
   updated_at: string
   url: string
 }
@@ -695,6 +700,36 @@ export interface Sessions {
   user_id: string
 }
 
+export interface SourceFaults {
+  campaign_id: string
+  clicks: string
+  day: string
+  fault: string
+  field: string
+  org_id: number
+  parameter: string
+  value: string
+}
+
+export interface TrafficSources {
+  cost_currency: string
+  /**
+   * what an amount in the address is: of one click, or of a thousand; null where none comes
+   */
+  cost_unit: string | null
+  created_at: string
+  deleted_at: string | null
+  id: string
+  name: string
+  org_id: number
+  /**
+   * list of field, parameter, macro and label; a null macro is a parameter the source appends by itself
+   */
+  parameters: Json
+  template: string | null
+  updated_at: string
+}
+
 export interface Users {
   created_at: string
   email: string
@@ -759,6 +794,8 @@ export interface Tables {
   report_delta: ReportDelta
   report_sheet: ReportSheet
   sessions: Sessions
+  source_faults: SourceFaults
+  traffic_sources: TrafficSources
   users: Users
   verifications: Verifications
 }

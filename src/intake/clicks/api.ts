@@ -44,3 +44,22 @@ export const readClicksWhilePaused = endpoint({
   reply: z.object({ clicks: z.int(), last_at: Instant.nullable() }),
   refuses: ['object_not_found'],
 })
+
+export const readSourceFaults = endpoint({
+  route: 'GET /api/campaigns/:id/source-faults',
+  access: { session: 'member' },
+  summary: 'What the traffic source of a campaign did not fill in, in the last seven days',
+  description:
+    'Counted clicks that came with a field of the source still a macro, or with a click id too long to be kept; the latest value beside it.',
+  reply: z.object({
+    data: z.array(
+      z.object({
+        field: z.string(),
+        fault: z.enum(['unreplaced', 'too_long']),
+        parameter: z.string(),
+        value: z.string(),
+        clicks: z.int(),
+      }),
+    ),
+  }),
+})

@@ -20,6 +20,7 @@ import { openOutage } from './outage.ts'
 import { keepPartitions } from './partitions.ts'
 import { redirector } from './redirect.ts'
 import { readTestLink } from './test-link.ts'
+import { openUnfilled, sourceFaultReader } from './unfilled.ts'
 import { readClicksWhilePaused } from './while-paused.ts'
 
 export type Clicks = {
@@ -37,6 +38,8 @@ export type Clicks = {
    */
   readonly unsettled: () => (click_id: string) => boolean
   readonly state: () => ClicksState
+  /** The deed of `GET /api/campaigns/:id/source-faults`. */
+  readonly readSourceFaults: Deed<typeof api.readSourceFaults>
   /** Finishes what has come in. What the database did not take stays in the journal for the next start. */
   readonly close: () => Promise<void>
 }
@@ -54,7 +57,8 @@ export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<C
   const batches = openBatches({ pool, clickKey: secrets.clickKey, outage, log, isSharded })
   const isSecure = config.baseUrl?.startsWith('https:') ?? false
   const found = openFoundClicks(pool, secrets.clickKey)
-  const receive = redirector({ live, batches, found, countryOf, ipHashes, secrets, isSecure })
+  const unfilled = openUnfilled(database.worker, log)
+  const receive = redirector({ live, batches, found, unfilled, countryOf, ipHashes, secrets, isSecure })
   const state = () => ({ ...batches.state(), ...journal.state(), is_down: outage.isDown() })
   const measured = measureClicks(state)
   return {
@@ -64,11 +68,13 @@ export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<C
     isKept: outage.isKept,
     unsettled: () => unsettled(secrets.clickKey, outage.isKept(), database.away.since()),
     state,
+    readSourceFaults: sourceFaultReader(unfilled),
     async close() {
       measured()
       partitions.close()
       ipHashes.close()
       await batches.idle()
+      await unfilled.close()
       await outage.close()
       await journal.close()
     },
@@ -93,5 +99,5 @@ function unsettled(
 
 /** The deeds of the room, for `room(clicksApi, clickDeeds(clicks))`. */
 export function clickDeeds(clicks: Clicks) {
-  return { visitCampaign: clicks.visit, readTestLink, readClicksWhilePaused }
+  return { visitCampaign: clicks.visit, readTestLink, readClicksWhilePaused, readSourceFaults: clicks.readSourceFaults }
 }

@@ -2,7 +2,7 @@
 
 import type { Visit } from '../../ground/room.ts'
 import type { Template } from '../../traffic/addresses/macros.ts'
-import type { LiveCampaign } from '../../traffic/campaigns/live.ts'
+import type { LiveCampaign, LiveTrafficSource } from '../../traffic/campaigns/live.ts'
 import type { Agent } from './agent.ts'
 import type { ParameterReader, Parameters } from './parameters.ts'
 import type { Visitor } from './visitor.ts'
@@ -11,6 +11,8 @@ import type { Visitor } from './visitor.ts'
 export type Traffic = {
   readonly campaign: LiveCampaign
   readonly wire_id: string
+  /** The traffic source it is compiled with. */
+  readonly source: LiveTrafficSource | undefined
   readonly read: ParameterReader
   readonly redirect: Template | undefined
   /** Whether visitors go to the address of the campaign's offer, and to `redirect` only while no offer is known. */

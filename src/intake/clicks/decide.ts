@@ -5,7 +5,14 @@ import { hashOf } from '../../ground/stable-hash.ts'
 import { compileTemplate, type Template } from '../../traffic/addresses/macros.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
 import { isFollowing } from '../../traffic/campaigns/destination.ts'
-import type { LiveCampaign, LiveCampaigns, LiveFunnel, LiveOffer } from '../../traffic/campaigns/live.ts'
+import { namesOf } from '../../traffic/campaigns/link.ts'
+import type {
+  LiveCampaign,
+  LiveCampaigns,
+  LiveFunnel,
+  LiveOffer,
+  LiveTrafficSource,
+} from '../../traffic/campaigns/live.ts'
 import { type CompiledFunnel, choose, compileFunnel, isOpen } from '../../traffic/funnels/choose.ts'
 import type { Course, Guest, Traffic } from './course.ts'
 import { parameterReader } from './parameters.ts'
@@ -18,21 +25,34 @@ const NOWHERE = { offer_id: null, landing_id: null, bot_id: null, path: null, is
 const compiled = new WeakMap<LiveCampaign, Traffic>()
 const funnels = new WeakMap<LiveFunnel, CompiledFunnel>()
 
-/** What a campaign does with its visitors, compiled once for each version of it in memory. */
-export function trafficOf(campaign: LiveCampaign): Traffic {
+/** What a campaign does with its visitors, compiled once for each version of it and of its traffic source in memory. */
+export function trafficOf(campaign: LiveCampaign, live: Live): Traffic {
   const known = compiled.get(campaign)
-  if (known !== undefined) return known
-  const { destination, fallback_url } = campaign
+  const { destination, fallback_url, traffic_source_id } = campaign
+  const source = traffic_source_id === null ? undefined : live.object('traffic_source', traffic_source_id)
+  if (known !== undefined && known.source === source) return known
   const traffic = {
     campaign,
     wire_id: toWireId(campaign.id),
-    read: parameterReader(campaign.source),
+    source,
+    read: parameterReader(namesOf(campaign.source, source), macrosOf(source)),
     redirect: destination.type === 'redirect' ? compileTemplate(destination.url) : undefined,
     is_following: isFollowing(campaign),
     fallback: fallback_url === null ? undefined : compileTemplate(fallback_url),
   }
   compiled.set(campaign, traffic)
   return traffic
+}
+
+/** A plain word in the address is a constant: it comes as it stands there, and is kept. */
+const CONSTANT = /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/
+
+/** What a source replaces in the address, by our fields. */
+function macrosOf(source: LiveTrafficSource | undefined): ReadonlyMap<string, string> | undefined {
+  const macros = source?.parameters.flatMap(({ field, macro }): [string, string][] =>
+    macro === null || CONSTANT.test(macro) ? [] : [[field, macro]],
+  )
+  return macros && new Map(macros)
 }
 
 /** Decides for one visit. What cannot take visitors sends them to the campaign's fallback. */

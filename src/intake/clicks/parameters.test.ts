@@ -32,6 +32,15 @@ test('a macro that the source did not replace is stored as null', () => {
     '${SUBID}',
     '[CLICK_ID]',
     '##CLICK_ID##',
+    '%23%23SUB_ID_SHORT(action)%23%23',
+    '%23%23%23AFFID%23%23%23',
+    '%23SOURCE%23',
+    '@@CLICK-ID@@',
+    '[[subid]]',
+    '[%2BSID%2B]',
+    '[:_jv_apid:]',
+    '%25{app_id}',
+    '$$x$$',
     'null',
     'undefined',
     '',
@@ -40,7 +49,24 @@ test('a macro that the source did not replace is stored as null', () => {
     '{{campaign.name}}-{{ad.name}}',
   ])
     assert.deepEqual(sent(`sub1=${value}&fbclid=${value}&ref_id=${value}`), {}, value)
+  assert.deepEqual(sent('sub1=(direct)&sub2=-x-'), { sub1: '(direct)', sub2: '-x-' })
   assert.deepEqual(sent('sub1=a{b}&sub2=nullable&sub3=_x_'), { sub1: 'a{b}', sub2: 'nullable', sub3: '_x_' })
+})
+
+test('with a source its own macro is unfilled in its own field, and half a click id is none', () => {
+  const macros = new Map([
+    ['ref_id', '(CLICK)'],
+    ['sub1', 'placeholder_zone'],
+    ['sub2', '%CAMPAIGN%'],
+  ])
+  const reader = parameterReader({ ref_id: 'visitor' }, macros)
+  for (const write of [(macro: string) => macro, encodeURIComponent])
+    assert.deepEqual(
+      sent(`visitor=${write('(CLICK)')}&sub1=${write('placeholder_zone')}&sub2=${write('%CAMPAIGN%')}`, reader),
+      {},
+    )
+  assert.deepEqual(sent('sub3=(CLICK)&ref_id=7', reader), { sub3: '(CLICK)', ref_id: '7' })
+  assert.deepEqual(sent(`visitor=${'a'.repeat(501)}&sub1=${'a'.repeat(501)}`, reader), { sub1: 'a'.repeat(500) })
 })
 
 test('the first usable value of a repeated parameter counts', () => {

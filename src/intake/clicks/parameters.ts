@@ -9,8 +9,11 @@ type Text = (typeof SOURCE_FIELDS)[number]
 type AdId = (typeof AD_IDS)[number]
 type Field = Text | AdId
 
-/** The campaign's parameter mapping: our field, and the name its traffic source sends it under. */
+/** Our field, and the name a campaign's traffic source sends it under. */
 type Source = { readonly [F in Text]?: string | undefined }
+
+/** Our field, and what stands in the address for the source to replace; a constant is none. */
+type Macros = ReadonlyMap<string, string>
 
 /** The fields of a click that come from its query; null for what was not sent or not replaced. */
 export type Parameters = Record<Field, string | null>
@@ -26,20 +29,38 @@ const ownNames = new Map<string, readonly Fills[]>(
   [...SOURCE_FIELDS, ...AD_IDS].map(field => [field, [{ field, own: true }]]),
 )
 
-/** Reads the query of a visit's url as Node gives it, with everything behind the first `?`. */
-export type ParameterReader = (url: string) => Parameters
+/** Told of what came for a field of the source and cannot be kept; it may come again in the same query. */
+type Unkept = (field: string, parameter: string, value: string) => void
 
-/** A reader for one campaign's source. */
-export function parameterReader(source: Source): ParameterReader {
+/** Reads the query of a visit's url as Node gives it, with everything behind the first `?`. */
+export type ParameterReader = (url: string, unkept?: Unkept) => Parameters
+
+/**
+ * A reader for one campaign. With the macros of a traffic source, a value that is the field's own macro is unfilled, however it is spelled; and
+ * a click id that is longer than what is kept is none, because nobody can be told of half of it.
+ */
+export function parameterReader(source: Source, macros?: Macros): ParameterReader {
+  const unfilled = macros && spellings(macros)
   const names = new Map(ownNames)
   for (const field of SOURCE_FIELDS) {
     const name = source[field]
     if (name !== undefined && name !== field) names.set(name, [...(names.get(name) ?? []), { field, own: false }])
   }
-  return url => readParameters(url, names)
+  return (url, unkept) => readParameters(url, names, unfilled, unkept)
 }
 
-function readParameters(url: string, names: ReadonlyMap<string, readonly Fills[]>): Parameters {
+/** By field, what a macro may have become on its way here, decoded once more. */
+type Unfilled = ReadonlyMap<string, readonly string[]>
+
+const spellings = (macros: Macros): Unfilled =>
+  new Map(Array.from(macros, ([field, macro]) => [field, [macro, decoded(macro)].map(faithful)]))
+
+function readParameters(
+  url: string,
+  names: ReadonlyMap<string, readonly Fills[]>,
+  unfilled: Unfilled | undefined,
+  unkept: Unkept | undefined,
+): Parameters {
   const found = noParameters()
   let start = url.indexOf('?') + 1
   if (start === 0) return found
@@ -54,13 +75,15 @@ function readParameters(url: string, names: ReadonlyMap<string, readonly Fills[]
     if (equals >= 0 && equals < end) {
       const second = secondQuery(query, equals + 1, end, names)
       if (second !== undefined) end = second
-      const fills = names.get(nameAt(query, start, equals))
+      const name = nameAt(query, start, equals)
+      const fills = names.get(name)
       if (fills !== undefined) {
         const value = decoded(query.slice(equals + 1, end))
         for (const { field, own } of fills) {
           const target = own ? found : (fromSource ??= noParameters())
           // The first usable value counts: an unreplaced {gclid} in the address must not hide the one auto-tagging appends.
-          target[field] ??= textFields.has(field) ? text(value) : adId(value)
+          target[field] ??= textFields.has(field) ? text(value, field, unfilled) : adId(value)
+          if (unkept !== undefined && target[field] === null) unkept(field, name, value)
         }
       }
     }
@@ -137,16 +160,20 @@ function decoded(text: string): string {
   return spaced.includes('%') ? unescape(spaced) : spaced
 }
 
-const UNREPLACED = /^(?:\{.*\}|\$\{.*\}|\[[a-z_. -]+\]|__[a-z0-9_]+__|##[a-z0-9_]+##|%[a-z_]+%|null|undefined)$/is
+// Only what is nobody's value: `(direct)` and `-x-` are macros of some sources, and names of placements elsewhere.
+const UNREPLACED =
+  /^(?:[$%]?\{.*\}|\[{1,2}[+:]?[a-z_. -]+[+:]?\]{1,2}|__[a-z0-9_]+__|#{1,3}[a-z0-9_]+(?:\([a-z0-9_]*\))?#{1,3}|@@[a-z0-9_-]+@@|\$\$[a-z0-9_]+\$\$|%[a-z_]+%|null|undefined)$/is
 
 /** Whether a source has sent its macro instead of the macro's value. */
 export function isUnreplaced(value: string): boolean {
   return value === '' || UNREPLACED.test(value)
 }
 
-function text(value: string): string | null {
+function text(value: string, field: string, unfilled: Unfilled | undefined): string | null {
   const kept = faithful(value)
-  return isUnreplaced(kept) ? null : cut(kept, TEXT_BYTES)
+  if (isUnreplaced(kept) || unfilled?.get(field)?.includes(kept) === true) return null
+  const short = cut(kept, TEXT_BYTES)
+  return unfilled !== undefined && field === 'ref_id' && short !== kept ? null : short
 }
 
 function adId(value: string): string | null {

@@ -16,6 +16,7 @@ import type { FoundClicks } from './found.ts'
 import type { CountryOf } from './geo.ts'
 import { type IpHashes, plainAddress } from './ip.ts'
 import { platformOf } from './parameters.ts'
+import type { Unfilled } from './unfilled.ts'
 import { onwardCookie, visitorOf } from './visitor.ts'
 import { CLOSED, PAUSED_PATH } from './while-paused.ts'
 
@@ -23,6 +24,7 @@ type RedirectParts = {
   live: LiveCampaigns
   batches: Pick<Batches, 'store'>
   found: Pick<FoundClicks, 'note'>
+  unfilled: Pick<Unfilled, 'note'>
   countryOf: CountryOf
   ipHashes: Pick<IpHashes, 'hash'>
   secrets: Pick<Secrets, 'mac' | 'clickKey' | 'seal'>
@@ -55,7 +57,7 @@ export function redirector(parts: RedirectParts): (visit: Visit) => Answer | Pro
 }
 
 function receive(parts: RedirectParts, campaign: LiveCampaign, visit: Visit): Answer | Promise<Answer> {
-  const traffic = trafficOf(campaign)
+  const traffic = trafficOf(campaign, parts.live)
   const agent = agentOf(visit.headers['user-agent'])
   const visitor = agent.kind === 'crawler' ? undefined : visitorOf(visit.headers['cookie'], parts.isSecure)
   const arrival: Arrival = {
@@ -79,6 +81,7 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
   const { campaign } = traffic
   const test = isTestVisit(parts.secrets, traffic, visit.url)
   const isCounted = !test && isTracked(agent.kind, isAhead(visit.headers), campaign.strict_filter)
+  if (isCounted) parts.unfilled.note(traffic, arrival.parameters, visit.url, ms)
   const click: Click = {
     org_id: campaign.org_id,
     id: mintClickId(parts.secrets.clickKey, campaign.org_id, ms),

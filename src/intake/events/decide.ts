@@ -173,7 +173,7 @@ export class Decisions {
     const org_id = this.#org_id
     const state = this.#known.balance.hold_when_empty && this.#balance < 0n ? 'held' : 'pending'
     for (const rule of this.#known.rules) {
-      if (!isCalledFor(rule, event)) continue
+      if (!isCalledFor(rule, event, click)) continue
       const person_id = rule.once_per_person ? event.person_id : null
       this.#changes.deliveries.push({ org_id, event, kind: 'postback', target_id: rule.id, state, person_id })
     }

@@ -47,10 +47,18 @@ export type KnownClick = {
   offer_payout: string | null
   payout_types: string[] | null
   ad_account_id: string | null
+  /** The traffic source its campaign has now. */
+  traffic_source_id: string | null
 }
 
 export type Person = { id: string; telegram_user_id: string | null; is_charged: boolean }
-type Rule = { id: string; event_type: string; campaign_id: string | null; once_per_person: boolean }
+type Rule = {
+  id: string
+  event_type: string
+  campaign_id: string | null
+  traffic_source_id: string | null
+  once_per_person: boolean
+}
 /** An ad account that is not switched off; `sends` are the event types it takes. */
 export type Account = { id: string; platform: string; sends: string[] }
 type Balance = { balance: string; price_per_person: string; hold_when_empty: boolean }
@@ -82,7 +90,7 @@ type ClickRow = Omit<KnownClick, 'revenue'> & { revenue: string | null } & (
 type AliasedRow = StoredEvent & { asked: string }
 type TargetRow = { id: string } & (
   | (Omit<Rule, 'id'> & { platform: null; sends: null })
-  | (Omit<Account, 'id'> & { event_type: null; campaign_id: null })
+  | (Omit<Account, 'id'> & { event_type: null; campaign_id: null; traffic_source_id: null })
 )
 type BotRow = { id: string; username_key: string }
 
@@ -232,8 +240,8 @@ export function botOf(item: Conversion, { bots, clicks }: Pick<Known, 'bots' | '
 function knowTarget(known: Known | undefined, { id, ...row }: TargetRow): void {
   if (row.platform !== null) known?.accounts.push({ id, platform: row.platform, sends: row.sends })
   else {
-    const { event_type, campaign_id, once_per_person } = row
-    known?.rules.push({ id, event_type, campaign_id, once_per_person })
+    const { event_type, campaign_id, traffic_source_id, once_per_person } = row
+    known?.rules.push({ id, event_type, campaign_id, traffic_source_id, once_per_person })
   }
 }
 

@@ -58,18 +58,20 @@ const PERSON = (org: string) => `
     select true as is_charged from ledger where org_id = ${org} and person_id = k.person_id and kind = 'charge' limit 1
   ) l on true`
 
-/** A click with its offer, its campaign's ad account, and the person known for its visitor. */
+/** A click with its offer, its campaign's ad account and traffic source, and the person known for its visitor. */
 export const READ_CLICKS = forms(
   ({ org, asked }) => `
   select c.org_id, c.id, c.campaign_id, c.offer_id, c.stages, c.tracked, c.test, c.revenue, c.geo, c.sub1, c.visitor_id,
-    c.bot_id, c.platform, c.suppressed_delivery, o.payout as offer_payout, o.payout_types, p.ad_account_id,
+    c.bot_id, c.platform, c.suppressed_delivery, o.payout as offer_payout, o.payout_types, p.ad_account_id, p.traffic_source_id,
     k.key, k.person_id, n.telegram_user_id, l.is_charged
   from ${asked('uuid')}
   cross join lateral (
     select * from clicks where org_id = ${org} and id = asked.key and id between $3 and $4 limit 1
   ) c
   left join lateral (select payout, payout_types from offers where org_id = ${org} and id = c.offer_id limit 1) o on true
-  left join lateral (select ad_account_id from campaigns where org_id = ${org} and id = c.campaign_id limit 1) p on true
+  left join lateral (
+    select ad_account_id, traffic_source_id from campaigns where org_id = ${org} and id = c.campaign_id limit 1
+  ) p on true
   left join lateral (
     select key, person_id
     from person_keys
@@ -101,11 +103,11 @@ export const READ_TARGETS: Forms = {
 
 function targetsOf(organizations: string): string {
   return `
-  select org_id, id, event_type, campaign_id, once_per_person, null as platform, null::text[] as sends
+  select org_id, id, event_type, campaign_id, traffic_source_id, once_per_person, null as platform, null::text[] as sends
   from postback_rules
   where ${organizations} and active and deleted_at is null and event_type = any($2)
   union all
-  select org_id, id, null, null, null, platform, array(select jsonb_object_keys(event_map))
+  select org_id, id, null, null, null, null, platform, array(select jsonb_object_keys(event_map))
   from ad_accounts
   where ${organizations} and state <> 'off' and deleted_at is null`
 }

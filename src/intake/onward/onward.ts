@@ -102,7 +102,7 @@ function addressFor({ live }: OnwardParts, click: FoundClick): string | undefine
   const bot = offer !== undefined || click.bot_id === null ? undefined : live.object('bot', click.bot_id)
   const isGone = campaign?.organization.is_deleted === true
   const chosen = isOpen(offer) ? offer : bot?.is_deleted === false ? bot : undefined
-  const template = chosen !== undefined && !isGone ? templateOf(chosen) : campaign && trafficOf(campaign).fallback
+  const template = chosen !== undefined && !isGone ? templateOf(chosen) : campaign && trafficOf(campaign, live).fallback
   return template?.fill(valuesOfClick(click))
 }
 

@@ -12,8 +12,9 @@ const fields = {
   destination: leftOut('given flat, as destination_offer_id, redirect_url, funnel_id or click_flow_id'),
   offer_id: `Offer whose payout conversions inherit. ${OFFER_ID}`,
   fallback_url: 'Where visitors go while the destination cannot take them.',
-  ad_account_id: 'Ad account conversions are forwarded to, from the dashboard.',
-  source: 'By what names the traffic source sends these, as {"ref_id": "clickid"}; what is left out goes by its own.',
+  ad_account_id: 'Ad account for conversions, from the dashboard.',
+  traffic_source_id: 'From the dashboard.',
+  source: 'By what names the source sends these: {"ref_id": "clickid"}. What is left out goes by its own.',
   strict_filter: 'true: keep generic HTTP libraries out of the counts.',
 }
 
@@ -48,16 +49,17 @@ const flat = {
 const USUAL = { ref_id: 'ref_id', sub1: 'sub1' }
 
 /**
- * The address as it is pasted at the traffic source: each parameter waits in braces for the macro of the source. What is not replaced
- * counts as not sent.
+ * The address as it is pasted at the traffic source, with the macros of the one it names; without one each parameter waits in braces for
+ * them. What is not replaced counts as not sent.
  */
-function withLink({ url, source }: z.input<typeof campaigns.Campaign>, { origin }: Called): Json {
+function withLink({ url, filled_url, source }: z.input<typeof campaigns.Campaign>, { origin }: Called): Json {
+  const whole = (address: string) => (address.startsWith('/') && origin !== undefined ? origin + address : address)
+  if (filled_url !== url) return { link: whole(filled_url) }
   const named = Object.entries(source)
   const parameters = (named.length === 0 ? Object.entries(USUAL) : named).map(
     ([field, name = field]) => `${encodeURIComponent(name)}={${field}}`,
   )
-  const whole = url.startsWith('/') && origin !== undefined ? origin + url : url
-  return { link: `${whole}?${parameters.join('&')}` }
+  return { link: `${whole(url)}?${parameters.join('&')}` }
 }
 
 export const campaignTools = [
@@ -83,7 +85,7 @@ export const campaignTools = [
     fields: { ...fields, key: leftOut('never changes'), source: `${fields.source} Replaced whole.` },
     flat: { ...flat, arguments: { ...flat.arguments, redirect_url: 'Destination: an address, with macros.' } },
     choice: { of: DESTINATIONS, isRequired: false, field: 'destination' },
-    clearable: ['offer_id', 'fallback_url', 'ad_account_id', 'source'],
+    clearable: ['offer_id', 'fallback_url', 'ad_account_id', 'traffic_source_id', 'source'],
   }),
   tool({
     name: 'service_delete_campaign',

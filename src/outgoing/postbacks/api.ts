@@ -63,6 +63,9 @@ export const PostbackRule = z
     }),
     method: PostbackMethod,
     campaign_id: Id.nullable().meta({ description: 'null: every campaign of the organization, future ones too' }),
+    traffic_source_id: Id.nullable().meta({
+      description: 'Only conversions of clicks whose campaign has this traffic source at the time',
+    }),
     preset: z.string().nullable(),
     active: z.boolean(),
     once_per_person: z.boolean(),
@@ -83,8 +86,14 @@ export const PostbackRuleDraft = z.object({
     description: 'GET unless given; a key creates GET rules only. Never changes afterwards.',
   }),
   campaign_id: Id.nullish(),
+  traffic_source_id: Id.nullish().meta({
+    description:
+      'In place of campaign_id: every campaign that has this traffic source. Never changes; a key cannot name one',
+  }),
   preset: Preset.nullish(),
-  active: z.boolean().nullish().meta({ description: 'true unless given' }),
+  active: z.boolean().nullish().meta({
+    description: 'true unless given; of a rule for a traffic source false, while its address holds a placeholder',
+  }),
   once_per_person: z.boolean().nullish().meta({
     description: 'true: only the first matching conversion of each person calls; false unless given',
   }),
@@ -100,6 +109,7 @@ export const listPostbackRules = endpoint({
   query: z.object({
     ...paging,
     campaign_id: Id.optional(),
+    traffic_source_id: Id.optional(),
     event_type: EventType.optional(),
     active: z.enum(['true', 'false']).optional(),
   }),
@@ -123,7 +133,13 @@ export const createPostbackRule = endpoint({
   body: PostbackRuleDraft,
   reply: WrittenPostbackRule,
   status: 201,
-  refuses: ['invalid_request', 'postback_method_forbidden', 'campaign_scope_forbidden'],
+  refuses: [
+    'invalid_request',
+    'placeholder_left',
+    'postback_method_forbidden',
+    'campaign_scope_forbidden',
+    'api_key_resource_forbidden',
+  ],
 })
 
 export const updatePostbackRule = endpoint({
@@ -135,7 +151,7 @@ export const updatePostbackRule = endpoint({
   body: PostbackRuleChanges,
   reply: WrittenPostbackRule,
   receipt: ['active'],
-  refuses: ['object_not_found', 'invalid_request', 'campaign_scope_forbidden'],
+  refuses: ['object_not_found', 'invalid_request', 'placeholder_left', 'campaign_scope_forbidden'],
 })
 
 export const deletePostbackRule = endpoint({

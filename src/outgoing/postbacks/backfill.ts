@@ -12,7 +12,7 @@ import { MOST_PER_RUN, requireFits, SAMPLE, startRun } from '../deliveries/runs.
 import type * as api from './api.ts'
 import { IS_CALLED_FOR } from './matching.ts'
 import { ruleOf } from './postbacks.ts'
-import { FIRED_COLUMNS, type Fired, render } from './render.ts'
+import { FIRED_COLUMNS, type Fired, lacksId, NO_REF_ID, render } from './render.ts'
 
 // Test clicks and suppressed ones put out nothing when they convert, so neither do they now; nor does a click that is no longer kept, of which
 // nobody can say any more.
@@ -60,10 +60,10 @@ export async function backfillPostbackRule(
   const firsts = new Set<string>()
   const calls = preview.rows.flatMap(fired => {
     if (rule.once_per_person && firsts.size === firsts.add(fired.person_id).size) return []
-    const call = render(rule, fired)
-    return [
-      { event_id: fired.event_id, click_id: fired.click_id, method: rule.method, url: call?.url ?? null, skip: null },
-    ]
+    const { event_id, click_id } = fired
+    const skip = lacksId(rule, fired) ? NO_REF_ID : null
+    const url = skip === null ? (render(rule, fired)?.url ?? null) : null
+    return [{ event_id, click_id, method: rule.method, url, skip }]
   })
   const plan = { count: Math.min(count, MOST_PER_RUN), has_more: count > MOST_PER_RUN, calls, run: null }
   if (dry_run !== false) return plan

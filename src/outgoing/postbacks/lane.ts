@@ -3,7 +3,7 @@ import { boundsOf } from '../../contract/ids.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Composed, Lane } from '../deliveries/lane.ts'
 import { findPast } from './backfill.ts'
-import { type Callable, FIRED_COLUMNS, type Fired, needsClick, render } from './render.ts'
+import { type Callable, FIRED_COLUMNS, type Fired, lacksId, needsClick, NO_REF_ID, render } from './render.ts'
 
 // One look into the index of due deliveries per rule, however long any rule's queue is; the limit keeps the planner from anything else.
 const FIND_TARGETS = (among: Among) => `
@@ -18,7 +18,7 @@ const FIND_TARGETS = (among: Among) => `
 
 // Row by row by primary keys, which the limits keep the planner to: else it may read a rule's whole past for one delivery.
 const READ = `
-  select d.id, r.url, r.method, r.active, r.deleted_at is not null as is_deleted,
+  select d.id, r.url, r.method, r.active, r.traffic_source_id, r.deleted_at is not null as is_deleted,
     c.id is not null as has_click, ${FIRED_COLUMNS}
   from unnest($2::uuid[]) as due (id)
   cross join lateral (select * from deliveries where org_id = $1 and id = due.id limit 1) d
@@ -33,7 +33,8 @@ const SWITCH_OFF = `
 
 const READ_ACTIVE = `select url from postback_rules where org_id = $1 and id = $2 and active and deleted_at is null`
 
-type Row = Fired & Callable & { id: string; active: boolean; is_deleted: boolean; has_click: boolean }
+type Row = Fired &
+  Callable & { id: string; active: boolean; is_deleted: boolean; has_click: boolean; traffic_source_id: string | null }
 
 export const postbackLane: Lane = {
   kind: 'postback',
@@ -61,6 +62,7 @@ function compose(row: Row): Composed {
   if (row.is_deleted) return { id, skip: 'the rule was deleted' }
   if (!row.active) return { id, skip: 'the rule is switched off' }
   if (!row.has_click && needsClick(row)) return { id, skip: 'the click is no longer kept, and the address tells of it' }
+  if (lacksId(row, row)) return { id, skip: NO_REF_ID }
   const call = render(row, row)
   return call === undefined ? { id, skip: 'the address of the rule cannot be called' } : { id, call }
 }

@@ -4,16 +4,27 @@
  */
 import type { EventType } from '../../contract/event-types.ts'
 
-/** What a rule asks of a conversion; `campaign_id` null is every campaign, and none. */
-type Asking = { readonly event_type: string; readonly campaign_id: string | null }
+/** What a rule asks of a conversion; `campaign_id` null is every campaign, and none. Of a traffic source: that of the click's campaign. */
+type Asking = {
+  readonly event_type: string
+  readonly campaign_id: string | null
+  readonly traffic_source_id: string | null
+}
 
-/** Whether the rule calls for the conversion, given that anything is told of its click. */
+/** Whether the rule calls for the conversion of that click, given that anything is told of it. */
 export function isCalledFor(
   rule: Asking,
   event: { readonly type: EventType; readonly campaign_id: string | null },
+  click: { readonly traffic_source_id: string | null },
 ): boolean {
-  return rule.event_type === event.type && (rule.campaign_id === null || rule.campaign_id === event.campaign_id)
+  if (rule.event_type !== event.type) return false
+  if (rule.traffic_source_id !== null) return rule.traffic_source_id === click.traffic_source_id
+  return rule.campaign_id === null || rule.campaign_id === event.campaign_id
 }
 
-/** The same of a rule `r` and an event `e`. */
-export const IS_CALLED_FOR = 'r.event_type = e.type and (r.campaign_id is null or r.campaign_id = e.campaign_id)'
+/** The same of a rule `r` and an event `e`; of a rule of a source by the one that its campaign has now. */
+export const IS_CALLED_FOR = `r.event_type = e.type and case
+    when r.traffic_source_id is null then r.campaign_id is null or r.campaign_id = e.campaign_id
+    else exists (
+      select from campaigns s where s.org_id = e.org_id and s.id = e.campaign_id and s.traffic_source_id = r.traffic_source_id)
+  end`

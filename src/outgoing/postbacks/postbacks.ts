@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Kysely } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
-import { newId } from '../../contract/ids.ts'
+import { newId, NIL_ID } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { macroWarnings } from '../../contract/warnings.ts'
 import type { Config } from '../../ground/config.ts'
@@ -17,6 +17,7 @@ import { type Context, idOf } from '../../ground/room.ts'
 import { requireScope } from '../../ground/scope.ts'
 import { betweenConversions } from '../../money/billing/balance.ts'
 import { requireCampaign } from '../../traffic/campaigns/campaigns.ts'
+import { requireTrafficSource } from '../../traffic/campaigns/named.ts'
 import { forgetFailures } from '../deliveries/breaker.ts'
 import * as api from './api.ts'
 
@@ -26,6 +27,7 @@ const COLUMNS = [
   'url',
   'method',
   'campaign_id',
+  'traffic_source_id',
   'preset',
   'active',
   'once_per_person',
@@ -40,9 +42,10 @@ export async function listPostbackRules(
   { db, actor }: Context<typeof api.listPostbackRules>,
   { query }: Call<typeof api.listPostbackRules>,
 ) {
-  const { campaign_id, event_type, active } = query
+  const { campaign_id, traffic_source_id, event_type, active } = query
   let rows = live(db, actor.org_id).select(COLUMNS)
   if (campaign_id !== undefined) rows = rows.where('campaign_id', '=', campaign_id)
+  if (traffic_source_id !== undefined) rows = rows.where('traffic_source_id', '=', traffic_source_id)
   if (event_type !== undefined) rows = rows.where('event_type', '=', event_type)
   if (active !== undefined) rows = rows.where('active', '=', active === 'true')
   const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
@@ -68,10 +71,14 @@ export async function createPostbackRule(
   const method = body.method ?? 'GET'
   if (actor.kind === 'key' && method !== 'GET') refuse('postback_method_forbidden')
   requirePublic(config, body.url)
+  requireOneSubject(actor, body)
   if (body.campaign_id == null) requireScope(actor, null)
   else await requireCampaign({ db, actor }, body.campaign_id)
-  const row = await betweenConversions(db, actor.org_id, (trx, now) =>
-    trx
+  const isOpen = body.traffic_source_id != null && PLACEHOLDER.test(body.url)
+  if (isOpen && body.active === true) refuse('placeholder_left')
+  const row = await betweenConversions(db, actor.org_id, async (trx, now) => {
+    await requireTrafficSource(trx, actor.org_id, body.traffic_source_id)
+    return await trx
       .insertInto('postback_rules')
       .values({
         org_id: actor.org_id,
@@ -79,17 +86,18 @@ export async function createPostbackRule(
         event_type: body.event_type,
         url: body.url,
         method,
-        campaign_id: body.campaign_id ?? null,
+        campaign_id: body.traffic_source_id == null ? (body.campaign_id ?? null) : NIL_ID,
+        traffic_source_id: body.traffic_source_id ?? null,
         preset: body.preset ?? null,
-        active: body.active ?? true,
+        active: body.active ?? !isOpen,
         once_per_person: body.once_per_person ?? false,
         created_at: now,
         updated_at: now,
       })
       .returning(COLUMNS)
       .$castTo<Row>()
-      .executeTakeFirstOrThrow(),
-  )
+      .executeTakeFirstOrThrow()
+  })
   return { ...shown(row), warnings: warningsOn(body) }
 }
 
@@ -110,11 +118,15 @@ export async function updatePostbackRule(
       hint: 'Create another rule for another method.',
     })
   if (body.url !== undefined) requirePublic(config, body.url)
-  if (body.campaign_id === null) requireScope(actor, null)
-  else if (body.campaign_id !== undefined && body.campaign_id !== now.campaign_id)
-    await requireCampaign({ db, actor }, body.campaign_id)
+  requireSameSubject(now, body)
+  if (now.traffic_source_id !== null && (body.active ?? now.active) && PLACEHOLDER.test(body.url ?? now.url))
+    refuse('placeholder_left')
+  const campaign_id = now.traffic_source_id === null ? body.campaign_id : undefined
+  if (campaign_id === null) requireScope(actor, null)
+  else if (campaign_id !== undefined && campaign_id !== now.campaign_id)
+    await requireCampaign({ db, actor }, campaign_id)
   const warnings = warningsOn(body)
-  const changes = changesOf(body)
+  const changes = changesOf({ ...body, campaign_id })
   if (isDeepStrictEqual({ ...now, ...changes }, now)) return { ...now, warnings }
   const row = await betweenConversions(db, actor.org_id, (trx, changed_at) =>
     trx
@@ -124,7 +136,7 @@ export async function updatePostbackRule(
       .where('id', '=', now.id)
       .where('deleted_at', 'is', null)
       // A rule that was moved to another campaign since may no longer be this key's to change.
-      .where('campaign_id', 'is not distinct from', now.campaign_id)
+      .where('campaign_id', 'is not distinct from', now.traffic_source_id === null ? now.campaign_id : NIL_ID)
       .returning(COLUMNS)
       .$castTo<Row>()
       .executeTakeFirst(),
@@ -182,7 +194,41 @@ export async function ruleOf(db: Kysely<Tables>, org_id: number, id: string): Pr
 type Row = Omit<api.PostbackRule, 'unknown_macros'>
 
 /** With the macros that are left out of its calls. */
-const shown = (row: Row): api.PostbackRule => ({ ...row, unknown_macros: api.unknownMacros(row.url) })
+const shown = (row: Row): api.PostbackRule => ({
+  ...row,
+  campaign_id: row.traffic_source_id === null ? row.campaign_id : null,
+  unknown_macros: api.unknownMacros(row.url),
+})
+
+/** What of an address only an account at the source knows; its template says `YOUR_AID`. */
+const PLACEHOLDER = /\bYOUR_[A-Z_]+/
+
+type Subject = {
+  readonly campaign_id?: string | null | undefined
+  readonly traffic_source_id?: string | null | undefined
+}
+
+/** A rule is of a campaign, of a traffic source, or of all; what a source is told is set in the dashboard. */
+function requireOneSubject(
+  { kind }: { readonly kind: 'key' | 'member' },
+  { campaign_id, traffic_source_id }: Subject,
+): void {
+  if (traffic_source_id == null) return
+  if (kind === 'key')
+    refuse('api_key_resource_forbidden', {
+      error: 'traffic_source_id: a key cannot name one',
+      hint: 'Make the rule in the dashboard.',
+    })
+  if (campaign_id != null)
+    refuse('invalid_request', { error: 'campaign_id: a rule of a traffic source is for all its campaigns' })
+}
+
+function requireSameSubject(now: api.PostbackRule, { campaign_id, traffic_source_id }: Subject): void {
+  if (traffic_source_id !== undefined && traffic_source_id !== now.traffic_source_id)
+    refuse('invalid_request', { error: 'traffic_source_id: a rule keeps it', hint: 'Create another rule.' })
+  if (now.traffic_source_id !== null && campaign_id != null)
+    refuse('invalid_request', { error: 'campaign_id: a rule of a traffic source is for all its campaigns' })
+}
 
 /** What a name resolves to is checked when the worker connects; an address that shows where it leads is refused here already. */
 function requirePublic({ allowPrivateTargets }: Config, url: string): void {

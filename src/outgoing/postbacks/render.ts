@@ -42,6 +42,17 @@ export function needsClick({ url }: Pick<Callable, 'url'>): boolean {
   return OF_CLICK.some(name => named.includes(name))
 }
 
+/** Why a traffic source is not told of a conversion. */
+export const NO_REF_ID = 'no_ref_id: the click came without a click id of its source'
+
+/** Whether a rule tells the traffic source of a click that the source has given no id: it could only be called with an empty one. */
+export function lacksId(
+  { traffic_source_id }: { readonly traffic_source_id: string | null },
+  { ref_id }: Pick<Fired, 'ref_id'>,
+): boolean {
+  return traffic_source_id !== null && ref_id === null
+}
+
 export type Callable = { readonly url: string; readonly method: 'GET' | 'POST' }
 
 /** The call; undefined where the address cannot be called. */

@@ -50,7 +50,9 @@ async function readClick(
   // One that counts before one that does not: a crawler's click has no parameters to see.
   const which =
     click_id === undefined
-      ? sql`(${rule.campaign_id}::uuid is null or c.campaign_id = ${rule.campaign_id}) and c.tracked`
+      ? sql`(${rule.campaign_id}::uuid is null or c.campaign_id = ${rule.campaign_id}) and c.tracked
+          and (${rule.traffic_source_id}::uuid is null or (c.ref_id is not null and c.campaign_id in (
+            select s.id from campaigns s where s.org_id = ${actor.org_id} and s.traffic_source_id = ${rule.traffic_source_id})))`
       : sql`c.id = ${click_id}`
   const event_id = newId()
   const inherited = sql.raw(

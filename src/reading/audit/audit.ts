@@ -111,10 +111,12 @@ const CHECKS: Readonly<Record<string, string>> = {
     from events e
     join postback_rules r on r.org_id = $1 and r.active and r.deleted_at is null and r.updated_at < e.created_at
     left join clicks c on c.org_id = $1 and c.id = e.click_id
+    left join campaigns p on p.org_id = $1 and p.id = e.campaign_id
     left join deliveries d
       on d.org_id = $1 and d.event_id = e.id and d.kind = 'postback' and d.target_id = r.id
-    where e.org_id = $1 and (d.id is not null or c.id is not null or e.click_id >= ${FIRST_KEPT}) and (d.id is not null) <> (
-      not e.test and r.event_type = e.type and (r.campaign_id is null or r.campaign_id = e.campaign_id)
+    where e.org_id = $1 and (r.traffic_source_id is null or p.updated_at < e.created_at) and (d.id is not null or c.id is not null or e.click_id >= ${FIRST_KEPT}) and (d.id is not null) <> (
+      not e.test and r.event_type = e.type
+      and (r.campaign_id is null or r.campaign_id = e.campaign_id or coalesce(p.traffic_source_id = r.traffic_source_id, false))
       and c.suppressed_delivery is not true
       and (d.id is not null or not r.once_per_person or not exists (
         select 1 from deliveries one

@@ -40,11 +40,11 @@ export const readLandingFigures = endpoint({
 export const readDestinationFigures = endpoint({
   route: 'GET /api/figures/destinations',
   access: { session: 'member' },
-  summary: 'Read what the campaigns that lead to a funnel or click flow came to',
+  summary: 'Read what the campaigns of a funnel, click flow or traffic source came to',
   description:
-    'Adds up the tracked clicks of all campaigns that lead to the funnel or click flow now, made on these days, wherever the campaigns led then. ' +
-    'Those that no campaign leads to are left out.',
-  query: z.object({ type: z.enum(['funnel', 'click_flow']), ...days }),
+    'Adds up the tracked clicks of all campaigns that lead to the funnel or click flow, or name the traffic source, now, made on these days, whatever held then. ' +
+    'Those of no campaign are left out.',
+  query: z.object({ type: z.enum(['funnel', 'click_flow', 'traffic_source']), ...days }),
   reply: z.object({ rows: z.array(FiguresRow.extend({ campaigns: z.int().min(1) })) }),
   refuses: ['invalid_window', 'window_too_wide', 'invalid_request'],
 })

@@ -31,14 +31,17 @@ export async function readLandingFigures(
   }
 }
 
-/** What the campaigns that lead to each funnel, or to each click flow, came to. Refuses `invalid_window`, `window_too_wide`. */
+/** What the campaigns that lead to each funnel, or to each click flow, or that name each traffic source, came to. Refuses `invalid_window`, `window_too_wide`. */
 export async function readDestinationFigures(
   { database, actor }: Context<typeof api.readDestinationFigures>,
   { query }: Call<typeof api.readDestinationFigures>,
 ) {
   const { from, to } = windowOf(query)
   if (from > to) return { rows: [] }
-  const values: Value[] = [actor.org_id, query.type, `${query.type}_id`]
+  const isSource = query.type === 'traffic_source'
+  const values: Value[] = isSource ? [actor.org_id] : [actor.org_id, query.type, `${query.type}_id`]
+  const key = isSource ? 'c.traffic_source_id::text' : 'c.destination->>$3'
+  const isMeant = isSource ? 'c.traffic_source_id is not null' : `c.destination->>'type' = $2`
   const put = (value: Value) => `$${values.push(value)}`
   const days = { first: Math.floor(from / DAY_MS), last: Math.floor(to / DAY_MS) }
   const sources = sourcesOf({ dimension: 'campaign', campaigns: null, cover: { days, ends: [] } }, put)
@@ -48,10 +51,10 @@ export async function readDestinationFigures(
     ), grouped as (
       select key, ${[...COUNTERS, 'revenue'].map(name => `sum(${name}) as ${name}`).join(', ')} from counted group by key
     )
-    select c.destination->>$3 as key, count(*) as campaigns,
+    select ${key} as key, count(*) as campaigns,
       ${COUNTERS.map(name => `coalesce(sum(${name}), 0)::bigint as ${name}`).join(', ')}, round(coalesce(sum(revenue), 0), 2)::text as revenue
     from campaigns c left join grouped on grouped.key = c.id::text
-    where c.org_id = $1 and c.deleted_at is null and c.destination->>'type' = $2
+    where c.org_id = $1 and c.deleted_at is null and ${isMeant}
     group by 1 order by clicks desc, 1`,
     values,
   )

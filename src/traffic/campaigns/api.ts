@@ -5,7 +5,6 @@ import { DeletedFromTraffic } from '../../contract/consequences.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { eachSub, FAITHFUL, Id, Instant, Name, Page, SUBS } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
-import { SOURCE_TEMPLATES, type SourceTemplateId } from '../../contract/source-templates.ts'
 import { Warnings } from '../../contract/warnings.ts'
 
 /** The query parameters a traffic source fills differently: our name, and the name it arrives under. */
@@ -37,18 +36,23 @@ const Source = z
   .object({
     ref_id: z.string(),
     ...eachSub(() => z.string()),
-    template: z.string().meta({ description: 'Whose macros the address for the ads is filled with' }),
+    template: z
+      .string()
+      .meta({ description: 'Whose macros fill the address for the ads while no traffic source is named' }),
   })
   .partial()
+
+/** Those that campaigns named before there were traffic sources of the organization's own. */
+const OLD_TEMPLATES = ['meta', 'tiktok', 'google', 'propellerads', 'richads', 'mgid', 'taboola', 'exoclick'] as const
 
 const SourceDraft = z
   .strictObject({
     ref_id: Parameter.nullish(),
     ...eachSub(() => Parameter.nullish()),
     template: z
-      .enum(Object.keys(SOURCE_TEMPLATES) as SourceTemplateId[])
+      .enum(OLD_TEMPLATES)
       .nullish()
-      .meta({ description: 'The traffic source whose macros fill the address for the ads' }),
+      .meta({ description: 'Of before traffic_source_id, which takes its place', deprecated: true }),
   })
   .superRefine((source, context) => {
     for (const [field, taker] of takenTwice(source))
@@ -95,11 +99,15 @@ export const Campaign = z
     url: z
       .string()
       .meta({ description: 'The public address that traffic is sent to; a path alone while BASE_URL is not set' }),
+    filled_url: z
+      .string()
+      .meta({ description: 'The same with the macros of its traffic source, to be entered in the ads' }),
     destination: Destination,
     offer_id: Id.nullable(),
     fallback_url: z.string().nullable(),
     unknown_macros: UnknownMacros,
     ad_account_id: Id.nullable(),
+    traffic_source_id: Id.nullable(),
     source: Source,
     strict_filter: z.boolean(),
     status: CampaignStatus,
@@ -119,6 +127,10 @@ export const CampaignDraft = z.object({
   fallback_url: Address.nullish().meta({ description: 'Where visitors go while the destination cannot take them' }),
   ad_account_id: Id.nullish().meta({
     description: 'The ad account its conversions are reported to; without one the click id of the visitor decides',
+  }),
+  traffic_source_id: Id.nullish().meta({
+    description:
+      'The traffic source it gets its visitors from: by which names its clicks are read, and by which macros its link is filled',
   }),
   source: SourceDraft.nullish(),
   strict_filter: z.boolean().nullish().meta({ description: 'Also keep generic HTTP libraries out of the counts' }),
@@ -149,6 +161,23 @@ export const readCampaign = endpoint({
   access: { session: 'member' },
   summary: 'Read a campaign',
   reply: Campaign,
+  refuses: ['object_not_found'],
+})
+
+export const readCampaignLink = endpoint({
+  route: 'GET /api/campaigns/:id/link',
+  access: { session: 'member' },
+  summary: 'The address for the ads, filled by its traffic source',
+  description:
+    'Macros stand as the source replaces them, not percent-encoded. Where one holds a #, a browser takes what is behind it for a fragment: such a link works only once the source has filled it.',
+  reply: z.object({
+    url: z.string().meta({
+      description: 'A path alone while BASE_URL is not set and the caller came by no address of this machine',
+    }),
+    parameters: z.array(z.object({ field: z.string(), parameter: z.string(), macro: z.string() })),
+    traffic_source: z.object({ id: Id, name: z.string() }).nullable(),
+    has_fragment: z.boolean().meta({ description: 'Whether a macro holds a #' }),
+  }),
   refuses: ['object_not_found'],
 })
 

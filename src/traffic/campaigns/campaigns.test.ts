@@ -62,11 +62,13 @@ test('a campaign is created with a random key, and answered with the address tra
   assert.deepEqual(rest, {
     name: 'Spring',
     url: `http://localhost:8080/c/${String(key)}`,
+    filled_url: `http://localhost:8080/c/${String(key)}`,
     destination: REDIRECT,
     offer_id: null,
     fallback_url: null,
     unknown_macros: [],
     ad_account_id: null,
+    traffic_source_id: null,
     source: {},
     strict_filter: false,
     status: 'active',

@@ -13,11 +13,10 @@ import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { isInScope, requireScope } from '../../ground/scope.ts'
 import { betweenConversions, readMoment } from '../../money/billing/balance.ts'
-import { unknownMacros } from '../addresses/preview.ts'
 import type * as api from './api.ts'
-import { type Leading, shownDestination } from './destination.ts'
+import { addressed, type Row, shownLink } from './link.ts'
 import { announceChange } from './live.ts'
-import { ledTo, requireAdAccount } from './named.ts'
+import { ledTo, requireAdAccount, requireTrafficSource } from './named.ts'
 import { warningsOn } from './warnings.ts'
 
 const COLUMNS = [
@@ -28,24 +27,13 @@ const COLUMNS = [
   'offer_id',
   'fallback_url',
   'ad_account_id',
+  'traffic_source_id',
   'source',
   'strict_filter',
   'status',
   'created_at',
   'updated_at',
 ] as const
-
-type Row = Omit<api.Campaign, 'url' | 'unknown_macros' | 'destination'> & Leading
-type Asking = { readonly origin: string | undefined }
-
-/** The campaign with the address traffic is sent to: under BASE_URL, else where the caller reached us, else the path alone. */
-const addressed =
-  ({ origin }: Asking) =>
-  (row: Row): api.Campaign => {
-    const destination = shownDestination(row)
-    const unknown_macros = unknownMacros(destination.type === 'redirect' ? destination.url : null, row.fallback_url)
-    return { ...row, destination, url: `${origin ?? ''}/c/${row.key}`, unknown_macros }
-  }
 
 /** Campaigns of the organization, newest first; `q` looks into name and key. Archived ones only where `status` asks for them. */
 export async function listCampaigns(
@@ -60,7 +48,7 @@ export async function listCampaigns(
   if (offer_id !== undefined) rows = rows.where('offer_id', '=', offer_id)
   if (funnel_id !== undefined) rows = rows.where(leadsTo('funnel', funnel_id))
   const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
-  return { data: data.map(addressed(context)), next_cursor }
+  return { data: await addressed(context, data), next_cursor }
 }
 
 /** One campaign. Refuses `object_not_found`. */
@@ -68,12 +56,20 @@ export async function readCampaign(
   context: Context<typeof api.readCampaign>,
   { params }: Call<typeof api.readCampaign>,
 ) {
-  return addressed(context)(await campaignOf(context.db, context.actor.org_id, idOf(params.id)))
+  return await one(context, await campaignOf(context.db, context.actor.org_id, idOf(params.id)))
+}
+
+/** The address for the ads, filled by the campaign's source. Refuses `object_not_found`. */
+export async function readCampaignLink(
+  context: Context<typeof api.readCampaignLink>,
+  { params }: Call<typeof api.readCampaignLink>,
+) {
+  return await shownLink(context, await campaignOf(context.db, context.actor.org_id, idOf(params.id)))
 }
 
 /**
- * Creates a campaign. Refuses `already_exists` for a key someone has or had, `invalid_request` for a destination, offer or ad
- * account that is not there. A restricted key's list does not grow by it.
+ * Creates a campaign. Refuses `already_exists` for a key someone has or had, `invalid_request` for a destination, offer, ad
+ * account or traffic source that is not there. A restricted key's list does not grow by it.
  */
 export async function createCampaign(
   context: Context<typeof api.createCampaign>,
@@ -82,8 +78,10 @@ export async function createCampaign(
   const { db, actor } = context
   const { destination, offer_id } = await ledTo(db, actor.org_id, body)
   const id = newId()
-  const row = await change(db, actor.org_id, body.ad_account_id != null, async (trx, now) => {
+  const isBinding = body.ad_account_id != null || body.traffic_source_id != null
+  const row = await change(db, actor.org_id, isBinding, async (trx, now) => {
     await requireAdAccount(trx, actor.org_id, body.ad_account_id)
+    await requireTrafficSource(trx, actor.org_id, body.traffic_source_id)
     const key = await takeKey(trx, actor.org_id, id, body.key ?? undefined)
     return await trx
       .insertInto('campaigns')
@@ -96,6 +94,7 @@ export async function createCampaign(
         offer_id: offer_id ?? null,
         fallback_url: body.fallback_url ?? null,
         ad_account_id: body.ad_account_id ?? null,
+        traffic_source_id: body.traffic_source_id ?? null,
         source: sourceText(body.source),
         strict_filter: body.strict_filter ?? false,
         status: 'active',
@@ -107,7 +106,7 @@ export async function createCampaign(
       .executeTakeFirstOrThrow()
   })
   await announceChange(db, actor.org_id, id)
-  return { ...addressed(context)(row), warnings: warningsOn(body, row) }
+  return { ...(await one(context, row)), warnings: warningsOn(body, row) }
 }
 
 /** Changes the fields that are sent; null clears one that may be empty. The key stays: it is in ads. */
@@ -130,14 +129,18 @@ export async function updateCampaign(
     ...(offer_id === undefined ? {} : { offer_id }),
     ...(body.fallback_url === undefined ? {} : { fallback_url: body.fallback_url }),
     ...(body.ad_account_id === undefined ? {} : { ad_account_id: body.ad_account_id }),
+    ...(body.traffic_source_id === undefined ? {} : { traffic_source_id: body.traffic_source_id }),
     ...(body.source === undefined ? {} : { source: sourceOf(body.source) }),
     ...(body.strict_filter == null ? {} : { strict_filter: body.strict_filter }),
   }
   if (isDeepStrictEqual({ ...now, ...changes }, now))
-    return { ...addressed(context)(now), warnings: warningsOn(body, now) }
-  const row = await change(db, actor.org_id, body.ad_account_id !== undefined, async (trx, at) => {
-    const { ad_account_id } = await campaignOf(trx, actor.org_id, now.id)
-    if (body.ad_account_id !== ad_account_id) await requireAdAccount(trx, actor.org_id, body.ad_account_id)
+    return { ...(await one(context, now)), warnings: warningsOn(body, now) }
+  const isBinding = body.ad_account_id !== undefined || body.traffic_source_id !== undefined
+  const row = await change(db, actor.org_id, isBinding, async (trx, at) => {
+    const bound = await campaignOf(trx, actor.org_id, now.id)
+    if (body.ad_account_id !== bound.ad_account_id) await requireAdAccount(trx, actor.org_id, body.ad_account_id)
+    if (body.traffic_source_id !== bound.traffic_source_id)
+      await requireTrafficSource(trx, actor.org_id, body.traffic_source_id)
     return await writeCampaign(trx, actor.org_id, now.id, at, {
       ...changes,
       ...(destination === undefined ? {} : { destination: JSON.stringify(destination) }),
@@ -145,7 +148,7 @@ export async function updateCampaign(
     } as Changes)
   })
   await announceChange(db, actor.org_id, now.id)
-  return { ...addressed(context)(row), warnings: warningsOn(body, row) }
+  return { ...(await one(context, row)), warnings: warningsOn(body, row) }
 }
 
 /** Pauses, archives, or sets active again. A status it has already is no fault: someone else was faster. */
@@ -155,11 +158,11 @@ export async function setCampaignStatus(
 ) {
   const { db, actor } = context
   const now = await campaignOf(db, actor.org_id, idOf(params.id))
-  if (now.status === body.status) return addressed(context)(now)
+  if (now.status === body.status) return await one(context, now)
   const at = await readMoment(db, actor.org_id)
   const row = await writeCampaign(db, actor.org_id, now.id, at, { status: body.status })
   await announceChange(db, actor.org_id, row.id)
-  return addressed(context)(row)
+  return await one(context, row)
 }
 
 /**
@@ -182,9 +185,13 @@ export async function deleteCampaign(
   return { ok: true as const, id, campaigns_on_fallback: status === 'active' ? [{ id, name }] : [] }
 }
 
+const one = async (context: Parameters<typeof addressed>[0], row: Row): Promise<api.Campaign> =>
+  (await addressed(context, [row]))[0] ?? refuse('object_not_found')
+
 /**
- * Does a change in a transaction, at the moment it is given (the database's text). One that names an ad account, or none instead of one,
- * goes between conversions: they are told to it, and it is disconnected there too. At nothing else of a campaign does a conversion look.
+ * Does a change in a transaction, at the moment it is given (the database's text). One that names an ad account or a
+ * traffic source, or none instead of one, goes between conversions: they are told to it, and it is disconnected or deleted there too. At nothing
+ * else of a campaign does a conversion look.
  */
 function change<T>(
   db: Kysely<Tables>,

@@ -5,6 +5,7 @@ import { NIL_ID } from '../../contract/ids.ts'
 import { type Among, askEverywhere, type Everywhere } from '../../ground/db/everywhere.ts'
 import type { CampaignStatus } from './api.ts'
 import type { StoredDestination } from './destination.ts'
+import type { Filling } from './link.ts'
 
 /** A campaign's row as traffic needs it, deleted ones included. */
 export type CampaignRow = {
@@ -15,6 +16,7 @@ export type CampaignRow = {
   readonly offer_id: string | null
   readonly fallback_url: string | null
   readonly ad_account_id: string | null
+  readonly traffic_source_id: string | null
   readonly source: Readonly<Record<string, string>>
   readonly strict_filter: boolean
   readonly status: CampaignStatus
@@ -49,6 +51,9 @@ export type LiveBot = LiveRow & { readonly username: string }
 /** An ad account as traffic needs it. `wants_ip`: it is in use, and matches by the visitor's address. */
 type LiveAdAccount = LiveRow & { readonly wants_ip: boolean }
 
+/** A traffic source as traffic needs it. */
+export type LiveTrafficSource = LiveRow & { readonly parameters: readonly Filling[] }
+
 /** What campaigns lead to or report to, by kind; kept in memory like the campaigns themselves. */
 export type LiveObjects = {
   offer: LiveOffer
@@ -57,13 +62,14 @@ export type LiveObjects = {
   click_flow: LiveFlow
   bot: LiveBot
   ad_account: LiveAdAccount
+  traffic_source: LiveTrafficSource
 }
 export type LiveKind = keyof LiveObjects
 
 /** Something that is known to have changed. */
 export type Named = { readonly org_id: number; readonly id: string }
 
-const CAMPAIGN = `c.org_id, c.id, c.key, c.destination, c.offer_id, c.fallback_url, c.ad_account_id, c.source, c.strict_filter,
+const CAMPAIGN = `c.org_id, c.id, c.key, c.destination, c.offer_id, c.fallback_url, c.ad_account_id, c.traffic_source_id, c.source, c.strict_filter,
   c.status, c.deleted_at is not null as is_deleted`
 
 const PAGE = 5000
@@ -81,6 +87,7 @@ const SELECTS = {
     ) o`,
   ad_account: `select o.org_id, o.id, o.deleted_at is not null as is_deleted,
     coalesce((o.settings ->> 'keeps_ip')::boolean, false) and o.state <> 'off' and o.deleted_at is null as wants_ip from ad_accounts o`,
+  traffic_source: `select o.org_id, o.id, o.parameters, o.deleted_at is not null as is_deleted from traffic_sources o`,
 } satisfies Record<LiveKind, string>
 
 export const LIVE_KINDS = Object.keys(SELECTS) as LiveKind[]

@@ -29,7 +29,16 @@ export type LiveCampaign = CampaignRow & {
   readonly organization: { is_deleted: boolean }
 }
 
-export type { LiveBot, LiveFlow, LiveFunnel, LiveKind, LiveLanding, LiveObjects, LiveOffer } from './lately.ts'
+export type {
+  LiveBot,
+  LiveFlow,
+  LiveFunnel,
+  LiveKind,
+  LiveLanding,
+  LiveObjects,
+  LiveOffer,
+  LiveTrafficSource,
+} from './lately.ts'
 
 export type LiveCampaigns = {
   /** The campaign of a key, from memory. */
@@ -196,6 +205,7 @@ const openObjects = (): Objects => ({
   click_flow: new Map(),
   bot: new Map(),
   ad_account: new Map(),
+  traffic_source: new Map(),
 })
 
 /** Reads what there is or has changed of a kind into `objects`; false where a node's organizations could not be asked. */

@@ -1,4 +1,4 @@
-/** What a campaign names must be there when it is named: what it leads to, its offer, its ad account. Owns no table. */
+/** What a campaign names must be there when it is named: what it leads to, its offer, its ad account, its traffic source. Owns no table. */
 import type { Kysely } from 'kysely'
 import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -107,6 +107,23 @@ export async function requireAdAccount(
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
   if (account === undefined) refuse('invalid_request', { error: 'ad_account_id: no such ad account' })
+}
+
+/** Refuses `invalid_request` for a traffic source that is not there. Asked between conversions: it is deleted there too, and not meanwhile. */
+export async function requireTrafficSource(
+  db: Kysely<Tables>,
+  org_id: number,
+  id: string | null | undefined,
+): Promise<void> {
+  if (id == null) return
+  const source = await db
+    .selectFrom('traffic_sources')
+    .select('id')
+    .where('org_id', '=', org_id)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (source === undefined) refuse('invalid_request', { error: 'traffic_source_id: no such traffic source' })
 }
 
 /** Refuses `invalid_request` for an offer that is not there or archived, unless it `isKept`; answers its address, empty for none. */

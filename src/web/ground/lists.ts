@@ -38,7 +38,13 @@ export const ConversionsSearch = z.object({
   to: day,
   cursor: text,
 })
-export const PostbacksSearch = z.object({ campaign: text, type: eventType, cursor: text, ...CloneSearch.shape })
+export const PostbacksSearch = z.object({
+  campaign: text,
+  source: text,
+  type: eventType,
+  cursor: text,
+  ...CloneSearch.shape,
+})
 export const DeliveriesSearch = z.object({
   campaign: text,
   state: DeliveryState.optional().catch(undefined),

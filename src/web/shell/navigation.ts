@@ -16,6 +16,7 @@ import {
   Send,
   Settings2,
   ShieldQuestion,
+  Signpost,
   Tag,
   Trophy,
   UserRound,
@@ -40,6 +41,7 @@ export const NAVIGATION: readonly { title: string; places: readonly Place[] }[] 
     title: 'Traffic',
     places: [
       { link: linkOptions({ to: '/campaigns' }), label: 'Campaigns', icon: Megaphone },
+      { link: linkOptions({ to: '/sources' }), label: 'Sources', icon: Signpost },
       { link: linkOptions({ to: '/funnels' }), label: 'Funnels', icon: Funnel },
       { link: linkOptions({ to: '/landings' }), label: 'Landings', icon: AppWindow },
       { link: linkOptions({ to: '/click-flows' }), label: 'Click flows', icon: Waypoints },

@@ -15,28 +15,34 @@ import {
   unknownMacros,
   updatePostbackRule,
 } from '../../../outgoing/postbacks/api.ts'
+import type { TrafficSource } from '../../../traffic/sources/api.ts'
 import { call } from '../../ground/call.ts'
 import { useCampaigns } from '../../ground/campaign-choice.tsx'
 import { inWords } from '../../ground/rungs.ts'
+import { useSource } from '../../ground/source-choice.tsx'
 import { NewDialog } from '../../ground/ui/clone.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
 import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
+import { exampleOf } from './example.ts'
 
 type Rule = z.input<typeof PostbackRule>
 type Draft = z.input<typeof PostbackRuleDraft>
+type SourceRow = z.input<typeof TrafficSource>
 
 type PostbackDialogProps = {
   rule: Rule | undefined
   /** The id of the rule that a new one is a copy of. */
   clone?: string | undefined
+  /** The traffic source that a new one is for. */
+  source?: SourceRow | undefined
   open: boolean
   onClose: () => void
 }
 
-export function PostbackDialog({ rule, clone, open, onClose }: PostbackDialogProps) {
+export function PostbackDialog({ rule, clone, source, open, onClose }: PostbackDialogProps) {
   if (rule === undefined)
     return (
       <NewDialog
@@ -48,7 +54,7 @@ export function PostbackDialog({ rule, clone, open, onClose }: PostbackDialogPro
         open={open}
         onClose={onClose}
       >
-        {original => <PostbackForm rule={undefined} original={original} onClose={onClose} />}
+        {original => <PostbackForm rule={undefined} original={original} source={source} onClose={onClose} />}
       </NewDialog>
     )
   return (
@@ -68,27 +74,49 @@ const NEW: Draft = {
   once_per_person: false,
 }
 
-function copyOf({ event_type, url, method, campaign_id, preset, active, once_per_person }: Rule): Draft {
+/** What a rule for a source starts from: the address its template knows, off while something of it is still to be filled in. */
+const ofSource = ({ id, postback }: SourceRow): Draft => ({
+  ...NEW,
+  url: postback ?? '',
+  traffic_source_id: id,
+  active: postback?.includes('YOUR_') !== true,
+})
+
+function copyOf(rule: Rule): Draft {
+  const { event_type, url, method, campaign_id, traffic_source_id, preset, active, once_per_person } = rule
   const { data } = PostbackRuleDraft.shape.preset.safeParse(preset)
-  return { event_type, url, method, campaign_id, preset: data ?? 'custom', active, once_per_person }
+  return { event_type, url, method, campaign_id, traffic_source_id, preset: data ?? 'custom', active, once_per_person }
 }
 
-const changesOf = ({ event_type, url, campaign_id, once_per_person }: Rule): Draft => ({
+const changesOf = ({ event_type, url, campaign_id, traffic_source_id, once_per_person }: Rule): Draft => ({
   event_type,
   url,
   campaign_id,
+  traffic_source_id,
   once_per_person,
 })
 
-type FormProps = { rule: Rule | undefined; original?: Rule | undefined; onClose: () => void }
+type FormProps = {
+  rule: Rule | undefined
+  original?: Rule | undefined
+  source?: SourceRow | undefined
+  onClose: () => void
+}
 
-function PostbackForm({ rule, original, onClose }: FormProps) {
+function PostbackForm({ rule, original, source, onClose }: FormProps) {
   const campaigns = useCampaigns()
   const form = useDraft<Draft>(
     PostbackRuleDraft,
-    rule !== undefined ? changesOf(rule) : original !== undefined ? copyOf(original) : NEW,
+    rule !== undefined
+      ? changesOf(rule)
+      : original !== undefined
+        ? copyOf(original)
+        : source !== undefined
+          ? ofSource(source)
+          : NEW,
   )
   const campaign = form.watch('campaign_id') ?? ''
+  const of = useSource(form.watch('traffic_source_id') ?? undefined)
   const errors = form.formState.errors
   const url = form.watch('url')
   return (
@@ -125,15 +153,18 @@ function PostbackForm({ rule, original, onClose }: FormProps) {
           // The campaigns may come later than the form, and the oldest not at all.
           value={campaign}
         >
-          <option value="">Every campaign, those made later included</option>
+          <option value="">
+            {of === undefined ? 'Every campaign, those made later included' : `Clicks from ${of.name}`}
+          </option>
           {campaign !== '' && campaigns.every(({ id }) => id !== campaign) && (
             <option value={campaign}>{campaign}</option>
           )}
-          {campaigns.map(campaign => (
-            <option key={campaign.id} value={campaign.id}>
-              {campaign.name}
-            </option>
-          ))}
+          {of === undefined &&
+            campaigns.map(campaign => (
+              <option key={campaign.id} value={campaign.id}>
+                {campaign.name}
+              </option>
+            ))}
         </SelectField>
         {rule === undefined && (
           <>
@@ -182,37 +213,6 @@ function PostbackForm({ rule, original, onClose }: FormProps) {
   )
 }
 
-/** What each macro may look like when it is filled in. */
-const EXAMPLE: Record<PostbackMacro, string> = {
-  click_id: '01h455vb4pex5vsknk084sn02q',
-  event_type: 'lead',
-  revenue: '40',
-  currency: 'USD',
-  txid: 'order-1001',
-  sub1: 'video-3',
-  sub2: 'broad',
-  sub3: 'de',
-  sub4: '',
-  sub5: '',
-  sub6: '',
-  sub7: '',
-  sub8: '',
-  sub9: '',
-  ref_id: 'IwAR2x0',
-  event_id: '01h455vb4pex5vsknk084sn02r',
-  campaign_id: '01h455vb4pex5vsknk084sn02s',
-  offer_id: '01h455vb4pex5vsknk084sn02t',
-  geo: 'DE',
-  timestamp: '1795180000',
-}
-
-function exampleOf(url: string): string {
-  return url.replace(MACRO, (_, name: string | undefined) => {
-    const known = POSTBACK_MACROS.find(macro => macro === name?.toLowerCase())
-    return known === undefined ? '' : encodeURIComponent(EXAMPLE[known])
-  })
-}
-
 function Address({
   url,
   error,
@@ -257,6 +257,11 @@ function Address({
       {url !== '' && (
         <p className="text-sm break-all text-ink-faint">
           Called as <span className="font-mono text-ink-soft">{exampleOf(url)}</span>
+        </p>
+      )}
+      {url.includes('YOUR_') && (
+        <p className="text-sm text-warn">
+          What begins with YOUR_ is of your account at the source. A rule of a source is off until it stands there.
         </p>
       )}
       <LeftOut unknown={unknownMacros(url)} onReplace={() => onChange(withRevenue(url))} />

@@ -27,6 +27,7 @@ import { ListPage, OpenName } from '../../ground/ui/list-page.tsx'
 import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
+import { SourceChoice, useSource } from '../../ground/source-choice.tsx'
 import { RowMenu } from '../../ground/ui/row-menu.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
@@ -41,9 +42,10 @@ const route = getRouteApi('/inside/postbacks')
 export function PostbacksPage() {
   const address = useListAddress(route.useSearch())
   const { search, narrow } = address
-  const { campaign: campaign_id, type: event_type, cursor } = search
+  const { campaign: campaign_id, source: traffic_source_id, type: event_type, cursor } = search
+  const source = useSource(traffic_source_id)
   const rules = useQuery({
-    ...ask(listPostbackRules, { query: { campaign_id, event_type, cursor } }),
+    ...ask(listPostbackRules, { query: { campaign_id, traffic_source_id, event_type, cursor } }),
     placeholderData: keepPreviousData,
   })
   return (
@@ -51,14 +53,20 @@ export function PostbacksPage() {
       title="Postbacks"
       words="Each rule calls its address once for every conversion that matches, and tries again when the other side fails."
       what="rules"
-      filters={<CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />}
+      filters={
+        <>
+          <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
+          <SourceChoice source={traffic_source_id} onChange={source => narrow({ source })} />
+        </>
+      }
       query={rules}
       address={address}
       empty={{ icon: Webhook, words: 'Tell the traffic source, or another tracker, about conversions as they come.' }}
       add={{
         endpoint: createPostbackRule,
         words: 'New rule',
-        dialog: dialog => <PostbackDialog rule={undefined} {...dialog} />,
+        // Of the source that is looked at, as its template says.
+        dialog: dialog => <PostbackDialog rule={undefined} source={source} {...dialog} />,
       }}
     >
       {rows => (
@@ -141,6 +149,7 @@ function RuleTable({ rules }: { rules: readonly Rule[] }) {
 
 function RuleLine({ rule }: { rule: Rule }) {
   const nameOf = useCampaignNames()
+  const source = useSource(rule.traffic_source_id ?? undefined)
   const [editing, setEditing] = useState(false)
   return (
     <Row>
@@ -150,7 +159,9 @@ function RuleLine({ rule }: { rule: Rule }) {
       <Cell>
         <RuleState rule={rule} />
       </Cell>
-      <Cell className="max-w-52 truncate">{nameOf(rule.campaign_id) ?? 'Every campaign'}</Cell>
+      <Cell className="max-w-52 truncate">
+        {source === undefined ? (nameOf(rule.campaign_id) ?? 'Every campaign') : `Clicks from ${source.name}`}
+      </Cell>
       <Cell>
         {rule.method}
         {rule.once_per_person && <span className="text-ink-faint">, once per person</span>}

@@ -3,7 +3,6 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { UseFormReturn } from 'react-hook-form'
 import { AD_PLATFORM_LABELS } from '../../../contract/ad-platforms.ts'
-import { isTemplate, SOURCE_TEMPLATES } from '../../../contract/source-templates.ts'
 import { listAdAccounts } from '../../../outgoing/ad-accounts/api.ts'
 import { SOURCE_FIELDS } from '../../../traffic/campaigns/api.ts'
 import { previewOffer } from '../../../traffic/offers/api.ts'
@@ -12,8 +11,9 @@ import { noneIfBlank } from '../../ground/ui/draft.ts'
 import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
 import { AddressPreview } from '../offers/address-preview.tsx'
 import { DestinationFields } from './destination-fields.tsx'
-import { type Draft, sourceOf } from './draft.ts'
+import type { Draft } from './draft.ts'
 import { OfferField } from './offer-field.tsx'
+import { SourceField } from './source-field.tsx'
 
 export function CampaignFields({
   form,
@@ -53,7 +53,7 @@ export function CampaignFields({
         address={form.watch('fallback_url') ?? ''}
         preview={url => call(previewOffer, { body: { url } })}
       />
-      <TemplateField form={form} isNew={isNew} />
+      <SourceField form={form} />
       <AdAccountField form={form} />
       <SourceFields form={form} />
       <Checkbox
@@ -83,34 +83,6 @@ function AdAccountField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }
       {known.map(({ id, name, platform, state }) => (
         <option key={id} value={id}>
           {`${name} (${AD_PLATFORM_LABELS[platform]}${state === 'active' ? '' : `, ${state}`})`}
-        </option>
-      ))}
-    </SelectField>
-  )
-}
-
-/** Sets the names of incoming parameters anew, so that nothing of another source is left among them. */
-function TemplateField({ form, isNew }: { form: UseFormReturn<Draft, unknown, Draft>; isNew: boolean }) {
-  const chosen = form.watch('source.template')
-  const isKept = (chosen ?? null) === (form.formState.defaultValues?.source?.template ?? null)
-  const choose = (id: string) => {
-    form.clearErrors('source')
-    form.setValue('source', sourceOf(isTemplate(id) ? { template: id } : {}), { shouldDirty: true })
-  }
-  return (
-    <SelectField
-      label="Traffic source"
-      optional
-      hint={`${
-        isKept || isNew ? 'Its macros stand in' : 'Save the campaign, then copy'
-      } the address for the ads. Choosing one sets the names of incoming parameters to ours.`}
-      value={chosen ?? ''}
-      onChange={event => choose(event.target.value)}
-    >
-      <option value="">None: the bare address</option>
-      {Object.entries(SOURCE_TEMPLATES).map(([id, { name }]) => (
-        <option key={id} value={id}>
-          {name}
         </option>
       ))}
     </SelectField>

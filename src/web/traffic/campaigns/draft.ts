@@ -1,6 +1,5 @@
 /** What the form of a campaign holds. */
 import type { z } from 'zod'
-import { isTemplate } from '../../../contract/source-templates.ts'
 import { type Campaign, type CampaignDraft, SOURCE_FIELDS } from '../../../traffic/campaigns/api.ts'
 import { nameOfCopy } from '../../ground/ui/clone.tsx'
 
@@ -24,15 +23,17 @@ export function draftOf(campaign: CampaignRow | undefined): Draft {
       offer_id: null,
       fallback_url: null,
       ad_account_id: null,
+      traffic_source_id: null,
       source: sourceOf({}),
       strict_filter: false,
     }
-  const { name, destination, offer_id, fallback_url, ad_account_id, source, strict_filter } = campaign
-  return { name, destination, offer_id, fallback_url, ad_account_id, source: sourceOf(source), strict_filter }
+  const { name, destination, offer_id, fallback_url, ad_account_id, traffic_source_id, strict_filter } = campaign
+  const source = sourceOf(campaign.source)
+  return { name, destination, offer_id, fallback_url, ad_account_id, traffic_source_id, source, strict_filter }
 }
 
 /** With every field, as the form holds it: else it would be taken for changed once it is shown. */
-export function sourceOf(source: CampaignRow['source']): NonNullable<Draft['source']> {
+function sourceOf(source: CampaignRow['source']): NonNullable<Draft['source']> {
   const names = Object.fromEntries(SOURCE_FIELDS.map(field => [field, source[field] ?? null]))
-  return { ...names, template: isTemplate(source.template) ? source.template : null }
+  return { ...names, template: (source.template as NonNullable<Draft['source']>['template']) ?? null }
 }

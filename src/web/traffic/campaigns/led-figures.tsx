@@ -6,9 +6,9 @@ import { type Figures, NO_FIGURES } from '../../ground/figures/list-figures.tsx'
 import type { Days } from '../../ground/figures/window.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 
-/** Of all funnels, or of all click flows, and why there are none. */
+/** Of all funnels, of all click flows, or of all traffic sources, and why there are none. */
 export function useLedFigures(
-  type: 'funnel' | 'click_flow',
+  type: 'funnel' | 'click_flow' | 'traffic_source',
   { from, to }: Days,
 ): { figures: Figures; error: Error | null } {
   const { data, error } = useQuery(ask(readDestinationFigures, { query: { type, date_from: from, date_to: to } }))

@@ -1,0 +1,157 @@
+/** Templates of networks for adult traffic. Facts only, as their evidence has them. */
+import { KEITARO, type Facts } from './facts.ts'
+
+export const ADULT = {
+  exoclick: {
+    name: 'ExoClick',
+    kind: 'adult',
+    parameters: [
+      ['ref_id', '{conversions_tracking}'],
+      ['sub1', '{zone_id}', 'Zone'],
+      ['sub2', '{variation_id}', 'Creative'],
+      ['sub3', '{campaign_id}', 'Campaign'],
+    ],
+    postback: 'https://s.magsrv.com/tag.php?goal=YOUR_GOAL&tag={ref_id}&value={revenue}',
+    evidence: 'https://docs.exoclick.com/docs/conversion-tracking-api',
+  },
+  trafficstars: {
+    name: 'TrafficStars',
+    kind: 'adult',
+    parameters: [
+      ['ref_id', '{click_id}'],
+      ['sub1', '{adspot_id}', 'Zone'],
+      ['sub2', '{creative_id}', 'Creative'],
+      ['sub3', '{campaign_id}', 'Campaign'],
+      ['sub4', '{site_id}', 'Site'],
+      ['cost', '{ecpc}'],
+    ],
+    cost_unit: 'cpc',
+    evidence: 'https://support.trafficstars.com',
+  },
+  trafficjunky: {
+    name: 'TrafficJunky',
+    kind: 'adult',
+    parameters: [
+      ['ref_id', '{ACLID}'],
+      ['sub1', '{SpotName}', 'Zone'],
+      ['sub2', '{BanID}', 'Creative'],
+      ['sub3', '{CampaignID}', 'Campaign'],
+      ['sub4', '{SiteName}', 'Site'],
+    ],
+    postback:
+      'https://ads.trafficjunky.net/tj_ads_pt?a=YOUR_A&member_id=YOUR_MEMBER&cb=&cti={event_id}&ctv={revenue}&ctd=&aclid={ref_id}',
+    evidence: KEITARO,
+    from: 'tracker',
+  },
+  clickadilla: {
+    name: 'ClickAdilla',
+    kind: 'adult',
+    parameters: [
+      ['ref_id', '[CLICK_ID]'],
+      ['sub1', '[DOMAIN]', 'Site'],
+      ['sub2', '[BANNER_CREATIVE_ID]', 'Creative'],
+      ['sub3', '[CAMPAIGN_ID]', 'Campaign'],
+      ['cost', '[PRICE]'],
+    ],
+    cost_unit: 'cpc',
+    postback:
+      'https://tracking.clickadilla.com/in/postbacks/?token=YOUR_TOKEN&campaign_id=YOUR_CAMPAIGN&click_id={ref_id}&payout={revenue}',
+    evidence: 'https://clickadilla.com/help',
+  },
+  onclicka: {
+    name: 'OnClickA',
+    kind: 'adult',
+    parameters: [
+      ['ref_id', '[CLICK_ID]'],
+      ['sub1', '[DOMAIN]', 'Site'],
+      ['sub2', '[BANNER_CREATIVE_ID]', 'Creative'],
+      ['sub3', '[CAMPAIGN_ID]', 'Campaign'],
+    ],
+    postback:
+      'https://tracking.onclicka.com/in/postbacks/?token=YOUR_TOKEN&campaign_id=YOUR_CAMPAIGN&click_id={ref_id}&payout={revenue}',
+    evidence: KEITARO,
+    from: 'tracker',
+  },
+  trafficforce: {
+    name: 'TrafficForce',
+    kind: 'adult',
+    parameters: [['ref_id', '{CLICK_ID}']],
+    postback: 'https://delivery.trafficforce.com/conv.php?click_id={ref_id}',
+    evidence: KEITARO,
+    from: 'tracker',
+  },
+  twinred: {
+    name: 'TwinRed',
+    kind: 'adult',
+    parameters: [
+      ['ref_id', '{transactionID}'],
+      ['sub1', '{source}', 'Source'],
+      ['sub2', '{creativeID}', 'Creative'],
+      ['sub3', '{campaignID}', 'Campaign'],
+      ['sub4', '{keywords}', 'Keyword'],
+    ],
+    postback: 'https://ad.twinrdengine.com/conversion/YOUR_NAME?id={ref_id}',
+    evidence: KEITARO,
+    from: 'tracker',
+  },
+  juicyads: {
+    name: 'JuicyAds',
+    kind: 'adult',
+    parameters: [
+      ['ref_id', '{dynamicS2S}'],
+      ['sub1', '{dynamicSITE}', 'Source'],
+      ['sub2', '{dynamicIMG}', 'Creative'],
+      ['sub3', '{dynamicCMP}', 'Campaign'],
+      ['sub4', '{keyword}', 'Keyword'],
+      ['sub5', '{dynamicZNE}', 'Zone'],
+      ['cost', '{dynamicBID}'],
+    ],
+    cost_unit: 'cpc',
+    postback:
+      'https://ck.juicyads.com/ilikeitjuicy.php?c=YOUR_C&s2s={ref_id}&amount={revenue}&token=YOUR_TOKEN&data=YOUR_DATA&goal=YOUR_GOAL',
+    evidence: KEITARO,
+    from: 'tracker',
+  },
+  traforama: {
+    name: 'Traforama',
+    kind: 'adult',
+    parameters: [
+      ['ref_id', '%ID%'],
+      ['sub1', '%SPOTID%', 'Source'],
+      ['sub2', '%CREATIVEID%', 'Creative'],
+      ['sub3', '%CAMPAIGNID%', 'Campaign'],
+      ['sub4', '%KW%', 'Keyword'],
+      ['cost', '%AUCTIONPRICE%'],
+    ],
+    cost_unit: 'cpc',
+    postback: 'https://p.pa5ka.com/api/click/{ref_id}?subid=YOUR_SUBID&c=1&cpa={revenue}',
+    evidence: KEITARO,
+    from: 'tracker',
+  },
+  trafficshop: {
+    name: 'TrafficShop',
+    kind: 'adult',
+    parameters: [
+      ['ref_id', '{s2s_token}'],
+      ['sub1', '{site}', 'Site'],
+      ['sub2', '{campaign_id}', 'Campaign'],
+      ['cost', '{cost}'],
+    ],
+    cost_unit: 'cpc',
+    postback: 'https://ad.trafficshop.com/track.php?track_id=YOUR_TRACK_ID&ts_subid={ref_id}&atpay={revenue}',
+    evidence: KEITARO,
+    from: 'tracker',
+  },
+  'ero-advertising': {
+    name: 'EroAdvertising',
+    kind: 'adult',
+    parameters: [
+      ['ref_id', '[tracking]'],
+      ['sub1', '[domainid]', 'Source'],
+      ['sub2', '[adid]', 'Creative'],
+      ['sub3', '[campaignid]', 'Campaign'],
+    ],
+    evidence: KEITARO,
+    from: 'tracker',
+  },
+} as const satisfies Readonly<Record<string, Facts>>

@@ -1,0 +1,203 @@
+/**
+ * Traffic sources: under which names and macros a source sends what it knows of a click. Owns `traffic_sources`. A campaign that names one is
+ * read by it, so one that is named is not deleted; deletion is soft. What a source is made from is copied, and changed by nobody but its users.
+ */
+import type { Kysely } from 'kysely'
+import { sql } from 'kysely'
+import type { Call } from '../../contract/endpoint.ts'
+import { newId } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { CHECKED_ON, factsOf, SOURCE_TEMPLATES } from '../../contract/source-templates/all.ts'
+import type { Facts } from '../../contract/source-templates/facts.ts'
+import { isTaken } from '../../ground/db/faults.ts'
+import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { type Context, idOf } from '../../ground/room.ts'
+import { betweenConversions, readMoment } from '../../money/billing/balance.ts'
+import { announceChange } from '../campaigns/live.ts'
+import type * as api from './api.ts'
+
+const COLUMNS = [
+  'id',
+  'name',
+  'template',
+  'parameters',
+  'cost_unit',
+  'cost_currency',
+  'created_at',
+  'updated_at',
+] as const
+const CAMPAIGNS = sql<number>`(
+  select count(*)::int from campaigns c
+  where c.org_id = traffic_sources.org_id and c.traffic_source_id = traffic_sources.id and c.deleted_at is null)`
+
+/** Sources of the organization, newest first. */
+export async function listTrafficSources(
+  { db, actor }: Context<typeof api.listTrafficSources>,
+  { query }: Call<typeof api.listTrafficSources>,
+) {
+  let rows = live(db, actor.org_id).select(COLUMNS).select(CAMPAIGNS.as('campaigns'))
+  if (query.q) rows = rows.where(nameHolds(query.q))
+  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
+  return { data: data.map(shown), next_cursor }
+}
+
+/** What is known of sources, in the order of their names. */
+export function listSourceTemplates() {
+  const data = Object.entries(SOURCE_TEMPLATES).map(([slug, facts]) => ({
+    slug,
+    name: facts.name,
+    kind: facts.kind,
+    ...copyOf(facts),
+    postback: facts.postback ?? null,
+    evidence: facts.evidence,
+    is_confirmed: facts.from === undefined,
+    checked_on: CHECKED_ON,
+  }))
+  return { data: data.toSorted((a, b) => a.name.localeCompare(b.name, 'en')) }
+}
+
+/** One source. Refuses `object_not_found`. */
+export async function readTrafficSource(
+  { db, actor }: Context<typeof api.readTrafficSource>,
+  { params }: Call<typeof api.readTrafficSource>,
+) {
+  return shown(await sourceOf(db, actor.org_id, idOf(params.id)))
+}
+
+/** Creates a source from a template, from its own parameters, or from both. Refuses `already_exists`, and `invalid_request` for an unknown template. */
+export async function createTrafficSource(
+  { db, actor }: Context<typeof api.createTrafficSource>,
+  { body }: Call<typeof api.createTrafficSource>,
+) {
+  const facts = factsOf(body.template)
+  if (body.template != null && facts === undefined)
+    refuse('invalid_request', {
+      error: 'template: no such template',
+      hint: 'GET /api/traffic-sources/templates lists them.',
+    })
+  const copied = facts && copyOf(facts)
+  const now = await readMoment(db, actor.org_id)
+  const id = newId()
+  await unlessTaken(
+    db
+      .insertInto('traffic_sources')
+      .values({
+        org_id: actor.org_id,
+        id,
+        name: body.name,
+        template: body.template ?? null,
+        parameters: JSON.stringify(body.parameters ?? copied?.parameters ?? []),
+        cost_unit: body.cost_unit ?? copied?.cost_unit ?? null,
+        cost_currency: body.cost_currency ?? copied?.cost_currency ?? 'USD',
+        created_at: now,
+        updated_at: now,
+      })
+      .execute(),
+  )
+  await announceChange(db, actor.org_id, id)
+  return shown(await sourceOf(db, actor.org_id, id))
+}
+
+/** Changes the fields that are sent. Refuses `object_not_found`, `already_exists`. */
+export async function updateTrafficSource(
+  { db, actor }: Context<typeof api.updateTrafficSource>,
+  { params, body }: Call<typeof api.updateTrafficSource>,
+) {
+  const { id } = await sourceOf(db, actor.org_id, idOf(params.id))
+  const now = await readMoment(db, actor.org_id)
+  const { parameters, ...rest } = body
+  if (Object.keys(body).length > 0) {
+    await unlessTaken(
+      db
+        .updateTable('traffic_sources')
+        .set({ ...rest, ...(parameters && { parameters: JSON.stringify(parameters) }), updated_at: now })
+        .where('org_id', '=', actor.org_id)
+        .where('id', '=', id)
+        .where('deleted_at', 'is', null)
+        .execute(),
+    )
+    await announceChange(db, actor.org_id, id)
+  }
+  return shown(await sourceOf(db, actor.org_id, id))
+}
+
+/** How many campaigns a refusal names. */
+const NAMED = 5
+
+/**
+ * Deletes softly. Refuses `object_not_found`, and `traffic_source_in_use` with the campaigns that name it: they are given a source between
+ * conversions, and so it is deleted there, lest one is named while it goes.
+ */
+export async function deleteTrafficSource(
+  { db, actor }: Context<typeof api.deleteTrafficSource>,
+  { params }: Call<typeof api.deleteTrafficSource>,
+) {
+  const { org_id } = actor
+  const id = idOf(params.id)
+  await betweenConversions(db, org_id, async (trx, now) => {
+    await sourceOf(trx, org_id, id)
+    const campaigns = await trx
+      .selectFrom('campaigns')
+      .select('name')
+      .where('org_id', '=', org_id)
+      .where('traffic_source_id', '=', id)
+      .where('deleted_at', 'is', null)
+      .orderBy('id', 'desc')
+      .limit(NAMED + 1)
+      .execute()
+    if (campaigns.length > 0) refuse('traffic_source_in_use', { error: inUse(campaigns.map(({ name }) => name)) })
+    await trx
+      .updateTable('traffic_sources')
+      .set({ deleted_at: now, updated_at: now })
+      .where('org_id', '=', org_id)
+      .where('id', '=', id)
+      .execute()
+  })
+  await announceChange(db, org_id, id)
+  return { ok: true as const }
+}
+
+function inUse(names: readonly string[]): string {
+  const more = names.length > NAMED ? ' and others' : ''
+  return `the source is named by ${names
+    .slice(0, NAMED)
+    .map(name => `"${name}"`)
+    .join(', ')}${more}`
+}
+
+/** What a template gives to a source that is made from it. */
+function copyOf({ parameters, cost_unit, cost_currency = 'USD' }: Facts) {
+  return {
+    parameters: parameters.map(([field, macro, label = null, parameter = field]) => ({
+      field,
+      parameter,
+      macro,
+      label,
+    })),
+    cost_unit: cost_unit ?? null,
+    cost_currency,
+  }
+}
+
+type Row = Omit<api.TrafficSource, 'postback'>
+
+const shown = (row: Row): api.TrafficSource => ({ ...row, postback: factsOf(row.template)?.postback ?? null })
+
+const live = (db: Kysely<Tables>, org_id: number) =>
+  db.selectFrom('traffic_sources').where('traffic_sources.org_id', '=', org_id).where('deleted_at', 'is', null)
+
+async function sourceOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {
+  const row = live(db, org_id).select(COLUMNS).select(CAMPAIGNS.as('campaigns')).where('id', '=', id).$castTo<Row>()
+  return (await row.executeTakeFirst()) ?? refuse('object_not_found')
+}
+
+/** Refuses `already_exists` where the name is another source's. */
+async function unlessTaken<T>(written: Promise<T>): Promise<T> {
+  try {
+    return await written
+  } catch (error) {
+    if (isTaken(error)) refuse('already_exists', { error: 'name: another source has this name' })
+    throw error
+  }
+}

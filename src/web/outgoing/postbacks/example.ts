@@ -1,0 +1,34 @@
+/** A rule's address as it may be called. */
+import { MACRO, POSTBACK_MACROS, type PostbackMacro } from '../../../outgoing/postbacks/api.ts'
+
+/** What each macro may look like when it is filled in. */
+const EXAMPLE: Record<PostbackMacro, string> = {
+  click_id: '01h455vb4pex5vsknk084sn02q',
+  event_type: 'lead',
+  revenue: '40',
+  currency: 'USD',
+  txid: 'order-1001',
+  sub1: 'video-3',
+  sub2: 'broad',
+  sub3: 'de',
+  sub4: '',
+  sub5: '',
+  sub6: '',
+  sub7: '',
+  sub8: '',
+  sub9: '',
+  ref_id: 'IwAR2x0',
+  event_id: '01h455vb4pex5vsknk084sn02r',
+  campaign_id: '01h455vb4pex5vsknk084sn02s',
+  offer_id: '01h455vb4pex5vsknk084sn02t',
+  geo: 'DE',
+  timestamp: '1795180000',
+}
+
+/** The address with its macros filled in by example. */
+export function exampleOf(url: string): string {
+  return url.replace(MACRO, (_, name: string | undefined) => {
+    const known = POSTBACK_MACROS.find(macro => macro === name?.toLowerCase())
+    return known === undefined ? '' : encodeURIComponent(EXAMPLE[known])
+  })
+}

@@ -1,0 +1,136 @@
+/** One traffic source: what it calls what it knows of a click, what its amounts are, whom it is told by. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { ChevronLeft } from 'lucide-react'
+import { useState } from 'react'
+import type { z } from 'zod'
+import {
+  COST_UNITS,
+  listTrafficSources,
+  readTrafficSource,
+  type TrafficSource,
+  type TrafficSourceChanges,
+  updateTrafficSource,
+} from '../../../traffic/sources/api.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
+import { ask, call } from '../../ground/call.ts'
+import { count } from '../../ground/figures/figures.ts'
+import { Button, buttonLook } from '../../ground/ui/button.tsx'
+import { SelectField, TextField } from '../../ground/ui/field.tsx'
+import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
+import { ParametersField } from './parameters-field.tsx'
+
+type SourceRow = z.input<typeof TrafficSource>
+type Changes = z.input<typeof TrafficSourceChanges>
+
+const route = getRouteApi('/inside/sources/$id')
+
+export function SourcePage() {
+  const { id } = route.useParams()
+  const source = useQuery(ask(readTrafficSource, { params: { id } }))
+  return (
+    <>
+      <Link to="/sources" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
+        <ChevronLeft aria-hidden className="size-3.5" />
+        Sources
+      </Link>
+      <Asked query={source} title="Source">
+        {found => <SourceSettings key={found.updated_at} source={found} />}
+      </Asked>
+    </>
+  )
+}
+
+const named = (campaigns: number) =>
+  campaigns === 0
+    ? 'No campaign names it yet.'
+    : campaigns === 1
+      ? 'One campaign names it.'
+      : `${count(campaigns)} campaigns name it.`
+
+const UNITS = { cpc: 'One click or visit', cpm: 'A thousand of them' }
+
+function SourceSettings({ source }: { source: SourceRow }) {
+  const queries = useQueryClient()
+  const { role } = useActive()
+  const [changes, setChanges] = useState<Changes>({})
+  const now = { ...source, ...changes } as SourceRow
+  useUnsaved(isChanged(now, source), 'the source')
+  const set = (more: Changes) => setChanges(before => ({ ...before, ...more }))
+  const save = useMutation({
+    mutationFn: () => call(updateTrafficSource, { params: { id: source.id }, body: changes }),
+    onSuccess: async () => {
+      await Promise.all(
+        [readTrafficSource, listTrafficSources].map(({ route: key }) => queries.invalidateQueries({ queryKey: [key] })),
+      )
+      setChanges({})
+      notify('The source is saved', 'It holds for the next click of its campaigns.')
+    },
+  })
+  const passesCost = now.parameters.some(({ field }) => field === 'cost')
+  return (
+    <>
+      <PageHeader title={source.name} words={named(source.campaigns)}>
+        <Link to="/postbacks" search={{ source: source.id }} className={buttonLook('plain')}>
+          Postbacks
+        </Link>
+      </PageHeader>
+      <form
+        noValidate
+        onSubmit={event => {
+          event.preventDefault()
+          save.mutate()
+        }}
+      >
+        <Setting title="Name" words="As campaigns and rules call it.">
+          <TextField label="Name" value={now.name} onChange={event => set({ name: event.target.value })} />
+        </Setting>
+        <Setting
+          wide
+          title="Parameters"
+          words="Under which name each field arrives, and which macro the source replaces in the address for the ads. Without a macro the source appends the parameter by itself."
+        >
+          <ParametersField parameters={now.parameters} onChange={parameters => set({ parameters })} />
+        </Setting>
+        <Setting
+          title="Amounts"
+          words={passesCost ? 'What the cost in the address is.' : 'It passes no cost in the address.'}
+        >
+          <div className="grid gap-4 sm:grid-cols-2">
+            <SelectField
+              label="An amount is of"
+              value={now.cost_unit ?? ''}
+              onChange={event => set({ cost_unit: COST_UNITS.find(unit => unit === event.target.value) ?? null })}
+            >
+              <option value="">No amount comes</option>
+              {COST_UNITS.map(unit => (
+                <option key={unit} value={unit}>
+                  {UNITS[unit]}
+                </option>
+              ))}
+            </SelectField>
+            <TextField
+              label="Currency"
+              value={now.cost_currency}
+              onChange={event => set({ cost_currency: event.target.value })}
+            />
+          </div>
+        </Setting>
+        <div className="flex flex-wrap items-center justify-end gap-3 border-t border-line py-4">
+          <RefusalNote refused={save.error} />
+          <Button
+            type="submit"
+            look="primary"
+            pending={save.isPending}
+            reason={reasonAgainst(updateTrafficSource, role)}
+          >
+            Save source
+          </Button>
+        </div>
+      </form>
+    </>
+  )
+}

@@ -1,0 +1,178 @@
+/** Traffic sources: who sends visitors, and what their campaigns came to. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { Signpost } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { z } from 'zod'
+import {
+  createTrafficSource,
+  deleteTrafficSource,
+  listSourceTemplates,
+  listTrafficSources,
+  type TrafficSource,
+  TrafficSourceDraft,
+} from '../../../traffic/sources/api.ts'
+import { ask, call } from '../../ground/call.ts'
+import { count, day, NONE } from '../../ground/figures/figures.ts'
+import { FiguredTable, useListFigures } from '../../ground/figures/list-figures.tsx'
+import { Dialog } from '../../ground/ui/dialog.tsx'
+import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
+import { DraftForm } from '../../ground/ui/draft-form.tsx'
+import { SelectField, TextField } from '../../ground/ui/field.tsx'
+import { useListAddress } from '../../ground/ui/list.tsx'
+import { ListPage } from '../../ground/ui/list-page.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
+import { SearchField } from '../../ground/ui/search-field.tsx'
+import { ActionCell, Cell, Head, Row, RowHead } from '../../ground/ui/table.tsx'
+import { useLedFigures } from '../campaigns/led-figures.tsx'
+
+type SourceRow = z.input<typeof TrafficSource>
+
+const route = getRouteApi('/inside/sources')
+
+export function SourcesPage() {
+  const { address, query, days, shown, controls } = useListFigures(useListAddress(route.useSearch()))
+  const sources = useQuery({ ...ask(listTrafficSources, { query }), placeholderData: keepPreviousData })
+  const { figures, error } = useLedFigures('traffic_source', days)
+  return (
+    <ListPage
+      title="Sources"
+      words="Who sends you visitors: under which names and macros a source passes its click id, zones and cost."
+      filters={
+        <>
+          <SearchField value={address.search.q} onSeek={q => address.narrow({ q })} />
+          {controls}
+        </>
+      }
+      query={sources}
+      address={address}
+      empty={{
+        icon: Signpost,
+        words: 'Add a source from its template, name it in a campaign, and enter the filled address in your ads.',
+      }}
+      add={{
+        endpoint: createTrafficSource,
+        words: 'New source',
+        dialog: ({ open, onClose }) => (
+          <Dialog open={open} onClose={onClose} title="New source">
+            <NewSourceForm onClose={onClose} />
+          </Dialog>
+        ),
+      }}
+    >
+      {rows => (
+        <>
+          <RefusalNote refused={error} className="mb-3" />
+          <p className="mb-2 text-sm text-ink-soft">
+            The figures are of all clicks, in these days, of the campaigns that name the source now.
+          </p>
+          <FiguredTable
+            caption="Sources"
+            rows={rows}
+            figures={figures}
+            shown={shown}
+            isWhole={address.search.cursor === undefined && sources.data?.next_cursor === null}
+            heads={HEADS}
+          >
+            {(source, cells) => <SourceLine key={source.id} source={source} figures={cells} />}
+          </FiguredTable>
+        </>
+      )}
+    </ListPage>
+  )
+}
+
+const HEADS = [
+  <Head key="campaigns" numeric>
+    Campaigns
+  </Head>,
+  <Head key="passes">Passes</Head>,
+  <Head key="created">Created</Head>,
+]
+
+function SourceLine({ source, figures }: { source: SourceRow; figures: ReactNode }) {
+  const { id, name, campaigns, parameters } = source
+  return (
+    <Row>
+      <RowHead stay className="max-w-36 truncate sm:max-w-60" title={name}>
+        <Link to="/sources/$id" params={{ id }} className="text-accent hover:underline">
+          {name}
+        </Link>
+      </RowHead>
+      {figures}
+      <Cell numeric faint={campaigns === 0}>
+        {campaigns === 0 ? NONE : count(campaigns)}
+      </Cell>
+      <Cell className="max-w-72 truncate">{passed(parameters)}</Cell>
+      <Cell>{day(source.created_at)}</Cell>
+      <ActionCell>
+        <RowMenu name={name}>
+          <DeleteItem
+            name={name}
+            what="source"
+            endpoint={deleteTrafficSource}
+            refresh={[listTrafficSources]}
+            before={campaigns === 0 ? undefined : 'Campaigns name it.'}
+            words="It cannot be brought back. Rules that tell it of conversions stay under Postbacks."
+            deed={() => call(deleteTrafficSource, { params: { id } })}
+          />
+        </RowMenu>
+      </ActionCell>
+    </Row>
+  )
+}
+
+function passed(parameters: SourceRow['parameters']): string {
+  const has = (field: string) => parameters.some(one => one.field === field)
+  const subs = parameters.flatMap(({ field, label }) => (field.startsWith('sub') ? [label ?? field] : []))
+  return [has('ref_id') ? 'Click id' : 'No click id', ...(has('cost') ? ['cost'] : []), ...subs].join(', ')
+}
+
+function NewSourceForm({ onClose }: { onClose: () => void }) {
+  const navigate = useNavigate()
+  const templates = useQuery(ask(listSourceTemplates, {})).data?.data ?? []
+  const form = useDraft<z.input<typeof TrafficSourceDraft>>(TrafficSourceDraft, { name: '', template: null })
+  const chosen = templates.find(({ slug }) => slug === form.watch('template'))
+  const pick = (slug: string) => {
+    const name = templates.find(one => one.slug === slug)?.name
+    // A name that somebody typed stays.
+    if (name !== undefined && (form.getValues('name') === '' || form.getValues('name') === chosen?.name))
+      form.setValue('name', name, { shouldDirty: true })
+  }
+  return (
+    <DraftForm
+      form={form}
+      action="Add source"
+      endpoint={createTrafficSource}
+      deed={body => call(createTrafficSource, { body })}
+      refresh={[listTrafficSources]}
+      onClose={onClose}
+      onSaved={({ id }) => void navigate({ to: '/sources/$id', params: { id } })}
+    >
+      <SelectField
+        label="Template"
+        optional
+        hint={
+          chosen === undefined
+            ? 'What is known of a source. You can change all of it afterwards.'
+            : `${chosen.is_confirmed ? 'As the source documents it' : 'As another tracker has it: hold it against your account at the source'}. Read ${chosen.checked_on}, ${chosen.evidence}`
+        }
+        {...form.register('template', { ...noneIfBlank, onChange: event => pick(event.target.value) })}
+      >
+        <option value="">None: write its names yourself</option>
+        {templates.map(({ slug, name }) => (
+          <option key={slug} value={slug}>
+            {name}
+          </option>
+        ))}
+      </SelectField>
+      <TextField
+        label="Name"
+        autoComplete="off"
+        error={form.formState.errors.name?.message}
+        {...form.register('name')}
+      />
+    </DraftForm>
+  )
+}
