@@ -52,3 +52,24 @@ test('a build clears away what a killed one left, and nothing of one that is und
   assert.deepEqual(new Set(built), new Set(['dist', under_way, 'dist.mine']))
   assert.match(await readFile(join(root, 'dist/index.html'), 'utf8'), /<title>Sluice/)
 })
+
+test('a build that ends after another process has made the same leaves that one where it is', async t => {
+  const root = await seedSources()
+  t.after(() => rm(root, { recursive: true }))
+  // The other process puts its own there while this one builds.
+  await writeFile(
+    join(root, 'vite.config.ts'),
+    `import { mkdirSync, writeFileSync } from 'node:fs'
+    const closeBundle = () => {
+      mkdirSync(${JSON.stringify(join(root, 'dist'))})
+      writeFileSync(${JSON.stringify(join(root, 'dist/index.html'))}, 'the other')
+    }
+    export default { plugins: [{ name: 'other', closeBundle }] }`,
+  )
+  await run(root, '--input-type=module', '--eval', BUILD)
+  assert.equal(await readFile(join(root, 'dist/index.html'), 'utf8'), 'the other')
+  assert.deepEqual(
+    (await readdir(root)).filter(name => name.startsWith('dist')),
+    ['dist'],
+  )
+})

@@ -42,26 +42,36 @@ async function newest(): Promise<number> {
 /** Takes away what builds have left whose process was killed. One that lives is still at it. */
 async function clearDeadBuilds(): Promise<void> {
   for (const name of await readdir(ROOT)) {
-    const pid = /^dist\.(\d+)$/.exec(name)?.[1]
+    const pid = /^dist\.(\d+)(\.before)?$/.exec(name)?.[1]
     if (pid !== undefined && !isRunning(Number(pid))) await rm(join(ROOT, name), { recursive: true, force: true })
   }
 }
 
+const isCurrent = async (): Promise<boolean> => (await changedAt(join(DIST, 'index.html'))) > (await newest())
+
+/** Puts a build in its place, unless a process that started at the same time has: visitors may be loading that one. */
+async function put(fresh: string): Promise<void> {
+  if (await isCurrent()) return rm(fresh, { recursive: true })
+  const before = `${fresh}.before`
+  await rename(DIST, before).catch(() => {})
+  await rename(fresh, DIST)
+  await rm(before, { recursive: true, force: true })
+}
+
 /**
  * Builds the dashboard unless `dist` is newer than its sources. It is built beside and renamed, so that a build which is
- * interrupted, or a second one, leaves no half of it.
+ * interrupted, or a second one, leaves no half of it and takes nothing away from the first.
  * @throws StartError when there is none and none can be made.
  */
 export async function buildDashboard(log: Logger): Promise<void> {
   if ((await changedAt(join(ROOT, 'src/web/index.html'))) === 0) return
+  if (await isCurrent()) return
   const built = await changedAt(join(DIST, 'index.html'))
-  if (built > (await newest())) return
   const fresh = `${DIST}.${process.pid}`
   try {
     await access(ROOT, constants.W_OK)
     await buildInto(fresh)
-    await rm(DIST, { recursive: true, force: true })
-    await rename(fresh, DIST)
+    await put(fresh)
   } catch (error) {
     await rm(fresh, { recursive: true, force: true }).catch(() => {})
     const why = (error instanceof Error ? error.message : String(error)).split(/\s*\n\s*/, 4).join(' ')

@@ -7,6 +7,8 @@ import { once } from 'node:events'
 import { globSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pino } from 'pino'
+import { buildDashboard } from '../src/dashboard.ts'
 import { runBrowserTests } from './support/browser-tests.ts'
 import { CLUSTER, connectionTo, reach, startKeeper } from './support/database.ts'
 import { type Counts, runNodeTests } from './support/node-tests.ts'
@@ -95,6 +97,8 @@ async function main(): Promise<Counts> {
   // Kept for the whole run: a server without guests would end itself.
   const client = await reach(folder, () => keeper)
   try {
+    // Once, before a dozen processes would each build it.
+    if (browserFiles.length > 0) await buildDashboard(pino({ level: 'warn' }))
     await ensureTemplate(client, connectionTo(folder))
     process.env[CLUSTER] = folder
     process.env['NODE_COMPILE_CACHE'] ??= join(ROOT, 'node_modules/.cache/node-compile')
