@@ -5,7 +5,7 @@ import { newId } from '../src/contract/ids.ts'
 import { highestRung, rungsGained } from '../src/contract/ladder.ts'
 import type { Tables } from '../src/ground/db/tables.ts'
 import { CLICK_COLUMNS, clicksLiteral } from '../src/intake/clicks/click.ts'
-import { type Counts, cellOf, DeltaSheet } from '../src/intake/counters/deltas.ts'
+import { type Costs, type Counts, cellOf, costsOf, DeltaSheet } from '../src/intake/counters/deltas.ts'
 import { fromMillionths } from '../src/money/billing/money.ts'
 import type { Books } from './books.ts'
 import { chanceOf } from './chance.ts'
@@ -28,7 +28,7 @@ export async function insertClicks(trx: Trx, clicks: readonly DemoClick[]): Prom
   await inPortions(clicks, portion =>
     sql`
       insert into clicks (${columns}, status, stages, revenue)
-      select * from unnest(${clicksLiteral(portion)}::new_click[], ${portion.map(({ stages }) => highestRung(stages))}::smallint[],
+      select * from unnest(${clicksLiteral(portion)}::new_click2[], ${portion.map(({ stages }) => highestRung(stages))}::smallint[],
         ${portion.map(({ stages }) => stages)}::smallint[], ${portion.map(revenueOf)}::numeric[])`.execute(trx),
   )
   const sheet = new DeltaSheet()
@@ -36,15 +36,15 @@ export async function insertClicks(trx: Trx, clicks: readonly DemoClick[]): Prom
     if (!click.tracked) continue
     sheet.add(click.org_id, cellOf(click), changeOf(click))
   }
-  const deltas = sheet.statement()
-  if (deltas !== undefined) await trx.executeQuery(CompiledQuery.raw(deltas.text, [...(deltas.values ?? [])]))
+  for (const appended of [sheet.statement(), sheet.costs()])
+    if (appended !== undefined) await trx.executeQuery(CompiledQuery.raw(appended.text, [...(appended.values ?? [])]))
 }
 
 const revenueOf = ({ revenue }: DemoClick): string | null => (revenue === 0n ? null : fromMillionths(revenue))
 
-function changeOf({ stages, revenue }: DemoClick): Partial<Counts> {
+function changeOf({ stages, revenue, ...click }: DemoClick): Partial<Counts & Costs> {
   const counts = rungsGained(0, stages).map(rung => [rung === 'clicked' ? 'clicks' : rung, 1] as const)
-  return { ...Object.fromEntries(counts), revenue: fromMillionths(revenue) }
+  return { ...Object.fromEntries(counts), revenue: fromMillionths(revenue), ...costsOf(click) }
 }
 
 /** Events with the persons behind them and the money they cost. */

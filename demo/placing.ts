@@ -80,6 +80,7 @@ function campaignRow({ org_id, nextId }: Founding, { origin }: DemoCampaign, lea
     fallback_url,
     source,
     strict_filter: false,
+    cost: null,
     status: 'active' as const,
   }
 }

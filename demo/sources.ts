@@ -28,7 +28,7 @@ export async function placeSources(
       .insertInto('traffic_sources')
       .values({ ...row, parameters: JSON.stringify(parameters) })
       .execute()
-    standing.put({ org_id, id, parameters, is_deleted: false })
+    standing.put({ org_id, id, parameters, cost_unit, cost_currency: row.cost_currency, is_deleted: false })
   }
   await trx
     .insertInto('postback_rules')

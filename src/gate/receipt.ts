@@ -38,8 +38,10 @@ export function receiptSchema(endpoint: Endpoint): z.ZodType | undefined {
     .meta({ description: 'To a key: the id, the fields it has sent, the state, warnings and consequences' })
 }
 
-/** Members of a list are answered with the fields that were sent of each. */
+/** Members of a list, and an object that a row may lack, are answered with the fields that were sent of them. */
 function ofWhatWasSent(schema: z.ZodType): z.ZodType {
+  const inner = schema instanceof z.ZodNullable ? schema.unwrap() : undefined
+  if (inner instanceof z.ZodObject) return inner.partial().nullable()
   const element = schema instanceof z.ZodArray ? schema.element : undefined
   return element instanceof z.ZodObject ? z.array(element.partial()) : schema
 }

@@ -58,21 +58,26 @@ const CHECKS: Record<string, string> = {
   'A8 the counters are a recount of the clicks': `
     with counted as (
       select org_id, day, sum(clicks) as clicks, sum(landed) as landed, sum(started) as started, sum(registered) as registered,
-        sum(lead) as lead, sum(deposit) as deposit, sum(ftd) as ftd, sum(revenue) as revenue
+        sum(lead) as lead, sum(deposit) as deposit, sum(ftd) as ftd, sum(revenue) as revenue, sum(cost) as cost, sum(unread_costs) as unread
       from (
-        select org_id, day, clicks, landed, started, registered, lead, deposit, ftd, revenue from report_day where dimension = 1
-        union all select org_id, day, clicks, landed, started, registered, lead, deposit, ftd, revenue from report_delta
+        select org_id, day, clicks, landed, started, registered, lead, deposit, ftd, revenue, cost, unread_costs
+          from report_day where dimension = 1
+        union all select org_id, day, clicks, landed, started, registered, lead, deposit, ftd, revenue, 0, 0 from report_delta
+        union all select s.org_id, day, 0, 0, 0, 0, 0, 0, 0, 0, cost, unread_costs from counter_sheet s, unnest(changes)
       ) parts group by 1, 2
     ), recounted as (
       select org_id, (to_timestamp(('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::bigint / 1000.0) at time zone 'utc')::date as day,
         count(*) as clicks, sum(stages >> 1 & 1) as landed, sum(stages >> 2 & 1) as started, sum(stages >> 3 & 1) as registered,
-        sum(stages >> 4 & 1) as lead, sum(stages >> 5 & 1) as deposit, sum(stages >> 6 & 1) as ftd, coalesce(sum(revenue), 0) as revenue
+        sum(stages >> 4 & 1) as lead, sum(stages >> 5 & 1) as deposit, sum(stages >> 6 & 1) as ftd, coalesce(sum(revenue), 0) as revenue,
+        coalesce(sum(cost) filter (where cost_counts), 0) as cost, count(*) filter (where cost_counts and cost is null) as unread
       from clicks where tracked group by 1, 2
     )
     select * from counted full join recounted using (org_id, day)
-    where (counted.clicks, counted.landed, counted.started, counted.registered, counted.lead, counted.deposit, counted.ftd, counted.revenue)
+    where (counted.clicks, counted.landed, counted.started, counted.registered, counted.lead, counted.deposit, counted.ftd, counted.revenue,
+      counted.cost, counted.unread)
       is distinct from
-      (recounted.clicks, recounted.landed, recounted.started, recounted.registered, recounted.lead, recounted.deposit, recounted.ftd, recounted.revenue)`,
+      (recounted.clicks, recounted.landed, recounted.started, recounted.registered, recounted.lead, recounted.deposit, recounted.ftd, recounted.revenue,
+      recounted.cost, recounted.unread)`,
 }
 
 /** Runs every check that needs nothing but the database; fails with the rows that break one. */

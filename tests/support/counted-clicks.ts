@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { newId, timeOfId } from '../../src/contract/ids.ts'
 import { highestRung } from '../../src/contract/ladder.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
-import { type Cell, type Counts, DeltaSheet, NO_ID } from '../../src/intake/counters/deltas.ts'
+import { type Cell, type Costs, type Counts, costsOf, DeltaSheet, NO_ID } from '../../src/intake/counters/deltas.ts'
 
 /** A stored click, as far as reading is concerned. `stages` is one bit per rung reached. */
 export type SeededClick = {
@@ -15,6 +15,8 @@ export type SeededClick = {
   revenue: string | null
   geo: string | null
   sub1: string | null
+  cost: string | null
+  cost_counts: boolean | null
 }
 
 /** What a click is unless told otherwise; `at` is its millisecond. */
@@ -29,6 +31,8 @@ const clickOf = ({ at = Date.now(), ...given }: ClickSeed): SeededClick => ({
   revenue: null,
   geo: 'DE',
   sub1: null,
+  cost: null,
+  cost_counts: null,
   ...given,
 })
 
@@ -40,24 +44,31 @@ export const WITHHELD = {
   click_flow_node_path: 'withheld-path',
 }
 
+/** A cost counts as soon as its click does. */
+const withItsCost = (click: SeededClick): SeededClick => ({
+  ...click,
+  cost_counts: click.cost_counts === null ? null : click.cost_counts || click.tracked,
+})
+
 /** Stores clicks and counts them; answers what was stored, in the order given. */
 export async function seedClicks(
   { worker }: Pick<Database, 'worker'>,
   org_id: number,
   seeds: readonly ClickSeed[],
 ): Promise<SeededClick[]> {
-  const clicks = seeds.map(clickOf)
+  const clicks = seeds.map(clickOf).map(withItsCost)
   const sheet = new DeltaSheet()
   for (const click of clicks) count(sheet, org_id, click, 1)
   await transact(worker, async client => {
     const rows = JSON.stringify(clicks.map(click => ({ ...click, status: highestRung(click.stages) })))
     await client.query(
-      `insert into clicks (org_id, id, campaign_id, offer_id, status, stages, tracked, test, revenue, geo, sub1, suppressed_delivery,
-        ip_hash, visitor_id, user_agent, fbclid, click_flow_node_path)
-      select $1::int, id, campaign_id, offer_id, status, stages, tracked, false, revenue, geo, sub1, false,
+      `insert into clicks (org_id, id, campaign_id, offer_id, status, stages, tracked, test, revenue, geo, sub1, cost, cost_counts,
+        suppressed_delivery, ip_hash, visitor_id, user_agent, fbclid, click_flow_node_path)
+      select $1::int, id, campaign_id, offer_id, status, stages, tracked, false, revenue, geo, sub1, cost, cost_counts, false,
         '\\x5ec4e7', $3::uuid, $4, $5, $6
       from json_to_recordset($2::json) as click
-        (id uuid, campaign_id uuid, offer_id uuid, status smallint, stages smallint, tracked boolean, revenue numeric, geo text, sub1 text)`,
+        (id uuid, campaign_id uuid, offer_id uuid, status smallint, stages smallint, tracked boolean, revenue numeric, geo text, sub1 text,
+          cost numeric, cost_counts boolean)`,
       [org_id, rows, ...Object.values(WITHHELD)],
     )
     await append(client, sheet)
@@ -72,15 +83,16 @@ export async function changeClick(
   click: SeededClick,
   change: Partial<SeededClick>,
 ): Promise<SeededClick> {
-  const changed = { ...click, ...change }
+  const changed = withItsCost({ ...click, ...change })
   const sheet = new DeltaSheet()
   count(sheet, org_id, click, -1)
   count(sheet, org_id, changed, 1)
-  const { id, offer_id, stages, tracked, revenue } = changed
+  const { id, offer_id, stages, tracked, revenue, cost_counts } = changed
   await transact(worker, async client => {
     await client.query(
-      'update clicks set offer_id = $3, status = $4, stages = $5, tracked = $6, revenue = $7 where org_id = $1 and id = $2',
-      [org_id, id, offer_id, highestRung(stages), stages, tracked, revenue],
+      `update clicks set offer_id = $3, status = $4, stages = $5, tracked = $6, revenue = $7, cost_counts = $8
+      where org_id = $1 and id = $2`,
+      [org_id, id, offer_id, highestRung(stages), stages, tracked, revenue, cost_counts],
     )
     await append(client, sheet)
   })
@@ -97,7 +109,9 @@ function count(sheet: DeltaSheet, org_id: number, click: SeededClick, sign: 1 | 
     sub1: click.sub1 ?? '',
   }
   const rung = (bit: number) => (click.stages & bit ? sign : 0)
-  const change: Counts = {
+  const { cost = '0', unread_costs = 0 } = costsOf(click) ?? {}
+  const signed = (amount: string) => `${sign < 0 ? '-' : ''}${amount}`
+  const change: Counts & Costs = {
     clicks: sign,
     landed: rung(2),
     started: rung(4),
@@ -105,14 +119,16 @@ function count(sheet: DeltaSheet, org_id: number, click: SeededClick, sign: 1 | 
     lead: rung(16),
     deposit: rung(32),
     ftd: rung(64),
-    revenue: `${sign < 0 ? '-' : ''}${click.revenue ?? '0'}`,
+    revenue: signed(click.revenue ?? '0'),
+    cost: signed(cost),
+    unread_costs: sign * unread_costs,
   }
   sheet.add(org_id, cell, change)
 }
 
 async function append(client: pg.PoolClient, sheet: DeltaSheet): Promise<void> {
-  const statement = sheet.statement()
-  if (statement !== undefined) await client.query(statement.text, [...(statement.values ?? [])])
+  for (const statement of [sheet.statement(), sheet.costs()])
+    if (statement !== undefined) await client.query(statement.text, [...(statement.values ?? [])])
 }
 
 async function transact(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<void>): Promise<void> {

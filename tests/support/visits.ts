@@ -16,6 +16,7 @@ import * as clicksApi from '../../src/intake/clicks/api.ts'
 import type { Click } from '../../src/intake/clicks/click.ts'
 import { mintClickId } from '../../src/intake/clicks/click-id.ts'
 import { type Clicks, clickDeeds, openClicks } from '../../src/intake/clicks/clicks.ts'
+import type { StoredCost } from '../../src/traffic/campaigns/cost.ts'
 import { noParameters } from '../../src/intake/clicks/parameters.ts'
 import { type LiveCampaigns, openLiveCampaigns } from '../../src/traffic/campaigns/live.ts'
 
@@ -85,6 +86,7 @@ export async function seedCampaign(
     offer_id?: string | null
     source?: Record<string, string>
     strict_filter?: boolean
+    cost?: StoredCost
     status?: 'active' | 'paused' | 'archived'
     deleted_at?: string | null
     updated_at?: string
@@ -107,6 +109,7 @@ export async function seedCampaign(
       fallback_url: fields.fallback_url ?? null,
       source: JSON.stringify(source),
       strict_filter: fields.strict_filter ?? false,
+      cost: fields.cost === undefined ? null : JSON.stringify(fields.cost),
       status: fields.status ?? 'active',
       created_at: now,
       updated_at: fields.updated_at ?? now,
@@ -141,6 +144,10 @@ export function aClick(clickKey: Uint8Array, org_id: number, fields: Partial<Cli
     ad_account_id: null,
     bot_id: null,
     suppressed_delivery: false,
+    cost: null,
+    cost_original: null,
+    cost_currency: null,
+    cost_counts: null,
     ...fields,
   }
 }

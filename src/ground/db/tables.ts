@@ -158,6 +158,7 @@ export interface CampaignKeys {
 
 export interface Campaigns {
   ad_account_id: string | null
+  cost: Json | null
   created_at: string
   deleted_at: string | null
   /**
@@ -212,6 +213,19 @@ export interface Clicks {
    * the version of a click flow and the nodes that led here; paused: a click made while its campaign was paused or archived
    */
   click_flow_node_path: string | null
+  /**
+   * US dollars, up to 9 decimals; null where none was looked for or none could be read
+   */
+  cost: string | null
+  /**
+   * null: its campaign had no cost model; false: waits until the click is tracked; true: its cost, or that none could be read, is in the counters
+   */
+  cost_counts: boolean | null
+  cost_currency: string | null
+  /**
+   * what the link said that one click costs, in cost_currency
+   */
+  cost_original: string | null
   device: string | null
   fbclid: string | null
   gbraid: string | null
@@ -258,6 +272,12 @@ export interface Clicks {
   visitor_id: string | null
   visitor_is_new: boolean | null
   wbraid: string | null
+}
+
+export interface CounterSheet {
+  changes: string[]
+  id: string
+  org_id: number
 }
 
 export interface DailySecrets {
@@ -638,8 +658,13 @@ export interface RefusedEvents {
 }
 
 export interface ReportDay {
+  approved: Generated<string>
   campaign_id: string
   clicks: string
+  /**
+   * what the clicks themselves have cost; entered spend is in ad_spend
+   */
+  cost: Generated<string>
   day: string
   deposit: string
   /**
@@ -654,9 +679,16 @@ export interface ReportDay {
   landed: string
   lead: string
   org_id: number
+  pending: Generated<string>
   registered: string
+  rejected: Generated<string>
   revenue: string
+  revenue_pending: Generated<string>
   started: string
+  /**
+   * clicks of campaigns with a cost model that brought no readable cost
+   */
+  unread_costs: Generated<string>
 }
 
 export interface ReportDelta {
@@ -765,6 +797,7 @@ export interface Tables {
   click_flow_versions: ClickFlowVersions
   click_flows: ClickFlows
   clicks: Clicks
+  counter_sheet: CounterSheet
   daily_secrets: DailySecrets
   deliveries: Deliveries
   delivery_attempts: DeliveryAttempts

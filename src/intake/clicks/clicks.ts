@@ -18,6 +18,7 @@ import { openJournal } from './journal.ts'
 import { type ClicksState, measureClicks } from './metrics.ts'
 import { openOutage } from './outage.ts'
 import { keepPartitions } from './partitions.ts'
+import { usdAlone } from './rate.ts'
 import { redirector } from './redirect.ts'
 import { readTestLink } from './test-link.ts'
 import { openUnfilled, sourceFaultReader } from './unfilled.ts'
@@ -58,7 +59,8 @@ export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<C
   const isSecure = config.baseUrl?.startsWith('https:') ?? false
   const found = openFoundClicks(pool, secrets.clickKey)
   const unfilled = openUnfilled(database.worker, log)
-  const receive = redirector({ live, batches, found, unfilled, countryOf, ipHashes, secrets, isSecure })
+  const parts = { live, batches, found, unfilled, countryOf, ipHashes, secrets, isSecure }
+  const receive = redirector({ ...parts, usdPerUnit: usdAlone })
   const state = () => ({ ...batches.state(), ...journal.state(), is_down: outage.isDown() })
   const measured = measureClicks(state)
   return {

@@ -4,6 +4,7 @@ import type { Visit } from '../../ground/room.ts'
 import type { Template } from '../../traffic/addresses/macros.ts'
 import type { LiveCampaign, LiveTrafficSource } from '../../traffic/campaigns/live.ts'
 import type { Agent } from './agent.ts'
+import type { CostReader } from './cost.ts'
 import type { ParameterReader, Parameters } from './parameters.ts'
 import type { Visitor } from './visitor.ts'
 
@@ -14,6 +15,8 @@ export type Traffic = {
   /** The traffic source it is compiled with. */
   readonly source: LiveTrafficSource | undefined
   readonly read: ParameterReader
+  /** Undefined without a cost model. */
+  readonly costOf: CostReader | undefined
   readonly redirect: Template | undefined
   /** Whether visitors go to the address of the campaign's offer, and to `redirect` only while no offer is known. */
   readonly is_following: boolean

@@ -14,6 +14,7 @@ import type {
   LiveTrafficSource,
 } from '../../traffic/campaigns/live.ts'
 import { type CompiledFunnel, choose, compileFunnel, isOpen } from '../../traffic/funnels/choose.ts'
+import { costReader } from './cost.ts'
 import type { Course, Guest, Traffic } from './course.ts'
 import { parameterReader } from './parameters.ts'
 import { throughFlow } from './through-flow.ts'
@@ -35,7 +36,11 @@ export function trafficOf(campaign: LiveCampaign, live: Live): Traffic {
     campaign,
     wire_id: toWireId(campaign.id),
     source,
-    read: parameterReader(namesOf(campaign.source, source), macrosOf(source)),
+    read: parameterReader(namesOf(campaign.source, source), {
+      macros: macrosOf(source),
+      withCost: campaign.cost?.model === 'link',
+    }),
+    costOf: costReader(campaign, source),
     redirect: destination.type === 'redirect' ? compileTemplate(destination.url) : undefined,
     is_following: isFollowing(campaign),
     fallback: fallback_url === null ? undefined : compileTemplate(fallback_url),

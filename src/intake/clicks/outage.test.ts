@@ -216,3 +216,27 @@ test('what comes for a paused campaign while the database is gone is counted as 
   assert.equal(rows[0]?.all, before.clicks - before.tracked + 5)
   assert.deepEqual(await recount(fresh.database, org_id), { ...before, clicks: before.clicks + 5 })
 })
+
+test('clicks of an outage cost what their links said when they were made, once, whatever becomes of the campaign meanwhile', async () => {
+  const cost = { model: 'link', amount: null, currency: 'USD', max: '10' } as const
+  const priced = await seedCampaign(fresh.database, org_id, { cost })
+  const told = async () =>
+    (
+      await fresh.database.reads.query(
+        `select (select trim_scale(sum(c.cost))::text from counter_sheet s, unnest(s.changes) c where s.org_id = $1) as counted,
+          (select sum(c.unread_costs)::int from counter_sheet s, unnest(s.changes) c where s.org_id = $1) as unread,
+          (select trim_scale(sum(cost))::text from clicks where org_id = $1) as stored`,
+        [org_id],
+      )
+    ).rows
+  const visit = (query: string) => traffic.visit(`/c/${priced.key}?${query}`)
+  assert.equal((await visit('cost=0.5')).statusCode, 302)
+  proxy.set('cut')
+  for (const query of ['cost=0.25&sub1=a', 'cost=0.000000001', 'cost={bid}', 'cost=11'])
+    assert.equal((await visit(query)).statusCode, 302)
+  await fresh.database.kysely.updateTable('campaigns').set({ cost: null }).where('org_id', '=', org_id).execute()
+  assert.deepEqual(await told(), [{ counted: '0.5', unread: 0, stored: '0.5' }])
+  proxy.set('flow')
+  await eventually('recovery', () => traffic.clicks.isSettled() && !traffic.clicks.state().is_down)
+  assert.deepEqual(await told(), [{ counted: '0.750000001', unread: 2, stored: '0.750000001' }])
+})

@@ -59,7 +59,7 @@ test('with a source its own macro is unfilled in its own field, and half a click
     ['sub1', 'placeholder_zone'],
     ['sub2', '%CAMPAIGN%'],
   ])
-  const reader = parameterReader({ ref_id: 'visitor' }, macros)
+  const reader = parameterReader({ ref_id: 'visitor' }, { macros })
   for (const write of [(macro: string) => macro, encodeURIComponent])
     assert.deepEqual(
       sent(`visitor=${write('(CLICK)')}&sub1=${write('placeholder_zone')}&sub2=${write('%CAMPAIGN%')}`, reader),

@@ -1,4 +1,4 @@
-// What a click's query says: the source's click id, sub1 to sub9 and the ad platforms' click ids. Nothing that a visitor's
+// What a click's query says: the source's click id, sub1 to sub9, the ad platforms' click ids, and where the campaign asks, the cost. Nothing that a visitor's
 // browser or an ad platform puts there can fail a click: what cannot be stored is left out, and the rest is kept.
 import { unescape } from 'node:querystring'
 import { AD_IDS } from '../../contract/fields.ts'
@@ -7,23 +7,27 @@ import { SOURCE_FIELDS } from '../../traffic/campaigns/api.ts'
 
 type Text = (typeof SOURCE_FIELDS)[number]
 type AdId = (typeof AD_IDS)[number]
+/** What is read only of campaigns whose links say what a click costs. */
+const COST_FIELDS = ['cost', 'currency'] as const
+type CostField = (typeof COST_FIELDS)[number]
 type Field = Text | AdId
 
 /** Our field, and the name a campaign's traffic source sends it under. */
-type Source = { readonly [F in Text]?: string | undefined }
+type Source = { readonly [F in Text | CostField]?: string | undefined }
 
 /** Our field, and what stands in the address for the source to replace; a constant is none. */
 type Macros = ReadonlyMap<string, string>
 
-/** The fields of a click that come from its query; null for what was not sent or not replaced. */
-export type Parameters = Record<Field, string | null>
+/** The fields of a click that come from its query; null for what was not sent or not replaced. Cost and currency as they were sent. */
+export type Parameters = Plain & { [F in CostField]?: string | null }
+type Plain = Record<Field, string | null>
 
 /** Which fields a parameter may fill: under its own name first, else under the source's. */
-type Fills = { readonly field: Field; readonly own: boolean }
+type Fills = { readonly field: Field | CostField; readonly own: boolean }
 
 const AD_ID_LENGTH = 512
 const AD_ID = /^[\x21-\x7e]+$/
-const textFields: ReadonlySet<string> = new Set(SOURCE_FIELDS)
+const textFields: ReadonlySet<string> = new Set([...SOURCE_FIELDS, ...COST_FIELDS])
 
 const ownNames = new Map<string, readonly Fills[]>(
   [...SOURCE_FIELDS, ...AD_IDS].map(field => [field, [{ field, own: true }]]),
@@ -36,13 +40,18 @@ type Unkept = (field: string, parameter: string, value: string) => void
 export type ParameterReader = (url: string, unkept?: Unkept) => Parameters
 
 /**
- * A reader for one campaign. With the macros of a traffic source, a value that is the field's own macro is unfilled, however it is spelled; and
- * a click id that is longer than what is kept is none, because nobody can be told of half of it.
+ * A reader for one campaign; `withCost` where its links say what a click costs. With the macros of a traffic source, a value that is the
+ * field's own macro is unfilled, however it is spelled; and a click id that is longer than what is kept is none, because nobody can be told of
+ * half of it.
  */
-export function parameterReader(source: Source, macros?: Macros): ParameterReader {
+export function parameterReader(
+  source: Source,
+  { macros, withCost = false }: { macros?: Macros | undefined; withCost?: boolean } = {},
+): ParameterReader {
   const unfilled = macros && spellings(macros)
   const names = new Map(ownNames)
-  for (const field of SOURCE_FIELDS) {
+  if (withCost) for (const field of COST_FIELDS) names.set(field, [{ field, own: true }])
+  for (const field of withCost ? [...SOURCE_FIELDS, ...COST_FIELDS] : SOURCE_FIELDS) {
     const name = source[field]
     if (name !== undefined && name !== field) names.set(name, [...(names.get(name) ?? []), { field, own: false }])
   }
@@ -61,7 +70,7 @@ function readParameters(
   unfilled: Unfilled | undefined,
   unkept: Unkept | undefined,
 ): Parameters {
-  const found = noParameters()
+  const found: Parameters = noParameters()
   let start = url.indexOf('?') + 1
   if (start === 0) return found
   const hash = url.indexOf('#', start)
@@ -80,7 +89,7 @@ function readParameters(
       if (fills !== undefined) {
         const value = decoded(query.slice(equals + 1, end))
         for (const { field, own } of fills) {
-          const target = own ? found : (fromSource ??= noParameters())
+          const target: Parameters = own ? found : (fromSource ??= noParameters())
           // The first usable value counts: an unreplaced {gclid} in the address must not hide the one auto-tagging appends.
           target[field] ??= textFields.has(field) ? text(value, field, unfilled) : adId(value)
           if (unkept !== undefined && target[field] === null) unkept(field, name, value)
@@ -89,12 +98,15 @@ function readParameters(
     }
     start = end + 1
   }
-  if (fromSource !== undefined) for (const field of SOURCE_FIELDS) found[field] ??= fromSource[field]
+  if (fromSource !== undefined) {
+    for (const field of SOURCE_FIELDS) found[field] ??= fromSource[field]
+    for (const field of COST_FIELDS) if (fromSource[field] !== undefined) found[field] ??= fromSource[field]
+  }
   return found
 }
 
 /** What a click without a query has. One shape for all, made in one go. */
-export function noParameters(): Parameters {
+export function noParameters(): Plain {
   return {
     ref_id: null,
     sub1: null,

@@ -16,6 +16,7 @@ import type { FoundClicks } from './found.ts'
 import type { CountryOf } from './geo.ts'
 import { type IpHashes, plainAddress } from './ip.ts'
 import { platformOf } from './parameters.ts'
+import type { UsdPerUnit } from './rate.ts'
 import type { Unfilled } from './unfilled.ts'
 import { onwardCookie, visitorOf } from './visitor.ts'
 import { CLOSED, PAUSED_PATH } from './while-paused.ts'
@@ -28,6 +29,7 @@ type RedirectParts = {
   countryOf: CountryOf
   ipHashes: Pick<IpHashes, 'hash'>
   secrets: Pick<Secrets, 'mac' | 'clickKey' | 'seal'>
+  usdPerUnit: UsdPerUnit
   /** Whether visitors reach the service by https. */
   isSecure: boolean
 }
@@ -44,6 +46,8 @@ const NOT_FOUND: Answer = {
   headers: { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' },
   body: 'This link leads nowhere.\n',
 }
+
+const NO_COST = { cost: null, cost_original: null, cost_currency: null }
 
 /** The deed of `GET /c/:key`. */
 export function redirector(parts: RedirectParts): (visit: Visit) => Answer | Promise<Answer> {
@@ -80,7 +84,9 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
   const { agent, traffic, visitor, ms } = arrival
   const { campaign } = traffic
   const test = isTestVisit(parts.secrets, traffic, visit.url)
+  const { cost, cost_original, cost_currency } = traffic.costOf?.(arrival.parameters, ms, parts.usdPerUnit) ?? NO_COST
   const isCounted = !test && isTracked(agent.kind, isAhead(visit.headers), campaign.strict_filter)
+  const tracked = isCounted && !course.is_paused
   if (isCounted) parts.unfilled.note(traffic, arrival.parameters, visit.url, ms)
   const click: Click = {
     org_id: campaign.org_id,
@@ -88,7 +94,7 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
     campaign_id: campaign.id,
     offer_id: course.offer_id,
     landing_id: course.landing_id,
-    tracked: isCounted && !course.is_paused,
+    tracked,
     test,
     geo: arrival.geo,
     device: agent.device,
@@ -106,6 +112,10 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
     bot_id: course.bot_id,
     // Only tests stay out for good: a prefetch may turn out to be a visit, and a conversion proves it.
     suppressed_delivery: test,
+    cost,
+    cost_original,
+    cost_currency,
+    cost_counts: traffic.costOf === undefined ? null : tracked,
   }
   const click_id = await parts.batches.store(click)
   const answer = redirect(arrival, course, click_id)

@@ -3,9 +3,8 @@ import type pg from 'pg'
 import { CLICKED } from '../../contract/ladder.ts'
 import { sqlState } from '../../ground/db/faults.ts'
 import { ask, flight } from '../../ground/db/flight.ts'
-import type { Statement } from '../../ground/db/statement.ts'
 import { inTransaction } from '../../ground/db/transaction.ts'
-import { cellOf, DeltaSheet } from '../counters/deltas.ts'
+import { cellOf, costsOf, DeltaSheet } from '../counters/deltas.ts'
 import { CLICK_COLUMNS, type Click, clicksLiteral } from './click.ts'
 
 const columns = CLICK_COLUMNS.join(', ')
@@ -15,27 +14,29 @@ const others = CLICK_COLUMNS.slice(1)
 
 /** Clicks of all organizations in one plain insert: with `on conflict` or `returning` it would be eight times slower on shards. */
 const INSERT = `insert into clicks (${columns}, status, stages)
-  select c.org_id, ${others}, 0, ${CLICKED} from unnest($1::new_click[]) as c`
+  select c.org_id, ${others}, 0, ${CLICKED} from unnest($1::new_click2[]) as c`
 
 /**
  * For clicks that may be stored already, of one organization. Those of months that were given up are not stored again: nobody could tell
  * whether they were counted. The statement holds its lock on `clicks` before it looks, so no month goes in between.
  */
 const INSERT_ABSENT = `insert into clicks (${columns}, status, stages)
-  select $2::int, ${others}, 0, ${CLICKED} from unnest($1::new_click[]) as c
+  select $2::int, ${others}, 0, ${CLICKED} from unnest($1::new_click2[]) as c
   where not exists (select 1 from dropped_clicks where before_id > c.id)
   on conflict (org_id, id) do nothing
   returning id`
 
 /** Stores clicks that are surely new, in one transaction and one round trip. @throws the database's error; 23505 for an id that exists. */
 export async function storeClicks(pool: pg.Pool, clicks: readonly Click[]): Promise<void> {
-  const deltas = deltasOf(clicks)
+  const sheet = sheetOf(clicks)
+  const [deltas, costs] = [sheet.statement(), sheet.costs()]
   const client = await pool.connect()
   try {
     await flight(client, {
       begin: ask('begin'),
       clicks: ask(INSERT, [clicksLiteral(clicks)]),
       deltas: deltas && ask(deltas.text, deltas.values),
+      costs: costs && ask(costs.text, costs.values),
       commit: ask('commit'),
     })
     client.release()
@@ -56,8 +57,9 @@ export async function storeAbsentClicks(pool: pg.Pool, org_id: number, clicks: r
   await inTransaction(pool, async client => {
     const { rows } = await client.query<{ id: string }>(INSERT_ABSENT, [clicksLiteral(clicks), org_id])
     const stored = new Set(rows.map(row => row.id))
-    const deltas = deltasOf(clicks.filter(click => stored.has(click.id)))
-    if (deltas !== undefined) await client.query(deltas.text, [...(deltas.values ?? [])])
+    const sheet = sheetOf(clicks.filter(click => stored.has(click.id)))
+    for (const appended of [sheet.statement(), sheet.costs()])
+      if (appended !== undefined) await client.query(appended.text, [...(appended.values ?? [])])
   })
 }
 
@@ -70,11 +72,11 @@ export async function readTakenIds(pool: pg.Pool, org_id: number, ids: readonly 
   return new Set(rows.map(row => row.id))
 }
 
-function deltasOf(clicks: readonly Click[]): Statement | undefined {
+function sheetOf(clicks: readonly Click[]): DeltaSheet {
   const sheet = new DeltaSheet()
   for (const click of clicks) {
     if (!click.tracked) continue
-    sheet.add(click.org_id, cellOf(click), { clicks: 1 })
+    sheet.add(click.org_id, cellOf(click), { clicks: 1, ...costsOf(click) })
   }
-  return sheet.statement()
+  return sheet
 }

@@ -3,7 +3,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { useDatabase } from '../../../tests/support/database.ts'
 import { newId } from '../../contract/ids.ts'
-import { type Cell, type Counts, DeltaSheet, NO_ID } from './deltas.ts'
+import { type Cell, type Counts, cellOf, DeltaSheet, NO_ID } from './deltas.ts'
 
 const ground = await useDatabase()
 
@@ -78,4 +78,24 @@ test('a sheet of a great many cells arrives whole', async () => {
   for (let at = 0; at < 70_000; at += 1)
     sheet.add(9, cell({ sub1: String(at) }), { clicks: 1 } satisfies Partial<Counts>)
   assert.equal((await append(sheet, 9)).length, 70_000)
+})
+
+test('costs are kept by the half hour of the UTC day that their clicks were made in', async () => {
+  const sheet = new DeltaSheet()
+  const place = { campaign_id: null, offer_id: null, geo: null, sub1: 'a' }
+  for (const time of ['00:00:00.000', '23:29:59.999', '23:30:00.000', '23:59:59.999']) {
+    const made = cellOf({ ...place, id: newId(Date.parse(`2026-03-01T${time}Z`)) })
+    sheet.add(10, made, { clicks: 1, cost: '0.25' })
+  }
+  const { text, values = [] } = sheet.costs() ?? {}
+  await ground.database.worker.query(text ?? '', [...values])
+  const { rows } = await ground.database.reads.query(
+    `select c.day, c.slot, c.cost from counter_sheet s, unnest(s.changes) as c where s.org_id = 10 order by c.slot`,
+  )
+  const [day, half] = ['2026-03-01', '0.25']
+  assert.deepEqual(rows, [
+    { day, slot: 0, cost: half },
+    { day, slot: 46, cost: half },
+    { day, slot: 47, cost: '0.5' },
+  ])
 })

@@ -1,6 +1,7 @@
 /**
- * What a transaction changes in the report's counters, gathered in memory and appended to `report_sheet` by one statement.
- * The sheet belongs to the transaction that changes the clicks: both are committed, or neither, so a report always equals a recount.
+ * What a transaction changes in the report's counters, gathered in memory and appended by one statement to `report_sheet`, and where clicks
+ * cost something by another to `counter_sheet`, which the version before neither reads nor folds.
+ * The sheets belong to the transaction that changes the clicks: all are committed, or none, so a report always equals a recount.
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { fromUnits, toUnits } from '../../contract/decimals.ts'
@@ -21,6 +22,8 @@ export type Cell = {
   readonly offer_id: string
   readonly geo: string
   readonly sub1: string
+  /** The half hour of the UTC day, 0 to 47, that the click was made in. `counter_sheet` keeps it; `report_sheet` has no place for it. */
+  readonly slot?: number
 }
 
 /** A click as far as it says where it is counted. */
@@ -28,8 +31,10 @@ type Place = { readonly [name in 'campaign_id' | 'offer_id' | 'geo' | 'sub1']: s
 
 /** The cell a click is counted in. */
 export function cellOf({ id, campaign_id, offer_id, geo, sub1 }: Place): Cell {
+  const ms = timeOfId(id)
   return {
-    day: dayOfClick(id),
+    day: dayOfClick(ms),
+    slot: Math.floor((ms % DAY_MS) / SLOT_MS),
     campaign_id: campaign_id ?? NO_ID,
     offer_id: offer_id ?? NO_ID,
     geo: geo ?? '',
@@ -37,11 +42,11 @@ export function cellOf({ id, campaign_id, offer_id, geo, sub1 }: Place): Cell {
   }
 }
 
+const SLOT_MS = DAY_MS / 48
 let last = { first_ms: 0, day: dayOf(0) }
 
 /** Nearly always the day of the click before. */
-function dayOfClick(id: string): string {
-  const ms = timeOfId(id)
+function dayOfClick(ms: number): string {
   if (ms < last.first_ms || ms >= last.first_ms + DAY_MS) last = { first_ms: ms - (ms % DAY_MS), day: dayOf(ms) }
   return last.day
 }
@@ -53,25 +58,46 @@ type Counter = (typeof COUNTERS)[number]
 /** Clicks with each rung's stage, and revenue as a decimal string: of a change, the differences. Untracked clicks count nowhere. */
 export type Counts = { readonly [name in Counter]: number } & { readonly revenue: string }
 
-type Sum = { org_id: number; cell: Cell; counts: number[]; revenue: bigint }
+/**
+ * What clicks of campaigns with a cost model bring besides: their cost as a decimal string in US dollars, and how many of them brought none
+ * that could be read. Of a change, the differences.
+ */
+export type Costs = { readonly cost: string; readonly unread_costs: number }
 
-/** Payouts keep 6 decimals; the rest is room for amounts that came into the database by another way. */
+/** A click as far as it says what it has cost. Of a version without costs its fields are missing. */
+type Priced = { readonly cost?: string | null; readonly cost_counts?: boolean | null }
+
+/** What a click adds to the costs when it begins to count; undefined where its campaign had no cost model. */
+export function costsOf({ cost, cost_counts }: Priced): Partial<Costs> | undefined {
+  if (cost_counts == null) return undefined
+  return cost == null ? { unread_costs: 1 } : { cost }
+}
+
+type Sum = { org_id: number; cell: Cell; counts: number[]; revenue: bigint; cost: bigint; unread_costs: number }
+
+/** Payouts keep 6 decimals, costs 9; the rest is room for amounts that came into the database by another way. */
 const DECIMALS = 20
 
 /** One row per organization; the database groups them, because arrays within an array would be escaped twice over. */
 const INSERT = `insert into report_sheet (org_id, id, changes)
   select c.org_id, $2::uuid, array_agg(c) from unnest($1::report_change[]) as c group by c.org_id`
 
+const INSERT_COSTS = `insert into counter_sheet (org_id, id, changes)
+  select c.org_id, $2::uuid, array_agg(c) from unnest($1::report_change2[]) as c group by c.org_id`
+
+/** What stands in a `report_change2` between sub1 and the cost: counters that are in `report_sheet`. */
+const ELSEWHERE = ','.repeat(COUNTERS.length + 1)
+
 /** Adds up the changes of one transaction, per organization and cell. */
 export class DeltaSheet {
   readonly #sums = new Map<string, Sum>()
 
-  add(org_id: number, cell: Cell, change: Partial<Counts>): void {
+  add(org_id: number, cell: Cell, change: Partial<Counts & Costs>): void {
     // sub1 is free text, so it comes last: no other field can hold the separator.
-    const key = `${org_id} ${cell.day} ${cell.campaign_id} ${cell.offer_id} ${cell.geo} ${cell.sub1}`
+    const key = `${org_id} ${cell.day} ${cell.slot} ${cell.campaign_id} ${cell.offer_id} ${cell.geo} ${cell.sub1}`
     let sum = this.#sums.get(key)
     if (sum === undefined) {
-      sum = { org_id, cell, counts: [0, 0, 0, 0, 0, 0, 0], revenue: 0n }
+      sum = { org_id, cell, counts: [0, 0, 0, 0, 0, 0, 0], revenue: 0n, cost: 0n, unread_costs: 0 }
       this.#sums.set(key, sum)
     }
     for (let at = 0; at < COUNTERS.length; at += 1) {
@@ -79,6 +105,8 @@ export class DeltaSheet {
       if (count !== undefined) sum.counts[at] = (sum.counts[at] as number) + count
     }
     if (change.revenue !== undefined && change.revenue !== '0') sum.revenue += toUnits(change.revenue, DECIMALS)
+    if (change.cost !== undefined && change.cost !== '0') sum.cost += toUnits(change.cost, DECIMALS)
+    if (change.unread_costs !== undefined) sum.unread_costs += change.unread_costs
   }
 
   /** The statement that appends the sums, or undefined where nothing has changed. */
@@ -90,5 +118,16 @@ export class DeltaSheet {
       changes += `${changes === '' ? '' : ','}"(${org_id},${day},${campaign_id},${offer_id},${quotedField(geo)},${quotedField(sub1)},${counts.join()},${fromUnits(revenue, DECIMALS)})"`
     }
     return changes === '' ? undefined : { text: INSERT, values: [`{${changes}}`, newId()] }
+  }
+
+  /** The statement that appends the costs, or undefined where there are none. */
+  costs(): Statement | undefined {
+    let changes = ''
+    for (const { org_id, cell, cost, unread_costs } of this.#sums.values()) {
+      if (cost === 0n && unread_costs === 0) continue
+      const { day, slot = '', campaign_id, offer_id, geo, sub1 } = cell
+      changes += `${changes === '' ? '' : ','}"(${org_id},${day},${slot},${campaign_id},${offer_id},${quotedField(geo)},${quotedField(sub1)},${ELSEWHERE}${fromUnits(cost, DECIMALS)},${unread_costs},,,,)"`
+    }
+    return changes === '' ? undefined : { text: INSERT_COSTS, values: [`{${changes}}`, newId()] }
   }
 }

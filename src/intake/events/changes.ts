@@ -4,7 +4,7 @@ import { newId } from '../../contract/ids.ts'
 import { highestRung, rungsGained } from '../../contract/ladder.ts'
 import { ask, type Question } from '../../ground/db/flight.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
-import { type Counts, cellOf, DeltaSheet } from '../counters/deltas.ts'
+import { type Costs, type Counts, cellOf, costsOf, DeltaSheet } from '../counters/deltas.ts'
 import type { Source } from './items.ts'
 import type { KnownClick, StoredEvent } from './known.ts'
 import type { People } from './people.ts'
@@ -92,8 +92,9 @@ export class Changes {
       at,
     )
     add(write.INSERT_ONCE_PER_PERSON, deliveries.filter(isOnce), at)
-    const deltas = sheetOf(clicks.map(([click, { org_id, before }]) => ({ org_id, click, before }))).statement()
-    if (deltas !== undefined) statements.push(ask(deltas.text, deltas.values))
+    const sheet = sheetOf(clicks.map(([click, { org_id, before }]) => ({ org_id, click, before })))
+    for (const appended of [sheet.statement(), sheet.costs()])
+      if (appended !== undefined) statements.push(ask(appended.text, appended.values))
     return statements
   }
 }
@@ -109,15 +110,20 @@ function totals(charges: Changes['charges']): { org_id: number; amount: string }
   return [...sums].map(([org_id, sum]) => ({ org_id, amount: fromMillionths(sum) }))
 }
 
+/** Whether a click's cost is to be counted with this change. */
+const bringsCost = ({ tracked, cost_counts }: KnownClick): boolean => tracked && cost_counts === false
+
 function isChanged(click: KnownClick, before: Before): boolean {
-  const isCountedAlike = click.stages === before.stages && click.tracked === before.tracked
+  const isCountedAlike = click.stages === before.stages && click.tracked === before.tracked && !bringsCost(click)
   return !isCountedAlike || click.revenue !== before.revenue || click.bot_id !== before.bot_id
 }
 
 function writtenClick(org_id: number, click: KnownClick) {
   const { id, stages, tracked, test, revenue, bot_id, suppressed_delivery } = click
   const money = revenue === null ? null : fromMillionths(revenue)
-  return { org_id, id, status: highestRung(stages), stages, tracked, test, revenue: money, bot_id, suppressed_delivery }
+  const cost_counts = bringsCost(click) || click.cost_counts
+  const status = highestRung(stages)
+  return { org_id, id, status, stages, tracked, test, revenue: money, bot_id, suppressed_delivery, cost_counts }
 }
 
 function writtenDelivery({ org_id, event, kind, target_id, state, person_id }: Delivery & { org_id: number }) {
@@ -134,9 +140,13 @@ function sheetOf(clicks: readonly { org_id: number; click: KnownClick; before: B
   return sheet
 }
 
-function difference(click: KnownClick, before: Before): Partial<Counts> {
+function difference(click: KnownClick, before: Before): Partial<Counts & Costs> {
   const revenue = (click.revenue ?? 0n) - (before.tracked ? (before.revenue ?? 0n) : 0n)
   const gained = rungsGained(before.tracked ? before.stages : 0, click.stages)
   const counts = gained.map(rung => [rung === 'clicked' ? 'clicks' : rung, 1] as const)
-  return { ...Object.fromEntries(counts), revenue: fromMillionths(revenue) }
+  return {
+    ...Object.fromEntries(counts),
+    revenue: fromMillionths(revenue),
+    ...(bringsCost(click) ? costsOf(click) : {}),
+  }
 }

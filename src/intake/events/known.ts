@@ -44,6 +44,9 @@ export type KnownClick = {
   /** The ad platform whose click id it carries. */
   platform: string | null
   suppressed_delivery: boolean
+  cost: string | null
+  /** False: its cost is not counted yet, because it was not tracked, or a process of the version before let it count. */
+  cost_counts: boolean | null
   offer_payout: string | null
   payout_types: string[] | null
   ad_account_id: string | null

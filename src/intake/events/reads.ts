@@ -62,7 +62,8 @@ const PERSON = (org: string) => `
 export const READ_CLICKS = forms(
   ({ org, asked }) => `
   select c.org_id, c.id, c.campaign_id, c.offer_id, c.stages, c.tracked, c.test, c.revenue, c.geo, c.sub1, c.visitor_id,
-    c.bot_id, c.platform, c.suppressed_delivery, o.payout as offer_payout, o.payout_types, p.ad_account_id, p.traffic_source_id,
+    c.bot_id, c.platform, c.suppressed_delivery, c.cost, c.cost_counts, o.payout as offer_payout, o.payout_types, p.ad_account_id,
+    p.traffic_source_id,
     k.key, k.person_id, n.telegram_user_id, l.is_charged
   from ${asked('uuid')}
   cross join lateral (

@@ -6,6 +6,18 @@ import { type Called, isGiven, leftOut, tool } from '../tool.ts'
 import { CREATES, FINAL } from './hints.ts'
 import { CAMPAIGN_ID, CLICK_FLOW_ID, FUNNEL_ID, OFFER_ID } from './words.ts'
 
+/** Without the currency, of which there is one. */
+const COST = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    model: { type: 'string', enum: ['none', 'link', 'cpc', 'cpm'] },
+    amount: { type: 'string' },
+    max: { type: 'string' },
+  },
+  description: 'Click cost, USD; link: as it says.',
+}
+
 const fields = {
   name: 'Name shown in reports.',
   key: 'Part of the public address, 3 to 64 of a-z, 0-9 and -. Left out: made up. Never changes.',
@@ -14,8 +26,9 @@ const fields = {
   fallback_url: 'Where visitors go while the destination cannot take them.',
   ad_account_id: 'Ad account for conversions, from the dashboard.',
   traffic_source_id: 'From the dashboard.',
-  source: 'By what names the source sends these: {"ref_id": "clickid"}. What is left out goes by its own.',
+  source: 'By what names the source sends these: {"ref_id": "clickid"}. Left out: by its own.',
   strict_filter: 'true: keep generic HTTP libraries out of the counts.',
+  cost: leftOut('set by service_update_campaign: one schema less that every model carries'),
 }
 
 const DESTINATIONS = ['destination_offer_id', 'redirect_url', 'funnel_id', 'click_flow_id']
@@ -69,7 +82,7 @@ export const campaignTools = [
     endpoint: campaigns.createCampaign,
     hints: CREATES,
     description:
-      'Creates a campaign that takes traffic at once. Give one destination. Returns id, url and link to paste at the traffic source, whose macros replace {ref_id}, {sub1} and so on. Example: {"name": "Summer", "funnel_id": "…", "source": {"ref_id": "clickid", "sub1": "zone"}}.',
+      'Creates a campaign that takes traffic at once. Give one destination. Returns id, url and link to paste at the traffic source, whose macros replace {ref_id}, {sub1}. Example: {"name": "Summer", "funnel_id": "…", "source": {"ref_id": "clickid", "sub1": "zone"}}.',
     fields,
     flat,
     choice: { of: DESTINATIONS, isRequired: true, field: 'destination' },
@@ -82,10 +95,15 @@ export const campaignTools = [
     hints: FINAL,
     description: 'OVERWRITES for live traffic. Fields you leave out stay; at most one destination.',
     id: { name: 'campaign_id', text: CAMPAIGN_ID },
-    fields: { ...fields, key: leftOut('never changes'), source: `${fields.source} Replaced whole.` },
+    fields: {
+      ...fields,
+      key: leftOut('never changes'),
+      source: `${fields.source} Replaced whole.`,
+      cost: COST,
+    },
     flat: { ...flat, arguments: { ...flat.arguments, redirect_url: 'Destination: an address, with macros.' } },
     choice: { of: DESTINATIONS, isRequired: false, field: 'destination' },
-    clearable: ['offer_id', 'fallback_url', 'ad_account_id', 'traffic_source_id', 'source'],
+    clearable: ['offer_id', 'fallback_url', 'ad_account_id', 'traffic_source_id', 'source', 'cost'],
   }),
   tool({
     name: 'service_delete_campaign',

@@ -15,7 +15,7 @@ export const readingTools = [
     endpoint: listClicks,
     hints: READS,
     description:
-      'Lists clicks, newest first, 50 a page, of the last 30 days unless dates are given. While next_cursor is not null, call again with it as cursor and the same filters. For sums use service_get_report.',
+      'Lists clicks, newest first, 50 a page, of the last 30 days unless dates are given. While next_cursor is not null, call again with it as cursor, filters alike. For sums: service_get_report.',
     unlessGiven: { limit: 50 },
     fields: {
       date_from: START,
@@ -33,7 +33,7 @@ export const readingTools = [
     endpoint: readReport,
     hints: READS,
     description:
-      'Counts tracked clicks of a window by one dimension, and those that landed, started, registered, had a lead, deposit or ftd, with revenue; by campaign, sub1 and day also cost. All count on the day of the click. truncated: rows were cut at 500 (totals are not), so narrow the window or add campaign_id.',
+      'Counts tracked clicks by one dimension, those that landed, started, registered, had a lead, deposit or ftd, and revenue; by campaign, sub1, day cost too. All on the day of the click. truncated: rows were cut at 500 (totals are not).',
     fields: {
       dimension: 'What each row is.',
       date_from: START,

@@ -74,6 +74,12 @@ describe('the audit finds', () => {
       "insert into report_day select $1::int, 1, '2026-01-01', gen_random_uuid(), '', 0, 0, 0, 0, 0, 0, 0, 0.01",
     ],
     [
+      'the report counts what the clicks are',
+      `insert into counter_sheet values ($1::int, gen_random_uuid(), array[row($1, '2026-01-01', null, gen_random_uuid(), gen_random_uuid(),
+        '', '', null, null, null, null, null, null, null, null, 0.000000001, 0, null, null, null, null)::report_change2])`,
+    ],
+    ['the report counts what the clicks are', 'update clicks set cost_counts = true where org_id = $1'],
+    [
       'every level of the report counts the same',
       `insert into report_day select $1::int, level, '2026-01-01', gen_random_uuid(), '', level, 0, 0, 0, 0, 0, 0, 0
         from unnest(array[1, 33]) level`,

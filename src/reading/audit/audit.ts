@@ -32,7 +32,16 @@ const RUNGS = REACHED.map(bit => `count(*) filter (where stages & ${bit} > 0)`).
 const withStage = (rung: (typeof LADDER)[number]) =>
   `(count(*) filter (where stages & ${stageOf(LADDER.indexOf(rung))} > 0))::text as ${rung}`
 /** A day of which nothing is left counts as one that was never there. */
-const NOTHING = '(0,0,0,0,0,0,0,0)'
+const NOTHING = '(0,0,0,0,0,0,0,0,0,0)'
+/** The counters that are not folded yet. */
+const UNFOLDED = `
+  select day, clicks, landed, started, registered, lead, deposit, ftd, revenue, 0 as cost, 0 as unread_costs
+  from report_delta where org_id = $1
+  union all
+  select c.day, ${['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd', 'revenue', 'cost', 'unread_costs'].map(name => `coalesce(c.${name}, 0)`).join(', ')}
+  from counter_sheet s, unnest(s.changes) as c where s.org_id = $1`
+const COST = 'trim_scale(coalesce(sum(cost) filter (where cost_counts), 0))'
+const UNREAD = 'count(*) filter (where cost_counts and cost is null)'
 
 /** Of a platform with one account that is switched on, that one: it is meant where the campaign names none. */
 const PLATFORMS = `
@@ -162,7 +171,7 @@ const CHECKS: Readonly<Record<string, string>> = {
       select dimension, told, first_value(told) over (order by dimension) as first
       from (
         select dimension, row(sum(clicks), sum(landed), sum(started), sum(registered), sum(lead), sum(deposit), sum(ftd),
-          trim_scale(sum(revenue)))::text as told
+          trim_scale(sum(revenue)), trim_scale(sum(cost)), sum(unread_costs))::text as told
         from report_day
         where org_id = $1
         group by dimension
@@ -174,11 +183,11 @@ const CHECKS: Readonly<Record<string, string>> = {
     select format('%s: reported %s, clicks %s', day, told, counted) as wrong
     from (
       select day, row(sum(clicks), sum(landed), sum(started), sum(registered), sum(lead), sum(deposit), sum(ftd),
-        trim_scale(sum(revenue)))::text as told
+        trim_scale(sum(revenue)), trim_scale(sum(cost)), sum(unread_costs))::text as told
       from (
-        select day, clicks, landed, started, registered, lead, deposit, ftd, revenue from report_delta where org_id = $1
+        ${UNFOLDED}
         union all
-        select day, clicks, landed, started, registered, lead, deposit, ftd, revenue
+        select day, clicks, landed, started, registered, lead, deposit, ftd, revenue, cost, unread_costs
         from report_day
         where org_id = $1 and dimension = 1
       ) parts
@@ -186,7 +195,7 @@ const CHECKS: Readonly<Record<string, string>> = {
       group by day
     ) report
     full join (
-      select ${dayOf('id')} as day, row(count(*), ${RUNGS}, trim_scale(coalesce(sum(revenue), 0)))::text as counted
+      select ${dayOf('id')} as day, row(count(*), ${RUNGS}, trim_scale(coalesce(sum(revenue), 0)), ${COST}, ${UNREAD})::text as counted
       from clicks
       where org_id = $1 and tracked and id >= ${FIRST_KEPT}
       group by 1
@@ -207,26 +216,26 @@ const FIGURES = `
   select reported.name, reported.kept, recounted.counted from (
     select name, kept, place from (
       select sum(clicks)::text as clicks, sum(lead)::text as lead, sum(deposit)::text as deposit, sum(ftd)::text as ftd,
-        trim_scale(sum(revenue))::text as revenue
+        trim_scale(sum(revenue))::text as revenue, trim_scale(sum(cost))::text as cost
       from (
-        select 0::bigint as clicks, 0::bigint as lead, 0::bigint as deposit, 0::bigint as ftd, 0::numeric as revenue
+        select 0::bigint as clicks, 0::bigint as lead, 0::bigint as deposit, 0::bigint as ftd, 0::numeric as revenue, 0::numeric as cost
         union all
-        select clicks, lead, deposit, ftd, revenue from report_delta where org_id = $1 and day >= ${FIRST_DAY}
+        select clicks, lead, deposit, ftd, revenue, cost from (${UNFOLDED}) unfolded where day >= ${FIRST_DAY}
         union all
-        select clicks, lead, deposit, ftd, revenue from report_day where org_id = $1 and dimension = 1 and day >= ${FIRST_DAY}
+        select clicks, lead, deposit, ftd, revenue, cost from report_day where org_id = $1 and dimension = 1 and day >= ${FIRST_DAY}
       ) parts
     ) sums
     cross join lateral (values ('Clicks', clicks, 1), ('Leads', lead, 2), ('Deposits', deposit, 3), ('First deposits', ftd, 4),
-      ('Revenue', revenue, 5)) as told (name, kept, place)
+      ('Revenue', revenue, 5), ('Cost of clicks', cost, 6)) as told (name, kept, place)
   ) reported
   join (
     select counted, place from (
       select count(*)::text as clicks, ${withStage('lead')}, ${withStage('deposit')}, ${withStage('ftd')},
-        trim_scale(coalesce(sum(revenue), 0))::text as revenue
+        trim_scale(coalesce(sum(revenue), 0))::text as revenue, ${COST}::text as cost
       from clicks
       where org_id = $1 and tracked and id >= ${FIRST_KEPT}
     ) sums
-    cross join lateral (values (clicks, 1), (lead, 2), (deposit, 3), (ftd, 4), (revenue, 5)) as told (counted, place)
+    cross join lateral (values (clicks, 1), (lead, 2), (deposit, 3), (ftd, 4), (revenue, 5), (cost, 6)) as told (counted, place)
   ) recounted using (place)`
 
 const CLICKS_FROM = `select (${dayOf('before_id')})::text as clicks_from from dropped_clicks order by before_id desc limit 1`

@@ -49,6 +49,7 @@ describe('one organization, counted again on its screen', () => {
         ['Deposits', '1', '1'],
         ['First deposits', '0', '0'],
         ['Revenue', '17.5', '17.5'],
+        ['Cost of clicks', '0', '0'],
       ],
     )
   })

@@ -8,7 +8,7 @@ export const DIMENSIONS = ['campaign', 'geo', 'sub1', 'offer', 'day'] as const
 export type Dimension = (typeof DIMENSIONS)[number]
 
 const Count = z.int().min(0)
-const CostSource = z.enum(['manual', 'api', 'mixed'])
+const CostSource = z.enum(['manual', 'api', 'link', 'mixed'])
 
 const counters = {
   clicks: Count.meta({ description: 'Tracked clicks' }),
@@ -19,8 +19,13 @@ const counters = {
   deposit: Count,
   ftd: Count,
   revenue: Money.meta({ description: 'US dollars with two decimals; 0.00 without any' }),
-  cost: Money.optional().meta({ description: 'Recorded ad spend; absent on geo and offer' }),
-  cost_source: CostSource.nullable().optional().meta({ description: 'null without spend; absent on geo and offer' }),
+  cost: Money.optional().meta({
+    description: 'Ad spend: what was recorded, else what the clicks cost; absent on geo and offer',
+  }),
+  cost_source: CostSource.nullable().optional().meta({
+    description:
+      'link: what the clicks themselves cost; mixed: of several; null without spend; absent on geo and offer',
+  }),
 }
 
 export const ReportRow = z
@@ -52,8 +57,17 @@ export const Report = z
   .meta({ id: 'Report' })
 export type Report = z.output<typeof Report>
 
+const ofClicks = {
+  cost_of_clicks: Money.meta({
+    description: 'What the clicks themselves cost by their cost model, also where recorded spend took its place',
+  }),
+  unread_costs: Count.meta({ description: 'Clicks of campaigns with a cost model that brought no readable cost' }),
+}
+
 /** Spend booked without a sub1 is of nobody's sub1: apart from the visitors who came without one, so that they have no cost they did not cause. */
 export const MemberReport = Report.extend({
+  rows: z.array(ReportRow.extend(ofClicks)),
+  totals: Report.shape.totals.extend(ofClicks),
   not_broken_down: z.object({ cost: Money, cost_source: CostSource }).nullable().meta({
     description:
       'By sub1: the spend that was booked without a sub1, in `totals` and in no row; null without any, and by anything else',
@@ -91,7 +105,7 @@ export const readReport = endpoint({
 
 export const readReportAsMember = endpoint({
   ...declared,
-  description: `${declared.description} By sub1, spend that was booked without one stands beside the rows.`,
+  description: `${declared.description} By sub1, spend that was booked without one stands beside the rows. With what the clicks themselves cost, by country and offer too.`,
   reply: MemberReport,
   route: 'GET /api/report',
   access: { session: 'member' },

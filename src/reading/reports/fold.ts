@@ -1,7 +1,7 @@
 /**
- * The folder: moves what transactions appended to `report_sheet` into `report_day`, organization by organization, each portion in one
- * statement, so that a report that sums both in one snapshot is right before, during and after. Owns `report_sheet`, its rows cell by cell
- * (the view `report_delta`) and `report_day`.
+ * The folder: moves what transactions appended to `report_sheet` and `counter_sheet` into `report_day`, organization by organization, each
+ * portion in one statement, so that a report that sums both in one snapshot is right before, during and after. Owns `report_sheet`, its rows
+ * cell by cell (the view `report_delta`), `counter_sheet` and `report_day`.
  *
  * A row of `report_day` counts one unit (campaign, geo, sub1, offer) at one of four levels: per day or per week, each campaign apart or all
  * of them together. Weeks and all campaigns together are what makes a report of 92 days read tens of rows per key, not thousands.
@@ -28,20 +28,35 @@ const PAUSE_MS = 5000
 const TRIES = 5
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-const NEXT = (among: Among) =>
-  `select org_id from report_sheet where org_id > $1${among('org_id')} order by org_id limit 1`
-// By size, not by number: a sheet counts one click or five hundred.
-const BOUND = `
-  select id from (
-    select id, sum(pg_column_size(changes)) over (order by id rows unbounded preceding) as bytes from report_sheet where org_id = $1
-  ) sheets where bytes >= ${PORTION_BYTES} order by id limit 1`
-const SUMS = [...COUNTERS, 'revenue']
-const sums = SUMS.map(name => `sum(${name}) as ${name}`).join(', ')
+/** All that a `report_change2` counts, so that what a process of a later version counts is not lost where this one folds it. */
+const ALL_COUNTERS = [
+  ...COUNTERS,
+  'revenue',
+  'cost',
+  'unread_costs',
+  'revenue_pending',
+  'approved',
+  'pending',
+  'rejected',
+]
 
-// Rows are written in the order of the primary key, so that two folders of one organization seldom deadlock.
-const FOLD = `
+/** The statements that fold one kind of sheets. */
+type Fold = { readonly next: (among: Among) => string; readonly bound: string; readonly fold: string }
+
+function foldOf(sheet: 'report_sheet' | 'counter_sheet', counters: readonly string[]): Fold {
+  const sums = counters.map(name => `sum(${name}) as ${name}`).join(', ')
+  const known = counters.map(name => `coalesce(sum(${name}), 0) as ${name}`).join(', ')
+  return {
+    next: among => `select org_id from ${sheet} where org_id > $1${among('org_id')} order by org_id limit 1`,
+    // By size, not by number: a sheet counts one click or five hundred.
+    bound: `
+  select id from (
+    select id, sum(pg_column_size(changes)) over (order by id rows unbounded preceding) as bytes from ${sheet} where org_id = $1
+  ) sheets where bytes >= ${PORTION_BYTES} order by id limit 1`,
+    // Rows are written in the order of the primary key, so that two folders of one organization seldom deadlock.
+    fold: `
   with taken as (
-    delete from report_sheet where org_id = $1 and id <= $2 returning changes
+    delete from ${sheet} where org_id = $1 and id <= $2 returning changes
   ), daily as (
     select case when grouping(geo) = 0 then ${UNITS.geo} when grouping(sub1) = 0 then ${UNITS.sub1}
         when grouping(offer_id) = 0 then ${UNITS.offer} else ${UNITS.campaign} end as unit,
@@ -50,14 +65,18 @@ const FOLD = `
     from taken, unnest(changes)
     group by grouping sets ((day, campaign_id), (day, campaign_id, geo), (day, campaign_id, sub1), (day, campaign_id, offer_id))
   )
-  insert into report_day as counted (org_id, dimension, day, campaign_id, key, ${SUMS.join(', ')})
+  insert into report_day as counted (org_id, dimension, day, campaign_id, key, ${counters.join(', ')})
   select $1::int, unit + ${ALL_CAMPAIGNS} * grouping(campaign_id) + ${WEEK} * grouping(day) as dimension,
-    coalesce(day, week) as day, coalesce(campaign_id, '${NO_ID}') as campaign_id, key, ${sums}
+    coalesce(day, week) as day, coalesce(campaign_id, '${NO_ID}') as campaign_id, key, ${known}
   from daily
   group by grouping sets ((unit, day, campaign_id, key), (unit, day, key), (unit, week, campaign_id, key), (unit, week, key))
   order by 2, 3, 4, 5
   on conflict (org_id, dimension, day, campaign_id, key) do update
-    set ${SUMS.map(name => `${name} = counted.${name} + excluded.${name}`).join(', ')}`
+    set ${counters.map(name => `${name} = counted.${name} + excluded.${name}`).join(', ')}`,
+  }
+}
+
+const FOLDS = [foldOf('report_sheet', [...COUNTERS, 'revenue']), foldOf('counter_sheet', ALL_COUNTERS)]
 
 type Folder = {
   /** Folds all that is there now; for tests, the bench and bulk loads. @throws what the database says */
@@ -88,18 +107,19 @@ export function openFolder({ database, log }: Pick<Ground, 'database' | 'log'>, 
 }
 
 async function foldOrganizations(pool: pg.Pool, signal?: AbortSignal): Promise<void> {
-  for await (const org_id of organizationsWith(NEXT, pool, signal)) {
-    while (!signal?.aborted && (await foldPortion(pool, org_id)));
-  }
+  for (const fold of FOLDS)
+    for await (const org_id of organizationsWith(fold.next, pool, signal)) {
+      while (!signal?.aborted && (await foldPortion(pool, fold, org_id)));
+    }
 }
 
 /** True when there was a full portion, so that more may be left. */
-async function foldPortion(pool: pg.Pool, org_id: number): Promise<boolean> {
-  const bound = await pool.query<{ id: string }>(BOUND, [org_id])
-  const last = bound.rows[0]?.id
+async function foldPortion(pool: pg.Pool, { bound, fold }: Fold, org_id: number): Promise<boolean> {
+  const found = await pool.query<{ id: string }>(bound, [org_id])
+  const last = found.rows[0]?.id
   for (let tried = 1; ; tried += 1) {
     try {
-      await pool.query(FOLD, [org_id, last ?? LAST_ID])
+      await pool.query(fold, [org_id, last ?? LAST_ID])
       return last !== undefined
     } catch (error) {
       if (!isRetryable(error) || tried === TRIES) throw error

@@ -13,8 +13,9 @@ import type { Database } from '../../ground/db/connect.ts'
 import type { Key } from '../../ground/room.ts'
 import { DIMENSIONS, type Dimension } from './api.ts'
 import { openFolder } from './fold.ts'
-import { type Recounted, recount } from './recount.ts'
-import { readReport } from './report.ts'
+import { type Recounted, type RecountedCost, recount, recountCosts } from './recount.ts'
+import { readReport, readReportAsMember } from './report.ts'
+import { isSpending } from './spend.ts'
 
 const ground = await useDatabase()
 const log = pino({ level: 'silent' })
@@ -28,75 +29,111 @@ type Asked = { from: number; to: number; campaigns: string[] | null; campaign_id
 
 const keyOf = (org_id: number, campaigns: string[] | null) => ({ kind: 'key', org_id, campaigns }) as unknown as Key
 
-async function ask(reads: Pick<Database['reads'], 'query'>, org_id: number, dimension: Dimension, asked: Asked) {
+type Reads = Pick<Database['reads'], 'query'>
+
+function ask(reads: Reads, org_id: number, dimension: Dimension, asked: Asked) {
   const context = { database: { reads }, actor: keyOf(org_id, asked.campaigns) }
+  return readReport(context as unknown as Parameters<typeof readReport>[0], queryOf(dimension, asked))
+}
+
+function askAsMember(reads: Reads, org_id: number, dimension: Dimension, asked: Asked) {
+  const context = { database: { reads }, actor: { kind: 'member', org_id } }
+  return readReportAsMember(context as unknown as Parameters<typeof readReportAsMember>[0], queryOf(dimension, asked))
+}
+
+function queryOf(dimension: Dimension, asked: Asked) {
   const query = {
     dimension,
     date_from: new Date(asked.from).toISOString(),
     date_to: new Date(asked.to).toISOString(),
     ...(asked.campaign_id !== undefined && { campaign_id: asked.campaign_id }),
   }
-  return readReport(context as unknown as Parameters<typeof readReport>[0], { query, params: {}, body: undefined })
+  return { query, params: {}, body: undefined }
 }
 
 const NUMBERS = ['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd'] as const
-const nothing = { clicks: 0, landed: 0, started: 0, registered: 0, lead: 0, deposit: 0, ftd: 0, revenue: '0' }
+const nothing = {
+  clicks: 0,
+  landed: 0,
+  started: 0,
+  registered: 0,
+  lead: 0,
+  deposit: 0,
+  ftd: 0,
+  revenue: '0',
+  cost: '0',
+  unread_costs: 0,
+}
 
-const micros = (amount: string): bigint => {
+/** Money in billionths of a dollar, as fine as a click's cost. */
+const nanos = (amount: string): bigint => {
   const [whole = '', fraction = ''] = amount.split('.')
-  return BigInt(whole + fraction.padEnd(6, '0'))
+  return BigInt(whole + fraction.padEnd(9, '0'))
 }
 const cents = (amount: bigint): string => {
-  const text = ((amount + 5000n) / 10_000n).toString().padStart(3, '0')
+  const text = ((amount + 5_000_000n) / 10_000_000n).toString().padStart(3, '0')
   return `${text.slice(0, -2)}.${text.slice(-2)}`
 }
 const sourceOf = (sources: string[]): string | null => (new Set(sources).size > 1 ? 'mixed' : (sources[0] ?? null))
 
-/** What the report must say, from the recount and the spend. */
-function expected(dimension: Dimension, recounted: Recounted[], spend: Spend[], dayOf: (day: number) => string) {
-  const hasCost = dimension !== 'geo' && dimension !== 'offer'
-  const spendKey = (row: Spend) =>
-    ({ campaign: row.campaign_id, sub1: row.sub1, day: dayOf(row.day), geo: '', offer: '' })[dimension]
-  const keys = new Set([...recounted.map(row => row.key), ...(hasCost ? spend.map(spendKey) : [])])
-  const costOf = (rows: Spend[]) =>
+/** What the report must say, from the recounts of clicks and costs. */
+function expected(dimension: Dimension, recounted: Recounted[], spend: RecountedCost[]) {
+  const hasCost = isSpending(dimension)
+  const keys = new Set([...recounted.map(row => row.key), ...spend.map(row => row.key)])
+  const costOf = (rows: RecountedCost[]) =>
     hasCost
       ? {
-          cost: cents(rows.reduce((sum, row) => sum + micros(row.amount), 0n)),
-          cost_source: sourceOf(rows.map(row => row.source)),
+          cost: cents(rows.reduce((sum, row) => sum + nanos(row.cost), 0n)),
+          cost_source: sourceOf(rows.map(row => row.cost_source)),
         }
       : {}
   const wire = (key: string) =>
     key !== '' && (dimension === 'campaign' || dimension === 'offer') ? toWireId(key) : key
   const rows = [...keys].map(key => {
-    const { key: _, revenue, ...counts } = recounted.find(row => row.key === key) ?? { key, ...nothing }
+    const { key: _, revenue, cost, ...counts } = recounted.find(row => row.key === key) ?? { key, ...nothing }
     return {
       key: wire(key),
       ...counts,
-      revenue: cents(micros(revenue)),
-      ...costOf(spend.filter(row => spendKey(row) === key)),
+      revenue: cents(nanos(revenue)),
+      cost_of_clicks: cents(nanos(cost)),
+      ...costOf(spend.filter(row => row.key === key)),
     }
   })
   const byKey = (a: { key: string }, b: { key: string }) => (Buffer.from(a.key) < Buffer.from(b.key) ? -1 : 1)
   rows.sort((a, b) => (dimension === 'day' ? 0 : b.clicks - a.clicks) || byKey(a, b))
   const totals = Object.fromEntries(NUMBERS.map(name => [name, recounted.reduce((sum, row) => sum + row[name], 0)]))
-  const revenue = cents(recounted.reduce((sum, row) => sum + micros(row.revenue), 0n))
-  return { rows, totals: { ...totals, revenue, ...costOf(spend) } }
+  const revenue = cents(recounted.reduce((sum, row) => sum + nanos(row.revenue), 0n))
+  const cost_of_clicks = cents(recounted.reduce((sum, row) => sum + nanos(row.cost), 0n))
+  const unread_costs = recounted.reduce((sum, row) => sum + row.unread_costs, 0)
+  return { rows, totals: { ...totals, revenue, cost_of_clicks, unread_costs, ...costOf(spend) } }
 }
 
-async function compare(database: Database, org_id: number, asked: Asked, spend: Spend[], start: number): Promise<void> {
-  const dayOf = (day: number) => new Date(start + day * DAY_MS).toISOString().slice(0, 10)
+type Reported = { rows: readonly { label: string }[]; totals: object }
+const inShort = ({ rows, totals }: Reported) => ({ rows: rows.map(({ label: _, ...row }) => row), totals })
+
+function withoutWhatMembersSee({ rows, totals }: ReturnType<typeof expected>) {
+  const seen = <Row extends object>(row: Row) =>
+    Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'cost_of_clicks' && name !== 'unread_costs'))
+  return { rows: rows.map(seen), totals: seen(totals) }
+}
+
+async function compare(database: Database, org_id: number, asked: Asked): Promise<void> {
   const scope = asked.campaigns ?? CAMPAIGNS
   const campaigns =
     asked.campaign_id === undefined ? asked.campaigns : scope.includes(asked.campaign_id) ? [asked.campaign_id] : []
-  const within = spend.filter(row => {
-    const begins = start + row.day * DAY_MS
-    return asked.from < begins + DAY_MS && asked.to > begins && (campaigns?.includes(row.campaign_id) ?? true)
-  })
   for (const dimension of DIMENSIONS) {
     const recounted = await recount(database.reads, org_id, asked.from, asked.to, dimension, campaigns)
+    const costs = isSpending(dimension)
+      ? await recountCosts(database.reads, org_id, asked.from, asked.to, dimension, campaigns)
+      : []
     const report = await ask(database.reads, org_id, dimension, asked)
-    const rows = report.rows.map(({ label: _, ...row }) => row)
-    assert.deepEqual({ rows, totals: report.totals }, expected(dimension, recounted, within, dayOf), dimension)
+    const told = expected(dimension, recounted, costs)
+    assert.deepEqual(inShort(report), withoutWhatMembersSee(told), dimension)
+    if (asked.campaigns !== null) continue
+    const { not_broken_down, ...asMember } = await askAsMember(database.reads, org_id, dimension, asked)
+    assert.deepEqual(asMember.totals, told.totals, dimension)
+    // Of a report by sub1, spend without one stands apart; the rest is as in any other.
+    if (not_broken_down === null) assert.deepEqual(inShort(asMember), told, dimension)
   }
 }
 
@@ -119,6 +156,8 @@ const seed = fc.record({
   revenue,
   geo: fc.constantFrom(null, 'DE', 'US', 'XX'),
   sub1: fc.constantFrom(null, 'a', 'A', 'ä', '', '(none)', ' '),
+  cost: fc.constantFrom(null, '0', '0.0025', '0.000000001', '10', '0.004999999'),
+  cost_counts: fc.constantFrom(null, true),
 })
 const spendSeed = fc.record({
   campaign_id: fc.constantFrom(...CAMPAIGNS),
@@ -172,7 +211,6 @@ describe('a report equals a recount of the clicks', () => {
         fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async steps => {
           const org_id = randomInt(1, 2 ** 31 - 1)
           const clicks: SeededClick[] = []
-          const spend = new Map<string, Spend>()
           for (const one of steps) {
             if (one.does === 'click')
               clicks.push(
@@ -187,7 +225,6 @@ describe('a report equals a recount of the clicks', () => {
               clicks[at] = await changeClick(database, org_id, clicks[at] as SeededClick, one.to)
             } else if (one.does === 'spend') {
               const { campaign_id, day, sub1, amount, source } = one.spend
-              spend.set(`${campaign_id} ${day} ${sub1}`, one.spend)
               const date = new Date(start + day * DAY_MS).toISOString()
               await database.worker.query(insertSpend, [
                 org_id,
@@ -202,17 +239,11 @@ describe('a report equals a recount of the clicks', () => {
             else if (one.does === 'ask') {
               const [from, to] = one.ends.toSorted((a, b) => a - b) as [number, number]
               const { campaigns, campaign_id } = one
-              await compare(
-                database,
-                org_id,
-                { from: start + from, to: start + to, campaigns, campaign_id },
-                [...spend.values()],
-                start,
-              )
+              await compare(database, org_id, { from: start + from, to: start + to, campaigns, campaign_id })
             }
           }
           const all = { from: start - 5, to: start + (DAYS + 2) * DAY_MS, campaigns: null, campaign_id: undefined }
-          await compare(database, org_id, all, [...spend.values()], start)
+          await compare(database, org_id, all)
         }),
         { numRuns: 40 },
       )
@@ -232,7 +263,12 @@ describe('a report equals a recount of the clicks', () => {
     const write = async () => {
       for (let at = 0; isDay(); at += 1) {
         const [click] = await seedClicks(database, org_id, [
-          { at: start + at * 61_007, campaign_id: CAMPAIGNS[at % 4] as string },
+          {
+            at: start + at * 61_007,
+            campaign_id: CAMPAIGNS[at % 4] as string,
+            cost: '0.013',
+            cost_counts: at % 3 === 0,
+          },
         ])
         await changeClick(database, org_id, click as SeededClick, { stages: 35, revenue: '1.10' })
         written += 1
@@ -248,11 +284,12 @@ describe('a report equals a recount of the clicks', () => {
         await client.query('begin isolation level repeatable read')
         const window = { from: start, to: start + 40 * DAY_MS }
         const counted = await recount(client, org_id, window.from, window.to, dimension)
+        const spent = isSpending(dimension) ? await recountCosts(client, org_id, window.from, window.to, dimension) : []
         const report = await ask(client, org_id, dimension, { ...window, campaigns: null, campaign_id: undefined })
         await client.query('commit')
         assert.deepEqual(
           report.rows.map(({ label: _, ...row }) => row),
-          expected(dimension, counted, [], String).rows,
+          withoutWhatMembersSee(expected(dimension, counted, isSpending(dimension) ? spent : [])).rows,
         )
         asked += 1
       }
@@ -301,10 +338,58 @@ describe('a report equals a recount of the clicks', () => {
           [group.length, ...[2, 4, 8, 16, 32, 64].map(having)],
         )
         assert.equal(
-          micros(row.revenue),
-          group.reduce((sum, click) => sum + micros(click.revenue ?? '0'), 0n),
+          nanos(row.revenue),
+          group.reduce((sum, click) => sum + nanos(click.revenue ?? '0'), 0n),
+        )
+        const priced = group.filter(click => click.cost_counts === true)
+        assert.equal(row.unread_costs, priced.filter(({ cost }) => cost === null).length)
+        assert.equal(
+          nanos(row.cost),
+          priced.reduce((sum, { cost }) => sum + nanos(cost ?? '0'), 0n),
         )
       }
+    }
+  })
+
+  test('a recount of the costs says what an independent one in memory says', async () => {
+    const { database } = ground
+    const org_id = randomInt(1, 2 ** 31 - 1)
+    const start = Date.UTC(2026, 2, 2)
+    const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+    const seeds = fc.sample(seed, { numRuns: 300, seed: 8 })
+    const clicks = await seedClicks(
+      database,
+      org_id,
+      seeds.map(({ at, ...rest }) => ({ ...rest, at: start + at })),
+    )
+    const spend = new Map<string, Spend>()
+    for (const one of fc.sample(spendSeed, { numRuns: 40, seed: 9 }))
+      spend.set(`${one.campaign_id} ${dayOf(start + one.day * DAY_MS)} ${one.sub1}`, one)
+    for (const [place, { campaign_id, sub1, amount, source }] of spend)
+      await database.worker.query(insertSpend, [
+        org_id,
+        campaign_id,
+        place.split(' ')[1],
+        sub1,
+        amount,
+        source,
+        new Date(),
+      ])
+    const isEntered = (click: SeededClick, sub1: string) =>
+      spend.has(`${click.campaign_id} ${dayOf(timeOfId(click.id))} ${sub1}`)
+    const remaining = clicks.filter(
+      click =>
+        click.tracked && click.cost_counts === true && !isEntered(click, '') && !isEntered(click, click.sub1 ?? ''),
+    )
+    const ofClicks = remaining.reduce((sum, { cost }) => sum + nanos(cost ?? '0'), 0n)
+    assert.ok(ofClicks > 0n && remaining.length < clicks.length / 2)
+    const ofSpend = [...spend.values()].reduce((sum, { amount }) => sum + nanos(amount), 0n)
+    for (const dimension of ['campaign', 'sub1', 'day'] as const) {
+      const costs = await recountCosts(database.reads, org_id, start - DAY_MS, start + 30 * DAY_MS, dimension)
+      assert.equal(
+        costs.reduce((sum, { cost }) => sum + nanos(cost), 0n),
+        ofClicks + ofSpend,
+      )
     }
   })
 })

@@ -7,9 +7,10 @@ import { firstIdAt } from '../../contract/ids.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
 import type { Counts } from '../../intake/counters/deltas.ts'
 import type { Dimension } from './api.ts'
+import { type Spending, spentDays } from './spend.ts'
 
-/** A row of a report before money is rounded and names are added; ids are uuids, a missing value is ''. Revenue is exact. */
-export type Recounted = Counts & { readonly key: string }
+/** A row of a report before money is rounded and names are added; ids are uuids, a missing value is ''. Revenue and cost are exact. */
+export type Recounted = Counts & { readonly key: string; readonly cost: string; readonly unread_costs: number }
 
 const KEYS: Record<Dimension, string> = {
   campaign: 'campaign_id::text',
@@ -36,10 +37,50 @@ export async function recount(
 ): Promise<Recounted[]> {
   const { rows } = await db.query<Recounted>(
     `select coalesce(${KEYS[dimension]}, '') as key, count(*)::int as clicks, ${reached.join(', ')},
-      trim_scale(coalesce(sum(revenue), 0))::text as revenue
+      trim_scale(coalesce(sum(revenue), 0))::text as revenue,
+      trim_scale(coalesce(sum(cost) filter (where cost_counts), 0))::text as cost,
+      (count(*) filter (where cost_counts and cost is null))::int as unread_costs
     from clicks where org_id = $1 and id >= $2::uuid and id < $3::uuid and tracked and ($4::uuid[] is null or campaign_id = any($4::uuid[]))
     group by 1 order by ${dimension === 'day' ? 'key' : 'clicks desc, coalesce(' + KEYS[dimension] + `, '') collate "C"`}`,
     [org_id, firstIdAt(from), firstIdAt(to + 1), campaigns],
+  )
+  return rows
+}
+
+/** The cost of a key: from one source, or from several (`mixed`). Exact. */
+export type RecountedCost = { readonly key: string; readonly cost: string; readonly cost_source: string }
+
+/**
+ * The same for the cost: what was entered, and what those clicks cost that no entered row of their day and campaign covers, one without a
+ * sub1 covering all of them. Keys without any cost are left out. Spend without a sub1 stands with the visitors who came without one.
+ */
+export async function recountCosts(
+  db: Pick<pg.Pool, 'query'>,
+  org_id: number,
+  from: number,
+  to: number,
+  dimension: Spending,
+  campaigns: readonly string[] | null = null,
+): Promise<RecountedCost[]> {
+  const key = (column: string) => `coalesce(${column}::text, '')`
+  const of = { campaign: key('campaign_id'), sub1: key('sub1'), day: 'day::text' }[dimension]
+  const { rows } = await db.query<RecountedCost>(
+    `with entered as (
+      select day, campaign_id, sub1, amount, source from ad_spend
+      where org_id = $1 and day between $5::date and $6::date and ($4::uuid[] is null or campaign_id = any($4::uuid[]))
+    ), clicked as (
+      select (${KEYS.day})::date as day, campaign_id, coalesce(sub1, '') as sub1, cost from clicks
+      where org_id = $1 and id >= $2::uuid and id < $3::uuid and tracked and cost_counts and cost > 0
+        and ($4::uuid[] is null or campaign_id = any($4::uuid[]))
+    ), parts as (
+      select ${of} as key, amount as cost, source from entered
+      union all
+      select ${of}, cost, 'link' from clicked c
+      where not exists (select from entered e where e.day = c.day and e.campaign_id = c.campaign_id and e.sub1 in ('', c.sub1))
+    )
+    select key, trim_scale(sum(cost))::text as cost, case when count(distinct source) > 1 then 'mixed' else min(source) end as cost_source
+    from parts group by key`,
+    [org_id, firstIdAt(from), firstIdAt(to + 1), campaigns, ...spentDays({ from, to })],
   )
   return rows
 }

@@ -248,7 +248,8 @@ describe('spend', () => {
     await seedSpend(org_id, one, '2026-03-03', '', '5', 'manual')
     const { rows, totals, not_broken_down, truncated } = await seen('dimension=sub1')
     assert.deepEqual(not_broken_down, { cost: '15.01', cost_source: 'mixed' })
-    const missing = { key: '', label: '(none)', ...none, clicks: 1, revenue: '3.00', cost: '0.00', cost_source: null }
+    const costless = { cost: '0.00', cost_source: null, cost_of_clicks: '0.00', unread_costs: 0 }
+    const missing = { key: '', label: '(none)', ...none, clicks: 1, revenue: '3.00', ...costless }
     assert.deepEqual(
       rows.find(row => row.key === ''),
       missing,
@@ -266,7 +267,7 @@ describe('spend', () => {
     await seedSpend(org_id, two, '2026-03-04', '', '4')
     const alone = await seen(`dimension=sub1&campaign_id=${toWireId(two)}`)
     assert.deepEqual(alone.rows, [])
-    assert.deepEqual(alone.totals, { ...none, cost: '4.00', cost_source: 'manual' })
+    assert.deepEqual(alone.totals, { ...none, ...costless, cost: '4.00', cost_source: 'manual' })
     assert.deepEqual(alone.not_broken_down, { cost: '4.00', cost_source: 'manual' })
     // Keys are answered as they were promised.
     const promised = await read(key, `dimension=sub1&${WEEK}&campaign_id=${toWireId(two)}`)
@@ -440,7 +441,13 @@ describe('who asks', () => {
     const seen = await house.call('GET', `/api/report?dimension=geo&${WEEK}`, { cookie: place.cookie })
     assert.equal(seen.statusCode, 200, seen.body)
     const report = await read(key, `dimension=geo&${WEEK}`)
-    assert.deepEqual(seen.json<MemberReport>(), { ...report, not_broken_down: null })
+    const told = { cost_of_clicks: '0.00', unread_costs: 0 }
+    assert.deepEqual(seen.json<MemberReport>(), {
+      ...report,
+      rows: report.rows.map(row => ({ ...row, ...told })),
+      totals: { ...report.totals, ...told },
+      not_broken_down: null,
+    })
     assert.equal(seen.json<Report>().totals.clicks, 2)
     const without = (await seedKey(house.database, owner, { rights: ['clicks'] })).secret
     const refusal = await house.call('GET', `/api/v1/report?dimension=geo&${WEEK}`, { key: without })

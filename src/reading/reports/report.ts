@@ -1,9 +1,8 @@
 /**
- * The report: tracked clicks by the moment they were made, with what they have earned so far. Reads `report_day`,
- * `report_delta`, `clicks`, `ad_spend` and names, in one statement and so in one snapshot, and must always equal a recount of the clicks that
+ * The report: tracked clicks by the moment they were made, with what they have earned and cost so far. Reads `report_day`,
+ * `report_delta`, `counter_sheet`, `clicks`, `ad_spend` and names, in one statement and so in one snapshot, and must always equal a recount of the clicks that
  * are still kept.
  */
-import { DAY_MS, dayOf } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { possible, type Window, windowWarnings } from '../../contract/window.ts'
@@ -15,6 +14,7 @@ import { coverOf } from './cover.ts'
 import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
 import { type Query, type Question, questionOf } from './question.ts'
 import { type Put, sourcesOf } from './sources.ts'
+import { isSpending, SOURCE, spentOf } from './spend.ts'
 
 /** Rows of an answer. */
 const MOST_ROWS = 500
@@ -38,15 +38,15 @@ export function readReportAsMember(
   context: Context<typeof api.readReportAsMember>,
   { query }: Call<typeof api.readReportAsMember>,
 ): Promise<api.MemberReport> {
-  return report(context, query, APART)
+  return report(context, query, AS_MEMBER) as Promise<api.MemberReport>
 }
 
 type Asking = Pick<Ground, 'database'> & { readonly actor: Member | Key }
 
-/** Of a report by sub1: spend without one makes a row whose key is null, which comes first. */
-const APART = { spendApart: true } as const
+/** Of a report by sub1: spend without one makes a row whose key is null, which comes first. And what only members are told. */
+const AS_MEMBER = { asMember: true } as const
 
-async function report({ database, actor }: Asking, query: Query, how?: typeof APART) {
+async function report({ database, actor }: Asking, query: Query, how?: typeof AS_MEMBER) {
   const question = { ...questionOf(actor, query), ...how }
   const { dimension, window, campaigns } = question
   const counted = { ...question, window: possible(window) }
@@ -56,17 +56,20 @@ async function report({ database, actor }: Asking, query: Query, how?: typeof AP
   const apart = found.find(row => row['key'] === null)
   const keyed = found.filter((row): row is Keyed => row['key'] !== null)
   const shown = keyed.slice(0, MOST_ROWS)
-  const cost = hasCost(dimension)
   const warnings = windowWarnings(query.date_to)
+  const figuresOf = (row: Told, prefix: '' | 'total_') => ({
+    ...numbersOf(row, prefix, isSpending(dimension)),
+    ...(how?.asMember && ofClicks(row, prefix)),
+  })
   return {
     dimension,
     window: { from: new Date(told.from).toISOString(), to: new Date(told.to).toISOString() },
     rows: shown.map(row => ({
       key: keyOf(dimension, row.key),
       label: labelOf(dimension, row),
-      ...numbersOf(row, '', cost),
+      ...figuresOf(row, ''),
     })),
-    totals: numbersOf(found[0] ?? {}, 'total_', cost),
+    totals: figuresOf(found[0] ?? {}, 'total_'),
     ...(keyed.length > MOST_ROWS ? CUT : { truncated: false }),
     ...(warnings.length === 0 ? {} : { warnings }),
     not_broken_down: apart === undefined ? null : spendOnly(apart),
@@ -75,8 +78,9 @@ async function report({ database, actor }: Asking, query: Query, how?: typeof AP
 
 type Found = { readonly [column: string]: string | null } & { readonly name: string | null }
 type Keyed = Found & { readonly key: string }
+type Told = { readonly [column: string]: string | null }
 
-type Asked = Question & { readonly spendApart?: true }
+type Asked = Question & { readonly asMember?: true }
 /** `moved` is the window that was counted instead of the one asked for. */
 type Answered = { readonly found: readonly Found[]; readonly moved?: Window }
 const NOTHING: Answered = { found: [] }
@@ -97,37 +101,37 @@ async function ask({ reads }: Ground['database'], org_id: number, question: Aske
   }
 }
 
-/** Spend is known by campaign, sub1 and day, not by country or offer. */
-function hasCost(dimension: api.Dimension): boolean {
-  return dimension !== 'geo' && dimension !== 'offer'
-}
-
 /** The statement of a report over a window that is possible. `now` decides how it is computed, never what comes out. */
 export function statementFor(org_id: number, question: Asked, now: number): Statement {
-  const { dimension, window, campaigns, spendApart } = question
+  const { dimension, window, campaigns, asMember } = question
   const values: Value[] = [org_id]
   const put: Put = value => `$${values.push(value)}`
   const counters = COUNTERS.map(name => `coalesce(sum(${name}), 0)::bigint as ${name}`).join(', ')
-  const isApart = spendApart === true && dimension === 'sub1'
+  const isApart = asMember === true && dimension === 'sub1'
+  const cover = coverOf(window, now)
   const order = `${isApart ? 'key is not null, ' : ''}${dimension === 'day' ? 'key' : 'clicks desc, key collate "C"'}`
   const names = dimension === 'campaign' ? 'campaigns' : dimension === 'offer' ? 'offers' : undefined
-  const spend = hasCost(dimension) ? spendOf(isApart ? APART_KEY : SPEND_KEYS[dimension], question, put) : undefined
   const text = `
   with counted as (
-    ${sourcesOf({ dimension, campaigns, cover: coverOf(window, now) }, put)}
+    ${sourcesOf({ dimension, campaigns, cover }, put)}
   ), grouped as (
-    select key, ${counters}, sum(revenue) as revenue from counted group by key having sum(clicks) <> 0
-  ), ${spend === undefined ? '' : `spent as (${spend}), `}slice as (
-    select ${spend === undefined ? '*, null::numeric as cost, null::text as cost_source from grouped' : WITH_SPEND}
+    select key, ${counters}, sum(revenue) as revenue, coalesce(sum(cost), 0) as cost,
+      coalesce(sum(unread_costs), 0)::bigint as unread_costs
+    from counted group by key having sum(clicks) <> 0
+  ), ${isSpending(dimension) ? `${spentOf({ dimension, window, campaigns, cover }, isApart, put)}, ` : ''}slice as (
+    select ${isSpending(dimension) ? WITH_SPEND : '*, cost as cost_of_clicks, null::text as cost_source from grouped'}
   ), totals as (
     select ${COUNTERS.map(name => `coalesce(sum(${name}), 0)::bigint as total_${name}`).join(', ')},
-      round(sum(revenue), 2)::text as total_revenue, round(sum(cost), 2)::text as total_cost, ${SOURCE} as total_cost_source
+      round(sum(revenue), 2)::text as total_revenue, round(sum(cost), 2)::text as total_cost,
+      ${SOURCE} as total_cost_source, round(sum(cost_of_clicks), 2)::text as total_cost_of_clicks,
+      coalesce(sum(unread_costs), 0)::bigint as total_unread_costs
     from slice
   ), shown as (
     select * from slice order by ${order} limit ${MOST_ROWS + (isApart ? 2 : 1)}
   )
   select shown.key, ${COUNTERS.map(name => `shown.${name}`).join(', ')},
     round(shown.revenue, 2)::text as revenue, round(shown.cost, 2)::text as cost, shown.cost_source,
+    round(shown.cost_of_clicks, 2)::text as cost_of_clicks, shown.unread_costs,
     totals.*, ${names === undefined ? 'null' : 'named.name'} as name
   from shown cross join totals
     ${names === undefined ? '' : `left join ${names} named on named.org_id = $1 and named.id = nullif(shown.key, '')::uuid`}
@@ -135,27 +139,13 @@ export function statementFor(org_id: number, question: Asked, now: number): Stat
   return { text, values }
 }
 
-const SOURCE = `case when min(cost_source) = max(cost_source) then min(cost_source)
-        when count(cost_source) > 0 then 'mixed' end`
-
 // Spend without clicks makes a row of its own.
 const WITH_SPEND = `coalesce(grouped.key, spent.key) as key,
-      ${COUNTERS.map(name => `coalesce(${name}, 0) as ${name}`).join(', ')}, coalesce(revenue, 0) as revenue, cost, cost_source
+      ${COUNTERS.map(name => `coalesce(${name}, 0) as ${name}`).join(', ')}, coalesce(revenue, 0) as revenue, spent.cost, cost_source,
+      grouped.cost as cost_of_clicks, coalesce(unread_costs, 0) as unread_costs
     from grouped full join spent on spent.key = grouped.key`
 
-const SPEND_KEYS = { campaign: 'campaign_id::text', sub1: 'sub1', day: 'day::text', geo: '', offer: '' } as const
-// No clicks have this key, so that they stay a row of their own.
-const APART_KEY = `nullif(sub1, '')`
-
-function spendOf(key: string, { window: { from, to }, campaigns }: Question, put: Put): string {
-  // A day counts when the window covers more than its first millisecond.
-  const last = to % DAY_MS === 0 ? to - 1 : to
-  return `select ${key} as key, sum(amount) as cost, ${SOURCE.replaceAll('cost_source', 'source')} as cost_source
-    from ad_spend where org_id = $1 and day between ${put(dayOf(from))}::date and ${put(dayOf(last))}::date
-      ${campaigns === null ? '' : `and campaign_id = any(${put(campaigns)}::uuid[])`} group by 1`
-}
-
-function numbersOf(row: { readonly [column: string]: string | null }, prefix: '' | 'total_', cost: boolean) {
+function numbersOf(row: Told, prefix: '' | 'total_', cost: boolean) {
   const count = (name: (typeof COUNTERS)[number]) => Number(row[prefix + name] ?? 0)
   return {
     clicks: count('clicks'),
@@ -172,8 +162,16 @@ function numbersOf(row: { readonly [column: string]: string | null }, prefix: ''
 
 type Source = NonNullable<api.ReportRow['cost_source']>
 
-function costOf(row: { readonly [column: string]: string | null }, prefix: '' | 'total_') {
+function costOf(row: Told, prefix: '' | 'total_') {
   return { cost: row[`${prefix}cost`] ?? '0.00', cost_source: (row[`${prefix}cost_source`] ?? null) as Source | null }
+}
+
+/** What the clicks themselves have cost, whatever was entered in its place. */
+function ofClicks(row: Told, prefix: '' | 'total_') {
+  return {
+    cost_of_clicks: row[`${prefix}cost_of_clicks`] ?? '0.00',
+    unread_costs: Number(row[`${prefix}unread_costs`] ?? 0),
+  }
 }
 
 /** A row that is there for its spend has some. */

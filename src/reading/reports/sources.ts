@@ -30,9 +30,10 @@ const KEYS: Record<Exclude<Dimension, 'day'>, { counted: string; unfolded: strin
   offer: { counted: 'key', unfolded: UUID_KEY('offer_id'), clicked: `coalesce(offer_id::text, '')` },
 }
 
-const NUMBERS = [...COUNTERS, 'revenue'].join(', ')
+const KNOWN = [...COUNTERS, 'revenue'].join(', ')
+const NUMBERS = `${KNOWN}, cost, unread_costs`
 
-/** Rows of `key`, the counters and `revenue`, not yet added up, for the organization in `$1`. */
+/** Rows of `key`, the counters, `revenue`, `cost` of the clicks and `unread_costs`, not yet added up, for the organization in `$1`. */
 export function sourcesOf({ dimension, campaigns, cover }: Slice, put: Put): string {
   const within = campaigns === null ? '' : ` and campaign_id = any(${put(campaigns)}::uuid[])`
   const key = dimension === 'day' ? { counted: 'day::text', unfolded: 'day::text' } : KEYS[dimension]
@@ -47,7 +48,9 @@ export function sourcesOf({ dimension, campaigns, cover }: Slice, put: Put): str
   if (weeks !== undefined && isAny(weeks)) sources.push(counted(weeks, level + WEEK))
   if (isAny(cover.days))
     sources.push(
-      `select ${key.unfolded} as key, ${NUMBERS} from report_delta where org_id = $1 and ${between(cover.days)}`,
+      `select ${key.unfolded} as key, ${KNOWN}, 0 as cost, 0 as unread_costs from report_delta where org_id = $1 and ${between(cover.days)}`,
+      // Whatever is null is not counted by it.
+      `select ${key.unfolded} as key, ${NUMBERS} from counter_sheet s, unnest(s.changes) as c where s.org_id = $1 and ${between(cover.days)}`,
     )
   for (const end of cover.ends)
     sources.push(clicksOf(end, dimension === 'day' ? `${put(dayOf(end.from))}` : KEYS[dimension].clicked, within, put))
@@ -62,7 +65,9 @@ function clicksOf({ sign, from, to }: Stretch, key: string, within: string, put:
   const [, ...names] = COUNTERS
   const rungs = names.map((name, at) => `${signed(`count(*) filter (where stages & ${REACHED[at]} <> 0)`)} as ${name}`)
   return `select ${key}::text as key, ${signed('count(*)')} as clicks, ${rungs.join(', ')},
-      ${signed('coalesce(sum(revenue), 0)')} as revenue
+      ${signed('coalesce(sum(revenue), 0)')} as revenue,
+      ${signed('coalesce(sum(cost) filter (where cost_counts), 0)')} as cost,
+      ${signed('count(*) filter (where cost_counts and cost is null)')} as unread_costs
       from clicks where org_id = $1 and id >= ${put(firstIdAt(from))}::uuid and id < ${put(firstIdAt(to + 1))}::uuid
         and tracked${within} group by 1`
 }

@@ -1,6 +1,7 @@
 /** Campaigns over HTTP: the addresses traffic is sent to, and where it goes from there. */
 import { z } from 'zod'
 import { Address, UnknownMacros } from '../../contract/address.ts'
+import { CampaignCost, CampaignCostDraft } from '../../contract/campaign-cost.ts'
 import { DeletedFromTraffic } from '../../contract/consequences.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { eachSub, FAITHFUL, Id, Instant, Name, Page, SUBS } from '../../contract/fields.ts'
@@ -110,6 +111,7 @@ export const Campaign = z
     traffic_source_id: Id.nullable(),
     source: Source,
     strict_filter: z.boolean(),
+    cost: CampaignCost,
     status: CampaignStatus,
     created_at: Instant,
     updated_at: Instant,
@@ -134,6 +136,7 @@ export const CampaignDraft = z.object({
   }),
   source: SourceDraft.nullish(),
   strict_filter: z.boolean().nullish().meta({ description: 'Also keep generic HTTP libraries out of the counts' }),
+  cost: CampaignCostDraft.nullish(),
 })
 export type CampaignDraft = z.output<typeof CampaignDraft>
 

@@ -71,6 +71,7 @@ test('a campaign is created with a random key, and answered with the address tra
     traffic_source_id: null,
     source: {},
     strict_filter: false,
+    cost: null,
     status: 'active',
   })
   assert.deepEqual((await read(String(id))).data(), row)

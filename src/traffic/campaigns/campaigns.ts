@@ -14,6 +14,7 @@ import { type Context, idOf } from '../../ground/room.ts'
 import { isInScope, requireScope } from '../../ground/scope.ts'
 import { betweenConversions, readMoment } from '../../money/billing/balance.ts'
 import type * as api from './api.ts'
+import { costText, storedCost } from './cost.ts'
 import { addressed, type Row, shownLink } from './link.ts'
 import { announceChange } from './live.ts'
 import { ledTo, requireAdAccount, requireTrafficSource } from './named.ts'
@@ -30,6 +31,7 @@ const COLUMNS = [
   'traffic_source_id',
   'source',
   'strict_filter',
+  'cost',
   'status',
   'created_at',
   'updated_at',
@@ -97,6 +99,7 @@ export async function createCampaign(
         traffic_source_id: body.traffic_source_id ?? null,
         source: sourceText(body.source),
         strict_filter: body.strict_filter ?? false,
+        cost: costText(storedCost(body.cost)),
         status: 'active',
         created_at: now,
         updated_at: now,
@@ -132,6 +135,7 @@ export async function updateCampaign(
     ...(body.traffic_source_id === undefined ? {} : { traffic_source_id: body.traffic_source_id }),
     ...(body.source === undefined ? {} : { source: sourceOf(body.source) }),
     ...(body.strict_filter == null ? {} : { strict_filter: body.strict_filter }),
+    ...(body.cost === undefined ? {} : { cost: storedCost(body.cost) }),
   }
   if (isDeepStrictEqual({ ...now, ...changes }, now))
     return { ...(await one(context, now)), warnings: warningsOn(body, now) }
@@ -145,6 +149,7 @@ export async function updateCampaign(
       ...changes,
       ...(destination === undefined ? {} : { destination: JSON.stringify(destination) }),
       ...(body.source === undefined ? {} : { source: sourceText(body.source) }),
+      ...(changes.cost === undefined ? {} : { cost: costText(changes.cost) }),
     } as Changes)
   })
   await announceChange(db, actor.org_id, now.id)

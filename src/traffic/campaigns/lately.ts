@@ -4,6 +4,7 @@ import type { Graph } from '../../contract/flow-graph.ts'
 import { NIL_ID } from '../../contract/ids.ts'
 import { type Among, askEverywhere, type Everywhere } from '../../ground/db/everywhere.ts'
 import type { CampaignStatus } from './api.ts'
+import type { StoredCost } from './cost.ts'
 import type { StoredDestination } from './destination.ts'
 import type { Filling } from './link.ts'
 
@@ -19,6 +20,7 @@ export type CampaignRow = {
   readonly traffic_source_id: string | null
   readonly source: Readonly<Record<string, string>>
   readonly strict_filter: boolean
+  readonly cost: StoredCost | null
   readonly status: CampaignStatus
   readonly is_deleted: boolean
 }
@@ -52,7 +54,11 @@ export type LiveBot = LiveRow & { readonly username: string }
 type LiveAdAccount = LiveRow & { readonly wants_ip: boolean }
 
 /** A traffic source as traffic needs it. */
-export type LiveTrafficSource = LiveRow & { readonly parameters: readonly Filling[] }
+export type LiveTrafficSource = LiveRow & {
+  readonly parameters: readonly Filling[]
+  readonly cost_unit: string | null
+  readonly cost_currency: string
+}
 
 /** What campaigns lead to or report to, by kind; kept in memory like the campaigns themselves. */
 export type LiveObjects = {
@@ -70,7 +76,7 @@ export type LiveKind = keyof LiveObjects
 export type Named = { readonly org_id: number; readonly id: string }
 
 const CAMPAIGN = `c.org_id, c.id, c.key, c.destination, c.offer_id, c.fallback_url, c.ad_account_id, c.traffic_source_id, c.source, c.strict_filter,
-  c.status, c.deleted_at is not null as is_deleted`
+  c.cost, c.status, c.deleted_at is not null as is_deleted`
 
 const PAGE = 5000
 
@@ -87,7 +93,7 @@ const SELECTS = {
     ) o`,
   ad_account: `select o.org_id, o.id, o.deleted_at is not null as is_deleted,
     coalesce((o.settings ->> 'keeps_ip')::boolean, false) and o.state <> 'off' and o.deleted_at is null as wants_ip from ad_accounts o`,
-  traffic_source: `select o.org_id, o.id, o.parameters, o.deleted_at is not null as is_deleted from traffic_sources o`,
+  traffic_source: `select o.org_id, o.id, o.parameters, o.cost_unit, o.cost_currency, o.deleted_at is not null as is_deleted from traffic_sources o`,
 } satisfies Record<LiveKind, string>
 
 export const LIVE_KINDS = Object.keys(SELECTS) as LiveKind[]

@@ -92,7 +92,7 @@ const COLUMNS: readonly Column[] = [
   {
     id: 'source',
     title: 'Cost from',
-    means: 'Entered by hand, by a key, or both',
+    means: 'manual: entered by hand; api: by a key; link: what the clicks themselves cost; mixed: of several',
     needsCost: true,
     text: ({ row }) => row.cost_source ?? NONE,
     number: () => undefined,

@@ -4,9 +4,11 @@ import type { MemberReport, ReportRow } from '../../../reading/reports/api.ts'
 import { cents, fromCents, ratio } from './figures.ts'
 import type { Goal } from './search.ts'
 
-export type Row = z.input<typeof ReportRow>
 export type Report = z.input<typeof MemberReport>
-export type Totals = Report['totals']
+type OfClicks = Pick<Report['totals'], 'cost_of_clicks' | 'unread_costs'>
+export type Row = z.input<typeof ReportRow> & Partial<OfClicks>
+/** Figures that no report told, such as those of funnels, say nothing of what the clicks themselves cost. */
+export type Totals = Omit<Report['totals'], keyof OfClicks> & Partial<OfClicks>
 
 /** Exact sums as decimal strings, ratios as numbers. `cost`, `profit` and `roi` only where spend was recorded. */
 export type Measures = {

@@ -1,0 +1,114 @@
+// What clicks cost whose campaign has a traffic source: under its names, in its unit and its currency.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
+import { BROWSER } from '../../../tests/support/visits.ts'
+import { toUuid } from '../../contract/ids.ts'
+import { costReader } from './cost.ts'
+import { noParameters } from './parameters.ts'
+import type { UsdPerUnit } from './rate.ts'
+
+let house: TestHouse
+let owner: SignedIn
+before(async () => {
+  house = await startHouse()
+  owner = await seedSignedIn(house)
+})
+after(() => house.end())
+
+const FILLS = [
+  { field: 'sub1', parameter: 'zone', macro: '-zone-' },
+  { field: 'cost', parameter: 'bid', macro: '-price-' },
+]
+const COST_AND_CURRENCY = [...FILLS, { field: 'currency', parameter: 'cur', macro: '(CUR)' }]
+
+async function did(method: 'POST' | 'PATCH', path: string, body: object) {
+  const reply = await house.call(method, path, { ...owner, body })
+  assert.ok(reply.statusCode < 300, reply.body)
+  return reply.data()
+}
+
+let made = 0
+async function bought(source: object, campaign: object = {}) {
+  const { id } = await did('POST', '/api/traffic-sources', { name: `Source ${(made += 1)}`, ...source })
+  const destination = { type: 'redirect', url: 'https://shop.example/?c={click_id}' }
+  const body = { name: 'Push', destination, traffic_source_id: id, cost: { model: 'link' }, ...campaign }
+  return { ...(await did('POST', '/api/campaigns', body)), source_id: String(id) } as {
+    id: string
+    key: string
+    source_id: string
+  }
+}
+
+/** What the click of a visit costs, as it is stored: in US dollars, and as it was said. */
+async function costOf(key: string, query: string) {
+  const { headers } = await house.call('GET', `/c/${key}?${query}`, { headers: BROWSER })
+  const id = toUuid(new URL(String(headers.location)).searchParams.get('c') ?? '')
+  const { rows } = await house.database.reads.query(
+    'select cost, cost_original, cost_currency, sub1 from clicks where id = $1',
+    [id],
+  )
+  return Object.values(rows[0] ?? {})
+}
+
+test('the source names the parameter, and an own name goes before it', async () => {
+  const { key } = await bought({ parameters: FILLS })
+  assert.deepEqual(await costOf(key, 'bid=0.25&zone=a'), ['0.25', '0.25', 'USD', 'a'])
+  assert.deepEqual(await costOf(key, 'bid=0.25&cost=0.5'), ['0.5', '0.5', 'USD', null])
+  assert.deepEqual(await costOf(key, 'price=1'), [null, null, 'USD', null])
+})
+
+test('an amount of a thousand clicks is divided, and its bound is of one click', async () => {
+  const { key, source_id } = await bought(
+    { parameters: FILLS, cost_unit: 'cpm' },
+    { cost: { model: 'link', max: '0.005' } },
+  )
+  assert.deepEqual(await costOf(key, 'bid=2.5'), ['0.0025', '0.0025', 'USD', null])
+  assert.deepEqual(await costOf(key, 'bid=5'), ['0.005', '0.005', 'USD', null])
+  assert.deepEqual(await costOf(key, 'bid=5.001'), [null, '0.005001', 'USD', null])
+  assert.deepEqual(await costOf(key, 'bid=0.000000499'), ['0', '0', 'USD', null])
+  assert.deepEqual(await costOf(key, 'bid=0.0000005'), ['0.000000001', '0.000000001', 'USD', null])
+  await did('PATCH', `/api/traffic-sources/${source_id}`, { cost_unit: 'cpc' })
+  assert.deepEqual(await costOf(key, 'bid=0.005'), ['0.005', '0.005', 'USD', null])
+})
+
+test('the currency is what the link says, else the source, and one without a rate is no cost', async () => {
+  const { key } = await bought({ parameters: COST_AND_CURRENCY, cost_currency: 'EUR' })
+  assert.deepEqual(await costOf(key, 'bid=0.25'), [null, '0.25', 'EUR', null])
+  assert.deepEqual(await costOf(key, 'bid=0.25&cur=usd'), ['0.25', '0.25', 'USD', null])
+  assert.deepEqual(await costOf(key, 'bid=0.25&cur=(CUR)'), [null, '0.25', 'EUR', null])
+  assert.deepEqual(await costOf(key, 'bid=0.25&currency=USD&cur=GBP'), ['0.25', '0.25', 'USD', null])
+})
+
+test('a macro that was not replaced is no cost, is counted as unread, and is named among what the source left open', async () => {
+  const { id, key } = await bought({ parameters: FILLS })
+  for (const query of ['bid=-price-', 'bid=%2Dprice%2D', 'bid={price}'])
+    assert.deepEqual(await costOf(key, query), [null, null, 'USD', null])
+  const today = new Date().toISOString().slice(0, 10)
+  const window = `date_from=${today}T00:00:00Z&date_to=${today}T23:59:59Z&campaign_id=${id}`
+  const report = await house.call('GET', `/api/report?dimension=day&${window}`, owner)
+  assert.deepEqual((report.data()['totals'] as { unread_costs: number }).unread_costs, 3)
+  const faults = await house.call('GET', `/api/campaigns/${id}/source-faults`, owner)
+  assert.deepEqual(faults.data()['data'], [
+    { field: 'cost', fault: 'unreplaced', parameter: 'bid', value: '{price}', clicks: 3 },
+  ])
+})
+
+test('an amount in another currency is taken at the rate of the click’s day, to the last digit', () => {
+  const asked: unknown[] = []
+  const usdPerUnit: UsdPerUnit = (...what) => {
+    asked.push(what)
+    return what[1] === 'EUR' ? '1.1' : what[1] === 'VND' ? '0.0000379362670714' : undefined
+  }
+  const model = { model: 'link' as const, amount: null, currency: 'USD', max: '10' }
+  const read = costReader({ org_id: 7, cost: model }, { cost_unit: 'cpm', cost_currency: 'EUR' })
+  const said = (cost: string, currency: string | null = null) =>
+    Object.values(read?.({ ...noParameters(), cost, currency }, Date.parse('2026-03-01T23:59:59Z'), usdPerUnit) ?? {})
+  assert.deepEqual(said('2.5'), ['0.00275', '0.0025', 'EUR'])
+  assert.deepEqual(asked, [[7, 'EUR', '2026-03-01']])
+  assert.deepEqual(said('65900', 'vnd'), ['0.0025', '65.9', 'VND'])
+  assert.deepEqual(said('9090.909090909'), ['10', '9.090909091', 'EUR'])
+  assert.deepEqual(said('9090.91'), [null, '9.09091', 'EUR'])
+  assert.deepEqual(said('1', 'XYZ'), [null, '0.001', 'XYZ'])
+})
