@@ -188,6 +188,7 @@ export const CAMPAIGNS: readonly DemoCampaign[] = [
       [null, 1],
     ],
     cost_per_click: 0.018,
+    dearZones: ['zone-5340771', 'zone-2284410'],
     landed: 0.37,
     steps: casino(0.034, 0.14),
   },

@@ -133,7 +133,7 @@ export async function insertSpend(
   const spent = new Map<string, { campaign_id: string; day: string; sub1: string; clicks: number }>()
   for (const { campaign_id, ms, sub1 } of clicks) {
     const campaign = campaigns.get(campaign_id ?? '')
-    if (campaign === undefined || campaign_id === null) continue
+    if (campaign === undefined || campaign_id === null || campaign.dearZones !== undefined) continue
     const part = campaign.splitSpend ? (sub1 ?? '') : ''
     const key = `${campaign_id} ${dayOf(ms)} ${part}`
     const known = spent.get(key) ?? { campaign_id, day: dayOf(ms), sub1: part, clicks: 0 }

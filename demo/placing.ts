@@ -1,5 +1,6 @@
 // The campaigns of the demo with all they lead to, and who tells of their conversions: as rows, and as traffic is drawn through them.
 import { decide, trafficOf } from '../src/intake/clicks/decide.ts'
+import { costText, type StoredCost } from '../src/traffic/campaigns/cost.ts'
 import type { StoredDestination } from '../src/traffic/campaigns/destination.ts'
 import type { LiveCampaign } from '../src/traffic/campaigns/live.ts'
 import { placeAccount } from './ad-account.ts'
@@ -70,9 +71,12 @@ async function placeDestination(
 
 type Leading = Pick<LiveCampaign, 'destination' | 'key' | 'offer_id' | 'ad_account_id' | 'traffic_source_id'>
 
-function campaignRow({ org_id, nextId }: Founding, { origin }: DemoCampaign, leading: Leading) {
+const LINK_COST: StoredCost = { model: 'link', amount: null, currency: 'USD', max: '1' }
+
+function campaignRow({ org_id, nextId }: Founding, { origin, dearZones }: DemoCampaign, leading: Leading) {
   const source = sourceOf(origin)
   const fallback_url = 'https://offers.example/closed'
+  const cost = dearZones === undefined ? null : LINK_COST
   return {
     org_id,
     id: nextId(),
@@ -80,7 +84,7 @@ function campaignRow({ org_id, nextId }: Founding, { origin }: DemoCampaign, lea
     fallback_url,
     source,
     strict_filter: false,
-    cost: null,
+    cost,
     status: 'active' as const,
   }
 }
@@ -96,7 +100,7 @@ type CampaignRow = ReturnType<typeof campaignRow>
 async function insertCampaign(
   { trx, org_id, times }: Founding,
   { name, status = 'active' }: Pick<DemoCampaign, 'name'> & { status?: LiveCampaign['status'] },
-  { destination, source, ...row }: CampaignRow,
+  { destination, source, cost, ...row }: CampaignRow,
 ): Promise<void> {
   await trx
     .insertInto('campaigns')
@@ -106,6 +110,7 @@ async function insertCampaign(
       status,
       destination: JSON.stringify(destination),
       source: JSON.stringify(source),
+      cost: costText(cost),
       ...times,
     })
     .execute()

@@ -73,6 +73,8 @@ export type DemoCampaign = {
   /** Its creatives or zones, as sub1. */
   subs: Weighted<string | null>
   cost_per_click: number
+  /** Where each link says what its click costs: the zones that ask for several times the usual bid. */
+  dearZones?: readonly string[]
   /** Whether the spend is known per sub1. */
   splitSpend?: true
   landed: number

@@ -147,3 +147,32 @@ test('the traffic source is kept, fills the address, and takes the place of a te
   await save()
   await expect(address).toContainText('&cost={campaignid}')
 })
+
+test('a cost model is chosen in the form, and the page says how many clicks brought no readable cost', async ({
+  page,
+  owner,
+}) => {
+  const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Priced', key: 'priced', destination })
+  await page.goto(`/campaigns/${id}`)
+  const model = page.getByLabel('Cost of a click')
+  await expect(model).toHaveValue('none')
+  await model.selectOption('cpm')
+  await page.getByRole('button', { name: 'Save campaign' }).click()
+  await expect(page.getByText(/Must be sent with cpm/)).toBeVisible()
+  await model.selectOption('link')
+  await page.getByLabel(/At most for one click/).fill('0.5')
+  await page.getByRole('button', { name: 'Save campaign' }).click()
+  await expect(page.getByText('Priced is saved').first()).toBeVisible()
+  const headers = {
+    'user-agent':
+      'Mozilla/5.0 (Linux; Android 14; SM-S911B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Mobile Safari/537.36',
+  }
+  for (const cost of ['0.25', '0.6', '%7Bcost%7D'])
+    expect((await owner.get(`/c/priced?cost=${cost}`, { maxRedirects: 0, headers })).status()).toBe(302)
+  await page.goto(`/campaigns/${id}`)
+  await expect(model).toHaveValue('link')
+  await expect(page.getByLabel(/At most for one click/)).toHaveValue('0.5')
+  await expect(page.getByText('In the last 30 days 2 of 3 clicks brought no readable cost.')).toBeVisible()
+  await page.goto(`/?campaign=${id}&by=sub1`)
+  await expect(page.getByText(/Cost from \(link\)/)).toBeVisible()
+})

@@ -101,7 +101,7 @@ test('an amount in another currency is taken at the rate of the click’s day, t
     asked.push(what)
     return what[1] === 'EUR' ? '1.1' : what[1] === 'VND' ? '0.0000379362670714' : undefined
   }
-  const model = { model: 'link' as const, amount: null, currency: 'USD', max: '10' }
+  const model = { model: 'link', amount: null, currency: 'USD', max: '10' } as const
   const read = costReader({ org_id: 7, cost: model }, { cost_unit: 'cpm', cost_currency: 'EUR' })
   const said = (cost: string, currency: string | null = null) =>
     Object.values(read?.({ ...noParameters(), cost, currency }, Date.parse('2026-03-01T23:59:59Z'), usdPerUnit) ?? {})

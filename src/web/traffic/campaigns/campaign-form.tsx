@@ -10,6 +10,7 @@ import { ask, call } from '../../ground/call.ts'
 import { noneIfBlank } from '../../ground/ui/draft.ts'
 import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
 import { AddressPreview } from '../offers/address-preview.tsx'
+import { CostFields } from './cost-fields.tsx'
 import { DestinationFields } from './destination-fields.tsx'
 import type { Draft } from './draft.ts'
 import { OfferField } from './offer-field.tsx'
@@ -56,6 +57,7 @@ export function CampaignFields({
       <SourceField form={form} />
       <AdAccountField form={form} />
       <SourceFields form={form} />
+      <CostFields form={form} />
       <Checkbox
         label="Strict filter"
         words="Keeps generic HTTP libraries out of the counts too. Their clicks are stored and shown as not counted."

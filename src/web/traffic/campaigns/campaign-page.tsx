@@ -27,6 +27,7 @@ import { useUnsaved } from '../../ground/ui/unsaved.ts'
 import { AddressBlock } from './address.tsx'
 import { CampaignFields } from './campaign-form.tsx'
 import { ClicksWhilePaused } from './clicks-while-paused.tsx'
+import { UnreadCosts } from './unread-costs.tsx'
 import { copyOf, type Draft, draftOf } from './draft.ts'
 import { OwnAddressNote } from './own-address.tsx'
 import { SHOW_CAMPAIGNS, StateSwitch } from './state.tsx'
@@ -144,6 +145,7 @@ function CampaignDetail({ campaign }: { campaign: CampaignRow }) {
             <Badge tone={campaign.status === 'active' ? 'good' : 'plain'}>{inWords(campaign.status)}</Badge>
             {`Since ${moment(campaign.created_at)}.`}
             <ClicksWhilePaused campaign={campaign} />
+            <UnreadCosts campaign_id={campaign.id} />
           </span>
         }
       >

@@ -26,10 +26,16 @@ export function draftOf(campaign: CampaignRow | undefined): Draft {
       traffic_source_id: null,
       source: sourceOf({}),
       strict_filter: false,
+      cost: costOf(undefined),
     }
   const { name, destination, offer_id, fallback_url, ad_account_id, traffic_source_id, strict_filter } = campaign
-  const source = sourceOf(campaign.source)
-  return { name, destination, offer_id, fallback_url, ad_account_id, traffic_source_id, source, strict_filter }
+  const [source, cost] = [sourceOf(campaign.source), costOf(campaign.cost)]
+  return { name, destination, offer_id, fallback_url, ad_account_id, traffic_source_id, source, strict_filter, cost }
+}
+
+/** The currency is left to the server: there is one. */
+function costOf(cost: CampaignRow['cost'] | undefined): NonNullable<Draft['cost']> {
+  return { model: cost?.model ?? 'none', amount: cost?.amount ?? null, max: cost?.max ?? null }
 }
 
 /** With every field, as the form holds it: else it would be taken for changed once it is shown. */
