@@ -32,6 +32,7 @@ import { refusedEventDeeds } from './intake/refused-events/refused-events.ts'
 import { openRefusedRetention } from './intake/refused-events/retention.ts'
 import { serveTools } from './mcp/mcp.ts'
 import { openLowBalanceWatch } from './money/billing/low-balance.ts'
+import { openRateFetch } from './money/rates/fetch.ts'
 import { adAccountLane } from './outgoing/ad-accounts/lane.ts'
 import * as deliveriesApi from './outgoing/deliveries/api.ts'
 import * as deliveries from './outgoing/deliveries/deliveries.ts'
@@ -108,6 +109,7 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openAttemptRetention(ground))
   take(openClickRetention(ground))
   take(openLowBalanceWatch(ground))
+  take(openRateFetch(ground))
 }
 
 /** Takes in what runs, to be closed with the house, each part before those it stands on. */

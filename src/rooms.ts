@@ -7,6 +7,8 @@ import * as spendImport from './money/ad-spend/import.ts'
 import * as billingApi from './money/billing/api.ts'
 import * as billing from './money/billing/billing.ts'
 import * as lowBalance from './money/billing/low-balance.ts'
+import * as ratesApi from './money/rates/api.ts'
+import * as rates from './money/rates/rates.ts'
 import * as adAccounts from './outgoing/ad-accounts/ad-accounts.ts'
 import * as adAccountsApi from './outgoing/ad-accounts/api.ts'
 import * as adOutcome from './outgoing/ad-accounts/outcome.ts'
@@ -64,6 +66,7 @@ export const plainRooms = [
   room(clickFlowsApi, { ...clickFlows, ...flowVersions, ...flowTrial }),
   room(postbacksApi, { ...postbacks, ...backfill, ...testFire }),
   room(billingApi, { ...billing, ...lowBalance }),
+  room(ratesApi, rates),
   room(auditApi, audit),
   room(feedApi, feed),
   room(tracesApi, traces),

@@ -1,5 +1,6 @@
 // From the environment to an open house, and back in order. One process; what it needs is opened one after another and
 // closed in reverse, whatever ends it.
+import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { buildDashboard } from './dashboard.ts'
@@ -10,6 +11,7 @@ import { migrateNodes, openNodes, openPatientPool } from './ground/db/nodes.ts'
 import { openLog } from './ground/log.ts'
 import { StartError } from './ground/start-error.ts'
 import { openHouse } from './house.ts'
+import { importRates, WrongRatesFile } from './money/rates/rates-file.ts'
 import { reconcileAll } from './reading/audit/reconcile.ts'
 
 /** How long requests that have begun may take to end. */
@@ -17,16 +19,16 @@ const DRAIN_MS = 10_000
 /** npm passes on what the terminal has already sent to the whole group, so two signals at once are one wish. */
 const SAME_WISH_MS = 1000
 
-const COMMANDS: readonly (string | undefined)[] = [undefined, 'migrate', 'reconcile']
+const COMMANDS: readonly (string | undefined)[] = [undefined, 'migrate', 'reconcile', 'rates']
 
-/** Runs the whole process, serving unless `command` says otherwise, until it is asked to end. Sets the exit code. */
-export async function run(command: string | undefined): Promise<void> {
+/** Runs the whole process, serving unless `command` says otherwise, until it is asked to end. `given` stands behind the command. Sets the exit code. */
+export async function run(command: string | undefined, given: readonly string[] = []): Promise<void> {
   await using open = new AsyncDisposableStack()
   let config: Config | undefined
   try {
     if (!COMMANDS.includes(command)) {
       throw new StartError(
-        `there is no command ${JSON.stringify(command)}: it is migrate, reconcile, or nothing to serve`,
+        `there is no command ${JSON.stringify(command)}: it is migrate, reconcile, rates, or nothing to serve`,
       )
     }
     config = readConfig(process.env)
@@ -34,6 +36,7 @@ export async function run(command: string | undefined): Promise<void> {
     const asked = listenForTheEnd(log)
     if (command === 'migrate') await migrateOnly(config, log, open)
     else if (command === 'reconcile') await reconcileOnly(config, log, open)
+    else if (command === 'rates') await importRatesOnly(given, config, log, open)
     else await serve(config, log, open, asked)
   } catch (thrown) {
     process.exitCode = 1
@@ -64,6 +67,30 @@ async function reconcileOnly(config: Config, log: Logger, open: AsyncDisposableS
     throw sqlState(error) === UNKNOWN_TABLE ? new StartError(NOT_MIGRATED) : error
   })
   if (wrong > 0) process.exitCode = 1
+}
+
+/** Beside a running Sluice or without one. @throws StartError for a file that cannot be read, or says what cannot be; nothing is written then. */
+async function importRatesOnly(
+  [verb, file]: readonly string[],
+  config: Config,
+  log: Logger,
+  open: AsyncDisposableStack,
+): Promise<void> {
+  if (verb !== 'import' || file === undefined) throw new StartError('say which file: npm run rates -- import FILE')
+  const csv = await readFile(file, 'utf8').catch((error: Error) => {
+    throw new StartError(`${file} cannot be read: ${error.message}`)
+  })
+  const nodes = await openNodes(config, log, { alone: false })
+  open.defer(() => nodes.close())
+  const pool = openPatientPool(nodes)
+  open.defer(() => pool.end())
+  const client = await pool.connect()
+  open.defer(() => client.release())
+  const { lines, added } = await importRates(client, csv).catch((error: unknown) => {
+    if (error instanceof WrongRatesFile) throw new StartError(`${file}: ${error.message}`)
+    throw sqlState(error) === UNKNOWN_TABLE ? new StartError(NOT_MIGRATED) : error
+  })
+  console.log(`${lines} rates read, ${added} of them new.`)
 }
 
 async function serve(config: Config, log: Logger, open: AsyncDisposableStack, asked: Promise<void>): Promise<void> {

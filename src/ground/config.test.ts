@@ -73,6 +73,7 @@ test('each wrong value is refused with its name, itself and what is allowed, all
     KEEP_ATTEMPTS_DAYS: '0',
     KEEP_CLICKS_MONTHS: '1.5',
     META_GRAPH_BASE: 'graph.facebook.com',
+    FX_SOURCES: 'ecb,ecb',
     LOG_LEVEL: 'loud',
   }
   for (const [name, value] of Object.entries(wrong)) {
@@ -89,6 +90,7 @@ test('a wrong secret is refused without being shown', () => {
     DATABASE_URL: 'mysql://root:hidden@x',
     REDIS_URL: 'hidden',
     SMTP_URL: 'https://hidden',
+    OPENEXCHANGERATES_APP_ID: 'hidden?',
   }
   for (const [name, value] of Object.entries(secrets)) {
     const message = refusal({ [name]: value })

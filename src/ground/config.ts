@@ -66,6 +66,9 @@ const http = z
 const money = z.string().regex(/^\d{1,7}(\.\d{1,6})?$/)
 const isRedis = (value: string): boolean => isUrl(value, 'redis:', 'rediss:') || /^(unix:\/\/)?\/./.test(value)
 
+const RATE_SOURCES: readonly string[] = ['ecb', 'cbr']
+const isRateSource = (name: string): boolean => RATE_SOURCES.includes(name)
+
 const kept = z.union([
   z.literal('forever'),
   z
@@ -150,6 +153,25 @@ const settings = {
   GOOGLE_DM_BASE: setting(http.default('https://datamanager.googleapis.com'), aHttpAddress),
   GOOGLE_TOKEN_URL: setting(http.default('https://oauth2.googleapis.com/token'), aHttpAddress),
   TELEGRAM_API_ROOT: setting(http.default('https://api.telegram.org'), aHttpAddress),
+  FX_SOURCES: setting(
+    z
+      .string()
+      .transform(value => (value === 'off' ? [] : commas(value)))
+      .refine(list => new Set(list).size === list.length && list.every(isRateSource))
+      .default([...RATE_SOURCES]),
+    'ecb, cbr, both separated by a comma in the order they are believed, or off',
+  ),
+  OPENEXCHANGERATES_APP_ID: setting(
+    z
+      .string()
+      .regex(/^\w{8,128}$/)
+      .optional(),
+    'the app id of an account',
+    true,
+  ),
+  ECB_BASE: setting(http.default('https://www.ecb.europa.eu'), aHttpAddress),
+  CBR_BASE: setting(http.default('https://www.cbr.ru'), aHttpAddress),
+  OPENEXCHANGERATES_BASE: setting(http.default('https://openexchangerates.org'), aHttpAddress),
   LOG_LEVEL: setting(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
     'fatal, error, warn, info, debug, trace or silent',

@@ -72,6 +72,7 @@ export async function openTestHouse(
     SECRET: 'a secret that only tests know',
     LOG_LEVEL: 'silent',
     ALLOW_PRIVATE_TARGETS: 'true',
+    FX_SOURCES: 'off',
     ...env,
   })
   const house = await openHouse(config, database, log ?? pino({ level: config.logLevel }), options)

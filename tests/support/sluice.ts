@@ -22,14 +22,17 @@ export type Sluice = {
 type Ended = { code: number | null; stdout: string; stderr: string }
 
 /** `stderr` is an open file for the log, in place of a pipe. */
-export type SluiceOptions = { uid?: number; gid?: number; command?: string; stderr?: number }
+export type SluiceOptions = { uid?: number; gid?: number; command?: string; given?: string[]; stderr?: number }
 
 /** The settings a test gives; nothing of the surrounding environment but the path. */
-function launch(env: Record<string, string>, { command, stderr, ...who }: SluiceOptions = {}): ChildProcess {
+function launch(
+  env: Record<string, string>,
+  { command, given = [], stderr, ...who }: SluiceOptions = {},
+): ChildProcess {
   const { PATH = '' } = process.env
-  return spawn(process.execPath, [...START_FLAGS, MAIN, ...(command === undefined ? [] : [command])], {
+  return spawn(process.execPath, [...START_FLAGS, MAIN, ...(command === undefined ? [] : [command, ...given])], {
     ...who,
-    env: { PATH, PORT: '0', LOG_LEVEL: 'warn', ...env },
+    env: { PATH, PORT: '0', LOG_LEVEL: 'warn', FX_SOURCES: 'off', ...env },
     stdio: ['ignore', 'pipe', stderr ?? 'pipe'],
   })
 }

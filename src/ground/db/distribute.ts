@@ -22,6 +22,7 @@ export const REFERENCE_TABLES: readonly string[] = [
   'bot_hooks',
   'network_tokens',
   'dropped_clicks',
+  'fx_rates',
 ]
 
 /** On the first node, reached through any: written by every sign-in and every use of a key. */
@@ -30,6 +31,7 @@ export const FIRST_NODE_TABLES: readonly string[] = [
   'sessions',
   'active_organizations',
   'api_key_uses',
+  'fx_sources',
 ]
 
 /** The table beside whose rows all others of an organization lie: the lock of its balance is the first of every transaction. */

@@ -434,6 +434,30 @@ export interface Funnels {
   updated_at: string
 }
 
+export interface FxRates {
+  currency: string
+  day: string
+  fetched_at: string
+  /**
+   * ecb, cbr, openexchangerates, or import for those of a file
+   */
+  source: string
+  usd_per_unit: string
+}
+
+export interface FxSources {
+  claimed_until: string | null
+  /**
+   * null: at once
+   */
+  due_at: string | null
+  error: string | null
+  failures: Generated<number>
+  fetched_at: string | null
+  newest_day: string | null
+  source: string
+}
+
 export interface Installation {
   name: string
   value: string
@@ -581,6 +605,20 @@ export interface Organizations {
   id: string
   name: string
   org_id: number
+}
+
+export interface OrgRates {
+  actor: string
+  created_at: string
+  currency: string
+  from_day: string
+  id: string
+  note: string | null
+  org_id: number
+  /**
+   * null: from this day the sources' rates again
+   */
+  usd_per_unit: string | null
 }
 
 export interface PersonKeys {
@@ -807,6 +845,8 @@ export interface Tables {
   events: Events
   failing_targets: FailingTargets
   funnels: Funnels
+  fx_rates: FxRates
+  fx_sources: FxSources
   installation: Installation
   invitations: Invitations
   landings: Landings
@@ -818,6 +858,7 @@ export interface Tables {
   network_tokens: NetworkTokens
   networks: Networks
   offers: Offers
+  org_rates: OrgRates
   organizations: Organizations
   person_keys: PersonKeys
   persons: Persons
