@@ -30,6 +30,8 @@ import * as refusedEventsApi from './intake/refused-events/api.ts'
 import { openKeeper } from './intake/refused-events/keep.ts'
 import { refusedEventDeeds } from './intake/refused-events/refused-events.ts'
 import { openRefusedRetention } from './intake/refused-events/retention.ts'
+import * as revisionsApi from './intake/revisions/api.ts'
+import { revisionDeeds } from './intake/revisions/revisions.ts'
 import { serveTools } from './mcp/mcp.ts'
 import { openLowBalanceWatch } from './money/billing/low-balance.ts'
 import { openRateFetch } from './money/rates/fetch.ts'
@@ -139,6 +141,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
     ...room(deliveriesApi, { ...deliveries, ...resend, ...runs, resendDeliveries: openResend(lanes) }),
     ...room(clicksApi, clickDeeds(clicks)),
     ...room(eventsApi, eventDeeds(conversions)),
+    ...room(revisionsApi, revisionDeeds(conversions)),
     ...room(botsApi, botDeeds(conversions)),
     ...room(onwardApi, onwardDeeds({ live, clicks, landed })),
     ...room(networksApi, networks.deeds),

@@ -3,6 +3,8 @@
  * belongs to reads but not to intake.
  */
 
+import { CONVERSION_REFUSALS } from './conversion-refusals.ts'
+
 type Entry = { status: number; error: string; code?: string; hint?: string; uncodedOnEvents?: true }
 
 const entries = {
@@ -145,15 +147,8 @@ const entries = {
     hint: 'Retry with the same Idempotency-Key.',
   },
 
-  // Conversion intake.
-  click_not_found: { status: 403, error: 'click not found' },
-  bot_not_found: { status: 403, error: 'bot not found' },
-  bot_start_missing_telegram_user_id: {
-    status: 422,
-    error: 'bot_start needs payload.telegram_user_id',
-    code: 'bot_start_missing_telegram_user_id',
-    hint: 'Send the Telegram user id, so that this call and the start Sluice recorded become one event.',
-  },
+  // Conversion intake, and what is said of conversions afterwards.
+  ...CONVERSION_REFUSALS,
 
   // Reading.
   invalid_dimension: {

@@ -52,7 +52,14 @@ const CHECKS: Record<string, string> = {
     select d.org_id, d.id from deliveries d where not exists (select 1 from events e where e.org_id = d.org_id and e.id = d.event_id)`,
   'the revenue of a click is the sum of its events': `
     select c.org_id, c.id, c.revenue, e.sum from clicks c
-    left join (select org_id, click_id, sum(payout) filter (where payout > 0) from events group by 1, 2) e
+    left join (
+      select e.org_id, e.click_id,
+        nullif(sum(case when r.status is null then e.payout when r.status = 'approved' then r.amount else 0 end), 0) as sum
+      from events e
+      left join event_revisions r on r.org_id = e.org_id and r.event_id = e.id and r.seq = (
+        select max(seq) from event_revisions l where l.org_id = e.org_id and l.event_id = e.id)
+      group by 1, 2
+    ) e
       on e.org_id = c.org_id and e.click_id = c.id
     where c.revenue is distinct from e.sum`,
   'A8 the counters are a recount of the clicks': `

@@ -373,6 +373,34 @@ export interface EventAliases {
   org_id: number
 }
 
+export interface EventRevisions {
+  /**
+   * the person who did it, where one did
+   */
+  actor: string | null
+  /**
+   * US dollars: what counts where it is approved, what is on hold where it is pending, else 0
+   */
+  amount: string
+  created_at: string
+  event_id: string
+  network_id: string | null
+  org_id: number
+  /**
+   * what was said, in original_currency, where that was not US dollars; rate: US dollars per unit
+   */
+  original_amount: string | null
+  original_currency: string | null
+  rate: string | null
+  reason: string | null
+  seq: number
+  /**
+   * hold: the hold period of its network was over
+   */
+  source: string
+  status: string
+}
+
 export interface Events {
   bot_id: string | null
   campaign_id: string | null
@@ -456,6 +484,17 @@ export interface FxSources {
   fetched_at: string | null
   newest_day: string | null
   source: string
+}
+
+export interface HeldEvents {
+  approve_at: string
+  click_id: string
+  event_id: string
+  org_id: number
+  /**
+   * the revision that put it on hold: a later one has taken its place
+   */
+  seq: number
 }
 
 export interface Installation {
@@ -547,12 +586,20 @@ export interface NetworkCalls {
 
 export interface Networks {
   active: boolean
+  /**
+   * true: a later paid word with another amount changes an approved conversion
+   */
+  amend: boolean | null
   created_at: string
   /**
    * what a call without a status stands for; null: nothing
    */
   default_type: string | null
   deleted_at: string | null
+  /**
+   * after so many days what this network holds is approved
+   */
+  hold_days: number | null
   id: string
   ips: string[]
   last_received_at: string | null
@@ -842,11 +889,13 @@ export interface Tables {
   delivery_runs: DeliveryRuns
   dropped_clicks: DroppedClicks
   event_aliases: EventAliases
+  event_revisions: EventRevisions
   events: Events
   failing_targets: FailingTargets
   funnels: Funnels
   fx_rates: FxRates
   fx_sources: FxSources
+  held_events: HeldEvents
   installation: Installation
   invitations: Invitations
   landings: Landings

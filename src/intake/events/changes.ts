@@ -2,10 +2,11 @@
 
 import { newId } from '../../contract/ids.ts'
 import { highestRung, rungsGained } from '../../contract/ladder.ts'
+import type { EventStatus } from '../../contract/revisions.ts'
 import { ask, type Question } from '../../ground/db/flight.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import { type Costs, type Counts, cellOf, costsOf, DeltaSheet } from '../counters/deltas.ts'
-import type { Source } from './items.ts'
+import type { Revision, Source } from './items.ts'
 import type { KnownClick, StoredEvent } from './known.ts'
 import type { People } from './people.ts'
 import type { Forms } from './reads.ts'
@@ -31,14 +32,33 @@ type Before = Pick<KnownClick, 'stages' | 'tracked' | 'revenue' | 'bot_id'>
 
 type Rows = readonly { org_id: number }[]
 
+type NewRevision = {
+  org_id: number
+  event_id: string
+  seq: number
+  status: EventStatus
+  amount: string
+  original_amount: string | null
+  original_currency: string | null
+  rate: string | null
+  reason: string | null
+  source: Revision['source']
+  network_id: string | null
+  actor: string | null
+}
+type Hold = { org_id: number; event_id: string; click_id: string; seq: number; days: number }
+
 /** Every row names its organization, whether or not its statement needs it. */
 export class Changes {
   readonly events: (NewEvent & { org_id: number })[] = []
   readonly aliases: { org_id: number; id: string; event_id: string }[] = []
   readonly charges: { org_id: number; id: string; amount: string; person_id: string; event_id: string }[] = []
+  readonly revisions: NewRevision[] = []
   readonly deliveries: (Delivery & { org_id: number })[] = []
   readonly #people = new Map<number, People>()
   readonly #merged = new Map<StoredEvent, number>()
+  readonly #revised = new Map<string, { org_id: number; event_id: string }>()
+  readonly #holds = new Map<string, Hold>()
   readonly #clicks = new Map<KnownClick, { org_id: number; before: Before }>()
 
   /** Takes the persons of an organization along. */
@@ -51,6 +71,13 @@ export class Changes {
     if (this.#clicks.has(click)) return
     const { stages, tracked, revenue, bot_id } = click
     this.#clicks.set(click, { org_id, before: { stages, tracked, revenue, bot_id } })
+  }
+
+  /** What was held of an event is over; for so many days it is held anew, or with null no more. */
+  hold({ org_id, event_id, click_id, seq }: Omit<Hold, 'days'>, days: number | null): void {
+    this.#revised.set(event_id, { org_id, event_id })
+    if (days === null) this.#holds.delete(event_id)
+    else this.#holds.set(event_id, { org_id, event_id, click_id, seq, days })
   }
 
   /** A start that got its first explicit payout, or a payload; one of this very batch is written with it anyway. */
@@ -71,6 +98,14 @@ export class Changes {
     const people = [...this.#people]
     add(write.INSERT_EVENTS, this.events, at)
     add(write.INSERT_ALIASES, this.aliases, at)
+    add(write.INSERT_REVISIONS, this.revisions, at)
+    // What is revised for the first time was never held.
+    const again = this.revisions.filter(({ seq }) => seq > 1).map(({ event_id }) => event_id)
+    add(
+      write.DELETE_HOLDS,
+      [...this.#revised.values()].filter(({ event_id }) => again.includes(event_id)),
+    )
+    add(write.INSERT_HOLDS, [...this.#holds.values()], at)
     add(
       write.UPDATE_EVENTS,
       [...this.#merged].map(([event, org_id]) => ({ ...event, org_id })),

@@ -7,7 +7,8 @@ import { openSharing } from '../../ground/db/sharing.ts'
 import type { Ground } from '../../ground/room.ts'
 import type { IsUnsettled, Recorded } from './decide.ts'
 import { eventId, ownNonce, startId } from './identity.ts'
-import type { Conversion } from './items.ts'
+import type { Conversion, Revision } from './items.ts'
+import type { Revised } from './judge.ts'
 import { OrganizationQueues } from './queue.ts'
 import { Replays } from './replays.ts'
 import type { StillAllowed } from './transact.ts'
@@ -31,6 +32,8 @@ export type Conversions = {
   recordStart(start: OwnStart): Promise<Recorded>
   /** Records what else Telegram told us of, once by its type, its click and its nonce. */
   recordOwn(event: OwnEvent): Promise<Recorded>
+  /** Says what became of a conversion; resolves after the commit, throws what refuses it. */
+  revise(revision: Revision): Promise<Revised>
   /** Raises a click to landed without an event; false when there is no such click. */
   raise(org_id: number, click_id: string): Promise<boolean>
   /** Resolves when everything taken in has its answer. Call it after the last caller is gone. */
@@ -88,7 +91,8 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
     const found = replays.find(conversion)
     const outcome = (found === undefined ? undefined : await found) ?? (await queues.put(conversion))
     if (outcome instanceof Refusal) throw outcome
-    if (typeof outcome === 'boolean') throw new Error('a conversion was taken for a rise')
+    if (typeof outcome === 'boolean' || !('replayed' in outcome))
+      throw new Error('a conversion was taken for another item')
     replays.remember(conversion.id)
     return outcome
   }
@@ -99,6 +103,13 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
       record(ownConversion(start, 'bot_start', startId(start.org_id, start.bot_id, start.telegram_user_id))),
     recordOwn: event =>
       record(ownConversion(event, event.type, eventId(event.click_id, event.type, ownNonce(event.nonce)))),
+    async revise(revision) {
+      const outcome = await tracked(queues.put(revision))
+      if (outcome instanceof Refusal) throw outcome
+      if (typeof outcome === 'boolean' || !('isNew' in outcome))
+        throw new Error('a revision was taken for another item')
+      return outcome
+    },
     async raise(org_id, click_id) {
       const rise = { kind: 'rise' as const, org_id, click_id, rung: LANDED, arrived_at: performance.now() }
       const outcome = await tracked(queues.put(rise))

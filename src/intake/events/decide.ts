@@ -11,14 +11,24 @@ import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import { isCalledFor } from '../../outgoing/postbacks/matching.ts'
 import type { Changes, NewEvent } from './changes.ts'
 import type { Conversion, Item, Rise } from './items.ts'
-import { type Account, botOf, type Known, type KnownClick, type StoredEvent, startOf } from './known.ts'
+import { Judge, type Revised } from './judge.ts'
+import {
+  type Account,
+  botOf,
+  type Known,
+  type KnownClick,
+  type Person,
+  type Present,
+  type StoredEvent,
+  startOf,
+} from './known.ts'
 import { People } from './people.ts'
 
-/** What became of a conversion. `replayed`: this very request had been recorded before. */
-export type Recorded = { event: StoredEvent; replayed: boolean }
+/** What became of a conversion. `replayed`: this very request had been recorded before. `present`: of a network's, how it stands. */
+export type Recorded = { event: StoredEvent; replayed: boolean; present?: Present }
 
 /** What an item is answered; a rise says whether its click is known. */
-export type Outcome = Recorded | Refusal | boolean
+export type Outcome = Recorded | Revised | Refusal | boolean
 
 /** Whether a click that is not in the database, given by its id, may be in a journal, of whatever process. */
 export type IsUnsettled = (click_id: string) => boolean
@@ -31,6 +41,7 @@ export class Decisions {
   readonly #known: Known
   readonly #at: string
   readonly #isUnsettled: IsUnsettled
+  readonly #judge: Judge
   readonly #price: bigint
   #balance: bigint
 
@@ -44,11 +55,13 @@ export class Decisions {
     this.#balance = toMillionths(known.balance.balance)
     this.#price = toMillionths(known.balance.price_per_person)
     this.#people = new People(known.people)
+    this.#judge = new Judge(org_id, known, changes)
     changes.concern(org_id, this.#people)
   }
 
   decide(item: Item): Outcome {
-    return item.kind === 'rise' ? this.#rise(item) : this.#record(item)
+    if (item.kind === 'rise') return this.#rise(item)
+    return item.kind === 'revision' ? this.#judge.revise(item) : this.#record(item)
   }
 
   #rise({ click_id, rung }: Rise): Outcome {
@@ -62,11 +75,15 @@ export class Decisions {
   // The event before the click: a resend is answered for ever, also when its click is gone.
   #record(item: Conversion): Outcome {
     const { events, aliased, clicks } = this.#known
-    const recorded = aliased.get(item.id) ?? events.get(item.id)
+    const recorded = aliased.get(item.id) ?? this.#judge.recorded(item)
     const click = clicks.get(item.click_id)
     if (recorded !== undefined) {
       if (isOutside(item.campaigns, recorded.campaign_id)) return new Refusal('campaign_scope_forbidden')
       if (click !== undefined && item.source === 'service') this.#meetAgain(item, click)
+      if (item.standing !== undefined) {
+        const present = this.#judge.again(recorded, item)
+        return present instanceof Refusal ? present : { event: recorded, replayed: true, present }
+      }
       return { event: recorded, replayed: true }
     }
     if (click === undefined) return this.#isUnsettled(item.click_id) ? tellLater() : new Refusal('click_not_found')
@@ -87,7 +104,9 @@ export class Decisions {
     const isFirstPayload = item.payload !== null && started.payload === null
     if (isFirstPayload) started.payload = item.payload
     if (isFirstPayout) {
-      this.#earn(this.#known.clicks.get(started.click_id), item.payout, started.payout)
+      const more = toMillionths(item.payout ?? '0') - toMillionths(started.payout ?? '0')
+      // What was said of it since stays in effect.
+      if (this.#judge.presentOf(started).seq === 0) this.#judge.earn(this.#known.clicks.get(started.click_id), more)
       started.payout = item.payout
       started.payout_is_explicit = true
     }
@@ -97,8 +116,29 @@ export class Decisions {
 
   #add(item: Conversion, click: KnownClick, id: string): Recorded {
     const person = this.#people.of(click, item.telegram_user_id)
-    const bot_id = botOf(item, this.#known) ?? null
-    const event = {
+    const event = this.#eventOf(item, click, id, person)
+    this.#changes.events.push(event)
+    this.#known.events.set(id, event)
+    this.#known.ofClick.get(click.id)?.push(event)
+    if (id !== item.id) this.#alias(item, event)
+    this.#proveClick(item, click)
+    this.#judge.earn(click, toMillionths(event.payout ?? '0'))
+    const { standing } = item
+    const recorded: Recorded = { event, replayed: false }
+    if (standing?.says === 'pending') recorded.present = this.#judge.hold(event, standing)
+    if (click.test) return recorded
+    if (!person.is_charged) {
+      person.is_charged = true
+      this.#balance -= this.#price
+      const amount = fromMillionths(-this.#price)
+      this.#changes.charges.push({ org_id: this.#org_id, id: newId(), amount, person_id: person.id, event_id: id })
+    }
+    if (!click.suppressed_delivery) this.#deliver(event, click)
+    return recorded
+  }
+
+  #eventOf(item: Conversion, click: KnownClick, id: string, person: Person) {
+    return {
       org_id: this.#org_id,
       id,
       created_at: this.#at,
@@ -111,25 +151,11 @@ export class Decisions {
       nonce: item.nonce,
       payload: item.payload,
       person_id: person.id,
-      bot_id,
+      bot_id: botOf(item, this.#known) ?? null,
       telegram_user_id: item.telegram_user_id ?? null,
       source: item.source,
       test: click.test,
     }
-    this.#changes.events.push(event)
-    this.#known.events.set(id, event)
-    if (id !== item.id) this.#alias(item, event)
-    this.#proveClick(item, click)
-    this.#earn(click, event.payout, null)
-    if (click.test) return { event, replayed: false }
-    if (!person.is_charged) {
-      person.is_charged = true
-      this.#balance -= this.#price
-      const amount = fromMillionths(-this.#price)
-      this.#changes.charges.push({ org_id: this.#org_id, id: newId(), amount, person_id: person.id, event_id: id })
-    }
-    if (!click.suppressed_delivery) this.#deliver(event, click)
-    return { event, replayed: false }
   }
 
   #alias({ id }: Conversion, event: StoredEvent): void {
@@ -157,16 +183,6 @@ export class Decisions {
     if (item.source !== 'service' || item.bot === undefined || !('id' in item.bot) || click.bot_id !== null) return
     this.#changes.touch(this.#org_id, click)
     click.bot_id = item.bot.id
-  }
-
-  /** Revenue is the sum of the payouts above zero, null when there is none. */
-  #earn(click: KnownClick | undefined, payout: string | null, instead_of: string | null): void {
-    if (click === undefined) return
-    const more = toMillionths(payout ?? '0') - toMillionths(instead_of ?? '0')
-    if (more === 0n) return
-    this.#changes.touch(this.#org_id, click)
-    const revenue = (click.revenue ?? 0n) + more
-    click.revenue = revenue === 0n ? null : revenue
   }
 
   #deliver(event: NewEvent, click: KnownClick): void {

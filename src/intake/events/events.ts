@@ -1,6 +1,7 @@
 /**
  * Events: what a click has come to. The heart of Sluice: `recordConversion` is the one way in for senders, the queue behind it the one
- * writer. Owns `events` and `event_aliases`. An event, once recorded, is answered for ever and never recorded again.
+ * writer. Owns `events`, `event_aliases`, `event_revisions` and `held_events`. An event, once recorded, is answered for ever and never recorded
+ * again; what is said of it later is a revision.
  */
 import type { Call } from '../../contract/endpoint.ts'
 import { toUuid } from '../../contract/ids.ts'

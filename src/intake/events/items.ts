@@ -1,5 +1,6 @@
 /** What waits in an organization's queue. */
 import type { EventType } from '../../contract/event-types.ts'
+import type { EventStatus } from '../../contract/revisions.ts'
 import type { Key } from '../../ground/room.ts'
 
 /** The key a conversion came with, for the second look at it. */
@@ -28,8 +29,22 @@ export type Conversion = {
   /** The campaigns the sender is restricted to, or null. */
   readonly campaigns: readonly string[] | null
   readonly key: UsedKey | undefined
+  /** Of a network's call: what it says of the conversion's money, where that was recorded before or is to wait. */
+  readonly standing?: Standing
   /** Performance clock, ms. */
   readonly arrived_at: number
+}
+
+/** How a network's conversion stands: `pending` is recorded and held, `paid` approves what is held under the same transaction id. */
+export type Standing = {
+  readonly network_id: string
+  readonly says: 'pending' | 'paid'
+  /** Whether a paid word with another amount changes what is approved. */
+  readonly amend: boolean
+  /** After so many days what is held is approved; null: never by time alone. */
+  readonly hold_days: number | null
+  /** The network's word. */
+  readonly reason: string | null
 }
 
 /** A click that has been seen further on, without an event: a landing's beacon, a visit to the offer link. */
@@ -41,4 +56,28 @@ export type Rise = {
   readonly arrived_at: number
 }
 
-export type Item = Conversion | Rise
+/** The conversion a network means: by its transaction id, else the only paid one it has on the click. */
+export type Meant = { readonly network_id: string; readonly nonce: string | null }
+
+/** What is said of a conversion after it was recorded. */
+export type Revision = {
+  readonly kind: 'revision'
+  readonly org_id: number
+  readonly click_id: string
+  readonly of: { readonly event_id: string } | Meant
+  readonly status: EventStatus
+  /** Decimal string in US dollars; undefined: what it was worth before. */
+  readonly amount: string | undefined
+  readonly reason: string | null
+  readonly source: 'network' | 'dashboard' | 'import' | 'hold'
+  readonly network_id: string | null
+  /** The person who says it. */
+  readonly actor: string | null
+  /** Days after which what is put on hold is approved. */
+  readonly hold_days?: number | null
+  /** Only as the answer to the revision with this number. */
+  readonly follows?: number
+  readonly arrived_at: number
+}
+
+export type Item = Conversion | Rise | Revision

@@ -5,6 +5,7 @@
 import type pg from 'pg'
 import type { EventType } from '../../contract/event-types.ts'
 import { boundsOf } from '../../contract/ids.ts'
+import type { EventStatus } from '../../contract/revisions.ts'
 import { ask, flight, type Question } from '../../ground/db/flight.ts'
 import { discardStalePlans } from '../../ground/db/stale-plans.ts'
 import type { Value } from '../../ground/db/statement.ts'
@@ -54,6 +55,14 @@ export type KnownClick = {
   traffic_source_id: string | null
 }
 
+/** An event's last revision; none: `seq` 0. Amounts in millionths, of what is approved what counts, of what is pending what is held. */
+export type Present = {
+  readonly seq: number
+  readonly status: EventStatus
+  readonly amount: bigint
+  readonly was_held: boolean
+}
+
 export type Person = { id: string; telegram_user_id: string | null; is_charged: boolean }
 type Rule = {
   id: string
@@ -71,6 +80,10 @@ export type Known = {
   events: Map<string, StoredEvent>
   /** Events by the identity of a request that became another one. */
   aliased: Map<string, StoredEvent>
+  /** The events of each click that is judged, by its id. */
+  ofClick: Map<string, StoredEvent[]>
+  /** How revised events stand, of those that were looked up; the others stand as they were recorded. */
+  revised: Map<string, Present>
   clicks: Map<string, KnownClick>
   /** By person key. */
   people: Map<string, Person>
@@ -90,6 +103,9 @@ type ClickRow = Omit<KnownClick, 'revenue'> & { revenue: string | null } & (
     | PersonColumns
     | Record<keyof PersonColumns, null>
   )
+type RevisedColumns = { seq: number; status: EventStatus; amount: string; was_held: true | null }
+type JudgedRow = StoredEvent & (RevisedColumns | Record<keyof RevisedColumns, null>)
+type RevisedRow = Omit<RevisedColumns, 'was_held'> & { event_id: string }
 type AliasedRow = StoredEvent & { asked: string }
 type TargetRow = { id: string } & (
   | (Omit<Rule, 'id'> & { platform: null; sends: null })
@@ -120,6 +136,10 @@ export async function readKnown<T>(
   const known = new Map(read.balances.map(({ org_id, at: _, ...balance }) => [org_id, unread(balance)]))
   for (const { org_id, ...event } of read.events) known.get(org_id)?.events.set(event.id, event)
   for (const { org_id, asked: id, ...event } of read.aliased) knowAliased(known.get(org_id), id, event)
+  // Also of a click without events, so that one of this very batch is found on it.
+  for (const item of [...asked.values()].flat())
+    if (isJudging(item)) known.get(item.org_id)?.ofClick.set(item.click_id, [])
+  for (const { org_id, ...judged } of read.judged) knowJudged(known.get(org_id), judged)
   for (const { org_id, ...target } of read.targets) knowTarget(known.get(org_id), target)
   for (const { org_id, id, username_key } of read.bots) known.get(org_id)?.bots.set(id, id).set(username_key, id)
   for (const row of read.clicks) knowClick(known.get(row.org_id), row)
@@ -133,6 +153,8 @@ function unread(balance: Balance): Known {
     balance,
     events: new Map(),
     aliased: new Map(),
+    ofClick: new Map(),
+    revised: new Map(),
     clicks: new Map(),
     people: new Map(),
     peopleById: new Map(),
@@ -155,16 +177,23 @@ function questionsOf(asked: Asked) {
     const id = item.kind === 'conversion' ? item.telegram_user_id : undefined
     return id === undefined ? undefined : personKey.telegram(id)
   })
+  const judged = keysOf(asked, item => (isJudging(item) ? item.click_id : undefined))
   const items = [...asked.values()].flat()
   const types = new Set(items.flatMap(item => (item.kind === 'conversion' ? [item.type] : [])))
-  const [has, hasPeople, hasStarts] = [events, people, starts].map(({ keys }) => keys.length > 0)
+  const [has, hasPeople, hasStarts, isJudged] = [events, people, starts, judged].map(({ keys }) => keys.length > 0)
   return {
+    judged: isJudged ? ofKeys<Of<JudgedRow>>(asked, reads.READ_JUDGED, judged) : undefined,
     events: has ? ofKeys<Of<StoredEvent>>(asked, reads.READ_EVENTS, events) : undefined,
     targets: has ? ofOrganizations<Of<TargetRow>>(asked, reads.READ_TARGETS, [[...types]]) : undefined,
     people: hasPeople ? ofKeys<Of<PersonColumns>>(asked, reads.READ_PEOPLE, people) : undefined,
     aliased: hasStarts ? ofKeys<Of<AliasedRow>>(asked, reads.READ_ALIASED, starts) : undefined,
     bots: hasStarts ? ofOrganizations<Of<BotRow>>(asked, reads.READ_BOTS) : undefined,
   }
+}
+
+/** Whether it may say something of a conversion that is recorded on its click. */
+function isJudging(item: Item): boolean {
+  return item.kind === 'revision' || (item.kind === 'conversion' && item.standing !== undefined)
 }
 
 type Keys = { orgs: number[]; keys: string[] }
@@ -217,11 +246,31 @@ export async function readStarts(client: pg.PoolClient, asked: Asked, known: Map
     const click_id = eventOf(item)?.click_id
     return click_id === undefined || known.get(item.org_id)?.clicks.has(click_id) ? undefined : click_id
   })
-  if (clicks.keys.length === 0) return
+  const merged = keysOf(asked, item => {
+    const event = eventOf(item)
+    return event === undefined || event.id === (item as Conversion).id ? undefined : event.id
+  })
+  const hasClicks = clicks.keys.length > 0
+  if (!hasClicks && merged.keys.length === 0) return
   const read = await flight(client, {
-    clicks: ofKeys<Of<ClickRow>>(asked, reads.READ_CLICKS, clicks, boundsOf(clicks.keys)),
+    clicks: hasClicks ? ofKeys<Of<ClickRow>>(asked, reads.READ_CLICKS, clicks, boundsOf(clicks.keys)) : undefined,
+    revised: merged.keys.length > 0 ? ofKeys<Of<RevisedRow>>(asked, reads.READ_REVISED, merged) : undefined,
   })
   for (const row of read.clicks) knowClick(known.get(row.org_id), row)
+  for (const row of read.revised)
+    known.get(row.org_id)?.revised.set(row.event_id, presentOf({ ...row, was_held: null }))
+}
+
+function presentOf({ seq, status, amount, was_held }: RevisedColumns): Present {
+  return { seq, status, amount: toMillionths(amount), was_held: was_held === true || status === 'pending' }
+}
+
+function knowJudged(known: Known | undefined, row: JudgedRow): void {
+  const { seq, status, amount, was_held, ...read } = row
+  const event = known?.events.get(read.id) ?? read
+  known?.events.set(event.id, event)
+  known?.ofClick.get(event.click_id)?.push(event)
+  if (seq !== null) known?.revised.set(event.id, presentOf({ seq, status, amount, was_held }))
 }
 
 /** The id of the start a bot_start stands for, where its bot can be named: by the request, else by its click. */

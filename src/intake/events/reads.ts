@@ -52,6 +52,35 @@ export const READ_ALIASED = forms(
   cross join lateral (select * from events where org_id = ${org} and id = a.event_id limit 1) e`,
 )
 
+const LAST_REVISION = (org: string, event: string) => `
+  left join lateral (
+    select seq, status, amount from event_revisions where org_id = ${org} and event_id = ${event} order by seq desc limit 1
+  ) r on true`
+
+/** The events of clicks, each with its last revision, and whether it was ever held. */
+export const READ_JUDGED = forms(
+  ({ org, asked }) => `
+  select e.org_id, ${EVENT_COLUMNS}, r.seq, r.status, r.amount, h.was_held
+  from ${asked('uuid')}
+  cross join lateral (select * from events where org_id = ${org} and click_id = asked.key) e
+  ${LAST_REVISION(org, 'e.id')}
+  left join lateral (
+    select true as was_held from event_revisions where org_id = ${org} and event_id = e.id and status = 'pending' limit 1
+  ) h on true`,
+)
+
+/** The last revisions of events, of those that have one. */
+export const READ_REVISED = forms(
+  ({ org, asked }) => `
+  select r.org_id, r.event_id, r.seq, r.status, r.amount
+  from ${asked('uuid')}
+  cross join lateral (
+    select org_id, event_id, seq, status, amount from event_revisions
+    where org_id = ${org} and event_id = asked.key
+    order by seq desc limit 1
+  ) r`,
+)
+
 const PERSON = (org: string) => `
   left join lateral (select telegram_user_id from persons where org_id = ${org} and id = k.person_id limit 1) n on true
   left join lateral (

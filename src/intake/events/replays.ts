@@ -38,8 +38,9 @@ export class Replays {
 
   /** The stored event of a request that was recorded lately, or its refusal; undefined when it is to take the common way. */
   find(conversion: Conversion): Promise<Recorded | Refusal | undefined> | undefined {
-    // Sluice's own report of a start binds its click to the bot, also when the start is known.
-    if (conversion.source === 'service' || !this.#recent.has(conversion.id)) return undefined
+    // Sluice's own report of a start binds its click to the bot, also when the start is known; a network's call may approve what is held.
+    if (conversion.source === 'service' || conversion.standing !== undefined || !this.#recent.has(conversion.id))
+      return undefined
     return new Promise(resolve => {
       this.#asking.push({ conversion, resolve })
       // On the next turn of the event loop, so that what arrives in one turn shares a read.

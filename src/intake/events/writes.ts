@@ -45,6 +45,33 @@ export const UPDATE_EVENTS = forms(
   where e.org_id = ${org} and e.id = t.id`,
 )
 
+export const INSERT_REVISIONS = forms(
+  3,
+  ({ listed, column }) => `
+  insert into event_revisions (created_at, event_id, seq, status, amount, original_amount, original_currency, rate, reason, source,
+    network_id, actor, org_id)
+  select $2::timestamptz, t.*${listed}
+  from json_to_recordset($1) as t(event_id uuid, seq smallint, status text, amount numeric, original_amount numeric,
+    original_currency text, rate numeric, reason text, source text, network_id uuid, actor uuid${column})`,
+)
+
+/** What was held and is no more; a hold that is put on anew follows it in the same transaction. */
+export const DELETE_HOLDS = forms(
+  2,
+  ({ org, column }) => `
+  delete from held_events h
+  using json_to_recordset($1) as t(event_id uuid${column})
+  where h.org_id = ${org} and h.event_id = t.event_id`,
+)
+
+export const INSERT_HOLDS = forms(
+  3,
+  ({ listed, column }) => `
+  insert into held_events (event_id, click_id, seq, approve_at, org_id)
+  select t.event_id, t.click_id, t.seq, $2::timestamptz + t.days * interval '1 day'${listed === '' ? ', t.org_id' : listed}
+  from json_to_recordset($1) as t(event_id uuid, click_id uuid, seq smallint, days integer${column})`,
+)
+
 /**
  * Always an update: the clicks were read in this transaction. As an upsert it goes by the primary key straight to each row's partition,
  * where an update would open every month's.

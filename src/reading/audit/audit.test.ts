@@ -51,7 +51,20 @@ describe('the audit finds', () => {
       'every conversion is told to the ad account it was meant for, and to no other',
       "update clicks set platform = 'tiktok' where org_id = $1",
     ],
-    ['revenue is the sum of the payouts above zero', 'update clicks set revenue = revenue + 1 where org_id = $1'],
+    [
+      'revenue is the sum of what its conversions count for',
+      'update clicks set revenue = revenue + 1 where org_id = $1',
+    ],
+    [
+      'revenue is the sum of what its conversions count for',
+      `insert into event_revisions (org_id, event_id, seq, status, amount, source, created_at)
+        select org_id, id, 1, 'rejected', 0, 'dashboard', now() from events where org_id = $1`,
+    ],
+    [
+      'revisions stand on an event, numbered without a gap',
+      `insert into event_revisions (org_id, event_id, seq, status, amount, source, created_at)
+        select org_id, id, 2, 'approved', payout, 'dashboard', now() from events where org_id = $1`,
+    ],
     [
       'a click has every stage its events have reached, its status is the highest, and it counts',
       'update clicks set stages = 1, status = 0 where org_id = $1',

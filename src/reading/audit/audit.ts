@@ -43,6 +43,14 @@ const UNFOLDED = `
 const COST = 'trim_scale(coalesce(sum(cost) filter (where cost_counts), 0))'
 const UNREAD = 'count(*) filter (where cost_counts and cost is null)'
 
+/** The last word on an event, and what it counts for by it: its payout where nothing was said. */
+const LAST_REVISION = `
+      left join (
+        select distinct on (event_id) event_id, status, amount from event_revisions
+        where org_id = $1 order by event_id, seq desc
+      ) r on r.event_id = e.id`
+const COUNTS_FOR = `case when r.status is null then e.payout when r.status = 'approved' then r.amount else 0 end`
+
 /** Of a platform with one account that is switched on, that one: it is meant where the campaign names none. */
 const PLATFORMS = `
       select platform, max(updated_at) as updated_at,
@@ -149,13 +157,24 @@ const CHECKS: Readonly<Record<string, string>> = {
         then a.id
       end`,
 
-  'revenue is the sum of the payouts above zero': `
+  'revenue is the sum of what its conversions count for': `
     select format('click %s: %s instead of %s', c.id, c.revenue, e.sum) as wrong
     from clicks c
     left join (
-      select click_id, sum(payout) as sum from events where org_id = $1 and payout > 0 group by click_id
+      select click_id, nullif(sum(${COUNTS_FOR}), 0) as sum
+      from events e ${LAST_REVISION}
+      where e.org_id = $1
+      group by click_id
     ) e on e.click_id = c.id
     where c.org_id = $1 and c.revenue is distinct from e.sum`,
+
+  'revisions stand on an event, numbered without a gap': `
+    select r.event_id::text as wrong
+    from event_revisions r
+    where r.org_id = $1
+    group by r.event_id
+    having min(r.seq) <> 1 or max(r.seq) <> count(*)
+      or not exists (select from events e where e.org_id = $1 and e.id = r.event_id)`,
 
   'a click has every stage its events have reached, its status is the highest, and it counts': `
     select format('click %s, event %s', c.id, e.id) as wrong

@@ -1,0 +1,55 @@
+/** What refuses conversions, and what is said of them afterwards; part of the catalogue. */
+export const CONVERSION_REFUSALS = {
+  click_not_found: { status: 403, error: 'click not found' },
+  bot_not_found: { status: 403, error: 'bot not found' },
+  bot_start_missing_telegram_user_id: {
+    status: 422,
+    error: 'bot_start needs payload.telegram_user_id',
+    code: 'bot_start_missing_telegram_user_id',
+    hint: 'Send the Telegram user id, so that this call and the start Sluice recorded become one event.',
+  },
+
+  // What is said of a conversion afterwards.
+  too_many_revisions: {
+    status: 409,
+    error: 'the conversion was revised 100 times',
+    code: 'too_many_revisions',
+    hint: 'Its last status stands for good. Look which two systems contradict each other.',
+  },
+  click_not_kept: {
+    status: 409,
+    error: 'the click of this conversion is no longer kept',
+    code: 'click_not_kept',
+    hint: 'Its month was deleted, so its figures can change no more.',
+  },
+  revision_file_unreadable: {
+    status: 400,
+    error: 'the file cannot be read',
+    code: 'revision_file_unreadable',
+    hint: 'Send CSV with a line of titles such as event_id,status,amount.',
+  },
+  revision_lines_wrong: {
+    status: 400,
+    error: 'some lines are wrong',
+    code: 'revision_lines_wrong',
+    hint: 'Nothing was changed. Put the lines right or take them out; a dry run shows all of them.',
+  },
+  conversion_unknown: {
+    status: 404,
+    error: 'no conversion of this transaction is recorded on the click',
+    code: 'conversion_unknown',
+    hint: 'Have the conversion sent, then run this again.',
+  },
+  conversion_ambiguous: {
+    status: 409,
+    error: 'several conversions on the click can be meant',
+    code: 'conversion_ambiguous',
+    hint: 'Name the one by its transaction id or its event id.',
+  },
+  not_yours: {
+    status: 403,
+    error: 'the conversion was not recorded by this network',
+    code: 'not_yours',
+    hint: 'A network changes only what it has recorded itself. Change it in the dashboard.',
+  },
+} as const

@@ -1,0 +1,183 @@
+/**
+ * What is said of conversions after they were recorded, decided within a batch: verdicts of people and networks, conversions that
+ * are held, and what a network's later call says of one that is recorded. The event stays as it was; its last revision says what it counts
+ * for. Whoever says what is so already changes nothing.
+ */
+import { hasAmount, MOST_REVISIONS } from '../../contract/revisions.ts'
+import { Refusal } from '../../contract/refusals.ts'
+import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
+import type { Changes } from './changes.ts'
+import type { Conversion, Meant, Revision, Standing } from './items.ts'
+import type { Known, KnownClick, Present, StoredEvent } from './known.ts'
+
+/** How an event stands, and whether that was said just now. */
+export type Revised = {
+  readonly event: StoredEvent
+  readonly before: Present
+  readonly present: Present
+  readonly isNew: boolean
+}
+
+type Said = Pick<Revision, 'status' | 'amount' | 'reason' | 'source' | 'network_id' | 'actor' | 'hold_days'>
+
+/** How an event without revisions stands. */
+export function asRecorded(event: Pick<StoredEvent, 'payout'>): Present {
+  return { seq: 0, status: 'approved', amount: toMillionths(event.payout ?? '0'), was_held: false }
+}
+
+/** What an event counts for, in millionths. */
+export function effective({ status, amount }: Pick<Present, 'status' | 'amount'>): bigint {
+  return status === 'approved' ? amount : 0n
+}
+
+/** How an event would stand: an amount that is not said is the one that counts or is held, after a refusal the recorded payout. */
+export function wanted(
+  event: Pick<StoredEvent, 'payout'>,
+  present: Present,
+  { status, amount }: { readonly status: Present['status']; readonly amount?: string | undefined },
+): Pick<Present, 'status' | 'amount'> {
+  if (!hasAmount(status)) return { status, amount: 0n }
+  if (amount !== undefined) return { status, amount: toMillionths(amount) }
+  return { status, amount: hasAmount(present.status) ? present.amount : asRecorded(event).amount }
+}
+
+/** Whether something would change. */
+export function isChange(present: Present, next: Pick<Present, 'status' | 'amount'>): boolean {
+  return present.status !== next.status || present.amount !== next.amount
+}
+
+/**
+ * The one of several events that is meant by a transaction id, or without one by the click alone: the only one that was ever worth
+ * something, and of a transaction id without such the only one. Undefined: none, `'several'`: it cannot be told.
+ */
+export function oneOf<Event>(
+  events: readonly Event[],
+  isWorth: (event: Event) => boolean,
+  isNamed: boolean,
+): Event | 'several' | undefined {
+  const worth = events.filter(isWorth)
+  const [first, ...others] = worth.length > 0 || !isNamed ? worth : events
+  return others.length === 0 ? first : 'several'
+}
+
+/** The one event a network means, of its own on the click. */
+function eventMeant(
+  events: readonly StoredEvent[],
+  { network_id, nonce }: Meant,
+  isRevised: (event: StoredEvent) => boolean,
+): StoredEvent | Refusal {
+  const named = nonce === null ? events : events.filter(event => event.nonce === nonce)
+  const own = named.filter(event => isOf(event, network_id))
+  const one = oneOf(own, event => isRevised(event) || asRecorded(event).amount > 0n, nonce !== null)
+  if (one === 'several') return new Refusal('conversion_ambiguous')
+  if (one !== undefined) return one
+  return new Refusal(nonce !== null && named.length > 0 && own.length === 0 ? 'not_yours' : 'conversion_unknown')
+}
+
+/** Whether this network has recorded it. */
+function isOf(event: StoredEvent, network_id: string): boolean {
+  return event.payload?.['network_id'] === network_id
+}
+
+/** Judges for one organization; what it changes is gathered with the rest of the batch. */
+export class Judge {
+  readonly #org_id: number
+  readonly #known: Known
+  readonly #changes: Changes
+
+  constructor(org_id: number, known: Known, changes: Changes) {
+    this.#org_id = org_id
+    this.#known = known
+    this.#changes = changes
+  }
+
+  /** How an event stands. Of one that was not looked up nothing was said: nobody asks for others. */
+  presentOf(event: StoredEvent): Present {
+    return this.#known.revised.get(event.id) ?? asRecorded(event)
+  }
+
+  revise(item: Revision): Revised | Refusal {
+    const event = this.#eventOf(item)
+    if (event instanceof Refusal) return event
+    const present = this.presentOf(event)
+    if (item.follows !== undefined && item.follows !== present.seq)
+      return { event, before: present, present, isNew: false }
+    return this.#say(event, item)
+  }
+
+  #eventOf({ click_id, of }: Revision): StoredEvent | Refusal {
+    const events = this.#known.ofClick.get(click_id) ?? []
+    if ('network_id' in of) return eventMeant(events, of, event => this.#known.revised.has(event.id))
+    return events.find(({ id }) => id === of.event_id) ?? new Refusal('object_not_found')
+  }
+
+  /** Puts a conversion of this batch on hold. */
+  hold(event: StoredEvent, standing: Standing): Present {
+    const { network_id, reason, hold_days } = standing
+    const held = this.#say(event, {
+      status: 'pending',
+      amount: undefined,
+      reason,
+      source: 'network',
+      network_id,
+      actor: null,
+      hold_days,
+    })
+    return held instanceof Refusal ? this.presentOf(event) : held.present
+  }
+
+  /** The event a network's conversion stands for, where it was recorded before: its own, else one of the transaction that was held. */
+  recorded({ id, click_id, nonce, standing }: Conversion): StoredEvent | undefined {
+    const own = this.#known.events.get(id)
+    if (own !== undefined || standing === undefined || nonce === null) return own
+    const events = this.#known.ofClick.get(click_id) ?? []
+    return events.find(
+      event => event.nonce === nonce && isOf(event, standing.network_id) && this.presentOf(event).was_held,
+    )
+  }
+
+  /** What a network's call says of a conversion that is recorded: a paid word approves what is held, and amends where it may. */
+  again(event: StoredEvent, { payout, standing }: Conversion): Present | Refusal {
+    const present = this.presentOf(event)
+    if (standing?.says !== 'paid') return present
+    if (!isOf(event, standing.network_id)) return present
+    const isPaid = present.status === 'approved'
+    if (present.status !== 'pending' && !standing.amend) return present
+    if (isPaid && payout === undefined) return present
+    const { network_id, reason } = standing
+    const said = { status: 'approved', amount: payout, reason, source: 'network', network_id, actor: null } as const
+    const revised = this.#say(event, said)
+    return revised instanceof Refusal ? revised : revised.present
+  }
+
+  #say(event: StoredEvent, said: Said): Revised | Refusal {
+    const present = this.presentOf(event)
+    const next = wanted(event, present, said)
+    if (!isChange(present, next)) return { event, before: present, present, isNew: false }
+    if (present.seq >= MOST_REVISIONS) return new Refusal('too_many_revisions')
+    const click = this.#known.clicks.get(event.click_id)
+    // Where it was counted went with it.
+    if (click === undefined) return new Refusal('click_not_kept')
+    const revised = { ...next, seq: present.seq + 1, was_held: present.was_held || next.status === 'pending' }
+    this.earn(click, effective(revised) - effective(present))
+    this.#known.revised.set(event.id, revised)
+    this.#write(event, revised, said)
+    return { event, before: present, present: revised, isNew: true }
+  }
+
+  #write(event: StoredEvent, { seq, status, amount }: Present, said: Said): void {
+    const { reason, source, network_id, actor, hold_days = null } = said
+    const row = { org_id: this.#org_id, event_id: event.id, seq, status, amount: fromMillionths(amount) }
+    const plain = { original_amount: null, original_currency: null, rate: null }
+    this.#changes.revisions.push({ ...row, ...plain, reason, source, network_id, actor })
+    this.#changes.hold({ ...row, click_id: event.click_id }, status === 'pending' ? hold_days : null)
+  }
+
+  /** Revenue is the sum of what its events count for, null when there is none. */
+  earn(click: KnownClick | undefined, more: bigint): void {
+    if (click === undefined || more === 0n) return
+    this.#changes.touch(this.#org_id, click)
+    const revenue = (click.revenue ?? 0n) + more
+    click.revenue = revenue === 0n ? null : revenue
+  }
+}

@@ -1,0 +1,432 @@
+// What is said of a conversion after it was recorded, through the door: what follows it, what is never undone, and what is refused.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { readClick, seedBot, seedCampaign, seedClick, seedRule, tally } from '../../../tests/support/intake.ts'
+import { openQueue } from '../../../tests/support/organization-queue.ts'
+import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
+import { toUuid } from '../../contract/ids.ts'
+import { MOST_REVISIONS } from '../../contract/revisions.ts'
+import { auditBooks } from '../../reading/audit/audit.ts'
+import { recount } from '../../reading/reports/recount.ts'
+
+let house: TestHouse
+before(async () => {
+  house = await startHouse()
+})
+after(() => house.end())
+
+const idOf = (id: string): string => toUuid(id) ?? assert.fail()
+
+type Place = SignedIn & { click: string; event_id: string; campaign_id: string }
+
+/** An organization with a deposit of 50 on a click, of which a rule was told. */
+async function place(payout: string | null = '50', click: { test?: boolean } = {}): Promise<Place> {
+  const owner = await seedSignedIn(house)
+  await seedRule(house.database, owner.org_id, { event_type: 'deposit' })
+  const campaign_id = await seedCampaign(house.database, owner.org_id)
+  const id = await seedClick(house.database, owner.org_id, { campaign_id, sub1: 'zone 7', ...click })
+  return { ...owner, campaign_id, click: id, event_id: await send(owner, id, { payout }) }
+}
+
+async function send(owner: SignedIn, click: string, more: object = {}): Promise<string> {
+  const body = { clickId: toWireId(click), type: 'deposit', nonce: 'T1', ...more }
+  const answer = await house.call('POST', '/api/events', { cookie: owner.cookie, body })
+  assert.equal(answer.statusCode, 201, answer.body)
+  return String(answer.data()['id'])
+}
+
+const say = ({ cookie }: Pick<SignedIn, 'cookie'>, event_id: string, body: object) =>
+  house.call('POST', `/api/events/${event_id}/revisions`, { cookie, body })
+
+async function said(here: Place, body: object) {
+  const answer = await say(here, here.event_id, body)
+  assert.equal(answer.statusCode, 200, answer.body)
+  return answer.data()
+}
+
+const revenueOf = async ({ org_id, click }: Place) => (await readClick(house.database, org_id, click))?.revenue ?? null
+
+type Report = {
+  rows: { key: string; revenue: string; deposit: number }[]
+  totals: { revenue: string; deposit: number }
+}
+const DIMENSIONS = ['campaign', 'geo', 'sub1', 'offer', 'day'] as const
+
+/** Revenue and deposits in every dimension and its totals, each held against a recount of the clicks. */
+async function reported({ org_id, cookie }: Place): Promise<string[]> {
+  const [from, to] = [Date.now() - 86_400_000, Date.now() + 86_400_000]
+  const window = `date_from=${new Date(from).toISOString()}&date_to=${new Date(to).toISOString()}`
+  const told = new Set<string>()
+  for (const dimension of DIMENSIONS) {
+    const answer = await house.call('GET', `/api/report?dimension=${dimension}&${window}`, { cookie })
+    const { rows, totals } = answer.json<Report>()
+    const counted = await recount(house.database.reads, org_id, from, to, dimension)
+    assert.deepEqual(
+      rows.map(({ revenue, deposit }) => [Number(revenue), deposit]),
+      counted.map(({ revenue, deposit }) => [Number(revenue), deposit]),
+    )
+    assert.deepEqual(rows.length, 1)
+    for (const one of [...rows, totals]) told.add(`${one.revenue} of ${one.deposit}`)
+  }
+  assert.deepEqual(await auditBooks(house.database.reads, org_id), [])
+  return [...told]
+}
+
+type History = {
+  status: string
+  amount: string
+  payout: string | null
+  hold_until: string | null
+  data: {
+    seq: number
+    status: string
+    amount: string
+    reason: string | null
+    source: string
+    actor_name: string | null
+  }[]
+}
+const historyOf = async ({ cookie }: Pick<SignedIn, 'cookie'>, event_id: string) =>
+  (await house.call('GET', `/api/events/${event_id}/revisions`, { cookie })).json<History>()
+
+describe('a verdict on a conversion', () => {
+  test('moves its revenue in every dimension of the report, and nothing else', async () => {
+    const here = await place()
+    assert.deepEqual(await reported(here), ['50.00 of 1'])
+    const [before, was] = [
+      await tally(house.database, here.org_id),
+      await readClick(house.database, here.org_id, here.click),
+    ]
+    assert.deepEqual(await said(here, { status: 'rejected', reason: 'fraud' }), {
+      event_id: here.event_id,
+      status: 'rejected',
+      amount: '0',
+      seq: 1,
+      unchanged: false,
+    })
+    assert.deepEqual(await readClick(house.database, here.org_id, here.click), { ...was, revenue: null })
+    assert.deepEqual(await reported(here), ['0.00 of 1'])
+    assert.equal((await said(here, { status: 'approved' }))['amount'], '50')
+    assert.deepEqual(await reported(here), ['50.00 of 1'])
+    await said(here, { status: 'approved', amount: 20 })
+    assert.deepEqual(await reported(here), ['20.00 of 1'])
+    await said(here, { status: 'approved', amount: '70.123456', currency: 'USD' })
+    assert.equal(await revenueOf(here), '70.123456')
+    await said(here, { status: 'pending', amount: '0.5' })
+    assert.deepEqual(await reported(here), ['0.00 of 1'])
+    assert.equal((await said(here, { status: 'approved' }))['amount'], '0.5')
+    await said(here, { status: 'refunded' })
+    await said(here, { status: 'chargeback' })
+    assert.equal(await revenueOf(here), null)
+    assert.deepEqual(await tally(house.database, here.org_id), before)
+    assert.equal((await readClick(house.database, here.org_id, here.click))?.status, was?.status)
+  })
+
+  test('said twice is one revision, and the history names who said it and why', async () => {
+    const here = await place()
+    assert.equal((await said(here, { status: 'approved' }))['unchanged'], true)
+    assert.equal((await said(here, { status: 'approved', amount: '50.0' }))['seq'], 0)
+    await said(here, { status: 'rejected', reason: ' duplicate ' })
+    assert.deepEqual(await said(here, { status: 'rejected', reason: 'again' }), {
+      event_id: here.event_id,
+      status: 'rejected',
+      amount: '0',
+      seq: 1,
+      unchanged: true,
+    })
+    const { data, ...standing } = await historyOf(here, here.event_id)
+    assert.deepEqual(standing, {
+      event_id: here.event_id,
+      status: 'rejected',
+      amount: '0',
+      payout: '50',
+      hold_until: null,
+    })
+    const [{ actor_name, ...only }, ...others] = data as [History['data'][number]]
+    const { rows } = await house.database.reads.query<{ name: string }>('select name from users where id = $1', [
+      here.user_id,
+    ])
+    assert.equal(actor_name, rows[0]?.name)
+    assert.deepEqual(
+      [only.seq, only.status, only.amount, only.reason, only.source],
+      [1, 'rejected', '0', 'duplicate', 'dashboard'],
+    )
+    assert.deepEqual(others, [])
+  })
+
+  test('stays when the conversion is sent again', async () => {
+    const here = await place()
+    await said(here, { status: 'rejected' })
+    assert.equal(await send(here, here.click, { payout: '50' }), here.event_id)
+    assert.equal(await revenueOf(here), null)
+    assert.deepEqual(await reported(here), ['0.00 of 1'])
+  })
+
+  test('leaves the other conversions of the click', async () => {
+    const here = await place()
+    await send(here, here.click, { payout: '7', nonce: 'T2' })
+    await said(here, { status: 'rejected' })
+    assert.deepEqual(await reported(here), ['7.00 of 1'])
+  })
+
+  test('of a test conversion is kept, and in no report', async () => {
+    const here = await place('50', { test: true })
+    await said(here, { status: 'rejected' })
+    assert.equal(await revenueOf(here), null)
+    const answer = await house.call('GET', '/api/report?dimension=day&date_from=2026-01-01&date_to=2026-01-02', here)
+    assert.equal(answer.json<Report>().totals.revenue, '0.00')
+    assert.deepEqual(await auditBooks(house.database.reads, here.org_id), [])
+  })
+
+  test('of fifty at once from several processes leaves the figure of the last', async () => {
+    const here = await place()
+    const queues = [openQueue(house.database), openQueue(house.database), openQueue(house.database)]
+    const wanted = Array.from({ length: 50 }, (_, at) => at)
+    const answers = await Promise.all(
+      wanted.map(async at => {
+        const queue = queues[at % queues.length] ?? assert.fail()
+        return await queue.revise({
+          kind: 'revision',
+          org_id: here.org_id,
+          click_id: here.click,
+          of: { event_id: idOf(here.event_id) },
+          status: at % 5 === 0 ? 'rejected' : 'approved',
+          amount: at % 5 === 0 ? undefined : String(at),
+          reason: null,
+          source: 'dashboard',
+          network_id: null,
+          actor: here.user_id,
+          arrived_at: performance.now(),
+        })
+      }),
+    )
+    await Promise.all(queues.map(queue => queue.close()))
+    const { data, amount } = await historyOf(here, here.event_id)
+    assert.equal(data.length, answers.filter(({ isNew }) => isNew).length)
+    assert.deepEqual(
+      data.map(({ seq }) => seq),
+      Array.from({ length: data.length }, (_, at) => data.length - at),
+    )
+    assert.equal(data[0]?.amount, amount)
+    assert.equal((await revenueOf(here)) ?? '0', amount)
+    await reported(here)
+  })
+
+  test('and a new conversion at once, many of both, leave what a recount says', async () => {
+    const here = await place()
+    await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        at % 2 === 0
+          ? send(here, here.click, { payout: '3', nonce: `N${at}` })
+          : said(here, { status: 'approved', amount: at }),
+      ),
+    )
+    const { amount } = await historyOf(here, here.event_id)
+    assert.equal(Number(await revenueOf(here)), 30 + Number(amount))
+    await reported(here)
+  })
+
+  test('that cannot be counted is not there either: all of it or nothing', async () => {
+    const here = await place()
+    for (const [table, harm] of [
+      ['report_sheet', 'org_id'],
+      ['event_revisions', 'org_id'],
+      ['clicks', `case when revenue is null then org_id else 0 end`],
+    ]) {
+      await house.database.worker.query(
+        `alter table ${table} add constraint harmed check (${harm} <> ${here.org_id}) not valid`,
+      )
+      const answer = await say(here, here.event_id, { status: 'pending' })
+      await house.database.worker.query(`alter table ${table} drop constraint harmed`)
+      assert.equal(answer.statusCode, 500, table)
+      assert.deepEqual((await historyOf(here, here.event_id)).data, [])
+      assert.deepEqual(await reported(here), ['50.00 of 1'])
+    }
+    await said(here, { status: 'pending' })
+    assert.deepEqual(await reported(here), ['0.00 of 1'])
+  })
+
+  test('is refused when it is the hundred and first', async () => {
+    const here = await place()
+    for (let at = 1; at <= MOST_REVISIONS; at += 1)
+      await house.database.worker.query(
+        `insert into event_revisions (org_id, event_id, seq, status, amount, source, created_at)
+        values ($1, $2, $3, 'approved', 50, 'dashboard', now())`,
+        [here.org_id, idOf(here.event_id), at],
+      )
+    const answer = await say(here, here.event_id, { status: 'rejected' })
+    assert.deepEqual([answer.statusCode, answer.data()['code']], [409, 'too_many_revisions'])
+    assert.equal((await said(here, { status: 'approved' }))['unchanged'], true)
+    assert.deepEqual(await reported(here), ['50.00 of 1'])
+  })
+
+  test('is refused where the click is no longer kept, and changes nothing', async () => {
+    const here = await place()
+    await house.database.worker.query('delete from clicks where org_id = $1 and id = $2', [here.org_id, here.click])
+    const answer = await say(here, here.event_id, { status: 'rejected' })
+    assert.deepEqual([answer.statusCode, answer.data()['code']], [409, 'click_not_kept'])
+    assert.deepEqual((await historyOf(here, here.event_id)).data, [])
+  })
+
+  test('that does not fit is refused with what to do', async () => {
+    const here = await place()
+    const wrong: [object, RegExp][] = [
+      [{}, /status/],
+      [{ status: 'maybe' }, /status/],
+      [{ status: 'rejected', amount: 5 }, /amount: goes with approved and pending only/],
+      [{ status: 'approved', amount: -5 }, /amount/],
+      [{ status: 'approved', amount: 1_000_001 }, /amount/],
+      [{ status: 'approved', amount: 5, currency: 'EUR' }, /currency: must be USD/],
+      [{ status: 'rejected', reason: 'x'.repeat(201) }, /reason/],
+    ]
+    for (const [body, words] of wrong) {
+      const answer = await say(here, here.event_id, body)
+      assert.equal(answer.statusCode, 400, answer.body)
+      assert.match(String(answer.data()['error']), words)
+    }
+    assert.deepEqual((await historyOf(here, here.event_id)).data, [])
+  })
+
+  test('is for admins of the organization; members read, keys do neither, others find nothing', async () => {
+    const [here, other] = [await place(), await place()]
+    const member = await seedSignedIn(house, { place: here, role: 'member' })
+    const { secret } = await seedKey(house.database, here, { rights: ['events'] })
+    const path = `/api/events/${here.event_id}/revisions`
+    assert.equal((await say(member, here.event_id, { status: 'rejected' })).data()['code'], 'role_forbidden')
+    assert.equal((await house.call('GET', path, { cookie: member.cookie })).statusCode, 200)
+    for (const method of ['GET', 'POST'] as const) {
+      const body = method === 'POST' ? { status: 'rejected' } : undefined
+      const answer = await house.call(method, path, { key: secret, body })
+      assert.deepEqual([answer.statusCode, answer.data()['code']], [403, 'api_key_resource_forbidden'])
+    }
+    const csv = `event_id,status\n${here.event_id},rejected`
+    const file = await house.call('POST', '/api/events/revisions/import', { key: secret, body: { csv, dry_run: true } })
+    assert.equal(file.data()['code'], 'api_key_resource_forbidden')
+    assert.equal((await say(other, here.event_id, { status: 'rejected' })).statusCode, 404)
+    assert.equal((await house.call('GET', path, { cookie: other.cookie })).statusCode, 404)
+    assert.equal((await say(here, toWireId(newId()), { status: 'rejected' })).statusCode, 404)
+    assert.deepEqual(await reported(here), ['50.00 of 1'])
+  })
+})
+
+describe('a file of verdicts', () => {
+  const send_file = ({ cookie }: Pick<SignedIn, 'cookie'>, csv: string, dry_run = false) =>
+    house.call('POST', '/api/events/revisions/import', { cookie, body: { csv, dry_run } })
+  type Answer = {
+    lines: { line: number; fate: string; before: unknown; becomes: unknown; error: string | null }[]
+    changed: number
+    wrong: number
+    difference: string
+  }
+
+  test('is looked through in a dry run, then taken in, and the same file again changes nothing', async () => {
+    const here = await place()
+    const second = await send(here, here.click, { payout: '8', nonce: 'T2' })
+    const [bare, click] = [await seedClick(house.database, here.org_id), toWireId(here.click)]
+    const third = await send(here, bare, { payout: '10', nonce: undefined })
+    const csv = [
+      'Click ID;Transaction ID;Event ID;Status;Amount;Currency;Reason',
+      `${click};T1;;rejected;;;"bad; very"`,
+      `;;${second};approved;5;usd;`,
+      `${toWireId(bare)};;;Hold;;;`,
+    ].join('\r\n')
+    const dry = (await send_file(here, csv, true)).json<Answer>()
+    const was = { status: 'approved', amount: '50' }
+    assert.deepEqual(
+      dry.lines.map(({ line, fate, before, becomes }) => ({ line, fate, before, becomes })),
+      [
+        { line: 2, fate: 'changes', before: was, becomes: { status: 'rejected', amount: '0' } },
+        { line: 3, fate: 'changes', before: { ...was, amount: '8' }, becomes: { ...was, amount: '5' } },
+        { line: 4, fate: 'changes', before: { ...was, amount: '10' }, becomes: { status: 'pending', amount: '10' } },
+      ],
+    )
+    assert.deepEqual([dry.changed, dry.wrong, dry.difference], [3, 0, '-63'])
+    assert.equal((await historyOf(here, here.event_id)).data.length, 0)
+    assert.deepEqual((await send_file(here, csv)).json<Answer>(), { ...dry, dry_run: false })
+    const { data } = await historyOf(here, here.event_id)
+    assert.deepEqual([data.length, data[0]?.source, data[0]?.reason], [1, 'import', 'bad; very'])
+    const again = (await send_file(here, csv)).json<Answer>()
+    assert.deepEqual([again.changed, again.difference], [0, '0'])
+    assert.equal((await historyOf(here, third)).status, 'pending')
+    assert.deepEqual(await auditBooks(house.database.reads, here.org_id), [])
+  })
+
+  test('with a wrong line changes nothing and says which', async () => {
+    const [here, other] = [await place(), await place()]
+    await send(here, here.click, { payout: '8', nonce: 'T2' })
+    const click = toWireId(here.click)
+    const csv = [
+      'event_id,click_id,transaction_id,status,amount',
+      `${here.event_id},,,rejected,`,
+      `${other.event_id},,,rejected,`,
+      `,${click},,rejected,`,
+      `,${click},T3,rejected,`,
+      `,${click},T1,approved,1`,
+      `,,,rejected,`,
+      `nobody,,,rejected,`,
+      `,${click},T2,maybe,`,
+      `,${click},T2,refunded,3`,
+      `,${click},T2,approved,1,000`,
+    ].join('\n')
+    const dry = (await send_file(here, csv, true)).json<Answer>()
+    assert.deepEqual(
+      dry.lines.flatMap(({ line, error }) => (error === null ? [] : [`${line} ${error.slice(0, 44)}`])),
+      [
+        '3 no such conversion is recorded',
+        '4 several conversions of the click can be mean',
+        '5 no such conversion is recorded',
+        '6 line 2 is of the same conversion',
+        '7 it names no event_id and no click_id',
+        '8 “nobody” is no event id',
+        '9 status: must be one of approved, pending, re',
+        '10 amount: goes with approved and pending only:',
+        '11 it has 6 cells under 5 titles: put quotes ar',
+      ],
+    )
+    const answer = await send_file(here, csv)
+    assert.deepEqual([answer.statusCode, answer.data()['code']], [400, 'revision_lines_wrong'])
+    assert.match(String(answer.data()['error']), /^line 3: no such conversion/)
+    assert.equal((await historyOf(here, here.event_id)).data.length, 0)
+    for (const broken of [
+      'hello',
+      'event_id,status\n',
+      'status\nrejected',
+      'event_id,status\n"x',
+      `event_id,status\n${'x,rejected\n'.repeat(1001)}`,
+    ])
+      assert.equal((await send_file(here, broken)).data()['code'], 'revision_file_unreadable', broken.slice(0, 30))
+  })
+
+  test('of a thousand lines goes in at once', async () => {
+    const here = await place()
+    const queue = openQueue(house.database)
+    const events = await Promise.all(
+      Array.from({ length: 999 }, (_, at) => queue.send(here.org_id, here.click, { payout: '1', nonce: `N${at}` })),
+    )
+    await queue.close()
+    const ids = [here.event_id, ...events.map(({ event }) => toWireId(event.id))]
+    const csv = `event_id,status\n${ids.map(id => `${id},rejected`).join('\n')}`
+    const answer = await send_file(here, csv)
+    assert.equal(answer.statusCode, 200, answer.body)
+    assert.deepEqual([answer.json<Answer>().changed, answer.json<Answer>().difference], [1000, '-1049'])
+    assert.equal(await revenueOf(here), null)
+    assert.deepEqual(await reported(here), ['0.00 of 1'])
+  })
+})
+
+test('a start that is revised keeps its verdict when its first payout comes', async () => {
+  const owner = await seedSignedIn(house)
+  const bot_id = await seedBot(house.database, owner.org_id, 'some_bot')
+  const click = await seedClick(house.database, owner.org_id, { bot_id })
+  const queue = openQueue(house.database)
+  const { event } = await queue.recordStart({ org_id: owner.org_id, click_id: click, bot_id, telegram_user_id: '7' })
+  assert.equal((await say(owner, toWireId(event.id), { status: 'approved', amount: 4 })).statusCode, 200)
+  const body = { type: 'bot_start', payout: '9', nonce: 'mine', payload: { telegram_user_id: 7 } } as const
+  assert.equal((await queue.send(owner.org_id, click, body)).event.payout, '9')
+  await queue.close()
+  assert.equal((await readClick(house.database, owner.org_id, click))?.revenue, '4')
+  const { payout, amount } = await historyOf(owner, toWireId(event.id))
+  assert.deepEqual([payout, amount], ['9', '4'])
+  assert.deepEqual(await auditBooks(house.database.reads, owner.org_id), [])
+})
