@@ -126,6 +126,24 @@ export interface Balances {
   price_per_person: string
 }
 
+export interface BookedSpend {
+  /**
+   * US dollars, up to 6 decimals
+   */
+  amount: string
+  campaign_id: string
+  day: string
+  org_id: number
+  /**
+   * spread:<id> or account:<id>; a spread goes before an account
+   */
+  origin: string
+  /**
+   * empty: covers the campaign and day as a whole
+   */
+  sub1: string
+}
+
 export interface BotHooks {
   bot_id: string
   org_id: number
@@ -828,6 +846,30 @@ export interface SourceFaults {
   value: string
 }
 
+export interface SpendSpreads {
+  amount: string
+  campaign_id: string
+  /**
+   * tracked clicks it was divided by, as they were then
+   */
+  clicks: string
+  created_at: string
+  created_by: string
+  from_at: string
+  id: string
+  org_id: number
+  /**
+   * empty: the campaign as a whole
+   */
+  sub1: string
+  taken_back_at: string | null
+  taken_back_by: string | null
+  /**
+   * the first moment behind it
+   */
+  to_at: string
+}
+
 export interface TrafficSources {
   cost_currency: string
   /**
@@ -875,6 +917,7 @@ export interface Tables {
   api_key_uses: ApiKeyUses
   api_keys: ApiKeys
   balances: Balances
+  booked_spend: BookedSpend
   bot_hooks: BotHooks
   bots: Bots
   campaign_keys: CampaignKeys
@@ -918,6 +961,7 @@ export interface Tables {
   report_sheet: ReportSheet
   sessions: Sessions
   source_faults: SourceFaults
+  spend_spreads: SpendSpreads
   traffic_sources: TrafficSources
   users: Users
   verifications: Verifications

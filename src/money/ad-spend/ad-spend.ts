@@ -1,6 +1,7 @@
 /**
- * Ad spend: what the traffic of a campaign, day and sub1 cost, as entered. Owns `ad_spend`. A row is replaced whole, so sending it again
- * changes nothing, and reports read it as it stands.
+ * Ad spend: what the traffic of a campaign, day and sub1 cost, as entered. Owns `ad_spend`; and `booked_spend` and
+ * `spend_spreads`, of what was not entered cell by cell. A row is replaced whole, so sending it again changes nothing, and reports read it as it
+ * stands.
  */
 import { type Kysely, sql } from 'kysely'
 import { DAY_MS, dayOf } from '../../contract/days.ts'

@@ -8,7 +8,7 @@ export const DIMENSIONS = ['campaign', 'geo', 'sub1', 'offer', 'day'] as const
 export type Dimension = (typeof DIMENSIONS)[number]
 
 const Count = z.int().min(0)
-const CostSource = z.enum(['manual', 'api', 'link', 'mixed'])
+const CostSource = z.enum(['manual', 'api', 'spread', 'account', 'link', 'mixed'])
 
 const counters = {
   clicks: Count.meta({ description: 'Tracked clicks' }),
@@ -20,11 +20,12 @@ const counters = {
   ftd: Count,
   revenue: Money.meta({ description: 'US dollars with two decimals; 0.00 without any' }),
   cost: Money.optional().meta({
-    description: 'Ad spend: what was recorded, else what the clicks cost; absent on geo and offer',
+    description:
+      'Ad spend: what was recorded, else what was spread or ad accounts say, else what the clicks cost; absent on geo and offer',
   }),
   cost_source: CostSource.nullable().optional().meta({
     description:
-      'link: what the clicks themselves cost; mixed: of several; null without spend; absent on geo and offer',
+      'spread: an amount spread over clicks; account: what an ad account says; link: what the clicks themselves cost; mixed: of several; null without spend; absent on geo and offer',
   }),
 }
 

@@ -166,6 +166,13 @@ const spendSeed = fc.record({
   amount: fc.constantFrom('0', '7.25', '0.005', '1000000'),
   source: fc.constantFrom('manual' as const, 'api' as const),
 })
+const bookedSeed = fc.record({
+  campaign_id: fc.constantFrom(...CAMPAIGNS),
+  day: fc.integer({ min: 0, max: DAYS }),
+  sub1: fc.constantFrom('', 'a', 'unclicked'),
+  amount: fc.constantFrom('0', '3.333334', '0.005', '1000000'),
+  origin: fc.constantFrom(...['spread', 'account'].flatMap(kind => [`${kind}:${newId()}`, `${kind}:${newId()}`])),
+})
 const step = fc.oneof(
   {
     weight: 3,
@@ -183,6 +190,13 @@ const step = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('spend' as const), spend: spendSeed }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      does: fc.constant('book' as const),
+      booked: fc.array(bookedSeed, { minLength: 1, maxLength: 6 }),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ does: fc.constant('fold' as const) }) },
   {
     weight: 3,
@@ -197,6 +211,9 @@ const step = fc.oneof(
 
 const insertSpend = `insert into ad_spend (org_id, campaign_id, day, sub1, amount, source, updated_at) values ($1, $2, $3, $4, $5, $6, $7)
   on conflict (org_id, day, campaign_id, sub1) do update set amount = excluded.amount, source = excluded.source`
+
+const insertBooked = `insert into booked_spend (org_id, day, campaign_id, sub1, origin, amount) values ($1, $2, $3, $4, $5, $6)
+  on conflict (org_id, day, campaign_id, sub1, origin) do update set amount = excluded.amount`
 
 describe('a report equals a recount of the clicks', () => {
   for (const [when, start] of [
@@ -235,6 +252,11 @@ describe('a report equals a recount of the clicks', () => {
                 source,
                 date,
               ])
+            } else if (one.does === 'book') {
+              for (const { campaign_id, day, sub1, origin, amount } of one.booked) {
+                const date = new Date(start + day * DAY_MS).toISOString().slice(0, 10)
+                await database.worker.query(insertBooked, [org_id, date, campaign_id, sub1, origin, amount])
+              }
             } else if (one.does === 'fold') await folder.foldAll()
             else if (one.does === 'ask') {
               const [from, to] = one.ends.toSorted((a, b) => a - b) as [number, number]
@@ -375,15 +397,32 @@ describe('a report equals a recount of the clicks', () => {
         source,
         new Date(),
       ])
-    const isEntered = (click: SeededClick, sub1: string) =>
-      spend.has(`${click.campaign_id} ${dayOf(timeOfId(click.id))} ${sub1}`)
-    const remaining = clicks.filter(
-      click =>
-        click.tracked && click.cost_counts === true && !isEntered(click, '') && !isEntered(click, click.sub1 ?? ''),
+    const booked = new Map<string, { cell: string; day: string; origin: string; amount: string }>()
+    for (const { campaign_id, day, sub1, origin, amount } of fc.sample(bookedSeed, { numRuns: 60, seed: 10 })) {
+      const whole = `${campaign_id} ${dayOf(start + day * DAY_MS)}`
+      booked.set(`${whole} ${sub1} ${origin}`, { cell: `${whole} ${sub1}`, day: `${whole} `, origin, amount })
+      const values = [org_id, dayOf(start + day * DAY_MS), campaign_id, sub1, origin, amount]
+      await database.worker.query(insertBooked, values)
+    }
+    const entered = new Set(spend.keys())
+    const cellsOf = (kind: string) =>
+      new Set([...booked.values()].flatMap(({ origin, cell }) => (origin.startsWith(kind) ? [cell] : [])))
+    const [spreads, accounts] = [cellsOf('spread'), cellsOf('account')]
+    const isCovered = ({ cell, day }: { cell: string; day: string }, ...by: ReadonlySet<string>[]) =>
+      by.some(cells => cells.has(cell) || cells.has(day))
+    const counting = [...booked.values()].filter(row =>
+      row.origin.startsWith('spread') ? !isCovered(row, entered) : !isCovered(row, entered, spreads),
     )
+    for (const kind of ['spread', 'account'])
+      assert.ok(counting.some(({ origin }) => origin.startsWith(kind)) && counting.length < booked.size)
+    const remaining = clicks.filter(click => {
+      const day = `${click.campaign_id} ${dayOf(timeOfId(click.id))} `
+      const place = { day, cell: `${day}${click.sub1 ?? ''}` }
+      return click.tracked && click.cost_counts === true && !isCovered(place, entered, spreads, accounts)
+    })
     const ofClicks = remaining.reduce((sum, { cost }) => sum + nanos(cost ?? '0'), 0n)
     assert.ok(ofClicks > 0n && remaining.length < clicks.length / 2)
-    const ofSpend = [...spend.values()].reduce((sum, { amount }) => sum + nanos(amount), 0n)
+    const ofSpend = [...spend.values(), ...counting].reduce((sum, { amount }) => sum + nanos(amount), 0n)
     for (const dimension of ['campaign', 'sub1', 'day'] as const) {
       const costs = await recountCosts(database.reads, org_id, start - DAY_MS, start + 30 * DAY_MS, dimension)
       assert.equal(

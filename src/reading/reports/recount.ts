@@ -50,9 +50,12 @@ export async function recount(
 /** The cost of a key: from one source, or from several (`mixed`). Exact. */
 export type RecountedCost = { readonly key: string; readonly cost: string; readonly cost_source: string }
 
+const isUncovered = (row: string, by: string, which?: string) =>
+  `not exists (select from ${by} o where o.day = ${row}.day and o.campaign_id = ${row}.campaign_id and o.sub1 in ('', ${row}.sub1) ${which === undefined ? '' : ` and o.${which}`})`
+
 /**
- * The same for the cost: what was entered, and what those clicks cost that no entered row of their day and campaign covers, one without a
- * sub1 covering all of them. Keys without any cost are left out. Spend without a sub1 stands with the visitors who came without one.
+ * The same for the cost: what was entered; what was spread over clicks where nothing entered covers it; what accounts say where neither does;
+ * and what those clicks cost that nothing of these covers. A row without a sub1 covers all of its campaign's day. Keys without any cost are left out. Spend without a sub1 stands with the visitors who came without one.
  */
 export async function recountCosts(
   db: Pick<pg.Pool, 'query'>,
@@ -66,7 +69,10 @@ export async function recountCosts(
   const of = { campaign: key('campaign_id'), sub1: key('sub1'), day: 'day::text' }[dimension]
   const { rows } = await db.query<RecountedCost>(
     `with entered as (
-      select day, campaign_id, sub1, amount, source from ad_spend
+      select 'entered' as rank, day, campaign_id, sub1, amount, source from ad_spend
+      where org_id = $1 and day between $5::date and $6::date and ($4::uuid[] is null or campaign_id = any($4::uuid[]))
+    ), booked as (
+      select split_part(origin, ':', 1) as rank, day, campaign_id, sub1, amount, split_part(origin, ':', 1) as source from booked_spend
       where org_id = $1 and day between $5::date and $6::date and ($4::uuid[] is null or campaign_id = any($4::uuid[]))
     ), clicked as (
       select (${KEYS.day})::date as day, campaign_id, coalesce(sub1, '') as sub1, cost from clicks
@@ -75,8 +81,14 @@ export async function recountCosts(
     ), parts as (
       select ${of} as key, amount as cost, source from entered
       union all
+      select ${of}, amount, source from booked b
+      where rank = 'spread' and amount > 0 and ${isUncovered('b', 'entered')}
+      union all
+      select ${of}, amount, source from booked b
+      where rank = 'account' and amount > 0 and ${isUncovered('b', 'entered')} and ${isUncovered('b', `booked`, `rank = 'spread'`)}
+      union all
       select ${of}, cost, 'link' from clicked c
-      where not exists (select from entered e where e.day = c.day and e.campaign_id = c.campaign_id and e.sub1 in ('', c.sub1))
+      where ${isUncovered('c', 'entered')} and ${isUncovered('c', 'booked')}
     )
     select key, trim_scale(sum(cost))::text as cost, case when count(distinct source) > 1 then 'mixed' else min(source) end as cost_source
     from parts group by key`,

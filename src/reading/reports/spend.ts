@@ -1,8 +1,8 @@
 /**
- * The SQL of a report's cost: how what clicks have cost meets what was entered, cell by cell (UTC day, campaign, sub1). Spend entered without a
- * sub1 takes the place of all that the campaign's clicks of that day have cost, spend of a sub1 the place of that cell. Nothing is rewritten:
- * where the spend is deleted, the clicks' cost is back. A cell is replaced whole, also where the window cuts its day, because spend counts by
- * day. `recount.ts` says the same of plain rows.
+ * The SQL of a report's cost, by rank: what was entered, what was spread over clicks, what ad accounts say, what the clicks have cost
+ * themselves. A row takes the place of all of lower rank in what it covers: without a sub1 the campaign's whole day, else that cell (UTC day,
+ * campaign, sub1). Rows of one rank add up. Nothing is rewritten: where a row is deleted, what it covered is back. A cell is replaced whole, also
+ * where the window cuts its day, because spend counts by day. `recount.ts` says the same of plain rows.
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
@@ -26,6 +26,16 @@ export const SOURCE = `case when min(cost_source) = max(cost_source) then min(co
 
 const ENTERED_KEYS: Record<Spending, string> = { campaign: 'campaign_id::text', sub1: 'sub1', day: 'day::text' }
 
+/** What was spread over the clicks without a sub1 is theirs; other spend without one is of nobody in particular. */
+const APART = `case when source = 'spread' then sub1 else nullif(sub1, '') end`
+
+/** What was entered cell by cell is of the first rank, and what clicks have cost of the last. */
+const RANK = `case when origin like 'spread:%' then 2 else 3 end`
+
+/** Nothing of higher rank covers the row. Asked for each way of covering, so that each is a join by equality. */
+const isFree = (sub1: string) =>
+  `not exists (select from entered h where h.rank < e.rank and h.day = e.day and h.campaign_id = e.campaign_id and h.sub1 = ${sub1})`
+
 type Asked = Pick<Question, 'window' | 'campaigns'> & { readonly dimension: Spending; readonly cover: Cover }
 
 /** The days whose spend counts: a day does when the window covers more than its first millisecond. */
@@ -40,10 +50,17 @@ export function spentDays({ from, to }: Question['window']): [first: string, las
 export function spentOf({ dimension, window, campaigns, cover }: Asked, isApart: boolean, put: Put): string {
   const [first, last] = spentDays(window)
   const within = campaigns === null ? '' : `and campaign_id = any(${put(campaigns)}::uuid[])`
-  const key = isApart ? `nullif(sub1, '')` : ENTERED_KEYS[dimension]
+  const booked = `day between ${put(first)}::date and ${put(last)}::date ${within}`
+  const key = isApart ? APART : ENTERED_KEYS[dimension]
   return `entered as materialized (
-    select day, campaign_id, sub1, amount, source from ad_spend
-    where org_id = $1 and day between ${put(first)}::date and ${put(last)}::date ${within}
+    select 1 as rank, day, campaign_id, sub1, amount, source from ad_spend where org_id = $1 and ${booked}
+    union all
+    select ${RANK}, day, campaign_id, sub1, amount, split_part(origin, ':', 1) from booked_spend where org_id = $1 and ${booked}
+  ), counting as (
+    select day, campaign_id, sub1, amount, source from entered where rank = 1
+    union all
+    select day, campaign_id, sub1, amount, source from entered e
+    where rank > 1 and amount <> 0 and ${isFree(`''`)} and ${isFree('e.sub1')}
   ), whole_days as (
     select distinct day, campaign_id from entered where sub1 = '' and (select sum(cost) from grouped) > 0
   ), single_cells as (
@@ -57,7 +74,7 @@ export function spentOf({ dimension, window, campaigns, cover }: Asked, isApart:
     ) linked group by key having sum(cost) <> 0
   ), spent as (
     select key, sum(cost) as cost, ${SOURCE} as cost_source from (
-      select ${key} as key, amount as cost, source as cost_source from entered
+      select ${key} as key, amount as cost, source as cost_source from counting
       union all
       select key, cost, 'link' from of_clicks
     ) sources group by key

@@ -1,0 +1,135 @@
+// Which spend counts where several say what a cell cost: entered, spread, an ad account's, and the clicks' own.
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { test } from 'node:test'
+import { seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { useDatabase } from '../../../tests/support/database.ts'
+import { newId } from '../../contract/ids.ts'
+import { recountCosts } from './recount.ts'
+import { readReportAsMember } from './report.ts'
+
+const { database } = await useDatabase()
+const [day, at] = ['2026-03-02', Date.UTC(2026, 2, 2, 12)]
+const [spread, other] = [`spread:${newId()}`, `spread:${newId()}`]
+const account = `account:${newId()}`
+
+type Row = readonly [origin: string, sub1: string, amount: string]
+
+/** A campaign whose clicks of a day have cost 1 without a sub1, 2 with a, 4 with b; and these rows of spend. */
+async function seeded(...rows: Row[]) {
+  const [org_id, campaign_id] = [randomInt(1, 2 ** 31 - 1), newId()]
+  const clicks = [
+    [null, '1'],
+    ['a', '2'],
+    ['b', '4'],
+  ] as const
+  await seedClicks(
+    database,
+    org_id,
+    clicks.map(([sub1, cost]) => ({ at, campaign_id, sub1, cost, cost_counts: true })),
+  )
+  for (const [origin, sub1, amount] of rows) {
+    const place = [org_id, day, campaign_id, sub1, amount]
+    if (origin === 'manual')
+      await database.worker.query(
+        `insert into ad_spend (org_id, day, campaign_id, sub1, amount, source, updated_at) values ($1, $2, $3, $4, $5, 'manual', now())`,
+        place,
+      )
+    else
+      await database.worker.query(
+        'insert into booked_spend (org_id, day, campaign_id, sub1, amount, origin) values ($1, $2, $3, $4, $5, $6)',
+        [...place, origin],
+      )
+  }
+  return org_id
+}
+
+/** What a report by sub1 says of the cost, a recount of it agreeing: rows by sub1, what is in no row, and the totals. */
+async function told(org_id: number) {
+  const query = { dimension: 'sub1', date_from: `${day}T00:00:00Z`, date_to: `${day}T23:59:59.999Z` }
+  const context = { database, actor: { kind: 'member', org_id } } as unknown as Parameters<typeof readReportAsMember>[0]
+  const { rows, totals, not_broken_down } = await readReportAsMember(context, { query, params: {}, body: undefined })
+  const sum = await recountCosts(database.reads, org_id, Date.parse(day), Date.parse(day) + 86_399_999, 'day')
+  assert.deepEqual([totals.cost, totals.cost_source], [Number(sum[0]?.cost).toFixed(2), sum[0]?.cost_source])
+  return {
+    ...Object.fromEntries(rows.map(({ key, cost, cost_source }) => [key, `${cost} ${cost_source ?? '-'}`])),
+    ...(not_broken_down !== null && { apart: `${not_broken_down.cost} ${not_broken_down.cost_source}` }),
+  }
+}
+
+test('each rank takes the place of those below it in what it covers, and rows of one rank add up', async () => {
+  const cases: readonly (readonly [rows: Row[], told: object])[] = [
+    [[], { '': '1.00 link', a: '2.00 link', b: '4.00 link' }],
+    [[[account, 'a', '10']], { '': '1.00 link', a: '10.00 account', b: '4.00 link' }],
+    [[[account, '', '10']], { '': '0.00 -', a: '0.00 -', b: '0.00 -', apart: '10.00 account' }],
+    [
+      [
+        [account, '', '10'],
+        ['manual', 'a', '20'],
+      ],
+      { '': '0.00 -', a: '20.00 manual', b: '0.00 -', apart: '10.00 account' },
+    ],
+    [
+      [
+        [account, 'a', '10'],
+        [`account:${newId()}`, 'a', '0.5'],
+      ],
+      { '': '1.00 link', a: '10.50 account', b: '4.00 link' },
+    ],
+    [
+      [
+        [account, 'a', '10'],
+        [account, 'b', '20'],
+        [spread, 'a', '30'],
+        [other, 'a', '0.25'],
+      ],
+      { '': '1.00 link', a: '30.25 spread', b: '20.00 account' },
+    ],
+    [
+      [
+        [account, '', '10'],
+        [account, 'b', '20'],
+        [spread, '', '30'],
+        [spread, 'a', '40'],
+      ],
+      { '': '30.00 spread', a: '40.00 spread', b: '0.00 -' },
+    ],
+    [
+      [
+        [account, '', '10'],
+        [spread, '', '0'],
+        [spread, 'b', '7'],
+      ],
+      { '': '0.00 -', a: '0.00 -', b: '7.00 spread' },
+    ],
+    [
+      [
+        [account, 'a', '10'],
+        [spread, 'a', '30'],
+        ['manual', 'a', '50'],
+      ],
+      { '': '1.00 link', a: '50.00 manual', b: '4.00 link' },
+    ],
+    [
+      [
+        [account, 'b', '10'],
+        [spread, 'a', '30'],
+        ['manual', '', '60'],
+      ],
+      { '': '0.00 -', a: '0.00 -', b: '0.00 -', apart: '60.00 manual' },
+    ],
+  ]
+  for (const [rows, expected] of cases) assert.deepEqual(await told(await seeded(...rows)), expected, String(rows))
+})
+
+test('where a row goes, what it covered is back', async () => {
+  const org_id = await seeded([account, '', '10'], [spread, '', '0'], [spread, 'a', '7'], ['manual', 'a', '50'])
+  const less = (text: string, value: string) => database.worker.query(text, [org_id, value])
+  assert.deepEqual(await told(org_id), { '': '0.00 -', a: '50.00 manual', b: '0.00 -' })
+  await less('delete from ad_spend where org_id = $1 and sub1 = $2', 'a')
+  assert.deepEqual(await told(org_id), { '': '0.00 -', a: '7.00 spread', b: '0.00 -' })
+  await less('delete from booked_spend where org_id = $1 and origin = $2', spread)
+  assert.deepEqual(await told(org_id), { '': '0.00 -', a: '0.00 -', b: '0.00 -', apart: '10.00 account' })
+  await less('delete from booked_spend where org_id = $1 and origin = $2', account)
+  assert.deepEqual(await told(org_id), { '': '1.00 link', a: '2.00 link', b: '4.00 link' })
+})
