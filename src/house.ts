@@ -35,6 +35,8 @@ import { revisionDeeds } from './intake/revisions/revisions.ts'
 import { serveTools } from './mcp/mcp.ts'
 import { openLowBalanceWatch } from './money/billing/low-balance.ts'
 import { openRateFetch } from './money/rates/fetch.ts'
+import { openLiveRates } from './money/rates/live.ts'
+import { orderOf } from './money/rates/rate-of-day.ts'
 import { adAccountLane } from './outgoing/ad-accounts/lane.ts'
 import * as deliveriesApi from './outgoing/deliveries/api.ts'
 import * as deliveries from './outgoing/deliveries/deliveries.ts'
@@ -127,8 +129,11 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
   const redis = config.redisUrl === undefined ? undefined : openRedis(config.redisUrl, log)
   running.defer(() => redis?.disconnect())
   const live = take(await openLiveCampaigns(ground))
-  const clicks = take(await openClicks(ground, live))
-  const conversions = take(openConversions(ground, { stillAllowed, unsettled: clicks.unsettled }))
+  const rates = take(await openLiveRates(ground))
+  const clicks = take(await openClicks(ground, live, rates.usdPerUnit))
+  const conversions = take(
+    openConversions(ground, { stillAllowed, unsettled: clicks.unsettled, rateOrder: orderOf(config) }),
+  )
   const landed = take(openLanded({ conversions, clicks, log }))
   const quotas = openQuotas(redis, options.quotas)
   const keeper = take(openKeeper(ground))

@@ -8,6 +8,7 @@ export const CONVERSION_REFUSALS = {
     code: 'bot_start_missing_telegram_user_id',
     hint: 'Send the Telegram user id, so that this call and the start Sluice recorded become one event.',
   },
+  rate_unknown: { status: 422, error: 'no rate of the currency is known', code: 'rate_unknown' },
 
   // What is said of a conversion afterwards.
   too_many_revisions: {

@@ -12,6 +12,8 @@ const WARNING_CODES = [
   'day_not_in_window',
   'no_fallback',
   'payout_differs',
+  'payout_currency_cleared',
+  'rate_unknown',
 ] as const
 
 const Warning = z

@@ -73,14 +73,22 @@ export interface AdAccounts {
 export interface AdSpend {
   amount: string
   campaign_id: string
+  currency: string | null
   day: string
   org_id: number
+  /**
+   * what was entered in another currency; it counts where original_amount * usd_per_unit is still the amount
+   */
+  original_amount: string | null
+  rate_day: string | null
+  rate_source: string | null
   source: string
   /**
    * empty: the spend of the campaign and day that no sub1 is known for
    */
   sub1: string
   updated_at: string
+  usd_per_unit: string | null
 }
 
 export interface ApiKeyGrants {
@@ -391,6 +399,19 @@ export interface EventAliases {
   org_id: number
 }
 
+export interface EventMoney {
+  currency: string
+  event_id: string
+  org_id: number
+  original_amount: string
+  rate_day: string
+  /**
+   * a source of fx_rates, or own
+   */
+  rate_source: string
+  usd_per_unit: string
+}
+
 export interface EventRevisions {
   /**
    * the person who did it, where one did
@@ -608,7 +629,15 @@ export interface Networks {
    * true: a later paid word with another amount changes an approved conversion
    */
   amend: boolean | null
+  /**
+   * whether what is in another currency is turned into dollars, or refused
+   */
+  convert: Generated<boolean>
   created_at: string
+  /**
+   * what a call is in that names no currency; from_call: it must name one
+   */
+  currency: Generated<string>
   /**
    * what a call without a status stands for; null: nothing
    */
@@ -658,6 +687,10 @@ export interface Offers {
   name: string
   org_id: number
   payout: string | null
+  /**
+   * null: US dollars
+   */
+  payout_currency: string | null
   payout_types: string[]
   status: string
   updated_at: string
@@ -670,6 +703,10 @@ export interface Organizations {
   id: string
   name: string
   org_id: number
+  /**
+   * what the dashboard shows amounts in; the books are in US dollars
+   */
+  reporting_currency: string | null
 }
 
 export interface OrgRates {
@@ -932,6 +969,7 @@ export interface Tables {
   delivery_runs: DeliveryRuns
   dropped_clicks: DroppedClicks
   event_aliases: EventAliases
+  event_money: EventMoney
   event_revisions: EventRevisions
   events: Events
   failing_targets: FailingTargets

@@ -18,7 +18,7 @@ import { openJournal } from './journal.ts'
 import { type ClicksState, measureClicks } from './metrics.ts'
 import { openOutage } from './outage.ts'
 import { keepPartitions } from './partitions.ts'
-import { usdAlone } from './rate.ts'
+import { type UsdPerUnit, usdAlone } from './rate.ts'
 import { redirector } from './redirect.ts'
 import { readTestLink } from './test-link.ts'
 import { openUnfilled, sourceFaultReader } from './unfilled.ts'
@@ -46,7 +46,11 @@ export type Clicks = {
 }
 
 /** Makes partitions and secrets, loads the country file, and begins to store what dead processes have left in the journal. */
-export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<Clicks> {
+export async function openClicks(
+  ground: Ground,
+  live: LiveCampaigns,
+  usdPerUnit: UsdPerUnit = usdAlone,
+): Promise<Clicks> {
   const { config, database, db, log, secrets } = ground
   const pool = database.clicks
   const countryOf = openGeo(config)
@@ -60,7 +64,7 @@ export async function openClicks(ground: Ground, live: LiveCampaigns): Promise<C
   const found = openFoundClicks(pool, secrets.clickKey)
   const unfilled = openUnfilled(database.worker, log)
   const parts = { live, batches, found, unfilled, countryOf, ipHashes, secrets, isSecure }
-  const receive = redirector({ ...parts, usdPerUnit: usdAlone })
+  const receive = redirector({ ...parts, usdPerUnit })
   const state = () => ({ ...batches.state(), ...journal.state(), is_down: outage.isDown() })
   const measured = measureClicks(state)
   return {

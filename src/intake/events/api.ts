@@ -71,9 +71,22 @@ export const recordConversion = endpoint({
     'bot_not_found',
     'campaign_scope_forbidden',
     'bot_start_missing_telegram_user_id',
+    'rate_unknown',
     'service_unavailable',
   ],
 })
+
+/** What a payout was in another currency, and the rate it was turned into dollars by, once and for good. */
+export const OriginalMoney = z
+  .object({
+    original_amount: z.string().meta({ description: 'In its currency, a decimal string', examples: ['10'] }),
+    currency: z.string(),
+    usd_per_unit: z.string().meta({ description: 'US dollars for one unit, a decimal string' }),
+    rate_day: z.string().meta({ description: 'The UTC day the rate is of' }),
+    rate_source: z.string().meta({ description: 'Whose rate it is; own: the workspace’s' }),
+  })
+  .meta({ id: 'OriginalMoney' })
+export type OriginalMoney = z.output<typeof OriginalMoney>
 
 /** A row of the conversion log: the event, where it came from, and whether it stands on a test click. */
 export const LoggedEvent = ConversionEvent.extend({
@@ -81,6 +94,7 @@ export const LoggedEvent = ConversionEvent.extend({
     .enum(['api', 'dashboard', 'service', 'network'])
     .meta({ description: 'service: Sluice recorded it by itself' }),
   test: z.boolean().meta({ description: 'On a test click: neither billed nor delivered' }),
+  original: OriginalMoney.nullable().meta({ description: 'What the payout was in another currency; null: US dollars' }),
 }).meta({ id: 'LoggedEvent' })
 export type LoggedEvent = z.output<typeof LoggedEvent>
 

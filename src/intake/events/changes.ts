@@ -6,6 +6,7 @@ import type { EventStatus } from '../../contract/revisions.ts'
 import { ask, type Question } from '../../ground/db/flight.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import { type Costs, type Counts, cellOf, costsOf, DeltaSheet } from '../counters/deltas.ts'
+import type { Money } from '../../money/rates/rate-of-day.ts'
 import type { Revision, Source } from './items.ts'
 import type { KnownClick, StoredEvent } from './known.ts'
 import type { People } from './people.ts'
@@ -59,6 +60,8 @@ export class Changes {
   readonly #merged = new Map<StoredEvent, number>()
   readonly #revised = new Map<string, { org_id: number; event_id: string }>()
   readonly #holds = new Map<string, Hold>()
+  /** By event: what its payout was in another currency, and whether something may be stored in its place. */
+  readonly #money = new Map<string, { org_id: number; money: Money | undefined; isAgain: boolean }>()
   readonly #clicks = new Map<KnownClick, { org_id: number; before: Before }>()
 
   /** Takes the persons of an organization along. */
@@ -85,6 +88,11 @@ export class Changes {
     if (!this.events.some(added => added.id === event.id)) this.#merged.set(event, org_id)
   }
 
+  /** What an event's payout was in another currency; undefined where it is in dollars. `isAgain` where it had another payout before. */
+  pay(org_id: number, event: StoredEvent, money: Money | undefined, isAgain: boolean): void {
+    if (money !== undefined || isAgain) this.#money.set(event.id, { org_id, money, isAgain })
+  }
+
   /** The statements of one transaction that happens at `at`; none when nothing is to be written. */
   statements(org_ids: readonly number[], at: string): Question[] {
     const [only = 0] = org_ids
@@ -97,6 +105,15 @@ export class Changes {
     const clicks = [...this.#clicks].filter(([click, { before }]) => isChanged(click, before))
     const people = [...this.#people]
     add(write.INSERT_EVENTS, this.events, at)
+    const money = [...this.#money].map(([event_id, one]) => ({ event_id, ...one }))
+    add(
+      write.DELETE_EVENT_MONEY,
+      money.flatMap(({ org_id, event_id, isAgain }) => (isAgain ? [{ org_id, event_id }] : [])),
+    )
+    add(
+      write.INSERT_EVENT_MONEY,
+      money.flatMap(({ org_id, event_id, money: of }) => (of === undefined ? [] : [{ org_id, event_id, ...of }])),
+    )
     add(write.INSERT_ALIASES, this.aliases, at)
     add(write.INSERT_REVISIONS, this.revisions, at)
     // What is revised for the first time was never held.

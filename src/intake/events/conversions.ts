@@ -44,6 +44,8 @@ export type ConversionTerms = {
   stillAllowed?: StillAllowed
   /** Which unknown clicks may wait in a journal as of now: their conversions are told to come again. */
   unsettled?: () => IsUnsettled
+  /** Which source of rates is believed first; unless given, as by default. */
+  rateOrder?: readonly string[]
   /** How many organizations may share a transaction; unless given, many on one server and one on a sharded database. */
   mostOrganizations?: number
 }
@@ -65,13 +67,13 @@ const SESSION = `
 export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms: ConversionTerms = {}): Conversions {
   const { database } = ground
   database.intake.on('connect', client => void client.query(SESSION).catch(() => undefined))
-  const { stillAllowed, unsettled = () => () => false, mostOrganizations } = terms
+  const { stillAllowed, unsettled = () => () => false, rateOrder = ['import', 'ecb', 'cbr'], mostOrganizations } = terms
   const hint = hinter(() => database.intake.query('notify deliveries'))
   const tools = {
     pool: database.intake,
     away: database.away,
     log: ground.log,
-    terms: { stillAllowed, unsettled },
+    terms: { stillAllowed, unsettled, rateOrder },
     onDeliveries: hint.give,
     unreached: new Map<number, number>(),
   }

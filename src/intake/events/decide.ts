@@ -3,11 +3,16 @@
  * changes is what the next one finds, and a duplicate within a batch is a replay like any other.
  */
 
+import { USD } from '../../contract/currencies.ts'
+import { dayOf } from '../../contract/days.ts'
 import { newId } from '../../contract/ids.ts'
 import { rungOfEvent, stageOf } from '../../contract/ladder.ts'
+import { parseMoment } from '../../contract/moments.ts'
 import { Refusal, tellLater } from '../../contract/refusals.ts'
 import { isOutside } from '../../ground/scope.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
+import { inDollars } from '../../money/rates/exact.ts'
+import { type Money, type Place, type RatesRead, unknownRate } from '../../money/rates/rate-of-day.ts'
 import { isCalledFor } from '../../outgoing/postbacks/matching.ts'
 import type { Changes, NewEvent } from './changes.ts'
 import type { Conversion, Item, Rise } from './items.ts'
@@ -92,7 +97,8 @@ export class Decisions {
     const start_id = startOf(item, this.#known)
     const started = start_id === undefined ? undefined : events.get(start_id)
     if (started !== undefined) return this.#merge(item, click, started)
-    return this.#add(item, click, start_id ?? item.id)
+    const paid = payoutOf(item, click, this.#known.rateOf, this.#at)
+    return paid instanceof Refusal ? paid : this.#add(item, click, start_id ?? item.id, paid)
   }
 
   /** One start, reported twice: the call is remembered as this event, and its explicit payout may be the first. */
@@ -109,15 +115,17 @@ export class Decisions {
       if (this.#judge.presentOf(started).seq === 0) this.#judge.earn(this.#known.clicks.get(started.click_id), more)
       started.payout = item.payout
       started.payout_is_explicit = true
+      this.#changes.pay(this.#org_id, started, item.money, true)
     }
     if (isFirstPayout || isFirstPayload) this.#changes.merge(this.#org_id, started)
     return { event: started, replayed: false }
   }
 
-  #add(item: Conversion, click: KnownClick, id: string): Recorded {
+  #add(item: Conversion, click: KnownClick, id: string, { payout, money }: Paid): Recorded {
     const person = this.#people.of(click, item.telegram_user_id)
-    const event = this.#eventOf(item, click, id, person)
+    const event = this.#eventOf(item, click, id, person, payout)
     this.#changes.events.push(event)
+    this.#changes.pay(this.#org_id, event, money, false)
     this.#known.events.set(id, event)
     this.#known.ofClick.get(click.id)?.push(event)
     if (id !== item.id) this.#alias(item, event)
@@ -137,7 +145,7 @@ export class Decisions {
     return recorded
   }
 
-  #eventOf(item: Conversion, click: KnownClick, id: string, person: Person) {
+  #eventOf(item: Conversion, click: KnownClick, id: string, person: Person, payout: Paid['payout']) {
     return {
       org_id: this.#org_id,
       id,
@@ -146,7 +154,7 @@ export class Decisions {
       campaign_id: click.campaign_id,
       offer_id: click.offer_id,
       type: item.type,
-      payout: item.payout ?? inheritedPayout(item, click),
+      payout,
       payout_is_explicit: item.payout !== undefined,
       nonce: item.nonce,
       payload: item.payload,
@@ -211,6 +219,32 @@ function accountOf(click: KnownClick, accounts: readonly Account[]): Account | u
   const [only, ...others] = accounts.filter(({ platform }) => platform === click.platform)
   return others.length === 0 ? only : undefined
 }
+
+/** US dollars, and what they were in another currency. */
+type Paid = { payout: string | null; money: Money | undefined }
+
+/** What it pays: its own payout, else the offer's, in another currency by the rate of the day it was received. Refuses `rate_unknown`. */
+function payoutOf(item: Conversion, click: KnownClick, rateOf: RatesRead, at: string): Paid | Refusal {
+  if (item.payout !== undefined) return { payout: item.payout, money: item.money }
+  const place = inheritedIn(item, click, at)
+  if (place === undefined) return { payout: inheritedPayout(item, click), money: undefined }
+  const rate = rateOf(place)
+  if (rate === undefined) return unknownRate(place)
+  const payout = inDollars(place.amount, rate.usd_per_unit)
+  return { payout, money: { original_amount: place.amount, currency: place.currency, ...rate } }
+}
+
+/** What a conversion inherits in another currency, and the UTC day whose rate it takes; undefined for dollars, and for nothing. */
+export function inheritedIn(item: Conversion, click: KnownClick, at: string): (Place & { amount: string }) | undefined {
+  const currency = click.payout_currency ?? USD
+  if (item.payout !== undefined || currency === USD) return undefined
+  const amount = inheritedPayout(item, click)
+  const ms = parseMoment(item.received_at ?? isoOf(at))?.ms
+  return amount === null || ms === undefined ? undefined : { amount, currency, day: dayOf(ms) }
+}
+
+/** A time as the database writes it, in the form of the wire. */
+const isoOf = (at: string): string => at.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')
 
 /** The offer's payout, for the types that earn it; Sluice's own events earn only where the offer names their type. */
 function inheritedPayout({ type, source }: Conversion, { offer_payout, payout_types }: KnownClick): string | null {

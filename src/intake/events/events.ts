@@ -1,7 +1,7 @@
 /**
  * Events: what a click has come to. The heart of Sluice: `recordConversion` is the one way in for senders, the queue behind it the one
- * writer. Owns `events`, `event_aliases`, `event_revisions` and `held_events`. An event, once recorded, is answered for ever and never recorded
- * again; what is said of it later is a revision.
+ * writer. Owns `events`, `event_aliases`, `event_money`, `event_revisions` and `held_events`. An event, once recorded, is answered for ever and
+ * never recorded again; what is said of it later is a revision.
  */
 import type { Call } from '../../contract/endpoint.ts'
 import { toUuid } from '../../contract/ids.ts'
@@ -14,13 +14,19 @@ import type { Source } from './items.ts'
 import type { StoredEvent } from './known.ts'
 import { EVENT_COLUMNS } from './reads.ts'
 
-type Logged = StoredEvent & { source: Source; test: boolean }
+/** Of the event's money, joined as `m`: amounts as text, which JSON's numbers would not keep. */
+export const ORIGINAL = `
+  case when m.event_id is not null then json_build_object('original_amount', m.original_amount::text, 'currency', m.currency,
+    'usd_per_unit', m.usd_per_unit::text, 'rate_day', m.rate_day, 'rate_source', m.rate_source) end`
+
+type Logged = StoredEvent & { source: Source; test: boolean; original: api.OriginalMoney | null }
 
 // The cursor is the id of the last event shown; its place in time is looked up, because an event's id holds none. Bounds that are always
 // there, if only at infinity, are looked up in the index too.
 const listOf = (sought = '') => `
-  select ${EVENT_COLUMNS}, e.source, e.test
+  select ${EVENT_COLUMNS}, e.source, e.test, ${ORIGINAL} as original
   from events e
+  left join event_money m on m.org_id = e.org_id and m.event_id = e.id
   where e.org_id = $1 ${sought}
     and ($2::uuid is null or e.click_id = $2)
     and ($3::text is null or e.type = $3)

@@ -2,6 +2,7 @@
 import type { EventType } from '../../contract/event-types.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
 import type { Key } from '../../ground/room.ts'
+import type { Money } from '../../money/rates/rate-of-day.ts'
 
 /** The key a conversion came with, for the second look at it. */
 export type UsedKey = Pick<Key, 'key_id' | 'through' | 'read_at'>
@@ -21,6 +22,10 @@ export type Conversion = {
   readonly type: EventType
   /** Decimal string, or undefined where none was sent. */
   readonly payout: string | undefined
+  /** What the payout was in another currency. */
+  readonly money?: Money | undefined
+  /** When it was received, ISO 8601, where that is not now: what it earns goes by the rate of that UTC day. */
+  readonly received_at?: string | undefined
   readonly nonce: string | null
   readonly payload: Readonly<Record<string, unknown>> | null
   readonly telegram_user_id: string | undefined

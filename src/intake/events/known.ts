@@ -10,6 +10,7 @@ import { ask, flight, type Question } from '../../ground/db/flight.ts'
 import { discardStalePlans } from '../../ground/db/stale-plans.ts'
 import type { Value } from '../../ground/db/statement.ts'
 import { toMillionths } from '../../money/billing/money.ts'
+import type { RatesRead } from '../../money/rates/rate-of-day.ts'
 import { startId } from './identity.ts'
 import type { Conversion, Item } from './items.ts'
 import { personKey } from './person.ts'
@@ -49,6 +50,8 @@ export type KnownClick = {
   /** False: its cost is not counted yet, because it was not tracked, or a process of the version before let it count. */
   cost_counts: boolean | null
   offer_payout: string | null
+  /** What the offer's payout is in; null is US dollars. */
+  payout_currency: string | null
   payout_types: string[] | null
   ad_account_id: string | null
   /** The traffic source its campaign has now. */
@@ -92,6 +95,8 @@ export type Known = {
   accounts: Account[]
   /** Ids of live bots, by id and by name. */
   bots: Map<string, string>
+  /** The rates that offers' payouts in other currencies need. */
+  rateOf: RatesRead
 }
 
 /** A batch: what each of its organizations has gathered. */
@@ -161,6 +166,7 @@ function unread(balance: Balance): Known {
     rules: [],
     accounts: [],
     bots: new Map(),
+    rateOf: () => undefined,
   }
 }
 

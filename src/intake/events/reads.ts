@@ -91,14 +91,14 @@ const PERSON = (org: string) => `
 export const READ_CLICKS = forms(
   ({ org, asked }) => `
   select c.org_id, c.id, c.campaign_id, c.offer_id, c.stages, c.tracked, c.test, c.revenue, c.geo, c.sub1, c.visitor_id,
-    c.bot_id, c.platform, c.suppressed_delivery, c.cost, c.cost_counts, o.payout as offer_payout, o.payout_types, p.ad_account_id,
+    c.bot_id, c.platform, c.suppressed_delivery, c.cost, c.cost_counts, o.payout as offer_payout, o.payout_types, o.payout_currency, p.ad_account_id,
     p.traffic_source_id,
     k.key, k.person_id, n.telegram_user_id, l.is_charged
   from ${asked('uuid')}
   cross join lateral (
     select * from clicks where org_id = ${org} and id = asked.key and id between $3 and $4 limit 1
   ) c
-  left join lateral (select payout, payout_types from offers where org_id = ${org} and id = c.offer_id limit 1) o on true
+  left join lateral (select payout, payout_types, payout_currency from offers where org_id = ${org} and id = c.offer_id limit 1) o on true
   left join lateral (
     select ad_account_id, traffic_source_id from campaigns where org_id = ${org} and id = c.campaign_id limit 1
   ) p on true

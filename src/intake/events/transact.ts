@@ -6,6 +6,7 @@ import { Changes } from './changes.ts'
 import { Decisions, type IsUnsettled, type Outcome } from './decide.ts'
 import type { Item, UsedKey } from './items.ts'
 import { type Asked, readKnown, readStarts } from './known.ts'
+import { readOfferRates } from './offer-rates.ts'
 
 /** What a key may do at this moment: its campaigns, or why it may nothing. */
 export type KeyStanding = { readonly campaigns: readonly string[] | null } | Refusal
@@ -17,7 +18,12 @@ export type StillAllowed = (
   keys: readonly UsedKey[],
 ) => Promise<ReadonlyMap<UsedKey, KeyStanding>>
 
-export type Terms = { stillAllowed: StillAllowed | undefined; unsettled: () => IsUnsettled }
+export type Terms = {
+  stillAllowed: StillAllowed | undefined
+  unsettled: () => IsUnsettled
+  /** Which source of rates is believed first. */
+  rateOrder: readonly string[]
+}
 
 /** What becomes of each item, if the writes are committed; nothing of an organization whose lock someone else holds. */
 export type Decided = { outcomes: Map<Item, Outcome>; writes: Question[]; hasDeliveries: boolean }
@@ -33,7 +39,7 @@ export class TooSlow extends Error {}
 export async function decideBatch(
   client: pg.PoolClient,
   asked: Asked,
-  { stillAllowed, unsettled }: Terms,
+  { stillAllowed, unsettled, rateOrder }: Terms,
 ): Promise<Decided> {
   const begun = performance.now()
   // Asked before the clicks are read: one that came out of the journal in between must not be taken for unknown.
@@ -44,6 +50,7 @@ export async function decideBatch(
   const { known, at, also: standings } = await readKnown(client, asked, reread)
   if (at === undefined) return { outcomes: new Map(), writes: [], hasDeliveries: false }
   await readStarts(client, asked, known)
+  await readOfferRates(client, asked, known, { at, order: rateOrder })
   if (performance.now() - begun > READING_MS) throw new TooSlow('reading took too long')
   const changes = new Changes()
   const outcomes = new Map<Item, Outcome>()

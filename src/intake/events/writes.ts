@@ -28,6 +28,24 @@ export const INSERT_EVENTS = forms(
     test boolean${column})`,
 )
 
+export const INSERT_EVENT_MONEY = forms(
+  2,
+  ({ listed, column }) => `
+  insert into event_money (event_id, original_amount, currency, usd_per_unit, rate_day, rate_source, org_id)
+  select t.*${listed}
+  from json_to_recordset($1) as t(event_id uuid, original_amount numeric, currency text, usd_per_unit numeric, rate_day date,
+    rate_source text${column})`,
+)
+
+/** Of starts whose first explicit payout takes the place of what they had inherited. */
+export const DELETE_EVENT_MONEY = forms(
+  2,
+  ({ org, column }) => `
+  delete from event_money m
+  using json_to_recordset($1) as t(event_id uuid${column})
+  where m.org_id = ${org} and m.event_id = t.event_id`,
+)
+
 export const INSERT_ALIASES = forms(
   3,
   ({ listed, column }) => `

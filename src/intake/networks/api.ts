@@ -1,5 +1,6 @@
 /** Networks over HTTP: who may report conversions by calling an address, and how their words are read. */
 import { z } from 'zod'
+import { Currency } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EVENT_TYPES, EventType } from '../../contract/event-types.ts'
 import { Done, FAITHFUL, Id, Instant, Name, Page } from '../../contract/fields.ts'
@@ -71,6 +72,17 @@ export const TEMPLATE_NAMES = Object.keys(TEMPLATE_LABELS) as [keyof typeof TEMP
 const TemplateName = z.enum(TEMPLATE_NAMES)
 export type TemplateName = z.output<typeof TemplateName>
 
+/** In place of a currency's code: each call has to name its own. */
+export const FROM_CALL = 'from_call'
+
+const NetworkCurrency = z
+  .union([z.literal(FROM_CALL), Currency])
+  .meta({ description: 'What a call is in that names no currency; from_call: a call with a payout must name one' })
+const Convert = z.boolean().meta({
+  description:
+    'Whether a payout in another currency is turned into US dollars by the rate of the day; false: it is refused',
+})
+
 const RANGE = /^[0-9a-f:.]{2,45}(\/\d{1,3})?$/i
 const IpList = z
   .array(z.string().trim().regex(RANGE, { message: 'must be an address or a range such as 203.0.113.0/24' }))
@@ -90,6 +102,8 @@ export const Network = z
     unpaid_types: z
       .array(EventType)
       .meta({ description: 'Reported before they are paid: recorded with a payout of 0' }),
+    currency: z.string().meta({ description: 'What a call is in that names no currency; from_call: it must name one' }),
+    convert: Convert,
     ips: z.array(z.string()),
     active: z.boolean(),
     postback_url: z.string().meta({
@@ -120,6 +134,8 @@ export const NetworkChanges = z
     statuses: StatusMap.optional(),
     default_type: EventType.nullable().optional(),
     unpaid_types: z.array(EventType).max(EVENT_TYPES.length).optional(),
+    currency: NetworkCurrency.optional(),
+    convert: Convert.optional(),
     ips: IpList.optional(),
     active: z.boolean().optional(),
   })

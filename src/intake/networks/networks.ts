@@ -4,6 +4,7 @@
  * shown again, and found by its hash. Deletion is soft, because events and refused intake go on naming their network.
  */
 import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
+import { USD } from '../../contract/currencies.ts'
 import { HOUR_MS } from '../../contract/days.ts'
 import type { Call, Role } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
@@ -12,6 +13,7 @@ import { newestFirst } from '../../ground/db/lists.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, type Ground, idOf } from '../../ground/room.ts'
+import { wantRates } from '../../money/rates/wanted.ts'
 import type * as api from './api.ts'
 import { faultOfIps } from './ips.ts'
 import type { Reading } from './read-call.ts'
@@ -26,6 +28,8 @@ const COLUMNS = [
   'statuses',
   'default_type',
   'unpaid_types',
+  'currency',
+  'convert',
   'ips',
   'token',
   'active',
@@ -103,6 +107,9 @@ export async function insertNetwork(
       statuses: JSON.stringify(statuses),
       default_type,
       unpaid_types: [...unpaid_types],
+      currency: USD,
+      // Where what a call says is read at all, it is believed; older networks refuse it.
+      convert: parameters.currency.length > 0,
       ips: [],
       token: secrets.seal(token),
       active: true,
@@ -128,7 +135,9 @@ export async function updateNetwork(
     ...(parameters === undefined ? {} : { parameters: JSON.stringify(parameters) }),
     ...(statuses === undefined ? {} : { statuses: JSON.stringify(statuses) }),
   }
-  return await showOne(context, await change(context.db, context.actor.org_id, idOf(params.id), changes))
+  const row = await change(context.db, context.actor.org_id, idOf(params.id), changes)
+  if (row.convert && row.currency !== USD) await wantRates({ pool: context.database.keys, config: context.config })
+  return await showOne(context, row)
 }
 
 /** Deletes softly; its addresses are unknown from now on. Refuses `object_not_found`. */
@@ -182,7 +191,7 @@ export async function rotateNetworkToken(
 export async function readingOf(db: Kysely<Tables>, org_id: number, network_id: string): Promise<Reading | undefined> {
   return await db
     .selectFrom('networks')
-    .select(['parameters', 'statuses', 'default_type', 'unpaid_types'])
+    .select(['parameters', 'statuses', 'default_type', 'unpaid_types', 'currency', 'convert'])
     .where('org_id', '=', org_id)
     .where('id', '=', network_id)
     .$castTo<Reading>()

@@ -2,6 +2,7 @@
 import { Refusal, refuse } from '../../contract/refusals.ts'
 import type { Ground, Visit } from '../../ground/room.ts'
 import type { Conversion } from '../events/items.ts'
+import { dollarsOf } from './in-dollars.ts'
 import { openHeard } from './heard.ts'
 import { refusalOf } from './ignored.ts'
 import * as networks from './networks.ts'
@@ -10,10 +11,11 @@ import { receiveCall, runner, type Tools } from './receive.ts'
 import { openWaitingCalls } from './waiting-calls.ts'
 
 /** Opens them: the deeds on the tools that the process runs, and what goes on behind them until it is closed. */
-export function openNetworks(ground: Ground, given: Omit<Tools, 'heard' | 'refusalOf'>) {
+export function openNetworks(ground: Ground, given: Omit<Tools, 'heard' | 'refusalOf' | 'inDollars'>) {
   const heard = openHeard(ground.database.worker, ground.log)
   const asOf: Tools['refusalOf'] = (call, reading, refusal) => refusalOf(ground.database.keys, call, reading, refusal)
-  const tools = { ...given, heard, refusalOf: asOf }
+  const asDollars = dollarsOf(ground)
+  const tools = { ...given, heard, refusalOf: asOf, inDollars: asDollars }
   const readingOf = (org_id: number, network_id: string) => networks.readingOf(ground.db, org_id, network_id)
   const run = runner(ground, tools, ({ org_id, network_id }) => readingOf(org_id, network_id))
   const waiting = openWaitingCalls(ground, run)
@@ -21,12 +23,18 @@ export function openNetworks(ground: Ground, given: Omit<Tools, 'heard' | 'refus
   const { readingOf: _, insertNetwork: _made, ...deeds } = networks
   return {
     deeds: { ...deeds, receivePostback: receive, receivePostbackByPost: receive },
-    /** A refused call as a conversion, by the maps of today. Refuses `cannot_run_again` for a network that is gone. */
-    readCallAgain: async (org_id: number, network_id: string, fields: unknown): Promise<Conversion> => {
+    /** A refused call as a conversion, by the maps of today and the rate of the day it came. Refuses `cannot_run_again` for a network that is gone. */
+    readCallAgain: async (
+      org_id: number,
+      network_id: string,
+      fields: unknown,
+      received: string,
+    ): Promise<Conversion> => {
       const reading = (await readingOf(org_id, network_id)) ?? refuse('cannot_run_again')
       const call = { org_id, network_id, fields: fields as Fields }
       try {
-        return readCall(call.fields, reading, { org_id, network_id, arrived_at: performance.now() })
+        const read = readCall(call.fields, reading, { org_id, network_id, arrived_at: performance.now() })
+        return await asDollars({ ...read, received_at: received }, Date.parse(received))
       } catch (error) {
         throw error instanceof Refusal ? await asOf(call, reading, error) : error
       }

@@ -3,14 +3,16 @@
  * refused with a diagnosis, because a network is told nothing that would make it send anything else.
  */
 
+import { USD } from '../../contract/currencies.ts'
 import { EventType } from '../../contract/event-types.ts'
+import { Amount } from '../../contract/fields.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
 import { faithful } from '../../contract/texts.ts'
 import { ConversionDraft } from '../events/api.ts'
 import { readConversion } from '../events/intake.ts'
 import type { Conversion } from '../events/items.ts'
 import { Diagnosed, isMacro } from '../refused-events/diagnosis.ts'
-import type { ParameterMap, StatusMap } from './api.ts'
+import { FROM_CALL, type ParameterMap, type StatusMap } from './api.ts'
 
 /** What a call brought, by parameter name in lower case; of a name that was sent twice the last one that says something. */
 export type Fields = Readonly<Record<string, string>>
@@ -21,6 +23,10 @@ export type Reading = {
   readonly statuses: StatusMap
   readonly default_type: EventType | null
   readonly unpaid_types: readonly EventType[]
+  /** What a call is in that names no currency: a code, or `from_call`, where it must name one. */
+  readonly currency: string
+  /** Whether what is in another currency than dollars is turned into them, or refused. */
+  readonly convert: boolean
 }
 
 const MOST_FIELDS = 100
@@ -96,6 +102,11 @@ export class Ignored extends Diagnosed {
   }
 }
 
+/** A conversion whose payout may still be in another currency: `inDollars` of this room makes dollars of it. */
+export type CallRead = Conversion & {
+  readonly foreign?: { readonly amount: string; readonly currency: string } | undefined
+}
+
 type Call = { org_id: number; network_id: string; arrived_at: number; received_at?: string | undefined }
 
 /**
@@ -106,22 +117,25 @@ export function readCall(
   fields: Fields,
   network: Reading,
   { org_id, network_id, arrived_at, received_at }: Call,
-): Conversion {
+): CallRead {
   const { parameters } = network
   const click = clickOf(fields, parameters)
   if (click === undefined) throw new Diagnosed('click_id_missing', 'the call holds no click id')
   if (isMacro(click.text))
     throw new Diagnosed('macro_not_replaced', `${click.name} holds a macro that was not replaced`)
   const type = typeOf(fields, network)
-  requireDollars(fields, parameters)
-  const payout = payoutOf(fields, parameters)
+  const currency = currencyOf(fields, network)
+  const payout = payoutOf(fields, parameters, currency)
+  const isPaid = payout !== undefined && !network.unpaid_types.includes(type)
+  const isForeign = isPaid && currency !== undefined && currency !== USD && /[1-9]/.test(payout)
+  const foreign = isForeign ? { amount: payout, currency } : undefined
   const telegram_user_id = firstOf(fields, parameters.telegram_user_id)
   const status = statusOf(fields, parameters)
   const draft = ConversionDraft.safeParse({
     clickId: click.text,
     type,
     // Paid later by another status: the money must not be booked twice.
-    payout: network.unpaid_types.includes(type) ? '0' : payout,
+    payout: foreign !== undefined ? undefined : network.unpaid_types.includes(type) ? '0' : payout,
     nonce: transactionOf(fields, parameters, click.name),
     payload: {
       network_id: toWireId(network_id),
@@ -131,7 +145,7 @@ export function readCall(
     },
   })
   if (!draft.success) throw new Diagnosed('nonce_invalid', 'the transaction id has more than 128 characters')
-  return readConversion(draft.data, {
+  const conversion = readConversion(draft.data, {
     org_id,
     source: 'network',
     campaigns: null,
@@ -139,6 +153,7 @@ export function readCall(
     idempotency_key: undefined,
     arrived_at,
   })
+  return { ...conversion, received_at, foreign }
 }
 
 /** A word that means nothing to record goes before all others; else the first parameter whose word has a meaning counts. */
@@ -166,20 +181,28 @@ function meaningOf(name: string, word: string, statuses: StatusMap): EventType |
   return EventType.options.find(type => type === word)
 }
 
-function requireDollars(fields: Fields, { currency }: ParameterMap): void {
-  const sent = firstOf(fields, currency)
-  if (sent === undefined || /^(usd|\$|us\$)$/i.test(sent)) return
-  if (isMacro(sent)) throw new Diagnosed('macro_not_replaced', 'the currency is a macro that was not replaced')
-  throw new Diagnosed('currency_not_usd', `the currency is ${sent}, and only USD is booked`)
+/** What the call says it is in, else what its network is; undefined where it would have to say. */
+function currencyOf(fields: Fields, { parameters, currency, convert }: Reading): string | undefined {
+  const sent = firstOf(fields, parameters.currency)
+  if (sent !== undefined && isMacro(sent))
+    throw new Diagnosed('macro_not_replaced', 'the currency is a macro that was not replaced')
+  const named = sent === undefined ? currency : /^(\$|us\$)$/i.test(sent) ? USD : sent.toUpperCase()
+  if (named === USD) return USD
+  if (!convert) throw new Diagnosed('currency_not_usd', `the currency is ${sent ?? named}, and only USD is booked`)
+  return named === FROM_CALL ? undefined : named
 }
 
 const Payout = ConversionDraft.shape.payout
+/** Of a currency of which a million are a few dollars. */
+const ForeignPayout = Amount(999_999_999_999_999)
 
-function payoutOf(fields: Fields, { payout }: ParameterMap): string | undefined {
+function payoutOf(fields: Fields, { payout }: ParameterMap, currency: string | undefined): string | undefined {
   const sent = firstOf(fields, payout)
   if (sent === undefined) return undefined
   if (isMacro(sent)) throw new Diagnosed('macro_not_replaced', 'the payout is a macro that was not replaced')
-  const read = Payout.safeParse(sent)
+  if (currency === undefined)
+    throw new Diagnosed('currency_missing', `the payout is ${sent}, and the call names no currency`)
+  const read = (currency === USD ? Payout : ForeignPayout).safeParse(sent)
   if (!read.success) throw new Diagnosed('payout_invalid', `the payout is ${sent}: ${read.error.issues[0]?.message}`)
   return sent
 }

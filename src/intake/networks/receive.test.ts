@@ -264,7 +264,7 @@ test('what cannot be booked exactly is answered 200, recorded as nothing and kep
     [{ payout: '0x10' }, 'payout_invalid'],
     [{ payout: '1000001' }, 'payout_invalid'],
     [{ payout: '{payout}' }, 'macro_not_replaced'],
-    [{ currency: 'EUR' }, 'currency_not_usd'],
+    [{ currency: 'EUR', payout: '1' }, 'rate_unknown'],
     [{ currency: '{currency}' }, 'macro_not_replaced'],
     [{ txid: 'x'.repeat(129) }, 'nonce_invalid'],
     [{ status: 'bot_start' }, 'telegram_user_id_missing'],

@@ -9,13 +9,21 @@ import { Refusal } from '../../contract/refusals.ts'
 import type { Answer, Ground, Visit } from '../../ground/room.ts'
 import { plainAddress } from '../clicks/ip.ts'
 import type { Conversions } from '../events/conversions.ts'
-import type { Conversion } from '../events/items.ts'
 import { Diagnosed } from '../refused-events/diagnosis.ts'
 import { Differing, requireSame } from '../refused-events/difference.ts'
 import { type Keeper, withoutSecrets } from '../refused-events/keep.ts'
 import type { Heard } from './heard.ts'
 import { isListed } from './ips.ts'
-import { clickOf, type Fields, Ignored, type Reading, readCall, readFields, statusOf } from './read-call.ts'
+import {
+  type CallRead,
+  clickOf,
+  type Fields,
+  Ignored,
+  type Reading,
+  readCall,
+  readFields,
+  statusOf,
+} from './read-call.ts'
 import type { NetworkCall } from './store-calls.ts'
 import { hashToken, hasTokenForm } from './token.ts'
 import type { Ran, WaitingCall, WaitingCalls } from './waiting-calls.ts'
@@ -26,6 +34,8 @@ export type Tools = {
   /** Spends one of the organization's events quota; false when it is used up or cannot be asked. */
   readonly mayRecord: (org_id: number) => Promise<boolean>
   readonly heard: Pick<Heard, 'note'>
+  /** Turns a payout in another currency into dollars; `received_at` in Unix ms. Throws `Diagnosed` where no rate is known. */
+  readonly inDollars: (read: CallRead, received_at: number) => Promise<CallRead>
   /** What a refused call is kept as: an ignored status of a recorded conversion differs from it. Throws what the database throws. */
   readonly refusalOf: (
     call: Pick<NetworkCall, 'org_id' | 'network_id' | 'fields'>,
@@ -46,7 +56,7 @@ const FIND_TOKEN = `
   join organizations o on o.org_id = t.org_id
   where t.hash = $1 and (t.expires_at is null or t.expires_at > $2)`
 const FIND_NETWORK = `
-  select parameters, statuses, default_type, unpaid_types, ips, active
+  select parameters, statuses, default_type, unpaid_types, currency, convert, ips, active
   from networks
   where org_id = $1 and id = $2 and deleted_at is null`
 
@@ -103,11 +113,12 @@ function sentFields({ url, body }: Visit): Fields {
 }
 
 async function take(tools: Tools, waiting: WaitingCalls, call: NetworkCall, network: Network): Promise<Answer> {
-  let conversion: Conversion
+  let conversion: CallRead
   try {
     requireWelcome(network, call.ip)
     const { org_id, network_id } = call
-    conversion = readCall(call.fields, network, { org_id, network_id, arrived_at: performance.now() })
+    const read = readCall(call.fields, network, { org_id, network_id, arrived_at: performance.now() })
+    conversion = await tools.inDollars(read, call.received_at)
   } catch (error) {
     return await refused(tools, waiting, call, network, error)
   }
@@ -119,7 +130,7 @@ async function take(tools: Tools, waiting: WaitingCalls, call: NetworkCall, netw
   try {
     const first = await Promise.race([recorded, sleep(PATIENCE_MS, late, { ref: false })])
     if (first !== late) {
-      requireSame(conversion, first.event)
+      requireSame(first.replayed ? await tools.inDollars(conversion, call.received_at) : conversion, first.event)
       return OK
     }
   } catch (error) {
@@ -193,10 +204,11 @@ export function runner(ground: Ground, tools: Tools, readingOf: (call: WaitingCa
     }
     try {
       const received_at = new Date(call.received_at).toISOString()
-      const conversion = readCall(call.fields, reading, { ...call, arrived_at: performance.now(), received_at })
+      const read = readCall(call.fields, reading, { ...call, arrived_at: performance.now(), received_at })
+      const conversion = await tools.inDollars(read, call.received_at)
       if (!(await tools.mayRecord(call.org_id))) return 'over_quota'
-      const { event } = await tools.conversions.record({ ...conversion, arrived_at: performance.now() })
-      requireSame(conversion, event)
+      const { event, replayed } = await tools.conversions.record({ ...conversion, arrived_at: performance.now() })
+      requireSame(replayed ? await tools.inDollars(conversion, call.received_at) : conversion, event)
       return 'done'
     } catch (error) {
       if (error instanceof Refusal && error.status < 500) {

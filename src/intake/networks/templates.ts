@@ -6,7 +6,7 @@ import type { EventType } from '../../contract/event-types.ts'
 import type { Field, ParameterMap, StatusMap, TemplateName } from './api.ts'
 import type { Reading } from './read-call.ts'
 
-export type Template = Reading & {
+export type Template = Omit<Reading, 'currency' | 'convert'> & {
   /** What the network writes in its place, for the fields it can tell. */
   readonly macros: Partial<Record<Field, string>>
   /** Parameters beyond one for each field. */

@@ -68,7 +68,18 @@ export const DIAGNOSES = {
   currency_not_usd: {
     fault: 'sender',
     words: 'Not in US dollars',
-    advice: 'Sluice books US dollars only. Have the network send dollars.',
+    advice: 'The network is set to US dollars only. Have it convert, then run it again, or have it send dollars.',
+  },
+  currency_missing: {
+    fault: 'sender',
+    words: 'No currency',
+    advice: 'The network’s calls have to name their currency. Add its macro to the address, or say what they are in.',
+  },
+  rate_unknown: {
+    fault: 'yours',
+    words: 'No rate',
+    advice:
+      'No rate of the currency is known for the day it came. Set an own rate in Settings, Rates, or see what ails the sources there, then run it again: it takes the rate of that day.',
   },
   nonce_invalid: {
     fault: 'sender',

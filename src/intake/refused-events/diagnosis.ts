@@ -57,6 +57,7 @@ const BY_REFUSAL: Partial<Record<RefusalName, Diagnosis>> = {
   api_key_org_not_member: 'key_unusable',
   role_forbidden: 'key_unusable',
   invalid_json: 'body_unreadable',
+  rate_unknown: 'rate_unknown',
 }
 
 /** The diagnosis of a refusal of this body; `'click'` where its click id has to be looked at. */

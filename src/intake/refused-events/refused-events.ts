@@ -5,6 +5,7 @@
  */
 import type { Call } from '../../contract/endpoint.ts'
 import { toWireId } from '../../contract/ids.ts'
+import { Instant } from '../../contract/fields.ts'
 import { Refusal, refuse } from '../../contract/refusals.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
 import { type Context, type Ground, idOf } from '../../ground/room.ts'
@@ -45,7 +46,7 @@ type Running = Pick<Ground, 'db' | 'secrets'> & {
 }
 
 /** A network's call as a conversion, by the maps of today; throws its refusal. */
-type ReadCallAgain = (org_id: number, network_id: string, fields: unknown) => Promise<Conversion>
+type ReadCallAgain = (org_id: number, network_id: string, fields: unknown, received_at: string) => Promise<Conversion>
 
 type Tools = { readonly conversions: Pick<Conversions, 'record'>; readonly readCallAgain: ReadCallAgain }
 
@@ -178,10 +179,11 @@ async function readAgain(tools: Tools, org_id: number, row: Row) {
 
 async function conversionOf({ readCallAgain }: Tools, org_id: number, row: Row): Promise<Conversion> {
   const body: unknown = JSON.parse(row.body ?? 'null')
-  if (row.surface === 'network') return await readCallAgain(org_id, row.network_id ?? '', body)
+  const received_at = Instant.encode(row.received_at)
+  if (row.surface === 'network') return await readCallAgain(org_id, row.network_id ?? '', body, received_at)
   const draft = ConversionDraft.safeParse(body)
   if (!draft.success) refuse('invalid_request', { error: row.error })
-  return readConversion(draft.data, {
+  const conversion = readConversion(draft.data, {
     org_id,
     source: row.surface,
     // An admin runs it: the key's list, and its right, no longer stand in the way.
@@ -190,6 +192,7 @@ async function conversionOf({ readCallAgain }: Tools, org_id: number, row: Row):
     idempotency_key: row.idempotency_key ?? undefined,
     arrived_at: performance.now(),
   })
+  return { ...conversion, received_at }
 }
 
 /** What it is refused for now; whose another workspace's click is does not change. */

@@ -1,7 +1,7 @@
 /** Offers: what conversions pay. */
 import { MAX_PAYOUT } from '../../contract/fields.ts'
 import * as offers from '../../traffic/offers/api.ts'
-import { tool } from '../tool.ts'
+import { leftOut, tool } from '../tool.ts'
 import { CREATES, FINAL, SWITCHES } from './hints.ts'
 import { OFFER_ID, VISIT_MACROS } from './words.ts'
 
@@ -10,6 +10,7 @@ const fields = {
   url: `Where visitors go, such as https://shop.example/?aff={click_id}. Macros: ${VISIT_MACROS}.`,
   payout: `US dollars of a conversion sent without a payout, 0 to ${MAX_PAYOUT}, as "12.50". None: nothing.`,
   payout_types: 'Event types that earn it. None: all.',
+  payout_currency: leftOut('Tools speak of US dollars alone; another currency is chosen in the dashboard.'),
 }
 
 export const offerTools = [

@@ -5,6 +5,7 @@
  */
 import type pg from 'pg'
 import { USD } from '../../contract/currencies.ts'
+import { Refusal } from '../../contract/refusals.ts'
 import type { Config } from '../../ground/config.ts'
 import { ask, type Question } from '../../ground/db/flight.ts'
 
@@ -13,6 +14,9 @@ export const GOOD_FOR_DAYS = 7
 
 /** What an amount was booked by. `rate_day` is the day the rate is of, `rate_source` a source's name, `import` or `own`. */
 export type Rate = { readonly usd_per_unit: string; readonly rate_day: string; readonly rate_source: string }
+
+/** An amount in another currency, with the rate it was booked by. Decimal strings; `original_amount` as it was sent. */
+export type Money = Rate & { readonly original_amount: string; readonly currency: string }
 
 /** A currency on a UTC day, `YYYY-MM-DD`. */
 export type Place = { readonly currency: string; readonly day: string }
@@ -64,6 +68,10 @@ export function ratesRead({ own, ofSources }: { own: readonly Row[]; ofSources: 
     if (usd_per_unit !== null) found.set(`${currency} ${day}`, { usd_per_unit, rate_day, rate_source })
   return ({ currency, day }) => found.get(`${currency} ${day}`)
 }
+
+/** The refusal of what cannot be turned into dollars. */
+export const unknownRate = ({ currency, day }: Place): Refusal =>
+  new Refusal('rate_unknown', { error: `no rate of ${currency} is known for ${day}` })
 
 type Asked = { readonly pool: Pick<pg.Pool, 'query'>; readonly order: readonly string[] }
 

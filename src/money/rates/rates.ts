@@ -11,14 +11,14 @@ import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import * as api from './api.ts'
-import { orderOf, readRates } from './rate-of-day.ts'
+import { GOOD_FOR_DAYS, orderOf, readRates } from './rate-of-day.ts'
 import { sourceNames, wantRates } from './wanted.ts'
 
 /** Enough for a page; a workspace that writes one a day has years of them. */
 const MOST_OWN = 1000
 
 const KNOWN = `
-  select distinct currency from fx_rates where day < $1::date and day >= $1::date - 7 order by currency`
+  select distinct currency from fx_rates where day < $1::date and day >= $1::date - ${GOOD_FOR_DAYS} order by currency`
 const KNOWN_OWN = 'select distinct currency from org_rates where org_id = $1 and from_day <= $2::date order by currency'
 const SOURCES = 'select source, fetched_at, newest_day, error from fx_sources'
 

@@ -10,7 +10,7 @@ const WANT = `
   on conflict do nothing`
 const WANTED = 'select source from fx_sources limit 1'
 
-export type Asking = {
+type Asking = {
   readonly pool: Pick<pg.Pool, 'query'>
   readonly config: Pick<Config, 'fxSources' | 'openexchangeratesAppId'>
 }

@@ -11,6 +11,7 @@ import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { PAUSED_PATH } from '../../intake/clicks/while-paused.ts'
+import { ORIGINAL } from '../../intake/events/events.ts'
 import { REFUSED_COLUMNS } from '../../intake/refused-events/refused-events.ts'
 import { ATTEMPT_COLUMNS, droppedOf, withEvents } from '../../outgoing/deliveries/deliveries.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
@@ -95,6 +96,8 @@ async function eventsOf({ db, org_id }: Asking, click_id: string): Promise<api.T
         .onRef('l.event_id', '=', 'e.id')
         .on('l.kind', '=', 'charge'),
     )
+    .leftJoin('event_money as m', join => join.onRef('m.org_id', '=', 'e.org_id').onRef('m.event_id', '=', 'e.id'))
+    .select(sql<api.TracedEvent['original']>`${sql.raw(ORIGINAL)}`.as('original'))
     .select(['e.id', 'e.created_at', 'e.click_id', 'e.campaign_id', 'e.offer_id', 'e.type', 'e.payout', 'e.nonce'])
     .select(['e.payload', 'e.source', 'e.test', 'e.person_id', 'l.amount as charge'])
     .where('e.org_id', '=', org_id)

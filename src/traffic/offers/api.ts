@@ -2,9 +2,10 @@
 import { z } from 'zod'
 import { Address, Preview, UnknownMacros } from '../../contract/address.ts'
 import { DeletedFromTraffic, OnFallback } from '../../contract/consequences.ts'
+import { Currency, USD } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EVENT_TYPES, EventType } from '../../contract/event-types.ts'
-import { Amount, Id, Instant, MAX_PAYOUT, Money, Name, Page } from '../../contract/fields.ts'
+import { Amount, Id, Instant, MAX_PAYOUT, Name, Page } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 
@@ -26,7 +27,11 @@ export const Offer = z
     name: z.string(),
     url: z.string(),
     unknown_macros: UnknownMacros,
-    payout: Money.nullable(),
+    payout: z
+      .string()
+      .nullable()
+      .meta({ description: 'A decimal string, in `payout_currency`', examples: ['12.50'] }),
+    payout_currency: z.string().nullable().meta({ description: 'null: US dollars' }),
     payout_types: z.array(EventType),
     status: OfferStatus,
     campaigns: Leading,
@@ -41,9 +46,13 @@ const WrittenOffer = Offer.extend({ warnings: Warnings }).meta({ id: 'WrittenOff
 export const OfferDraft = z.object({
   name: Name(),
   url: Address,
-  payout: Amount(MAX_PAYOUT)
-    .nullish()
-    .meta({ description: 'US dollars that a conversion without a payout of its own inherits' }),
+  payout: Amount(MAX_PAYOUT).nullish().meta({ description: 'What a conversion without a payout of its own inherits' }),
+  payout_currency: Currency.nullish()
+    .transform(code => (code === undefined || code === USD ? null : code))
+    .meta({
+      description:
+        'What the payout is in; left out or null: US dollars. Another is turned into dollars by the rate of the UTC day a conversion is received.',
+    }),
   payout_types: z
     .array(EventType)
     .nullish()

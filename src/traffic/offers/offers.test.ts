@@ -43,6 +43,7 @@ test('an offer is created with what it pays and for which events', async () => {
   assert.deepEqual(rest, {
     ...FULL,
     payout: '12.5',
+    payout_currency: null,
     payout_types: ['lead', 'ftd'],
     unknown_macros: [],
     status: 'active',
@@ -125,6 +126,7 @@ test('replacing an offer clears what is not sent, and leaves its status', async 
     url: 'https://new.example/?p={payout}',
     unknown_macros: ['payout'],
     payout: null,
+    payout_currency: null,
     payout_types: [],
     status: 'archived',
     campaigns: { following: 0, own_address: 0 },

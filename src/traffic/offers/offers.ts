@@ -4,21 +4,34 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql } from 'kysely'
+import { dayOf } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { toSixPlaces } from '../../contract/fields.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { macroWarnings } from '../../contract/warnings.ts'
+import { macroWarnings, type Warning } from '../../contract/warnings.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
+import { orderOf, readRates } from '../../money/rates/rate-of-day.ts'
+import { wantRates } from '../../money/rates/wanted.ts'
 import { previewOf, unknownMacros } from '../addresses/preview.ts'
 import { announceChange } from '../campaigns/live.ts'
 import { campaignsOnFallback } from '../campaigns/on-fallback.ts'
 import type * as api from './api.ts'
 
-const COLUMNS = ['id', 'name', 'url', 'payout', 'payout_types', 'status', 'created_at', 'updated_at'] as const
+const COLUMNS = [
+  'id',
+  'name',
+  'url',
+  'payout',
+  'payout_currency',
+  'payout_types',
+  'status',
+  'created_at',
+  'updated_at',
+] as const
 
 /** Offers of the organization, newest first, archived ones too unless `status` says otherwise. */
 export async function listOffers(
@@ -41,10 +54,8 @@ export async function readOffer({ db, actor }: Context<typeof api.readOffer>, { 
 }
 
 /** Creates an active offer. */
-export async function createOffer(
-  { db, actor }: Context<typeof api.createOffer>,
-  { body }: Call<typeof api.createOffer>,
-) {
+export async function createOffer(context: Context<typeof api.createOffer>, { body }: Call<typeof api.createOffer>) {
+  const { db, actor } = context
   const now = await readMoment(db, actor.org_id)
   const row = { ...columnsOf(body), status: 'active', created_at: now, updated_at: now }
   const offer = await db
@@ -54,7 +65,7 @@ export async function createOffer(
     .$castTo<Row>()
     .executeTakeFirstOrThrow()
   await announceChange(db, actor.org_id, offer.id)
-  return { ...shown(offer, NONE), warnings: warningsOn(body) }
+  return { ...shown(offer, NONE), warnings: await warningsOn(context, body, null) }
 }
 
 /** The address as a visitor would see it. */
@@ -64,11 +75,11 @@ export function previewOffer(_context: Context<typeof api.previewOffer>, { body 
 
 /** Replaces every field but the status, which is a right of its own; what is not sent is cleared. */
 export async function replaceOffer(
-  { db, actor }: Context<typeof api.replaceOffer>,
+  context: Context<typeof api.replaceOffer>,
   { params, body }: Call<typeof api.replaceOffer>,
 ) {
-  const { offer } = await changeOffer(db, actor.org_id, params.id, columnsOf(body))
-  return { ...offer, warnings: warningsOn(body) }
+  const { offer, before } = await changeOffer(context.db, context.actor.org_id, params.id, columnsOf(body))
+  return { ...offer, warnings: await warningsOn(context, body, before.payout_currency) }
 }
 
 /** Archives or unarchives. An archived offer gets no new clicks and can be attached to nothing new. */
@@ -90,7 +101,30 @@ export async function deleteOffer(context: Context<typeof api.deleteOffer>, { pa
   return { ok: true as const, id, campaigns_on_fallback }
 }
 
-const warningsOn = ({ url }: api.OfferDraft) => macroWarnings('url', unknownMacros(url))
+type Writing = Pick<Context<typeof api.createOffer>, 'database' | 'config' | 'actor'>
+
+/** Beside its macros: what a payout in another currency needs, and that one `before` is in dollars from here on. */
+async function warningsOn({ database, config, actor }: Writing, draft: api.OfferDraft, before: string | null) {
+  const { url, payout, payout_currency: currency } = draft
+  const warnings = macroWarnings('url', unknownMacros(url))
+  if (currency === null) return before !== null && payout != null ? [...warnings, clearedWarning(before)] : warnings
+  const pool = database.keys
+  await wantRates({ pool, config })
+  const place = { currency, day: dayOf(Date.now()) }
+  const rateOf = await readRates({ pool, order: orderOf(config) }, actor.org_id, [place])
+  return rateOf(place) === undefined ? [...warnings, rateWarning(currency)] : warnings
+}
+
+const rateWarning = (currency: string): Warning => ({
+  code: 'rate_unknown',
+  field: 'payout_currency',
+  message: `No rate of ${currency} is known today. Until there is one, conversions that inherit this payout are refused. Sources are asked within a minute; else set an own rate in Settings, Rates.`,
+})
+const clearedWarning = (before: string): Warning => ({
+  code: 'payout_currency_cleared',
+  field: 'payout_currency',
+  message: `The payout was in ${before} and is in US dollars from here on, because no payout_currency was sent. Send it with each replacement.`,
+})
 
 type Row = Omit<api.Offer, 'unknown_macros' | 'campaigns'>
 
@@ -104,12 +138,13 @@ const shown = (row: Row, campaigns: api.Offer['campaigns']): api.Offer => ({
 const live = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('offers').where('org_id', '=', org_id).where('deleted_at', 'is', null)
 
-type Columns = Pick<Tables['offers'], 'name' | 'url' | 'payout' | 'payout_types'>
+type Columns = Pick<Tables['offers'], 'name' | 'url' | 'payout' | 'payout_currency' | 'payout_types'>
 
-const columnsOf = ({ name, url, payout, payout_types }: api.OfferDraft): Columns => ({
+const columnsOf = ({ name, url, payout, payout_currency, payout_types }: api.OfferDraft): Columns => ({
   name,
   url,
   payout: payout ?? null,
+  payout_currency,
   payout_types,
 })
 

@@ -4,6 +4,7 @@
  */
 import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
+import { USD } from '../../contract/currencies.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -14,6 +15,7 @@ import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { betweenConversions, readMoment } from '../../money/billing/balance.ts'
+import { wantRates } from '../../money/rates/wanted.ts'
 import { announceChange } from '../campaigns/live.ts'
 import type * as api from './api.ts'
 
@@ -67,7 +69,7 @@ export async function readTrafficSource(
 
 /** Creates a source from a template, from its own parameters, or from both. Refuses `already_exists`, and `invalid_request` for an unknown template. */
 export async function createTrafficSource(
-  { db, actor }: Context<typeof api.createTrafficSource>,
+  { db, actor, database, config }: Context<typeof api.createTrafficSource>,
   { body }: Call<typeof api.createTrafficSource>,
 ) {
   const facts = factsOf(body.template)
@@ -89,19 +91,21 @@ export async function createTrafficSource(
         template: body.template ?? null,
         parameters: JSON.stringify(body.parameters ?? copied?.parameters ?? []),
         cost_unit: body.cost_unit ?? copied?.cost_unit ?? null,
-        cost_currency: body.cost_currency ?? copied?.cost_currency ?? 'USD',
+        cost_currency: body.cost_currency ?? copied?.cost_currency ?? USD,
         created_at: now,
         updated_at: now,
       })
       .execute(),
   )
   await announceChange(db, actor.org_id, id)
-  return shown(await sourceOf(db, actor.org_id, id))
+  const made = shown(await sourceOf(db, actor.org_id, id))
+  if (made.cost_currency !== USD) await wantRates({ pool: database.keys, config })
+  return made
 }
 
 /** Changes the fields that are sent. Refuses `object_not_found`, `already_exists`. */
 export async function updateTrafficSource(
-  { db, actor }: Context<typeof api.updateTrafficSource>,
+  { db, actor, database, config }: Context<typeof api.updateTrafficSource>,
   { params, body }: Call<typeof api.updateTrafficSource>,
 ) {
   const { id } = await sourceOf(db, actor.org_id, idOf(params.id))
@@ -119,6 +123,7 @@ export async function updateTrafficSource(
     )
     await announceChange(db, actor.org_id, id)
   }
+  if (rest.cost_currency !== undefined && rest.cost_currency !== USD) await wantRates({ pool: database.keys, config })
   return shown(await sourceOf(db, actor.org_id, id))
 }
 
