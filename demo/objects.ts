@@ -18,7 +18,7 @@ export type Founding = Pick<Ground, 'config' | 'secrets'> & {
   nextId: () => string
 }
 
-type Lookup = Pick<LiveCampaigns, 'object'>
+type Lookup = Pick<LiveCampaigns, 'object' | 'capsOf'>
 
 /** What stands in the organization. Of a click flow the version counts that was in traffic at the moment that is asked about. */
 export class Standing {
@@ -40,7 +40,8 @@ export class Standing {
   at(ms: number): Lookup {
     const object = (kind: string, id: string) =>
       kind === 'click_flow' ? this.#flows.get(id)?.findLast(({ from }) => from <= ms)?.flow : this.#objects.get(id)
-    return { object: object as Lookup['object'] }
+    // A cap of today says nothing of the days before it.
+    return { object: object as Lookup['object'], capsOf: () => undefined }
   }
 }
 

@@ -56,6 +56,7 @@ import { openFolder } from './reading/reports/fold.ts'
 import { plainRooms, probes } from './rooms.ts'
 import * as botsApi from './telegram/bots/api.ts'
 import { botDeeds } from './telegram/bots/bots.ts'
+import { openCapNotices } from './traffic/caps/notices.ts'
 import { openLiveCampaigns } from './traffic/campaigns/live.ts'
 
 export type House = {
@@ -114,6 +115,7 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openClickRetention(ground))
   take(openLowBalanceWatch(ground))
   take(openRateFetch(ground))
+  take(openCapNotices(ground))
 }
 
 /** Takes in what runs, to be closed with the house, each part before those it stands on. */

@@ -36,6 +36,8 @@ import * as tracesApi from './reading/traces/api.ts'
 import * as traces from './reading/traces/traces.ts'
 import * as campaignsApi from './traffic/campaigns/api.ts'
 import * as campaigns from './traffic/campaigns/campaigns.ts'
+import * as capsApi from './traffic/caps/api.ts'
+import * as caps from './traffic/caps/caps.ts'
 import * as clickFlowsApi from './traffic/click-flows/api.ts'
 import * as clickFlows from './traffic/click-flows/click-flows.ts'
 import * as flowTrial from './traffic/click-flows/try.ts'
@@ -60,6 +62,7 @@ export const plainRooms = [
   room(keysApi, { ...keys, ...grants }),
   room(campaignsApi, campaigns),
   room(sourcesApi, sources),
+  room(capsApi, caps),
   room(offersApi, { ...offers, ...repeatedPayouts }),
   room(landingsApi, landings),
   room(funnelsApi, funnels),

@@ -29,11 +29,11 @@ const BANNED =
   /(^|-)(utils?|helpers?|managers?|services?|repositor(y|ies)|controllers?|dtos?|common|misc|base|data|info|handlers?|index)$/
 
 /**
- * Who writes for other rooms, in a transaction of its own: a batch of conversions, because the click, the charge, the delivery and the
- * conversion stand or fall together; and what a change of clicks counts, because both are committed or neither.
+ * Who writes for other rooms, in a transaction of its own: a batch of conversions, because the click, the charge, the delivery, the
+ * counts of caps and the conversion stand or fall together; and what a change of clicks counts, because both are committed or neither.
  */
 const WRITES_FOR_OTHERS: Readonly<Record<string, readonly string[]>> = {
-  events: ['clicks', 'balances', 'ledger', 'deliveries'],
+  events: ['clicks', 'balances', 'ledger', 'deliveries', 'caps', 'cap_counts'],
   counters: ['report_sheet', 'counter_sheet'],
 }
 

@@ -251,6 +251,7 @@ const entries = {
     code: 'campaign_not_archived',
     hint: 'Archive it first: that sends its visitors to the fallback and can be undone.',
   },
+  cap_cycle: { status: 400, error: 'then_offer_id: visitors would be led in a circle', code: 'cap_cycle' },
   delivery_under_way: { status: 409, error: 'the delivery is being sent, or held', code: 'delivery_under_way' },
   run_under_way: { status: 409, error: 'another run is under way: wait for it, or stop it', code: 'run_under_way' },
   no_click_yet: { status: 409, error: 'no click to take values from: open a tracking link once', code: 'no_click_yet' },

@@ -204,6 +204,50 @@ export interface Campaigns {
   updated_at: string
 }
 
+export interface CapCounts {
+  cap_id: string
+  claimed_until: string | null
+  /**
+   * when the people who run the organization were written to that the limit is reached, once in a period
+   */
+  mailed_at: string | null
+  org_id: number
+  period_start: string
+  reached_at: string | null
+  reopened_at: string | null
+  reopened_by: string | null
+  reserved: number
+  used: number
+}
+
+export interface Caps {
+  active: boolean
+  /**
+   * the end of the period whose limit was reached; infinity where the period is total
+   */
+  closed_until: string | null
+  created_at: string
+  deleted_at: string | null
+  /**
+   * the types of conversions that count; empty for all
+   */
+  event_types: string[]
+  id: string
+  limit: number
+  metric: string
+  object: string
+  object_id: string
+  org_id: number
+  period: string
+  then_offer_id: string | null
+  timezone: string
+  updated_at: string
+  /**
+   * of a cap on clicks: what a process does that can get no places from the database
+   */
+  when_unknown: string
+}
+
 export interface ClickFlows {
   created_at: string
   deleted_at: string | null
@@ -959,6 +1003,8 @@ export interface Tables {
   bots: Bots
   campaign_keys: CampaignKeys
   campaigns: Campaigns
+  cap_counts: CapCounts
+  caps: Caps
   click_flow_versions: ClickFlowVersions
   click_flows: ClickFlows
   clicks: Clicks

@@ -6,6 +6,7 @@ import { compileTemplate, type Template } from '../../traffic/addresses/macros.t
 import { templateOf } from '../../traffic/addresses/templates.ts'
 import { isFollowing } from '../../traffic/campaigns/destination.ts'
 import { namesOf } from '../../traffic/campaigns/link.ts'
+import { isFull, offerTaking } from '../../traffic/caps/full.ts'
 import type {
   LiveCampaign,
   LiveCampaigns,
@@ -13,13 +14,13 @@ import type {
   LiveOffer,
   LiveTrafficSource,
 } from '../../traffic/campaigns/live.ts'
-import { type CompiledFunnel, choose, compileFunnel, isOpen } from '../../traffic/funnels/choose.ts'
+import { type CompiledFunnel, choose, compileFunnel } from '../../traffic/funnels/choose.ts'
 import { costReader } from './cost.ts'
 import type { Course, Guest, Traffic } from './course.ts'
 import { parameterReader } from './parameters.ts'
 import { throughFlow } from './through-flow.ts'
 
-type Live = Pick<LiveCampaigns, 'object'>
+type Live = Pick<LiveCampaigns, 'object' | 'capsOf'>
 
 const NOWHERE = { offer_id: null, landing_id: null, bot_id: null, path: null, is_paused: false }
 
@@ -27,7 +28,7 @@ const compiled = new WeakMap<LiveCampaign, Traffic>()
 const funnels = new WeakMap<LiveFunnel, CompiledFunnel>()
 
 /** What a campaign does with its visitors, compiled once for each version of it and of its traffic source in memory. */
-export function trafficOf(campaign: LiveCampaign, live: Live): Traffic {
+export function trafficOf(campaign: LiveCampaign, live: Pick<Live, 'object'>): Traffic {
   const known = compiled.get(campaign)
   const { destination, fallback_url, traffic_source_id } = campaign
   const source = traffic_source_id === null ? undefined : live.object('traffic_source', traffic_source_id)
@@ -65,9 +66,10 @@ export function decide(traffic: Traffic, live: Live, guest: Guest): Course {
   const { campaign, fallback } = traffic
   if (campaign.is_deleted || campaign.organization.is_deleted)
     return { ...NOWHERE, template: fallback, is_click: false }
-  if (campaign.status !== 'active') return { ...NOWHERE, template: fallback, is_click: true, is_paused: true }
+  if (campaign.status !== 'active' || isFull(live, campaign.id, guest.ms))
+    return { ...NOWHERE, template: fallback, is_click: true, is_paused: true }
   const { destination } = campaign
-  if (destination.type === 'redirect') return redirected(traffic, live)
+  if (destination.type === 'redirect') return redirected(traffic, live, guest.ms)
   const course =
     destination.type === 'funnel'
       ? throughFunnel(traffic, live.object('funnel', destination.funnel_id), live, guest)
@@ -76,14 +78,17 @@ export function decide(traffic: Traffic, live: Live, guest: Guest): Course {
 }
 
 /**
- * An offer that is archived or deleted gets no new clicks: its visitors go to the fallback, and only where there is none they go on,
- * without the offer, because someone has paid for them.
+ * An offer that is archived or deleted gets no new clicks, nor one that is full: its visitors go to the offer its cap leads to, else to the
+ * fallback, and only where there is none they go on, without the offer, because someone has paid for them.
  */
-function redirected(traffic: Traffic, live: Live): Course {
+function redirected(traffic: Traffic, live: Live, ms: number): Course {
   const { campaign, fallback } = traffic
   const { offer_id } = campaign
   const offer = offer_id === null ? undefined : live.object('offer', offer_id)
-  const isWithoutOffer = offer !== undefined && !isOpen(offer)
+  const taking = offerTaking(live, offer, ms)
+  if (taking !== undefined && taking !== offer)
+    return { ...NOWHERE, template: templateOf(taking) ?? fallback, is_click: true, offer_id: taking.id }
+  const isWithoutOffer = offer !== undefined && taking === undefined
   const redirect = addressOf(traffic, offer)
   const template = isWithoutOffer ? (fallback ?? redirect) : (redirect ?? fallback)
   return { ...NOWHERE, template, is_click: true, offer_id: isWithoutOffer ? null : offer_id }
@@ -104,7 +109,13 @@ function throughFunnel(
   if (funnel === undefined || funnel.is_deleted) return undefined
   const { landings, offers } = funnelOf(funnel)
   const visitor = hashOf(guest.visitor_key)
-  const offer = choose(offers, visitor, 'offer', live)
+  const offer =
+    choose(offers, visitor, 'offer', live, ({ id }) => !isFull(live, id, guest.ms)) ??
+    offerTaking(
+      live,
+      choose(offers, visitor, 'offer', live, full => offerTaking(live, full, guest.ms) !== undefined),
+      guest.ms,
+    )
   // A landing whose offers are all closed leads nowhere; with nothing else to show it is better than no page.
   if (offer === undefined && offers.length > 0 && fallback !== undefined) return undefined
   const landing = choose(landings, visitor, 'landing', live)

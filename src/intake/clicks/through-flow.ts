@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { compileTemplate, type Template } from '../../traffic/addresses/macros.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
 import type { LiveCampaigns, LiveFlow } from '../../traffic/campaigns/live.ts'
+import { offerTaking } from '../../traffic/caps/full.ts'
 import type { FlowNode } from '../../traffic/click-flows/api.ts'
 import { type FlowVisitor, languageOf } from '../../traffic/click-flows/conditions.ts'
 import { type CompiledFlow, compileFlow, earnsForCampaign, type Walk, walk } from '../../traffic/click-flows/walk.ts'
@@ -10,7 +11,7 @@ import { isOpen } from '../../traffic/funnels/choose.ts'
 import { isAhead, isTracked } from './agent.ts'
 import type { Course, Guest, Traffic } from './course.ts'
 
-type Live = Pick<LiveCampaigns, 'object'>
+type Live = Pick<LiveCampaigns, 'object' | 'capsOf'>
 
 /** A version in traffic: never changed, so what is compiled of it is kept until another one takes its place. */
 type InTraffic = {
@@ -51,10 +52,16 @@ export function throughFlow(
   if (traffic === undefined) return undefined
   const way = walk(traffic.flow, flowVisitorOf(guest, campaign.strict_filter))
   const path = `${traffic.version}:${way.stops.map(({ node }) => node.id).join('>')}`
-  const end = endOf(way, traffic, live)
+  const end = endOf(way, traffic, live, guest.ms)
   if (end === undefined) return { ...instead(way, fallback, live), is_click: true, is_paused: false, path: `${path}!` }
-  const offer_id = earnsForCampaign(way) ? openOfferOf(campaign.offer_id, live) : end.offer_id
+  const offer_id = earnsForCampaign(way) ? offerOfCampaign(way, campaign.offer_id, live, guest.ms) : end.offer_id
   return { ...end, offer_id, is_click: true, is_paused: false, path }
+}
+
+/** A landing leads on to the offer, and so to the one that takes its visitors while it is full; a bot does not. */
+function offerOfCampaign({ landing }: Walk, offer_id: string | null, live: Live, ms: number): string | null {
+  if (landing === undefined || offer_id === null) return openOfferOf(offer_id, live)
+  return offerTaking(live, live.object('offer', offer_id), ms)?.id ?? null
 }
 
 function openOfferOf(offer_id: string | null | undefined, live: Live): string | null {
@@ -72,11 +79,12 @@ function instead({ landing }: Walk, fallback: Template | undefined, live: Live):
 }
 
 /** What the path leads to; undefined where something on it takes no traffic. */
-function endOf({ landing, end }: Walk, { redirects }: InTraffic, live: Live): End | undefined {
+function endOf({ landing, end }: Walk, { redirects }: InTraffic, live: Live, ms: number): End | undefined {
   const shown = landing?.landing_id == null ? undefined : live.object('landing', landing.landing_id)
   if (landing !== undefined && !isOpen(shown)) return undefined
-  const offer = end?.type === 'offer' && end.offer_id != null ? live.object('offer', end.offer_id) : undefined
-  if (end?.type === 'offer' && !isOpen(offer)) return undefined
+  const named = end?.type === 'offer' && end.offer_id != null ? live.object('offer', end.offer_id) : undefined
+  const offer = offerTaking(live, named, ms)
+  if (end?.type === 'offer' && offer === undefined) return undefined
   const bot = end?.type === 'bot' && end.bot_id != null ? live.object('bot', end.bot_id) : undefined
   if (end?.type === 'bot' && (bot === undefined || bot.is_deleted)) return undefined
   const earns = offer?.id ?? (end?.type === 'redirect' ? openOfferOf(end.earns_for_offer_id, live) : null)

@@ -5,8 +5,9 @@ import { highestRung, rungsGained } from '../../contract/ladder.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
 import { ask, type Question } from '../../ground/db/flight.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
-import { type Costs, type Counts, cellOf, costsOf, DeltaSheet } from '../counters/deltas.ts'
 import type { Money } from '../../money/rates/rate-of-day.ts'
+import { type Costs, type Counts, cellOf, costsOf, DeltaSheet } from '../counters/deltas.ts'
+import { CapCounts } from './caps.ts'
 import type { Revision, Source } from './items.ts'
 import type { KnownClick, StoredEvent } from './known.ts'
 import type { People } from './people.ts'
@@ -56,6 +57,7 @@ export class Changes {
   readonly charges: { org_id: number; id: string; amount: string; person_id: string; event_id: string }[] = []
   readonly revisions: NewRevision[] = []
   readonly deliveries: (Delivery & { org_id: number })[] = []
+  readonly caps = new CapCounts()
   readonly #people = new Map<number, People>()
   readonly #merged = new Map<StoredEvent, number>()
   readonly #revised = new Map<string, { org_id: number; event_id: string }>()
@@ -136,6 +138,8 @@ export class Changes {
     add(write.INSERT_PERSON_KEYS, of(people, 'linked'))
     add(write.INSERT_CHARGES, this.charges, at)
     add(write.MOVE_BALANCES, totals(this.charges))
+    add(write.COUNT_FOR_CAPS, this.caps.counted(at))
+    add(write.CLOSE_CAPS, this.caps.filled(), at)
     const deliveries = this.deliveries.map(writtenDelivery)
     const isOnce = ({ person_id }: { person_id: string | null }) => person_id !== null
     add(

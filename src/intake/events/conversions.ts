@@ -5,6 +5,7 @@ import { LANDED } from '../../contract/ladder.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import { openSharing } from '../../ground/db/sharing.ts'
 import type { Ground } from '../../ground/room.ts'
+import { announceChange, type Named } from '../../traffic/campaigns/live.ts'
 import type { IsUnsettled, Recorded } from './decide.ts'
 import { eventId, ownNonce, startId } from './identity.ts'
 import type { Conversion, Revision } from './items.ts'
@@ -63,31 +64,36 @@ const SESSION = `
   set enable_material = off;
   select set_config(name, '4s', false) from pg_settings where name = 'transaction_timeout'`
 
+/** Is in `underWay` until it has ended. */
+function track<T>(underWay: Set<Promise<unknown>>, work: Promise<T>): Promise<T> {
+  underWay.add(work)
+  const forget = () => void underWay.delete(work)
+  work.then(forget, forget)
+  return work
+}
+
 /** Opens the queue of conversions; `terms` are for what the door and the journal know. */
 export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms: ConversionTerms = {}): Conversions {
   const { database } = ground
   database.intake.on('connect', client => void client.query(SESSION).catch(() => undefined))
   const { stillAllowed, unsettled = () => () => false, rateOrder = ['import', 'ecb', 'cbr'], mostOrganizations } = terms
   const hint = hinter(() => database.intake.query('notify deliveries'))
+  const underWay = new Set<Promise<unknown>>()
+  const tracked = <T>(work: Promise<T>) => track(underWay, work)
   const tools = {
     pool: database.intake,
     away: database.away,
     log: ground.log,
     terms: { stillAllowed, unsettled, rateOrder },
     onDeliveries: hint.give,
+    onFilled: (caps: readonly Named[]) => {
+      for (const { org_id, id } of caps) void tracked(announceChange(database.kysely, org_id, id))
+    },
     unreached: new Map<number, number>(),
   }
   const most = mostOrganizations === undefined ? openSharing(database.intake) : () => mostOrganizations
   const queues = new OrganizationQueues(tools, most)
   const replays = new Replays(database.intake)
-
-  const underWay = new Set<Promise<unknown>>()
-  const tracked = <T>(work: Promise<T>): Promise<T> => {
-    underWay.add(work)
-    const forget = () => void underWay.delete(work)
-    work.then(forget, forget)
-    return work
-  }
 
   const answer = async (conversion: Conversion): Promise<Recorded> => {
     const found = replays.find(conversion)

@@ -62,6 +62,7 @@ export class Decisions {
     this.#people = new People(known.people)
     this.#judge = new Judge(org_id, known, changes)
     changes.concern(org_id, this.#people)
+    changes.caps.concern(org_id, known.caps, at)
   }
 
   decide(item: Item): Outcome {
@@ -135,6 +136,7 @@ export class Decisions {
     const recorded: Recorded = { event, replayed: false }
     if (standing?.says === 'pending') recorded.present = this.#judge.hold(event, standing)
     if (click.test) return recorded
+    this.#changes.caps.add(this.#org_id, event)
     if (!person.is_charged) {
       person.is_charged = true
       this.#balance -= this.#price

@@ -11,6 +11,7 @@ import { discardStalePlans } from '../../ground/db/stale-plans.ts'
 import type { Value } from '../../ground/db/statement.ts'
 import { toMillionths } from '../../money/billing/money.ts'
 import type { RatesRead } from '../../money/rates/rate-of-day.ts'
+import type { CapRow } from './caps.ts'
 import { startId } from './identity.ts'
 import type { Conversion, Item } from './items.ts'
 import { personKey } from './person.ts'
@@ -93,6 +94,7 @@ export type Known = {
   peopleById: Map<string, Person>
   rules: Rule[]
   accounts: Account[]
+  caps: CapRow[]
   /** Ids of live bots, by id and by name. */
   bots: Map<string, string>
   /** The rates that offers' payouts in other currencies need. */
@@ -146,6 +148,7 @@ export async function readKnown<T>(
     if (isJudging(item)) known.get(item.org_id)?.ofClick.set(item.click_id, [])
   for (const { org_id, ...judged } of read.judged) knowJudged(known.get(org_id), judged)
   for (const { org_id, ...target } of read.targets) knowTarget(known.get(org_id), target)
+  for (const { org_id, ...cap } of read.caps) known.get(org_id)?.caps.push(cap)
   for (const { org_id, id, username_key } of read.bots) known.get(org_id)?.bots.set(id, id).set(username_key, id)
   for (const row of read.clicks) knowClick(known.get(row.org_id), row)
   for (const row of read.people) knowPerson(known.get(row.org_id), row)
@@ -165,6 +168,7 @@ function unread(balance: Balance): Known {
     peopleById: new Map(),
     rules: [],
     accounts: [],
+    caps: [],
     bots: new Map(),
     rateOf: () => undefined,
   }
@@ -190,6 +194,7 @@ function questionsOf(asked: Asked) {
   return {
     judged: isJudged ? ofKeys<Of<JudgedRow>>(asked, reads.READ_JUDGED, judged) : undefined,
     events: has ? ofKeys<Of<StoredEvent>>(asked, reads.READ_EVENTS, events) : undefined,
+    caps: has ? ofOrganizations<Of<CapRow>>(asked, reads.READ_CAPS) : undefined,
     targets: has ? ofOrganizations<Of<TargetRow>>(asked, reads.READ_TARGETS, [[...types]]) : undefined,
     people: hasPeople ? ofKeys<Of<PersonColumns>>(asked, reads.READ_PEOPLE, people) : undefined,
     aliased: hasStarts ? ofKeys<Of<AliasedRow>>(asked, reads.READ_ALIASED, starts) : undefined,

@@ -142,6 +142,22 @@ function targetsOf(organizations: string): string {
   where ${organizations} and state <> 'off' and deleted_at is null`
 }
 
+/** The caps on conversions that are in use, with their latest counts. */
+export const READ_CAPS: Forms = {
+  one: capsOf('$1::int', 'c.org_id = $1'),
+  many: capsOf('c.org_id', 'c.org_id = any($1)'),
+}
+
+function capsOf(org: string, organizations: string): string {
+  return `
+  select c.org_id, c.id, c.object_id, c.event_types, c."limit", c.period, c.timezone, n.period_start, n.used
+  from caps c
+  left join lateral (
+    select period_start, used from cap_counts where org_id = ${org} and cap_id = c.id order by period_start desc limit 1
+  ) n on true
+  where ${organizations} and c.metric = 'conversions' and c.active and c.deleted_at is null`
+}
+
 export const READ_BOTS: Forms = {
   one: 'select org_id, id, username_key from bots where org_id = $1 and deleted_at is null',
   many: 'select org_id, id, username_key from bots where org_id = any($1) and deleted_at is null',

@@ -8,6 +8,7 @@ import type { Logger } from 'pino'
 import { tellLater } from '../../contract/refusals.ts'
 import type { Absence } from '../../ground/db/absence.ts'
 import { isOutOfTime, isOwnFault, isRetryable, isTaken, isUnreachable, isUnsaid } from '../../ground/db/faults.ts'
+import type { Named } from '../../traffic/campaigns/live.ts'
 import type { Outcome } from './decide.ts'
 import type { Item } from './items.ts'
 import { commitBatch, type Decided, decideBatch, type Terms, TooSlow } from './transact.ts'
@@ -23,6 +24,8 @@ export type LaneTools = {
   log: Logger
   terms: Terms
   onDeliveries: () => void
+  /** Is told of caps whose limit a batch has reached. */
+  onFilled: (caps: readonly Named[]) => void
   /** Organizations that could not be reached a moment ago, and until when that counts: they are tried, and not again and again. */
   unreached: Map<number, number>
 }
@@ -39,9 +42,10 @@ export async function runBatch(tools: LaneTools, batch: Batch, attempt = 1): Pro
   const young = refuseOld(batch)
   if (young.length === 0) return []
   try {
-    const { outcomes, hasDeliveries } = await transact(tools, young)
+    const { outcomes, hasDeliveries, filled } = await transact(tools, young)
     for (const { item } of young) tools.unreached.delete(item.org_id)
     if (hasDeliveries) tools.onDeliveries()
+    if (filled.length > 0) tools.onFilled(filled)
     return young.filter(({ item, resolve }) => {
       const outcome = outcomes.get(item)
       if (outcome !== undefined) resolve(outcome)

@@ -4,6 +4,7 @@ import { Refusal } from '../../contract/refusals.ts'
 import { ask, flightOf, type Question } from '../../ground/db/flight.ts'
 import { Changes } from './changes.ts'
 import { Decisions, type IsUnsettled, type Outcome } from './decide.ts'
+import type { Named } from '../../traffic/campaigns/live.ts'
 import type { Item, UsedKey } from './items.ts'
 import { type Asked, readKnown, readStarts } from './known.ts'
 import { readOfferRates } from './offer-rates.ts'
@@ -25,8 +26,11 @@ export type Terms = {
   rateOrder: readonly string[]
 }
 
-/** What becomes of each item, if the writes are committed; nothing of an organization whose lock someone else holds. */
-export type Decided = { outcomes: Map<Item, Outcome>; writes: Question[]; hasDeliveries: boolean }
+/**
+ * What becomes of each item, if the writes are committed; nothing of an organization whose lock someone else holds. `filled` are the caps
+ * whose limit is then reached.
+ */
+export type Decided = { outcomes: Map<Item, Outcome>; writes: Question[]; hasDeliveries: boolean; filled: Named[] }
 
 const KEY_IS_STALE_MS = 1000
 /** So much for the reading, that with the writing it stays below the four seconds. */
@@ -48,7 +52,7 @@ export async function decideBatch(
   const reread = () =>
     stillAllowed === undefined || stale.size === 0 ? undefined : rereadKeys(client, stale, stillAllowed)
   const { known, at, also: standings } = await readKnown(client, asked, reread)
-  if (at === undefined) return { outcomes: new Map(), writes: [], hasDeliveries: false }
+  if (at === undefined) return { outcomes: new Map(), writes: [], hasDeliveries: false, filled: [] }
   await readStarts(client, asked, known)
   await readOfferRates(client, asked, known, { at, order: rateOrder })
   if (performance.now() - begun > READING_MS) throw new TooSlow('reading took too long')
@@ -61,7 +65,8 @@ export async function decideBatch(
       outcomes.set(item, allowed instanceof Refusal ? allowed : decisions.decide(allowed))
     }
   }
-  return { outcomes, writes: changes.statements([...asked.keys()], at), hasDeliveries: changes.deliveries.length > 0 }
+  const writes = changes.statements([...asked.keys()], at)
+  return { outcomes, writes, hasDeliveries: changes.deliveries.length > 0, filled: changes.caps.filled() }
 }
 
 /** Writes and commits. @throws what the database throws: then nothing was stored, or, for a lost connection, it is unknown. */

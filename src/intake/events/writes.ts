@@ -153,6 +153,26 @@ export const INSERT_DELIVERIES = forms(3, org => deliveries(org))
 /** For those that a rule calls once per person: an earlier one stays, and what comes after it is left out. */
 export const INSERT_ONCE_PER_PERSON = forms(3, org => `${deliveries(org)} on conflict do nothing`)
 
+export const COUNT_FOR_CAPS = forms(
+  2,
+  ({ listed, column }) => `
+  insert into cap_counts as n (reserved, cap_id, period_start, used, reached_at, org_id)
+  select 0, t.*${listed}
+  from json_to_recordset($1) as t(cap_id uuid, period_start timestamptz, used int, reached_at timestamptz${column})
+  on conflict (org_id, cap_id, period_start) do update
+  set used = n.used + excluded.used, reached_at = coalesce(n.reached_at, excluded.reached_at)`,
+)
+
+/** Changed as of that moment, which other processes look for. */
+export const CLOSE_CAPS = forms(
+  3,
+  ({ org, column }) => `
+  update caps c
+  set closed_until = t.closed_until, updated_at = $2::timestamptz
+  from json_to_recordset($1) as t(id uuid, closed_until timestamptz${column})
+  where c.org_id = ${org} and c.id = t.id`,
+)
+
 /** Due at once by the database's clock, which the worker goes by: a process's own may be ahead of it. */
 function deliveries({ listed, column }: Org): string {
   return `

@@ -66,6 +66,14 @@ describe('the audit finds', () => {
         select org_id, id, 2, 'approved', payout, 'dashboard', now() from events where org_id = $1`,
     ],
     [
+      'every cap has counted the conversions of its period',
+      `with cap as (
+        insert into caps (org_id, id, object, object_id, metric, event_types, "limit", period, timezone, when_unknown, active, created_at, updated_at)
+        values ($1, gen_random_uuid(), 'offer', gen_random_uuid(), 'conversions', '{}', 5, 'total', 'UTC', 'closed', true, now(), now())
+        returning org_id, id)
+      insert into cap_counts (org_id, cap_id, period_start, used, reserved) select org_id, id, '1970-01-01', 1, 0 from cap`,
+    ],
+    [
       'a click has every stage its events have reached, its status is the highest, and it counts',
       'update clicks set stages = 1, status = 0 where org_id = $1',
     ],

@@ -157,6 +157,21 @@ const CHECKS: Readonly<Record<string, string>> = {
         then a.id
       end`,
 
+  'every cap has counted the conversions of its period': `
+    select format('cap %s: %s instead of %s', c.id, n.used, e.count) as wrong
+    from caps c
+    join lateral (
+      select period_start, used from cap_counts where org_id = $1 and cap_id = c.id order by period_start desc limit 1
+    ) n on true
+    cross join lateral (
+      select count(*) as count from events
+      where org_id = $1 and not test
+        and created_at >= case when c.period = 'total' then c.created_at else n.period_start end
+        and case c.object when 'offer' then offer_id else campaign_id end = c.object_id
+        and (c.event_types = '{}' or type = any(c.event_types))
+    ) e
+    where c.org_id = $1 and c.metric = 'conversions' and c.active and c.deleted_at is null and n.used <> e.count`,
+
   'revenue is the sum of what its conversions count for': `
     select format('click %s: %s instead of %s', c.id, c.revenue, e.sum) as wrong
     from clicks c

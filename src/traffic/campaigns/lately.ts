@@ -60,6 +60,13 @@ export type LiveTrafficSource = LiveRow & {
   readonly cost_currency: string
 }
 
+/** A cap as traffic needs it, with the offer or campaign it is of. While its limit is reached it is closed until `closed_ms` (Unix). */
+export type LiveCap = LiveRow & {
+  readonly object_id: string
+  readonly then_offer_id: string | null
+  readonly closed_ms: number | null
+}
+
 /** What campaigns lead to or report to, by kind; kept in memory like the campaigns themselves. */
 export type LiveObjects = {
   offer: LiveOffer
@@ -69,6 +76,7 @@ export type LiveObjects = {
   bot: LiveBot
   ad_account: LiveAdAccount
   traffic_source: LiveTrafficSource
+  cap: LiveCap
 }
 export type LiveKind = keyof LiveObjects
 
@@ -94,6 +102,8 @@ const SELECTS = {
   ad_account: `select o.org_id, o.id, o.deleted_at is not null as is_deleted,
     coalesce((o.settings ->> 'keeps_ip')::boolean, false) and o.state <> 'off' and o.deleted_at is null as wants_ip from ad_accounts o`,
   traffic_source: `select o.org_id, o.id, o.parameters, o.cost_unit, o.cost_currency, o.deleted_at is not null as is_deleted from traffic_sources o`,
+  cap: `select o.org_id, o.id, o.object_id, o.then_offer_id, (extract(epoch from o.closed_until) * 1000)::float8 as closed_ms,
+    not o.active or o.deleted_at is not null as is_deleted from caps o`,
 } satisfies Record<LiveKind, string>
 
 export const LIVE_KINDS = Object.keys(SELECTS) as LiveKind[]

@@ -12,6 +12,7 @@ import {
   BEGINNING,
   type CampaignRow,
   LIVE_KINDS,
+  type LiveCap,
   type LiveKind,
   type LiveObjects,
   type Named,
@@ -31,6 +32,7 @@ export type LiveCampaign = CampaignRow & {
 
 export type {
   LiveBot,
+  LiveCap,
   LiveFlow,
   LiveFunnel,
   LiveKind,
@@ -38,6 +40,7 @@ export type {
   LiveObjects,
   LiveOffer,
   LiveTrafficSource,
+  Named,
 } from './lately.ts'
 
 export type LiveCampaigns = {
@@ -49,6 +52,8 @@ export type LiveCampaigns = {
   campaign: (id: string) => LiveCampaign | undefined
   /** What a campaign leads to: an offer, landing … of that id, archived and deleted ones included. */
   object: <K extends LiveKind>(kind: K, id: string) => LiveObjects[K] | undefined
+  /** The caps of an offer or campaign that are in use, the oldest first. */
+  capsOf: (object_id: string) => readonly LiveCap[] | undefined
   /** Reads what has changed, and `named` in any case; resolves when this process serves it. */
   refresh: (named?: Named) => Promise<void>
   close: () => Promise<void>
@@ -110,6 +115,7 @@ export async function openLiveCampaigns({ database, db, log }: Ground): Promise<
     }, memory.remember),
     campaign: memory.campaign,
     object: memory.object,
+    capsOf: memory.capsOf,
     async refresh(named) {
       if (named !== undefined) memory.want(named)
       await refresh()
@@ -125,7 +131,7 @@ export async function openLiveCampaigns({ database, db, log }: Ground): Promise<
   return live
 }
 
-type Memory = Pick<LiveCampaigns, 'find' | 'campaign' | 'object'> & {
+type Memory = Pick<LiveCampaigns, 'find' | 'campaign' | 'object' | 'capsOf'> & {
   /** Has the next read bring something that is known to have changed, or everything anew. */
   want: (what: Named | 'all') => void
   read: () => Promise<void>
@@ -136,6 +142,7 @@ function openMemory(pool: pg.Pool): Memory {
   let campaigns = new Map<string, LiveCampaign>()
   let campaignsById = new Map<string, LiveCampaign>()
   let objects = openObjects()
+  let caps = new Map<string, LiveCap[]>()
   const organizations = new Map<number, { is_deleted: boolean }>()
   let since = BEGINNING
   let wanted: { named: Named[]; all: boolean } = { named: [], all: true }
@@ -165,6 +172,7 @@ function openMemory(pool: pg.Pool): Memory {
       campaignsById = new Map()
       objects = fresh
     } else addObjects(objects, fresh)
+    if (all || fresh.cap.size > 0) caps = inUse(objects.cap)
     for (const row of read.rows) remember(row)
     for (const [org_id, organization] of organizations) organization.is_deleted = gone.has(org_id)
     since = since_next
@@ -177,6 +185,7 @@ function openMemory(pool: pg.Pool): Memory {
     find: key => campaigns.get(key),
     campaign: id => campaignsById.get(id),
     object: (kind, id) => objects[kind].get(id),
+    capsOf: id => caps.get(id),
     remember,
     want(what) {
       if (what === 'all') wanted.all = true
@@ -206,7 +215,17 @@ const openObjects = (): Objects => ({
   bot: new Map(),
   ad_account: new Map(),
   traffic_source: new Map(),
+  cap: new Map(),
 })
+
+/** The caps that hold, by what they are of. */
+function inUse(caps: ReadonlyMap<string, LiveCap>): Map<string, LiveCap[]> {
+  const all = [...caps.values()].filter(cap => !cap.is_deleted)
+  return Map.groupBy(
+    all.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    ({ object_id }) => object_id,
+  )
+}
 
 /** Reads what there is or has changed of a kind into `objects`; false where a node's organizations could not be asked. */
 async function readKind<K extends LiveKind>(

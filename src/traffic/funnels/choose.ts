@@ -29,18 +29,21 @@ export function isOpen(object: LiveOffer | LiveLanding | undefined): object is L
   return object !== undefined && !object.is_deleted && object.status === 'active'
 }
 
-/** What a visitor gets of a funnel's landings or offers; undefined where none is open. `visitor` is `hashOf` his id. */
+/**
+ * What a visitor gets of a funnel's landings or offers; undefined where none is open, and `takes` visitors now. `visitor` is `hashOf` his id.
+ */
 export function choose<K extends 'landing' | 'offer'>(
   shares: readonly Share[],
   visitor: number,
   kind: K,
   live: Lookup,
+  takes: (object: LiveObjects[K]) => boolean = () => true,
 ): LiveObjects[K] | undefined {
   let chosen: LiveObjects[K] | undefined
   let least = Number.POSITIVE_INFINITY
   for (const { id, seed, weight } of shares) {
     const object = live.object(kind, id)
-    if (!isOpen(object)) continue
+    if (!isOpen(object) || !takes(object)) continue
     const lot = -Math.log(draw(visitor, seed)) / weight
     if (lot >= least) continue
     least = lot

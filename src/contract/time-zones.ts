@@ -1,0 +1,84 @@
+/** Time zones by their IANA names, and the days and months that people there have, in instants. Intl knows the offsets; nothing here does. */
+import { z } from 'zod'
+import { DAY_MS } from './days.ts'
+
+type Clock = (
+  ms: number,
+) => readonly [year: number, month: number, day: number, hour: number, minute: number, second: number]
+
+/** There are some six hundred names; each clock takes longer to make than to read. */
+const clocks = new Map<string, Clock | undefined>()
+const MOST_CLOCKS = 2000
+
+function clockOf(zone: string): Clock | undefined {
+  if (clocks.has(zone)) return clocks.get(zone)
+  if (clocks.size >= MOST_CLOCKS) clocks.clear()
+  const clock = makeClock(zone)
+  clocks.set(zone, clock)
+  return clock
+}
+
+function makeClock(timeZone: string): Clock | undefined {
+  // Offsets such as +03:00 are no zones: they know no summer.
+  if (!/^[A-Za-z]/.test(timeZone)) return undefined
+  let format: Intl.DateTimeFormat
+  try {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone,
+      calendar: 'gregory',
+      numberingSystem: 'latn',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+      hourCycle: 'h23',
+    })
+  } catch {
+    return undefined
+  }
+  return ms => {
+    const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]))
+    const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0
+    return [part('year'), part('month'), part('day'), part('hour'), part('minute'), part('second')]
+  }
+}
+
+/** A time zone someone names, such as Europe/Kyiv. */
+export const TimeZone = z
+  .string()
+  .trim()
+  .max(64)
+  .refine(zone => clockOf(zone) !== undefined, { message: 'must be the name of a time zone, such as Europe/Kyiv' })
+  .meta({ description: 'An IANA time zone', examples: ['Europe/Kyiv'] })
+
+const clockIn = (zone: string): Clock => clockOf(zone) ?? (clockOf('UTC') as Clock)
+
+/** What the clocks of a zone are ahead of UTC at a moment, in milliseconds. */
+function aheadAt(clock: Clock, ms: number): number {
+  const [year, month, day, hour, minute, second] = clock(ms)
+  return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(ms / 1000) * 1000
+}
+
+/** The first moment at which the date in the zone is this one or a later one; `date` is its midnight in UTC. */
+function firstMomentOf(clock: Clock, date: number): number {
+  const isReached = (ms: number) => {
+    const [year, month, day] = clock(ms)
+    return Date.UTC(year, month - 1, day) >= date
+  }
+  // Clocks may change in that night: then midnight is there twice or not at all.
+  const candidates = [date - aheadAt(clock, date - DAY_MS), date - aheadAt(clock, date + DAY_MS)]
+  return candidates.toSorted((a, b) => a - b).find(isReached) ?? Math.max(...candidates)
+}
+
+/** The day or month in a zone that a moment lies in: its first moment, and that of the next one. A zone that is not known is UTC. */
+export function localPeriod(zone: string, unit: 'day' | 'month', ms: number): { from_ms: number; to_ms: number } {
+  const clock = clockIn(zone)
+  const [year, month, day] = clock(ms)
+  const [from, to] =
+    unit === 'day'
+      ? [Date.UTC(year, month - 1, day), Date.UTC(year, month - 1, day + 1)]
+      : [Date.UTC(year, month - 1, 1), Date.UTC(year, month, 1)]
+  return { from_ms: firstMomentOf(clock, from), to_ms: firstMomentOf(clock, to) }
+}

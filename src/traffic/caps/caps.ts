@@ -1,0 +1,213 @@
+/**
+ * Caps: how much an offer or a campaign takes in a period. Owns `caps` and `cap_counts`, which the intake queue writes as well: a conversion
+ * is counted in the transaction that records it. `closed_until` is all that traffic goes by, so nothing has to run when a period ends. What
+ * is changed here is changed between conversions, each of which is counted by the cap as it was or as it is.
+ */
+import { type Kysely, sql, type Transaction } from 'kysely'
+import type { Call } from '../../contract/endpoint.ts'
+import { newId } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { newestFirst } from '../../ground/db/lists.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { type Context, idOf } from '../../ground/room.ts'
+import { betweenConversions, readMoment } from '../../money/billing/balance.ts'
+import { announceChange } from '../campaigns/live.ts'
+import * as api from './api.ts'
+import { requireChain } from './chain.ts'
+import { msOf, periodAt } from './period.ts'
+import { type Counted, countConversions, settle } from './settle.ts'
+import { COLUMNS, isReached, type Row, shown } from './shown.ts'
+
+/** A workspace has no more, because every conversion is held against them. */
+const MOST_CAPS = 500
+
+/** Caps of the organization on what is not deleted, newest first. */
+export async function listCaps({ db, actor }: Context<typeof api.listCaps>, { query }: Call<typeof api.listCaps>) {
+  let rows = live(db, actor.org_id).select(COLUMNS)
+  if (query.object_id !== undefined) rows = rows.where('object_id', '=', query.object_id)
+  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
+  return { data: await shown(db, actor.org_id, data), next_cursor }
+}
+
+/**
+ * Creates a cap, which counts what its period has brought so far. Refuses `invalid_request` for an offer or campaign that is not there, and
+ * `cap_cycle`.
+ */
+export async function createCap({ db, actor }: Context<typeof api.createCap>, { body }: Call<typeof api.createCap>) {
+  const { org_id } = actor
+  const id = newId()
+  await requireObject(db, org_id, body)
+  const before = await readMoment(db, org_id)
+  const cap: Counted = {
+    id,
+    object: body.object,
+    object_id: body.object_id,
+    metric: body.metric,
+    event_types: body.event_types ?? [],
+    limit: body.limit,
+    period: body.period,
+    timezone: body.timezone ?? 'UTC',
+    active: body.active ?? true,
+    created_at: before,
+  }
+  const so_far = await countConversions(db, org_id, cap, before)
+  await betweenConversions(db, org_id, async (trx, now) => {
+    await requireRoom(trx, org_id)
+    await requireThen(trx, org_id, cap, body.then_offer_id)
+    await trx
+      .insertInto('caps')
+      .values({
+        ...cap,
+        org_id,
+        then_offer_id: body.then_offer_id ?? null,
+        when_unknown: 'closed',
+        updated_at: now,
+      })
+      .execute()
+    await settle(trx, org_id, cap, { now, so_far, isAnew: true })
+  })
+  await announceChange(db, org_id, id)
+  return one(db, org_id, id)
+}
+
+/** Changes the fields that are sent, and counts anew. Refuses `object_not_found`, `invalid_request`, `cap_cycle`. */
+export async function updateCap(
+  { db, actor }: Context<typeof api.updateCap>,
+  { params, body }: Call<typeof api.updateCap>,
+) {
+  const { org_id } = actor
+  const was = await capOf(db, org_id, idOf(params.id))
+  if (was.object === 'campaign' && body.then_offer_id != null)
+    refuse('invalid_request', { error: `then_offer_id: ${api.WORDS_ON_CAMPAIGNS}` })
+  const so_far = await countConversions(db, org_id, changed(was, body), await readMoment(db, org_id))
+  await betweenConversions(db, org_id, async (trx, now) => {
+    const before = await capOf(trx, org_id, was.id)
+    const cap = changed(before, body)
+    if (cap.then_offer_id !== before.then_offer_id) await requireThen(trx, org_id, cap, cap.then_offer_id)
+    const { event_types, limit, period, timezone, then_offer_id, active } = cap
+    await trx
+      .updateTable('caps')
+      .set({ event_types, limit, period, timezone, then_offer_id, active, updated_at: now })
+      .where('org_id', '=', org_id)
+      .where('id', '=', was.id)
+      .execute()
+    await settle(trx, org_id, cap, { now, so_far, isAnew: limit !== before.limit })
+  })
+  await announceChange(db, org_id, was.id)
+  return one(db, org_id, was.id)
+}
+
+/** The cap with what is sent in the place of what it has. */
+const changed = (cap: Row, sent: Call<typeof api.updateCap>['body']): Row => ({
+  ...cap,
+  event_types: sent.event_types === undefined ? cap.event_types : (sent.event_types ?? []),
+  limit: sent.limit ?? cap.limit,
+  period: sent.period ?? cap.period,
+  timezone: sent.timezone ?? cap.timezone,
+  then_offer_id: sent.then_offer_id === undefined ? cap.then_offer_id : sent.then_offer_id,
+  active: sent.active ?? cap.active,
+})
+
+/** Deletes softly, so that other processes hear of it. Refuses `object_not_found`. */
+export async function deleteCap({ db, actor }: Context<typeof api.deleteCap>, { params }: Call<typeof api.deleteCap>) {
+  const { org_id } = actor
+  const { id } = await capOf(db, org_id, idOf(params.id))
+  await betweenConversions(db, org_id, (trx, now) =>
+    trx
+      .updateTable('caps')
+      .set({ deleted_at: now, updated_at: now })
+      .where('org_id', '=', org_id)
+      .where('id', '=', id)
+      .execute(),
+  )
+  await announceChange(db, org_id, id)
+  return { ok: true as const }
+}
+
+/** Opens a cap that was reached until its period ends, and keeps who did. Refuses `object_not_found`. */
+export async function reopenCap({ db, actor }: Context<typeof api.reopenCap>, { params }: Call<typeof api.reopenCap>) {
+  const { org_id, user_id } = actor
+  const { id } = await capOf(db, org_id, idOf(params.id))
+  await betweenConversions(db, org_id, async (trx, now) => {
+    const cap = await capOf(trx, org_id, id)
+    if (!isReached(cap, msOf(now))) return
+    await sql`
+      update cap_counts set reopened_at = ${now}, reopened_by = ${user_id}
+      where org_id = ${org_id} and cap_id = ${id} and period_start = ${periodAt(cap, msOf(now)).start}`.execute(trx)
+    await sql`
+      update caps set closed_until = null, updated_at = ${now}
+      where org_id = ${org_id} and id = ${id}`.execute(trx)
+  })
+  await announceChange(db, org_id, id)
+  return one(db, org_id, id)
+}
+
+const live = (db: Kysely<Tables>, org_id: number) =>
+  db
+    .selectFrom('caps')
+    .where('org_id', '=', org_id)
+    .where('deleted_at', 'is', null)
+    .where(
+      sql<boolean>`(
+        exists (select from offers o where o.org_id = caps.org_id and o.id = caps.object_id and o.deleted_at is null)
+        or exists (select from campaigns c where c.org_id = caps.org_id and c.id = caps.object_id and c.deleted_at is null))`,
+    )
+
+async function capOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {
+  const row = live(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<Row>()
+  return (await row.executeTakeFirst()) ?? refuse('object_not_found')
+}
+
+const one = async (db: Kysely<Tables>, org_id: number, id: string): Promise<api.Cap> =>
+  (await shown(db, org_id, [await capOf(db, org_id, id)]))[0] ?? refuse('object_not_found')
+
+async function requireRoom(trx: Transaction<Tables>, org_id: number): Promise<void> {
+  const { count } = await live(trx, org_id).select(sql<number>`count(*)::int`.as('count')).executeTakeFirstOrThrow()
+  if (count >= MOST_CAPS)
+    refuse('invalid_request', {
+      error: `a workspace has at most ${MOST_CAPS} caps`,
+      hint: 'Delete one that is not needed any more.',
+    })
+}
+
+async function requireObject(
+  db: Kysely<Tables>,
+  org_id: number,
+  { object, object_id }: Pick<api.CapDraft, 'object' | 'object_id'>,
+): Promise<void> {
+  const found = await db
+    .selectFrom(object === 'offer' ? 'offers' : 'campaigns')
+    .select('id')
+    .where('org_id', '=', org_id)
+    .where('id', '=', object_id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (found === undefined) refuse('invalid_request', { error: `object_id: no such ${object}` })
+}
+
+/** Where a full offer leads on to must be an active offer, from which no cap leads back. */
+async function requireThen(
+  trx: Transaction<Tables>,
+  org_id: number,
+  { id, object_id }: Pick<Counted, 'id' | 'object_id'>,
+  then_offer_id: string | null | undefined,
+): Promise<void> {
+  if (then_offer_id == null) return
+  const offer = await trx
+    .selectFrom('offers')
+    .select('status')
+    .where('org_id', '=', org_id)
+    .where('id', '=', then_offer_id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (offer === undefined) refuse('invalid_request', { error: 'then_offer_id: no such offer' })
+  if (offer.status !== 'active')
+    refuse('invalid_request', { error: 'then_offer_id: the offer is archived', hint: 'Unarchive it first.' })
+  const others = await live(trx, org_id)
+    .select(['object_id as from', 'then_offer_id as to'])
+    .where('then_offer_id', 'is not', null)
+    .where('id', '<>', id)
+    .$castTo<{ from: string; to: string }>()
+    .execute()
+  requireChain([...others, { from: object_id, to: then_offer_id }])
+}

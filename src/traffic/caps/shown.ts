@@ -1,0 +1,92 @@
+// Caps as they are shown: with what their present period has brought. Owns no table.
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../../ground/db/tables.ts'
+import type * as api from './api.ts'
+import { msOf, type Period, periodAt } from './period.ts'
+
+export const COLUMNS = [
+  'id',
+  'object',
+  'object_id',
+  'metric',
+  'event_types',
+  'limit',
+  'period',
+  'timezone',
+  'then_offer_id',
+  'active',
+  'closed_until',
+  'created_at',
+] as const
+
+/** A cap's row as its deeds read it. */
+export type Row = Pick<
+  api.Cap,
+  | 'id'
+  | 'object'
+  | 'object_id'
+  | 'metric'
+  | 'event_types'
+  | 'limit'
+  | 'period'
+  | 'timezone'
+  | 'then_offer_id'
+  | 'active'
+  | 'created_at'
+> & { readonly closed_until: string | null }
+
+type Count = Pick<api.Cap, 'used' | 'reached_at' | 'reopened_at' | 'reopened_by'>
+
+/** Whether a cap's limit was reached in the period that a moment lies in, and nobody has opened it again. */
+export const isReached = ({ active, closed_until }: Pick<Row, 'active' | 'closed_until'>, ms: number): boolean =>
+  active && closed_until !== null && msOf(closed_until) > ms
+
+/** The caps with their names, and with what is so now. */
+export async function shown(db: Kysely<Tables>, org_id: number, caps: readonly Row[]): Promise<api.Cap[]> {
+  if (caps.length === 0) return []
+  const now_ms = Date.now()
+  const names = await namesOf(db, org_id, caps)
+  const periods = new Map(caps.map(cap => [cap.id, periodAt(cap, now_ms)]))
+  const counts = await countsOf(db, org_id, periods)
+  return caps.map(({ closed_until, ...cap }) => {
+    const { start, end } = periods.get(cap.id) as Period
+    const { used = 0, reached_at = null, reopened_at = null, reopened_by = null } = counts.get(cap.id) ?? {}
+    return {
+      ...cap,
+      object_name: names.get(cap.object_id) ?? '',
+      state: isReached({ ...cap, closed_until }, now_ms) ? 'reached' : 'open',
+      used,
+      over_by: Math.max(0, used - cap.limit),
+      reached_at,
+      reopened_at,
+      reopened_by,
+      counted_from: cap.period === 'total' ? cap.created_at : start,
+      resets_at: cap.period === 'total' ? null : end,
+    }
+  })
+}
+
+async function namesOf(db: Kysely<Tables>, org_id: number, caps: readonly Row[]): Promise<Map<string, string>> {
+  const ids = caps.map(({ object_id }) => object_id)
+  const { rows } = await sql<{ id: string; name: string }>`
+    select id, name from offers where org_id = ${org_id} and id = any(${ids}::uuid[])
+    union all
+    select id, name from campaigns where org_id = ${org_id} and id = any(${ids}::uuid[])`.execute(db)
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
+/** By cap what its present period has brought; none where nothing was counted yet. */
+async function countsOf(
+  db: Kysely<Tables>,
+  org_id: number,
+  periods: ReadonlyMap<string, Period>,
+): Promise<Map<string, Count>> {
+  const { rows } = await sql<Count & { cap_id: string }>`
+    select n.cap_id, n.used, n.reached_at, n.reopened_at, u.name as reopened_by
+    from cap_counts n
+    join unnest(${[...periods.keys()]}::uuid[], ${[...periods.values()].map(({ start }) => start)}::timestamptz[])
+      as asked (cap_id, period_start) on asked.cap_id = n.cap_id and asked.period_start = n.period_start
+    left join users u on u.id = n.reopened_by
+    where n.org_id = ${org_id}`.execute(db)
+  return new Map(rows.map(({ cap_id, ...count }) => [cap_id, count]))
+}
