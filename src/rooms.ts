@@ -49,6 +49,8 @@ import * as landings from './traffic/landings/landings.ts'
 import * as offersApi from './traffic/offers/api.ts'
 import * as offers from './traffic/offers/offers.ts'
 import * as repeatedPayouts from './traffic/offers/repeated-payouts.ts'
+import * as openHoursApi from './traffic/open-hours/api.ts'
+import * as openHours from './traffic/open-hours/open-hours.ts'
 import * as sourcesApi from './traffic/sources/api.ts'
 import * as sources from './traffic/sources/sources.ts'
 import * as vitalsApi from './vitals/api.ts'
@@ -63,6 +65,7 @@ export const plainRooms = [
   room(campaignsApi, campaigns),
   room(sourcesApi, sources),
   room(capsApi, caps),
+  room(openHoursApi, openHours),
   room(offersApi, { ...offers, ...repeatedPayouts }),
   room(landingsApi, landings),
   room(funnelsApi, funnels),

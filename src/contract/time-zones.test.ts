@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DAY_MS, HOUR_MS } from './days.ts'
-import { localPeriod, TimeZone } from './time-zones.ts'
+import { localPeriod, TimeZone, weekClock } from './time-zones.ts'
 
 const at = (text: string) => Date.parse(text)
 const day = (zone: string, text: string) => {
@@ -41,6 +41,14 @@ test('days and months follow one another without a gap, whatever the zone', () =
         last = to_ms
         ms = to_ms
       }
+})
+
+const pick = ({ day, minute }: { day: number; minute: number }) => [day, minute]
+test('the minute of a week is that of the zone', () => {
+  assert.deepEqual(pick(weekClock('UTC', at('2026-11-22T13:05:59Z'))), [6, 785])
+  assert.deepEqual(pick(weekClock('UTC', at('2026-11-23T00:00:00Z'))), [0, 0])
+  assert.deepEqual(pick(weekClock('Asia/Kathmandu', at('2026-11-22T18:15:00Z'))), [0, 0])
+  assert.deepEqual(pick(weekClock('America/Sao_Paulo', at('2026-11-22T02:59:00Z'))), [5, 1439])
 })
 
 test('a zone is known by its name', () => {

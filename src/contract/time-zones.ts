@@ -1,6 +1,6 @@
 /** Time zones by their IANA names, and the days and months that people there have, in instants. Intl knows the offsets; nothing here does. */
 import { z } from 'zod'
-import { DAY_MS } from './days.ts'
+import { DAY_MS, MINUTE_MS } from './days.ts'
 
 type Clock = (
   ms: number,
@@ -54,6 +54,23 @@ export const TimeZone = z
   .meta({ description: 'An IANA time zone', examples: ['Europe/Kyiv'] })
 
 const clockIn = (zone: string): Clock => clockOf(zone) ?? (clockOf('UTC') as Clock)
+
+/** Asking the calendar takes longer than all else of a redirect, so an answer is kept for its minute. */
+const minutes = new Map<string, { at: number; day: number; minute: number }>()
+
+/** The day of the week (0 is Monday) and the minute of the day in a zone. A zone that is not known is UTC. */
+export function weekClock(zone: string, ms: number): { readonly day: number; readonly minute: number } {
+  const at = Math.floor(ms / MINUTE_MS)
+  const kept = minutes.get(zone)
+  if (kept?.at === at) return kept
+  const [year, month, day, hour, minute] = clockIn(zone)(ms)
+  // The first of January 1970 was a Thursday.
+  const weekday = (Date.UTC(year, month - 1, day) / DAY_MS + 3) % 7
+  const now = { at, day: weekday, minute: hour * 60 + minute }
+  if (minutes.size >= MOST_CLOCKS) minutes.clear()
+  minutes.set(zone, now)
+  return now
+}
 
 /** What the clocks of a zone are ahead of UTC at a moment, in milliseconds. */
 function aheadAt(clock: Clock, ms: number): number {

@@ -741,6 +741,17 @@ export interface Offers {
   url: string
 }
 
+export interface OpenHours {
+  object_id: string
+  org_id: number
+  timezone: string
+  updated_at: string
+  /**
+   * seven days from Monday, each 48 half hours of 0 and 1; null for always, where there were hours once
+   */
+  week: string[] | null
+}
+
 export interface Organizations {
   created_at: string
   deleted_at: string | null
@@ -1034,6 +1045,7 @@ export interface Tables {
   network_tokens: NetworkTokens
   networks: Networks
   offers: Offers
+  open_hours: OpenHours
   org_rates: OrgRates
   organizations: Organizations
   person_keys: PersonKeys

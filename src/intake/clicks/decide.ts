@@ -6,7 +6,7 @@ import { compileTemplate, type Template } from '../../traffic/addresses/macros.t
 import { templateOf } from '../../traffic/addresses/templates.ts'
 import { isFollowing } from '../../traffic/campaigns/destination.ts'
 import { namesOf } from '../../traffic/campaigns/link.ts'
-import { isFull, offerTaking } from '../../traffic/caps/full.ts'
+import { isClosed, offerTaking } from '../../traffic/caps/closed.ts'
 import type {
   LiveCampaign,
   LiveCampaigns,
@@ -66,7 +66,7 @@ export function decide(traffic: Traffic, live: Live, guest: Guest): Course {
   const { campaign, fallback } = traffic
   if (campaign.is_deleted || campaign.organization.is_deleted)
     return { ...NOWHERE, template: fallback, is_click: false }
-  if (campaign.status !== 'active' || isFull(live, campaign.id, guest.ms))
+  if (campaign.status !== 'active' || isClosed(live, campaign.id, guest.ms))
     return { ...NOWHERE, template: fallback, is_click: true, is_paused: true }
   const { destination } = campaign
   if (destination.type === 'redirect') return redirected(traffic, live, guest.ms)
@@ -110,7 +110,7 @@ function throughFunnel(
   const { landings, offers } = funnelOf(funnel)
   const visitor = hashOf(guest.visitor_key)
   const offer =
-    choose(offers, visitor, 'offer', live, ({ id }) => !isFull(live, id, guest.ms)) ??
+    choose(offers, visitor, 'offer', live, ({ id }) => !isClosed(live, id, guest.ms)) ??
     offerTaking(
       live,
       choose(offers, visitor, 'offer', live, full => offerTaking(live, full, guest.ms) !== undefined),

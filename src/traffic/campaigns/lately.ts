@@ -67,6 +67,9 @@ export type LiveCap = LiveRow & {
   readonly closed_ms: number | null
 }
 
+/** When an offer or a campaign takes visitors: the half hours of a week in a zone. `id` is the object's. */
+type LiveOpenHours = LiveRow & { readonly timezone: string; readonly week: readonly string[] }
+
 /** What campaigns lead to or report to, by kind; kept in memory like the campaigns themselves. */
 export type LiveObjects = {
   offer: LiveOffer
@@ -77,6 +80,7 @@ export type LiveObjects = {
   ad_account: LiveAdAccount
   traffic_source: LiveTrafficSource
   cap: LiveCap
+  open_hours: LiveOpenHours
 }
 export type LiveKind = keyof LiveObjects
 
@@ -104,6 +108,8 @@ const SELECTS = {
   traffic_source: `select o.org_id, o.id, o.parameters, o.cost_unit, o.cost_currency, o.deleted_at is not null as is_deleted from traffic_sources o`,
   cap: `select o.org_id, o.id, o.object_id, o.then_offer_id, (extract(epoch from o.closed_until) * 1000)::float8 as closed_ms,
     not o.active or o.deleted_at is not null as is_deleted from caps o`,
+  open_hours: `select o.org_id, o.id, o.timezone, o.week, o.week is null as is_deleted
+    from (select org_id, object_id as id, timezone, week, updated_at from open_hours) o`,
 } satisfies Record<LiveKind, string>
 
 export const LIVE_KINDS = Object.keys(SELECTS) as LiveKind[]

@@ -216,6 +216,7 @@ const openObjects = (): Objects => ({
   ad_account: new Map(),
   traffic_source: new Map(),
   cap: new Map(),
+  open_hours: new Map(),
 })
 
 /** The caps that hold, by what they are of. */
