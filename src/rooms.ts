@@ -4,6 +4,7 @@ import { room } from './ground/room.ts'
 import * as adSpend from './money/ad-spend/ad-spend.ts'
 import * as adSpendApi from './money/ad-spend/api.ts'
 import * as spendImport from './money/ad-spend/import.ts'
+import { spreadDeeds } from './money/ad-spend/spreads.ts'
 import * as billingApi from './money/billing/api.ts'
 import * as billing from './money/billing/billing.ts'
 import * as lowBalance from './money/billing/low-balance.ts'
@@ -31,6 +32,7 @@ import * as feed from './reading/feed/feed.ts'
 import * as figuresApi from './reading/figures/api.ts'
 import * as figures from './reading/figures/figures.ts'
 import * as reportsApi from './reading/reports/api.ts'
+import { clicksByCell, daysWithCost } from './reading/reports/cells.ts'
 import * as reports from './reading/reports/report.ts'
 import * as tracesApi from './reading/traces/api.ts'
 import * as traces from './reading/traces/traces.ts'
@@ -78,7 +80,7 @@ export const plainRooms = [
   room(tracesApi, traces),
   room(reportsApi, reports),
   room(figuresApi, figures),
-  room(adSpendApi, { ...adSpend, ...spendImport }),
+  room(adSpendApi, { ...adSpend, ...spendImport, ...spreadDeeds({ clicksByCell, daysWithCost }) }),
   room(adAccountsApi, { ...adAccounts, ...adOutcome, ...adTest }),
   probes,
 ].flat()

@@ -4,6 +4,7 @@
  */
 
 import { CONVERSION_REFUSALS } from './conversion-refusals.ts'
+import { SPEND_REFUSALS } from './spend-refusals.ts'
 
 type Entry = { status: number; error: string; code?: string; hint?: string; uncodedOnEvents?: true }
 
@@ -267,18 +268,7 @@ const entries = {
     code: 'cannot_run_again',
     hint: 'Not all of it was kept, or it was no JSON. Have it sent again.',
   },
-  spend_file_unreadable: {
-    status: 400,
-    error: 'the file cannot be read',
-    code: 'spend_file_unreadable',
-    hint: 'Send CSV with a line of titles such as day,campaign,sub1,amount, or name its columns.',
-  },
-  spend_lines_wrong: {
-    status: 400,
-    error: 'some lines are wrong',
-    code: 'spend_lines_wrong',
-    hint: 'Nothing was imported. Put the lines right, or name them in leave_out; a dry run shows all of them.',
-  },
+  ...SPEND_REFUSALS,
   click_flow_incomplete: { status: 422, error: 'the click flow cannot be published', code: 'click_flow_incomplete' },
   draft_changed: {
     status: 409,

@@ -1,7 +1,7 @@
 /** Ad spend over HTTP: what a campaign's traffic cost on a day, as someone or some system entered it. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
-import { Amount, FAITHFUL, Id, Instant, Money, Page } from '../../contract/fields.ts'
+import { Amount, Done, FAITHFUL, Id, Instant, Money, Page } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 import { date_from, date_to } from '../../contract/window.ts'
@@ -173,4 +173,91 @@ export const importAdSpend = endpoint({
     warnings: Warnings,
   }),
   refuses: ['spend_file_unreadable', 'spend_lines_wrong', 'object_not_found'],
+})
+
+export const SpreadDraft = z
+  .object({
+    campaign_id: Id,
+    from: Instant.meta({ description: 'ISO 8601, with the offset of whatever zone the amount is of' }),
+    to: Instant.meta({ description: 'The first moment behind it; at most 92 days later, and not in the future' }),
+    amount: Spend.refine(amount => amount !== '0', { message: 'must be more than 0' }),
+    currency: z
+      .string()
+      .refine(code => code === 'USD', { message: 'only USD is understood' })
+      .nullish(),
+    sub1: z
+      .string()
+      .refine(...FAITHFUL)
+      .nullish()
+      .meta({ description: 'What the amount is of, as the clicks carry it; empty: the campaign as a whole' }),
+    dry_run: z.boolean().meta({ description: 'True: only tells how it would be divided' }),
+  })
+  .meta({ id: 'SpreadDraft' })
+export type SpreadDraft = z.output<typeof SpreadDraft>
+
+const Clicks = z.int().min(0)
+
+export const Spread = z
+  .object({
+    id: Id,
+    campaign_id: Id,
+    sub1: z.string().meta({ description: 'Empty: of the campaign as a whole' }),
+    from: Instant,
+    to: Instant,
+    amount: Money,
+    clicks: Clicks.meta({ description: 'Tracked clicks that it was divided by, as they were then' }),
+    counting: Money.meta({ description: 'What of it counts; the rest gave way to spend that was recorded by day' }),
+    created_at: Instant,
+    created_by: z.string().nullable().meta({ description: 'Who spread it' }),
+    taken_back_at: Instant.nullable(),
+    taken_back_by: z.string().nullable(),
+  })
+  .meta({ id: 'Spread' })
+export type Spread = z.output<typeof Spread>
+
+export const spreadAdSpend = endpoint({
+  route: 'POST /api/ad-spend/spreads',
+  access: { session: 'admin' },
+  summary: 'Spread an amount over the clicks of a window',
+  description:
+    'Divides what a campaign, or one sub1 of it, has cost between two moments over UTC days and sub1 by tracked clicks, to the last millionth. Stays as ' +
+    'it was divided, and takes the place of what ad accounts say and of what the clicks themselves cost; spend that is recorded by day takes its place.',
+  body: SpreadDraft,
+  reply: z.object({
+    dry_run: z.boolean(),
+    spread: Spread.nullable().meta({ description: 'null: a dry run' }),
+    clicks: Clicks,
+    cells: z.int().meta({ description: 'Days and values of sub1 that have clicks' }),
+    days: z
+      .array(z.object({ day: Day, clicks: Clicks, amount: Money }))
+      .meta({ description: 'What falls to each UTC day' }),
+  }),
+  refuses: [
+    'object_not_found',
+    'invalid_window',
+    'window_too_wide',
+    'invalid_request',
+    'no_clicks_to_spread',
+    'cells_taken',
+    'spread_overlaps',
+    'partial_day',
+  ],
+})
+
+export const listSpreads = endpoint({
+  route: 'GET /api/ad-spend/spreads',
+  access: { session: 'member' },
+  summary: 'List amounts that were spread, newest first',
+  description: 'Those that were taken back too.',
+  query: z.object({ ...paging, campaign_id: Id.optional() }),
+  reply: Page(Spread),
+})
+
+export const takeBackSpread = endpoint({
+  route: 'DELETE /api/ad-spend/spreads/:id',
+  access: { session: 'admin' },
+  summary: 'Take back an amount that was spread',
+  description: 'As a whole. What it took the place of counts again.',
+  reply: Done,
+  refuses: ['object_not_found'],
 })

@@ -199,6 +199,16 @@ const CHECKS: Readonly<Record<string, string>> = {
     where e.org_id = $1 and (
       c.stages & reached.stage = 0 or c.stages >= 2 << c.status or c.stages < 1 << c.status or c.tracked = e.test)`,
 
+  'what is spread is booked, as a whole or not at all': `
+    select format('%s: booked %s, spread %s', origin, booked, spread) as wrong
+    from (
+      select origin, sum(amount) as booked from booked_spend where org_id = $1 and origin like 'spread:%' group by origin
+    ) b
+    full join (
+      select 'spread:' || id::text as origin, amount as spread from spend_spreads where org_id = $1 and taken_back_at is null
+    ) s using (origin)
+    where booked is distinct from spread`,
+
   'every level of the report counts the same': `
     select format('level %s comes to %s, level 1 to %s', dimension, told, first) as wrong
     from (
