@@ -98,7 +98,14 @@ export function keepBooks(events: readonly DemoEvent[], terms: Terms): Books {
 }
 
 /** What the intake reads of a click besides, and nothing here depends on. */
-const UNREAD = { revenue: null, offer_payout: null, payout_types: null, payout_currency: null, traffic_source_id: null }
+const UNREAD = {
+  revenue: null,
+  standing: null,
+  offer_payout: null,
+  payout_types: null,
+  payout_currency: null,
+  traffic_source_id: null,
+}
 
 /** The conversion as the intake reads it: of the network where the offer is its own, else of who sells the offer. */
 function readEvent({ click, type, nonce, payout, telegram_user_id }: DemoEvent, { org_id, network, offers }: Terms) {

@@ -3,7 +3,15 @@ import type pg from 'pg'
 import { newId, timeOfId } from '../../src/contract/ids.ts'
 import { highestRung } from '../../src/contract/ladder.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
-import { type Cell, type Costs, type Counts, costsOf, DeltaSheet, NO_ID } from '../../src/intake/counters/deltas.ts'
+import {
+  type Cell,
+  type Costs,
+  type Counts,
+  costsOf,
+  DeltaSheet,
+  NO_ID,
+  type Verdicts,
+} from '../../src/intake/counters/deltas.ts'
 
 /** A stored click, as far as reading is concerned. `stages` is one bit per rung reached. */
 export type SeededClick = {
@@ -50,6 +58,17 @@ const withItsCost = (click: SeededClick): SeededClick => ({
   cost_counts: click.cost_counts === null ? null : click.cost_counts || click.tracked,
 })
 
+/** What such a click's conversions stand at: those that reached a deposit are paid, held or refused. */
+function standingOf({ stages, revenue }: Pick<SeededClick, 'stages' | 'revenue'>): Verdicts {
+  const isJudged = (stages & 32) !== 0
+  return {
+    approved: revenue === null ? 0 : 1,
+    pending: isJudged && revenue === null ? 1 : 0,
+    rejected: isJudged && (stages & 8) !== 0 ? 2 : 0,
+    revenue_pending: isJudged && revenue === null ? '0.75' : '0',
+  }
+}
+
 /** Stores clicks and counts them; answers what was stored, in the order given. */
 export async function seedClicks(
   { worker }: Pick<Database, 'worker'>,
@@ -60,15 +79,18 @@ export async function seedClicks(
   const sheet = new DeltaSheet()
   for (const click of clicks) count(sheet, org_id, click, 1)
   await transact(worker, async client => {
-    const rows = JSON.stringify(clicks.map(click => ({ ...click, status: highestRung(click.stages) })))
+    const rows = JSON.stringify(
+      clicks.map(click => ({ ...click, ...standingOf(click), status: highestRung(click.stages) })),
+    )
     await client.query(
       `insert into clicks (org_id, id, campaign_id, offer_id, status, stages, tracked, test, revenue, geo, sub1, cost, cost_counts,
-        suppressed_delivery, ip_hash, visitor_id, user_agent, fbclid, click_flow_node_path)
-      select $1::int, id, campaign_id, offer_id, status, stages, tracked, false, revenue, geo, sub1, cost, cost_counts, false,
+        approved, pending, rejected, revenue_pending, suppressed_delivery, ip_hash, visitor_id, user_agent, fbclid, click_flow_node_path)
+      select $1::int, id, campaign_id, offer_id, status, stages, tracked, false, revenue, geo, sub1, cost, cost_counts,
+        approved, pending, rejected, revenue_pending, false,
         '\\x5ec4e7', $3::uuid, $4, $5, $6
       from json_to_recordset($2::json) as click
         (id uuid, campaign_id uuid, offer_id uuid, status smallint, stages smallint, tracked boolean, revenue numeric, geo text, sub1 text,
-          cost numeric, cost_counts boolean)`,
+          cost numeric, cost_counts boolean, approved smallint, pending smallint, rejected smallint, revenue_pending numeric)`,
       [org_id, rows, ...Object.values(WITHHELD)],
     )
     await append(client, sheet)
@@ -88,11 +110,14 @@ export async function changeClick(
   count(sheet, org_id, click, -1)
   count(sheet, org_id, changed, 1)
   const { id, offer_id, stages, tracked, revenue, cost_counts } = changed
+  const { approved, pending, rejected, revenue_pending } = standingOf(changed)
+  const verdicts = [approved, pending, rejected, revenue_pending]
   await transact(worker, async client => {
     await client.query(
-      `update clicks set offer_id = $3, status = $4, stages = $5, tracked = $6, revenue = $7, cost_counts = $8
+      `update clicks set offer_id = $3, status = $4, stages = $5, tracked = $6, revenue = $7, cost_counts = $8,
+        approved = $9, pending = $10, rejected = $11, revenue_pending = $12
       where org_id = $1 and id = $2`,
-      [org_id, id, offer_id, highestRung(stages), stages, tracked, revenue, cost_counts],
+      [org_id, id, offer_id, highestRung(stages), stages, tracked, revenue, cost_counts, ...verdicts],
     )
     await append(client, sheet)
   })
@@ -111,7 +136,8 @@ function count(sheet: DeltaSheet, org_id: number, click: SeededClick, sign: 1 | 
   const rung = (bit: number) => (click.stages & bit ? sign : 0)
   const { cost = '0', unread_costs = 0 } = costsOf(click) ?? {}
   const signed = (amount: string) => `${sign < 0 ? '-' : ''}${amount}`
-  const change: Counts & Costs = {
+  const standing = standingOf(click)
+  const change: Counts & Costs & Verdicts = {
     clicks: sign,
     landed: rung(2),
     started: rung(4),
@@ -122,6 +148,10 @@ function count(sheet: DeltaSheet, org_id: number, click: SeededClick, sign: 1 | 
     revenue: signed(click.revenue ?? '0'),
     cost: signed(cost),
     unread_costs: sign * unread_costs,
+    approved: sign * standing.approved,
+    pending: sign * standing.pending,
+    rejected: sign * standing.rejected,
+    revenue_pending: signed(standing.revenue_pending),
   }
   sheet.add(org_id, cell, change)
 }

@@ -276,6 +276,10 @@ export interface ClickFlowVersions {
 
 export interface Clicks {
   ad_account_id: string | null
+  /**
+   * conversions that pay, or were approved by a verdict; null: none of its conversions was counted in these four
+   */
+  approved: number | null
   bot_id: string | null
   browser: string | null
   campaign_id: string | null
@@ -308,12 +312,18 @@ export interface Clicks {
   offer_id: string | null
   org_id: number
   os: string | null
+  pending: number | null
   /**
    * the ad platform the click came from: meta, google, tiktok
    */
   platform: string | null
   ref_id: string | null
+  /**
+   * conversions that were rejected, refunded or charged back
+   */
+  rejected: number | null
   revenue: string | null
+  revenue_pending: string | null
   /**
    * one bit per rung reached: bit n is rung n, so 1 for clicked up to 64 for ftd
    */

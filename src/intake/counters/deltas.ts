@@ -64,6 +64,15 @@ export type Counts = { readonly [name in Counter]: number } & { readonly revenue
  */
 export type Costs = { readonly cost: string; readonly unread_costs: number }
 
+/** How conversions stand: so many of each, and what is on hold as a decimal string in US dollars. Of a change, the differences. */
+export type Verdicts = {
+  readonly approved: number
+  readonly pending: number
+  readonly rejected: number
+  readonly revenue_pending: string
+}
+export const VERDICTS = ['revenue_pending', 'approved', 'pending', 'rejected'] as const
+
 /** A click as far as it says what it has cost. Of a version without costs its fields are missing. */
 type Priced = { readonly cost?: string | null; readonly cost_counts?: boolean | null }
 
@@ -73,7 +82,17 @@ export function costsOf({ cost, cost_counts }: Priced): Partial<Costs> | undefin
   return cost == null ? { unread_costs: 1 } : { cost }
 }
 
-type Sum = { org_id: number; cell: Cell; counts: number[]; revenue: bigint; cost: bigint; unread_costs: number }
+type Sum = {
+  org_id: number
+  cell: Cell
+  counts: number[]
+  revenue: bigint
+  cost: bigint
+  unread_costs: number
+  revenue_pending: bigint
+  /** Approved, pending, rejected. */
+  verdicts: [number, number, number]
+}
 
 /** Payouts keep 6 decimals, costs 9; the rest is room for amounts that came into the database by another way. */
 const DECIMALS = 20
@@ -92,12 +111,13 @@ const ELSEWHERE = ','.repeat(COUNTERS.length + 1)
 export class DeltaSheet {
   readonly #sums = new Map<string, Sum>()
 
-  add(org_id: number, cell: Cell, change: Partial<Counts & Costs>): void {
+  add(org_id: number, cell: Cell, change: Partial<Counts & Costs & Verdicts>): void {
     // sub1 is free text, so it comes last: no other field can hold the separator.
     const key = `${org_id} ${cell.day} ${cell.slot} ${cell.campaign_id} ${cell.offer_id} ${cell.geo} ${cell.sub1}`
     let sum = this.#sums.get(key)
     if (sum === undefined) {
-      sum = { org_id, cell, counts: [0, 0, 0, 0, 0, 0, 0], revenue: 0n, cost: 0n, unread_costs: 0 }
+      const money = { revenue: 0n, cost: 0n, revenue_pending: 0n }
+      sum = { org_id, cell, counts: [0, 0, 0, 0, 0, 0, 0], ...money, unread_costs: 0, verdicts: [0, 0, 0] }
       this.#sums.set(key, sum)
     }
     for (let at = 0; at < COUNTERS.length; at += 1) {
@@ -107,6 +127,10 @@ export class DeltaSheet {
     if (change.revenue !== undefined && change.revenue !== '0') sum.revenue += toUnits(change.revenue, DECIMALS)
     if (change.cost !== undefined && change.cost !== '0') sum.cost += toUnits(change.cost, DECIMALS)
     if (change.unread_costs !== undefined) sum.unread_costs += change.unread_costs
+    if (change.revenue_pending !== undefined) sum.revenue_pending += toUnits(change.revenue_pending, DECIMALS)
+    sum.verdicts[0] += change.approved ?? 0
+    sum.verdicts[1] += change.pending ?? 0
+    sum.verdicts[2] += change.rejected ?? 0
   }
 
   /** The statement that appends the sums, or undefined where nothing has changed. */
@@ -120,13 +144,15 @@ export class DeltaSheet {
     return changes === '' ? undefined : { text: INSERT, values: [`{${changes}}`, newId()] }
   }
 
-  /** The statement that appends the costs, or undefined where there are none. */
+  /** The statement that appends costs and verdicts, or undefined where there are none. */
   costs(): Statement | undefined {
     let changes = ''
-    for (const { org_id, cell, cost, unread_costs } of this.#sums.values()) {
-      if (cost === 0n && unread_costs === 0) continue
+    for (const { org_id, cell, cost, unread_costs, revenue_pending, verdicts } of this.#sums.values()) {
+      const isJudged = revenue_pending !== 0n || verdicts.some(count => count !== 0)
+      if (cost === 0n && unread_costs === 0 && !isJudged) continue
+      const judged = isJudged ? `${fromUnits(revenue_pending, DECIMALS)},${verdicts.join()}` : ',,,'
       const { day, slot = '', campaign_id, offer_id, geo, sub1 } = cell
-      changes += `${changes === '' ? '' : ','}"(${org_id},${day},${slot},${campaign_id},${offer_id},${quotedField(geo)},${quotedField(sub1)},${ELSEWHERE}${fromUnits(cost, DECIMALS)},${unread_costs},,,,)"`
+      changes += `${changes === '' ? '' : ','}"(${org_id},${day},${slot},${campaign_id},${offer_id},${quotedField(geo)},${quotedField(sub1)},${ELSEWHERE}${fromUnits(cost, DECIMALS)},${unread_costs},${judged})"`
     }
     return changes === '' ? undefined : { text: INSERT_COSTS, values: [`{${changes}}`, newId()] }
   }

@@ -6,10 +6,10 @@ import type { EventStatus } from '../../contract/revisions.ts'
 import { ask, type Question } from '../../ground/db/flight.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import type { Money } from '../../money/rates/rate-of-day.ts'
-import { type Costs, type Counts, cellOf, costsOf, DeltaSheet } from '../counters/deltas.ts'
+import { type Costs, type Counts, cellOf, costsOf, DeltaSheet, type Verdicts } from '../counters/deltas.ts'
 import { CapCounts } from './caps.ts'
 import type { Revision, Source } from './items.ts'
-import type { KnownClick, StoredEvent } from './known.ts'
+import type { KnownClick, Standings, StoredEvent } from './known.ts'
 import type { People } from './people.ts'
 import type { Forms } from './reads.ts'
 import * as write from './writes.ts'
@@ -30,7 +30,7 @@ type Delivery = {
   /** Where the target is called once per person: this one. */
   person_id: string | null
 }
-type Before = Pick<KnownClick, 'stages' | 'tracked' | 'revenue' | 'bot_id'>
+type Before = Pick<KnownClick, 'stages' | 'tracked' | 'revenue' | 'bot_id' | 'standing'>
 
 type Rows = readonly { org_id: number }[]
 
@@ -74,8 +74,8 @@ export class Changes {
   /** Remembers how a click was; comes before each change of one. */
   touch(org_id: number, click: KnownClick): void {
     if (this.#clicks.has(click)) return
-    const { stages, tracked, revenue, bot_id } = click
-    this.#clicks.set(click, { org_id, before: { stages, tracked, revenue, bot_id } })
+    const { stages, tracked, revenue, bot_id, standing } = click
+    this.#clicks.set(click, { org_id, before: { stages, tracked, revenue, bot_id, standing } })
   }
 
   /** What was held of an event is over; for so many days it is held anew, or with null no more. */
@@ -171,7 +171,8 @@ const bringsCost = ({ tracked, cost_counts }: KnownClick): boolean => tracked &&
 
 function isChanged(click: KnownClick, before: Before): boolean {
   const isCountedAlike = click.stages === before.stages && click.tracked === before.tracked && !bringsCost(click)
-  return !isCountedAlike || click.revenue !== before.revenue || click.bot_id !== before.bot_id
+  const isWorthAlike = click.revenue === before.revenue && click.standing === before.standing
+  return !isCountedAlike || !isWorthAlike || click.bot_id !== before.bot_id
 }
 
 function writtenClick(org_id: number, click: KnownClick) {
@@ -179,7 +180,21 @@ function writtenClick(org_id: number, click: KnownClick) {
   const money = revenue === null ? null : fromMillionths(revenue)
   const cost_counts = bringsCost(click) || click.cost_counts
   const status = highestRung(stages)
-  return { org_id, id, status, stages, tracked, test, revenue: money, bot_id, suppressed_delivery, cost_counts }
+  const counted = {
+    org_id,
+    id,
+    status,
+    stages,
+    tracked,
+    test,
+    revenue: money,
+    bot_id,
+    suppressed_delivery,
+    cost_counts,
+  }
+  if (click.standing === null) return counted
+  const { held, ...standing } = click.standing
+  return { ...counted, ...standing, revenue_pending: fromMillionths(held) }
 }
 
 function writtenDelivery({ org_id, event, kind, target_id, state, person_id }: Delivery & { org_id: number }) {
@@ -196,7 +211,7 @@ function sheetOf(clicks: readonly { org_id: number; click: KnownClick; before: B
   return sheet
 }
 
-function difference(click: KnownClick, before: Before): Partial<Counts & Costs> {
+function difference(click: KnownClick, before: Before): Partial<Counts & Costs & Verdicts> {
   const revenue = (click.revenue ?? 0n) - (before.tracked ? (before.revenue ?? 0n) : 0n)
   const gained = rungsGained(before.tracked ? before.stages : 0, click.stages)
   const counts = gained.map(rung => [rung === 'clicked' ? 'clicks' : rung, 1] as const)
@@ -204,5 +219,19 @@ function difference(click: KnownClick, before: Before): Partial<Counts & Costs> 
     ...Object.fromEntries(counts),
     revenue: fromMillionths(revenue),
     ...(bringsCost(click) ? costsOf(click) : {}),
+    ...verdictsOf(click.standing, before.tracked ? before.standing : null),
+  }
+}
+
+const NONE: Standings = { approved: 0, pending: 0, rejected: 0, held: 0n }
+
+function verdictsOf(after: Standings | null, before: Standings | null): Partial<Verdicts> {
+  if (after === before) return {}
+  const [now, then] = [after ?? NONE, before ?? NONE]
+  return {
+    approved: now.approved - then.approved,
+    pending: now.pending - then.pending,
+    rejected: now.rejected - then.rejected,
+    revenue_pending: fromMillionths(now.held - then.held),
   }
 }

@@ -111,12 +111,12 @@ export class Decisions {
     const isFirstPayload = item.payload !== null && started.payload === null
     if (isFirstPayload) started.payload = item.payload
     if (isFirstPayout) {
-      const more = toMillionths(item.payout ?? '0') - toMillionths(started.payout ?? '0')
-      // What was said of it since stays in effect.
-      if (this.#judge.presentOf(started).seq === 0) this.#judge.earn(this.#known.clicks.get(started.click_id), more)
+      const before = this.#judge.presentOf(started)
       started.payout = item.payout
       started.payout_is_explicit = true
       this.#changes.pay(this.#org_id, started, item.money, true)
+      // What was said of it since stays in effect.
+      this.#judge.count(this.#known.clicks.get(started.click_id), before, this.#judge.presentOf(started))
     }
     if (isFirstPayout || isFirstPayload) this.#changes.merge(this.#org_id, started)
     return { event: started, replayed: false }
@@ -131,7 +131,7 @@ export class Decisions {
     this.#known.ofClick.get(click.id)?.push(event)
     if (id !== item.id) this.#alias(item, event)
     this.#proveClick(item, click)
-    this.#judge.earn(click, toMillionths(event.payout ?? '0'))
+    this.#judge.count(click, null, this.#judge.presentOf(event))
     const { standing } = item
     const recorded: Recorded = { event, replayed: false }
     if (standing?.says === 'pending') recorded.present = this.#judge.hold(event, standing)

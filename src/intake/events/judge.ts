@@ -8,7 +8,7 @@ import { Refusal } from '../../contract/refusals.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import type { Changes } from './changes.ts'
 import type { Conversion, Meant, Revision, Standing } from './items.ts'
-import type { Known, KnownClick, Present, StoredEvent } from './known.ts'
+import type { Known, KnownClick, Present, Standings, StoredEvent } from './known.ts'
 
 /** How an event stands, and whether that was said just now. */
 export type Revised = {
@@ -159,8 +159,8 @@ export class Judge {
     // Where it was counted went with it.
     if (click === undefined) return new Refusal('click_not_kept')
     const revised = { ...next, seq: present.seq + 1, was_held: present.was_held || next.status === 'pending' }
-    this.earn(click, effective(revised) - effective(present))
     this.#known.revised.set(event.id, revised)
+    this.count(click, present, revised)
     this.#write(event, revised, said)
     return { event, before: present, present: revised, isNew: true }
   }
@@ -173,11 +173,55 @@ export class Judge {
     this.#changes.hold({ ...row, click_id: event.click_id }, status === 'pending' ? hold_days : null)
   }
 
-  /** Revenue is the sum of what its events count for, null when there is none. */
-  earn(click: KnownClick | undefined, more: bigint): void {
-    if (click === undefined || more === 0n) return
+  /**
+   * Counts an event of the click as it stands now instead of as it stood before, null: it was not there. Revenue is the sum of what its
+   * events count for, null when there is none.
+   */
+  count(click: KnownClick | undefined, before: Present | null, now: Present): void {
+    if (click === undefined) return
+    const more = effective(now) - (before === null ? 0n : effective(before))
+    const standing = this.#standing(click, before, now)
+    if (more === 0n && standing === click.standing) return
     this.#changes.touch(this.#org_id, click)
     const revenue = (click.revenue ?? 0n) + more
     click.revenue = revenue === 0n ? null : revenue
+    click.standing = standing
   }
+
+  /** Conversions of the version before were not counted: only who has read all of the click's can, and does. */
+  #standing(click: KnownClick, before: Present | null, now: Present): Standings | null {
+    const all = this.#known.ofClick.get(click.id)
+    if (all !== undefined) {
+      const whole = sumOf(all.map(event => standingOf(this.presentOf(event))))
+      return isAlike(whole, click.standing ?? NOTHING) ? click.standing : whole
+    }
+    const [was, is] = [before === null ? NOTHING : standingOf(before), standingOf(now)]
+    if (isAlike(was, is) || (click.standing === null && click.revenue !== null)) return click.standing
+    return sumOf([click.standing ?? NOTHING, is], was)
+  }
+}
+
+const NOTHING: Standings = { approved: 0, pending: 0, rejected: 0, held: 0n }
+
+/** As what an event is counted: without revisions only where it pays. */
+function standingOf({ seq, status, amount }: Present): Standings {
+  if (status === 'pending') return { ...NOTHING, pending: 1, held: amount }
+  if (status !== 'approved') return { ...NOTHING, rejected: 1 }
+  return seq > 0 || amount > 0n ? { ...NOTHING, approved: 1 } : NOTHING
+}
+
+function sumOf(all: readonly Standings[], less: Standings = NOTHING): Standings {
+  const sum = (of: (one: Standings) => number) => all.reduce((total, one) => total + of(one), -of(less))
+  return {
+    approved: sum(one => one.approved),
+    pending: sum(one => one.pending),
+    rejected: sum(one => one.rejected),
+    held: all.reduce((total, one) => total + one.held, -less.held),
+  }
+}
+
+function isAlike(one: Standings, other: Standings): boolean {
+  const isCountedAlike =
+    one.approved === other.approved && one.pending === other.pending && one.rejected === other.rejected
+  return isCountedAlike && one.held === other.held
 }

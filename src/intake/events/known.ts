@@ -31,6 +31,14 @@ export type StoredEvent = {
   payload: Readonly<Record<string, unknown>> | null
 }
 
+/** How many conversions are approved, pending and rejected, and what is on hold in millionths. */
+export type Standings = {
+  readonly approved: number
+  readonly pending: number
+  readonly rejected: number
+  readonly held: bigint
+}
+
 /** A click with the offer it earns for and the ad account its campaign is bound to. Revenue in millionths. */
 export type KnownClick = {
   id: string
@@ -50,6 +58,8 @@ export type KnownClick = {
   cost: string | null
   /** False: its cost is not counted yet, because it was not tracked, or a process of the version before let it count. */
   cost_counts: boolean | null
+  /** How its conversions stand; null: none of them was counted so. */
+  standing: Standings | null
   offer_payout: string | null
   /** What the offer's payout is in; null is US dollars. */
   payout_currency: string | null
@@ -106,10 +116,12 @@ export type Asked = ReadonlyMap<number, readonly Item[]>
 
 type Of<Row> = Row & { org_id: number }
 type PersonColumns = { key: string; person_id: string; telegram_user_id: string | null; is_charged: true | null }
-type ClickRow = Omit<KnownClick, 'revenue'> & { revenue: string | null } & (
-    | PersonColumns
-    | Record<keyof PersonColumns, null>
-  )
+type StandingColumns = { approved: number; pending: number; rejected: number; revenue_pending: string }
+type ClickRow = Omit<KnownClick, 'revenue' | 'standing'> & { revenue: string | null } & (
+    | StandingColumns
+    | Record<keyof StandingColumns, null>
+  ) &
+  (PersonColumns | Record<keyof PersonColumns, null>)
 type RevisedColumns = { seq: number; status: EventStatus; amount: string; was_held: true | null }
 type JudgedRow = StoredEvent & (RevisedColumns | Record<keyof RevisedColumns, null>)
 type RevisedRow = Omit<RevisedColumns, 'was_held'> & { event_id: string }
@@ -310,7 +322,9 @@ function knowTarget(known: Known | undefined, { id, ...row }: TargetRow): void {
 
 function knowClick(known: Known | undefined, row: Of<ClickRow>): void {
   const revenue = row.revenue === null ? null : toMillionths(row.revenue)
-  known?.clicks.set(row.id, { ...row, revenue })
+  const { approved, pending, rejected } = row
+  const standing = approved === null ? null : { approved, pending, rejected, held: toMillionths(row.revenue_pending) }
+  known?.clicks.set(row.id, { ...row, revenue, standing })
   if (row.key !== null) knowPerson(known, row)
 }
 

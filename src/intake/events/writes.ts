@@ -97,13 +97,16 @@ export const INSERT_HOLDS = forms(
 export const UPDATE_CLICKS = forms(
   2,
   ({ listed, column }) => `
-  insert into clicks as c (id, status, stages, tracked, test, revenue, bot_id, suppressed_delivery, cost_counts, org_id)
+  insert into clicks as c (id, status, stages, tracked, test, revenue, bot_id, suppressed_delivery, cost_counts, approved, pending,
+    rejected, revenue_pending, org_id)
   select t.*${listed}
   from json_to_recordset($1) as t(id uuid, status smallint, stages smallint, tracked boolean, test boolean, revenue numeric,
-    bot_id uuid, suppressed_delivery boolean, cost_counts boolean${column})
+    bot_id uuid, suppressed_delivery boolean, cost_counts boolean, approved smallint, pending smallint, rejected smallint,
+    revenue_pending numeric${column})
   on conflict (org_id, id) do update
   set status = excluded.status, stages = excluded.stages, tracked = excluded.tracked, revenue = excluded.revenue,
-    bot_id = excluded.bot_id, cost_counts = excluded.cost_counts`,
+    bot_id = excluded.bot_id, cost_counts = excluded.cost_counts, approved = excluded.approved,
+    pending = excluded.pending, rejected = excluded.rejected, revenue_pending = excluded.revenue_pending`,
 )
 
 export const INSERT_PERSONS = forms(

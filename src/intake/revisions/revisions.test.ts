@@ -5,16 +5,24 @@ import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../t
 import { readClick, seedBot, seedCampaign, seedClick, seedRule, tally } from '../../../tests/support/intake.ts'
 import { openQueue } from '../../../tests/support/organization-queue.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
-import { toUuid } from '../../contract/ids.ts'
+import { DAY_MS } from '../../contract/days.ts'
+import { timeOfId, toUuid } from '../../contract/ids.ts'
 import { MOST_REVISIONS } from '../../contract/revisions.ts'
 import { auditBooks } from '../../reading/audit/audit.ts'
+import { openFolder } from '../../reading/reports/fold.ts'
 import { recount } from '../../reading/reports/recount.ts'
 
 let house: TestHouse
+let folder: ReturnType<typeof openFolder>
 before(async () => {
   house = await startHouse()
+  // Never by itself.
+  folder = openFolder(house.ground, DAY_MS)
 })
-after(() => house.end())
+after(async () => {
+  await folder.close()
+  await house.end()
+})
 
 const idOf = (id: string): string => toUuid(id) ?? assert.fail()
 
@@ -47,30 +55,46 @@ async function said(here: Place, body: object) {
 
 const revenueOf = async ({ org_id, click }: Place) => (await readClick(house.database, org_id, click))?.revenue ?? null
 
-type Report = {
-  rows: { key: string; revenue: string; deposit: number }[]
-  totals: { revenue: string; deposit: number }
+type Figures = {
+  revenue: string
+  deposit: number
+  approved: number
+  pending: number
+  rejected: number
+  revenue_pending: string
 }
+type Report = { rows: Figures[]; totals: Figures }
 const DIMENSIONS = ['campaign', 'geo', 'sub1', 'offer', 'day'] as const
 
-/** Revenue and deposits in every dimension and its totals, each held against a recount of the clicks. */
-async function reported({ org_id, cookie }: Place): Promise<string[]> {
-  const [from, to] = [Date.now() - 86_400_000, Date.now() + 86_400_000]
-  const window = `date_from=${new Date(from).toISOString()}&date_to=${new Date(to).toISOString()}`
-  const told = new Set<string>()
-  for (const dimension of DIMENSIONS) {
-    const answer = await house.call('GET', `/api/report?dimension=${dimension}&${window}`, { cookie })
-    const { rows, totals } = answer.json<Report>()
-    const counted = await recount(house.database.reads, org_id, from, to, dimension)
-    assert.deepEqual(
-      rows.map(({ revenue, deposit }) => [Number(revenue), deposit]),
-      counted.map(({ revenue, deposit }) => [Number(revenue), deposit]),
-    )
-    assert.deepEqual(rows.length, 1)
-    for (const one of [...rows, totals]) told.add(`${one.revenue} of ${one.deposit}`)
+const told = ({ revenue, deposit, approved, pending, rejected, revenue_pending }: Figures) =>
+  `${Number(revenue)} of ${deposit}: ${approved} approved, ${pending} pending (${Number(revenue_pending)}), ${rejected} rejected`
+
+/**
+ * What every dimension and its totals say, each held against a recount of the clicks: over whole days, and over a window whose ends are read
+ * from the clicks; before the counters are folded and after.
+ */
+async function reported({ org_id, cookie, click }: Place): Promise<string[]> {
+  const made = timeOfId(click)
+  const windows = [
+    [made - DAY_MS, made + DAY_MS],
+    [made - 1000, made + 1000],
+  ] as const
+  const found = new Set<string>()
+  for (const isFolded of [false, true]) {
+    if (isFolded) await folder.foldAll()
+    for (const [from, to] of windows) {
+      const window = `date_from=${new Date(from).toISOString()}&date_to=${new Date(to).toISOString()}`
+      for (const dimension of DIMENSIONS) {
+        const answer = await house.call('GET', `/api/report?dimension=${dimension}&${window}`, { cookie })
+        const { rows, totals } = answer.json<Report>()
+        const counted = await recount(house.database.reads, org_id, from, to, dimension)
+        assert.deepEqual(rows.map(told), counted.map(told))
+        for (const one of [...rows, totals]) found.add(told(one))
+      }
+    }
+    assert.deepEqual(await auditBooks(house.database.reads, org_id), [])
   }
-  assert.deepEqual(await auditBooks(house.database.reads, org_id), [])
-  return [...told]
+  return [...found]
 }
 
 type History = {
@@ -93,7 +117,7 @@ const historyOf = async ({ cookie }: Pick<SignedIn, 'cookie'>, event_id: string)
 describe('a verdict on a conversion', () => {
   test('moves its revenue in every dimension of the report, and nothing else', async () => {
     const here = await place()
-    assert.deepEqual(await reported(here), ['50.00 of 1'])
+    assert.deepEqual(await reported(here), ['50 of 1: 1 approved, 0 pending (0), 0 rejected'])
     const [before, was] = [
       await tally(house.database, here.org_id),
       await readClick(house.database, here.org_id, here.click),
@@ -106,15 +130,15 @@ describe('a verdict on a conversion', () => {
       unchanged: false,
     })
     assert.deepEqual(await readClick(house.database, here.org_id, here.click), { ...was, revenue: null })
-    assert.deepEqual(await reported(here), ['0.00 of 1'])
+    assert.deepEqual(await reported(here), ['0 of 1: 0 approved, 0 pending (0), 1 rejected'])
     assert.equal((await said(here, { status: 'approved' }))['amount'], '50')
-    assert.deepEqual(await reported(here), ['50.00 of 1'])
+    assert.deepEqual(await reported(here), ['50 of 1: 1 approved, 0 pending (0), 0 rejected'])
     await said(here, { status: 'approved', amount: 20 })
-    assert.deepEqual(await reported(here), ['20.00 of 1'])
+    assert.deepEqual(await reported(here), ['20 of 1: 1 approved, 0 pending (0), 0 rejected'])
     await said(here, { status: 'approved', amount: '70.123456', currency: 'USD' })
     assert.equal(await revenueOf(here), '70.123456')
     await said(here, { status: 'pending', amount: '0.5' })
-    assert.deepEqual(await reported(here), ['0.00 of 1'])
+    assert.deepEqual(await reported(here), ['0 of 1: 0 approved, 1 pending (0.5), 0 rejected'])
     assert.equal((await said(here, { status: 'approved' }))['amount'], '0.5')
     await said(here, { status: 'refunded' })
     await said(here, { status: 'chargeback' })
@@ -160,14 +184,14 @@ describe('a verdict on a conversion', () => {
     await said(here, { status: 'rejected' })
     assert.equal(await send(here, here.click, { payout: '50' }), here.event_id)
     assert.equal(await revenueOf(here), null)
-    assert.deepEqual(await reported(here), ['0.00 of 1'])
+    assert.deepEqual(await reported(here), ['0 of 1: 0 approved, 0 pending (0), 1 rejected'])
   })
 
   test('leaves the other conversions of the click', async () => {
     const here = await place()
     await send(here, here.click, { payout: '7', nonce: 'T2' })
     await said(here, { status: 'rejected' })
-    assert.deepEqual(await reported(here), ['7.00 of 1'])
+    assert.deepEqual(await reported(here), ['7 of 1: 1 approved, 0 pending (0), 1 rejected'])
   })
 
   test('of a test conversion is kept, and in no report', async () => {
@@ -241,10 +265,10 @@ describe('a verdict on a conversion', () => {
       await house.database.worker.query(`alter table ${table} drop constraint harmed`)
       assert.equal(answer.statusCode, 500, table)
       assert.deepEqual((await historyOf(here, here.event_id)).data, [])
-      assert.deepEqual(await reported(here), ['50.00 of 1'])
+      assert.deepEqual(await reported(here), ['50 of 1: 1 approved, 0 pending (0), 0 rejected'])
     }
     await said(here, { status: 'pending' })
-    assert.deepEqual(await reported(here), ['0.00 of 1'])
+    assert.deepEqual(await reported(here), ['0 of 1: 0 approved, 1 pending (50), 0 rejected'])
   })
 
   test('is refused when it is the hundred and first', async () => {
@@ -258,7 +282,7 @@ describe('a verdict on a conversion', () => {
     const answer = await say(here, here.event_id, { status: 'rejected' })
     assert.deepEqual([answer.statusCode, answer.data()['code']], [409, 'too_many_revisions'])
     assert.equal((await said(here, { status: 'approved' }))['unchanged'], true)
-    assert.deepEqual(await reported(here), ['50.00 of 1'])
+    assert.deepEqual(await reported(here), ['50 of 1: 1 approved, 0 pending (0), 0 rejected'])
   })
 
   test('is refused where the click is no longer kept, and changes nothing', async () => {
@@ -306,7 +330,7 @@ describe('a verdict on a conversion', () => {
     assert.equal((await say(other, here.event_id, { status: 'rejected' })).statusCode, 404)
     assert.equal((await house.call('GET', path, { cookie: other.cookie })).statusCode, 404)
     assert.equal((await say(here, toWireId(newId()), { status: 'rejected' })).statusCode, 404)
-    assert.deepEqual(await reported(here), ['50.00 of 1'])
+    assert.deepEqual(await reported(here), ['50 of 1: 1 approved, 0 pending (0), 0 rejected'])
   })
 })
 
@@ -411,8 +435,26 @@ describe('a file of verdicts', () => {
     assert.equal(answer.statusCode, 200, answer.body)
     assert.deepEqual([answer.json<Answer>().changed, answer.json<Answer>().difference], [1000, '-1049'])
     assert.equal(await revenueOf(here), null)
-    assert.deepEqual(await reported(here), ['0.00 of 1'])
+    assert.deepEqual(await reported(here), ['0 of 1: 0 approved, 0 pending (0), 1000 rejected'])
   })
+})
+
+test('conversions of the version before are counted once something is said of one of their click', async () => {
+  const here = await place()
+  await send(here, here.click, { payout: '7', nonce: 'T2' })
+  // As that version writes them: revenue, and none of the four.
+  await house.database.worker.query(
+    `update clicks set approved = null, pending = null, rejected = null, revenue_pending = null where org_id = $1`,
+    [here.org_id],
+  )
+  await house.database.worker.query('delete from counter_sheet where org_id = $1', [here.org_id])
+  assert.deepEqual(await reported(here), ['57 of 1: 0 approved, 0 pending (0), 0 rejected'])
+  await send(here, here.click, { payout: '1', nonce: 'T3' })
+  assert.deepEqual(await reported(here), ['58 of 1: 0 approved, 0 pending (0), 0 rejected'])
+  await said(here, { status: 'rejected' })
+  assert.deepEqual(await reported(here), ['8 of 1: 2 approved, 0 pending (0), 1 rejected'])
+  await send(here, here.click, { payout: '1', nonce: 'T4' })
+  assert.deepEqual(await reported(here), ['9 of 1: 3 approved, 0 pending (0), 1 rejected'])
 })
 
 test('a start that is revised keeps its verdict when its first payout comes', async () => {

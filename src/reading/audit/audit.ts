@@ -32,13 +32,16 @@ const RUNGS = REACHED.map(bit => `count(*) filter (where stages & ${bit} > 0)`).
 const withStage = (rung: (typeof LADDER)[number]) =>
   `(count(*) filter (where stages & ${stageOf(LADDER.indexOf(rung))} > 0))::text as ${rung}`
 /** A day of which nothing is left counts as one that was never there. */
-const NOTHING = '(0,0,0,0,0,0,0,0,0,0)'
+const NOTHING = '(0,0,0,0,0,0,0,0,0,0,0,0,0,0)'
+const VERDICTS = ['revenue_pending', 'approved', 'pending', 'rejected']
+const JUDGED = VERDICTS.map(name => `trim_scale(coalesce(sum(${name}), 0))`).join(', ')
 /** The counters that are not folded yet. */
 const UNFOLDED = `
-  select day, clicks, landed, started, registered, lead, deposit, ftd, revenue, 0 as cost, 0 as unread_costs
+  select day, clicks, landed, started, registered, lead, deposit, ftd, revenue, 0 as cost, 0 as unread_costs,
+    0 as revenue_pending, 0 as approved, 0 as pending, 0 as rejected
   from report_delta where org_id = $1
   union all
-  select c.day, ${['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd', 'revenue', 'cost', 'unread_costs'].map(name => `coalesce(c.${name}, 0)`).join(', ')}
+  select c.day, ${['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd', 'revenue', 'cost', 'unread_costs', ...VERDICTS].map(name => `coalesce(c.${name}, 0)`).join(', ')}
   from counter_sheet s, unnest(s.changes) as c where s.org_id = $1`
 const COST = 'trim_scale(coalesce(sum(cost) filter (where cost_counts), 0))'
 const UNREAD = 'count(*) filter (where cost_counts and cost is null)'
@@ -183,6 +186,22 @@ const CHECKS: Readonly<Record<string, string>> = {
     ) e on e.click_id = c.id
     where c.org_id = $1 and c.revenue is distinct from e.sum`,
 
+  'approved, pending and rejected are what its conversions are': `
+    select format('click %s: %s instead of %s', c.id, row(c.approved, c.pending, c.rejected, trim_scale(c.revenue_pending)), counted) as wrong
+    from clicks c
+    left join (
+      select click_id, bool_or(r.status is not null) as is_judged, row(
+        count(*) filter (where r.status = 'approved' or r.status is null and e.payout > 0),
+        count(*) filter (where r.status = 'pending'),
+        count(*) filter (where r.status in ('rejected', 'refunded', 'chargeback')),
+        trim_scale(coalesce(sum(r.amount) filter (where r.status = 'pending'), 0)))::text as counted
+      from events e ${LAST_REVISION}
+      where e.org_id = $1
+      group by click_id
+    ) e on e.click_id = c.id
+    where c.org_id = $1 and (c.approved is not null or e.is_judged)
+      and row(c.approved, c.pending, c.rejected, trim_scale(c.revenue_pending))::text is distinct from counted`,
+
   'revisions stand on an event, numbered without a gap': `
     select r.event_id::text as wrong
     from event_revisions r
@@ -215,7 +234,7 @@ const CHECKS: Readonly<Record<string, string>> = {
       select dimension, told, first_value(told) over (order by dimension) as first
       from (
         select dimension, row(sum(clicks), sum(landed), sum(started), sum(registered), sum(lead), sum(deposit), sum(ftd),
-          trim_scale(sum(revenue)), trim_scale(sum(cost)), sum(unread_costs))::text as told
+          trim_scale(sum(revenue)), trim_scale(sum(cost)), sum(unread_costs), ${JUDGED})::text as told
         from report_day
         where org_id = $1
         group by dimension
@@ -227,11 +246,11 @@ const CHECKS: Readonly<Record<string, string>> = {
     select format('%s: reported %s, clicks %s', day, told, counted) as wrong
     from (
       select day, row(sum(clicks), sum(landed), sum(started), sum(registered), sum(lead), sum(deposit), sum(ftd),
-        trim_scale(sum(revenue)), trim_scale(sum(cost)), sum(unread_costs))::text as told
+        trim_scale(sum(revenue)), trim_scale(sum(cost)), sum(unread_costs), ${JUDGED})::text as told
       from (
         ${UNFOLDED}
         union all
-        select day, clicks, landed, started, registered, lead, deposit, ftd, revenue, cost, unread_costs
+        select day, clicks, landed, started, registered, lead, deposit, ftd, revenue, cost, unread_costs, ${VERDICTS.join(', ')}
         from report_day
         where org_id = $1 and dimension = 1
       ) parts
@@ -239,7 +258,7 @@ const CHECKS: Readonly<Record<string, string>> = {
       group by day
     ) report
     full join (
-      select ${dayOf('id')} as day, row(count(*), ${RUNGS}, trim_scale(coalesce(sum(revenue), 0)), ${COST}, ${UNREAD})::text as counted
+      select ${dayOf('id')} as day, row(count(*), ${RUNGS}, trim_scale(coalesce(sum(revenue), 0)), ${COST}, ${UNREAD}, ${JUDGED})::text as counted
       from clicks
       where org_id = $1 and tracked and id >= ${FIRST_KEPT}
       group by 1

@@ -44,7 +44,7 @@ export async function readDestinationFigures(
   const isMeant = isSource ? 'c.traffic_source_id is not null' : `c.destination->>'type' = $2`
   const put = (value: Value) => `$${values.push(value)}`
   const days = { first: Math.floor(from / DAY_MS), last: Math.floor(to / DAY_MS) }
-  const sources = sourcesOf({ dimension: 'campaign', campaigns: null, cover: { days, ends: [] } }, put)
+  const sources = sourcesOf({ verdicts: false, dimension: 'campaign', campaigns: null, cover: { days, ends: [] } }, put)
   const { rows } = await database.reads.query<Found>(
     `with counted as (
       ${sources}

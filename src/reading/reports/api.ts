@@ -63,6 +63,10 @@ const ofClicks = {
     description: 'What the clicks themselves cost by their cost model, also where recorded spend took its place',
   }),
   unread_costs: Count.meta({ description: 'Clicks of campaigns with a cost model that brought no readable cost' }),
+  revenue_pending: Money.meta({ description: 'What is on hold: no revenue yet. Two decimals' }),
+  approved: Count.meta({ description: 'Conversions that pay, and those that a verdict has approved' }),
+  pending: Count.meta({ description: 'Conversions on hold' }),
+  rejected: Count.meta({ description: 'Conversions that were rejected, refunded or charged back' }),
 }
 
 /** Spend booked without a sub1 is of nobody's sub1: apart from the visitors who came without one, so that they have no cost they did not cause. */
@@ -106,7 +110,7 @@ export const readReport = endpoint({
 
 export const readReportAsMember = endpoint({
   ...declared,
-  description: `${declared.description} By sub1, spend that was booked without one stands beside the rows. With what the clicks themselves cost, by country and offer too.`,
+  description: `${declared.description} By sub1, spend that was booked without one stands beside the rows. With what the clicks themselves cost, by country and offer too, and how their conversions stand.`,
   reply: MemberReport,
   route: 'GET /api/report',
   access: { session: 'member' },

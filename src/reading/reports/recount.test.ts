@@ -63,7 +63,12 @@ const nothing = {
   revenue: '0',
   cost: '0',
   unread_costs: 0,
+  revenue_pending: '0',
+  approved: 0,
+  pending: 0,
+  rejected: 0,
 }
+const VERDICTS = ['approved', 'pending', 'rejected'] as const
 
 /** Money in billionths of a dollar, as fine as a click's cost. */
 const nanos = (amount: string): bigint => {
@@ -90,30 +95,41 @@ function expected(dimension: Dimension, recounted: Recounted[], spend: Recounted
   const wire = (key: string) =>
     key !== '' && (dimension === 'campaign' || dimension === 'offer') ? toWireId(key) : key
   const rows = [...keys].map(key => {
-    const { key: _, revenue, cost, ...counts } = recounted.find(row => row.key === key) ?? { key, ...nothing }
+    const {
+      key: _,
+      revenue,
+      cost,
+      revenue_pending,
+      ...counts
+    } = recounted.find(row => row.key === key) ?? { key, ...nothing }
     return {
       key: wire(key),
       ...counts,
       revenue: cents(nanos(revenue)),
+      revenue_pending: cents(nanos(revenue_pending)),
       cost_of_clicks: cents(nanos(cost)),
       ...costOf(spend.filter(row => row.key === key)),
     }
   })
   const byKey = (a: { key: string }, b: { key: string }) => (Buffer.from(a.key) < Buffer.from(b.key) ? -1 : 1)
   rows.sort((a, b) => (dimension === 'day' ? 0 : b.clicks - a.clicks) || byKey(a, b))
-  const totals = Object.fromEntries(NUMBERS.map(name => [name, recounted.reduce((sum, row) => sum + row[name], 0)]))
+  const totals = Object.fromEntries(
+    [...NUMBERS, ...VERDICTS].map(name => [name, recounted.reduce((sum, row) => sum + row[name], 0)]),
+  )
   const revenue = cents(recounted.reduce((sum, row) => sum + nanos(row.revenue), 0n))
   const cost_of_clicks = cents(recounted.reduce((sum, row) => sum + nanos(row.cost), 0n))
+  const revenue_pending = cents(recounted.reduce((sum, row) => sum + nanos(row.revenue_pending), 0n))
   const unread_costs = recounted.reduce((sum, row) => sum + row.unread_costs, 0)
-  return { rows, totals: { ...totals, revenue, cost_of_clicks, unread_costs, ...costOf(spend) } }
+  return { rows, totals: { ...totals, revenue, revenue_pending, cost_of_clicks, unread_costs, ...costOf(spend) } }
 }
 
 type Reported = { rows: readonly { label: string }[]; totals: object }
 const inShort = ({ rows, totals }: Reported) => ({ rows: rows.map(({ label: _, ...row }) => row), totals })
 
 function withoutWhatMembersSee({ rows, totals }: ReturnType<typeof expected>) {
+  const hidden = ['cost_of_clicks', 'unread_costs', 'revenue_pending', ...VERDICTS] as string[]
   const seen = <Row extends object>(row: Row) =>
-    Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'cost_of_clicks' && name !== 'unread_costs'))
+    Object.fromEntries(Object.entries(row).filter(([name]) => !hidden.includes(name)))
   return { rows: rows.map(seen), totals: seen(totals) }
 }
 

@@ -5,12 +5,16 @@
 import type pg from 'pg'
 import { firstIdAt } from '../../contract/ids.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
-import type { Counts } from '../../intake/counters/deltas.ts'
+import type { Counts, Verdicts } from '../../intake/counters/deltas.ts'
 import type { Dimension } from './api.ts'
 import { type Spending, spentDays } from './spend.ts'
 
 /** A row of a report before money is rounded and names are added; ids are uuids, a missing value is ''. Revenue and cost are exact. */
-export type Recounted = Counts & { readonly key: string; readonly cost: string; readonly unread_costs: number }
+export type Recounted = Counts & {
+  readonly key: string
+  readonly cost: string
+  readonly unread_costs: number
+} & Verdicts
 
 const KEYS: Record<Dimension, string> = {
   campaign: 'campaign_id::text',
@@ -39,7 +43,9 @@ export async function recount(
     `select coalesce(${KEYS[dimension]}, '') as key, count(*)::int as clicks, ${reached.join(', ')},
       trim_scale(coalesce(sum(revenue), 0))::text as revenue,
       trim_scale(coalesce(sum(cost) filter (where cost_counts), 0))::text as cost,
-      (count(*) filter (where cost_counts and cost is null))::int as unread_costs
+      (count(*) filter (where cost_counts and cost is null))::int as unread_costs,
+      trim_scale(coalesce(sum(revenue_pending), 0))::text as revenue_pending, coalesce(sum(approved), 0)::int as approved,
+      coalesce(sum(pending), 0)::int as pending, coalesce(sum(rejected), 0)::int as rejected
     from clicks where org_id = $1 and id >= $2::uuid and id < $3::uuid and tracked and ($4::uuid[] is null or campaign_id = any($4::uuid[]))
     group by 1 order by ${dimension === 'day' ? 'key' : 'clicks desc, coalesce(' + KEYS[dimension] + `, '') collate "C"`}`,
     [org_id, firstIdAt(from), firstIdAt(to + 1), campaigns],

@@ -248,8 +248,9 @@ describe('spend', () => {
     await seedSpend(org_id, one, '2026-03-03', '', '5', 'manual')
     const { rows, totals, not_broken_down, truncated } = await seen('dimension=sub1')
     assert.deepEqual(not_broken_down, { cost: '15.01', cost_source: 'mixed' })
-    const costless = { cost: '0.00', cost_source: null, cost_of_clicks: '0.00', unread_costs: 0 }
-    const missing = { key: '', label: '(none)', ...none, clicks: 1, revenue: '3.00', ...costless }
+    const unjudged = { revenue_pending: '0.00', approved: 0, pending: 0, rejected: 0 }
+    const costless = { cost: '0.00', cost_source: null, cost_of_clicks: '0.00', unread_costs: 0, ...unjudged }
+    const missing = { key: '', label: '(none)', ...none, clicks: 1, revenue: '3.00', ...costless, approved: 1 }
     assert.deepEqual(
       rows.find(row => row.key === ''),
       missing,
@@ -441,7 +442,8 @@ describe('who asks', () => {
     const seen = await house.call('GET', `/api/report?dimension=geo&${WEEK}`, { cookie: place.cookie })
     assert.equal(seen.statusCode, 200, seen.body)
     const report = await read(key, `dimension=geo&${WEEK}`)
-    const told = { cost_of_clicks: '0.00', unread_costs: 0 }
+    const judged = { revenue_pending: '0.00', approved: 0, pending: 0, rejected: 0 }
+    const told = { cost_of_clicks: '0.00', unread_costs: 0, ...judged }
     assert.deepEqual(seen.json<MemberReport>(), {
       ...report,
       rows: report.rows.map(row => ({ ...row, ...told })),

@@ -8,7 +8,7 @@ import { toWireId } from '../../contract/ids.ts'
 import { possible, type Window, windowWarnings } from '../../contract/window.ts'
 import type { Statement, Value } from '../../ground/db/statement.ts'
 import type { Context, Ground, Key, Member } from '../../ground/room.ts'
-import { COUNTERS } from '../../intake/counters/deltas.ts'
+import { COUNTERS, VERDICTS } from '../../intake/counters/deltas.ts'
 import type * as api from './api.ts'
 import { coverOf } from './cover.ts'
 import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
@@ -109,29 +109,31 @@ export function statementFor(org_id: number, question: Asked, now: number): Stat
   const counters = COUNTERS.map(name => `coalesce(sum(${name}), 0)::bigint as ${name}`).join(', ')
   const isApart = asMember === true && dimension === 'sub1'
   const cover = coverOf(window, now)
+  const judged = asMember === true ? VERDICTS : []
+  const listed = (of: (name: string) => string) => judged.map(name => `, ${of(name)}`).join('')
   const order = `${isApart ? 'key is not null, ' : ''}${dimension === 'day' ? 'key' : 'clicks desc, key collate "C"'}`
   const names = dimension === 'campaign' ? 'campaigns' : dimension === 'offer' ? 'offers' : undefined
   const text = `
   with counted as (
-    ${sourcesOf({ dimension, campaigns, cover }, put)}
+    ${sourcesOf({ dimension, campaigns, cover, verdicts: asMember === true }, put)}
   ), grouped as (
     select key, ${counters}, sum(revenue) as revenue, coalesce(sum(cost), 0) as cost,
-      coalesce(sum(unread_costs), 0)::bigint as unread_costs
+      coalesce(sum(unread_costs), 0)::bigint as unread_costs${listed(name => `coalesce(sum(${name}), 0) as ${name}`)}
     from counted group by key having sum(clicks) <> 0
   ), ${isSpending(dimension) ? `${spentOf({ dimension, window, campaigns, cover }, isApart, put)}, ` : ''}slice as (
-    select ${isSpending(dimension) ? WITH_SPEND : '*, cost as cost_of_clicks, null::text as cost_source from grouped'}
+    select ${isSpending(dimension) ? withSpend(listed(name => `coalesce(${name}, 0) as ${name}`)) : '*, cost as cost_of_clicks, null::text as cost_source from grouped'}
   ), totals as (
     select ${COUNTERS.map(name => `coalesce(sum(${name}), 0)::bigint as total_${name}`).join(', ')},
       round(sum(revenue), 2)::text as total_revenue, round(sum(cost), 2)::text as total_cost,
       ${SOURCE} as total_cost_source, round(sum(cost_of_clicks), 2)::text as total_cost_of_clicks,
-      coalesce(sum(unread_costs), 0)::bigint as total_unread_costs
+      coalesce(sum(unread_costs), 0)::bigint as total_unread_costs${listed(name => `${told(`coalesce(sum(${name}), 0)`, name)} as total_${name}`)}
     from slice
   ), shown as (
     select * from slice order by ${order} limit ${MOST_ROWS + (isApart ? 2 : 1)}
   )
   select shown.key, ${COUNTERS.map(name => `shown.${name}`).join(', ')},
     round(shown.revenue, 2)::text as revenue, round(shown.cost, 2)::text as cost, shown.cost_source,
-    round(shown.cost_of_clicks, 2)::text as cost_of_clicks, shown.unread_costs,
+    round(shown.cost_of_clicks, 2)::text as cost_of_clicks, shown.unread_costs${listed(name => `${told(`shown.${name}`, name)} as ${name}`)},
     totals.*, ${names === undefined ? 'null' : 'named.name'} as name
   from shown cross join totals
     ${names === undefined ? '' : `left join ${names} named on named.org_id = $1 and named.id = nullif(shown.key, '')::uuid`}
@@ -139,10 +141,13 @@ export function statementFor(org_id: number, question: Asked, now: number): Stat
   return { text, values }
 }
 
+/** Money with two decimals, counts as they are. */
+const told = (sum: string, name: string) => (name === 'revenue_pending' ? `round(${sum}, 2)::text` : `(${sum})::bigint`)
+
 // Spend without clicks makes a row of its own.
-const WITH_SPEND = `coalesce(grouped.key, spent.key) as key,
+const withSpend = (judged: string) => `coalesce(grouped.key, spent.key) as key,
       ${COUNTERS.map(name => `coalesce(${name}, 0) as ${name}`).join(', ')}, coalesce(revenue, 0) as revenue, spent.cost, cost_source,
-      grouped.cost as cost_of_clicks, coalesce(unread_costs, 0) as unread_costs
+      grouped.cost as cost_of_clicks, coalesce(unread_costs, 0) as unread_costs${judged}
     from grouped full join spent on spent.key = grouped.key`
 
 function numbersOf(row: Told, prefix: '' | 'total_', cost: boolean) {
@@ -166,11 +171,15 @@ function costOf(row: Told, prefix: '' | 'total_') {
   return { cost: row[`${prefix}cost`] ?? '0.00', cost_source: (row[`${prefix}cost_source`] ?? null) as Source | null }
 }
 
-/** What the clicks themselves have cost, whatever was entered in its place. */
+/** What the clicks themselves have cost, whatever was entered in its place, and how their conversions stand. */
 function ofClicks(row: Told, prefix: '' | 'total_') {
   return {
     cost_of_clicks: row[`${prefix}cost_of_clicks`] ?? '0.00',
     unread_costs: Number(row[`${prefix}unread_costs`] ?? 0),
+    revenue_pending: row[`${prefix}revenue_pending`] ?? '0.00',
+    approved: Number(row[`${prefix}approved`] ?? 0),
+    pending: Number(row[`${prefix}pending`] ?? 0),
+    rejected: Number(row[`${prefix}rejected`] ?? 0),
   }
 }
 

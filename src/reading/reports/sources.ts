@@ -3,7 +3,7 @@ import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { REACHED } from '../../contract/ladder.ts'
 import type { Value } from '../../ground/db/statement.ts'
-import { COUNTERS, NO_ID } from '../../intake/counters/deltas.ts'
+import { COUNTERS, NO_ID, VERDICTS } from '../../intake/counters/deltas.ts'
 import type { Dimension } from './api.ts'
 import { type Cover, type Days, type Stretch, weeksOf } from './cover.ts'
 import { ALL_CAMPAIGNS, UNITS, WEEK } from './fold.ts'
@@ -11,6 +11,8 @@ import { ALL_CAMPAIGNS, UNITS, WEEK } from './fold.ts'
 /** Puts a value among a statement's parameters and answers its placeholder. */
 export type Put = (value: Value) => string
 type Slice = {
+  /** Whether the verdicts on conversions are counted as well. */
+  readonly verdicts: boolean
   readonly dimension: Dimension
   readonly campaigns: readonly string[] | null
   readonly cover: Cover
@@ -33,8 +35,14 @@ const KEYS: Record<Exclude<Dimension, 'day'>, { counted: string; unfolded: strin
 const KNOWN = [...COUNTERS, 'revenue'].join(', ')
 const NUMBERS = `${KNOWN}, cost, unread_costs`
 
-/** Rows of `key`, the counters, `revenue`, `cost` of the clicks and `unread_costs`, not yet added up, for the organization in `$1`. */
-export function sourcesOf({ dimension, campaigns, cover }: Slice, put: Put): string {
+/**
+ * Rows of `key`, the counters, `revenue`, `cost` of the clicks, `unread_costs` and where they are asked for the verdicts, not yet added up, for
+ * the organization in `$1`.
+ */
+export function sourcesOf({ dimension, campaigns, cover, verdicts }: Slice, put: Put): string {
+  const judged = verdicts ? VERDICTS : []
+  const numbers = [NUMBERS, ...judged].join(', ')
+  const unjudged = judged.map(name => `, 0 as ${name}`).join('')
   const within = campaigns === null ? '' : ` and campaign_id = any(${put(campaigns)}::uuid[])`
   const key = dimension === 'day' ? { counted: 'day::text', unfolded: 'day::text' } : KEYS[dimension]
   const unit = UNITS[dimension === 'day' ? 'campaign' : dimension]
@@ -42,24 +50,32 @@ export function sourcesOf({ dimension, campaigns, cover }: Slice, put: Put): str
   const between = ({ first, last }: Days) =>
     `day between ${put(dayOf(first * DAY_MS))}::date and ${put(dayOf(last * DAY_MS))}::date${within}`
   const counted = (days: Days, of: number) =>
-    `select ${key.counted} as key, ${NUMBERS} from report_day where org_id = $1 and dimension = ${of} and ${between(days)}`
+    `select ${key.counted} as key, ${numbers} from report_day where org_id = $1 and dimension = ${of} and ${between(days)}`
   const { weeks, around } = dimension === 'day' ? { weeks: undefined, around: [cover.days] } : weeksOf(cover.days)
   const sources = around.filter(isAny).map(days => counted(days, level))
   if (weeks !== undefined && isAny(weeks)) sources.push(counted(weeks, level + WEEK))
   if (isAny(cover.days))
     sources.push(
-      `select ${key.unfolded} as key, ${KNOWN}, 0 as cost, 0 as unread_costs from report_delta where org_id = $1 and ${between(cover.days)}`,
+      `select ${key.unfolded} as key, ${KNOWN}, 0 as cost, 0 as unread_costs${unjudged} from report_delta where org_id = $1 and ${between(cover.days)}`,
       // Whatever is null is not counted by it.
-      `select ${key.unfolded} as key, ${NUMBERS} from counter_sheet s, unnest(s.changes) as c where s.org_id = $1 and ${between(cover.days)}`,
+      `select ${key.unfolded} as key, ${numbers} from counter_sheet s, unnest(s.changes) as c where s.org_id = $1 and ${between(cover.days)}`,
     )
   for (const end of cover.ends)
-    sources.push(clicksOf(end, dimension === 'day' ? `${put(dayOf(end.from))}` : KEYS[dimension].clicked, within, put))
+    sources.push(
+      clicksOf(end, dimension === 'day' ? `${put(dayOf(end.from))}` : KEYS[dimension].clicked, within, judged, put),
+    )
   return sources.join('\n    union all ')
 }
 
 const isAny = ({ first, last }: Days): boolean => first <= last
 
-function clicksOf({ sign, from, to }: Stretch, key: string, within: string, put: Put): string {
+function clicksOf(
+  { sign, from, to }: Stretch,
+  key: string,
+  within: string,
+  judged: readonly string[],
+  put: Put,
+): string {
   const signed = (sum: string) => (sign < 0 ? `-${sum}` : sum)
   // Named here as well: Citus knows the columns of a union by its first part, and forgets the names that the outside gives them.
   const [, ...names] = COUNTERS
@@ -67,7 +83,7 @@ function clicksOf({ sign, from, to }: Stretch, key: string, within: string, put:
   return `select ${key}::text as key, ${signed('count(*)')} as clicks, ${rungs.join(', ')},
       ${signed('coalesce(sum(revenue), 0)')} as revenue,
       ${signed('coalesce(sum(cost) filter (where cost_counts), 0)')} as cost,
-      ${signed('count(*) filter (where cost_counts and cost is null)')} as unread_costs
+      ${signed('count(*) filter (where cost_counts and cost is null)')} as unread_costs${judged.map(name => `, ${signed(`coalesce(sum(${name}), 0)`)} as ${name}`).join('')}
       from clicks where org_id = $1 and id >= ${put(firstIdAt(from))}::uuid and id < ${put(firstIdAt(to + 1))}::uuid
         and tracked${within} group by 1`
 }

@@ -51,6 +51,21 @@ const COLUMNS: readonly Column[] = [
     number: ({ row }) => Number(row.revenue),
   },
   {
+    id: 'hold',
+    title: 'Hold',
+    means: 'On hold: worth this much if it is approved',
+    text: ({ row }) => moneyOrNone(row.revenue_pending),
+    number: ({ row }) => numberOf(row.revenue_pending),
+  },
+  {
+    id: 'approval',
+    title: 'Approved',
+    means:
+      'Of the conversions that were decided, so many were approved; the others were rejected, refunded or charged back',
+    text: ({ measures }) => percent(measures.approval),
+    number: ({ measures }) => measures.approval,
+  },
+  {
     id: 'cost',
     title: 'Cost',
     needsCost: true,

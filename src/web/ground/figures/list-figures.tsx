@@ -142,9 +142,8 @@ const NO_CLICKS: Totals = {
 
 /** Of the rows that are shown, whose revenue has whole cents. */
 function totalOf(lines: readonly Line[]): Totals {
-  const sum = (
-    name: Exclude<keyof typeof NO_CLICKS, 'revenue' | 'cost' | 'cost_source' | 'cost_of_clicks' | 'unread_costs'>,
-  ) => lines.reduce((so_far, { row }) => so_far + row[name], 0)
+  const sum = (name: 'clicks' | 'landed' | 'started' | 'registered' | 'lead' | 'deposit' | 'ftd') =>
+    lines.reduce((so_far, { row }) => so_far + row[name], 0)
   return {
     clicks: sum('clicks'),
     landed: sum('landed'),

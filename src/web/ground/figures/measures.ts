@@ -5,9 +5,12 @@ import { cents, fromCents, ratio } from './figures.ts'
 import type { Goal } from './search.ts'
 
 export type Report = z.input<typeof MemberReport>
-type OfClicks = Pick<Report['totals'], 'cost_of_clicks' | 'unread_costs'>
+type OfClicks = Pick<
+  Report['totals'],
+  'cost_of_clicks' | 'unread_costs' | 'revenue_pending' | 'approved' | 'pending' | 'rejected'
+>
 export type Row = z.input<typeof ReportRow> & Partial<OfClicks>
-/** Figures that no report told, such as those of funnels, say nothing of what the clicks themselves cost. */
+/** Figures that no report told, such as those of funnels, say nothing of what the clicks themselves cost, nor how conversions stand. */
 export type Totals = Omit<Report['totals'], keyof OfClicks> & Partial<OfClicks>
 
 /** Exact sums as decimal strings, ratios as numbers. `cost`, `profit` and `roi` only where spend was recorded. */
@@ -22,6 +25,8 @@ export type Measures = {
   cpc: number | undefined
   cpa: number | undefined
   roi: number | undefined
+  /** Of what was decided, so much was approved. */
+  approval: number | undefined
 }
 
 export function measure(row: Totals, goal: Goal): Measures {
@@ -38,6 +43,7 @@ export function measure(row: Totals, goal: Goal): Measures {
     epc: ratio(Number(row.revenue), row.clicks),
     cpc: cost === undefined ? undefined : ratio(Number(cost), row.clicks),
     cpa: cost === undefined ? undefined : ratio(Number(cost), row[goal]),
+    approval: row.approved === undefined ? undefined : ratio(row.approved, row.approved + (row.rejected ?? 0)),
     roi: cost === undefined || profit === undefined ? undefined : ratio(Number(profit), Number(cost)),
   }
 }
