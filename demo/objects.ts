@@ -18,7 +18,7 @@ export type Founding = Pick<Ground, 'config' | 'secrets'> & {
   nextId: () => string
 }
 
-type Lookup = Pick<LiveCampaigns, 'object' | 'capsOf'>
+type Lookup = Pick<LiveCampaigns, 'object' | 'capsOf'> & { isSpent: () => boolean }
 
 /** What stands in the organization. Of a click flow the version counts that was in traffic at the moment that is asked about. */
 export class Standing {
@@ -41,7 +41,7 @@ export class Standing {
     const object = (kind: string, id: string) =>
       kind === 'click_flow' ? this.#flows.get(id)?.findLast(({ from }) => from <= ms)?.flow : this.#objects.get(id)
     // A cap of today says nothing of the days before it.
-    return { object: object as Lookup['object'], capsOf: () => undefined }
+    return { object: object as Lookup['object'], capsOf: () => undefined, isSpent: () => false }
   }
 }
 

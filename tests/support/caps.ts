@@ -7,6 +7,7 @@ export type CapReply = {
   id: string
   state: 'open' | 'reached'
   used: number
+  reserved: number
   over_by: number
   reached_at: string | null
   reopened_at: string | null

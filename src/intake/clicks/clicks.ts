@@ -8,6 +8,7 @@ import { timeOfId } from '../../contract/ids.ts'
 import { openSharded } from '../../ground/db/sharing.ts'
 import type { Deed, Ground } from '../../ground/room.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
+import { openPlaces } from '../../traffic/caps/places.ts'
 import type * as api from './api.ts'
 import { openBatches } from './batch.ts'
 import { type FoundClicks, openFoundClicks } from './found.ts'
@@ -63,7 +64,8 @@ export async function openClicks(
   const isSecure = config.baseUrl?.startsWith('https:') ?? false
   const found = openFoundClicks(pool, secrets.clickKey)
   const unfilled = openUnfilled(database.worker, log)
-  const parts = { live, batches, found, unfilled, countryOf, ipHashes, secrets, isSecure }
+  const places = openPlaces(ground)
+  const parts = { live, places, batches, found, unfilled, countryOf, ipHashes, secrets, isSecure }
   const receive = redirector({ ...parts, usdPerUnit })
   const state = () => ({ ...batches.state(), ...journal.state(), is_down: outage.isDown() })
   const measured = measureClicks(state)
@@ -80,6 +82,7 @@ export async function openClicks(
       partitions.close()
       ipHashes.close()
       await batches.idle()
+      await places.close()
       await unfilled.close()
       await outage.close()
       await journal.close()

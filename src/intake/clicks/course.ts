@@ -45,6 +45,8 @@ export type Course = {
   /** Whether its campaign is paused or archived: the click counts in no report. */
   readonly is_paused: boolean
   readonly offer_id: string | null
+  /** The offer that takes the visitor: of the offer that a redirect of its own or a bot earns for no place is taken. */
+  readonly taken_by: string | null
   readonly landing_id: string | null
   readonly bot_id: string | null
   /** The nodes of a click flow that led here. */

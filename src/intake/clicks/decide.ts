@@ -6,23 +6,15 @@ import { compileTemplate, type Template } from '../../traffic/addresses/macros.t
 import { templateOf } from '../../traffic/addresses/templates.ts'
 import { isFollowing } from '../../traffic/campaigns/destination.ts'
 import { namesOf } from '../../traffic/campaigns/link.ts'
-import { isClosed, offerTaking } from '../../traffic/caps/closed.ts'
-import type {
-  LiveCampaign,
-  LiveCampaigns,
-  LiveFunnel,
-  LiveOffer,
-  LiveTrafficSource,
-} from '../../traffic/campaigns/live.ts'
+import { isClosed, type Live, offerTaking } from '../../traffic/caps/closed.ts'
+import type { LiveCampaign, LiveFunnel, LiveOffer, LiveTrafficSource } from '../../traffic/campaigns/live.ts'
 import { type CompiledFunnel, choose, compileFunnel } from '../../traffic/funnels/choose.ts'
 import { costReader } from './cost.ts'
 import type { Course, Guest, Traffic } from './course.ts'
 import { parameterReader } from './parameters.ts'
 import { throughFlow } from './through-flow.ts'
 
-type Live = Pick<LiveCampaigns, 'object' | 'capsOf'>
-
-const NOWHERE = { offer_id: null, landing_id: null, bot_id: null, path: null, is_paused: false }
+const NOWHERE = { offer_id: null, taken_by: null, landing_id: null, bot_id: null, path: null, is_paused: false }
 
 const compiled = new WeakMap<LiveCampaign, Traffic>()
 const funnels = new WeakMap<LiveFunnel, CompiledFunnel>()
@@ -74,8 +66,11 @@ export function decide(traffic: Traffic, live: Live, guest: Guest): Course {
     destination.type === 'funnel'
       ? throughFunnel(traffic, live.object('funnel', destination.funnel_id), live, guest)
       : throughFlow(traffic, live.object('click_flow', destination.click_flow_id), live, guest)
-  return course ?? { ...NOWHERE, template: fallback, is_click: true }
+  return course ?? unled(traffic)
 }
+
+/** To the fallback, for no offer. */
+export const unled = ({ fallback }: Traffic): Course => ({ ...NOWHERE, template: fallback, is_click: true })
 
 /**
  * An offer that is archived or deleted gets no new clicks, nor one that is full: its visitors go to the offer its cap leads to, else to the
@@ -87,11 +82,23 @@ function redirected(traffic: Traffic, live: Live, ms: number): Course {
   const offer = offer_id === null ? undefined : live.object('offer', offer_id)
   const taking = offerTaking(live, offer, ms)
   if (taking !== undefined && taking !== offer)
-    return { ...NOWHERE, template: templateOf(taking) ?? fallback, is_click: true, offer_id: taking.id }
+    return {
+      ...NOWHERE,
+      template: templateOf(taking) ?? fallback,
+      is_click: true,
+      offer_id: taking.id,
+      taken_by: taking.id,
+    }
   const isWithoutOffer = offer !== undefined && taking === undefined
   const redirect = addressOf(traffic, offer)
   const template = isWithoutOffer ? (fallback ?? redirect) : (redirect ?? fallback)
-  return { ...NOWHERE, template, is_click: true, offer_id: isWithoutOffer ? null : offer_id }
+  return {
+    ...NOWHERE,
+    template,
+    is_click: true,
+    offer_id: isWithoutOffer ? null : offer_id,
+    taken_by: taking?.id ?? null,
+  }
 }
 
 /** The offer's address as it is now, where the campaign follows it; else its own. */
@@ -122,7 +129,7 @@ function throughFunnel(
   const shown = landing ?? offer
   if (shown === undefined) return undefined
   const [offer_id, landing_id] = [offer?.id ?? null, landing?.id ?? null]
-  return { ...NOWHERE, template: templateOf(shown), is_click: true, offer_id, landing_id }
+  return { ...NOWHERE, template: templateOf(shown), is_click: true, offer_id, landing_id, taken_by: offer_id }
 }
 
 function funnelOf(funnel: LiveFunnel): CompiledFunnel {

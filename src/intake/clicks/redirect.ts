@@ -5,13 +5,16 @@ import { toWireId } from '../../contract/ids.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
 import type { Answer, Visit } from '../../ground/room.ts'
 import type { MacroValues } from '../../traffic/addresses/macros.ts'
-import type { LiveCampaign, LiveCampaigns } from '../../traffic/campaigns/live.ts'
+import { MOST_LED_ON } from '../../traffic/caps/api.ts'
+import { capsOnClick } from '../../traffic/caps/closed.ts'
+import type { Places } from '../../traffic/caps/places.ts'
+import type { LiveCampaign, LiveCampaigns, LiveCap } from '../../traffic/campaigns/live.ts'
 import { agentOf, isAhead, isTracked } from './agent.ts'
 import type { Batches } from './batch.ts'
 import type { Click } from './click.ts'
 import { mintClickId } from './click-id.ts'
 import { type Course, type Guest, type Traffic } from './course.ts'
-import { decide, trafficOf } from './decide.ts'
+import { decide, trafficOf, unled } from './decide.ts'
 import type { FoundClicks } from './found.ts'
 import type { CountryOf } from './geo.ts'
 import { type IpHashes, plainAddress } from './ip.ts'
@@ -23,6 +26,7 @@ import { CLOSED, PAUSED_PATH } from './while-paused.ts'
 
 type RedirectParts = {
   live: LiveCampaigns
+  places: Pick<Places, 'isSpent' | 'take'>
   batches: Pick<Batches, 'store'>
   found: Pick<FoundClicks, 'note'>
   unfilled: Pick<Unfilled, 'note'>
@@ -74,7 +78,43 @@ function receive(parts: RedirectParts, campaign: LiveCampaign, visit: Visit): An
     headers: visit.headers,
     ms: Date.now(),
   }
-  const course = decide(traffic, parts.live, arrival)
+  const course = led(parts, arrival, visit)
+  return course instanceof Promise
+    ? course.then(one => answer(parts, arrival, one, visit))
+    : answer(parts, arrival, course, visit)
+}
+
+/** Where the visit goes. Where that takes places of caps on clicks they are taken, and while there is none it goes elsewhere. */
+function led(parts: RedirectParts, arrival: Arrival, visit: Visit): Course | Promise<Course> {
+  const { live, places } = parts
+  const view = { object: live.object, capsOf: live.capsOf, isSpent: places.isSpent }
+  const course = decide(arrival.traffic, view, arrival)
+  const caps = capsTakenBy(parts, arrival, course, visit)
+  return caps.length === 0 ? course : withPlaces(course, caps)
+
+  async function withPlaces(first: Course, wanted: LiveCap[]): Promise<Course> {
+    let [at, needed] = [first, wanted]
+    // Each try finds one more cap spent, and leads on by no more offers than a chain has.
+    for (let tries = 0; tries <= MOST_LED_ON + 1 && needed.length > 0; tries += 1) {
+      if (await places.take(needed, arrival.ms)) return at
+      at = decide(arrival.traffic, view, arrival)
+      needed = capsTakenBy(parts, arrival, at, visit)
+    }
+    return needed.length === 0 ? at : unled(arrival.traffic)
+  }
+}
+
+/** Of bots, tests and requests that record nothing none: they are no clicks that count. */
+function capsTakenBy({ live, secrets }: RedirectParts, arrival: Arrival, course: Course, visit: Visit): LiveCap[] {
+  const { traffic, agent } = arrival
+  if (!course.is_click || course.is_paused) return []
+  const caps = capsOnClick(live, traffic.campaign.id, course.taken_by)
+  if (caps.length === 0 || visit.method === 'HEAD') return []
+  const isCounted = isTracked(agent.kind, isAhead(visit.headers), traffic.campaign.strict_filter)
+  return isCounted && !isTestVisit(secrets, traffic, visit.url) ? caps : []
+}
+
+function answer(parts: RedirectParts, arrival: Arrival, course: Course, visit: Visit): Answer | Promise<Answer> {
   if (course.template === undefined && !course.is_paused) return NOT_FOUND
   if (!course.is_click || visit.method === 'HEAD') return redirect(arrival, course, undefined)
   return record(parts, arrival, course, visit)

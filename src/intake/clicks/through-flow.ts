@@ -2,16 +2,14 @@
 import { LRUCache } from 'lru-cache'
 import { compileTemplate, type Template } from '../../traffic/addresses/macros.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
-import type { LiveCampaigns, LiveFlow } from '../../traffic/campaigns/live.ts'
-import { offerTaking } from '../../traffic/caps/closed.ts'
+import type { LiveFlow } from '../../traffic/campaigns/live.ts'
+import { type Live, offerTaking } from '../../traffic/caps/closed.ts'
 import type { FlowNode } from '../../traffic/click-flows/api.ts'
 import { type FlowVisitor, languageOf } from '../../traffic/click-flows/conditions.ts'
 import { type CompiledFlow, compileFlow, earnsForCampaign, type Walk, walk } from '../../traffic/click-flows/walk.ts'
 import { isOpen } from '../../traffic/funnels/choose.ts'
 import { isAhead, isTracked } from './agent.ts'
 import type { Course, Guest, Traffic } from './course.ts'
-
-type Live = Pick<LiveCampaigns, 'object' | 'capsOf'>
 
 /** A version in traffic: never changed, so what is compiled of it is kept until another one takes its place. */
 type InTraffic = {
@@ -53,9 +51,11 @@ export function throughFlow(
   const way = walk(traffic.flow, flowVisitorOf(guest, campaign.strict_filter))
   const path = `${traffic.version}:${way.stops.map(({ node }) => node.id).join('>')}`
   const end = endOf(way, traffic, live, guest.ms)
-  if (end === undefined) return { ...instead(way, fallback, live), is_click: true, is_paused: false, path: `${path}!` }
+  if (end === undefined)
+    return { ...instead(way, fallback, live), taken_by: null, is_click: true, is_paused: false, path: `${path}!` }
   const offer_id = earnsForCampaign(way) ? offerOfCampaign(way, campaign.offer_id, live, guest.ms) : end.offer_id
-  return { ...end, offer_id, is_click: true, is_paused: false, path }
+  const isTaken = way.end?.type === 'offer' || (way.landing !== undefined && way.end === undefined)
+  return { ...end, offer_id, taken_by: isTaken ? offer_id : null, is_click: true, is_paused: false, path }
 }
 
 /** A landing leads on to the offer, and so to the one that takes its visitors while it is full; a bot does not. */

@@ -65,6 +65,12 @@ export type LiveCap = LiveRow & {
   readonly object_id: string
   readonly then_offer_id: string | null
   readonly closed_ms: number | null
+  readonly metric: 'conversions' | 'clicks'
+  readonly limit: number
+  readonly period: 'day' | 'month' | 'total'
+  readonly timezone: string
+  /** Of a cap on clicks: what happens to visitors for whom no place can be asked for. */
+  readonly when_unknown: 'closed' | 'open'
 }
 
 /** When an offer or a campaign takes visitors: the half hours of a week in a zone. `id` is the object's. */
@@ -107,7 +113,7 @@ const SELECTS = {
     coalesce((o.settings ->> 'keeps_ip')::boolean, false) and o.state <> 'off' and o.deleted_at is null as wants_ip from ad_accounts o`,
   traffic_source: `select o.org_id, o.id, o.parameters, o.cost_unit, o.cost_currency, o.deleted_at is not null as is_deleted from traffic_sources o`,
   cap: `select o.org_id, o.id, o.object_id, o.then_offer_id, (extract(epoch from o.closed_until) * 1000)::float8 as closed_ms,
-    not o.active or o.deleted_at is not null as is_deleted from caps o`,
+    o.metric, o."limit", o.period, o.timezone, o.when_unknown, not o.active or o.deleted_at is not null as is_deleted from caps o`,
   open_hours: `select o.org_id, o.id, o.timezone, o.week, o.week is null as is_deleted
     from (select org_id, object_id as id, timezone, week, updated_at from open_hours) o`,
 } satisfies Record<LiveKind, string>

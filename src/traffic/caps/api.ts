@@ -9,12 +9,17 @@ import { TimeZone } from '../../contract/time-zones.ts'
 const CAPPED_OBJECTS = ['offer', 'campaign'] as const
 const CappedObject = z.enum(CAPPED_OBJECTS)
 
-const CAP_METRICS = ['conversions'] as const
+const CAP_METRICS = ['conversions', 'clicks'] as const
 const CapMetric = z.enum(CAP_METRICS)
 
 const CAP_PERIODS = ['day', 'month', 'total'] as const
 const CapPeriod = z.enum(CAP_PERIODS)
 export type CapPeriod = z.infer<typeof CapPeriod>
+
+const WhenUnknown = z.enum(['closed', 'open']).meta({
+  description:
+    'Of a cap on clicks, while the database is away and the places at hand are used: take nobody, or everybody',
+})
 
 const Limit = z.int().min(1).max(1_000_000_000)
 
@@ -33,11 +38,17 @@ export const Cap = z
     period: CapPeriod,
     timezone: z.string().meta({ description: 'Whose midnights days and months begin at' }),
     then_offer_id: Id.nullable(),
+    when_unknown: WhenUnknown,
     active: z.boolean(),
     state: z.enum(['open', 'reached']),
     used: z.int().min(0).meta({ description: 'What this period has brought so far' }),
+    reserved: z.int().min(0).meta({
+      description:
+        'Of a cap on clicks: places that processes hold, or held when they ended, without having told what became of them',
+    }),
     over_by: z.int().min(0).meta({
-      description: 'How much of it lies above the limit: conversions of clicks that were sent before it was reached',
+      description:
+        'How much of it lies above the limit: conversions of clicks that were sent before it was reached, clicks of while nobody could say',
     }),
     reached_at: Instant.nullable().meta({ description: 'When the limit of this period was reached' }),
     reopened_at: Instant.nullable().meta({ description: 'When it was opened again in this period' }),
@@ -71,14 +82,18 @@ export const CapDraft = z
     period: CapPeriod,
     timezone: TimeZone.nullish().meta({ description: 'Whose midnights days and months begin at; UTC unless given' }),
     then_offer_id: Then,
+    when_unknown: WhenUnknown.nullish(),
     active: z.boolean().nullish(),
   })
-  .superRefine(({ object, then_offer_id }, context) => {
+  .superRefine(({ object, then_offer_id, metric, event_types }, context) => {
+    if (metric === 'clicks' && event_types != null && event_types.length > 0)
+      context.addIssue({ code: 'custom', path: ['event_types'], message: WORDS_ON_CLICKS })
     if (object === 'campaign' && then_offer_id != null)
       context.addIssue({ code: 'custom', path: ['then_offer_id'], message: WORDS_ON_CAMPAIGNS })
   })
 export type CapDraft = z.output<typeof CapDraft>
 
+export const WORDS_ON_CLICKS = 'clicks have no types'
 export const WORDS_ON_CAMPAIGNS = 'a campaign that is full sends its visitors to its fallback'
 
 const CapChanges = z
@@ -88,6 +103,7 @@ const CapChanges = z
     period: CapPeriod,
     timezone: TimeZone,
     then_offer_id: Then,
+    when_unknown: WhenUnknown,
     active: z.boolean(),
   })
   .partial()

@@ -60,7 +60,7 @@ export async function createCap({ db, actor }: Context<typeof api.createCap>, { 
         ...cap,
         org_id,
         then_offer_id: body.then_offer_id ?? null,
-        when_unknown: 'closed',
+        when_unknown: body.when_unknown ?? 'closed',
         updated_at: now,
       })
       .execute()
@@ -79,15 +79,17 @@ export async function updateCap(
   const was = await capOf(db, org_id, idOf(params.id))
   if (was.object === 'campaign' && body.then_offer_id != null)
     refuse('invalid_request', { error: `then_offer_id: ${api.WORDS_ON_CAMPAIGNS}` })
+  if (was.metric === 'clicks' && (body.event_types?.length ?? 0) > 0)
+    refuse('invalid_request', { error: `event_types: ${api.WORDS_ON_CLICKS}` })
   const so_far = await countConversions(db, org_id, changed(was, body), await readMoment(db, org_id))
   await betweenConversions(db, org_id, async (trx, now) => {
     const before = await capOf(trx, org_id, was.id)
     const cap = changed(before, body)
     if (cap.then_offer_id !== before.then_offer_id) await requireThen(trx, org_id, cap, cap.then_offer_id)
-    const { event_types, limit, period, timezone, then_offer_id, active } = cap
+    const { event_types, limit, period, timezone, then_offer_id, when_unknown, active } = cap
     await trx
       .updateTable('caps')
-      .set({ event_types, limit, period, timezone, then_offer_id, active, updated_at: now })
+      .set({ event_types, limit, period, timezone, then_offer_id, when_unknown, active, updated_at: now })
       .where('org_id', '=', org_id)
       .where('id', '=', was.id)
       .execute()
@@ -105,6 +107,7 @@ const changed = (cap: Row, sent: Call<typeof api.updateCap>['body']): Row => ({
   period: sent.period ?? cap.period,
   timezone: sent.timezone ?? cap.timezone,
   then_offer_id: sent.then_offer_id === undefined ? cap.then_offer_id : sent.then_offer_id,
+  when_unknown: sent.when_unknown ?? cap.when_unknown,
   active: sent.active ?? cap.active,
 })
 

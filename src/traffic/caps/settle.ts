@@ -20,6 +20,7 @@ const UNDER_WAY = `interval '1 minute'`
 export async function countConversions(db: Kysely<Tables>, org_id: number, cap: Counted, now: string): Promise<SoFar> {
   const { rows } = await sql<{ until: string }>`select ${now}::timestamptz - ${sql.raw(UNDER_WAY)} as until`.execute(db)
   const until = rows[0]?.until ?? now
+  if (cap.metric === 'clicks') return { used: 0, until, by: keyOf(cap, now) }
   return { used: await between(db, org_id, cap, beginningOf(cap, now), until), until, by: keyOf(cap, now) }
 }
 
@@ -36,22 +37,21 @@ export async function settle(
   { now, so_far, isAnew }: Settling,
 ): Promise<void> {
   const period = periodAt(cap, msOf(now))
-  const isKnown = so_far.by === keyOf(cap, now)
-  const from = beginningOf(cap, now)
-  const used = isKnown
-    ? so_far.used + (await between(trx, org_id, cap, later(from, so_far.until), null))
-    : await between(trx, org_id, cap, from, null)
   // Of another zone or kind of period: the latest row is the one that is counted in.
   await sql`
     delete from cap_counts where org_id = ${org_id} and cap_id = ${cap.id} and period_start > ${period.start}`.execute(
     trx,
   )
-  const { rows } = await sql<{ reached_at: string | null; reopened_at: string | null }>`
-    select reached_at, reopened_at from cap_counts
+  const { rows } = await sql<Before>`
+    select used, reserved, reached_at, reopened_at from cap_counts
     where org_id = ${org_id} and cap_id = ${cap.id} and period_start = ${period.start}`.execute(trx)
   const [before] = rows
+  const used =
+    cap.metric === 'clicks'
+      ? (before?.used ?? 0)
+      : await usedSince(trx, org_id, cap, { from: beginningOf(cap, now), now, so_far })
   const isOpened = !isAnew && before?.reopened_at != null
-  const isReached = cap.active && used >= cap.limit && !isOpened
+  const isReached = cap.active && used + (before?.reserved ?? 0) >= cap.limit && !isOpened
   const reached_at = isReached || isOpened ? (before?.reached_at ?? now) : null
   // Whoever changes it is told by the answer: a mail is for what happens behind everybody's back.
   const mailed_at = reached_at === null ? null : now
@@ -65,6 +65,19 @@ export async function settle(
   await sql`
     update caps set closed_until = ${isReached ? period.end : null}
     where org_id = ${org_id} and id = ${cap.id}`.execute(trx)
+}
+
+type Before = { used: number; reserved: number; reached_at: string | null; reopened_at: string | null }
+
+/** What was counted so far with what came since, or all anew where something else was counted. */
+async function usedSince(
+  trx: Transaction<Tables>,
+  org_id: number,
+  cap: Counted,
+  { from, now, so_far }: { from: string; now: string; so_far: SoFar },
+): Promise<number> {
+  if (so_far.by !== keyOf(cap, now)) return between(trx, org_id, cap, from, null)
+  return so_far.used + (await between(trx, org_id, cap, later(from, so_far.until), null))
 }
 
 /** Since when a cap counts: its period's beginning, of a total one when it was made. */

@@ -14,6 +14,7 @@ export const COLUMNS = [
   'period',
   'timezone',
   'then_offer_id',
+  'when_unknown',
   'active',
   'closed_until',
   'created_at',
@@ -31,11 +32,12 @@ export type Row = Pick<
   | 'period'
   | 'timezone'
   | 'then_offer_id'
+  | 'when_unknown'
   | 'active'
   | 'created_at'
 > & { readonly closed_until: string | null }
 
-type Count = Pick<api.Cap, 'used' | 'reached_at' | 'reopened_at' | 'reopened_by'>
+type Count = Pick<api.Cap, 'used' | 'reserved' | 'reached_at' | 'reopened_at' | 'reopened_by'>
 
 /** Whether a cap's limit was reached in the period that a moment lies in, and nobody has opened it again. */
 export const isReached = ({ active, closed_until }: Pick<Row, 'active' | 'closed_until'>, ms: number): boolean =>
@@ -50,20 +52,35 @@ export async function shown(db: Kysely<Tables>, org_id: number, caps: readonly R
   const counts = await countsOf(db, org_id, periods)
   return caps.map(({ closed_until, ...cap }) => {
     const { start, end } = periods.get(cap.id) as Period
-    const { used = 0, reached_at = null, reopened_at = null, reopened_by = null } = counts.get(cap.id) ?? {}
+    const {
+      used = 0,
+      reserved = 0,
+      reached_at = null,
+      reopened_at = null,
+      reopened_by = null,
+    } = counts.get(cap.id) ?? {}
     return {
       ...cap,
       object_name: names.get(cap.object_id) ?? '',
       state: isReached({ ...cap, closed_until }, now_ms) ? 'reached' : 'open',
       used,
+      reserved,
       over_by: Math.max(0, used - cap.limit),
       reached_at,
       reopened_at,
       reopened_by,
-      counted_from: cap.period === 'total' ? cap.created_at : start,
+      counted_from: countedFrom(cap, start),
       resets_at: cap.period === 'total' ? null : end,
     }
   })
+}
+
+/** Clicks are counted from when the cap was made, conversions from the beginning of its period. */
+function countedFrom(
+  { period, metric, created_at }: Pick<Row, 'period' | 'metric' | 'created_at'>,
+  start: string,
+): string {
+  return period === 'total' || (metric === 'clicks' && msOf(created_at) > msOf(start)) ? created_at : start
 }
 
 async function namesOf(db: Kysely<Tables>, org_id: number, caps: readonly Row[]): Promise<Map<string, string>> {
@@ -82,7 +99,7 @@ async function countsOf(
   periods: ReadonlyMap<string, Period>,
 ): Promise<Map<string, Count>> {
   const { rows } = await sql<Count & { cap_id: string }>`
-    select n.cap_id, n.used, n.reached_at, n.reopened_at, u.name as reopened_by
+    select n.cap_id, n.used, n.reserved, n.reached_at, n.reopened_at, u.name as reopened_by
     from cap_counts n
     join unnest(${[...periods.keys()]}::uuid[], ${[...periods.values()].map(({ start }) => start)}::timestamptz[])
       as asked (cap_id, period_start) on asked.cap_id = n.cap_id and asked.period_start = n.period_start

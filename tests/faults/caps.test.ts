@@ -1,0 +1,85 @@
+// Caps on clicks while processes are killed: what a dead process held is given to nobody, and the limit is never passed.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { toUuid } from '../../src/contract/ids.ts'
+import { capsAs } from '../support/caps.ts'
+import { type FreshDatabase, freshDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { type FaultGround, faultGround } from '../support/fault-ground.ts'
+import { openTestHouse, type TestHouse } from '../support/house.ts'
+import { awayFromMidnight } from '../support/midnight.ts'
+import { seedSignedIn } from '../support/people.ts'
+import type { Sluice } from '../support/sluice.ts'
+import { BROWSER } from '../support/visits.ts'
+
+let fresh: FreshDatabase
+let ground: FaultGround
+let house: TestHouse
+const processes: Sluice[] = []
+const start = (number: number) => ground.start(number, { ROLE: 'serve' })
+
+before(async () => {
+  await awayFromMidnight()
+  fresh = await freshDatabase()
+  ground = await faultGround(fresh.database, fresh.url, 1)
+  house = await openTestHouse(fresh.database, { SECRET: 'the same in all processes' })
+  for (const number of [0, 1]) processes.push(await start(number))
+})
+after(async () => {
+  await ground.end()
+  await house.end()
+  await fresh.drop()
+})
+
+const LIMIT = 1000
+const VISITS = 5000
+const VISITORS = 24
+
+test('of five thousand visits by two processes, killed in between, never more than a thousand go to the offer', async () => {
+  const at = capsAs(house, await seedSignedIn(house))
+  const offer = await at.offer('slots')
+  const cap = await at.cap(offer.id, { metric: 'clicks', limit: LIMIT })
+  const { key } = await at.follow(offer.id, { fallback_url: 'https://back.example/' })
+  const hosts = new Map<string, number>()
+  const visit = async (n: number) => {
+    const { address } = processes[n % processes.length] ?? assert.fail()
+    try {
+      const { headers, status } = await fetch(`${address}/c/${key}`, { headers: BROWSER, redirect: 'manual' })
+      const host = status === 302 ? new URL(headers.get('location') ?? '').host : String(status)
+      hosts.set(host, (hosts.get(host) ?? 0) + 1)
+    } catch {
+      // Its process was killed.
+    }
+  }
+  let done = 0
+  const walk = async (n: number) => {
+    for (let visits = n; visits < VISITS; visits += VISITORS) {
+      await visit(visits)
+      done += 1
+    }
+  }
+  const walking = Promise.all(Array.from({ length: VISITORS }, (_, n) => walk(n)))
+  // While there are places left in the row, and each process holds some.
+  for (const [number, after_] of [
+    [0, 150],
+    [1, 500],
+  ] as const) {
+    await eventually('so many visits', () => done >= after_)
+    await processes[number]?.kill()
+    processes[number] = await start(number)
+  }
+  await walking
+  const { rows } = await fresh.database.reads.query<{ clicks: number }>(
+    'select count(*)::int as clicks from clicks where offer_id = $1',
+    [toUuid(offer.id)],
+  )
+  const clicks = rows[0]?.clicks ?? 0
+  const { reserved } = await at.read(cap.id)
+  assert.ok(clicks <= LIMIT && (hosts.get('slots.example') ?? 0) <= LIMIT, `${clicks} clicks`)
+  // Nothing but what the dead held is missing: a sixteenth of what was left, and of that less than a half twice over.
+  assert.ok(clicks >= LIMIT - 4 * (LIMIT / 16), `${clicks} clicks, ${reserved} reserved`)
+  await Promise.all(processes.map(one => one.stop()))
+  const told = await at.read(cap.id)
+  assert.ok(told.used + told.reserved <= LIMIT, JSON.stringify(told))
+  assert.ok(clicks <= told.used + told.reserved, `${clicks} clicks, ${JSON.stringify(told)}`)
+})
