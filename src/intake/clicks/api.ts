@@ -1,7 +1,7 @@
 /** The public address of a campaign: where visitors of ads arrive, and the one its owners try it out by. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
-import { Instant } from '../../contract/fields.ts'
+import { FAITHFUL, Instant } from '../../contract/fields.ts'
 
 export const visitCampaign = endpoint({
   route: 'GET /c/:key',
@@ -62,4 +62,47 @@ export const readSourceFaults = endpoint({
       }),
     ),
   }),
+})
+
+const WIRE_URL_LENGTH = 8192
+
+export const ReadField = z.object({
+  field: z.string(),
+  parameter: z.string().meta({ description: 'The name it came under, else the one it is expected under' }),
+  sent: z.string().nullable().meta({ description: 'What came, decoded' }),
+  value: z.string().nullable().meta({ description: 'What a click keeps of it' }),
+  state: z.enum(['read', 'not_sent', 'empty', 'unreplaced', 'too_long', 'unusable', 'unreadable', 'unused']).meta({
+    description:
+      'unreplaced: still the macro; unusable: no click id of an ad platform; unreadable: no amount that the cost model takes; unused: no cost is taken from the link',
+  }),
+})
+
+export const tryLink = endpoint({
+  route: 'POST /api/campaigns/:id/try-link',
+  access: { session: 'member' },
+  summary: "Say what a click would keep of an address, by the campaign's names and its traffic source",
+  description:
+    'Without an address, that of the campaign with sample values in the place of the macros. Nobody is sent anywhere, and nothing is recorded.',
+  body: z.object({
+    url: z
+      .string()
+      .trim()
+      .min(1)
+      .max(WIRE_URL_LENGTH)
+      .refine(...FAITHFUL)
+      .nullish()
+      .meta({ description: 'As a visitor opens it; everything behind the first ? is read' }),
+  }),
+  reply: z.object({
+    url: z.string(),
+    fields: z.array(ReadField),
+    unknown: z
+      .array(z.object({ parameter: z.string(), sent: z.string() }))
+      .meta({ description: 'What else is in the address, of which nothing is kept' }),
+    cost: z
+      .object({ usd: z.string().nullable(), original: z.string().nullable(), currency: z.string().nullable() })
+      .nullable()
+      .meta({ description: 'What the click would cost; null where the campaign has no cost model' }),
+  }),
+  refuses: ['object_not_found', 'invalid_request'],
 })

@@ -22,6 +22,7 @@ import { keepPartitions } from './partitions.ts'
 import { type UsdPerUnit, usdAlone } from './rate.ts'
 import { redirector } from './redirect.ts'
 import { readTestLink } from './test-link.ts'
+import { linkTrier } from './try-link.ts'
 import { openUnfilled, sourceFaultReader } from './unfilled.ts'
 import { readClicksWhilePaused } from './while-paused.ts'
 
@@ -42,6 +43,8 @@ export type Clicks = {
   readonly state: () => ClicksState
   /** The deed of `GET /api/campaigns/:id/source-faults`. */
   readonly readSourceFaults: Deed<typeof api.readSourceFaults>
+  /** The deed of `POST /api/campaigns/:id/try-link`. */
+  readonly tryLink: Deed<typeof api.tryLink>
   /** Finishes what has come in. What the database did not take stays in the journal for the next start. */
   readonly close: () => Promise<void>
 }
@@ -77,6 +80,7 @@ export async function openClicks(
     unsettled: () => unsettled(secrets.clickKey, outage.isKept(), database.away.since()),
     state,
     readSourceFaults: sourceFaultReader(unfilled),
+    tryLink: linkTrier(live, usdAlone),
     async close() {
       measured()
       partitions.close()
@@ -108,5 +112,6 @@ function unsettled(
 
 /** The deeds of the room, for `room(clicksApi, clickDeeds(clicks))`. */
 export function clickDeeds(clicks: Clicks) {
-  return { visitCampaign: clicks.visit, readTestLink, readClicksWhilePaused, readSourceFaults: clicks.readSourceFaults }
+  const { visit, readSourceFaults, tryLink } = clicks
+  return { visitCampaign: visit, readTestLink, readClicksWhilePaused, readSourceFaults, tryLink }
 }

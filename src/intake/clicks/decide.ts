@@ -42,13 +42,15 @@ export function trafficOf(campaign: LiveCampaign, live: Pick<Live, 'object'>): T
   return traffic
 }
 
-/** A plain word in the address is a constant: it comes as it stands there, and is kept. */
 const CONSTANT = /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/
+
+/** A plain word in the address is a constant: it comes as it stands there, and is kept. */
+export const isConstant = (macro: string): boolean => CONSTANT.test(macro)
 
 /** What a source replaces in the address, by our fields. */
 function macrosOf(source: LiveTrafficSource | undefined): ReadonlyMap<string, string> | undefined {
   const macros = source?.parameters.flatMap(({ field, macro }): [string, string][] =>
-    macro === null || CONSTANT.test(macro) ? [] : [[field, macro]],
+    macro === null || isConstant(macro) ? [] : [[field, macro]],
   )
   return macros && new Map(macros)
 }

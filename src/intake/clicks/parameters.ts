@@ -33,11 +33,11 @@ const ownNames = new Map<string, readonly Fills[]>(
   [...SOURCE_FIELDS, ...AD_IDS].map(field => [field, [{ field, own: true }]]),
 )
 
-/** Told of what came for a field of the source and cannot be kept; it may come again in the same query. */
-type Unkept = (field: string, parameter: string, value: string) => void
+/** Told of each value that came for a field, as it was sent and as it is kept, null where it cannot be; it may come again in the same query. */
+type Heard = (field: string, parameter: string, sent: string, kept: string | null) => void
 
 /** Reads the query of a visit's url as Node gives it, with everything behind the first `?`. */
-export type ParameterReader = (url: string, unkept?: Unkept) => Parameters
+export type ParameterReader = (url: string, heard?: Heard) => Parameters
 
 /**
  * A reader for one campaign; `withCost` where its links say what a click costs. With the macros of a traffic source, a value that is the
@@ -55,7 +55,7 @@ export function parameterReader(
     const name = source[field]
     if (name !== undefined && name !== field) names.set(name, [...(names.get(name) ?? []), { field, own: false }])
   }
-  return (url, unkept) => readParameters(url, names, unfilled, unkept)
+  return (url, heard) => readParameters(url, names, unfilled, heard)
 }
 
 /** By field, what a macro may have become on its way here, decoded once more. */
@@ -68,7 +68,7 @@ function readParameters(
   url: string,
   names: ReadonlyMap<string, readonly Fills[]>,
   unfilled: Unfilled | undefined,
-  unkept: Unkept | undefined,
+  heard: Heard | undefined,
 ): Parameters {
   const found: Parameters = noParameters()
   let start = url.indexOf('?') + 1
@@ -92,7 +92,7 @@ function readParameters(
           const target: Parameters = own ? found : (fromSource ??= noParameters())
           // The first usable value counts: an unreplaced {gclid} in the address must not hide the one auto-tagging appends.
           target[field] ??= textFields.has(field) ? text(value, field, unfilled) : adId(value)
-          if (unkept !== undefined && target[field] === null) unkept(field, name, value)
+          heard?.(field, name, value, target[field] ?? null)
         }
       }
     }
@@ -175,6 +175,9 @@ function decoded(text: string): string {
 // Only what is nobody's value: `(direct)` and `-x-` are macros of some sources, and names of placements elsewhere.
 const UNREPLACED =
   /^(?:[$%]?\{.*\}|\[{1,2}[+:]?[a-z_. -]+[+:]?\]{1,2}|__[a-z0-9_]+__|#{1,3}[a-z0-9_]+(?:\([a-z0-9_]*\))?#{1,3}|@@[a-z0-9_-]+@@|\$\$[a-z0-9_]+\$\$|%[a-z_]+%|null|undefined)$/is
+
+/** What a source sends that has no value: no fault of the address. */
+export const NOTHING: ReadonlySet<string> = new Set(['', 'null', 'undefined'])
 
 /** Whether a source has sent its macro instead of the macro's value. */
 export function isUnreplaced(value: string): boolean {

@@ -11,7 +11,7 @@ import { type Context, idOf } from '../../ground/room.ts'
 import { type Rounds, openRounds } from '../../ground/rounds.ts'
 import type * as api from './api.ts'
 import type { Traffic } from './course.ts'
-import { isUnreplaced, type Parameters } from './parameters.ts'
+import { isUnreplaced, NOTHING, type Parameters } from './parameters.ts'
 
 type Fault = { field: string; fault: 'unreplaced' | 'too_long'; parameter: string; value: string }
 type Counted = Fault & { org_id: number; campaign_id: string; day: string; clicks: number }
@@ -78,9 +78,6 @@ export function openUnfilled(pool: pg.Pool, log: Logger): Unfilled {
     },
   }
 }
-
-/** What a source sends that has no value: no fault of the address. */
-const NOTHING: ReadonlySet<string> = new Set(['', 'null', 'undefined'])
 
 /** Cost and currency are not among what a click's row keeps of its query. */
 const isKept = (parameters: Parameters, field: string): boolean =>

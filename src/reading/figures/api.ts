@@ -48,3 +48,23 @@ export const readDestinationFigures = endpoint({
   reply: z.object({ rows: z.array(FiguresRow.extend({ campaigns: z.int().min(1) })) }),
   refuses: ['invalid_window', 'window_too_wide', 'invalid_request'],
 })
+
+/** Of the newest clicks of the day, as many as are looked at: they tell what a source passes as well as all of them. */
+export const MOST_SAMPLED = 100_000
+
+export const readSourceShares = endpoint({
+  route: 'GET /api/figures/traffic-sources/today',
+  access: { session: 'member' },
+  summary: 'Read how many clicks of today came with what their traffic source should pass',
+  description: `Of the newest ${MOST_SAMPLED.toLocaleString('en-US')} clicks of the UTC day, those that count, by the source that their campaigns name now.`,
+  reply: z.object({
+    rows: z.array(
+      z.object({
+        key: Id,
+        clicks: z.int().min(1),
+        with_ref_id: z.int().meta({ description: "Clicks with the source's own click id" }),
+        with_cost: z.int().meta({ description: 'Clicks whose cost is known' }),
+      }),
+    ),
+  }),
+})

@@ -13,6 +13,8 @@ import { sourcesOf } from '../reports/sources.ts'
 import * as api from './api.ts'
 import { countLandings, type Found } from './landings.ts'
 
+export { readSourceShares } from './source-shares.ts'
+
 /** What the clicks of each landing came to. Refuses `invalid_window`, `window_too_wide`. */
 export async function readLandingFigures(
   { database, actor }: Context<typeof api.readLandingFigures>,

@@ -227,6 +227,8 @@ test('a click id that is cut is none with a source, and what it was without one'
   assert.equal((await clickOf((await campaign())['key'], `ref_id=${long}`))['ref_id'], long.slice(1))
 })
 
+const OF_SOURCE = /^(ref_id|sub\d|cost|cost_original)$/
+
 test('a template’s link that is opened unfilled leaves nothing on the click, whatever its macros look like', async () => {
   const { data } = (await did('GET', '/api/traffic-sources/templates')) as {
     data: { slug: string; evidence: string; parameters: { field: string; macro: string | null }[] }[]
@@ -234,14 +236,15 @@ test('a template’s link that is opened unfilled leaves nothing on the click, w
   assert.ok(data.length >= 60, String(data.length))
   for (const { slug, evidence } of data) {
     assert.ok(URL.canParse(evidence), slug)
-    const { id } = await make({ template: slug })
-    const { key, filled_url: link } = await campaign({ traffic_source_id: id })
+    const source = await make({ template: slug })
+    const { key, filled_url: link } = await campaign({ traffic_source_id: source['id'], cost: { model: 'link' } })
     const query = String(link).split('?')[1] ?? ''
     const encoded = query.replace(/=([^&]*)/g, (_, macro: string) => `=${encodeURIComponent(macro)}`)
     for (const sent of [query, encoded]) {
       const click = await clickOf(key, sent)
-      const kept = Object.entries(click).filter(([name, value]) => /^(ref_id|sub\d)$/.test(name) && value !== null)
+      const kept = Object.entries(click).filter(([name, value]) => OF_SOURCE.test(name) && value !== null)
       assert.deepEqual(kept, [], `${slug}: ${sent}`)
+      assert.equal(click['cost_currency'], source['cost_currency'], slug)
     }
   }
 })
@@ -283,6 +286,26 @@ test('the figures of a source are those of the campaigns that name it', async ()
   const own = figures.rows.find(({ key }) => key === id)
   assert.deepEqual([own?.['clicks'], own?.['campaigns']], [2, 2])
   const theirs = await did('GET', `/api/figures/destinations?${query}`, undefined, other)
+  assert.deepEqual(theirs['rows'], [])
+})
+
+test('of the clicks of today it is told how many came with the source’s click id and how many with a cost', async () => {
+  const { id } = await make({ template: 'propellerads' })
+  const { key } = await campaign({ traffic_source_id: id, cost: { model: 'link' } })
+  const { key: free } = await campaign({ traffic_source_id: id })
+  await clickOf(key, 'ref_id=a&cost=0.1')
+  await clickOf(key, 'ref_id=b&cost={cost}')
+  await clickOf(key, 'ref_id={x}&cost=0')
+  await clickOf(free, 'cost=0.1')
+  await house.call('GET', `/c/${String(key)}?ref_id=bot&cost=1`, { headers: { 'user-agent': 'Googlebot/2.1' } })
+  await clickOf((await campaign())['key'], 'ref_id=c')
+  const shares = (await did('GET', '/api/figures/traffic-sources/today')) as { rows: { key: string }[] }
+  assert.deepEqual(
+    shares.rows.find(row => row.key === id),
+    { key: id, clicks: 4, with_ref_id: 2, with_cost: 2 },
+  )
+  assert.ok(shares.rows.every(row => row.key !== null))
+  const theirs = await did('GET', '/api/figures/traffic-sources/today', undefined, other)
   assert.deepEqual(theirs['rows'], [])
 })
 

@@ -1,5 +1,6 @@
 /** A campaign's public address, bare and with the parameters a traffic source fills in. */
 import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import type { z } from 'zod'
 import { readSourceFaults, readTestLink } from '../../../intake/clicks/api.ts'
 import { type Campaign, readCampaignLink } from '../../../traffic/campaigns/api.ts'
@@ -14,7 +15,8 @@ export function addressOf({ url }: { url: string }): string {
   return url.startsWith('/') ? `${location.origin}${url}` : url
 }
 
-export function AddressBlock({ campaign }: { campaign: Addressed }) {
+/** `children` is what may be done with the address. */
+export function AddressBlock({ campaign, children }: { campaign: Addressed; children: ReactNode }) {
   const link = useQuery(ask(readCampaignLink, { params: { id: campaign.id } })).data
   return (
     <div className="flex flex-col gap-3">
@@ -26,6 +28,7 @@ export function AddressBlock({ campaign }: { campaign: Addressed }) {
         {link?.has_fragment === true &&
           ' A browser takes what is behind a # for a place on the page: opened by hand, before the source has filled it, this address brings nothing.'}
       </p>
+      {children}
       <SourceFaults id={campaign.id} />
       <TestLink id={campaign.id} />
     </div>

@@ -31,6 +31,7 @@ import { UnreadCosts } from './unread-costs.tsx'
 import { copyOf, type Draft, draftOf } from './draft.ts'
 import { OwnAddressNote } from './own-address.tsx'
 import { SHOW_CAMPAIGNS, StateSwitch } from './state.tsx'
+import { TryLinkButton } from './try-link.tsx'
 
 type CampaignRow = z.input<typeof Campaign>
 
@@ -160,7 +161,9 @@ function CampaignDetail({ campaign }: { campaign: CampaignRow }) {
         </Link>
       </PageHeader>
       <Setting title="Address" words="What ads point to. Clicks count from the first visitor on.">
-        <AddressBlock campaign={campaign} />
+        <AddressBlock campaign={campaign}>
+          <TryLinkButton campaign={campaign} />
+        </AddressBlock>
       </Setting>
       <Setting title="What it does" words="Changes hold for the next click.">
         <OwnAddressNote

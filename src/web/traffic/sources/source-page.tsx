@@ -22,6 +22,7 @@ import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import { ParametersField } from './parameters-field.tsx'
+import { TemplateNote } from './template-note.tsx'
 
 type SourceRow = z.input<typeof TrafficSource>
 type Changes = z.input<typeof TrafficSourceChanges>
@@ -93,6 +94,7 @@ function SourceSettings({ source }: { source: SourceRow }) {
           title="Parameters"
           words="Under which name each field arrives, and which macro the source replaces in the address for the ads. Without a macro the source appends the parameter by itself."
         >
+          <TemplateNote source={now} onTake={set} />
           <ParametersField parameters={now.parameters} onChange={parameters => set({ parameters })} />
         </Setting>
         <Setting

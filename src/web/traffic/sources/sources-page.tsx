@@ -13,8 +13,10 @@ import {
   TrafficSourceDraft,
 } from '../../../traffic/sources/api.ts'
 import { ask, call } from '../../ground/call.ts'
-import { count, day, NONE } from '../../ground/figures/figures.ts'
+import { count, day, NONE, percent, ratio } from '../../ground/figures/figures.ts'
+import { readSourceShares } from '../../../reading/figures/api.ts'
 import { FiguredTable, useListFigures } from '../../ground/figures/list-figures.tsx'
+import { useNow } from '../../ground/figures/now.ts'
 import { Dialog } from '../../ground/ui/dialog.tsx'
 import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
@@ -35,6 +37,7 @@ export function SourcesPage() {
   const { address, query, days, shown, controls } = useListFigures(useListAddress(route.useSearch()))
   const sources = useQuery({ ...ask(listTrafficSources, { query }), placeholderData: keepPreviousData })
   const { figures, error } = useLedFigures('traffic_source', days)
+  const today = useToday()
   return (
     <ListPage
       title="Sources"
@@ -75,7 +78,7 @@ export function SourcesPage() {
             isWhole={address.search.cursor === undefined && sources.data?.next_cursor === null}
             heads={HEADS}
           >
-            {(source, cells) => <SourceLine key={source.id} source={source} figures={cells} />}
+            {(source, cells) => <SourceLine key={source.id} source={source} figures={cells} today={today(source.id)} />}
           </FiguredTable>
         </>
       )}
@@ -83,7 +86,36 @@ export function SourcesPage() {
   )
 }
 
+type Today = {
+  clicks: number | undefined
+  shares: { clicks: number; with_ref_id: number; with_cost: number } | undefined
+}
+
+/** What came today by source: how much, and the shares of the newest of it. */
+function useToday(): (id: string) => Today {
+  const day = new Date(useNow()).toISOString().slice(0, 10)
+  const { figures } = useLedFigures('traffic_source', { from: day, to: day })
+  const shares = useQuery(ask(readSourceShares, {})).data?.rows
+  return id => ({
+    clicks: figures.rows.find(({ key }) => key === id)?.clicks,
+    shares: shares?.find(({ key }) => key === id),
+  })
+}
+
 const HEADS = [
+  <Head key="today" numeric title="Clicks of this UTC day">
+    Today
+  </Head>,
+  <Head
+    key="ref_id"
+    numeric
+    title="Share of today’s clicks with the source’s click id, which it is told conversions by"
+  >
+    With id
+  </Head>,
+  <Head key="cost" numeric title="Share of today’s clicks whose cost is known">
+    With cost
+  </Head>,
   <Head key="campaigns" numeric>
     Campaigns
   </Head>,
@@ -91,7 +123,24 @@ const HEADS = [
   <Head key="created">Created</Head>,
 ]
 
-function SourceLine({ source, figures }: { source: SourceRow; figures: ReactNode }) {
+/** Faint where there is nothing to expect: no clicks, or a source that passes no such thing. */
+function Share({ part, of, isPassed }: { part: number | undefined; of: number | undefined; isPassed: boolean }) {
+  if (part === undefined || of === undefined || (part === 0 && !isPassed))
+    return (
+      <Cell numeric faint>
+        {NONE}
+      </Cell>
+    )
+  return (
+    <Cell numeric className={isPassed && part * 2 < of ? 'text-warn' : ''}>
+      {percent(ratio(part, of))}
+    </Cell>
+  )
+}
+
+type SourceLineProps = { source: SourceRow; figures: ReactNode; today: Today }
+
+function SourceLine({ source, figures, today: { clicks, shares } }: SourceLineProps) {
   const { id, name, campaigns, parameters } = source
   return (
     <Row>
@@ -101,6 +150,11 @@ function SourceLine({ source, figures }: { source: SourceRow; figures: ReactNode
         </Link>
       </RowHead>
       {figures}
+      <Cell numeric faint={!clicks}>
+        {clicks ? count(clicks) : NONE}
+      </Cell>
+      <Share part={shares?.with_ref_id} of={shares?.clicks} isPassed={fills(parameters, 'ref_id')} />
+      <Share part={shares?.with_cost} of={shares?.clicks} isPassed={fills(parameters, 'cost')} />
       <Cell numeric faint={campaigns === 0}>
         {campaigns === 0 ? NONE : count(campaigns)}
       </Cell>
@@ -123,10 +177,15 @@ function SourceLine({ source, figures }: { source: SourceRow; figures: ReactNode
   )
 }
 
+const fills = (parameters: SourceRow['parameters'], field: string) => parameters.some(one => one.field === field)
+
 function passed(parameters: SourceRow['parameters']): string {
-  const has = (field: string) => parameters.some(one => one.field === field)
   const subs = parameters.flatMap(({ field, label }) => (field.startsWith('sub') ? [label ?? field] : []))
-  return [has('ref_id') ? 'Click id' : 'No click id', ...(has('cost') ? ['cost'] : []), ...subs].join(', ')
+  return [
+    fills(parameters, 'ref_id') ? 'Click id' : 'No click id',
+    ...(fills(parameters, 'cost') ? ['cost'] : []),
+    ...subs,
+  ].join(', ')
 }
 
 function NewSourceForm({ onClose }: { onClose: () => void }) {
