@@ -41,6 +41,16 @@ test('a macro that the source did not replace is stored as null', () => {
     '[:_jv_apid:]',
     '%25{app_id}',
     '$$x$$',
+    '{$x}',
+    '%AFFID%',
+    '%campaign_id%',
+    '%25campaign_id%25',
+    '(S_CLICK_ID)',
+    '-source-',
+    'JT_KEYWORD',
+    'TAPGAGE_VAR_CLICKID',
+    'startapp_click_id_placeholder',
+    'campaign_id',
     'null',
     'undefined',
     '',
@@ -50,6 +60,12 @@ test('a macro that the source did not replace is stored as null', () => {
   ])
     assert.deepEqual(sent(`sub1=${value}&fbclid=${value}&ref_id=${value}`), {}, value)
   assert.deepEqual(sent('sub1=(direct)&sub2=-x-'), { sub1: '(direct)', sub2: '-x-' })
+  assert.deepEqual(sent('sub1=%C3%A4&sub2=%41%&sub3=jt_video&sub4=100%'), {
+    sub1: 'ä',
+    sub2: 'A%',
+    sub3: 'jt_video',
+    sub4: '100%',
+  })
   assert.deepEqual(sent('sub1=a{b}&sub2=nullable&sub3=_x_'), { sub1: 'a{b}', sub2: 'nullable', sub3: '_x_' })
 })
 

@@ -166,22 +166,41 @@ function secondQuery(
   return undefined
 }
 
+/** A macro whose first letters are taken for a byte where it stands raw, as in `%campaign%`. No encoded text ends like this. */
+const BETWEEN_PERCENTS = /^%[a-z_]+%$/i
+
 /** Percent-decoding that never fails: bytes that are no UTF-8 become U+FFFD. */
 function decoded(text: string): string {
+  if (text.startsWith('%') && BETWEEN_PERCENTS.test(text)) return text
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
   return spaced.includes('%') ? unescape(spaced) : spaced
 }
 
 // Only what is nobody's value: `(direct)` and `-x-` are macros of some sources, and names of placements elsewhere.
 const UNREPLACED =
-  /^(?:[$%]?\{.*\}|\[{1,2}[+:]?[a-z_. -]+[+:]?\]{1,2}|__[a-z0-9_]+__|#{1,3}[a-z0-9_]+(?:\([a-z0-9_]*\))?#{1,3}|@@[a-z0-9_-]+@@|\$\$[a-z0-9_]+\$\$|%[a-z_]+%|null|undefined)$/is
+  /^(?:[$%]?\{.*\}|\[{1,2}[+:]?[a-z_. -]+[+:]?\]{1,2}|__[a-z0-9_]+__|#{1,3}[a-z0-9_]+(?:\([a-z0-9_]*\))?#{1,3}|@@[a-z0-9_-]+@@|\$\$[a-z0-9_]+\$\$|%[a-z_]+%|\(S_[a-z_]+\)|null|undefined)$/is
+
+/** Macros without any mark, word for word: of Popvertising, JumpTap, TapGage and StartApp. */
+const PLAIN_MACROS: ReadonlySet<string> = new Set([
+  '-source-',
+  '-catname-',
+  'JT_ADBUNDLE',
+  'JT_KEYWORD',
+  'TAPGAGE_VAR_SITEID',
+  'TAPGAGE_VAR_CLICKID',
+  'startapp_pub_id',
+  'startapp_click_id_placeholder',
+  'campaign_id',
+  'creative_name',
+  'bid_cost',
+])
 
 /** What a source sends that has no value: no fault of the address. */
 export const NOTHING: ReadonlySet<string> = new Set(['', 'null', 'undefined'])
 
 /** Whether a source has sent its macro instead of the macro's value. */
 export function isUnreplaced(value: string): boolean {
-  return value === '' || UNREPLACED.test(value)
+  return value === '' || UNREPLACED.test(value) || PLAIN_MACROS.has(value)
 }
 
 function text(value: string, field: string, unfilled: Unfilled | undefined): string | null {

@@ -229,11 +229,12 @@ test('a click id that is cut is none with a source, and what it was without one'
 
 const OF_SOURCE = /^(ref_id|sub\d|cost|cost_original)$/
 
-test('a template’s link that is opened unfilled leaves nothing on the click, whatever its macros look like', async () => {
+test('a template’s link that is opened unfilled leaves nothing on the click, whatever its macros look like, and with no source either', async () => {
   const { data } = (await did('GET', '/api/traffic-sources/templates')) as {
     data: { slug: string; evidence: string; parameters: { field: string; macro: string | null }[] }[]
   }
   assert.ok(data.length >= 60, String(data.length))
+  const { key: bare } = await campaign({ cost: { model: 'link' } })
   for (const { slug, evidence } of data) {
     assert.ok(URL.canParse(evidence), slug)
     const source = await make({ template: slug })
@@ -241,10 +242,15 @@ test('a template’s link that is opened unfilled leaves nothing on the click, w
     const query = String(link).split('?')[1] ?? ''
     const encoded = query.replace(/=([^&]*)/g, (_, macro: string) => `=${encodeURIComponent(macro)}`)
     for (const sent of [query, encoded]) {
-      const click = await clickOf(key, sent)
-      const kept = Object.entries(click).filter(([name, value]) => OF_SOURCE.test(name) && value !== null)
-      assert.deepEqual(kept, [], `${slug}: ${sent}`)
-      assert.equal(click['cost_currency'], source['cost_currency'], slug)
+      for (const [of, currency] of [
+        [key, source['cost_currency']],
+        [bare, 'USD'],
+      ]) {
+        const click = await clickOf(of, sent)
+        const kept = Object.entries(click).filter(([name, value]) => OF_SOURCE.test(name) && value !== null)
+        assert.deepEqual(kept, [], `${slug}: ${sent}`)
+        assert.equal(click['cost_currency'], currency, slug)
+      }
     }
   }
 })
