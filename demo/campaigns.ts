@@ -238,6 +238,7 @@ export const CAMPAIGNS: readonly DemoCampaign[] = [
       ['invest_daily', 14],
     ],
     cost_per_click: 0.23,
+    billedIn: 'Europe/Kyiv',
     landed: 0.9,
     steps: [
       { type: 'bot_start', chance: 0.36, hours: 0.05, telegram: true },

@@ -35,6 +35,8 @@ async function sumsOf({ database }: TestHouse, org_id: number): Promise<unknown>
        (select jsonb_build_array(count(*), count(bot_id)) from events
         where org_id = $1 and type = 'bot_start') as starts,
        (select jsonb_build_array(count(*), sum(amount)) from ad_spend where org_id = $1) as spend,
+       (select jsonb_build_array(count(*), sum(amount), sum(clicks)) from spend_spreads where org_id = $1) as spreads,
+       (select jsonb_build_array(count(*), sum(amount)) from booked_spend where org_id = $1) as booked,
        (select count(*) from report_delta where org_id = $1) as unfolded`,
     [org_id],
   )

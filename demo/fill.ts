@@ -11,6 +11,7 @@ import type { Books } from './books.ts'
 import { chanceOf } from './chance.ts'
 import { type Outbox, TRY_MS } from './outbox.ts'
 import type { DemoClick, Place } from './traffic.ts'
+import type { DemoCampaign } from './world.ts'
 
 type Trx = Transaction<Tables>
 
@@ -133,7 +134,7 @@ export async function insertSpend(
   const spent = new Map<string, { campaign_id: string; day: string; sub1: string; clicks: number }>()
   for (const { campaign_id, ms, sub1 } of clicks) {
     const campaign = campaigns.get(campaign_id ?? '')
-    if (campaign === undefined || campaign_id === null || campaign.dearZones !== undefined) continue
+    if (campaign === undefined || campaign_id === null || isKnownOtherwise(campaign)) continue
     const part = campaign.splitSpend ? (sub1 ?? '') : ''
     const key = `${campaign_id} ${dayOf(ms)} ${part}`
     const known = spent.get(key) ?? { campaign_id, day: dayOf(ms), sub1: part, clicks: 0 }
@@ -153,5 +154,8 @@ export async function insertSpend(
       .execute(),
   )
 }
+
+/** By each link, or by the week. */
+const isKnownOtherwise = ({ dearZones, billedIn }: DemoCampaign) => dearZones !== undefined || billedIn !== undefined
 
 const iso = (ms: number): string => new Date(ms).toISOString()

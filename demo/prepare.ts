@@ -8,6 +8,7 @@ import { announceChange } from '../src/traffic/campaigns/live.ts'
 import { auditDemo } from './audit.ts'
 import { keepBooks } from './books.ts'
 import { CAMPAIGNS } from './campaigns.ts'
+import { insertSpreads } from './spreads.ts'
 import { insertBooks, insertClicks, insertDeliveries, insertSpend } from './fill.ts'
 import type { Told } from './lines.ts'
 import { keepRefused } from './network.ts'
@@ -68,6 +69,7 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
     await insertBooks(trx, org_id, books)
     await insertDeliveries(trx, org_id, outbox)
     await insertSpend(trx, org_id, seed, places, clicks, now)
+    await insertSpreads(trx, { org_id, user_id, seed, now }, places, clicks)
     const itsOwn = clicks.filter(({ offer_id }) => offers.get(offer_id ?? '')?.byNetwork === true)
     await keepRefused({ ...ground, db: trx, org_id, seed, now }, network, itsOwn)
     return workspace

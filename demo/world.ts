@@ -77,6 +77,8 @@ export type DemoCampaign = {
   dearZones?: readonly string[]
   /** Whether the spend is known per sub1. */
   splitSpend?: true
+  /** Billed by the week, of this zone: its spend is spread over the clicks. */
+  billedIn?: string
   landed: number
   steps: readonly Step[]
 }

@@ -22,7 +22,8 @@ export const OWNER = {
 }
 
 type State = Awaited<ReturnType<BrowserContext['storageState']>>
-export type Installation = { address: string; end(): Promise<void> }
+/** `database` is for what no screen can make, such as clicks of yesterday. */
+export type Installation = { address: string; database: string; end(): Promise<void> }
 
 /** Starts Sluice on a fresh database, without an owner, with the settings of `env`. */
 export async function startInstallation(env: Record<string, string> = {}): Promise<Installation> {
@@ -31,6 +32,7 @@ export async function startInstallation(env: Record<string, string> = {}): Promi
   const sluice = await startSluice({ DATABASE_URL: fresh.url, DATA_DIR: dataDir, LOG_LEVEL: 'error', ...env })
   return {
     address: sluice.address,
+    database: fresh.url,
     async end() {
       await sluice.stop()
       await fresh.drop()

@@ -1,5 +1,6 @@
-/** Divides an amount so that its parts add up to it exactly. */
+/** Divides an amount so that its parts add up to it exactly, and says what is booked of them. */
 import { fromUnits, toUnits } from '../../contract/decimals.ts'
+import type { Booking } from './booked.ts'
 
 const PLACES = 6
 const byRemainder = (one: Share, other: Share) =>
@@ -24,4 +25,18 @@ export function sharedBy(amount: string, weights: readonly number[]): string[] {
     rest -= 1n
   }
   return shares.map(({ units }) => fromUnits(units, PLACES))
+}
+
+/** What an amount is of: a campaign, or one sub1 of it, and the UTC days that its window touches. */
+type Spread = { readonly campaign_id: string; readonly sub1: string; readonly days: readonly string[] }
+
+/** What is booked: the shares, and where none is of the whole on a day, one of nothing, so that every day is covered alike. */
+export function bookingsOf(
+  shares: readonly Pick<Booking, 'day' | 'sub1' | 'amount'>[],
+  { campaign_id, sub1, days }: Spread,
+): Booking[] {
+  const booked = shares.map(share => ({ day: share.day, campaign_id, sub1: share.sub1, amount: share.amount }))
+  const covered = new Set(shares.flatMap(share => (share.sub1 === sub1 ? [share.day] : [])))
+  const rest = days.filter(day => !covered.has(day)).map(day => ({ day, campaign_id, sub1, amount: '0' }))
+  return [...booked, ...rest]
 }

@@ -321,14 +321,14 @@ test('of many at once one is spread, and one takes it back', async () => {
   const campaign = await campaignOf(owner)
   await clicks(owner, campaign, 'a', `${DAY}T10:00:00Z`)
   const replies = await Promise.all(Array.from({ length: 8 }, () => ask(owner, campaign)))
-  const codes = replies.map(({ statusCode }) => statusCode).toSorted()
+  const codes = replies.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b)
   assert.deepEqual(codes, [200, ...Array.from({ length: 7 }, () => 409)])
   assert.equal((await costs(owner, 'day')).total, '100.00 spread')
   const [one] = await listed(owner)
   const gone = await Promise.all(
     Array.from({ length: 8 }, () => house.call('DELETE', `/api/ad-spend/spreads/${one?.id}`, owner)),
   )
-  const statuses = gone.map(({ statusCode }) => statusCode).toSorted()
+  const statuses = gone.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b)
   assert.deepEqual(statuses, [200, ...Array.from({ length: 7 }, () => 404)])
   await holds(owner)
 })

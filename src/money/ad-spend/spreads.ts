@@ -15,8 +15,8 @@ import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { fromMillionths, toMillionths } from '../billing/money.ts'
 import type * as api from './api.ts'
-import { book, type Booking, unbook } from './booked.ts'
-import { sharedBy } from './share.ts'
+import { book, unbook } from './booked.ts'
+import { bookingsOf, sharedBy } from './share.ts'
 
 /** 92 days of a zone may be an hour longer than 92 of UTC. */
 const WIDEST_MS = 92 * DAY_MS + 3_600_000
@@ -80,7 +80,7 @@ async function spreadAdSpend(
     const made = { clicks: String(clicks), created_by: actor.user_id, created_at }
     const row = { org_id, id, campaign_id, sub1, from_at, to_at, amount, ...made }
     await trx.insertInto('spend_spreads').values(row).execute()
-    await book(trx, org_id, `spread:${id}`, rowsOf(booked, campaign_id, sub1, span.days))
+    await book(trx, org_id, `spread:${id}`, bookingsOf(booked, { campaign_id, sub1, days: span.days }))
     return readSpread(trx, org_id, id)
   })
   return { dry_run: body.dry_run, spread, clicks, cells: cells.length, days: byDay(booked) }
@@ -168,19 +168,6 @@ async function requireWholeDays(
   if (day === undefined) return
   const of = linked.includes(day) ? 'its clicks themselves cost' : 'an ad account says'
   refuse('partial_day', { error: `${day} is covered in part, and what ${of} that day would be replaced whole` })
-}
-
-/** The rows of a spread: its shares, and where it has none on a day it touches, one of nothing, so that it covers each day alike. */
-function rowsOf(
-  shares: readonly (CellClicks & { amount: string })[],
-  campaign_id: string,
-  sub1: string,
-  days: readonly string[],
-): Booking[] {
-  const booked = shares.map(share => ({ day: share.day, campaign_id, sub1: share.sub1, amount: share.amount }))
-  const covered = new Set(shares.flatMap(share => (share.sub1 === sub1 ? [share.day] : [])))
-  const rest = days.filter(day => !covered.has(day)).map(day => ({ day, campaign_id, sub1, amount: '0' }))
-  return [...booked, ...rest]
 }
 
 function byDay(shares: readonly (CellClicks & { amount: string })[]) {

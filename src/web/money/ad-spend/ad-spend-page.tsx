@@ -1,10 +1,10 @@
 /** Ad spend: what traffic cost, by campaign and day, so that the report knows profit and ROI. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { FileUp, Receipt } from 'lucide-react'
+import { FileUp, Receipt, Split } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
-import { type AdSpend, AdSpendDraft, listAdSpend, recordAdSpend } from '../../../money/ad-spend/api.ts'
+import { type AdSpend, AdSpendDraft, listAdSpend, recordAdSpend, spreadAdSpend } from '../../../money/ad-spend/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { CampaignChoice, useCampaignNames, useCampaigns } from '../../ground/campaign-choice.tsx'
@@ -21,6 +21,8 @@ import { AddButton, List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notifyDone } from '../../ground/ui/toast.tsx'
+import { SpreadForm } from './spread-form.tsx'
+import { SpreadsSection } from './spreads-section.tsx'
 
 type SpendRow = z.input<typeof AdSpend>
 type Draft = z.input<typeof AdSpendDraft>
@@ -30,9 +32,12 @@ const route = getRouteApi('/inside/ad-spend')
 export function AdSpendPage() {
   const address = useListAddress(route.useSearch())
   const { search, narrow } = address
-  const today = new Date(useNow()).toISOString().slice(0, 10)
+  const now = useNow()
+  const { role } = useActive()
+  const today = new Date(now).toISOString().slice(0, 10)
   const days = daysOf(search, today)
   const [draft, setDraft] = useState<Draft>()
+  const [isSpreading, setSpreading] = useState(false)
   const spend = useQuery({
     ...ask(listAdSpend, { query: { ...boundsOf(days), campaign_id: search.campaign, cursor: search.cursor } }),
     placeholderData: keepPreviousData,
@@ -50,6 +55,9 @@ export function AdSpendPage() {
           <FileUp aria-hidden className="size-4" />
           Import
         </Link>
+        <Button icon={Split} reason={reasonAgainst(spreadAdSpend, role)} onClick={() => setSpreading(true)}>
+          Spread an amount
+        </Button>
         <AddButton endpoint={recordAdSpend} onClick={() => setDraft(blank)}>
           Record spend
         </AddButton>
@@ -73,6 +81,7 @@ export function AdSpendPage() {
           />
         )}
       </List>
+      <SpreadsSection key={search.campaign} campaign={search.campaign} />
       <Dialog
         open={draft !== undefined}
         onClose={() => setDraft(undefined)}
@@ -80,6 +89,14 @@ export function AdSpendPage() {
         description="An empty amount deletes what was recorded."
       >
         {draft !== undefined && <SpendForm draft={draft} onClose={() => setDraft(undefined)} />}
+      </Dialog>
+      <Dialog
+        open={isSpreading}
+        onClose={() => setSpreading(false)}
+        title="Spread an amount"
+        description="Divides what a campaign has cost over the clicks of a window, by UTC day and sub1."
+      >
+        {isSpreading && <SpreadForm campaign={search.campaign} now={now} onClose={() => setSpreading(false)} />}
       </Dialog>
     </>
   )
