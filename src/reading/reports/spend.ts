@@ -8,7 +8,7 @@ import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { Dimension } from './api.ts'
 import type { Cover, Stretch } from './cover.ts'
-import { UNITS } from './fold.ts'
+import { UNITS, WEEK } from './fold.ts'
 import type { Question } from './question.ts'
 import type { Put } from './sources.ts'
 
@@ -44,7 +44,7 @@ export function spentDays({ from, to }: Question['window']): [first: string, las
 }
 
 /**
- * Parts of a `with`, the last of them `spent`: `key`, `cost` and `cost_source`. They stand behind `grouped`, the counters by key. Where
+ * Parts of a `with`; `linked` keeps spend of campaigns whose clicks cost nothing from being looked up cell by cell. The last of them `spent`: `key`, `cost` and `cost_source`. They stand behind `grouped`, the counters by key. Where
  * `isApart`, spend without a sub1 has the key null, which no clicks have.
  */
 export function spentOf({ dimension, window, campaigns, cover }: Asked, isApart: boolean, put: Put): string {
@@ -66,12 +66,15 @@ export function spentOf({ dimension, window, campaigns, cover }: Asked, isApart:
   ), single_cells as (
     select day, campaign_id, sub1 from entered e where sub1 <> '' and (select sum(cost) from grouped) > 0
       and not exists (select from whole_days w where w.day = e.day and w.campaign_id = e.campaign_id)
+  ), linked as (
+    select distinct campaign_id from report_day
+    where org_id = $1 and dimension = ${UNITS.campaign + WEEK} and day between ${put(first)}::date - 6 and ${put(last)}::date ${within} and cost <> 0
   ), replaced as (
     ${replacedOf(dimension, cover, put)}
   ), of_clicks as (
     select key, sum(cost) as cost from (
       select key, cost from grouped where cost <> 0 union all select key, -cost from replaced
-    ) linked group by key having sum(cost) <> 0
+    ) own group by key having sum(cost) <> 0
   ), spent as (
     select key, sum(cost) as cost, ${SOURCE} as cost_source from (
       select ${key} as key, amount as cost, source as cost_source from counting
@@ -91,10 +94,11 @@ function replacedOf(dimension: Spending, { days, ends }: Cover, put: Put): strin
       `${column} between ${put(dayOf(days.first * DAY_MS))}::date and ${put(dayOf(days.last * DAY_MS))}::date`
     const counted = (cells: string, unit: number) =>
       `select ${keyOf({ row: 'r', sub1: 'd.key' })} as key, d.cost from ${cells} r
-        join report_day d on d.org_id = $1 and d.dimension = ${unit} and d.day = r.day and d.campaign_id = r.campaign_id`
+        join report_day d on d.org_id = $1 and d.dimension = ${unit} and d.day = r.day and d.campaign_id = r.campaign_id
+        where ${between('r.day')} and r.campaign_id in (select campaign_id from linked)`
     sources.push(
-      `${counted('whole_days', dimension === 'sub1' ? UNITS.sub1 : UNITS.campaign)} where ${between('r.day')}`,
-      `${counted('single_cells', UNITS.sub1)} and d.key = r.sub1 where ${between('r.day')}`,
+      counted('whole_days', dimension === 'sub1' ? UNITS.sub1 : UNITS.campaign),
+      `${counted('single_cells', UNITS.sub1)} and d.key = r.sub1`,
       `select ${keyOf({ row: 'c', sub1: 'c.sub1' })}, c.cost from counter_sheet s, unnest(s.changes) as c
         where s.org_id = $1 and c.cost <> 0 and ${between('c.day')} and ${isReplaced('c.day', 'c.campaign_id', 'c.sub1')}`,
     )
