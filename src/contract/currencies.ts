@@ -16,3 +16,15 @@ export const Currency = z
   .toUpperCase()
   .regex(CODE, { message: 'must be a currency code, such as EUR' })
   .meta({ description: 'Currency code, ISO 4217 or one there is an own rate of', examples: ['EUR'] })
+
+/** What an amount was in another currency, and the rate it was turned into dollars by, once and for good. */
+export const OriginalMoney = z
+  .object({
+    original_amount: z.string().meta({ description: 'In its currency, a decimal string', examples: ['10'] }),
+    currency: z.string(),
+    usd_per_unit: z.string().meta({ description: 'US dollars for one unit, a decimal string' }),
+    rate_day: z.string().meta({ description: 'The UTC day the rate is of' }),
+    rate_source: z.string().meta({ description: 'Whose rate it is; own: the workspace’s' }),
+  })
+  .meta({ id: 'OriginalMoney' })
+export type OriginalMoney = z.output<typeof OriginalMoney>

@@ -1,5 +1,6 @@
 /** Conversions over HTTP: the one way in for servers and the dashboard, and the log people read. */
 import { z } from 'zod'
+import { OriginalMoney } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Amount, FAITHFUL, Id, Instant, isFaithful, MAX_PAYOUT, Money, Page } from '../../contract/fields.ts'
@@ -75,18 +76,6 @@ export const recordConversion = endpoint({
     'service_unavailable',
   ],
 })
-
-/** What a payout was in another currency, and the rate it was turned into dollars by, once and for good. */
-export const OriginalMoney = z
-  .object({
-    original_amount: z.string().meta({ description: 'In its currency, a decimal string', examples: ['10'] }),
-    currency: z.string(),
-    usd_per_unit: z.string().meta({ description: 'US dollars for one unit, a decimal string' }),
-    rate_day: z.string().meta({ description: 'The UTC day the rate is of' }),
-    rate_source: z.string().meta({ description: 'Whose rate it is; own: the workspace’s' }),
-  })
-  .meta({ id: 'OriginalMoney' })
-export type OriginalMoney = z.output<typeof OriginalMoney>
 
 /** A row of the conversion log: the event, where it came from, and whether it stands on a test click. */
 export const LoggedEvent = ConversionEvent.extend({

@@ -3,6 +3,7 @@
  * writer. Owns `events`, `event_aliases`, `event_money`, `event_revisions` and `held_events`. An event, once recorded, is answered for ever and
  * never recorded again; what is said of it later is a revision.
  */
+import type { OriginalMoney } from '../../contract/currencies.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { pageOf } from '../../contract/paging.ts'
@@ -19,7 +20,7 @@ export const ORIGINAL = `
   case when m.event_id is not null then json_build_object('original_amount', m.original_amount::text, 'currency', m.currency,
     'usd_per_unit', m.usd_per_unit::text, 'rate_day', m.rate_day, 'rate_source', m.rate_source) end`
 
-type Logged = StoredEvent & { source: Source; test: boolean; original: api.OriginalMoney | null }
+type Logged = StoredEvent & { source: Source; test: boolean; original: OriginalMoney | null }
 
 // The cursor is the id of the last event shown; its place in time is looked up, because an event's id holds none. Bounds that are always
 // there, if only at infinity, are looked up in the index too.

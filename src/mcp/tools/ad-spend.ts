@@ -1,6 +1,6 @@
 /** Ad spend: what traffic cost. */
 import { recordAdSpend } from '../../money/ad-spend/api.ts'
-import { tool } from '../tool.ts'
+import { leftOut, tool } from '../tool.ts'
 import { FINAL } from './hints.ts'
 import { CAMPAIGN_ID } from './words.ts'
 
@@ -17,6 +17,7 @@ export const adSpendTools = [
       day: 'UTC day, as 2026-03-01.',
       sub1: 'Only the spend of clicks with this sub1, exactly as they carry it. Left out: spend no sub1 is known for.',
       amount: 'US dollars, as "12.50"; "" deletes the row.',
+      currency: leftOut('Keys enter US dollars.'),
     },
   }),
 ]

@@ -4,6 +4,7 @@
  * stands.
  */
 import { type Kysely, sql } from 'kysely'
+import { USD } from '../../contract/currencies.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { isFaithful } from '../../contract/fields.ts'
@@ -16,21 +17,31 @@ import type { Warning } from '../../contract/warnings.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import { requireScope } from '../../ground/scope.ts'
+import { inDollars } from '../rates/exact.ts'
+import { type Place as DayCurrency, orderOf, readRates, unknownRate } from '../rates/rate-of-day.ts'
+import { wantRates } from '../rates/wanted.ts'
 import type * as api from './api.ts'
 
 const USUAL_DAYS = 30
 
 const COLUMNS = ['campaign_id', 'day', 'sub1', 'amount', 'source', 'updated_at'] as const
+/** Where a process of the version before has replaced the amount, what was entered is no longer it. */
+const ORIGINAL = sql<Row['original']>`
+  case when currency is not null and round(original_amount * usd_per_unit, 6) = amount then
+    json_build_object('original_amount', original_amount::text, 'currency', currency, 'usd_per_unit', usd_per_unit::text,
+      'rate_day', rate_day, 'rate_source', rate_source) end`
 type Row = api.AdSpend
 
 /**
  * Sets the spend of a campaign, day and sub1, or deletes it where the amount is empty. Refuses `campaign_scope_forbidden` for a
- * campaign outside a key's list, `object_not_found` for one that is not the organization's.
+ * campaign outside a key's list, `object_not_found` for one that is not the organization's, `rate_unknown` for an amount in a currency that no
+ * rate is known of for the day.
  */
 export async function recordAdSpend(
-  { db, actor }: Context<typeof api.recordAdSpend>,
+  context: Context<typeof api.recordAdSpend>,
   { body }: Call<typeof api.recordAdSpend>,
 ) {
+  const { db, actor } = context
   const { campaign_id, day, amount } = body
   const { org_id } = actor
   requireScope(actor, campaign_id)
@@ -51,24 +62,62 @@ export async function recordAdSpend(
       day,
       sub1,
       amount,
+      original: null,
       source: null,
       updated_at: null,
       deleted: numDeletedRows > 0n,
       warnings: [],
     }
   }
-  const row = { campaign_id, day, sub1, amount, source: actor.kind === 'key' ? 'api' : 'manual' } as const
+  const currency = actor.kind === 'key' ? USD : (body.currency ?? USD)
+  const money = await dollarsOf(context, [{ currency, day, amount }])
+  const [paid] = money
+  if (paid === undefined) throw unknownRate({ currency, day })
+  const row = { campaign_id, day, sub1, ...paid, source: actor.kind === 'key' ? 'api' : 'manual' } as const
   return { ...(await setSpend(db, org_id, row)), deleted: false, warnings: futureWarnings([day], Date.now()) }
+}
+
+type Foreign = DayCurrency & { readonly amount: string }
+/** Dollars, with what they were in another currency. */
+export type Dollars = Pick<Row, 'original'> & { readonly amount: string }
+
+/** The amounts in dollars, each by the rate of its day; undefined for one whose currency has none, of which there may be one soon. */
+export async function dollarsOf(
+  {
+    database,
+    config,
+    actor,
+  }: Pick<Context<typeof api.importAdSpend>, 'database' | 'config'> & { actor: { org_id: number } },
+  amounts: readonly Foreign[],
+): Promise<(Dollars | undefined)[]> {
+  const asked = { pool: database.reads, order: orderOf(config) }
+  const foreign = amounts.filter(({ currency }) => currency !== USD)
+  if (foreign.length > 0) await wantRates({ pool: database.keys, config })
+  const rateOf = await readRates(asked, actor.org_id, foreign)
+  return amounts.map(({ amount, ...place }) => {
+    if (place.currency === USD) return { amount, original: null }
+    const rate = rateOf(place)
+    if (rate === undefined) return undefined
+    const original = { original_amount: amount, currency: place.currency, ...rate }
+    return { amount: inDollars(amount, rate.usd_per_unit), original }
+  })
 }
 
 type Set = Omit<Row, 'updated_at'>
 
 /** Sets the amount of a place. One that has it already stays as it is, with who entered it and when. */
 async function setSpend(db: Kysely<Tables>, org_id: number, row: Set): Promise<Row> {
-  const { campaign_id, day, sub1 } = row
+  const { campaign_id, day, sub1, original, ...entered } = row
+  const money = original ?? {
+    original_amount: null,
+    currency: null,
+    usd_per_unit: null,
+    rate_day: null,
+    rate_source: null,
+  }
   const written = await db
     .insertInto('ad_spend')
-    .values({ org_id, ...row, updated_at: new Date().toISOString() })
+    .values({ org_id, campaign_id, day, sub1, ...entered, ...money, updated_at: new Date().toISOString() })
     .onConflict(on =>
       on
         .columns(['org_id', 'day', 'campaign_id', 'sub1'])
@@ -76,13 +125,20 @@ async function setSpend(db: Kysely<Tables>, org_id: number, row: Set): Promise<R
           amount: excluded => excluded.ref('excluded.amount'),
           source: excluded => excluded.ref('excluded.source'),
           updated_at: excluded => excluded.ref('excluded.updated_at'),
+          original_amount: excluded => excluded.ref('excluded.original_amount'),
+          currency: excluded => excluded.ref('excluded.currency'),
+          usd_per_unit: excluded => excluded.ref('excluded.usd_per_unit'),
+          rate_day: excluded => excluded.ref('excluded.rate_day'),
+          rate_source: excluded => excluded.ref('excluded.rate_source'),
         })
-        .where(sql<boolean>`ad_spend.amount is distinct from excluded.amount`),
+        .where(
+          sql<boolean>`(ad_spend.amount, ad_spend.currency, ad_spend.original_amount) is distinct from (excluded.amount, excluded.currency, excluded.original_amount)`,
+        ),
     )
     .returning(COLUMNS)
-    .$castTo<Row>()
+    .$castTo<Omit<Row, 'original'>>()
     .executeTakeFirst()
-  if (written !== undefined) return { ...written, amount: row.amount }
+  if (written !== undefined) return { ...written, amount: row.amount, original }
   const kept = await db
     .selectFrom('ad_spend')
     .select(['source', 'updated_at'])
@@ -117,6 +173,7 @@ export async function listAdSpend(
   let rows = db
     .selectFrom('ad_spend')
     .select(COLUMNS)
+    .select(ORIGINAL.as('original'))
     .where('org_id', '=', actor.org_id)
     .where('day', '>=', first)
     .where('day', '<=', last)

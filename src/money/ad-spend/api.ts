@@ -1,5 +1,6 @@
 /** Ad spend over HTTP: what a campaign's traffic cost on a day, as someone or some system entered it. */
 import { z } from 'zod'
+import { Currency, OriginalMoney } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Amount, Done, FAITHFUL, Id, Instant, Money, Page } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
@@ -24,6 +25,7 @@ export const AdSpend = z
     day: Day,
     sub1: z.string().meta({ description: 'Empty: spend of the campaign and day that no sub1 is known for' }),
     amount: Money,
+    original: OriginalMoney.nullable().meta({ description: 'What was entered in another currency; null: US dollars' }),
     source: Source,
     updated_at: Instant,
   })
@@ -44,7 +46,7 @@ const AmountOrNone = z
     context.addIssue({ code: 'custom', message: read.error.issues[0]?.message ?? 'is no amount' })
     return z.NEVER
   })
-  .meta({ description: 'US dollars; null or empty deletes the row' })
+  .meta({ description: 'In `currency`; null or empty deletes the row' })
 
 export const AdSpendDraft = z.object({
   campaign_id: Id,
@@ -55,6 +57,10 @@ export const AdSpendDraft = z.object({
     .nullish()
     .meta({ description: 'As the clicks carry it; cut at 500 bytes like theirs' }),
   amount: AmountOrNone,
+  currency: Currency.nullish().meta({
+    description:
+      'What the amount is in, for sessions: turned into US dollars by the rate of the spend’s day. Left out: US dollars, as every key’s amounts are.',
+  }),
 })
 export type AdSpendDraft = z.output<typeof AdSpendDraft>
 
@@ -74,7 +80,7 @@ export const recordAdSpend = endpoint({
     warnings: Warnings,
   }),
   receipt: ['campaign_id', 'day', 'sub1', 'amount', 'deleted'],
-  refuses: ['campaign_scope_forbidden', 'object_not_found'],
+  refuses: ['campaign_scope_forbidden', 'object_not_found', 'rate_unknown'],
 })
 
 export const listAdSpend = endpoint({
@@ -99,6 +105,7 @@ const Columns = z.object({
   campaign: z.string().nullish(),
   sub1: z.string().nullish(),
   amount: z.string().nullish(),
+  currency: z.string().nullish(),
 })
 export type Columns = z.output<typeof Columns>
 
@@ -107,6 +114,7 @@ export const SpendFile = z
     csv: z.string().min(1).meta({ description: 'The text of the file: comma, semicolon or tab between the columns' }),
     columns: Columns.nullish(),
     campaign_id: Id.nullish().meta({ description: 'The campaign of lines that name none' }),
+    currency: Currency.nullish().meta({ description: 'What lines are in that name no currency; left out: US dollars' }),
     date_order: z
       .enum(['month_first', 'day_first'])
       .nullish()
@@ -135,6 +143,9 @@ export const SpendLine = z
     day: Day.nullable(),
     sub1: z.string().nullable(),
     amount: Money.nullable(),
+    original: OriginalMoney.nullable().meta({
+      description: 'What the line says in another currency, with the rate of its day; null: US dollars',
+    }),
     before: Money.nullable().meta({ description: 'What was recorded before' }),
     becomes: Money.nullable().meta({ description: 'What is recorded afterwards, all lines added up' }),
     added_to: z.number().int().nullable(),
@@ -160,11 +171,12 @@ export const importAdSpend = endpoint({
         campaign: z.string().nullable(),
         sub1: z.string().nullable(),
         amount: z.string().nullable(),
+        currency: z.string().nullable(),
       })
       .meta({ description: 'The ones that were read' }),
     problem: z.string().nullable().meta({
       description:
-        'Of a dry run: what keeps the file as a whole from going in, such as amounts in another currency or a column that was not found; there are no lines then',
+        'Of a dry run: what keeps the file as a whole from going in, such as a column that was not found; there are no lines then',
     }),
     lines: z.array(SpendLine),
     wrong: z.number().int().meta({ description: 'Lines that keep the file from going in' }),

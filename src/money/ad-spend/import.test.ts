@@ -209,7 +209,7 @@ describe('a file of spend', () => {
       campaign_id: place.campaigns[0]?.id,
       date_order: 'day_first',
     })
-    assert.deepEqual(chosen.columns, { day: 'when', campaign: 'what', sub1: null, amount: 'Real cost' })
+    assert.deepEqual(chosen.columns, { day: 'when', campaign: 'what', sub1: null, amount: 'Real cost', currency: null })
     assert.deepEqual(await stored(place), ['2026-04-03 Alpha 2 manual', '2026-04-05 Alpha 4 manual'])
   })
 
@@ -224,7 +224,11 @@ describe('a file of spend', () => {
       [{ csv: 'what,price\n2026-03-01,1' }, /A day, a campaign and an amount are needed/],
       [{ csv: 'day,campaign,amount\n' }, /no line below the titles/],
       [{ csv: 'day,campaign,amount\n"2026-03-01,Alpha,1' }, /[Qq]uote/],
-      [{ csv: 'day,campaign,Amount spent (EUR)\n2026-03-01,Alpha,1' }, /in EUR/],
+      [{ csv: 'day,campaign,Amount spent (EUR)\n2026-03-01,Alpha,1', currency: 'PLN' }, /in EUR, and PLN was chosen/],
+      [
+        { csv: 'day,campaign,amount\n2026-03-01,Alpha,1', columns: { currency: 'Money' } },
+        /no line has the column “Money”/,
+      ],
       [{ csv: `day,campaign,amount\n${line}`, columns: { amount: 'Price' } }, /no line has the columns “Price”/],
       [{ csv: `day,campaign,amount\n${line.repeat(5001)}` }, /5001 lines, at most 5000/],
     ]
@@ -250,22 +254,28 @@ describe('a file of spend', () => {
 
   test('that cannot go in whole keeps the columns that were read, and says in a dry run what is wrong', async () => {
     const place = await seedPlace('Alpha')
-    const euros = { csv: 'Day,Campaign,Zone ID,Amount spent (EUR),Dollars\n2026-03-01,Alpha,77,1,1.1' }
+    const euros = { csv: 'Day,Campaign,Zone ID,Amount spent (EUR),Dollars\n2026-03-01,Alpha,77,1,1.1', currency: 'PLN' }
     const titles = ['Day', 'Campaign', 'Zone ID', 'Amount spent (EUR)', 'Dollars']
     const dry = (await taken(place, { ...euros, dry_run: true })) as Imported & { titles: string[]; problem: string }
     assert.deepEqual([dry.titles, dry.lines, dry.changed], [titles, [], 0])
-    assert.deepEqual(dry.columns, { day: 'Day', campaign: 'Campaign', sub1: 'Zone ID', amount: 'Amount spent (EUR)' })
-    assert.match(dry.problem, /its amounts are in EUR, and spend is kept in US dollars/)
+    assert.deepEqual(dry.columns, {
+      day: 'Day',
+      campaign: 'Campaign',
+      sub1: 'Zone ID',
+      amount: 'Amount spent (EUR)',
+      currency: null,
+    })
+    assert.match(dry.problem, /its amounts are in EUR, and PLN was chosen/)
     // Titles that nobody knows are there to be chosen from.
     const unknown = { csv: 'when;Alpha or Beta;price\n2026-03-01;Alpha;2' }
     const guessed = (await taken(place, { ...unknown, dry_run: true })) as typeof dry
     assert.deepEqual(guessed.titles, ['when', 'Alpha or Beta', 'price'])
-    assert.deepEqual(guessed.columns, { day: null, campaign: null, sub1: null, amount: null })
+    assert.deepEqual(guessed.columns, { day: null, campaign: null, sub1: null, amount: null, currency: null })
     assert.match(guessed.problem, /no line has the titles/)
     const columns = { day: 'when', campaign: 'Alpha or Beta', amount: 'price' }
     assert.equal(((await taken(place, { ...unknown, columns, dry_run: true })) as typeof dry).problem, null)
     assert.deepEqual(await stored(place), [])
-    await taken(place, { ...euros, columns: { amount: 'Dollars' } })
+    await taken(place, { ...euros, currency: null, columns: { amount: 'Dollars' } })
     assert.deepEqual(await stored(place), ['2026-03-01 Alpha 77 1.1 manual'])
   })
 
@@ -275,9 +285,7 @@ describe('a file of spend', () => {
     for (const title of titles) {
       const csv = `day,campaign,cost,${title}\n2026-03-01,Alpha,5.5,EUR\n2026-03-02,Alpha,1,usd\n2026-03-03,Alpha,2,`
       const dry = await taken(place, { csv, dry_run: true })
-      assert.deepEqual(errors(dry), [
-        '2 its amount is in EUR, and spend is kept in US dollars: export it in US dollars',
-      ])
+      assert.deepEqual(errors(dry), ['2 no rate of EUR is known for 2026-03-01: set an own rate in Settings, Rates'])
       assert.equal((await send(place, { csv })).data()['code'], 'spend_lines_wrong')
       assert.deepEqual(await stored(place), [])
     }

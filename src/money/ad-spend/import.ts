@@ -10,7 +10,9 @@ import { cut, TEXT_BYTES } from '../../contract/texts.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import { fromMillionths, toMillionths } from '../billing/money.ts'
-import { futureWarnings } from './ad-spend.ts'
+import { inDollars } from '../rates/exact.ts'
+import { unknownRate } from '../rates/rate-of-day.ts'
+import { dollarsOf, futureWarnings } from './ad-spend.ts'
 import type * as api from './api.ts'
 import { type Line, readSpendFile, unreadable, type WrongLine } from './spend-file.ts'
 
@@ -21,16 +23,20 @@ const MOST_NAMED = 10
  * whole, though a dry run of one whose titles can be read tells its `problem` beside them; `spend_lines_wrong` with the numbers of the lines, `object_not_found` for a `campaign_id` that is not the organization's.
  */
 export async function importAdSpend(
-  { db, actor }: Context<typeof api.importAdSpend>,
+  context: Context<typeof api.importAdSpend>,
   { body }: Call<typeof api.importAdSpend>,
 ) {
+  const { db, actor } = context
   const { org_id } = actor
   const { lines, titles, columns, problem } = readSpendFile(body)
   if (problem !== null && !body.dry_run) return unreadable(problem)
   const find = await campaignFinder(db, org_id, body.campaign_id ?? undefined)
   const passedOver = new Set(body.leave_out)
   const meant = lines.filter(({ line }) => !passedOver.has(line))
-  const named = meant.map(line => ('error' in line ? line : nameCampaign(line, find)))
+  const named = await priced(
+    context,
+    meant.map(line => ('error' in line ? line : nameCampaign(line, find))),
+  )
   return db.transaction().execute(async trx => {
     const lines = named.filter(isNamed)
     if (!body.dry_run) await holdCampaigns(trx, org_id, lines)
@@ -38,7 +44,8 @@ export async function importAdSpend(
     const told = tellFates(named, before)
     const wrong = told.filter(({ fate }) => fate === 'wrong')
     if (wrong.length > 0 && !body.dry_run) refuseLines(wrong)
-    const changed = body.dry_run ? rowsToChange(told) : await change(trx, org_id, rowsToChange(told))
+    const rows = rowsToChange(told, lines)
+    const changed = body.dry_run ? rows : await change(trx, org_id, rows)
     const total = told.reduce((sum, { amount }) => sum + toMillionths(amount ?? '0'), 0n)
     return {
       dry_run: body.dry_run,
@@ -81,14 +88,36 @@ async function campaignFinder(db: Kysely<Tables>, org_id: number, usual: string 
   }
 }
 
-type Named = Omit<Line, 'campaign'> & { readonly campaign: Campaign }
+/** A line whose campaign is known; once it is priced, its amount is in dollars. */
+type Named = Omit<Line, 'campaign'> & { readonly campaign: Campaign; readonly original: Money | null }
+type Money = NonNullable<api.SpendLine['original']>
 
 const isNamed = (line: Named | WrongLine): line is Named => !('error' in line)
 
 function nameCampaign(line: Line, find: Find): Named | WrongLine {
   const campaign = find(line.campaign)
   if (typeof campaign === 'string') return { line: line.line, error: campaign }
-  return { ...line, campaign, sub1: cut(line.sub1, TEXT_BYTES) }
+  return { ...line, campaign, sub1: cut(line.sub1, TEXT_BYTES), original: null }
+}
+
+/** The lines in dollars, each by the rate of its day; one whose currency has none is wrong. */
+async function priced(
+  context: Context<typeof api.importAdSpend>,
+  lines: readonly (Named | WrongLine)[],
+): Promise<(Named | WrongLine)[]> {
+  const amounts = lines.flatMap(line =>
+    isNamed(line) && line.amount !== null
+      ? [{ currency: line.currency, day: line.day, amount: line.amount, line }]
+      : [],
+  )
+  const dollars = await dollarsOf(context, amounts)
+  const byLine = new Map(amounts.map(({ line }, at) => [line, dollars[at]]))
+  return lines.map(line => {
+    if (!isNamed(line) || line.amount === null) return line
+    const money = byLine.get(line)
+    if (money !== undefined) return { ...line, ...money }
+    return { line: line.line, error: `${unknownRate(line).message}: set an own rate in Settings, Rates` }
+  })
 }
 
 const placeOf = (campaign_id: string, day: string, sub1: string) => `${day} ${campaign_id} ${sub1}`
@@ -122,7 +151,11 @@ async function readSpend(
 }
 
 /** The lines of one campaign, day and sub1, in the order of the file. */
-type Together = { readonly lines: readonly [Named, ...Named[]]; readonly sum: string | null }
+type Together = {
+  readonly lines: readonly [Named, ...Named[]]
+  readonly sum: string | null
+  readonly original: Money | null
+}
 
 function togetherOf(lines: readonly Named[]): Map<string, Together> {
   const placed = Map.groupBy(lines, ({ campaign, day, sub1 }) => placeOf(campaign.id, day, sub1))
@@ -130,7 +163,10 @@ function togetherOf(lines: readonly Named[]): Map<string, Together> {
   return new Map(
     [...placed].map(([place, lines]) => {
       const isEmpty = lines.every(({ amount }) => amount === null)
-      return [place, { lines: lines as [Named, ...Named[]], sum: isEmpty ? null : fromMillionths(sumOf(lines)) }]
+      const original = isEmpty ? null : originalOf(lines)
+      const dollars =
+        original === null ? fromMillionths(sumOf(lines)) : inDollars(original.original_amount, original.usd_per_unit)
+      return [place, { lines: lines as [Named, ...Named[]], sum: isEmpty ? null : dollars, original }]
     }),
   )
 }
@@ -160,12 +196,23 @@ function tellFates(lines: readonly (Named | WrongLine)[], before: ReadonlyMap<st
       day: line.day,
       sub1: line.sub1,
       amount: line.amount,
+      original: line.original,
       before: was,
       becomes: sum,
       added_to: isFirst ? null : first.line,
       error: null,
     }
   })
+}
+
+/** What lines of one currency come to in it, so that what is kept is exactly that by the rate; null for dollars, and for several currencies. */
+function originalOf(lines: readonly Named[]): Money | null {
+  const [first] = lines
+  if (first?.original == null) return null
+  const { currency } = first.original
+  if (lines.some(({ original }) => original?.currency !== currency)) return null
+  const sum = lines.reduce((all, { original }) => all + toMillionths(original?.original_amount ?? '0'), 0n)
+  return { ...first.original, original_amount: fromMillionths(sum) }
 }
 
 const sumOf = (lines: readonly Named[]) => lines.reduce((sum, { amount }) => sum + toMillionths(amount ?? '0'), 0n)
@@ -177,7 +224,7 @@ function fateOf(before: string | null, becomes: string | null): api.SpendLine['f
 }
 
 function wrongLine({ line, error }: WrongLine): api.SpendLine {
-  const unknown = { campaign_id: null, campaign_name: null, day: null, sub1: null, amount: null }
+  const unknown = { campaign_id: null, campaign_name: null, day: null, sub1: null, amount: null, original: null }
   return { line, fate: 'wrong', ...unknown, before: null, becomes: null, added_to: null, error }
 }
 
@@ -187,15 +234,24 @@ function refuseLines(wrong: readonly api.SpendLine[]): never {
   return refuse('spend_lines_wrong', { error: `${named.join('; ')}${more}` })
 }
 
-type Change = { campaign_id: string; day: string; sub1: string; amount: string | null }
+type Change = { campaign_id: string; day: string; sub1: string; amount: string | null; original: Money | null }
 
-function rowsToChange(told: readonly api.SpendLine[]): Change[] {
+function rowsToChange(told: readonly api.SpendLine[], lines: readonly Named[]): Change[] {
+  const placed = togetherOf(lines)
   return told.flatMap(({ fate, campaign_id, day, sub1, becomes }) =>
     (fate === 'new' || fate === 'replaces' || fate === 'deletes') &&
     campaign_id !== null &&
     day !== null &&
     sub1 !== null
-      ? [{ campaign_id, day, sub1, amount: becomes }]
+      ? [
+          {
+            campaign_id,
+            day,
+            sub1,
+            amount: becomes,
+            original: placed.get(placeOf(campaign_id, day, sub1))?.original ?? null,
+          },
+        ]
       : [],
   )
 }
@@ -213,12 +269,19 @@ async function change(trx: Transaction<Tables>, org_id: number, rows: readonly C
       select * from unnest(${gone.days}::date[], ${gone.campaigns}::uuid[], ${gone.subs}::text[]))`.execute(trx)
   const kept = rows.filter(({ amount }) => amount !== null)
   const { days, campaigns, subs } = columns(kept)
+  const of = (name: keyof Money) => kept.map(({ original }) => original?.[name] ?? null)
   await sql`
-    insert into ad_spend (org_id, campaign_id, day, sub1, amount, source, updated_at)
-    select ${org_id}::int, campaign_id, day, sub1, amount, 'manual', ${new Date().toISOString()}::timestamptz
-    from unnest(${days}::date[], ${campaigns}::uuid[], ${subs}::text[], ${kept.map(({ amount }) => amount)}::numeric[])
-      as meant (day, campaign_id, sub1, amount)
+    insert into ad_spend (org_id, campaign_id, day, sub1, amount, original_amount, currency, usd_per_unit, rate_day, rate_source,
+      source, updated_at)
+    select ${org_id}::int, campaign_id, day, sub1, amount, original_amount, currency, usd_per_unit, rate_day, rate_source,
+      'manual', ${new Date().toISOString()}::timestamptz
+    from unnest(${days}::date[], ${campaigns}::uuid[], ${subs}::text[], ${kept.map(({ amount }) => amount)}::numeric[],
+      ${of('original_amount')}::numeric[], ${of('currency')}::text[], ${of('usd_per_unit')}::numeric[], ${of('rate_day')}::date[],
+      ${of('rate_source')}::text[])
+      as meant (day, campaign_id, sub1, amount, original_amount, currency, usd_per_unit, rate_day, rate_source)
     on conflict (org_id, day, campaign_id, sub1)
-      do update set amount = excluded.amount, source = excluded.source, updated_at = excluded.updated_at`.execute(trx)
+      do update set amount = excluded.amount, source = excluded.source, updated_at = excluded.updated_at,
+        original_amount = excluded.original_amount, currency = excluded.currency, usd_per_unit = excluded.usd_per_unit,
+        rate_day = excluded.rate_day, rate_source = excluded.rate_source`.execute(trx)
   return rows
 }

@@ -3,6 +3,7 @@
  * line below the day, campaign, sub1 and amount it names, or what is wrong with it. Knows nothing of the database.
  */
 import { CsvError, parse } from 'csv-parse/sync'
+import { isCurrencyCode, USD } from '../../contract/currencies.ts'
 import { isFaithful, toSixPlaces } from '../../contract/fields.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Columns, SpendFile } from './api.ts'
@@ -14,7 +15,7 @@ const DELIMITERS = [',', ';', '\t']
 /** Exports begin with the name of the report and its days. */
 const MOST_BEFORE_TITLES = 12
 
-type Role = keyof Columns
+type Role = Exclude<keyof Columns, 'currency'>
 
 /** The columns no file goes in without; a campaign may be said for all lines instead. */
 const NEEDED = ['day', 'campaign', 'amount'] as const
@@ -66,24 +67,25 @@ const TITLES: Record<Role, readonly string[]> = {
   amount: ['amount', 'cost', 'spend', 'amount spent', 'total cost', 'total spend', 'costs', 'spent', 'kosten'],
 }
 
-/** A line as it was understood. `campaign` is what the file calls it; `amount` null deletes. */
+/** A line as it was understood. `campaign` is what the file calls it; `amount` null deletes, and is in `currency`. */
 export type Line = {
   readonly line: number
   readonly day: string
   readonly campaign: string
   readonly sub1: string
   readonly amount: string | null
+  readonly currency: string
 }
 export type WrongLine = { readonly line: number; readonly error: string }
 type Understood = {
   readonly titles: readonly string[]
-  readonly columns: Record<Role, string | null>
+  readonly columns: Record<keyof Columns, string | null>
   readonly lines: readonly (Line | WrongLine)[]
   /** What keeps the file as a whole from going in, though its titles could be read; there are no lines then. */
   readonly problem: string | null
 }
 
-/** The column that says in which currency a line is. It is looked for in every file and never chosen: what it says cannot be left aside. */
+/** The column that says in which currency a line is. It is looked for in every file: what it says cannot be left aside. */
 const CURRENCY = ['currency', 'currency code', 'account currency', 'account currency code', 'währung', 'waehrung']
 
 type Numbered = { record: string[]; line: number }
@@ -91,7 +93,7 @@ type Layout = { at: number; titles: string[]; places: Record<Role, number | unde
 
 /**
  * Understands a file. A `problem` is: no line with the titles of day and amount, a title asked for that is not there, amounts in another
- * currency, nothing below the titles, more than 5,000 lines. Refuses `spend_file_unreadable` for what is no CSV, and where no line could be
+ * currency than was chosen, nothing below the titles, more than 5,000 lines. Refuses `spend_file_unreadable` for what is no CSV, and where no line could be
  * one of titles.
  */
 export function readSpendFile(file: SpendFile): Understood {
@@ -109,12 +111,19 @@ export function readSpendFile(file: SpendFile): Understood {
   if (typeof records === 'string') return unreadable(records)
   if (layout === undefined) return unreadable(noTitles(asked))
   const rows = records.slice(layout.at + 1)
-  const problem = problemOf(layout, rows, asked, hasCampaign)
+  const currencyAt = currencyPlace(layout, asked)
+  const problem = problemOf(layout, rows, asked, hasCampaign) ?? chosenOtherwise(layout, currencyAt, file)
   const title = (role: Role) => layout.titles[layout.places[role] ?? -1] ?? null
   return {
     titles: layout.titles,
-    columns: { day: title('day'), campaign: title('campaign'), sub1: title('sub1'), amount: title('amount') },
-    lines: problem === null ? readLines(rows, layout, file) : [],
+    columns: {
+      day: title('day'),
+      campaign: title('campaign'),
+      sub1: title('sub1'),
+      amount: title('amount'),
+      currency: layout.titles[currencyAt] ?? null,
+    },
+    lines: problem === null ? readLines(rows, layout, file, currencyAt) : [],
     problem,
   }
 }
@@ -131,7 +140,7 @@ function problemOf(
   if (!layout.isWhole) return noTitles(asked, layout, hasCampaign)
   if (rows.length === 0) return 'there is no line below the titles'
   if (rows.length > MOST_LINES) return `it has ${rows.length} lines, at most ${MOST_LINES} go in at once: split it`
-  return otherCurrency(layout)
+  return null
 }
 
 /** Refuses the file whole. */
@@ -216,30 +225,53 @@ function noTitles(asked: Partial<Columns>, found?: Layout, hasCampaign = false):
   return `no column was found for ${columns}: choose the column${missing.length === 1 ? '' : 's'}${orUnnamed}`
 }
 
-function otherCurrency({ titles, places }: Layout): string | null {
-  const [, inside = ''] = /\(([^)]*)\)/.exec((titles[places.amount ?? -1] ?? '').slice(0, TITLE_LENGTH)) ?? []
-  if (!/^[A-Z]{3}$/.test(inside) || inside === 'USD') return null
-  return `its amounts are in ${inside}, and spend is kept in US dollars: export it in US dollars, or choose a column that is`
-}
-
-/** The currency a line says of itself, unless that is dollars or nothing. */
-function foreignOf(currency: string): string | undefined {
-  const code = currency.trim().toUpperCase()
-  return ['', 'USD', 'US$', '$'].includes(code) ? undefined : currency.slice(0, 20)
-}
-
-function readLines(rows: readonly Numbered[], { places, titles }: Layout, file: SpendFile): (Line | WrongLine)[] {
-  const cell = (record: readonly string[], role: Role) => record[places[role] ?? -1] ?? ''
+/** The currency that the title of the amounts names, as exports do: `Amount spent (EUR)`. */
+function titled({ titles, places }: Layout): string | undefined {
+  const title = (titles[places.amount ?? -1] ?? '').slice(0, TITLE_LENGTH)
+  const [, inside = ''] = /\(([^)]*)\)/.exec(title) ?? []
+  if (/^[A-Z]{3}$/.test(inside)) return inside
   // An amount whose title says dollars is in dollars, whatever currency the account is in.
-  const isDollars = /\bUSD\b/.test((titles[places.amount ?? -1] ?? '').slice(0, TITLE_LENGTH))
-  const currencyAt = isDollars ? -1 : titles.findIndex(title => CURRENCY.includes(plain(title)))
+  return /\bUSD\b/.test(title) ? USD : undefined
+}
+
+/** Where each line says its currency; -1 where none does, or the title of the amounts says it for all. */
+function currencyPlace(layout: Layout, { currency }: Partial<Columns>): number {
+  if (titled(layout) !== undefined) return -1
+  if (currency !== undefined && currency !== null) return layout.titles.indexOf(currency)
+  return layout.titles.findIndex(title => CURRENCY.includes(plain(title)))
+}
+
+function chosenOtherwise(layout: Layout, currencyAt: number, { columns, currency }: SpendFile): string | null {
+  const column = columns?.currency
+  const said = titled(layout)
+  if (column != null && said === undefined && currencyAt === -1) return `no line has the column “${column}”`
+  if (said === undefined || currency == null || currency === said) return null
+  return `its amounts are in ${said}, and ${currency} was chosen: choose ${said}, or a column that is in ${currency}`
+}
+
+/** The currency of a line: what it says itself, else what the title or whoever sends the file says, else dollars. */
+function currencyOf(cell: string, usual: string): string {
+  const code = cell.trim().toUpperCase()
+  if (code === '') return usual
+  return ['US$', '$'].includes(code) ? USD : code
+}
+
+function readLines(
+  rows: readonly Numbered[],
+  layout: Layout,
+  file: SpendFile,
+  currencyAt: number,
+): (Line | WrongLine)[] {
+  const { places, titles } = layout
+  const cell = (record: readonly string[], role: Role) => record[places[role] ?? -1] ?? ''
+  const usual = titled(layout) ?? file.currency ?? USD
   const notation = notationOf(rows.map(({ record }) => cell(record, 'amount')))
   return rows.map(({ record, line }) => {
     const day = readDay(cell(record, 'day'), file.date_order ?? undefined)
-    const amount = readAmount(cell(record, 'amount'), notation)
+    const currency = currencyOf(record[currencyAt] ?? '', usual)
+    const amount = readAmount(cell(record, 'amount'), notation, currency)
     const campaign = cell(record, 'campaign')
     const sub1 = cell(record, 'sub1')
-    const foreign = foreignOf(record[currencyAt] ?? '')
     const isUnnamed = campaign === '' && (file.campaign_id === undefined || file.campaign_id === null)
     const wrong = [
       // An amount of 1,234.50 without quotes is two cells, and all that stand behind it belong to other titles.
@@ -250,15 +282,13 @@ function readLines(rows: readonly Numbered[], { places, titles }: Layout, file: 
       isUnnamed ? 'it names no campaign' : undefined,
       isFaithful(sub1) && isFaithful(campaign) ? undefined : 'it holds characters that cannot be stored',
       'error' in amount ? amount.error : undefined,
-      foreign === undefined
-        ? undefined
-        : `its amount is in ${foreign}, and spend is kept in US dollars: export it in US dollars`,
+      isCurrencyCode(currency) ? undefined : `“${currency.slice(0, 20)}” is no currency code, such as EUR`,
     ].filter(one => one !== undefined)
     // A line of totals says so itself, and is the usual reason for a line without a day or a campaign.
     if (wrong.length > 0 && record.some(one => /^(grand )?total/i.test(one)))
       return { line, error: 'it is a line of totals: take it out of the file' }
     if ('error' in day || 'error' in amount || wrong.length > 0) return { line, error: wrong.join('; ') }
     const rounded = amount.amount === null ? null : toSixPlaces(amount.amount)
-    return { line, day: day.day, campaign, sub1, amount: rounded }
+    return { line, day: day.day, campaign, sub1, amount: rounded, currency }
   })
 }

@@ -2,6 +2,7 @@
  * Days and amounts as files write them. What can be read in two ways is refused, never guessed: `1,234` may be a thousand or a little
  * more than one, and `03/04/2026` two days.
  */
+import { USD } from '../../contract/currencies.ts'
 import { EARLIEST_DAY, MAX_SPEND } from './api.ts'
 
 type Wrong = { readonly error: string }
@@ -47,12 +48,18 @@ export function notationOf(texts: readonly string[]): Notation {
   return isPoint ? 'point' : isComma ? 'comma' : 'unsure'
 }
 
-/** An amount in dollars as a decimal string; null for an empty cell. */
-export function readAmount(text: string, notation: Notation): { amount: string | null } | Wrong {
+/** An amount as a decimal string; null for an empty cell. What says another currency than its line is refused. */
+export function readAmount(
+  text: string,
+  notation: Notation,
+  currency: string = USD,
+): { amount: string | null } | Wrong {
   if (text === '') return { amount: null }
   const number = bare(text)
   if (/^[-\u2212(]/.test(number)) return { error: `${quoted(text)} is negative` }
-  if (/[€£¥]|[A-Za-z]{3}/.test(number)) return { error: `${quoted(text)} is not in US dollars` }
+  const sign = signOf(text)
+  if ((sign ?? currency) !== currency || /[$€£¥₽₴₹]|[A-Za-z]{3}/.test(number))
+    return { error: `${quoted(text)} is not in ${currency === USD ? 'US dollars' : currency}` }
   if (/^\d{1,15}$/.test(number)) return withinMost(text, number)
   const pointed = notation === 'comma' ? swapped(number) : number
   const isAmount = /^(\d{1,15}|\d{1,3}(,\d{3})+)(\.\d{1,20})?$/.test(pointed)
@@ -75,12 +82,30 @@ function withinMost(text: string, decimal: string): { amount: string } | Wrong {
 /** Points for commas and commas for points: so one notation is read like the other. */
 const swapped = (number: string) => number.replace(/[.,]/g, mark => (mark === '.' ? ',' : '.'))
 
-/** Without what surrounds a number of dollars: spaces, the sign, the code. */
-const bare = (text: string) =>
-  text
-    .replace(/[\s\u00a0\u202f]+/g, '')
-    .replace(/^(US\$|\$|USD)/, '')
-    .replace(/(USD|\$)$/, '')
+/** Signs that one currency alone is written with, and the dollar's, which is taken for the American one. */
+const SIGNS: Readonly<Record<string, string>> = {
+  US$: USD,
+  $: USD,
+  '€': 'EUR',
+  '£': 'GBP',
+  '₽': 'RUB',
+  '₴': 'UAH',
+  '₹': 'INR',
+}
+const SIGN = String.raw`US\$|[$€£₽₴₹]|[A-Z]{3}`
+const FRONT = new RegExp(`^(${SIGN})`)
+const BACK = new RegExp(`(${SIGN})$`)
+
+const close = (text: string) => text.replace(/[\s\u00a0\u202f]+/g, '')
+
+/** The currency that an amount says of itself by a sign or code. */
+function signOf(text: string): string | undefined {
+  const sign = FRONT.exec(close(text))?.[1] ?? BACK.exec(close(text))?.[1]
+  return sign === undefined ? undefined : (SIGNS[sign] ?? sign)
+}
+
+/** Without what surrounds a number: spaces, a sign or a code in front or behind. */
+const bare = (text: string) => close(text).replace(FRONT, '').replace(BACK, '')
 
 /** As much of a cell as fits into a sentence. */
 const quoted = (text: string) => `“${text.length > 40 ? `${text.slice(0, 40)}…` : text}”`
