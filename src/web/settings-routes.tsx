@@ -37,4 +37,10 @@ const profile = createRoute({
   component: lazyRouteComponent(() => import('./people/accounts/profile-page.tsx'), 'ProfilePage'),
 })
 
-export const SETTINGS = [billing, keys, key, team, workspace, profile] as const
+const rates = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/rates',
+  component: lazyRouteComponent(() => import('./money/rates/rates-page.tsx'), 'RatesPage'),
+})
+
+export const SETTINGS = [billing, rates, keys, key, team, workspace, profile] as const

@@ -2,6 +2,7 @@
 import { linkOptions } from '@tanstack/react-router'
 import {
   AppWindow,
+  ArrowLeftRight,
   Bot,
   ChartNoAxesCombined,
   CircleDollarSign,
@@ -64,6 +65,7 @@ export const NAVIGATION: readonly { title: string; places: readonly Place[] }[] 
     places: [
       { link: linkOptions({ to: '/settings/api-keys' }), label: 'API keys', icon: KeyRound },
       { link: linkOptions({ to: '/billing' }), label: 'Billing', icon: CircleDollarSign },
+      { link: linkOptions({ to: '/settings/rates' }), label: 'Rates', icon: ArrowLeftRight },
       { link: linkOptions({ to: '/settings/team' }), label: 'Team', icon: UsersRound },
       { link: linkOptions({ to: '/settings/workspace' }), label: 'Workspace', icon: Settings2 },
       { link: linkOptions({ to: '/settings/profile' }), label: 'Profile', icon: UserRound },

@@ -10,6 +10,7 @@ import { ask } from '../../ground/call.ts'
 import { CampaignChoice, useCampaignNames } from '../../ground/campaign-choice.tsx'
 import { exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
+import { Original } from '../../ground/original.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { BetweenDays } from '../../ground/ui/between-days.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
@@ -144,6 +145,8 @@ function EventTable({ events }: { events: readonly EventRow[] }) {
               </Cell>
               <Cell numeric faint={event.payout === null}>
                 {event.payout === null ? NONE : exactMoney(event.payout)}
+                {event.original !== null && <br />}
+                <Original money={event.original} />
               </Cell>
               <Cell className="max-w-52 truncate">{nameOf(event.campaign_id) ?? NONE}</Cell>
               <Cell className="font-mono text-sm">

@@ -20,7 +20,7 @@ const LABELS: Record<Field, string> = {
 }
 const HINTS: Partial<Record<Field, string>> = {
   transaction_id: 'Tells two conversions of one type on one click apart; sent again, it does nothing.',
-  currency: 'Anything but USD is refused and kept.',
+  currency: 'What a call says of itself goes before the network’s currency below.',
 }
 
 export function ParameterFields({ map, onChange }: { map: Names; onChange: (map: Names) => void }) {

@@ -26,6 +26,7 @@ import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import { addressOf } from '../../traffic/campaigns/address.tsx'
+import { CurrencySetting } from './currency-setting.tsx'
 import { ParameterFields, StatusFields } from './maps.tsx'
 import { reasonAgainstCopying, WITHHELD } from './withheld.ts'
 
@@ -109,6 +110,7 @@ function NetworkSettings({ network }: { network: NetworkRow }) {
         >
           <ParameterFields map={now.parameters} onChange={parameters => set({ parameters })} />
         </Setting>
+        <CurrencySetting network={now} onChange={set} />
         <Setting
           title="Statuses"
           words="What the network’s words stand for, in any case, separated by commas. A word that is not here is answered, kept as refused and recorded as nothing."

@@ -12,9 +12,10 @@ import { ago, day, exactMoney, moment, NONE } from '../../ground/figures/figures
 import { useNow } from '../../ground/figures/now.ts'
 import { boundsOf, daysOf } from '../../ground/figures/window.ts'
 import { DaysChoice } from '../../ground/figures/window-controls.tsx'
+import { CurrencyField, Original } from '../../ground/original.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
-import { useDraft } from '../../ground/ui/draft.ts'
+import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { AddButton, List, useListAddress } from '../../ground/ui/list.tsx'
@@ -42,12 +43,12 @@ export function AdSpendPage() {
     ...ask(listAdSpend, { query: { ...boundsOf(days), campaign_id: search.campaign, cursor: search.cursor } }),
     placeholderData: keepPreviousData,
   })
-  const blank: Draft = { campaign_id: search.campaign ?? '', day: today, sub1: '', amount: '' }
+  const blank: Draft = { campaign_id: search.campaign ?? '', day: today, sub1: '', amount: '', currency: '' }
   return (
     <>
       <PageHeader
         title="Ad spend"
-        words="In US dollars, by campaign and UTC day, and by sub1 where it is known. A later amount takes the place of an earlier one."
+        words="In US dollars, whatever was paid in, by campaign and UTC day, and by sub1 where it is known. A later amount takes the place of an earlier one."
       >
         <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
         <DaysChoice search={search} days={days} today={today} onChange={narrow} />
@@ -77,7 +78,15 @@ export function AdSpendPage() {
         {rows => (
           <SpendTable
             rows={rows}
-            onEdit={({ campaign_id, day: on, sub1, amount }) => setDraft({ campaign_id, day: on, sub1, amount })}
+            onEdit={({ campaign_id, day: on, sub1, amount, original }) =>
+              setDraft({
+                campaign_id,
+                day: on,
+                sub1,
+                amount: original?.original_amount ?? amount,
+                currency: original?.currency ?? '',
+              })
+            }
           />
         )}
       </List>
@@ -128,7 +137,11 @@ function SpendTable({ rows, onEdit }: SpendTableProps) {
             <Cell faint={row.sub1 === ''} className="max-w-44 truncate">
               {row.sub1 === '' ? NONE : row.sub1}
             </Cell>
-            <Cell numeric>{exactMoney(row.amount)}</Cell>
+            <Cell numeric>
+              {exactMoney(row.amount)}
+              {row.original !== null && <br />}
+              <Original money={row.original} />
+            </Cell>
             <Cell>{row.source === 'api' ? 'API key' : 'Dashboard'}</Cell>
             <Cell title={moment(row.updated_at)}>{ago(row.updated_at)}</Cell>
             <ActionCell>
@@ -179,14 +192,20 @@ function SpendForm({ draft, onClose }: { draft: Draft; onClose: () => void }) {
           </option>
         ))}
       </SelectField>
-      <div className="grid grid-cols-2 gap-4">
+      <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)_6rem] gap-4">
         <TextField type="date" label="Day (UTC)" error={errors.day?.message} {...form.register('day')} />
         <TextField
-          label="Amount, $"
+          label={`Amount, ${form.watch('currency')?.toUpperCase() || '$'}`}
           inputMode="decimal"
           autoComplete="off"
           error={errors.amount?.message}
           {...form.register('amount')}
+        />
+        <CurrencyField
+          label="In"
+          placeholder="USD"
+          error={errors.currency?.message}
+          {...form.register('currency', noneIfBlank)}
         />
       </div>
       <TextField

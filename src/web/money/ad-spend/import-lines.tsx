@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import type { SpendLine } from '../../../money/ad-spend/api.ts'
 import { count, exactMoney, NONE } from '../../ground/figures/figures.ts'
+import { Original } from '../../ground/original.tsx'
 import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 import { sentence } from '../../ground/ui/plain-words.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
@@ -81,7 +82,11 @@ function LineRow({ line }: { line: SpendRow }) {
       <Cell faint={line.sub1 === ''} className="max-w-44 truncate">
         {line.sub1 === '' ? NONE : line.sub1}
       </Cell>
-      <Cell numeric>{amountOf(line.amount)}</Cell>
+      <Cell numeric>
+        {amountOf(line.amount)}
+        {line.original !== null && <br />}
+        <Original money={line.original} />
+      </Cell>
       <Cell numeric faint={line.before === null}>
         {amountOf(line.before)}
       </Cell>

@@ -9,6 +9,7 @@ import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { call } from '../../ground/call.ts'
 import { useCampaigns } from '../../ground/campaign-choice.tsx'
 import { count, exactMoney } from '../../ground/figures/figures.ts'
+import { CurrencyField } from '../../ground/original.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { PageHeader, Section } from '../../ground/ui/page.tsx'
@@ -17,7 +18,7 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { Lines } from './import-lines.tsx'
 
 type File = z.input<(typeof importAdSpend)['body']>
-type Choices = Pick<File, 'columns' | 'campaign_id' | 'date_order' | 'leave_out'>
+type Choices = Pick<File, 'columns' | 'campaign_id' | 'currency' | 'date_order' | 'leave_out'>
 type Looked = z.input<(typeof importAdSpend)['reply']>
 
 export function ImportPage() {
@@ -119,6 +120,7 @@ const ROLES = [
   ['campaign', 'Campaign'],
   ['sub1', 'sub1'],
   ['amount', 'Amount'],
+  ['currency', 'Currency'],
 ] as const
 
 type ChoiceProps = { looked: Looked | undefined; choices: Choices; onChange: (choices: Choices) => void }
@@ -126,7 +128,7 @@ type ChoiceProps = { looked: Looked | undefined; choices: Choices; onChange: (ch
 function ChoiceFields({ looked, choices, onChange }: ChoiceProps) {
   const campaigns = useCampaigns()
   return (
-    <div className="grid gap-4 sm:grid-cols-3 lg:grid-cols-6">
+    <div className="grid gap-4 sm:grid-cols-3 lg:grid-cols-4">
       {ROLES.map(([role, label]) => (
         <SelectField
           key={role}
@@ -159,6 +161,11 @@ function ChoiceFields({ looked, choices, onChange }: ChoiceProps) {
           </option>
         ))}
       </SelectField>
+      <ChosenCurrency
+        key={choices.currency ?? ''}
+        currency={choices.currency ?? ''}
+        onChange={currency => onChange({ ...choices, currency })}
+      />
       <SelectField
         label="Days with slashes"
         value={choices.date_order ?? ''}
@@ -172,6 +179,25 @@ function ChoiceFields({ looked, choices, onChange }: ChoiceProps) {
         <option value="day_first">Day first</option>
       </SelectField>
     </div>
+  )
+}
+
+/** Asked again once it is left, not at each letter. */
+function ChosenCurrency({ currency, onChange }: { currency: string; onChange: (currency: string | null) => void }) {
+  const take = (typed: string) => {
+    const code = typed.trim().toUpperCase()
+    if (code !== currency) onChange(code === '' ? null : code)
+  }
+  return (
+    <CurrencyField
+      label="Other lines are in"
+      placeholder="USD"
+      defaultValue={currency}
+      onBlur={({ target }) => take(target.value)}
+      onKeyDown={event => {
+        if (event.key === 'Enter') take(event.currentTarget.value)
+      }}
+    />
   )
 }
 

@@ -14,6 +14,7 @@ import { ask } from '../../ground/call.ts'
 import { useCampaignNames } from '../../ground/campaign-choice.tsx'
 import { country, exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
+import { Original } from '../../ground/original.tsx'
 import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 import { CopyButton } from '../../ground/ui/copy.tsx'
 import { Asked, PageHeader, Section } from '../../ground/ui/page.tsx'
@@ -141,7 +142,7 @@ function eventEntry(event: TraceRow['events'][number], networks: Names): Entry {
         {network === undefined ? FROM[event.source] : `by the network ${network}`}
         {status !== undefined && <span className="text-ink-soft">{` as “${status}”`}</span>}
         {event.payout !== null && <span className="font-semibold"> ${exactMoney(event.payout)}</span>}{' '}
-        {event.test && <Badge>Test</Badge>}{' '}
+        <Original money={event.original} /> {event.test && <Badge>Test</Badge>}{' '}
         {event.charge !== null && <Badge tone="accent">Charged ${exactMoney(event.charge)}</Badge>}
       </p>
       {event.nonce !== null && <p className="text-sm break-all text-ink-soft">Transaction id {event.nonce}</p>}

@@ -57,9 +57,11 @@ export function OfferField({ form }: { form: Form }) {
           {chosen !== '' && known.every(({ id }) => id !== chosen) && <option value={chosen}>{chosen}</option>}
           {known
             .filter(({ id, status }) => status === 'active' || id === chosen)
-            .map(({ id, name, payout }) => (
+            .map(({ id, name, payout, payout_currency }) => (
               <option key={id} value={id}>
-                {payout === null ? name : `${name} ($${exactMoney(payout)})`}
+                {payout === null
+                  ? name
+                  : `${name} (${payout_currency === null ? `$${exactMoney(payout)}` : `${exactMoney(payout)} ${payout_currency}`})`}
               </option>
             ))}
         </SelectField>

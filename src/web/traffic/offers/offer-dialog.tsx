@@ -12,12 +12,13 @@ import {
   replaceOffer,
 } from '../../../traffic/offers/api.ts'
 import { call } from '../../ground/call.ts'
+import { CurrencyField } from '../../ground/original.tsx'
 import { NewDialog, nameOfCopy } from '../../ground/ui/clone.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
 import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
-import { notify } from '../../ground/ui/toast.tsx'
+import { notifyDone } from '../../ground/ui/toast.tsx'
 import { AddressPreview } from './address-preview.tsx'
 import { EarnedBy } from './earned-by.tsx'
 import { LeadingCampaigns } from './leading-campaigns.tsx'
@@ -67,11 +68,17 @@ export function OfferDialog({ open, clone, ...rest }: OfferDialogProps) {
 }
 
 function draftOf(offer: OfferRow | undefined, address: string): Draft {
-  if (offer === undefined) return { name: '', url: address, payout: '', payout_types: null }
-  const { name, url, payout, payout_types } = offer
+  if (offer === undefined) return { name: '', url: address, payout: '', payout_currency: '', payout_types: null }
+  const { name, url, payout, payout_currency, payout_types } = offer
   // Without a payout nobody was asked which types earn it.
   const isAsked = payout !== null || payout_types.length > 0
-  return { name, url, payout: payout ?? '', payout_types: isAsked ? payout_types : null }
+  return {
+    name,
+    url,
+    payout: payout ?? '',
+    payout_currency: payout_currency ?? '',
+    payout_types: isAsked ? payout_types : null,
+  }
 }
 
 const copyOf = (offer: OfferRow): OfferRow => ({ ...offer, name: nameOfCopy(offer.name) })
@@ -93,19 +100,25 @@ function OfferFields({ offer, original, address = '', onClose, onSaved }: Fields
       refresh={[listOffers, listFunnels]}
       onClose={onClose}
       onSaved={saved => {
-        notify(`${saved.name} is ${offer === undefined ? 'added' : 'saved'}`)
+        notifyDone(`${saved.name} is ${offer === undefined ? 'added' : 'saved'}`, saved)
         onSaved?.(saved)
       }}
     >
-      <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_9rem]">
+      <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_8rem_6rem]">
         <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
         <TextField
-          label="Payout, $"
+          label={`Payout, ${form.watch('payout_currency')?.toUpperCase() || '$'}`}
           optional
           inputMode="decimal"
           autoComplete="off"
           error={errors.payout?.message}
           {...form.register('payout', noneIfBlank)}
+        />
+        <CurrencyField
+          label="In"
+          placeholder="USD"
+          error={errors.payout_currency?.message}
+          {...form.register('payout_currency', noneIfBlank)}
         />
       </div>
       <TextField

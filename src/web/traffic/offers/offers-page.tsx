@@ -93,6 +93,9 @@ const HEADS = [
   <Head key="created">Created</Head>,
 ]
 
+const payoutOf = (payout: string, currency: string | null) =>
+  currency === null ? exactMoney(payout) : `${exactMoney(payout)} ${currency}`
+
 function OfferLine({ offer, figures }: { offer: OfferRow; figures: ReactNode }) {
   const [editing, setEditing] = useState(false)
   return (
@@ -101,7 +104,7 @@ function OfferLine({ offer, figures }: { offer: OfferRow; figures: ReactNode }) 
         <OpenName onOpen={() => setEditing(true)}>{offer.name}</OpenName>
       </RowHead>
       {figures}
-      <Cell numeric>{offer.payout === null ? NONE : exactMoney(offer.payout)}</Cell>
+      <Cell numeric>{offer.payout === null ? NONE : payoutOf(offer.payout, offer.payout_currency)}</Cell>
       <Cell className="max-w-48 truncate" title={earnedBy(offer)}>
         {earnedBy(offer)}
       </Cell>
