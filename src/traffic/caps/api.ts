@@ -9,10 +9,10 @@ import { TimeZone } from '../../contract/time-zones.ts'
 const CAPPED_OBJECTS = ['offer', 'campaign'] as const
 const CappedObject = z.enum(CAPPED_OBJECTS)
 
-const CAP_METRICS = ['conversions', 'clicks'] as const
+export const CAP_METRICS = ['conversions', 'clicks'] as const
 const CapMetric = z.enum(CAP_METRICS)
 
-const CAP_PERIODS = ['day', 'month', 'total'] as const
+export const CAP_PERIODS = ['day', 'month', 'total'] as const
 const CapPeriod = z.enum(CAP_PERIODS)
 export type CapPeriod = z.infer<typeof CapPeriod>
 

@@ -24,6 +24,8 @@ import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notifyDone } from '../../ground/ui/toast.tsx'
 import { useUnsaved } from '../../ground/ui/unsaved.ts'
+import { CapsAndHours } from '../caps/caps-and-hours.tsx'
+import { ReachedBadge } from '../caps/reached-badge.tsx'
 import { AddressBlock } from './address.tsx'
 import { CampaignFields } from './campaign-form.tsx'
 import { ClicksWhilePaused } from './clicks-while-paused.tsx'
@@ -144,6 +146,7 @@ function CampaignDetail({ campaign }: { campaign: CampaignRow }) {
           <span className="flex flex-wrap items-center gap-2">
             <StateSwitch campaign={campaign} />
             <Badge tone={campaign.status === 'active' ? 'good' : 'plain'}>{inWords(campaign.status)}</Badge>
+            <ReachedBadge of={campaign.id} />
             {`Since ${moment(campaign.created_at)}.`}
             <ClicksWhilePaused campaign={campaign} />
             <UnreadCosts campaign_id={campaign.id} />
@@ -178,6 +181,12 @@ function CampaignDetail({ campaign }: { campaign: CampaignRow }) {
             Save campaign
           </Button>
         </form>
+      </Setting>
+      <Setting
+        title="Caps and hours"
+        words="How much it takes and when. Beyond that it is as if it were paused: visitors go to its fallback."
+      >
+        <CapsAndHours of={{ object: 'campaign', id: campaign.id, name: campaign.name }} />
       </Setting>
       <Setting title="Id" words="Names the campaign in the API.">
         <div className="flex items-center gap-3">

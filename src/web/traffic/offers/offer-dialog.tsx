@@ -19,6 +19,7 @@ import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
 import { notifyDone } from '../../ground/ui/toast.tsx'
+import { CapsAndHours } from '../caps/caps-and-hours.tsx'
 import { AddressPreview } from './address-preview.tsx'
 import { EarnedBy } from './earned-by.tsx'
 import { LeadingCampaigns } from './leading-campaigns.tsx'
@@ -142,6 +143,12 @@ function OfferFields({ offer, original, address = '', onClose, onSaved }: Fields
             form.setValue('payout_types', types, { shouldDirty: true, shouldValidate: form.formState.isSubmitted })
           }
         />
+      )}
+      {offer !== undefined && (
+        <section aria-label="Caps and hours" className="flex flex-col gap-2 border-t border-line pt-3">
+          <h3 className="font-medium">Caps and hours</h3>
+          <CapsAndHours of={{ object: 'offer', id: offer.id, name: offer.name, earns: offer.payout_types }} />
+        </section>
       )}
       {offer !== undefined && <LeadingCampaigns offer={offer} />}
     </DraftForm>

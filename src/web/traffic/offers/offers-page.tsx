@@ -27,6 +27,7 @@ import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { ArchiveItem, DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
 import { ActionCell, Cell, Head, Row, RowHead } from '../../ground/ui/table.tsx'
+import { ReachedBadge } from '../caps/reached-badge.tsx'
 import { reachOf } from './leading-campaigns.tsx'
 import { OfferDialog } from './offer-dialog.tsx'
 
@@ -109,7 +110,10 @@ function OfferLine({ offer, figures }: { offer: OfferRow; figures: ReactNode }) 
         {earnedBy(offer)}
       </Cell>
       <Cell>
-        <Badge tone={offer.status === 'active' ? 'good' : 'plain'}>{inWords(offer.status)}</Badge>
+        <span className="flex gap-1.5">
+          <Badge tone={offer.status === 'active' ? 'good' : 'plain'}>{inWords(offer.status)}</Badge>
+          <ReachedBadge of={offer.id} />
+        </span>
       </Cell>
       <Cell className="max-w-72 truncate font-mono text-sm" title={offer.url}>
         {offer.url}
