@@ -34,6 +34,9 @@ export const LONGEST_PATH = 32
 /** The most weight of one branch of a split. */
 export const MOST_WEIGHT = 1000
 
+/** The longest that a visit is remembered for uniqueness: thirty days. */
+export const MOST_HOURS = 720
+
 const NodeId = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,32}$/, { message: 'must be 1 to 32 of A-Z, a-z, 0-9, _ and -' })
@@ -71,6 +74,10 @@ export const FlowNode = z.object({
     description: 'condition on time: first minute that no longer does; before from_time: over midnight',
   }),
   time_zone: Text(64).nullish().meta({ description: 'condition on time: an IANA zone, UTC unless given' }),
+  within_hours: z.int().min(1).max(MOST_HOURS).nullish().meta({
+    description:
+      'condition on uniqueness: new is who has not visited the campaign for so many hours; whoever is there for the first time unless given',
+  }),
   landing_id: Id.nullish().meta({ description: 'landing: which one' }),
   offer_id: Id.nullish().meta({ description: 'offer: which one' }),
   bot_id: Id.nullish().meta({ description: 'bot: which one; the visitor is sent to it with the click id' }),

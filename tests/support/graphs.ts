@@ -14,6 +14,7 @@ export function aVisitor(known: Partial<FlowVisitor> = {}): FlowVisitor {
     browser: null,
     language: null,
     is_new: true,
+    seen_ms: null,
     is_bot: false,
     ms: Date.UTC(2026, 10, 21, 12),
     seed: 'somebody',

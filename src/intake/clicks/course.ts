@@ -33,6 +33,8 @@ export type Guest = {
   readonly geo: string | null
   readonly parameters: Parameters
   readonly headers: Visit['headers']
+  /** When they were last seen in this campaign, Unix; asked only where a condition does. */
+  readonly lastSeen?: () => number | null
   /** When they come, Unix. */
   readonly ms: number
 }
@@ -49,6 +51,8 @@ export type Course = {
   readonly taken_by: string | null
   readonly landing_id: string | null
   readonly bot_id: string | null
+  /** Whether a click flow asks how long ago a visitor was there, so that this visit is to be remembered. */
+  readonly asksLastSeen?: boolean
   /** The nodes of a click flow that led here. */
   readonly path: string | null
 }

@@ -21,7 +21,7 @@ import { type IpHashes, plainAddress } from './ip.ts'
 import { platformOf } from './parameters.ts'
 import type { UsdPerUnit } from './rate.ts'
 import type { Unfilled } from './unfilled.ts'
-import { onwardCookie, visitorOf } from './visitor.ts'
+import { onwardCookie, type Visitor, type Visits, visitorOf, visitsOf } from './visitor.ts'
 import { CLOSED, PAUSED_PATH } from './while-paused.ts'
 
 type RedirectParts = {
@@ -76,6 +76,7 @@ function receive(parts: RedirectParts, campaign: LiveCampaign, visit: Visit): An
     agent,
     geo: parts.countryOf(visit),
     headers: visit.headers,
+    lastSeen: () => (visitor === undefined ? null : visitsHere(parts, traffic, visitor, visit).lastSeen()),
     ms: Date.now(),
   }
   const course = led(parts, arrival, visit)
@@ -160,11 +161,26 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
   const click_id = await parts.batches.store(click)
   const answer = redirect(arrival, course, click_id)
   const cookies = visitor?.cookie === undefined ? [] : [visitor.cookie]
+  if (visitor !== undefined && course.asksLastSeen === true)
+    cookies.push(visitsHere(parts, traffic, visitor, visit).cookie(ms))
   if (click_id !== undefined && course.landing_id !== null) {
     parts.found.note({ ...click, id: click_id })
     if (visitor !== undefined) cookies.push(onwardCookie(click_id, parts.isSecure))
   }
   return cookies.length === 0 ? answer : { ...answer, headers: { ...answer.headers, 'set-cookie': cookies } }
+}
+
+function visitsHere(
+  { secrets, isSecure }: RedirectParts,
+  { campaign }: Traffic,
+  visitor: Visitor,
+  { url, headers }: Visit,
+): Visits {
+  return visitsOf(
+    secrets,
+    { campaign_id: campaign.id, visitor_id: visitor.id },
+    { cookies: headers['cookie'], url, isSecure },
+  )
 }
 
 /** The address, where the campaign's ad account matches by it: encrypted, and erased after seven days. */

@@ -292,3 +292,58 @@ test('drafts that are changed and published at once: the last version is in traf
   assert.ok(Number(published_version) > 1)
   assert.equal((await clickOf(campaign.id))['path'], `${String(published_version)}:entry>end`)
 })
+
+test('a visitor is new again when the hours have passed that a condition asks for, in this campaign and by a cookie of theirs alone', async t => {
+  const asked = { field: 'uniqueness', within_hours: 24 } as const
+  const { campaign } = await published(forked(asked))
+  const { campaign: other } = await published(forked(asked))
+  const { campaign: plain } = await published(forked({ field: 'uniqueness' }))
+  const jar = new Map<string, string>()
+  const come = async (key: string, cookies = jar) => {
+    const answer = await visit(key, { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') })
+    for (const set of [answer.headers['set-cookie'] ?? []].flat()) {
+      const [, name = '', value = '', path] = /^([^=]+)=([^;]*).*Path=([^;]+)/.exec(set) ?? []
+      assert.equal(path, name === 'sluice_t' ? `/c/${key}` : '/')
+      cookies.set(name, value)
+    }
+    return String(answer.headers.location).startsWith('https://end.example/yes')
+  }
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  assert.equal(await come(campaign.key), true)
+  assert.equal(await come(campaign.key), false)
+  const here = jar.get('sluice_t') ?? ''
+  // The other campaign's cookie, another visitor's, and one that somebody has written are none.
+  assert.equal(await come(other.key, new Map(jar)), true)
+  assert.equal(
+    await come(
+      campaign.key,
+      new Map([
+        ['sluice_v', crypto.randomUUID()],
+        ['sluice_t', here],
+      ]),
+    ),
+    true,
+  )
+  const [seconds = ''] = here.split('.')
+  assert.equal(await come(campaign.key, new Map([...jar, ['sluice_t', `${seconds}.${'A'.repeat(16)}`]])), true)
+  t.mock.timers.tick(23 * 3_600_000)
+  assert.equal(await come(campaign.key), false)
+  // From the last visit on, not from the first.
+  t.mock.timers.tick(23 * 3_600_000)
+  assert.equal(await come(campaign.key), false)
+  t.mock.timers.tick(24 * 3_600_000)
+  assert.equal(await come(campaign.key), true)
+  assert.equal(await come(plain.key, new Map(jar)), false)
+  const crawler = await visit(campaign.key, { 'user-agent': 'facebookexternalhit/1.1' })
+  assert.match(String(crawler.headers.location), /^https:\/\/end\.example\/no/)
+  assert.equal(crawler.headers['set-cookie'], undefined)
+  const quiet = await visit(plain.key)
+  assert.doesNotMatch(String(quiet.headers['set-cookie']), /sluice_t/)
+})
+
+test('so many hours as no cookie is kept for are refused', async () => {
+  for (const within_hours of [0, 721, 1.5]) {
+    const body = { name: 'Flow', graph: forked({ field: 'uniqueness', within_hours }) }
+    assert.equal((await house.call('POST', '/api/click-flows', { cookie: owner.cookie, body })).statusCode, 400)
+  }
+})

@@ -15,6 +15,7 @@ import type { Course, Guest, Traffic } from './course.ts'
 type InTraffic = {
   readonly version: number
   readonly flow: CompiledFlow
+  readonly asksLastSeen: boolean
   readonly redirects: ReadonlyMap<FlowNode, Template | undefined>
 }
 
@@ -30,7 +31,8 @@ function trafficOfFlow({ id, version, graph }: LiveFlow): InTraffic | undefined 
   const redirects = graph.nodes.flatMap(node =>
     node.type === 'redirect' && node.url ? [[node, compileTemplate(node.url)] as const] : [],
   )
-  const compiled = { version, flow: compileFlow(id, graph), redirects: new Map(redirects) }
+  const asksLastSeen = graph.nodes.some(({ field, within_hours }) => field === 'uniqueness' && within_hours != null)
+  const compiled = { version, flow: compileFlow(id, graph), asksLastSeen, redirects: new Map(redirects) }
   inTraffic.set(id, compiled)
   return compiled
 }
@@ -48,14 +50,22 @@ export function throughFlow(
   if (flow === undefined || flow.is_deleted) return undefined
   const traffic = trafficOfFlow(flow)
   if (traffic === undefined) return undefined
-  const way = walk(traffic.flow, flowVisitorOf(guest, campaign.strict_filter))
+  const { asksLastSeen } = traffic
+  const way = walk(traffic.flow, flowVisitorOf(guest, campaign.strict_filter, asksLastSeen))
   const path = `${traffic.version}:${way.stops.map(({ node }) => node.id).join('>')}`
   const end = endOf(way, traffic, live, guest.ms)
   if (end === undefined)
-    return { ...instead(way, fallback, live), taken_by: null, is_click: true, is_paused: false, path: `${path}!` }
+    return {
+      ...instead(way, fallback, live),
+      taken_by: null,
+      is_click: true,
+      is_paused: false,
+      asksLastSeen,
+      path: `${path}!`,
+    }
   const offer_id = earnsForCampaign(way) ? offerOfCampaign(way, campaign.offer_id, live, guest.ms) : end.offer_id
   const isTaken = way.end?.type === 'offer' || (way.landing !== undefined && way.end === undefined)
-  return { ...end, offer_id, taken_by: isTaken ? offer_id : null, is_click: true, is_paused: false, path }
+  return { ...end, offer_id, taken_by: isTaken ? offer_id : null, is_click: true, is_paused: false, asksLastSeen, path }
 }
 
 /** A landing leads on to the offer, and so to the one that takes its visitors while it is full; a bot does not. */
@@ -94,8 +104,9 @@ function endOf({ landing, end }: Walk, { redirects }: InTraffic, live: Live, ms:
 }
 
 function flowVisitorOf(
-  { visitor_key, visitor, agent, geo, parameters, headers, ms }: Guest,
+  { visitor_key, visitor, agent, geo, parameters, headers, ms, lastSeen }: Guest,
   isStrict: boolean,
+  asksLastSeen: boolean,
 ): FlowVisitor {
   return {
     ...parameters,
@@ -105,6 +116,8 @@ function flowVisitorOf(
     browser: agent.browser,
     language: languageOf(headers['accept-language']),
     is_new: visitor?.is_new ?? false,
+    // A crawler keeps no cookie, and is nobody new.
+    seen_ms: visitor === undefined ? ms : asksLastSeen ? (lastSeen?.() ?? null) : null,
     is_bot: !isTracked(agent.kind, isAhead(headers), isStrict),
     ms,
     seed: visitor_key,

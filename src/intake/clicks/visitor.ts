@@ -1,6 +1,8 @@
 // Who a visitor is to us: a random id in a first-party cookie; and which click brought him to the landing page he looks at.
 import { randomUUID } from 'node:crypto'
+import { MOST_HOURS } from '../../contract/flow-graph.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
+import type { Secrets } from '../../ground/db/secrets.ts'
 
 /** A visitor; `cookie` is the Set-Cookie header that a new one gets. */
 export type Visitor = { readonly id: string; readonly is_new: boolean; readonly cookie: string | undefined }
@@ -17,6 +19,40 @@ export function visitorOf(cookies: string | string[] | undefined, isSecure: bool
   const fresh = randomUUID()
   const cookie = `sluice_v=${fresh}; Max-Age=${KEPT_SECONDS}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
   return { id: fresh, is_new: true, cookie }
+}
+
+/** As long as anybody may ask for. */
+const SEEN_SECONDS = MOST_HOURS * 3600
+const SEEN = /(?:^|;\s*)sluice_t=([0-9a-z]{1,9})\.([\w-]{16})(?:;|$)/
+
+/** What a visit leaves in the visitor's browser: signed for the campaign and the visitor, so that it is worth nothing elsewhere. */
+export type Visits = {
+  /** When the visitor was last seen, Unix; null where no cookie says so. */
+  readonly lastSeen: () => number | null
+  /** The Set-Cookie header that says when this was. It comes back on visits of the same address alone. */
+  readonly cookie: (ms: number) => string
+}
+
+/** The visits of someone to a campaign, as their cookies say. `url` is the address that is visited now. */
+export function visitsOf(
+  secrets: Pick<Secrets, 'mac'>,
+  of: { campaign_id: string; visitor_id: string },
+  { cookies, url, isSecure }: { cookies: string | string[] | undefined; url: string; isSecure: boolean },
+): Visits {
+  const sign = (seconds: string) =>
+    secrets.mac('last seen', `${of.campaign_id} ${of.visitor_id} ${seconds}`).toString('base64url').slice(0, 16)
+  return {
+    lastSeen() {
+      const header = Array.isArray(cookies) ? cookies.join(';') : cookies
+      const [, seconds, mac] = (header === undefined ? undefined : SEEN.exec(header)) ?? []
+      return seconds === undefined || sign(seconds) !== mac ? null : Number.parseInt(seconds, 36) * 1000
+    },
+    cookie(ms) {
+      const seconds = Math.floor(ms / 1000).toString(36)
+      const path = url.split(/[?#;]/, 1)[0] ?? '/c'
+      return `sluice_t=${seconds}.${sign(seconds)}; Max-Age=${SEEN_SECONDS}; Path=${path}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+    },
+  }
 }
 
 /** A landing page is left for its offer within the visit, or when it is found again in a tab some days later. */

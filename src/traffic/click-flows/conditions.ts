@@ -1,5 +1,5 @@
 // What a condition asks of a visitor. Compiled once per published version; asking allocates nothing and reads no clock of its own.
-import { MINUTE_MS } from '../../contract/days.ts'
+import { HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import type { Sub } from '../../contract/fields.ts'
 import type { FlowNode } from './api.ts'
 import { DAYS } from './api.ts'
@@ -13,6 +13,8 @@ export type FlowVisitor = Readonly<Record<Sub, string | null>> & {
   /** The language they like best, as sent: `pt-BR`. */
   readonly language: string | null
   readonly is_new: boolean
+  /** When they were last seen in this campaign; null for who was not, or not for as long as that is remembered. */
+  readonly seen_ms: number | null
   readonly is_bot: boolean
   readonly ms: number
   readonly seed: string
@@ -26,7 +28,7 @@ const never: Test = () => false
 export function compileCondition(node: FlowNode): Test {
   const { field } = node
   if (field == null) return never
-  if (field === 'uniqueness') return visitor => visitor.is_new
+  if (field === 'uniqueness') return uniquenessTest(node)
   if (field === 'bot') return visitor => visitor.is_bot
   if (field === 'time') return timeTest(node)
   if (field === 'language') return languageTest(node)
@@ -35,6 +37,13 @@ export function compileCondition(node: FlowNode): Test {
     const value = visitor[field]
     return value !== null && fits(value)
   }
+}
+
+/** Whether a visit of theirs is no longer ago than some hours is asked of the campaign alone; whether they are new, of all. */
+function uniquenessTest({ within_hours }: FlowNode): Test {
+  if (within_hours == null) return visitor => visitor.is_new
+  const span_ms = within_hours * HOUR_MS
+  return ({ seen_ms, ms }) => seen_ms === null || ms - seen_ms >= span_ms
 }
 
 function textTest({ field, match, values }: FlowNode): (value: string) => boolean {

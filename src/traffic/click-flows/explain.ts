@@ -1,4 +1,5 @@
 // A walk told to people: every node passed with the reason, and what it comes to.
+import { HOUR_MS } from '../../contract/days.ts'
 import { eachSub, SUBS } from '../../contract/fields.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { compileTemplate, type MacroValues } from '../addresses/macros.ts'
@@ -132,10 +133,16 @@ function conditionReason(node: FlowNode, next: FlowNode | undefined, graph: Grap
 function said(node: FlowNode, visitor: FlowVisitor): string {
   const { field } = node
   if (field == null) return 'It asks nothing'
-  if (field === 'uniqueness') return visitor.is_new ? 'The visitor is new' : 'The visitor was here before'
+  if (field === 'uniqueness') return saidOfVisits(node, visitor)
   if (field === 'bot') return visitor.is_bot ? 'This is a bot' : 'This is no bot'
   if (field === 'time') return `It is ${new Date(visitor.ms).toISOString()}, asked for ${timesOf(node)}`
   return `${field} is ${visitor[field] ?? 'not known'}, asked for ${wantedBy(node)}`
+}
+
+function saidOfVisits({ within_hours }: FlowNode, { is_new, seen_ms, ms }: FlowVisitor): string {
+  if (within_hours == null) return is_new ? 'The visitor is new' : 'The visitor was here before'
+  const was = seen_ms !== null && ms - seen_ms < within_hours * HOUR_MS
+  return `The visitor was ${was ? '' : 'not '}here in the last ${within_hours} hours`
 }
 
 function wantedBy({ match, values }: FlowNode): string {
@@ -175,8 +182,9 @@ export function describe(visitor: FlowVisitor): string {
     .join(', ')
 }
 
-/** The visitor someone describes, with what they leave open: a new person, now. */
+/** The visitor someone describes, with what they leave open: a new person, now. Who is not new was here a moment ago. */
 export function visitorOf(described: TriedVisitor, now_ms: number, seed: string): FlowVisitor {
+  const at_ms = described.at == null ? now_ms : Date.parse(described.at)
   return {
     ...eachSub(sub => described[sub] || null),
     geo: described.geo || null,
@@ -185,8 +193,9 @@ export function visitorOf(described: TriedVisitor, now_ms: number, seed: string)
     browser: described.browser || null,
     language: described.language || null,
     is_new: described.is_new ?? true,
+    seen_ms: (described.is_new ?? true) ? null : at_ms,
     is_bot: described.is_bot ?? false,
-    ms: described.at == null ? now_ms : Date.parse(described.at),
+    ms: at_ms,
     seed: described.visitor || seed,
   }
 }

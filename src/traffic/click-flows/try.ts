@@ -121,6 +121,8 @@ async function lastClicks(db: Kysely<Tables>, org_id: number, campaigns: string[
       ...fields,
       language: null,
       is_new: visitor_is_new ?? false,
+      // When they came before is in their cookie alone.
+      seen_ms: visitor_is_new === false ? timeOfId(id) : null,
       is_bot: fields.device === 'bot' || (!tracked && !test),
       ms: timeOfId(id),
       seed: visitor_id ?? id,

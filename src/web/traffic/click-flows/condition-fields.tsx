@@ -1,5 +1,6 @@
 /** What a condition asks. */
 import { useState } from 'react'
+import { MOST_HOURS } from '../../../contract/flow-graph.ts'
 import { CONDITION_FIELDS, DAYS, DEVICES, MATCHES } from '../../../traffic/click-flows/api.ts'
 import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
 import { CountryField } from './country-field.tsx'
@@ -8,7 +9,15 @@ import { FIELD_WORDS } from './names.ts'
 
 type Props = { node: WireNode; change: (changes: Partial<WireNode>) => void }
 
-const NOTHING = { match: null, values: null, days: null, from_time: null, to_time: null, time_zone: null }
+const NOTHING = {
+  match: null,
+  values: null,
+  days: null,
+  from_time: null,
+  to_time: null,
+  time_zone: null,
+  within_hours: null,
+}
 
 export function ConditionFields({ node, change }: Props) {
   return (
@@ -34,7 +43,8 @@ export function ConditionFields({ node, change }: Props) {
 
 function Asked({ node, change }: Props) {
   const { field } = node
-  if (field == null || field === 'uniqueness' || field === 'bot') return null
+  if (field == null || field === 'bot') return null
+  if (field === 'uniqueness') return <VisitsField node={node} change={change} />
   if (field === 'time') return <TimeFields node={node} change={change} />
   if (field === 'geo')
     return <CountryField key={node.id} values={node.values ?? []} onChange={values => change({ values })} />
@@ -57,6 +67,31 @@ function Asked({ node, change }: Props) {
       {node.match !== 'is_set' && <ValuesField key={`${node.id} ${field}`} node={node} change={change} />}
     </>
   )
+}
+
+function VisitsField({ node, change }: Props) {
+  const hours = node.within_hours ?? null
+  return (
+    <TextField
+      label="Not here in the last, hours"
+      optional
+      type="number"
+      min={1}
+      max={MOST_HOURS}
+      hint={
+        hours === null
+          ? 'Yes for who comes for the first time, to whatever campaign. With hours: for who has not come to this campaign in them, 720 at most.'
+          : 'Yes for who has not come to this campaign in these hours, as a cookie says; who keeps none is new.'
+      }
+      value={hours ?? ''}
+      onChange={event => change({ within_hours: hoursOf(event.target.value) })}
+    />
+  )
+}
+
+function hoursOf(typed: string): number | null {
+  const hours = Math.round(Number(typed))
+  return typed === '' || !Number.isFinite(hours) ? null : Math.min(Math.max(hours, 1), MOST_HOURS)
 }
 
 const EXAMPLES: Record<string, string> = {

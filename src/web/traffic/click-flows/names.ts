@@ -63,9 +63,19 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
 const SIGNS = { is: 'is', contains: 'contains', starts_with: 'starts with', is_set: 'is set' } as const
 const MOST_VALUES = 4
 
-function conditionInWords({ field, match, values, days, from_time, to_time, time_zone }: WireNode): string {
+function conditionInWords({
+  field,
+  match,
+  values,
+  days,
+  from_time,
+  to_time,
+  time_zone,
+  within_hours,
+}: WireNode): string {
   if (field == null) return 'Condition, asks nothing yet'
-  if (field === 'uniqueness') return 'Is a new visitor'
+  if (field === 'uniqueness')
+    return within_hours == null ? 'Is a new visitor' : `Not here in the last ${within_hours} hours`
   if (field === 'bot') return 'Is a bot'
   if (field === 'time') {
     const hours = from_time == null && to_time == null ? '' : `${from_time ?? '00:00'}–${to_time ?? '24:00'}`
