@@ -207,8 +207,18 @@ test('a total that divides by what only some campaigns count says so', async ({ 
   await expect(said).toHaveCount(0)
 })
 
-test('a click keeps the name of its campaign when that is deleted', async ({ page, owner, sluice }) => {
+test('a click, its conversions and their deliveries keep the name of the campaign when that is deleted', async ({
+  page,
+  owner,
+  sluice,
+}) => {
   const campaign = await seedTraffic(owner, sluice.address)
+  const destination = { type: 'redirect', url: 'https://example.com/' }
+  await send(owner, 'POST', '/api/campaigns', { name: 'Still there', destination })
+  await send(owner, 'POST', '/api/postbacks', { event_type: 'lead', url: 'https://t.example/?c={click_id}' })
+  const { data } = await send(owner, 'GET', `/api/clicks?campaign_id=${campaign}`)
+  const clickId = (data as { id: string }[])[0]?.id ?? ''
+  await send(owner, 'POST', '/api/events', { clickId, type: 'lead' })
   await send(owner, 'PUT', `/api/campaigns/${campaign}/status`, { status: 'archived' })
   await send(owner, 'DELETE', `/api/campaigns/${campaign}`)
   for (const path of [`/?campaign=${campaign}`, `/clicks?campaign=${campaign}`]) {
@@ -221,6 +231,13 @@ test('a click keeps the name of its campaign when that is deleted', async ({ pag
     await expect(row).toContainText('(deleted)')
     await expect(row).not.toContainText(campaign)
   }
+  for (const path of ['/conversions', `/deliveries?campaign=${campaign}`]) {
+    await page.goto(path)
+    await expect(page.getByRole('row', { name: /Broad DE/ }).first()).toContainText('(deleted)')
+    await expect(page.getByRole('table')).not.toContainText(campaign)
+  }
+  await page.goto(`/clicks/${clickId}`)
+  await expect(page.getByText('Broad DE (deleted)')).toBeVisible()
 })
 
 test('one day is drawn at the end of its week, straight from day to day and dashed to today', async ({

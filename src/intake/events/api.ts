@@ -5,6 +5,7 @@ import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Amount, FAITHFUL, Id, Instant, isFaithful, MAX_PAYOUT, Money, Page } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
+import { NamedCampaigns } from '../../traffic/campaigns/api.ts'
 
 const NONCE_LENGTH = 128
 
@@ -112,5 +113,5 @@ export const listEvents = endpoint({
     date_from: Instant.optional().meta({ description: 'Recorded at this time or later' }),
     date_to: Instant.optional().meta({ description: 'Recorded before this time' }),
   }),
-  reply: Page(LoggedEvent),
+  reply: Page(LoggedEvent).extend({ campaigns: NamedCampaigns }),
 })

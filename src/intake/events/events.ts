@@ -8,6 +8,7 @@ import type { Call } from '../../contract/endpoint.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { pageOf } from '../../contract/paging.ts'
 import type { Context } from '../../ground/room.ts'
+import { campaignsNamed } from '../../traffic/campaigns/names.ts'
 import type * as api from './api.ts'
 import type { Conversions } from './conversions.ts'
 import { readConversion } from './intake.ts'
@@ -87,7 +88,8 @@ export function eventDeeds(conversions: Pick<Conversions, 'record'>) {
       const { rows } = q
         ? await database.reads.query<Logged>(FIND, [...values, q, toUuid(q) ?? null])
         : await database.reads.query<Logged>(LIST, values)
-      return pageOf(rows, limit)
+      const page = pageOf(rows, limit)
+      return { ...page, campaigns: await campaignsNamed(database.reads, actor.org_id, page.data) }
     },
   }
 }

@@ -4,6 +4,7 @@ import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Id, Instant, Page } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
+import { NamedCampaigns } from '../../traffic/campaigns/api.ts'
 
 export const DeliveryState = z.enum(['pending', 'held', 'delivered', 'failed', 'skipped'])
 const DeliveryKind = z.enum(['postback', 'ad_account'])
@@ -85,7 +86,7 @@ export const listDeliveries = endpoint({
     date_from: Instant.optional().meta({ description: 'Put out at this time or later' }),
     date_to: Instant.optional().meta({ description: 'Put out before this time' }),
   }),
-  reply: Page(Delivery),
+  reply: Page(Delivery).extend({ campaigns: NamedCampaigns }),
 })
 
 export const readDelivery = endpoint({

@@ -110,7 +110,7 @@ test("another organization's delivery is as if it were not there, and no key see
     await get('/api/deliveries/x', other),
   ]
   assert.deepEqual([theirs.statusCode, theirs.body, noId.body], [404, nobodys.body, nobodys.body])
-  assert.deepEqual((await get('/api/deliveries', other)).data(), { data: [], next_cursor: null })
+  assert.deepEqual((await get('/api/deliveries', other)).data(), { data: [], next_cursor: null, campaigns: [] })
   const { secret: key } = await seedKey(house.database, owner, { rights: ALL_RIGHTS })
   for (const url of ['/api/deliveries', `/api/deliveries/${id}`]) {
     const byKey = await get(url, { key })

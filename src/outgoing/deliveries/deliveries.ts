@@ -9,11 +9,12 @@ import { refuse } from '../../contract/refusals.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
+import { campaignsNamed } from '../../traffic/campaigns/names.ts'
 import type * as api from './api.ts'
 
-/** Deliveries of the organization, newest first. */
+/** Deliveries of the organization, newest first, with the names of their campaigns. */
 export async function listDeliveries(
-  { db, actor }: Context<typeof api.listDeliveries>,
+  { db, database, actor }: Context<typeof api.listDeliveries>,
   { query }: Call<typeof api.listDeliveries>,
 ) {
   const { state, kind, failure, target_id, event_id, click_id, campaign_id, date_from, date_to } = query
@@ -28,7 +29,8 @@ export async function listDeliveries(
   if (failure !== undefined) rows = rows.where('d.failure', '=', failure)
   if (date_from !== undefined) rows = rows.where('d.created_at', '>=', date_from)
   if (date_to !== undefined) rows = rows.where('d.created_at', '<', date_to)
-  return await newestFirst(rows.$castTo<api.Delivery>(), query, 'd.id')
+  const page = await newestFirst(rows.$castTo<api.Delivery>(), query, 'd.id')
+  return { ...page, campaigns: await campaignsNamed(database.reads, actor.org_id, page.data) }
 }
 
 /** One delivery with its attempts, the first one first. Refuses `object_not_found`. */

@@ -4,6 +4,7 @@ import { endpoint } from '../../contract/endpoint.ts'
 import { eachSub, FAITHFUL, Id, Instant, Page } from '../../contract/fields.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import { date_from, date_to, sent, WindowWarnings } from '../../contract/window.ts'
+import { NamedCampaigns } from '../../traffic/campaigns/api.ts'
 import { campaign_id } from '../reports/api.ts'
 
 const Text = z.string().nullable()
@@ -84,9 +85,7 @@ export const listClicksAsMember = endpoint({
   description: `${declared.description} A country or sub1 that is rare among all clicks may take too long: choose fewer days then.`,
   query: declared.query.extend(narrowing),
   reply: declared.reply.extend({
-    campaigns: z
-      .array(z.object({ id: Id, name: z.string(), is_deleted: z.boolean() }))
-      .meta({ description: 'The campaigns that the rows name, deleted ones too' }),
+    campaigns: NamedCampaigns,
     clicks_from: z.iso.date().nullable().meta({ description: 'Clicks made before this day are no longer kept' }),
   }),
   route: 'GET /api/clicks',

@@ -12,6 +12,7 @@ import { refuse } from '../../contract/refusals.ts'
 import { after, momentOf, once, type Sent, type Window, windowBetween, windowWarnings } from '../../contract/window.ts'
 import type { Statement, Value } from '../../ground/db/statement.ts'
 import type { Context, Ground, Key, Member } from '../../ground/room.ts'
+import { campaignsNamed } from '../../traffic/campaigns/names.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
 import { campaignsOf } from '../reports/question.ts'
 import * as api from './api.ts'
@@ -58,21 +59,16 @@ export async function listClicksAsMember(
   const { actor, database } = context
   const [kept_from, campaigns] = await Promise.all([
     clicksKeptFrom(database.reads),
-    campaignsNamed(database, actor.org_id, page.data),
+    campaignsNamed(
+      database.reads,
+      actor.org_id,
+      page.data.map(({ campaign_id }) => ({
+        campaign_id: campaign_id === null ? null : (toUuid(campaign_id) ?? null),
+      })),
+    ),
   ])
-  return { ...page, campaigns, clicks_from: kept_from === 0 ? null : dayOf(kept_from) }
-}
-
-/** Reads `campaigns`: a click outlives its campaign, and its name is still what people know it by. */
-async function campaignsNamed({ reads }: Ground['database'], org_id: number, clicks: readonly api.Click[]) {
-  const ids = new Set(clicks.map(click => click.campaign_id).filter(id => id !== null))
-  if (ids.size === 0) return []
-  const { rows } = await reads.query<{ id: string; name: string; is_deleted: boolean }>(
-    `select id, name, deleted_at is not null as is_deleted from campaigns where org_id = $1 and id = any($2::uuid[])
-    order by id`,
-    [org_id, [...ids].map(toUuid)],
-  )
-  return rows.map(({ id, ...named }) => ({ id: toWireId(id), ...named }))
+  const named = campaigns.map(({ id, ...campaign }) => ({ id: toWireId(id), ...campaign }))
+  return { ...page, campaigns: named, clicks_from: kept_from === 0 ? null : dayOf(kept_from) }
 }
 
 async function pageOf({ database, secrets, actor }: Asking, query: Query) {

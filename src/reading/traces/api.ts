@@ -6,6 +6,7 @@ import { LADDER } from '../../contract/ladder.ts'
 import { LoggedEvent } from '../../intake/events/api.ts'
 import { RefusedEvent } from '../../intake/refused-events/api.ts'
 import { LoggedDelivery } from '../../outgoing/deliveries/api.ts'
+import { NamedCampaigns } from '../../traffic/campaigns/api.ts'
 
 const Text = z.string().nullable()
 
@@ -63,6 +64,7 @@ export const Trace = z
       description: 'Null where the click is not stored (any more), while something names it',
     }),
     is_dropped: z.boolean().meta({ description: 'Whether clicks of its month are no longer kept' }),
+    campaigns: NamedCampaigns,
     events: z.array(TracedEvent),
     persons: z.array(TracedPerson),
     deliveries: z.array(LoggedDelivery),

@@ -121,3 +121,36 @@ test('a click with more than is shown says so', async () => {
   const found = (await trace(click)).json<Trace>()
   assert.deepEqual([found.events.length, found.truncated, found.click?.revenue], [100, true, '105'])
 })
+
+test('conversions, deliveries and the trace of a deleted campaign go by its name', async () => {
+  const place = await seedSignedIn(house)
+  const stranger = await seedSignedIn(house)
+  const [gone, live] = [
+    await seedCampaign(house.database, place.org_id),
+    await seedCampaign(house.database, place.org_id),
+  ]
+  await seedRule(house.database, place.org_id, { event_type: 'lead' })
+  const clicks = [gone, live].map(async campaign_id =>
+    toWireId(await seedClick(house.database, place.org_id, { campaign_id })),
+  )
+  const [ofGone = '', ofLive = ''] = await Promise.all(clicks)
+  for (const clickId of [ofGone, ofLive])
+    await house.call('POST', '/api/events', { cookie: place.cookie, body: { clickId, type: 'lead' } })
+  const path = `/api/campaigns/${toWireId(gone)}`
+  await house.call('PUT', `${path}/status`, { cookie: place.cookie, body: { status: 'archived' } })
+  assert.equal((await house.call('DELETE', path, { cookie: place.cookie })).statusCode, 200)
+  const named = async (url: string, { cookie } = place) =>
+    (await house.call('GET', url, { cookie })).data()['campaigns']
+  const [deleted, other] = [
+    { id: toWireId(gone), name: 'Campaign', is_deleted: true },
+    { id: toWireId(live), name: 'Campaign', is_deleted: false },
+  ]
+  const both = [deleted, other].toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  assert.deepEqual(await named('/api/events'), both)
+  assert.deepEqual(await named(`/api/events?click_id=${ofLive}`), [other])
+  assert.deepEqual(await named('/api/deliveries'), both)
+  assert.deepEqual(await named(`/api/deliveries?click_id=${ofGone}`), [deleted])
+  assert.deepEqual(await named(`/api/clicks/${ofGone}/trace`), [deleted])
+  assert.deepEqual(await named('/api/events', stranger), [])
+  assert.deepEqual(await named('/api/deliveries', stranger), [])
+})

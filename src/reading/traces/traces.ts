@@ -15,6 +15,7 @@ import { ORIGINAL } from '../../intake/events/events.ts'
 import { REFUSED_COLUMNS } from '../../intake/refused-events/refused-events.ts'
 import { ATTEMPT_COLUMNS, droppedOf, withEvents } from '../../outgoing/deliveries/deliveries.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
+import { campaignsNamed } from '../../traffic/campaigns/names.ts'
 import type * as api from './api.ts'
 
 const MOST_EVENTS = 100
@@ -38,7 +39,8 @@ export async function readTrace(
   ])
   if (click === null && events.length === 0 && refused.length === 0) refuse('object_not_found')
   const shown = events.slice(0, MOST_EVENTS)
-  const [persons, deliveries] = await Promise.all([
+  const [campaigns, persons, deliveries] = await Promise.all([
+    campaignsNamed(database.reads, actor.org_id, click === null ? [] : [click]),
     personsOf(asking, shown),
     deliveriesOf(
       asking,
@@ -50,6 +52,7 @@ export async function readTrace(
     click_id,
     click,
     is_dropped: click === null && timeOfId(click_id) < (await clicksKeptFrom(database.reads)),
+    campaigns,
     events: shown.map(event => ({ ...event, charge: event.charge === null ? null : unsigned(event.charge) })),
     persons,
     deliveries: await withAttempts(asking, deliveries.slice(0, MOST_DELIVERIES)),

@@ -227,3 +227,9 @@ export const deleteCampaign = endpoint({
   reply: DeletedFromTraffic,
   refuses: ['object_not_found', 'campaign_scope_forbidden', 'campaign_not_archived'],
 })
+
+/** What rows that outlive their campaigns are shown with. */
+export const NamedCampaigns = z
+  .array(z.object({ id: Id, name: z.string(), is_deleted: z.boolean() }))
+  .meta({ description: 'The campaigns that the rows name, deleted ones too' })
+export type NamedCampaigns = z.output<typeof NamedCampaigns>

@@ -7,7 +7,8 @@ import type { z } from 'zod'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
 import { type LoggedEvent, listEvents, recordConversion } from '../../../intake/events/api.ts'
 import { ask } from '../../ground/call.ts'
-import { CampaignChoice, useCampaignNames } from '../../ground/campaign-choice.tsx'
+import { CampaignChoice } from '../../ground/campaign-choice.tsx'
+import { CampaignCell, type Named } from '../../ground/campaign-name.tsx'
 import { exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Original } from '../../ground/original.tsx'
@@ -86,7 +87,7 @@ export function ConversionsPage() {
           </EmptyState>
         }
       >
-        {rows => <EventTable events={rows} />}
+        {rows => <EventTable events={rows} campaigns={events.data?.campaigns ?? []} />}
       </List>
       <RecordDialog open={recording} onClose={() => setRecording(false)} />
     </>
@@ -114,8 +115,7 @@ function NothingFound({ sought, onClear }: { sought: string; onClear: () => void
   )
 }
 
-function EventTable({ events }: { events: readonly EventRow[] }) {
-  const nameOf = useCampaignNames()
+function EventTable({ events, campaigns }: { events: readonly EventRow[]; campaigns: Named }) {
   const networks = useNetworkNames()
   const [shown, setShown] = useState<EventRow>()
   return (
@@ -148,7 +148,7 @@ function EventTable({ events }: { events: readonly EventRow[] }) {
                 {event.original !== null && <br />}
                 <Original money={event.original} />
               </Cell>
-              <Cell className="max-w-52 truncate">{nameOf(event.campaign_id) ?? NONE}</Cell>
+              <CampaignCell campaigns={campaigns} id={event.campaign_id} />
               <Cell className="font-mono text-sm">
                 <Link to="/clicks/$id" params={{ id: event.click_id }} className="text-accent hover:underline">
                   {event.click_id}

@@ -13,7 +13,8 @@ import {
 } from '../../../outgoing/deliveries/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
-import { CampaignChoice, useCampaignNames } from '../../ground/campaign-choice.tsx'
+import { CampaignChoice } from '../../ground/campaign-choice.tsx'
+import { CampaignCell, type Named } from '../../ground/campaign-name.tsx'
 import { ago, exactMoment, moment, NONE } from '../../ground/figures/figures.ts'
 import type { DeliveriesSearch } from '../../ground/lists.ts'
 import { inWords } from '../../ground/rungs.ts'
@@ -104,7 +105,7 @@ export function DeliveriesPage() {
           </EmptyState>
         }
       >
-        {rows => <DeliveryTable deliveries={rows} />}
+        {rows => <DeliveryTable deliveries={rows} campaigns={deliveries.data?.campaigns ?? []} />}
       </List>
     </>
   )
@@ -160,8 +161,7 @@ function ResendButton({ search }: { search: DeliveriesSearch }) {
   )
 }
 
-function DeliveryTable({ deliveries }: { deliveries: readonly DeliveryRow[] }) {
-  const nameOf = useCampaignNames()
+function DeliveryTable({ deliveries, campaigns }: { deliveries: readonly DeliveryRow[]; campaigns: Named }) {
   const [opened, setOpened] = useState<string>()
   return (
     <>
@@ -190,7 +190,7 @@ function DeliveryTable({ deliveries }: { deliveries: readonly DeliveryRow[] }) {
               </Cell>
               <Cell>{KINDS[delivery.kind]}</Cell>
               <Cell>{inWords(delivery.event_type)}</Cell>
-              <Cell className="max-w-52 truncate">{nameOf(delivery.campaign_id) ?? NONE}</Cell>
+              <CampaignCell campaigns={campaigns} id={delivery.campaign_id} />
               <Cell numeric>{delivery.attempts}</Cell>
               <Cell
                 faint={delivery.next_attempt_at === null}

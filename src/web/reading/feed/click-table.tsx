@@ -2,19 +2,18 @@
 import { Link } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import type { z } from 'zod'
-import type { Click, listClicksAsMember } from '../../../reading/feed/api.ts'
+import type { Click } from '../../../reading/feed/api.ts'
+import { CampaignCell, type Named } from '../../ground/campaign-name.tsx'
 import { country, exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { LADDER } from '../../ground/rungs.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 
 type ClickRow = z.input<typeof Click>
-type Campaigns = z.input<(typeof listClicksAsMember)['reply']>['campaigns']
 
-type TableProps = { caption: string; clicks: readonly ClickRow[]; campaigns: Campaigns }
+type TableProps = { caption: string; clicks: readonly ClickRow[]; campaigns: Named }
 
 export function ClickTable({ caption, clicks, campaigns }: TableProps) {
-  const byId = new Map(campaigns.map(campaign => [campaign.id, campaign]))
   return (
     <Table caption={caption}>
       <thead>
@@ -45,7 +44,7 @@ export function ClickTable({ caption, clicks, campaigns }: TableProps) {
             <Cell numeric faint={click.revenue === null}>
               {click.revenue === null ? NONE : exactMoney(click.revenue)}
             </Cell>
-            <CampaignCell campaign={byId.get(click.campaign_id ?? '')} />
+            <CampaignCell campaigns={campaigns} id={click.campaign_id} />
             <Cell faint={click.geo === null}>{click.geo === null ? NONE : country(click.geo)}</Cell>
             <Cell>{[click.device, click.os, click.browser].filter(part => part !== null).join(' · ') || NONE}</Cell>
             <Cell className="max-w-40 truncate" faint={click.sub1 === null} title={click.sub1 ?? undefined}>
@@ -63,19 +62,6 @@ export function ClickTable({ caption, clicks, campaigns }: TableProps) {
         ))}
       </tbody>
     </Table>
-  )
-}
-
-function CampaignCell({ campaign }: { campaign: Campaigns[number] | undefined }) {
-  if (campaign === undefined) return <Cell faint>{NONE}</Cell>
-  const { name, is_deleted } = campaign
-  return (
-    <Cell className="max-w-52" title={is_deleted ? `${name} (deleted)` : name}>
-      <span className="flex gap-1">
-        <span className="truncate">{name}</span>
-        {is_deleted && <span className="shrink-0 text-ink-faint">(deleted)</span>}
-      </span>
-    </Cell>
   )
 }
 

@@ -11,7 +11,7 @@ import { listBots } from '../../../telegram/bots/api.ts'
 import { listLandings } from '../../../traffic/landings/api.ts'
 import { listOffers } from '../../../traffic/offers/api.ts'
 import { ask } from '../../ground/call.ts'
-import { useCampaignNames } from '../../ground/campaign-choice.tsx'
+import type { Named } from '../../ground/campaign-name.tsx'
 import { country, exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Original } from '../../ground/original.tsx'
@@ -53,7 +53,7 @@ export function TracePage() {
                 <Timeline trace={found} />
               </Section>
               <div>
-                {found.click !== null && <ClickFacts click={found.click} />}
+                {found.click !== null && <ClickFacts click={found.click} campaigns={found.campaigns} />}
                 <Persons trace={found} />
               </div>
             </div>
@@ -223,8 +223,8 @@ function refusedEntry(row: TraceRow['refused'][number], networks: Names): Entry 
 /** The newest offers, landings and bots are shown by their names, older ones by their ids. */
 const MOST = 200
 
-function ClickFacts({ click }: { click: ClickRow }) {
-  const nameOf = useCampaignNames()
+function ClickFacts({ click, campaigns }: { click: ClickRow; campaigns: Named }) {
+  const campaign = campaigns.find(({ id }) => id === click.campaign_id)
   const offers = useQuery(ask(listOffers, { query: { limit: MOST } })).data?.data
   const landings = useQuery(ask(listLandings, { query: { limit: MOST } })).data?.data
   const bots = useQuery({ ...ask(listBots, { query: { limit: MOST } }), enabled: click.bot_id !== null }).data?.data
@@ -236,14 +236,11 @@ function ClickFacts({ click }: { click: ClickRow }) {
     ['Revenue', click.revenue === null ? null : `$${exactMoney(click.revenue)}`],
     [
       'Campaign',
-      click.campaign_id === null ? null : (
-        <Link
-          key="campaign"
-          to="/campaigns/$id"
-          params={{ id: click.campaign_id }}
-          className="text-accent hover:underline"
-        >
-          {nameOf(click.campaign_id)}
+      campaign === undefined || campaign.is_deleted ? (
+        campaign && `${campaign.name} (deleted)`
+      ) : (
+        <Link key="campaign" to="/campaigns/$id" params={{ id: campaign.id }} className="text-accent hover:underline">
+          {campaign.name}
         </Link>
       ),
     ],

@@ -1,0 +1,21 @@
+/** The names of campaigns that rows of other rooms go by: clicks, conversions and deliveries outlive them. Reads `campaigns`. */
+import type pg from 'pg'
+import type { NamedCampaigns } from './api.ts'
+
+type Naming = { readonly campaign_id: string | null }
+
+/** Of the campaigns that the rows name, deleted ones too: their names are still what people know them by. Ids are uuids. */
+export async function campaignsNamed(
+  reads: Pick<pg.Pool, 'query'>,
+  org_id: number,
+  rows: readonly Naming[],
+): Promise<NamedCampaigns> {
+  const ids = new Set(rows.flatMap(({ campaign_id }) => campaign_id ?? []))
+  if (ids.size === 0) return []
+  const { rows: found } = await reads.query<NamedCampaigns[number]>(
+    `select id, name, deleted_at is not null as is_deleted from campaigns where org_id = $1 and id = any($2::uuid[])
+    order by id`,
+    [org_id, [...ids]],
+  )
+  return found
+}
