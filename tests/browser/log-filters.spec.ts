@@ -101,3 +101,30 @@ test('conversions are narrowed by type and campaign, and all filters go in one p
   await expect(page.getByLabel('Campaign')).toHaveValue('')
   await expect(message).toBeVisible()
 })
+
+test('refused conversions are searched by what was sent and why, in the address, and only those are run', async ({
+  page,
+  owner,
+}) => {
+  const { id, postback_url } = await send(owner, 'POST', '/api/networks', { name: 'Searched', template: 'plain' })
+  const address = new URL(String(postback_url))
+  for (const query of ['subid={clickid}&txid=TX-77', 'subid=nobody&txid=TX-78'])
+    await owner.get(`${address.pathname}?${query}`)
+  await page.goto(`/refused-events?network=${id}`)
+  const rows = page.getByRole('table', { name: 'Refused intake' }).locator('tbody tr')
+  await expect(rows).toHaveCount(2)
+  const search = page.getByLabel('Search')
+  await search.fill('tx-77')
+  await expect(page).toHaveURL(/q=tx-77/)
+  await expect(rows).toHaveCount(1)
+  await expect(rows).toContainText('{clickid}')
+  await page.getByRole('button', { name: 'Run all again…' }).click()
+  await expect(page.getByRole('dialog', { name: 'Run these again' })).toContainText('1 refused conversion.')
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await search.fill('macro not')
+  await expect(rows).toContainText('{clickid}')
+  await search.fill('nothing like it')
+  await expect(page.getByText('Nothing matches what you look for.')).toBeVisible()
+  await page.goBack()
+  await expect(search).not.toHaveValue('nothing like it')
+})

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Id, Instant, Money, Page } from '../../contract/fields.ts'
-import { paging } from '../../contract/paging.ts'
+import { paging, Search } from '../../contract/paging.ts'
 
 /** Who can mend it: the people of the workspace, whoever sent it, or nobody needs to. */
 export type Fault = 'yours' | 'sender' | 'nobody'
@@ -204,6 +204,9 @@ export const RefusedEvent = z
 export type RefusedEvent = z.output<typeof RefusedEvent>
 
 const filters = {
+  q: Search.meta({
+    description: 'Part of what was sent (a click id, a transaction id, any field), of the status or of the reason',
+  }),
   diagnosis: Diagnosis.optional(),
   surface: RefusedSurface.optional(),
   network_id: Id.optional(),

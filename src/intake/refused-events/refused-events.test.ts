@@ -212,6 +212,36 @@ test('what a run would run is counted and shown as it is read today, and showing
   assert.equal(ran.recorded + ran.refused, plan.count)
 })
 
+test('a call is found by part of what it sent, by why it was refused, and by its click id in any form', async () => {
+  const own = await seedSignedIn(house)
+  const { secret } = await seedKey(house.database, own, { rights: ['events'] })
+  const [click, gone] = [await seedClick(house.database, own.org_id), newId()]
+  const unknown = toWireId(gone)
+  await send({ clickId: unknown, type: 'lead', nonce: 'TX-100%_a' }, secret)
+  await send({ clickId: '{click_id}', type: 'lead', payload: { note: 'Größe "L"' } }, secret)
+  await send({ clickId: toWireId(click), type: 'sale' }, secret, { 'idempotency-key': 'once-7' })
+  await eventually('all are kept', async () => (await list('', own)).length === 3)
+  const found = async (q: string, as = own) =>
+    (await list(`&q=${encodeURIComponent(q)}`, as)).map(({ diagnosis }) => diagnosis).toSorted()
+  const theirs = await list('&q=lead', other)
+  assert.ok(theirs.every(({ click_text }) => click_text !== unknown))
+  assert.deepEqual(await found('tx-100'), ['click_unknown'])
+  assert.deepEqual(await found('%_a'), ['click_unknown'])
+  assert.deepEqual(await found('x%a'), [])
+  assert.deepEqual(await found(unknown.toUpperCase()), ['click_unknown'])
+  assert.deepEqual(await found(gone), ['click_unknown'])
+  assert.deepEqual(await found('größe'), ['macro_not_replaced'])
+  assert.deepEqual(await found('macro not'), ['macro_not_replaced'])
+  assert.deepEqual(await found('sale'), ['type_unknown'])
+  assert.deepEqual(await found('once-7'), ['type_unknown'])
+  assert.deepEqual(await found('nothing like it'), [])
+  assert.equal((await house.call('GET', `/api/refused-events?q=${'x'.repeat(201)}`, own)).statusCode, 400)
+  const plan = await house.call('POST', '/api/refused-events/run/preview', { ...own, body: { q: 'TX-100' } })
+  assert.equal(plan.data()['count'], 1)
+  const ran = await house.call('POST', '/api/refused-events/run', { ...own, body: { q: 'once-7' } })
+  assert.deepEqual([ran.data()['recorded'], ran.data()['refused']], [0, 1])
+})
+
 test('admins run, members read, keys do neither, and another organization’s row is as if it were not there', async () => {
   await send({ clickId: 'whose', type: 'lead' })
   const { id } = await kept(row => row.click_text === 'whose')

@@ -3,8 +3,9 @@
  * request had, so whoever runs it twice, or after the sender did, does nothing twice. keep.ts makes the rows; a
  * run writes what came of it.
  */
+import { sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
-import { toWireId } from '../../contract/ids.ts'
+import { toUuid, toWireId } from '../../contract/ids.ts'
 import { Instant } from '../../contract/fields.ts'
 import { Refusal, refuse } from '../../contract/refusals.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
@@ -106,17 +107,32 @@ const rowsOf = ({ db, actor }: Pick<Running, 'db' | 'actor'>) =>
   db.selectFrom('refused_events').select(COLUMNS).where('org_id', '=', actor.org_id)
 
 type Filters = {
+  readonly q?: string | undefined
   readonly diagnosis?: string | undefined
   readonly surface?: string | undefined
   readonly network_id?: string | undefined
 }
 
-function filtered(rows: ReturnType<typeof rowsOf>, { diagnosis, surface, network_id }: Filters) {
+function filtered(rows: ReturnType<typeof rowsOf>, { q, diagnosis, surface, network_id }: Filters) {
   let found = rows
+  if (q) found = found.where(textHolds(q))
   if (diagnosis !== undefined) found = found.where('diagnosis', '=', diagnosis)
   if (surface !== undefined) found = found.where('surface', '=', surface)
   if (network_id !== undefined) found = found.where('network_id', '=', network_id)
   return found
+}
+
+/** In what was sent and why it was refused, row by row: 10,000 are kept at most. A click id is found in each of its forms. */
+function textHolds(q: string) {
+  const click_id = toUuid(q)
+  const diagnoses = Object.entries(api.DIAGNOSES).flatMap(([diagnosis, { words }]) =>
+    words.toLowerCase().includes(q.toLowerCase()) ? [diagnosis] : [],
+  )
+  const words = sql.join(
+    ['error', 'click_text', 'type', 'body', 'idempotency_key'].map(column => sql.ref(`refused_events.${column}`)),
+  )
+  return sql<boolean>`(strpos(lower(concat_ws(' ', ${words})), lower(${q})) > 0
+    or refused_events.diagnosis = any(${diagnoses}::text[]) or refused_events.click_id = ${click_id ?? null}::uuid)`
 }
 
 type Runnable = Call<typeof api.previewRefusedRun>['body']

@@ -56,6 +56,7 @@ export const DeliveriesSearch = z.object({
   cursor: text,
 })
 export const RefusedSearch = z.object({
+  q: text,
   diagnosis: Diagnosis.optional().catch(undefined),
   surface: RefusedSurface.optional().catch(undefined),
   state: RefusedState.optional().catch(undefined),

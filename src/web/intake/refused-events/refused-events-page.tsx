@@ -20,6 +20,7 @@ import { Choice } from '../../ground/ui/choice.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
 import { List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
+import { SearchField } from '../../ground/ui/search-field.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { useNetworkNames } from '../networks/names.ts'
 import { Details, type RefusedRow, SURFACES } from './details.tsx'
@@ -30,7 +31,7 @@ const route = getRouteApi('/inside/refused-events')
 export function RefusedEventsPage() {
   const address = useListAddress(route.useSearch())
   const { search, narrow } = address
-  const filters = { diagnosis: search.diagnosis, surface: search.surface, network_id: search.network }
+  const filters = { q: search.q, diagnosis: search.diagnosis, surface: search.surface, network_id: search.network }
   const refused = useQuery({
     ...ask(listRefusedEvents, { query: { ...filters, state: search.state, cursor: search.cursor } }),
     placeholderData: keepPreviousData,
@@ -41,6 +42,7 @@ export function RefusedEventsPage() {
         title="Refused"
         words="Conversions that were sent and not recorded, kept 30 days. After a fix they are run again, each once."
       >
+        <SearchField value={search.q} onSeek={q => narrow({ q })} />
         <Choice
           label="Why"
           any="Any reason"

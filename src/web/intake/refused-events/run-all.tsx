@@ -22,6 +22,7 @@ import { notify } from '../../ground/ui/toast.tsx'
 import type { RefusedRow } from './details.tsx'
 
 type Filters = {
+  q: string | undefined
   diagnosis: z.infer<typeof Diagnosis> | undefined
   surface: RefusedRow['surface'] | undefined
   network_id: string | undefined
