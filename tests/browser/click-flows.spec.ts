@@ -124,10 +124,12 @@ test('a redirect earns for the offer it names, and a try tells the filled addres
   await page.goto(`/click-flows/${id}`)
   const attempt = async () => {
     await page.getByRole('button', { name: 'Try it' }).click()
-    const dialog = page.getByRole('dialog')
+    const dialog = page.getByRole('dialog', { name: 'Try it' })
     await dialog.getByLabel('Country').fill('France')
     await dialog.getByRole('button', { name: 'Try it' }).click()
     await expect(dialog.getByText('Ends at https://rest.example/?g=FR.')).toBeVisible()
+    await expect(dialog.getByText('Leads to https://rest.example/?g=FR.')).toBeVisible()
+    await expect(dialog.getByText('{geo}')).toHaveCount(0)
     return dialog
   }
   await expect((await attempt()).getByText('Earns for no offer.')).toBeVisible()

@@ -33,7 +33,7 @@ export function tell(flow: CompiledFlow, graph: Graph, trial: Trial, objects: Fl
     node_id: node.id,
     type: node.type,
     label: node.label ?? '',
-    reason: reasonOf(way.stops, at, graph, visitor, objects),
+    reason: reasonOf(way, at, graph, trial, objects),
   }))
   return { steps, ...endOf(way, trial, objects) }
 }
@@ -74,12 +74,22 @@ function earnedBy(end: FlowNode | undefined, objects: FlowObjects): Earning | un
 function addressOf(
   landing: FlowNode | undefined,
   end: FlowNode | undefined,
-  { visitor, click_id, campaign_id, ref_id }: Trial,
+  trial: Trial,
   objects: FlowObjects,
 ): string | null {
   const first = landing ?? end
   const named = first && objectOf(first)
   const url = named === undefined ? first?.url : objects.get(named.id)?.url
+  return (url && filled(url, { landing, end }, trial, objects)) || null
+}
+
+/** An address that the visitor comes to, with what is known of them. */
+function filled(
+  url: string,
+  { landing, end }: Pick<Walk, 'landing' | 'end'>,
+  { visitor, click_id, campaign_id, ref_id }: Trial,
+  objects: FlowObjects,
+): string | undefined {
   const offer_id = earnedBy(end, objects)?.id
   const values: MacroValues = {
     ...visitor,
@@ -90,7 +100,7 @@ function addressOf(
     ref_id,
     timestamp: String(Math.floor(visitor.ms / 1000)),
   }
-  return (url && compileTemplate(url)?.fill(values)) || null
+  return compileTemplate(url)?.fill(values)
 }
 
 function isThere(node: FlowNode, objects: FlowObjects): boolean {
@@ -105,19 +115,16 @@ function calledLike(node: FlowNode, objects: FlowObjects): string {
   return `${node.type} ${(named && objects.get(named.id)?.name) ?? '(none)'}`
 }
 
-function reasonOf(
-  stops: readonly Stop[],
-  at: number,
-  graph: Graph,
-  visitor: FlowVisitor,
-  objects: FlowObjects,
-): string {
+function reasonOf(way: Walk, at: number, graph: Graph, trial: Trial, objects: FlowObjects): string {
+  const { stops } = way
   const node = stops[at]?.node
   const next = stops[at + 1]?.node
   if (node === undefined) return ''
   if (node.type === 'entry') return next === undefined ? 'Leads nowhere.' : 'Everyone begins here.'
-  if (node.type === 'condition') return conditionReason(node, next, graph, visitor)
+  if (node.type === 'condition') return conditionReason(node, next, graph, trial.visitor)
   if (node.type === 'split') return splitReason(node, next, graph)
+  const url = node.type === 'redirect' && node.url ? filled(node.url, way, trial, objects) : undefined
+  if (url !== undefined) return `Leads to ${url}.`
   if (isThere(node, objects)) return `Leads to ${calledLike(node, objects)}.`
   const named = objectOf(node)
   const state = named !== undefined && objects.has(named.id) ? 'is archived' : 'is not there'

@@ -72,6 +72,7 @@ test('the address is told with the values of the try, and what the click earns f
     described?.address,
     `https://end.example/?geo=DE&s=a%20b&c=${EXAMPLES.click}&r=&k=${EXAMPLES.campaign}&o=${offer}`,
   )
+  assert.equal(described.steps.at(-1)?.reason, `Leads to ${described.address}.`)
   assert.equal(described.earns_for, 'offer Prize')
   const campaign = await calls.campaign(id)
   await house.call('GET', `/c/${campaign.key}?sub1=z&ref_id=R`, { headers: { 'user-agent': 'curl/8' } })
