@@ -153,3 +153,33 @@ test('an offer that was earned twice by one click says so where it is edited', a
   await expect(page.getByRole('dialog', { name: 'Edit Single' }).getByLabel('Earned by')).toHaveValue('lead')
   await expect(page.getByText('earned more than once')).toHaveCount(0)
 })
+
+test('an offer whose payout a network’s leads do not earn says so where it is edited', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const offer = await send(owner, 'POST', '/api/offers', {
+    name: 'Unpaid',
+    url,
+    payout: '18.50',
+    payout_types: ['lead'],
+  })
+  const campaign = await send(owner, 'POST', '/api/campaigns', {
+    name: 'Unpaid',
+    destination: { type: 'redirect', url },
+    offer_id: offer.id,
+  })
+  const network = await send(owner, 'POST', '/api/networks', { name: 'Keitaro', template: 'keitaro' })
+  const click = await visit(sluice.address, campaign['key'])
+  const address = new URL(String(network['postback_url']))
+  await owner.get(`${address.pathname}?subid=${String(click)}&status=lead&payout=18.5`)
+  await page.goto('/offers')
+  await page.getByRole('button', { name: 'Unpaid', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: 'Edit Unpaid' })
+  await expect(dialog).toContainText('In the last 30 days no conversion earned the payout. Lead: 1.')
+  await expect(dialog).toContainText('Lead came with a payout of 0, as under “Not paid yet” of a network.')
+  await page.goto(`/networks/${network.id}`)
+  await expect(page.getByText('recorded with a payout of 0, whatever the offer pays')).toBeVisible()
+  await expect(page.getByLabel('Ignored')).toHaveAccessibleDescription(/Nothing is recorded.*kept under Refused/)
+})

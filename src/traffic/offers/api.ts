@@ -87,7 +87,7 @@ export const MOST_LOOKED_AT = 50_000
 export const readRepeatedPayouts = endpoint({
   route: 'GET /api/offers/:id/repeated-payouts',
   access: { session: 'member' },
-  summary: 'Tell on how many clicks an offer earned its payout more than once',
+  summary: 'Tell on how many clicks an offer earned its payout more than once, and whether it is earned at all',
   description:
     `Of the conversions of the last 30 days, at most the newest ${MOST_LOOKED_AT.toLocaleString('en-US')} of the workspace: the clicks on which conversions of ` +
     'two or more types took the payout of the offer. A payout that came with the conversion does not count, nor do test clicks.',
@@ -97,6 +97,10 @@ export const readRepeatedPayouts = endpoint({
     together: z
       .array(z.object({ types: z.array(EventType), clicks: z.int() }))
       .meta({ description: 'Which types earned it together on how many clicks, the most usual first' }),
+    unearned: z.array(z.object({ type: EventType, conversions: z.int() })).meta({
+      description:
+        'Where no conversion of the offer brought any payout, its conversions by type, the most usual first; else empty',
+    }),
   }),
   refuses: ['object_not_found'],
 })

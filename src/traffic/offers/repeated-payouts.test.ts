@@ -50,11 +50,36 @@ test('an offer says on how many clicks two types earned its payout, and which', 
         { types: ['lead', 'purchase'], clicks: 2 },
         { types: ['lead', 'deposit', 'ftd'], clicks: 1 },
       ],
+      unearned: [],
     })
     const days = (Date.now() - Date.parse(String(from))) / 86_400_000
     assert.ok(days > 29.9 && days < 30.1, String(from))
   }
   assert.deepEqual((await ask(owner, other)).data()['together'], [{ types: ['lead', 'ftd'], clicks: 1 }])
+})
+
+test('an offer with a payout that no conversion earned says what they were, until one earns it', async () => {
+  const owner = await seedSignedIn(house)
+  const unearned = async (offer: string) => (await ask(owner, offer)).data()['unearned']
+  const offer = await seedOffer(house.database, owner.org_id, { payout: '18.50', payout_types: ['deposit'] })
+  const free = await seedOffer(house.database, owner.org_id, { payout: null })
+  const clicks = await seedClicks(
+    house.database,
+    owner.org_id,
+    [offer, offer, free].map(offer_id => ({ offer_id })),
+  )
+  const [first = '', second = '', other = ''] = clicks.map(({ id }) => id)
+  assert.deepEqual(await unearned(offer), [])
+  for (const click of [first, second]) await record(owner, click, 'lead')
+  await record(owner, first, 'deposit', { payout: '0' })
+  await record(owner, other, 'lead')
+  assert.deepEqual(await unearned(offer), [
+    { type: 'lead', conversions: 2 },
+    { type: 'deposit', conversions: 1 },
+  ])
+  assert.deepEqual(await unearned(free), [])
+  await record(owner, second, 'deposit')
+  assert.deepEqual(await unearned(offer), [])
 })
 
 test('what is older than 30 days is no part of it, and a fresh offer has nothing to say', async () => {

@@ -1,4 +1,4 @@
-/** Where a payout was earned more than once: clicks with two types of conversions that both took it. Reads `events`. */
+/** Where a payout was earned more than once: clicks with two types of conversions that both took it; or never. Reads `events`. */
 
 import { DAY_MS } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
@@ -10,8 +10,9 @@ import { readOffer } from './offers.ts'
 const LOOKED_BACK_MS = 30 * DAY_MS
 
 /**
- * How often conversions of more than one type took the offer's payout on one click, lately. No index finds conversions by offer, so the
- * newest ones of the organization are looked through, up to a number. Refuses `object_not_found`.
+ * How often conversions of more than one type took the offer's payout on one click, lately; and of an offer with a payout that brought none,
+ * what its conversions were. No index finds conversions by offer, so the newest ones of the organization are looked through, up to a number.
+ * Refuses `object_not_found`.
  */
 export async function readRepeatedPayouts(
   context: Context<typeof api.readRepeatedPayouts>,
@@ -24,12 +25,18 @@ export async function readRepeatedPayouts(
     `with looked as materialized (
       select click_id, offer_id, type, payout, payout_is_explicit, test, created_at from events
       where org_id = $1 and created_at >= $2 order by created_at desc, id desc limit $4
+    ), own as (
+      select type, count(*) as conversions, count(*) filter (where payout > 0) as paid from looked
+      where offer_id = $3 and not test group by type
+    ), unearned as (
+      select json_agg(json_build_object('type', type, 'conversions', conversions) order by conversions desc, type) as types from own
+      having sum(paid) = 0
     ), repeated as (
       select array_agg(distinct type) as types from looked
       where offer_id = $3 and not payout_is_explicit and payout > 0 and not test
       group by click_id having count(distinct type) > 1
     )
-    select all_of.looked, all_of.oldest, counted.types, counted.clicks
+    select all_of.looked, all_of.oldest, counted.types, counted.clicks, (select types from unearned) as unearned
     from (select count(*) as looked, min(created_at) as oldest from looked) all_of
       left join (select types, count(*) as clicks from repeated group by types) counted on true
     order by counted.clicks desc, counted.types`,
@@ -44,8 +51,15 @@ export async function readRepeatedPayouts(
     from: isCut ? (first?.oldest ?? since) : since,
     clicks: together.reduce((sum, { clicks }) => sum + clicks, 0),
     together,
+    unearned: offer.payout === null ? [] : (first?.unearned ?? []),
   }
 }
 
 /** Of all that was looked at, on each row; `types` is null on the only row where no payout was earned twice. */
-type Found = { looked: string; oldest: string | null; types: EventType[] | null; clicks: string | null }
+type Found = {
+  looked: string
+  oldest: string | null
+  types: EventType[] | null
+  clicks: string | null
+  unearned: { type: EventType; conversions: number }[] | null
+}

@@ -77,7 +77,11 @@ export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: S
           key={line.type}
           rows={Math.min(MOST_ROWS, 1 + Math.floor(line.text.length / ROW_LETTERS))}
           label={labelOf(line.type)}
-          hint={line.type === null ? 'Answered OK, kept under Refused, and not recorded.' : undefined}
+          hint={
+            line.type === null
+              ? 'Nothing is recorded: the call is kept under Refused. The network is told OK, so that it does not send it again.'
+              : undefined
+          }
           error={clashOf(lines, at)}
           className="[&_textarea]:font-mono"
           spellCheck={false}
@@ -112,8 +116,8 @@ export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: S
       <fieldset>
         <legend className="mb-1 font-medium">Not paid yet</legend>
         <p className="mb-2 text-sm text-ink-faint">
-          Reported before the network pays for them: recorded with a payout of 0, so that the money is booked once, when
-          it is earned.
+          Reported before the network pays for them: recorded with a payout of 0, whatever the offer pays, so that the
+          money is booked once, when it is earned.
         </p>
         <div className="grid grid-cols-2 gap-2 sm:grid-cols-3">
           {used.map(type => (

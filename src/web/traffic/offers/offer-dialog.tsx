@@ -134,7 +134,7 @@ function OfferFields({ offer, original, address = '', onClose, onSaved }: Fields
         preview={url => call(previewOffer, { body: { url } })}
         withoutClick="Without {click_id} in it the network cannot say which click a conversion belongs to."
       />
-      {offer?.payout != null && <RepeatedPayouts offer_id={offer.id} />}
+      {offer?.payout != null && <RepeatedPayouts offer={offer} />}
       {hasPayout && (
         <EarnedBy
           types={form.watch('payout_types')}

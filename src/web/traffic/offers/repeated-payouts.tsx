@@ -1,6 +1,7 @@
-/** Says where an offer's payout was earned twice by one click, which the network may have paid for once. */
+/** Says where an offer's payout was earned twice by one click, which the network may have paid for once; or by no conversion at all. */
 import { useQuery } from '@tanstack/react-query'
-import { readRepeatedPayouts } from '../../../traffic/offers/api.ts'
+import type { z } from 'zod'
+import { type Offer, readRepeatedPayouts } from '../../../traffic/offers/api.ts'
 import { ask } from '../../ground/call.ts'
 import { count, day } from '../../ground/figures/figures.ts'
 import { useNow } from '../../ground/figures/now.ts'
@@ -11,15 +12,19 @@ import { Note } from '../../ground/ui/refusal.tsx'
 const MOST_NAMED = 4
 const NEARLY_30_DAYS_MS = 29.9 * 86_400_000
 
-export function RepeatedPayouts({ offer_id }: { offer_id: string }) {
+type OfferRow = Pick<z.input<typeof Offer>, 'id' | 'payout_types'>
+
+export function RepeatedPayouts({ offer }: { offer: OfferRow }) {
   const now = useNow()
-  const { data } = useQuery(ask(readRepeatedPayouts, { params: { id: offer_id } }))
-  if (data === undefined || data.clicks === 0) return null
-  const { clicks, from, together } = data
+  const { data } = useQuery(ask(readRepeatedPayouts, { params: { id: offer.id } }))
+  if (data === undefined) return null
+  const { clicks, from, together, unearned } = data
   const named = together
     .slice(0, MOST_NAMED)
     .map(({ types, clicks: on }) => `${types.map(inWords).join(' + ')}: ${count(on)}`)
   const when = now - Date.parse(from) > NEARLY_30_DAYS_MS ? 'In the last 30 days' : `Since ${day(from)}`
+  if (unearned.length > 0) return <Unearned offer={offer} when={when} unearned={unearned} />
+  if (clicks === 0) return null
   return (
     <Note kind="warning">
       <strong>
@@ -27,6 +32,27 @@ export function RepeatedPayouts({ offer_id }: { offer_id: string }) {
       </strong>{' '}
       {`${named.join(', ')}${together.length > named.length ? ' and others' : ''}. `}
       Where the network pays once, choose one conversion; what is recorded stays.
+    </Note>
+  )
+}
+
+type UnearnedProps = {
+  offer: OfferRow
+  when: string
+  unearned: z.input<(typeof readRepeatedPayouts)['reply']>['unearned']
+}
+
+/** Conversions came, and no money: by types that do not earn it, or with a payout of 0 of their own. It may be early: no warning. */
+function Unearned({ offer: { payout_types: earning }, when, unearned }: UnearnedProps) {
+  const withNothing = unearned.filter(({ type }) => earning.length === 0 || earning.includes(type))
+  const named = unearned.slice(0, MOST_NAMED).map(({ type, conversions }) => `${inWords(type)}: ${count(conversions)}`)
+  return (
+    <Note>
+      <strong>{`${when} no conversion earned the payout.`}</strong>{' '}
+      {`${named.join(', ')}${unearned.length > named.length ? ' and others' : ''}. `}
+      {withNothing.length === 0
+        ? `It is earned by ${earning.map(inWords).join(', ')}: choose what the network pays for, for the conversions to come.`
+        : `${withNothing.map(({ type }) => inWords(type)).join(', ')} came with a payout of 0, as under “Not paid yet” of a network.`}
     </Note>
   )
 }
