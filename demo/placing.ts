@@ -11,7 +11,15 @@ import { type Founding, offerUrl, placeBot, placeFlow, placeFunnel, placeOffers,
 import type { PlacedRule } from './outbox.ts'
 import { placeSources } from './sources.ts'
 import type { Place } from './traffic.ts'
-import { type DemoCampaign, type DemoOffer, OFFERS, type OfferName, type PlacedAccount, RULES } from './world.ts'
+import {
+  type DemoCampaign,
+  type DemoOffer,
+  OFFERS,
+  type OfferName,
+  type PlacedAccount,
+  RULES,
+  USUAL_GOAL,
+} from './world.ts'
 
 export type Workspace = {
   places: Place[]
@@ -99,7 +107,7 @@ type CampaignRow = ReturnType<typeof campaignRow>
 
 async function insertCampaign(
   { trx, org_id, times }: Founding,
-  { name, status = 'active' }: Pick<DemoCampaign, 'name'> & { status?: LiveCampaign['status'] },
+  { name, offer, status = 'active' }: Pick<DemoCampaign, 'name' | 'offer'> & { status?: LiveCampaign['status'] },
   { destination, source, cost, ...row }: CampaignRow,
 ): Promise<void> {
   await trx
@@ -111,10 +119,17 @@ async function insertCampaign(
       destination: JSON.stringify(destination),
       source: JSON.stringify(source),
       cost: costText(cost),
+      goal: goalOf(offer),
       ...times,
     })
     .execute()
   await trx.insertInto('campaign_keys').values({ org_id, campaign_id: row.id, key: row.key }).execute()
+}
+
+/** What the offer is paid for; null where the workspace counts that anyway. */
+function goalOf(offer: OfferName): string[] | null {
+  const types: readonly string[] = OFFERS[offer].payout_types
+  return types.join() === USUAL_GOAL.join() ? null : [...types]
 }
 
 function placeOf(campaign: DemoCampaign, row: CampaignRow, standing: Standing, account: PlacedAccount): Place {

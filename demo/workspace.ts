@@ -9,6 +9,7 @@ import { createAccount } from '../src/people/accounts/sign-up.ts'
 import { firstCharacters, hashSecret, newSecret } from '../src/people/keys/secret.ts'
 import { foundOrganization } from '../src/people/organizations/organizations.ts'
 import { letters } from './chance.ts'
+import { EVENT_NAMES, USUAL_GOAL } from './world.ts'
 import { placeAll, type Workspace } from './placing.ts'
 
 export const EMAIL = 'demo@example.com'
@@ -96,6 +97,11 @@ export async function foundWorkspace(
   const at = new Date(founded).toISOString()
   await trx.updateTable('organizations').set({ created_at: at }).where('org_id', '=', org_id).execute()
   await trx.updateTable('members').set({ joined_at: at }).where('org_id', '=', org_id).execute()
+  const events = { names: JSON.stringify(EVENT_NAMES), goal: [...USUAL_GOAL] }
+  await trx
+    .insertInto('event_settings')
+    .values({ org_id, ...events, updated_by: user_id, updated_at: at })
+    .execute()
   // Changed now, so that a running service looks at what is new.
   const times = { created_at: at, updated_at: new Date().toISOString() }
   let made = founded

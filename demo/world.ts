@@ -101,6 +101,14 @@ export const OFFERS = {
   bot: { name: 'CoinPulse bot · deposit · direct', path: 'coinpulse', payout: '60', payout_types: ['deposit'] },
 } as const satisfies Record<string, DemoOffer>
 
+/** What the organization counts as a conversion, where a campaign's offer is not paid for something else. */
+export const USUAL_GOAL: readonly EventType[] = ['ftd']
+/** What it calls the events of its offers. */
+export const EVENT_NAMES: Partial<Record<EventType, string>> = {
+  purchase: 'Paid plan',
+  subscription_renewed: 'Renewal',
+}
+
 /** Rules that call the tracker of a partner and a chat of the team; `.example` is a domain that never leads anywhere. */
 export const RULES: readonly { event_type: EventType; url: string; preset: string; campaign?: string }[] = [
   {

@@ -53,6 +53,7 @@ import { openKeyUses } from './people/keys/uses.ts'
 import { openKeyReader } from './people/keys/verify.ts'
 import { standingOf } from './people/organizations/standing.ts'
 import { openFolder } from './reading/reports/fold.ts'
+import { openEventFolder } from './reading/reports/fold-events.ts'
 import { plainRooms, probes } from './rooms.ts'
 import * as botsApi from './telegram/bots/api.ts'
 import { botDeeds } from './telegram/bots/bots.ts'
@@ -107,6 +108,7 @@ export async function openHouse(
 function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDisposableStack): void {
   const take = into(running)
   take(openFolder(ground))
+  take(openEventFolder(ground))
   take(openRefusedRetention(ground))
   if (ground.config.role === 'serve') return
   take(openWorker(ground, lanes))

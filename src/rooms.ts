@@ -53,6 +53,8 @@ import * as offers from './traffic/offers/offers.ts'
 import * as repeatedPayouts from './traffic/offers/repeated-payouts.ts'
 import * as openHoursApi from './traffic/open-hours/api.ts'
 import * as openHours from './traffic/open-hours/open-hours.ts'
+import * as eventSettingsApi from './traffic/event-settings/api.ts'
+import * as eventSettings from './traffic/event-settings/event-settings.ts'
 import * as sourcesApi from './traffic/sources/api.ts'
 import * as sources from './traffic/sources/sources.ts'
 import * as vitalsApi from './vitals/api.ts'
@@ -68,6 +70,7 @@ export const plainRooms = [
   room(sourcesApi, sources),
   room(capsApi, caps),
   room(openHoursApi, openHours),
+  room(eventSettingsApi, eventSettings),
   room(offersApi, { ...offers, ...repeatedPayouts }),
   room(landingsApi, landings),
   room(funnelsApi, funnels),

@@ -30,11 +30,13 @@ const BANNED =
 
 /**
  * Who writes for other rooms, in a transaction of its own: a batch of conversions, because the click, the charge, the delivery, the
- * counts of caps and the conversion stand or fall together; and what a change of clicks counts, because both are committed or neither.
+ * counts of caps and the conversion stand or fall together; what a change of clicks counts, because both are committed or neither; and that an
+ * event is counted, with what counts it.
  */
 const WRITES_FOR_OTHERS: Readonly<Record<string, readonly string[]>> = {
   events: ['clicks', 'balances', 'ledger', 'deliveries', 'caps', 'cap_counts'],
   counters: ['report_sheet', 'counter_sheet'],
+  reports: ['events'],
 }
 
 const none = (wrong: string[]): void => assert.deepEqual([...new Set(wrong)], [])

@@ -2,6 +2,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { createRootRouteWithContext, createRoute, Outlet, redirect } from '@tanstack/react-router'
 import { myOrganizations } from './ground/active.ts'
+import { eventSettings } from './ground/figures/goals.ts'
 import { whoIsSignedIn } from './people/accounts/session.ts'
 import { NotFound } from './shell/lost.tsx'
 import { Shell } from './shell/shell.tsx'
@@ -19,7 +20,10 @@ export const inside = createRoute({
     const session = await context.queries.ensureQueryData(whoIsSignedIn)
     if (session === null)
       throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { next: location.href } })
-    await context.queries.ensureQueryData(myOrganizations)
+    const { data } = await context.queries.ensureQueryData(myOrganizations)
+    // Without a workspace there are none, and what refuses here is told by the pages.
+    if (data.some(({ active, deleted_at }) => active && deleted_at === null))
+      await context.queries.ensureQueryData(eventSettings).catch(() => undefined)
   },
   component: Shell,
 })

@@ -21,6 +21,11 @@ const key = createRoute({
   validateSearch: z.object({ grant: z.literal(true).optional().catch(undefined) }),
   component: lazyRouteComponent(() => import('./people/keys/key-page.tsx'), 'KeyPage'),
 })
+const events = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/events',
+  component: lazyRouteComponent(() => import('./traffic/event-settings/event-settings-page.tsx'), 'EventSettingsPage'),
+})
 const team = createRoute({
   getParentRoute: () => inside,
   path: '/settings/team',
@@ -43,4 +48,4 @@ const rates = createRoute({
   component: lazyRouteComponent(() => import('./money/rates/rates-page.tsx'), 'RatesPage'),
 })
 
-export const SETTINGS = [billing, rates, keys, key, team, workspace, profile] as const
+export const SETTINGS = [billing, rates, keys, key, events, team, workspace, profile] as const

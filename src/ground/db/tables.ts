@@ -192,6 +192,7 @@ export interface Campaigns {
    */
   destination: Json
   fallback_url: string | null
+  goal: string[] | null
   id: string
   key: string
   name: string
@@ -453,6 +454,22 @@ export interface EventAliases {
   org_id: number
 }
 
+export interface EventCounts {
+  campaign_id: string
+  day: string
+  /**
+   * as of report_day; day, campaign_id and key likewise: those of the event's click
+   */
+  dimension: number
+  /**
+   * without those of test clicks
+   */
+  events: string
+  key: string
+  org_id: number
+  type: string
+}
+
 export interface EventMoney {
   currency: string
   event_id: string
@@ -498,6 +515,10 @@ export interface Events {
   bot_id: string | null
   campaign_id: string | null
   click_id: string
+  /**
+   * whether it is in event_counts; a report adds those that are not yet
+   */
+  counted: Generated<boolean>
   created_at: string
   id: string
   nonce: string | null
@@ -517,6 +538,14 @@ export interface Events {
    */
   test: Generated<boolean>
   type: string
+}
+
+export interface EventSettings {
+  goal: string[]
+  names: Json
+  org_id: number
+  updated_at: string
+  updated_by: string
 }
 
 export interface FailingTargets {
@@ -1036,8 +1065,10 @@ export interface Tables {
   delivery_runs: DeliveryRuns
   dropped_clicks: DroppedClicks
   event_aliases: EventAliases
+  event_counts: EventCounts
   event_money: EventMoney
   event_revisions: EventRevisions
+  event_settings: EventSettings
   events: Events
   failing_targets: FailingTargets
   funnels: Funnels

@@ -105,6 +105,16 @@ describe('the audit finds', () => {
       `insert into report_day select $1::int, level, '2026-01-01', gen_random_uuid(), '', level, 0, 0, 0, 0, 0, 0, 0
         from unnest(array[1, 33]) level`,
     ],
+    ['the report counts the conversions there are', 'update events set counted = not counted where org_id = $1'],
+    [
+      'the report counts the conversions there are',
+      "insert into event_counts select $1::int, 1, '2026-01-01', gen_random_uuid(), '', 'lead', 1",
+    ],
+    [
+      'every level of the report counts the same conversions',
+      `insert into event_counts select $1::int, level, '2026-01-01', gen_random_uuid(), '', 'lead', level
+        from unnest(array[1, 33]) level`,
+    ],
   ]
   for (const [check, sql] of harm) {
     test(`what breaks "${check}": ${sql.slice(0, 50)}`, async () => {

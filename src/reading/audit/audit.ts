@@ -7,6 +7,7 @@ import { EVENT_TYPES } from '../../contract/event-types.ts'
 import { NIL_ID } from '../../contract/ids.ts'
 import { LADDER, REACHED, rungOfEvent, stageOf } from '../../contract/ladder.ts'
 import { onConnection } from '../../ground/db/transaction.ts'
+import { CONVERSION_CHECKS, CONVERSIONS } from './conversions.ts'
 
 type Finding = { check: string; wrong: string }
 /** A figure that is kept as things happen, and the same counted anew from the rows it stands for. */
@@ -264,6 +265,8 @@ const CHECKS: Readonly<Record<string, string>> = {
       group by 1
     ) clicks using (day)
     where coalesce(told, '${NOTHING}') <> coalesce(counted, '${NOTHING}')`,
+
+  ...CONVERSION_CHECKS,
 }
 
 /** What an owner wants to see side by side; both columns are text, as PostgreSQL says them. */
@@ -299,7 +302,9 @@ const FIGURES = `
       where org_id = $1 and tracked and id >= ${FIRST_KEPT}
     ) sums
     cross join lateral (values (clicks, 1), (lead, 2), (deposit, 3), (ftd, 4), (revenue, 5), (cost, 6)) as told (counted, place)
-  ) recounted using (place)`
+  ) recounted using (place)
+  union all
+  ${CONVERSIONS}`
 
 const CLICKS_FROM = `select (${dayOf('before_id')})::text as clicks_from from dropped_clicks order by before_id desc limit 1`
 

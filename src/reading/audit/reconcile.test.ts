@@ -50,6 +50,7 @@ describe('one organization, counted again on its screen', () => {
         ['First deposits', '0', '0'],
         ['Revenue', '17.5', '17.5'],
         ['Cost of clicks', '0', '0'],
+        ['Conversions', '4', '4'],
       ],
     )
   })

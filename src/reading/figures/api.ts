@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Id } from '../../contract/fields.ts'
-import { ReportRow } from '../reports/api.ts'
+import { MemberReportRow } from '../reports/api.ts'
 
 const DayOf = z.iso.date()
 
@@ -11,7 +11,18 @@ const days = {
   date_to: DayOf.meta({ description: 'Last UTC day, inclusive; at most 92 days in all' }),
 }
 
-const counters = ReportRow.omit({ key: true, label: true, cost: true, cost_source: true }).shape
+const counters = MemberReportRow.omit({
+  key: true,
+  label: true,
+  cost: true,
+  cost_source: true,
+  cost_of_clicks: true,
+  unread_costs: true,
+  revenue_pending: true,
+  approved: true,
+  pending: true,
+  rejected: true,
+}).shape
 
 export const FiguresRow = z.object({ key: Id, ...counters }).meta({ id: 'FiguresRow' })
 export type FiguresRow = z.output<typeof FiguresRow>

@@ -19,7 +19,8 @@ const NOON = Date.UTC(2026, 2, 2, 12)
 const DAY = 86_400_000
 const WEEK = 'date_from=2026-03-01&date_to=2026-03-07'
 
-const NOTHING = { landed: 0, started: 0, registered: 0, lead: 0, deposit: 0, ftd: 0 }
+const NOTHING = { landed: 0, started: 0, registered: 0, lead: 0, deposit: 0, ftd: 0, conversions: {}, goal: 0 }
+const GOALS = { goal: ['lead'], own: [] }
 
 const read = (as: { cookie: string }, path: string) => house.call('GET', `/api/figures/${path}`, { cookie: as.cookie })
 
@@ -95,8 +96,8 @@ test('more clicks than can be looked through are not counted, rather than counte
     clicks.map(({ id }) => id),
   )
   const day = { from: NOON, to: NOON }
-  assert.equal(await countLandings(house.database.reads, org_id, day, 2), undefined)
-  const [row] = (await countLandings(house.database.reads, org_id, day, 3)) ?? []
+  assert.equal(await countLandings(house.database.reads, org_id, day, GOALS, 2), undefined)
+  const [row] = (await countLandings(house.database.reads, org_id, day, GOALS, 3)) ?? []
   assert.equal(row?.['clicks'], '2')
 })
 

@@ -8,6 +8,8 @@ import { momentOf, possible, type Window, windowBetween } from '../../contract/w
 import type { Value } from '../../ground/db/statement.ts'
 import type { Context } from '../../ground/room.ts'
 import { COUNTERS } from '../../intake/counters/deltas.ts'
+import { readGoals } from '../../traffic/event-settings/goals.ts'
+import { BY_KEY, conversionsOf, convertedOf } from '../reports/converted.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
 import { sourcesOf } from '../reports/sources.ts'
 import * as api from './api.ts'
@@ -22,10 +24,11 @@ export async function readLandingFigures(
 ) {
   const { reads } = database
   const { from, to } = windowOf(query)
+  const goals = await readGoals(reads, actor.org_id)
   // What is kept is looked up behind the count as well: a month may go in between.
   for (let kept_from = await clicksKeptFrom(reads); ; ) {
     const first = Math.max(from, kept_from)
-    const found = await countLandings(reads, actor.org_id, { from: first, to }, api.MOST_LOOKED_AT)
+    const found = await countLandings(reads, actor.org_id, { from: first, to }, goals, api.MOST_LOOKED_AT)
     const still_kept_from = await clicksKeptFrom(reads)
     if (still_kept_from === kept_from)
       return { is_counted: found !== undefined, date_from: dayOf(first), rows: (found ?? []).map(rowOf) }
@@ -46,18 +49,28 @@ export async function readDestinationFigures(
   const isMeant = isSource ? 'c.traffic_source_id is not null' : `c.destination->>'type' = $2`
   const put = (value: Value) => `$${values.push(value)}`
   const days = { first: Math.floor(from / DAY_MS), last: Math.floor(to / DAY_MS) }
-  const sources = sourcesOf({ verdicts: false, dimension: 'campaign', campaigns: null, cover: { days, ends: [] } }, put)
+  const slice = { dimension: 'campaign', campaigns: null, cover: { days, ends: [] } } as const
+  const sources = sourcesOf({ ...slice, verdicts: false }, put)
+  const goals = await readGoals(database.reads, actor.org_id)
   const { rows } = await database.reads.query<Found>(
     `with counted as (
       ${sources}
     ), grouped as (
       select key, ${[...COUNTERS, 'revenue'].map(name => `sum(${name}) as ${name}`).join(', ')} from counted group by key
+    ), meant as (
+      select c.id::text as campaign, ${key} as key from campaigns c where c.org_id = $1 and c.deleted_at is null and ${isMeant}
+    ), converted as (
+      select meant.key, told.type, sum(told.events) as events, sum(told.goal) as goal
+      from meant join (${conversionsOf({ ...slice, goals }, put)}) told on told.key = meant.campaign
+      group by 1, 2
+    ), summed as (
+      select meant.key, count(*) as campaigns,
+        ${COUNTERS.map(name => `coalesce(sum(${name}), 0)::bigint as ${name}`).join(', ')}, round(coalesce(sum(revenue), 0), 2)::text as revenue
+      from meant left join grouped on grouped.key = meant.campaign group by 1
     )
-    select ${key} as key, count(*) as campaigns,
-      ${COUNTERS.map(name => `coalesce(sum(${name}), 0)::bigint as ${name}`).join(', ')}, round(coalesce(sum(revenue), 0), 2)::text as revenue
-    from campaigns c left join grouped on grouped.key = c.id::text
-    where c.org_id = $1 and c.deleted_at is null and ${isMeant}
-    group by 1 order by clicks desc, 1`,
+    select summed.*, by_key.conversions, by_key.goal
+    from summed left join (${BY_KEY}) by_key on by_key.key = summed.key
+    order by clicks desc, summed.key`,
     values,
   )
   return { rows: rows.map(row => ({ ...rowOf(row), campaigns: Number(row['campaigns']) })) }
@@ -80,5 +93,6 @@ function rowOf(row: Found): api.FiguresRow {
     deposit: count('deposit'),
     ftd: count('ftd'),
     revenue: row['revenue'] ?? '0.00',
+    ...convertedOf(row),
   }
 }

@@ -1,9 +1,12 @@
-/** Counts clicks by their landing, one by one: no counter has them, and no index finds them. Reads `clicks`. */
+/** Counts clicks by their landing, one by one: no counter has them, and no index finds them. Reads `clicks` and `events`. */
 import type pg from 'pg'
 import { firstIdAt } from '../../contract/ids.ts'
 import { REACHED } from '../../contract/ladder.ts'
 import type { Window } from '../../contract/window.ts'
+import type { Value } from '../../ground/db/statement.ts'
 import { COUNTERS } from '../../intake/counters/deltas.ts'
+import type { Goals } from '../../traffic/event-settings/goals.ts'
+import { BY_KEY, goalOf } from '../reports/converted.ts'
 
 /** A row as the database answers it, its counters and `revenue` by their names. */
 export type Found = { readonly [column: string]: string | null }
@@ -17,18 +20,30 @@ export async function countLandings(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,
   { from, to }: Window,
+  goals: Goals,
   most: number,
 ): Promise<Found[] | undefined> {
   if (from > to) return []
+  const values: Value[] = [org_id, firstIdAt(from), firstIdAt(to + 1), most + 1]
+  const { join, is } = goalOf(goals, 'c.campaign_id', 'e.type', value => `$${values.push(value)}`)
   const { rows } = await reads.query<Found>(
     `with looked as (
       select landing_id, tracked, stages, revenue from clicks
       where org_id = $1 and id >= $2::uuid and id < $3::uuid limit $4
+    ), found as (
+      select landing_id as key, count(*) as looked, count(*) filter (where tracked) as clicks, ${REACHED_BY.join(', ')},
+        round(coalesce(sum(revenue) filter (where tracked), 0), 2)::text as revenue
+      from looked group by 1
+    ), converted as (
+      select c.landing_id as key, e.type, count(*) as events, count(*) filter (where ${is}) as goal
+      from events e join clicks c on c.org_id = $1 and c.id = e.click_id ${join}
+      where e.org_id = $1 and e.click_id >= $2::uuid and e.click_id < $3::uuid and not e.test and c.landing_id is not null
+      group by 1, 2
     )
-    select landing_id as key, count(*) as looked, count(*) filter (where tracked) as clicks, ${REACHED_BY.join(', ')},
-      round(coalesce(sum(revenue) filter (where tracked), 0), 2)::text as revenue
-    from looked group by 1 order by clicks desc, 1`,
-    [org_id, firstIdAt(from), firstIdAt(to + 1), most + 1],
+    select found.*, by_key.conversions, by_key.goal
+    from found left join (${BY_KEY}) by_key on by_key.key = found.key
+    order by clicks desc, found.key`,
+    values,
   )
   const looked = rows.reduce((sum, row) => sum + Number(row['looked']), 0)
   return looked > most ? undefined : rows.filter(({ key, clicks }) => key !== null && Number(clicks) > 0)

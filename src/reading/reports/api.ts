@@ -1,6 +1,7 @@
 /** The report over HTTP: what clicks of a window have come to, by campaign, geo, sub1, offer or day. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
+import { EventType } from '../../contract/event-types.ts'
 import { Instant, Money } from '../../contract/fields.ts'
 import { date_from, date_to, sent, WindowWarnings } from '../../contract/window.ts'
 
@@ -69,10 +70,25 @@ const ofClicks = {
   rejected: Count.meta({ description: 'Conversions that were rejected, refunded or charged back' }),
 }
 
+/** Beside the clicks that had them: each conversion counts, however many its click has. */
+const converted = {
+  conversions: z
+    .partialRecord(EventType, z.int().min(1))
+    .meta({ description: 'Conversions by their type, those of test clicks left out; types without any are absent' }),
+  goal: Count.meta({
+    description:
+      'Conversions of the types that count as the conversion: the campaign’s goal, else that of the workspace',
+  }),
+}
+export type Conversions = z.output<typeof converted.conversions>
+
+export const MemberReportRow = ReportRow.extend({ ...ofClicks, ...converted }).meta({ id: 'MemberReportRow' })
+export type MemberReportRow = z.output<typeof MemberReportRow>
+
 /** Spend booked without a sub1 is of nobody's sub1: apart from the visitors who came without one, so that they have no cost they did not cause. */
 export const MemberReport = Report.extend({
-  rows: z.array(ReportRow.extend(ofClicks)),
-  totals: Report.shape.totals.extend(ofClicks),
+  rows: z.array(MemberReportRow),
+  totals: Report.shape.totals.extend({ ...ofClicks, ...converted }),
   not_broken_down: z.object({ cost: Money, cost_source: CostSource }).nullable().meta({
     description:
       'By sub1: the spend that was booked without a sub1, in `totals` and in no row; null without any, and by anything else',
@@ -110,7 +126,7 @@ export const readReport = endpoint({
 
 export const readReportAsMember = endpoint({
   ...declared,
-  description: `${declared.description} By sub1, spend that was booked without one stands beside the rows. With what the clicks themselves cost, by country and offer too, and how their conversions stand.`,
+  description: `${declared.description} By sub1, spend that was booked without one stands beside the rows. With what the clicks themselves cost, by country and offer too, how their conversions stand, the conversions by type, and those of each campaign’s goal.`,
   reply: MemberReport,
   route: 'GET /api/report',
   access: { session: 'member' },

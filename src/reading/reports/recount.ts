@@ -102,3 +102,29 @@ export async function recountCosts(
   )
   return rows
 }
+
+/** Conversions of one type in a row of a report. */
+export type RecountedConversions = { readonly key: string; readonly type: string; readonly events: number }
+
+/** The same of conversions by type: the events of those clicks, by the clicks alone. By key, then type. */
+export async function recountConversions(
+  db: Pick<pg.Pool, 'query'>,
+  org_id: number,
+  from: number,
+  to: number,
+  dimension: Dimension,
+  campaigns: readonly string[] | null = null,
+): Promise<RecountedConversions[]> {
+  const { rows } = await db.query<RecountedConversions>(
+    `select coalesce(key, '') as key, type, count(*)::int as events
+    from (
+      select id, ${KEYS[dimension]} as key
+      from clicks
+      where org_id = $1 and id >= $2::uuid and id < $3::uuid and tracked and ($4::uuid[] is null or campaign_id = any($4::uuid[]))
+    ) counted
+    join events on events.org_id = $1 and events.click_id = counted.id
+    group by 1, 2 order by coalesce(key, '') collate "C", type`,
+    [org_id, firstIdAt(from), firstIdAt(to + 1), campaigns],
+  )
+  return rows
+}

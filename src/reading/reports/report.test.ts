@@ -71,6 +71,9 @@ async function refused(key: string, query: string): Promise<string> {
 }
 
 const none = { clicks: 0, landed: 0, started: 0, registered: 0, lead: 0, deposit: 0, ftd: 0, revenue: '0.00' }
+/** What only members are told, where there is none. */
+const unjudged = { revenue_pending: '0.00', approved: 0, pending: 0, rejected: 0 }
+const told = { cost_of_clicks: '0.00', unread_costs: 0, ...unjudged, conversions: {}, goal: 0 }
 
 test('a report by campaign has exactly the fields of the interface, ids on the wire and money with two decimals', async () => {
   const { org_id, key } = await seedPlace()
@@ -248,8 +251,7 @@ describe('spend', () => {
     await seedSpend(org_id, one, '2026-03-03', '', '5', 'manual')
     const { rows, totals, not_broken_down, truncated } = await seen('dimension=sub1')
     assert.deepEqual(not_broken_down, { cost: '15.01', cost_source: 'mixed' })
-    const unjudged = { revenue_pending: '0.00', approved: 0, pending: 0, rejected: 0 }
-    const costless = { cost: '0.00', cost_source: null, cost_of_clicks: '0.00', unread_costs: 0, ...unjudged }
+    const costless = { cost: '0.00', cost_source: null, ...told }
     const missing = { key: '', label: '(none)', ...none, clicks: 1, revenue: '3.00', ...costless, approved: 1 }
     assert.deepEqual(
       rows.find(row => row.key === ''),
@@ -442,12 +444,11 @@ describe('who asks', () => {
     const seen = await house.call('GET', `/api/report?dimension=geo&${WEEK}`, { cookie: place.cookie })
     assert.equal(seen.statusCode, 200, seen.body)
     const report = await read(key, `dimension=geo&${WEEK}`)
-    const judged = { revenue_pending: '0.00', approved: 0, pending: 0, rejected: 0 }
-    const told = { cost_of_clicks: '0.00', unread_costs: 0, ...judged }
+    const more = <T extends object>(row: T) => ({ ...row, ...told })
     assert.deepEqual(seen.json<MemberReport>(), {
       ...report,
-      rows: report.rows.map(row => ({ ...row, ...told })),
-      totals: { ...report.totals, ...told },
+      rows: report.rows.map(more),
+      totals: more(report.totals),
       not_broken_down: null,
     })
     assert.equal(seen.json<Report>().totals.clicks, 2)

@@ -1,6 +1,6 @@
 /**
  * The report: tracked clicks by the moment they were made, with what they have earned and cost so far. Reads `report_day`,
- * `report_delta`, `counter_sheet`, `clicks`, `ad_spend`, `booked_spend` and names, in one statement and so in one snapshot, and must always equal a recount of the clicks that
+ * `report_delta`, `counter_sheet`, `event_counts`, `clicks`, `events`, `ad_spend`, `booked_spend` and names, in one statement and so in one snapshot, and must always equal a recount of the clicks that
  * are still kept.
  */
 import type { Call } from '../../contract/endpoint.ts'
@@ -9,7 +9,9 @@ import { possible, type Window, windowWarnings } from '../../contract/window.ts'
 import type { Statement, Value } from '../../ground/db/statement.ts'
 import type { Context, Ground, Key, Member } from '../../ground/room.ts'
 import { COUNTERS, VERDICTS } from '../../intake/counters/deltas.ts'
+import { type Goals, readGoals } from '../../traffic/event-settings/goals.ts'
 import type * as api from './api.ts'
+import { BY_KEY, conversionsOf, convertedOf, IN_ALL } from './converted.ts'
 import { coverOf } from './cover.ts'
 import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
 import { type Query, type Question, questionOf } from './question.ts'
@@ -26,29 +28,27 @@ const CUT = {
 } as const
 
 /** The report for a key, within its campaigns. */
-export function readReport(context: Context<typeof api.readReport>, { query }: Call<typeof api.readReport>) {
-  return report(context, query)
+export async function readReport(context: Context<typeof api.readReport>, { query }: Call<typeof api.readReport>) {
+  return report(context, query, questionOf(context.actor, query))
 }
 
 /**
- * The same for someone signed in; by sub1, what was booked without one stands beside the rows instead of with the visitors who came
+ * The same for someone signed in, with the conversions by type and those of each campaign's goal; by sub1, what was booked without one stands beside the rows instead of with the visitors who came
  * without one, and rows and it come to the totals.
  */
-export function readReportAsMember(
+export async function readReportAsMember(
   context: Context<typeof api.readReportAsMember>,
   { query }: Call<typeof api.readReportAsMember>,
 ): Promise<api.MemberReport> {
-  return report(context, query, AS_MEMBER) as Promise<api.MemberReport>
+  const question = questionOf(context.actor, query)
+  const goals = await readGoals(context.database.reads, context.actor.org_id)
+  return report(context, query, { ...question, asMember: goals }) as Promise<api.MemberReport>
 }
 
 type Asking = Pick<Ground, 'database'> & { readonly actor: Member | Key }
 
-/** Of a report by sub1: spend without one makes a row whose key is null, which comes first. And what only members are told. */
-const AS_MEMBER = { asMember: true } as const
-
-async function report({ database, actor }: Asking, query: Query, how?: typeof AS_MEMBER) {
-  const question = { ...questionOf(actor, query), ...how }
-  const { dimension, window, campaigns } = question
+async function report({ database, actor }: Asking, query: Query, question: Asked) {
+  const { dimension, window, campaigns, asMember } = question
   const counted = { ...question, window: possible(window) }
   const isEmpty = campaigns?.length === 0 || counted.window.from > counted.window.to
   const { found, moved } = isEmpty ? NOTHING : await ask(database, actor.org_id, counted)
@@ -59,7 +59,7 @@ async function report({ database, actor }: Asking, query: Query, how?: typeof AS
   const warnings = windowWarnings(query.date_to)
   const figuresOf = (row: Told, prefix: '' | 'total_') => ({
     ...numbersOf(row, prefix, isSpending(dimension)),
-    ...(how?.asMember && ofClicks(row, prefix)),
+    ...(asMember && { ...ofClicks(row, prefix), ...convertedOf(row, prefix) }),
   })
   return {
     dimension,
@@ -80,7 +80,11 @@ type Found = { readonly [column: string]: string | null } & { readonly name: str
 type Keyed = Found & { readonly key: string }
 type Told = { readonly [column: string]: string | null }
 
-type Asked = Question & { readonly asMember?: true }
+/**
+ * `asMember`: what only members are told, by these goals. Of a report by sub1, spend without one makes a row whose key is null then, which
+ * comes first.
+ */
+type Asked = Question & { readonly asMember?: Goals }
 /** `moved` is the window that was counted instead of the one asked for. */
 type Answered = { readonly found: readonly Found[]; readonly moved?: Window }
 const NOTHING: Answered = { found: [] }
@@ -107,15 +111,16 @@ export function statementFor(org_id: number, question: Asked, now: number): Stat
   const values: Value[] = [org_id]
   const put: Put = value => `$${values.push(value)}`
   const counters = COUNTERS.map(name => `coalesce(sum(${name}), 0)::bigint as ${name}`).join(', ')
-  const isApart = asMember === true && dimension === 'sub1'
+  const isApart = asMember !== undefined && dimension === 'sub1'
   const cover = coverOf(window, now)
-  const judged = asMember === true ? VERDICTS : []
+  const judged = asMember ? VERDICTS : []
   const listed = (of: (name: string) => string) => judged.map(name => `, ${of(name)}`).join('')
   const order = `${isApart ? 'key is not null, ' : ''}${dimension === 'day' ? 'key' : 'clicks desc, key collate "C"'}`
   const names = dimension === 'campaign' ? 'campaigns' : dimension === 'offer' ? 'offers' : undefined
+  const converted = asMember && conversionsOf({ dimension, campaigns, cover, goals: asMember }, put)
   const text = `
   with counted as (
-    ${sourcesOf({ dimension, campaigns, cover, verdicts: asMember === true }, put)}
+    ${sourcesOf({ dimension, campaigns, cover, verdicts: asMember !== undefined }, put)}
   ), grouped as (
     select key, ${counters}, sum(revenue) as revenue, coalesce(sum(cost), 0) as cost,
       coalesce(sum(unread_costs), 0)::bigint as unread_costs${listed(name => `coalesce(sum(${name}), 0) as ${name}`)}
@@ -128,14 +133,15 @@ export function statementFor(org_id: number, question: Asked, now: number): Stat
       ${SOURCE} as total_cost_source, round(sum(cost_of_clicks), 2)::text as total_cost_of_clicks,
       coalesce(sum(unread_costs), 0)::bigint as total_unread_costs${listed(name => `${told(`coalesce(sum(${name}), 0)`, name)} as total_${name}`)}
     from slice
-  ), shown as (
+  ), ${converted === undefined ? '' : `converted as (${converted}), `}shown as (
     select * from slice order by ${order} limit ${MOST_ROWS + (isApart ? 2 : 1)}
   )
   select shown.key, ${COUNTERS.map(name => `shown.${name}`).join(', ')},
     round(shown.revenue, 2)::text as revenue, round(shown.cost, 2)::text as cost, shown.cost_source,
     round(shown.cost_of_clicks, 2)::text as cost_of_clicks, shown.unread_costs${listed(name => `${told(`shown.${name}`, name)} as ${name}`)},
-    totals.*, ${names === undefined ? 'null' : 'named.name'} as name
+    totals.*, ${names === undefined ? 'null' : 'named.name'} as name${converted === undefined ? '' : CONVERTED}
   from shown cross join totals
+    ${converted === undefined ? '' : JOIN_CONVERTED}
     ${names === undefined ? '' : `left join ${names} named on named.org_id = $1 and named.id = nullif(shown.key, '')::uuid`}
   order by ${order.replace(/key|clicks/g, 'shown.$&')}`
   return { text, values }
@@ -143,6 +149,9 @@ export function statementFor(org_id: number, question: Asked, now: number): Stat
 
 /** Money with two decimals, counts as they are. */
 const told = (sum: string, name: string) => (name === 'revenue_pending' ? `round(${sum}, 2)::text` : `(${sum})::bigint`)
+
+const CONVERTED = `, by_key.conversions, by_key.goal, in_all.conversions as total_conversions, in_all.goal as total_goal`
+const JOIN_CONVERTED = `left join (${BY_KEY}) by_key on by_key.key = shown.key cross join (${IN_ALL}) in_all`
 
 // Spend without clicks makes a row of its own.
 const withSpend = (judged: string) => `coalesce(grouped.key, spent.key) as key,

@@ -5,8 +5,10 @@ import { CampaignCost, CampaignCostDraft } from '../../contract/campaign-cost.ts
 import { DeletedFromTraffic } from '../../contract/consequences.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { eachSub, FAITHFUL, Id, Instant, Name, Page, SUBS } from '../../contract/fields.ts'
+import { EventType } from '../../contract/event-types.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
+import { Goal } from '../event-settings/api.ts'
 
 /** The query parameters a traffic source fills differently: our name, and the name it arrives under. */
 export const SOURCE_FIELDS = ['ref_id', ...SUBS] as const
@@ -112,6 +114,7 @@ export const Campaign = z
     source: Source,
     strict_filter: z.boolean(),
     cost: CampaignCost,
+    goal: z.array(EventType).nullable().meta({ description: 'null: the goal of the workspace' }),
     status: CampaignStatus,
     created_at: Instant,
     updated_at: Instant,
@@ -137,6 +140,9 @@ export const CampaignDraft = z.object({
   source: SourceDraft.nullish(),
   strict_filter: z.boolean().nullish().meta({ description: 'Also keep generic HTTP libraries out of the counts' }),
   cost: CampaignCostDraft.nullish(),
+  goal: Goal.nullish().meta({
+    description: 'The types of events that are its conversion, where they are not those of the workspace',
+  }),
 })
 export type CampaignDraft = z.output<typeof CampaignDraft>
 

@@ -72,6 +72,7 @@ test('a campaign is created with a random key, and answered with the address tra
     source: {},
     strict_filter: false,
     cost: null,
+    goal: null,
     status: 'active',
   })
   assert.deepEqual((await read(String(id))).data(), row)

@@ -32,6 +32,7 @@ const COLUMNS = [
   'source',
   'strict_filter',
   'cost',
+  'goal',
   'status',
   'created_at',
   'updated_at',
@@ -100,6 +101,7 @@ export async function createCampaign(
         source: sourceText(body.source),
         strict_filter: body.strict_filter ?? false,
         cost: costText(storedCost(body.cost)),
+        goal: body.goal ?? null,
         status: 'active',
         created_at: now,
         updated_at: now,
@@ -136,6 +138,7 @@ export async function updateCampaign(
     ...(body.source === undefined ? {} : { source: sourceOf(body.source) }),
     ...(body.strict_filter == null ? {} : { strict_filter: body.strict_filter }),
     ...(body.cost === undefined ? {} : { cost: storedCost(body.cost) }),
+    ...(body.goal === undefined ? {} : { goal: body.goal }),
   }
   if (isDeepStrictEqual({ ...now, ...changes }, now))
     return { ...(await one(context, now)), warnings: warningsOn(body, now) }

@@ -1,9 +1,11 @@
 /** The frame of every page behind the sign-in: navigation, workspace, person; and what stands in its place without a workspace. */
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { Menu as MenuIcon } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { Fragment, useEffect, useRef, useState } from 'react'
 import { useOrganizations } from '../ground/active.ts'
 import { IconButton } from '../ground/ui/button.tsx'
+import { useEventSettings } from '../ground/figures/goals.ts'
+import { callEvents } from '../ground/rungs.ts'
 import { Drawer } from '../ground/ui/drawer.tsx'
 import { Wordmark } from '../ground/ui/mark.tsx'
 import { PersonMenu } from '../people/accounts/person-menu.tsx'
@@ -62,7 +64,7 @@ export function Shell() {
             <>
               <BalanceBanner />
               <AccountsBanner />
-              <Outlet />
+              <Page />
             </>
           ) : (
             <DeletedWorkspace workspace={active} />
@@ -76,6 +78,17 @@ export function Shell() {
         </footer>
       </div>
     </div>
+  )
+}
+
+/** The page, anew when the workspace calls its events otherwise: their names are said everywhere. */
+function Page() {
+  const { names } = useEventSettings()
+  callEvents(names)
+  return (
+    <Fragment key={JSON.stringify(names)}>
+      <Outlet />
+    </Fragment>
   )
 }
 

@@ -1,5 +1,7 @@
 /** The columns of the report's table: what each shows, and what it sorts by. */
+import { EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
 import type { Dimension } from '../../../reading/reports/api.ts'
+import { inWords } from '../rungs.ts'
 import { count, moneyOrNone, NONE, percent, perUnit } from './figures.ts'
 import { type Measures, measure, numberOf, type Totals } from './measures.ts'
 import type { Goal } from './search.ts'
@@ -28,6 +30,18 @@ const counter = (id: Counter, title: string, means?: string): Column => ({
   number: ({ row }) => row[id],
 })
 
+/** Types whose clicks have a column among the rungs. */
+const ON_RUNGS: readonly EventType[] = ['land', 'bot_start', 'registration', 'lead', 'deposit', 'ftd']
+const OFF_RUNGS = EVENT_TYPES.filter(type => !ON_RUNGS.includes(type))
+
+const ofType = (type: EventType): Column => ({
+  id: type,
+  title: inWords(type),
+  means: 'Conversions: each counts, however many its click has',
+  text: ({ row }) => count(row.conversions[type] ?? 0),
+  number: ({ row }) => row.conversions[type] ?? 0,
+})
+
 const COLUMNS: readonly Column[] = [
   counter('clicks', 'Clicks'),
   counter('landed', 'Landed'),
@@ -36,6 +50,12 @@ const COLUMNS: readonly Column[] = [
   counter('lead', 'Lead'),
   counter('deposit', 'Deposit'),
   counter('ftd', 'FTD'),
+  {
+    id: 'goal',
+    title: 'Conv.',
+    text: ({ measures }) => count(measures.goal),
+    number: ({ measures }) => measures.goal,
+  },
   { id: 'cr', title: 'CR', text: ({ measures }) => percent(measures.cr), number: ({ measures }) => measures.cr },
   {
     id: 'epc',
@@ -114,9 +134,15 @@ const COLUMNS: readonly Column[] = [
   },
 ]
 
-/** Spend is known by campaign, day and sub1; geo and offer have no cost to divide. */
-export function columnsOf(dimension: Dimension): readonly Column[] {
-  return dimension === 'geo' || dimension === 'offer' ? COLUMNS.filter(column => !column.needsCost) : COLUMNS
+/**
+ * Spend is known by campaign, day and sub1; geo and offer have no cost to divide. Conversions that raise no click to a rung have columns of
+ * their own where there are any.
+ */
+export function columnsOf(dimension: Dimension, { conversions }: Totals): readonly Column[] {
+  const known =
+    dimension === 'geo' || dimension === 'offer' ? COLUMNS.filter(column => !column.needsCost) : [...COLUMNS]
+  const types = OFF_RUNGS.filter(type => conversions[type] !== undefined)
+  return known.flatMap(column => (column.id === 'goal' ? [...types.map(ofType), column] : [column]))
 }
 
 export const lineOf = (row: Totals, goal: Goal): Line => ({ row, measures: measure(row, goal) })
@@ -129,7 +155,9 @@ export function orderBy(id: string, sort: string | undefined) {
 
 /** Rows in the order of a column, what has no value last; undefined leaves the server's order. */
 export function sorted<L extends Line>(lines: readonly L[], sort: string | undefined): readonly L[] {
-  const column = COLUMNS.find(one => one.id === sort?.replace('-', ''))
+  const id = sort?.replace('-', '')
+  const type = OFF_RUNGS.find(one => one === id)
+  const column = type === undefined ? COLUMNS.find(one => one.id === id) : ofType(type)
   if (sort === undefined || column === undefined) return lines
   const direction = sort.startsWith('-') ? -1 : 1
   return lines.toSorted((one, other) => {

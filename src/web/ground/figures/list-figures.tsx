@@ -1,11 +1,11 @@
 /** Figures beside the rows of a list: revenue, clicks, CR and EPC of the days its address chooses, in an order by choice, with their total. */
 import type { ReactNode } from 'react'
-import { inWords } from '../rungs.ts'
+import { useGoalWords } from './goals.ts'
 import type { ListAddress } from '../ui/list.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { type Line, lineOf, orderBy, sorted } from './columns.ts'
-import { cents, count, fromCents, moneyOrNone, NONE, percent, perUnit } from './figures.ts'
-import type { Totals } from './measures.ts'
+import { count, moneyOrNone, NONE, percent, perUnit } from './figures.ts'
+import { NO_CLICKS, sumOf, type Totals } from './measures.ts'
 import { useNow } from './now.ts'
 import type { FiguresSearch, Goal } from './search.ts'
 import { daysOf } from './window.ts'
@@ -28,7 +28,7 @@ export function useListFigures<S extends Listed>(address: ListAddress<S>) {
     /** Of the rows alone: the days choose figures, not rows. */
     address: { ...address, search: sought },
     query: { ...sought, limit: MOST },
-    shown: { goal: goal ?? ('lead' as const), sort, onSort: (next: string | undefined) => choose({ sort: next }) },
+    shown: { goal: goal ?? ('own' as const), sort, onSort: (next: string | undefined) => choose({ sort: next }) },
     controls: (
       <>
         <GoalChoice goal={goal} onChange={next => choose({ goal: next })} />
@@ -72,7 +72,7 @@ export function FiguredTable<T extends { id: string }>(props: FiguredTableProps<
   const isKnown = ({ id }: T) => known.has(id) || figures.missing === 'zero'
   const means: Partial<Record<string, string>> = {
     clicks: 'Tracked clicks of these days',
-    cr: `Clicks with ${inWords(goal)}, of all clicks`,
+    cr: `${useGoalWords(goal)} per click`,
     epc: 'Revenue per click',
   }
   return (
@@ -107,7 +107,9 @@ export function FiguredTable<T extends { id: string }>(props: FiguredTableProps<
         <tfoot className="[&_:is(td,th)]:border-t [&_:is(td,th)]:border-line [&_:is(td,th)]:font-medium">
           <Row>
             <RowHead stay>{isWhole ? 'Total' : 'Total of this page'}</RowHead>
-            <FigureCells line={figures.missing === 'unknown' ? undefined : lineOf(totalOf(lines), goal)} />
+            <FigureCells
+              line={figures.missing === 'unknown' ? undefined : lineOf(sumOf(lines.map(({ row }) => row)), goal)}
+            />
             <Cell colSpan={heads.length} />
             <ActionCell>{null}</ActionCell>
           </Row>
@@ -127,31 +129,4 @@ function FigureCells({ line }: { line: Line | undefined }) {
       {figures[at]}
     </Cell>
   ))
-}
-
-const NO_CLICKS: Totals = {
-  clicks: 0,
-  landed: 0,
-  started: 0,
-  registered: 0,
-  lead: 0,
-  deposit: 0,
-  ftd: 0,
-  revenue: '0',
-}
-
-/** Of the rows that are shown, whose revenue has whole cents. */
-function totalOf(lines: readonly Line[]): Totals {
-  const sum = (name: 'clicks' | 'landed' | 'started' | 'registered' | 'lead' | 'deposit' | 'ftd') =>
-    lines.reduce((so_far, { row }) => so_far + row[name], 0)
-  return {
-    clicks: sum('clicks'),
-    landed: sum('landed'),
-    started: sum('started'),
-    registered: sum('registered'),
-    lead: sum('lead'),
-    deposit: sum('deposit'),
-    ftd: sum('ftd'),
-    revenue: fromCents(lines.reduce((so_far, { row }) => so_far + cents(row.revenue), 0n)),
-  }
 }

@@ -1,11 +1,14 @@
 /** What the overview's address holds. Whatever is left out has its default, whatever is mistyped counts as left out. */
 import { z } from 'zod'
 import { DIMENSIONS } from '../../../reading/reports/api.ts'
-import { LADDER, type Rung } from '../rungs.ts'
+import { EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
 import { RANGES } from './window.ts'
 
-export const GOALS = LADDER.slice(1) as Exclude<Rung, 'clicked'>[]
-export type Goal = (typeof GOALS)[number]
+/** What CR and CPA count: each campaign's own goal, clicks that came to a landing, or conversions of one type. */
+export type Goal = 'own' | 'landed' | EventType
+const GOALS: readonly Goal[] = ['own', 'landed', ...EVENT_TYPES]
+/** As addresses of before named them. */
+const OLD_GOALS: Partial<Record<string, Goal>> = { started: 'bot_start', registered: 'registration' }
 
 export const CHARTS = ['clicks', 'goal', 'cr', 'revenue', 'cost', 'profit', 'roi', 'epc'] as const
 export type Chart = (typeof CHARTS)[number]
@@ -16,17 +19,18 @@ const day = z.iso.date().optional().catch(undefined)
 export const WindowSearch = z.object({ range: z.enum(RANGES).optional().catch(undefined), from: day, to: day })
 export type WindowSearch = z.output<typeof WindowSearch>
 
-const goal = z.enum(GOALS).optional().catch(undefined)
+const goal = z
+  .preprocess(sent => OLD_GOALS[String(sent)] ?? sent, z.enum(GOALS as [Goal, ...Goal[]]).optional())
+  .catch(undefined)
 const sort = z.string().optional().catch(undefined)
 
-/** Of a list with figures: their days, the rung that CR counts, and a column to sort by, with a leading minus for the largest first. */
+/** Of a list with figures: their days, what CR counts, and a column to sort by, with a leading minus for the largest first. */
 export const FiguresSearch = WindowSearch.extend({ goal, sort })
 export type FiguresSearch = z.output<typeof FiguresSearch>
 
 export const OverviewSearch = WindowSearch.extend({
   by: z.enum(DIMENSIONS).optional().catch(undefined),
   campaign: z.string().optional().catch(undefined),
-  /** The rung that CR and CPA count. */
   goal,
   chart: z.enum(CHARTS).optional().catch(undefined),
   /** A column of the table, with a leading minus for the largest first. */

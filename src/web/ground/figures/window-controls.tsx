@@ -1,12 +1,13 @@
 /** Which days, which campaign, which goal: one row of controls, all of it in the address. */
 import { useState } from 'react'
 import { CampaignChoice } from '../campaign-choice.tsx'
+import { useChosenTypes, useGoalWords } from './goals.ts'
 import { inWords } from '../rungs.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { day } from './figures.ts'
-import { GOALS, type Goal, type OverviewSearch, type WindowSearch } from './search.ts'
+import type { Goal, OverviewSearch, WindowSearch } from './search.ts'
 import { type Days, daysIn, RANGE_WORDS, RANGES, type Range, WIDEST_DAYS } from './window.ts'
 
 type ControlsProps = { search: OverviewSearch; days: Days; today: string; onChange: (changes: OverviewSearch) => void }
@@ -15,28 +16,39 @@ export function WindowControls({ search, days, today, onChange }: ControlsProps)
   return (
     <>
       <CampaignChoice campaign={search.campaign} onChange={campaign => onChange({ campaign })} />
-      <GoalChoice goal={search.goal} onChange={goal => onChange({ goal })} />
+      <GoalChoice
+        goal={search.goal}
+        {...(search.campaign === undefined ? {} : { campaign: search.campaign })}
+        onChange={goal => onChange({ goal })}
+      />
       <DaysChoice search={search} days={days} today={today} onChange={onChange} />
     </>
   )
 }
 
-/** Which rung CR and CPA count. */
-export function GoalChoice({ goal, onChange }: { goal: Goal | undefined; onChange: (goal: Goal | undefined) => void }) {
+type GoalProps = { goal: Goal | undefined; campaign?: string; onChange: (goal: Goal | undefined) => void }
+
+/** Which conversions CR and CPA count. */
+export function GoalChoice({ goal, campaign, onChange }: GoalProps) {
+  const own = useGoalWords('own', campaign)
+  const types = useChosenTypes(goal)
   return (
     <SelectField
       label="Conversion"
       hideLabel
       toolbar
       className="min-w-36 flex-1 sm:flex-none"
-      value={goal ?? 'lead'}
-      onChange={event => onChange(event.target.value === 'lead' ? undefined : (event.target.value as Goal))}
+      value={goal ?? 'own'}
+      onChange={event => onChange(event.target.value === 'own' ? undefined : (event.target.value as Goal))}
     >
-      {GOALS.map(one => (
-        <option key={one} value={one}>
-          {`Goal: ${inWords(one)}`}
-        </option>
-      ))}
+      <option value="own">{own === 'Conversions' ? 'Goal: each campaign’s own' : `Goal: ${own}`}</option>
+      <optgroup label="One for all">
+        {(['landed', ...types] as const).map(one => (
+          <option key={one} value={one}>
+            {`Goal: ${inWords(one)}`}
+          </option>
+        ))}
+      </optgroup>
     </SelectField>
   )
 }

@@ -3,8 +3,9 @@ import type { UseMutationResult } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import type { z } from 'zod'
 import { STANDARD_EVENTS } from '../../../contract/ad-platforms.ts'
-import { EVENT_TYPE_LABELS, EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
+import { EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
 import { AdAccountChanges } from '../../../outgoing/ad-accounts/api.ts'
+import { inWords } from '../../ground/rungs.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
@@ -145,7 +146,7 @@ type LineProps = {
 }
 
 function MapLine({ type, line, isMeta, names, faults, onChange }: LineProps) {
-  const label = EVENT_TYPE_LABELS[type]
+  const label = inWords(type)
   const field = (name: keyof Line, words: string, className: string, mode: 'text' | 'decimal' = 'text') => (
     <Cell>
       <TextField

@@ -3,10 +3,11 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
 import { AD_PLATFORM_LABELS } from '../../../contract/ad-platforms.ts'
-import { EVENT_TYPE_LABELS, EVENT_TYPES } from '../../../contract/event-types.ts'
+import { EVENT_TYPES } from '../../../contract/event-types.ts'
 import { testAdAccount } from '../../../outgoing/ad-accounts/api.ts'
 import { call } from '../../ground/call.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
+import { inWords } from '../../ground/rungs.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { CodeBlock, indented } from '../../ground/ui/copy.tsx'
 import { noneIfBlank, submits, useDraft } from '../../ground/ui/draft.ts'
@@ -40,7 +41,7 @@ export function TestEventForm({ account, reason }: { account: Account; reason: s
           <SelectField label="Conversion" error={errors.event_type?.message} {...form.register('event_type')}>
             {mapped.map(type => (
               <option key={type} value={type}>
-                {EVENT_TYPE_LABELS[type]}
+                {inWords(type)}
               </option>
             ))}
           </SelectField>

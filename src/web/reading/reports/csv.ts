@@ -11,8 +11,8 @@ function cell(text: string): string {
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 
-export function reportCsv({ dimension, rows, not_broken_down }: Report, goal: Goal): string {
-  const columns = columnsOf(dimension)
+export function reportCsv({ dimension, rows, totals, not_broken_down }: Report, goal: Goal): string {
+  const columns = columnsOf(dimension, totals)
   const head = ['key', 'label', ...columns.map(column => column.id)]
   const lines = rows.map(row => {
     const line = lineOf(row, goal)

@@ -29,6 +29,7 @@ const MONEY = new Set<Chart>(['revenue', 'cost', 'profit'])
 type DayChartProps = {
   chart: Chart
   goal: Goal
+  goalWords: string
   days: readonly string[]
   rows: readonly Row[]
   before: readonly Row[]
@@ -42,13 +43,13 @@ type DayChartProps = {
 const soFar = (key: string) => `${key} so far`
 
 export function DayChart(props: DayChartProps) {
-  const { chart, goal, shift, today, chosen } = props
-  const series = seriesOf(chart, goal, shift).filter(({ look }) => look !== 'behind' || chosen === undefined)
+  const { chart, goalWords, shift, today, chosen } = props
+  const series = seriesOf(chart, goalWords, shift).filter(({ look }) => look !== 'behind' || chosen === undefined)
   const points = splitAt(today, pointsOf(props), series)
   const isRunning = points.at(-1)?.day === today
   const first = points[0]
   const last = points.at(-1)
-  const words = `${chartWords(chart, goal)} by day, ${first === undefined ? '' : day(first.day)} to ${last === undefined ? '' : day(last.day)}. The table by day below holds the numbers.`
+  const words = `${chartWords(chart, goalWords)} by day, ${first === undefined ? '' : day(first.day)} to ${last === undefined ? '' : day(last.day)}. The table by day below holds the numbers.`
   return (
     <figure aria-label={words} className="px-2 pt-3 pb-1">
       <ResponsiveContainer width="100%" height={168}>
@@ -97,7 +98,7 @@ export function DayChart(props: DayChartProps) {
 
 const TICK = { fill: 'var(--ink-faint)', fontSize: 11 }
 
-function seriesOf(chart: Chart, goal: Goal, days: number): Series[] {
+function seriesOf(chart: Chart, goal: string, days: number): Series[] {
   if (!MONEY.has(chart))
     return [
       { key: 'before', name: `The ${days} days before`, colour: 'var(--chart-faint)', look: 'behind' },

@@ -5,6 +5,7 @@ import { lazy, Suspense } from 'react'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask } from '../../ground/call.ts'
 import { useCampaigns, useHasCampaigns } from '../../ground/campaign-choice.tsx'
+import { useGoalWords } from '../../ground/figures/goals.ts'
 import { useNow } from '../../ground/figures/now.ts'
 import type { OverviewSearch } from '../../ground/figures/search.ts'
 import { boundsOf, type Days, daysIn, daysOf, everyDay, isRunning, shift } from '../../ground/figures/window.ts'
@@ -41,7 +42,7 @@ export function OverviewPage() {
       {hasCampaigns ? (
         <>
           <Figures search={search} days={days} today={today} now={now} onChange={set} />
-          <ReportPart search={search} days={days} goal={search.goal ?? 'lead'} onChange={set} />
+          <ReportPart search={search} days={days} goal={search.goal ?? 'own'} onChange={set} />
           <NewestClicks campaign={search.campaign} />
         </>
       ) : (
@@ -76,7 +77,8 @@ function Figures({ search, days, today, now, onChange }: FiguresProps) {
     placeholderData: keepPreviousData,
   })
   const campaigns = useCampaigns()
-  const goal = search.goal ?? 'lead'
+  const goal = search.goal ?? 'own'
+  const goalWords = useGoalWords(goal, search.campaign)
   const chart = search.chart ?? 'clicks'
   const length = daysIn(days)
   const isMoney = isOfMoney(chart)
@@ -90,6 +92,7 @@ function Figures({ search, days, today, now, onChange }: FiguresProps) {
               before={before}
               running={isRunning(days, today)}
               goal={goal}
+              goalWords={goalWords}
               chart={chart}
               days={length}
               onChart={next => onChange({ chart: next === 'clicks' ? undefined : next })}
@@ -98,6 +101,7 @@ function Figures({ search, days, today, now, onChange }: FiguresProps) {
               <DayChart
                 chart={chart}
                 goal={goal}
+                goalWords={goalWords}
                 days={week === undefined ? shown : everyDay(week, today)}
                 rows={week === undefined ? report.rows : (upTo.data?.rows ?? [])}
                 before={week === undefined ? ((isMoney ? before.whole : before.alike)?.rows ?? []) : []}

@@ -22,7 +22,7 @@ export function choose(changes: OverviewSearch, today: string): OverviewSearch {
   const isUsual = days && changes.range === undefined && changes.from === undefined
   const chosen: OverviewSearch = {
     ...changes,
-    ...('goal' in changes && { goal: changes.goal ?? 'lead' }),
+    ...('goal' in changes && { goal: changes.goal ?? 'own' }),
     ...(isUsual && { range: '7d' as const }),
   }
   const next = { ...kept(), ...('goal' in chosen && { goal: chosen.goal }) }

@@ -5,6 +5,7 @@ import { clsx } from 'clsx'
 import { Download, Inbox } from 'lucide-react'
 import { DIMENSIONS, type Dimension, readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask } from '../../ground/call.ts'
+import { measure } from '../../ground/figures/measures.ts'
 import type { Goal, OverviewSearch } from '../../ground/figures/search.ts'
 import { boundsOf, type Days } from '../../ground/figures/window.ts'
 import { inWords } from '../../ground/rungs.ts'
@@ -70,10 +71,13 @@ export function ReportPart({ search, days, goal, onChange }: PartProps) {
                 <ReportTable
                   report={{ dimension: shown, rows, truncated, ...rest }}
                   goal={goal}
+                  campaign={search.campaign}
                   sort={search.sort}
                   onSort={sort => onChange({ sort })}
                 />
-                {search.campaign === undefined && <MixedGoals dimension={shown} days={days} goal={goal} />}
+                {search.campaign === undefined && goal !== 'own' && (
+                  <MixedGoals dimension={shown} days={days} goal={goal} />
+                )}
                 {(shown === 'geo' || shown === 'offer') && (
                   <p className="mt-2 text-sm text-ink-faint">
                     Spend is recorded by campaign, day and sub1, so there is no cost by {WORDS[shown].toLowerCase()}.
@@ -95,12 +99,12 @@ export function ReportPart({ search, days, goal, onChange }: PartProps) {
 function MixedGoals({ dimension, days, goal }: { dimension: Dimension; days: Days; goal: Goal }) {
   const query = { dimension: 'campaign', ...boundsOf(days) } as const
   const rows = useQuery({ ...ask(readReportAsMember, { query }), placeholderData: keepPreviousData }).data?.rows ?? []
-  const without = rows.filter(row => row.key !== '' && row[goal] === 0)
+  const without = rows.filter(row => row.key !== '' && measure(row, goal).goal === 0)
   if (without.length === 0 || without.length === rows.length) return null
   const hasCost = dimension !== 'geo' && dimension !== 'offer' && without.some(row => row.cost_source != null)
   return (
     <p className="mt-2 text-sm text-ink-faint">
-      {`${without.length} of ${rows.length} campaigns have no ${inWords(goal)}; the total’s CR${hasCost ? ' and CPA count their clicks and cost' : ' counts their clicks'} all the same. Choose a campaign, or another goal.`}
+      {`${without.length} of ${rows.length} campaigns have no ${inWords(goal)}; the total’s CR${hasCost ? ' and CPA count their clicks and cost' : ' counts their clicks'} all the same. Choose a campaign, or the goal of each.`}
     </p>
   )
 }

@@ -7,6 +7,7 @@ import { country, day, moneyOrNone } from '../../ground/figures/figures.ts'
 import type { Report, Totals } from '../../ground/figures/measures.ts'
 import { useNow } from '../../ground/figures/now.ts'
 import type { Goal } from '../../ground/figures/search.ts'
+import { useGoalWords } from '../../ground/figures/goals.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { NOT_BROKEN_DOWN } from './csv.ts'
@@ -22,15 +23,17 @@ export const WORDS: Record<Dimension, string> = {
 type TableProps = {
   report: Report
   goal: Goal
+  campaign: string | undefined
   sort: string | undefined
   onSort: (sort: string | undefined) => void
 }
 
-export function ReportTable({ report, goal, sort, onSort }: TableProps) {
+export function ReportTable({ report, goal, campaign, sort, onSort }: TableProps) {
   const { dimension, rows, totals, not_broken_down } = report
   const [showsAll, setShowsAll] = useState(false)
   const today = new Date(useNow()).toISOString().slice(0, 10)
-  const all = columnsOf(dimension)
+  const all = columnsOf(dimension, totals)
+  const words = useGoalWords(goal, campaign)
   const empty = all.filter(column => isEmpty(column, totals, goal))
   const columns = showsAll ? all : all.filter(column => !empty.includes(column))
   const lines = sorted(
@@ -48,7 +51,7 @@ export function ReportTable({ report, goal, sort, onSort }: TableProps) {
           <tr>
             <Head stay>{WORDS[dimension]}</Head>
             {columns.map(column => (
-              <ColumnHead key={column.id} column={column} goal={goal} sort={sort} onSort={onSort} />
+              <ColumnHead key={column.id} column={column} goal={words} sort={sort} onSort={onSort} />
             ))}
           </tr>
         </thead>
@@ -100,12 +103,14 @@ export function ReportTable({ report, goal, sort, onSort }: TableProps) {
   )
 }
 
+/** The columns of types that are called otherwise there. */
+const RUNG_OF: Partial<Record<Goal, string>> = { bot_start: 'started', registration: 'registered' }
 const STAGES = new Set(['landed', 'started', 'registered', 'lead', 'deposit', 'ftd'])
 
 /** A stage that no click came to, other than the goal; and where cost is from, where all of it is from one place. */
 function isEmpty({ id }: Column, totals: Totals, goal: Goal): boolean {
   if (id === 'source') return totals.cost_source !== 'mixed'
-  return STAGES.has(id) && id !== goal && totals[id as Goal] === 0
+  return STAGES.has(id) && id !== (RUNG_OF[goal] ?? goal) && totals[id as 'lead'] === 0
 }
 
 const SPOKEN = new Intl.ListFormat('en')
@@ -132,11 +137,15 @@ function Undivided({ columns, spend }: { columns: readonly Column[]; spend: NonN
   )
 }
 
-type ColumnHeadProps = { column: Column; goal: Goal } & Pick<TableProps, 'sort' | 'onSort'>
+type ColumnHeadProps = { column: Column; goal: string } & Pick<TableProps, 'sort' | 'onSort'>
 
 function ColumnHead({ column, goal, sort, onSort }: ColumnHeadProps) {
-  const ofGoal = { cr: `${inWords(goal)} per click`, cpa: `Cost per ${inWords(goal)}` }
-  const title = column.id === 'cr' || column.id === 'cpa' ? ofGoal[column.id] : column.means
+  const ofGoal: Partial<Record<string, string>> = {
+    goal: `Conversions of the goal: ${goal}`,
+    cr: `${goal} per click`,
+    cpa: `Cost per conversion: ${goal}`,
+  }
+  const title = ofGoal[column.id] ?? column.means
   if (column.id === 'source')
     return (
       <Head numeric title={title}>

@@ -3,7 +3,6 @@ import { clsx } from 'clsx'
 import { compact, count, money, NONE, percent, perUnit } from '../../ground/figures/figures.ts'
 import { type Measures, measure, numberOf, type Report, type Totals } from '../../ground/figures/measures.ts'
 import { CHARTS, type Chart, type Goal } from '../../ground/figures/search.ts'
-import { inWords } from '../../ground/rungs.ts'
 
 const SHOW: Record<Chart, (measures: Measures) => string> = {
   clicks: ({ clicks }) => count(clicks),
@@ -17,11 +16,11 @@ const SHOW: Record<Chart, (measures: Measures) => string> = {
   epc: ({ epc }) => (epc === undefined ? NONE : `$${perUnit(epc)}`),
 }
 
-export function chartWords(chart: Chart, goal: Goal): string {
+export function chartWords(chart: Chart, goal: string): string {
   const words: Record<Chart, string> = {
     clicks: 'Clicks',
-    goal: inWords(goal),
-    cr: `CR ${inWords(goal)}`,
+    goal,
+    cr: goal === 'Conversions' ? 'CR' : `CR ${goal}`,
     revenue: 'Revenue',
     cost: 'Cost',
     profit: 'Profit',
@@ -68,12 +67,13 @@ type TilesProps = {
   /** The window holds a day that is not over: its money is what there is so far, and no part of a day is held against a whole one. */
   running: boolean
   goal: Goal
+  goalWords: string
   chart: Chart
   days: number
   onChart: (chart: Chart) => void
 }
 
-export function Tiles({ totals, before, running, goal, chart, days, onChart }: TilesProps) {
+export function Tiles({ totals, before, running, goal, goalWords, chart, days, onChart }: TilesProps) {
   const now = measure(totals, goal)
   const measured = (report: Report | undefined) => (report === undefined ? undefined : measure(report.totals, goal))
   const [alike, whole] = [measured(before.alike), measured(before.whole)]
@@ -94,7 +94,7 @@ export function Tiles({ totals, before, running, goal, chart, days, onChart }: T
           )}
         >
           <span className={clsx('block truncate text-sm', one === chart ? 'font-medium text-accent' : NEUTRAL)}>
-            {chartWords(one, goal)}
+            {chartWords(one, goalWords)}
             {running && isOfMoney(one) && <span className="font-normal text-ink-faint"> so far</span>}
           </span>
           <Value text={SHOW[one](now)} />

@@ -13,6 +13,7 @@ import { AddressPreview } from '../offers/address-preview.tsx'
 import { CostFields } from './cost-fields.tsx'
 import { DestinationFields } from './destination-fields.tsx'
 import type { Draft } from './draft.ts'
+import { GoalField } from './goal-field.tsx'
 import { OfferField } from './offer-field.tsx'
 import { SourceField } from './source-field.tsx'
 
@@ -56,6 +57,7 @@ export function CampaignFields({
       />
       <SourceField form={form} />
       <AdAccountField form={form} />
+      <GoalField form={form} />
       <SourceFields form={form} />
       <CostFields form={form} />
       <Checkbox

@@ -12,7 +12,7 @@ import { listOffers } from '../../../traffic/offers/api.ts'
 import { ask } from '../../ground/call.ts'
 import { columnsOf, type Line, lineOf, orderBy, sorted } from '../../ground/figures/columns.ts'
 import { cents, fromCents, NONE } from '../../ground/figures/figures.ts'
-import type { Totals } from '../../ground/figures/measures.ts'
+import { NO_CLICKS, sumOf, type Totals } from '../../ground/figures/measures.ts'
 import type { Goal } from '../../ground/figures/search.ts'
 import { boundsOf, type Days } from '../../ground/figures/window.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
@@ -32,8 +32,8 @@ type CampaignRow = z.input<typeof Campaign>
 const route = getRouteApi('/inside/campaigns')
 
 /** The report's columns that are shown here. */
-const FIGURES = ['clicks', 'lead', 'ftd', 'cr', 'epc', 'revenue', 'cost', 'profit', 'roi']
-const COLUMNS = columnsOf('campaign').filter(({ id }) => FIGURES.includes(id))
+const FIGURES = ['clicks', 'goal', 'cr', 'epc', 'revenue', 'cost', 'profit', 'roi']
+const COLUMNS = columnsOf('campaign', NO_CLICKS).filter(({ id }) => FIGURES.includes(id))
 /** What a phone has room for beside the name. */
 const FIRST = new Set(['profit', 'roi'])
 const FIRST_COLUMNS = COLUMNS.filter(({ id }) => FIRST.has(id))
@@ -76,7 +76,7 @@ export function CampaignTable({ campaigns, days, goal, order }: TableProps) {
             />
           ))}
           {lines.length > 1 && lines.every(({ campaign }) => isCounted(campaign.id)) && (
-            <TotalLine line={lineOf(sumOf(lines.map(({ row }) => row)), goal)} isNarrow={isNarrow} />
+            <TotalLine line={lineOf(withSpend(lines.map(({ row }) => row)), goal)} isNarrow={isNarrow} />
           )}
         </tbody>
       </Table>
@@ -209,29 +209,12 @@ function TotalLine({ line, isNarrow }: { line: Line; isNarrow: boolean }) {
   )
 }
 
-const COUNTERS = ['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd'] as const
-
-const NO_CLICKS: Totals = {
-  clicks: 0,
-  landed: 0,
-  started: 0,
-  registered: 0,
-  lead: 0,
-  deposit: 0,
-  ftd: 0,
-  revenue: '0',
-}
-
-/** What the lines come to together, to the cent that each shows. Spend is known where any of them has some. */
-function sumOf(rows: readonly Totals[]): Totals {
-  const sum = { ...NO_CLICKS }
-  for (const row of rows) for (const counter of COUNTERS) sum[counter] += row[counter]
+/** What the lines come to together. Spend is known where any of them has some. */
+function withSpend(rows: readonly Totals[]): Totals {
   const spent = rows.filter(row => row.cost !== undefined && row.cost_source != null)
-  const total = (amounts: readonly (string | undefined)[]) =>
-    fromCents(amounts.reduce((all, amount) => all + cents(amount ?? '0'), 0n))
-  const revenue = total(rows.map(row => row.revenue))
-  if (spent.length === 0) return { ...sum, revenue }
-  return { ...sum, revenue, cost: total(spent.map(row => row.cost)), cost_source: 'mixed' }
+  if (spent.length === 0) return sumOf(rows)
+  const cost = fromCents(spent.reduce((all, row) => all + cents(row.cost ?? '0'), 0n))
+  return { ...sumOf(rows), cost, cost_source: 'mixed' }
 }
 
 function useDestinations(): (campaign: CampaignRow) => string {

@@ -84,7 +84,7 @@ export function CampaignsPage() {
           <CampaignTable
             campaigns={rows}
             days={days}
-            goal={search.goal ?? 'lead'}
+            goal={search.goal ?? 'own'}
             {...(isWhole ? { order: { sort: search.sort, onSort: sort => narrow({ sort }) } } : {})}
           />
         )}

@@ -27,10 +27,22 @@ export function draftOf(campaign: CampaignRow | undefined): Draft {
       source: sourceOf({}),
       strict_filter: false,
       cost: costOf(undefined),
+      goal: null,
     }
-  const { name, destination, offer_id, fallback_url, ad_account_id, traffic_source_id, strict_filter } = campaign
+  const { name, destination, offer_id, fallback_url, ad_account_id, traffic_source_id, strict_filter, goal } = campaign
   const [source, cost] = [sourceOf(campaign.source), costOf(campaign.cost)]
-  return { name, destination, offer_id, fallback_url, ad_account_id, traffic_source_id, source, strict_filter, cost }
+  return {
+    name,
+    destination,
+    offer_id,
+    fallback_url,
+    ad_account_id,
+    traffic_source_id,
+    source,
+    strict_filter,
+    cost,
+    goal,
+  }
 }
 
 /** The currency is left to the server: there is one. */

@@ -1,0 +1,93 @@
+/**
+ * Counts conversions by type, organization by organization, each portion in one statement: an event is marked as counted with what it adds to
+ * `event_counts`, so that a report that sums both in one snapshot is right before, during and after, whichever version of Sluice has written
+ * the event. Owns `event_counts`, whose rows have the units and levels of `report_day`.
+ */
+import type pg from 'pg'
+import type { Among } from '../../ground/db/everywhere.ts'
+import { isRetryable } from '../../ground/db/faults.ts'
+import type { Ground } from '../../ground/room.ts'
+import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
+import { NO_ID } from '../../intake/counters/deltas.ts'
+import { ALL_CAMPAIGNS, UNITS, WEEK } from './fold.ts'
+
+/** So many that a counter is written once for many events, so few that marking them takes a fraction of a statement's time. */
+const PORTION = 4000
+const TRIES = 5
+
+/** The id's first 48 bits are its milliseconds. */
+export const dayOfId = (id: string): string =>
+  `(date '1970-01-01' + (('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int)`
+
+const NEXT = (among: Among) =>
+  `select org_id from events where not counted and org_id > $1${among('org_id')} order by org_id limit 1`
+
+// The click says its country and sub1; of one that is no longer kept neither is known. Rows are written in the order of the primary key, so
+// that two folders of one organization seldom deadlock.
+const FOLD = `
+  with waiting as (
+    select id from events where org_id = $1 and not counted order by click_id limit ${PORTION}
+  ), taken as (
+    update events e set counted = true from waiting
+    where e.org_id = $1 and e.id = waiting.id and not e.counted
+    returning e.click_id, e.campaign_id, e.offer_id, e.type, e.test
+  ), daily as (
+    select case when grouping(c.geo) = 0 then ${UNITS.geo} when grouping(c.sub1) = 0 then ${UNITS.sub1}
+        when grouping(t.offer_id) = 0 then ${UNITS.offer} else ${UNITS.campaign} end as unit,
+      t.day, date_trunc('week', t.day::timestamp)::date as week, t.campaign_id,
+      coalesce(c.geo, c.sub1, case when t.offer_id <> '${NO_ID}' then t.offer_id::text end, '') as key, t.type, count(*) as events
+    from (
+      select click_id, ${dayOfId('click_id')} as day, coalesce(campaign_id, '${NO_ID}') as campaign_id,
+        coalesce(offer_id, '${NO_ID}') as offer_id, type
+      from taken where not test
+    ) t
+    cross join lateral (
+      select coalesce(max(geo), '') as geo, coalesce(max(sub1), '') as sub1 from clicks where org_id = $1 and id = t.click_id
+    ) c
+    group by grouping sets ((t.day, t.campaign_id, t.type), (t.day, t.campaign_id, t.type, c.geo),
+      (t.day, t.campaign_id, t.type, c.sub1), (t.day, t.campaign_id, t.type, t.offer_id))
+  )
+  insert into event_counts as counted (org_id, dimension, day, campaign_id, key, type, events)
+  select $1::int, unit + ${ALL_CAMPAIGNS} * grouping(campaign_id) + ${WEEK} * grouping(day) as dimension,
+    coalesce(day, week) as day, coalesce(campaign_id, '${NO_ID}') as campaign_id, key, type, sum(events)
+  from daily
+  group by grouping sets ((unit, day, campaign_id, key, type), (unit, day, key, type), (unit, week, campaign_id, key, type),
+    (unit, week, key, type))
+  order by 2, 3, 4, 5, 6
+  on conflict (org_id, dimension, day, campaign_id, key, type) do update set events = counted.events + excluded.events`
+
+const IS_ANY_LEFT = 'select 1 from events where org_id = $1 and not counted limit 1'
+
+/** As the folder of clicks: a counter is written once for many events, and what waits for it stays little. */
+const PAUSE_MS = 5000
+
+/** Opens the counting, which goes round until it is closed; any number of processes may have one. */
+export function openEventFolder({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
+  return openRounds(
+    PAUSE_MS,
+    signal => foldEvents(database.worker, signal),
+    error =>
+      log.warn({ err: error }, 'conversions were not counted by type; reports stay right, and it is tried again'),
+  )
+}
+
+/** Counts every event that waits; for the rounds, and for bulk loads and tests. @throws what the database says */
+export async function foldEvents(pool: pg.Pool, signal?: AbortSignal): Promise<void> {
+  for await (const org_id of organizationsWith(NEXT, pool, signal)) {
+    while (!signal?.aborted) {
+      await foldPortion(pool, org_id)
+      const { rows } = await pool.query(IS_ANY_LEFT, [org_id])
+      if (rows.length === 0) break
+    }
+  }
+}
+
+async function foldPortion(pool: pg.Pool, org_id: number): Promise<void> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return void (await pool.query(FOLD, [org_id]))
+    } catch (error) {
+      if (!isRetryable(error) || tried === TRIES) throw error
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * What a workspace calls its events, and which of them are its conversion. Owns `event_settings`, a row once something was said. Nothing that
+ * is recorded, sent or charged looks at it: it changes what figures count and what people read, for the past as well.
+ */
+import { sql } from 'kysely'
+import type { Call } from '../../contract/endpoint.ts'
+import type { Context } from '../../ground/room.ts'
+import { type EventSettings, USUAL_GOAL } from './api.ts'
+import type * as api from './api.ts'
+
+/** The names and the goal; as they are where nothing was said. */
+export async function readEventSettings({
+  db,
+  actor,
+}: Pick<Context<typeof api.readEventSettings>, 'db' | 'actor'>): Promise<EventSettings> {
+  const row = await db
+    .selectFrom('event_settings')
+    .select(['names', 'goal', 'updated_at', 'updated_by'])
+    .where('org_id', '=', actor.org_id)
+    .$castTo<EventSettings & { updated_by: string }>()
+    .executeTakeFirst()
+  if (row === undefined) return { names: {}, goal: [...USUAL_GOAL], updated_at: null, updated_by: null }
+  // On a cluster the one table is on every node, but a statement need not know that.
+  const who = await db.selectFrom('users').select('name').where('id', '=', row.updated_by).executeTakeFirst()
+  return { ...row, updated_by: who?.name ?? null }
+}
+
+/** Replaces names and goal. */
+export async function replaceEventSettings(
+  { db, actor }: Context<typeof api.replaceEventSettings>,
+  { body }: Call<typeof api.replaceEventSettings>,
+): Promise<EventSettings> {
+  const row = { names: JSON.stringify(body.names), goal: [...body.goal], updated_by: actor.user_id }
+  const updated_at = new Date().toISOString()
+  await db
+    .insertInto('event_settings')
+    .values({ org_id: actor.org_id, ...row, updated_at })
+    .onConflict(on =>
+      on.column('org_id').doUpdateSet({
+        names: sql<string>`excluded.names`,
+        goal: sql<string[]>`excluded.goal`,
+        updated_by: sql<string>`excluded.updated_by`,
+        updated_at: sql<string>`excluded.updated_at`,
+      }),
+    )
+    .execute()
+  return readEventSettings({ db, actor })
+}

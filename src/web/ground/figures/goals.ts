@@ -1,0 +1,47 @@
+/** Which conversions CR and CPA count: each campaign's own, or what someone looks at just now; and how that is said. */
+import { useQuery } from '@tanstack/react-query'
+import { EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
+import { readEventSettings, USUAL_GOAL } from '../../../traffic/event-settings/api.ts'
+import { ask } from '../call.ts'
+import { useCampaigns } from '../campaign-choice.tsx'
+import { inWords } from '../rungs.ts'
+import type { Goal } from './search.ts'
+
+export const eventSettings = ask(readEventSettings)
+
+export function useEventSettings() {
+  return useQuery(eventSettings).data ?? { names: {}, goal: [...USUAL_GOAL] }
+}
+
+/** Every type that someone may mean by a conversion, those first that most do; custom ones that nobody has named come last. */
+export const GOAL_TYPES: readonly EventType[] = [
+  'lead',
+  'registration',
+  'deposit',
+  'ftd',
+  ...EVENT_TYPES.filter(type => !['click', 'lead', 'registration', 'deposit', 'ftd'].includes(type)),
+]
+
+const isCustom = (type: EventType) => type.startsWith('custom_')
+
+/** Types to choose from while looking: custom ones only where they have a name, or are chosen. */
+export function useChosenTypes(chosen: Goal | undefined): readonly EventType[] {
+  const { names } = useEventSettings()
+  const named: Partial<Record<string, string>> = names
+  return GOAL_TYPES.filter(type => !isCustom(type) || named[type] !== undefined || type === chosen)
+}
+
+const SPOKEN = new Intl.ListFormat('en', { type: 'conjunction' })
+
+/** Types of a goal in a heading: "FTD", "Purchase and Upsell", "4 types". */
+export const typesInWords = (types: readonly string[]): string =>
+  types.length > 2 ? `${types.length} types` : SPOKEN.format(types.map(inWords))
+
+/** The goal of a screen: of one campaign its own, of several with goals of their own no more than that they are conversions. */
+export function useGoalWords(goal: Goal, campaign?: string): string {
+  const usual = useEventSettings().goal
+  const campaigns = useCampaigns()
+  if (goal !== 'own') return inWords(goal)
+  if (campaign !== undefined) return typesInWords(campaigns.find(({ id }) => id === campaign)?.goal ?? usual)
+  return campaigns.some(one => one.goal !== null) ? 'Conversions' : typesInWords(usual)
+}
