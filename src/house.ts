@@ -37,6 +37,7 @@ import { openLowBalanceWatch } from './money/billing/low-balance.ts'
 import { openRateFetch } from './money/rates/fetch.ts'
 import { openLiveRates } from './money/rates/live.ts'
 import { orderOf } from './money/rates/rate-of-day.ts'
+import { openSpendSync } from './money/spend-accounts/worker.ts'
 import { adAccountLane } from './outgoing/ad-accounts/lane.ts'
 import * as deliveriesApi from './outgoing/deliveries/api.ts'
 import * as deliveries from './outgoing/deliveries/deliveries.ts'
@@ -104,7 +105,7 @@ export async function openHouse(
   }
 }
 
-/** What goes on behind the house: folding, forgetting; deliveries, erasing and notices, unless another process does them. */
+/** What goes on behind the house: folding, forgetting; deliveries, erasing, notices and reading spend, unless another process does them. */
 function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDisposableStack): void {
   const take = into(running)
   take(openFolder(ground))
@@ -118,6 +119,7 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openLowBalanceWatch(ground))
   take(openRateFetch(ground))
   take(openCapNotices(ground))
+  take(openSpendSync(ground))
 }
 
 /** Takes in what runs, to be closed with the house, each part before those it stands on. */

@@ -10,6 +10,8 @@ import * as billing from './money/billing/billing.ts'
 import * as lowBalance from './money/billing/low-balance.ts'
 import * as ratesApi from './money/rates/api.ts'
 import * as rates from './money/rates/rates.ts'
+import * as spendAccountsApi from './money/spend-accounts/api.ts'
+import * as spendAccounts from './money/spend-accounts/spend-accounts.ts'
 import * as adAccounts from './outgoing/ad-accounts/ad-accounts.ts'
 import * as adAccountsApi from './outgoing/ad-accounts/api.ts'
 import * as adOutcome from './outgoing/ad-accounts/outcome.ts'
@@ -84,6 +86,7 @@ export const plainRooms = [
   room(reportsApi, reports),
   room(figuresApi, figures),
   room(adSpendApi, { ...adSpend, ...spendImport, ...spreadDeeds({ clicksByCell, daysWithCost }) }),
+  room(spendAccountsApi, spendAccounts),
   room(adAccountsApi, { ...adAccounts, ...adOutcome, ...adTest }),
   probes,
 ].flat()

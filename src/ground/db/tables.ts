@@ -36,6 +36,32 @@ export interface Accounts {
   user_id: string
 }
 
+export interface AccountSpend {
+  account_id: string
+  /**
+   * US dollars, up to 6 decimals
+   */
+  amount: string
+  /**
+   * null: no click has carried the id, so the spend is in no report
+   */
+  campaign_id: string | null
+  currency: string | null
+  day: string
+  external_id: string
+  /**
+   * an hour of the account lies in two UTC days, and was divided by its minutes
+   */
+  is_estimated: boolean
+  name: string
+  org_id: number
+  original_amount: string | null
+  rate_day: string | null
+  rate_source: string | null
+  sub1: string
+  usd_per_unit: string | null
+}
+
 export interface ActiveOrganizations {
   org_id: number
   session_id: string
@@ -977,6 +1003,59 @@ export interface SourceFaults {
   value: string
 }
 
+export interface SpendAccounts {
+  /**
+   * so many days are read again at the next sync; null: as planned
+   */
+  asked_days: number | null
+  campaign_id: string | null
+  /**
+   * of the process that reads now: what it books counts only while the claim is its own
+   */
+  claim: string | null
+  claimed_until: string | null
+  created_at: string
+  created_by: string
+  currency: string | null
+  /**
+   * the account's day on which its last week was read again
+   */
+  deep_on: string | null
+  deleted_at: string | null
+  due_at: string
+  external_id: string
+  failures: Generated<number>
+  fault_code: string | null
+  fault_since: string | null
+  fault_words: string | null
+  id: string
+  /**
+   * which sub of the clicks holds the platform's id; null where all spend is of campaign_id
+   */
+  id_in: string | null
+  level: string
+  name: string
+  org_id: number
+  provider: string
+  state: string
+  synced_at: string | null
+  /**
+   * as the platform says, which bills by it; currency likewise
+   */
+  timezone: string | null
+  token: Buffer
+  token_hint: string
+  updated_at: string
+}
+
+export interface SpendMatches {
+  account_id: string
+  campaign_id: string
+  external_id: string
+  org_id: number
+  seen_on: string
+}
+
 export interface SpendSpreads {
   amount: string
   campaign_id: string
@@ -1040,6 +1119,7 @@ export interface Verifications {
 }
 
 export interface Tables {
+  account_spend: AccountSpend
   accounts: Accounts
   active_organizations: ActiveOrganizations
   ad_accounts: AdAccounts
@@ -1098,6 +1178,8 @@ export interface Tables {
   report_sheet: ReportSheet
   sessions: Sessions
   source_faults: SourceFaults
+  spend_accounts: SpendAccounts
+  spend_matches: SpendMatches
   spend_spreads: SpendSpreads
   traffic_sources: TrafficSources
   users: Users

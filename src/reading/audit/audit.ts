@@ -229,6 +229,17 @@ const CHECKS: Readonly<Record<string, string>> = {
     ) s using (origin)
     where booked is distinct from spread`,
 
+  'what ad accounts say is booked, for what a campaign is known': `
+    select format('%s %s %s %s: booked %s, told %s', origin, day, campaign_id, sub1, booked, told) as wrong
+    from (
+      select origin, day, campaign_id, sub1, amount as booked from booked_spend where org_id = $1 and origin like 'account:%'
+    ) b
+    full join (
+      select 'account:' || account_id::text as origin, day, campaign_id, sub1, sum(amount) as told from account_spend
+      where org_id = $1 and campaign_id is not null group by 1, 2, 3, 4
+    ) a using (origin, day, campaign_id, sub1)
+    where booked is distinct from told`,
+
   'every level of the report counts the same': `
     select format('level %s comes to %s, level 1 to %s', dimension, told, first) as wrong
     from (
