@@ -80,7 +80,7 @@ export async function openClicks(
     unsettled: () => unsettled(secrets.clickKey, outage.isKept(), database.away.since()),
     state,
     readSourceFaults: sourceFaultReader(unfilled),
-    tryLink: linkTrier(live, usdAlone),
+    tryLink: linkTrier(live, usdPerUnit),
     async close() {
       measured()
       partitions.close()

@@ -1,6 +1,7 @@
 // What would be read of an address, asked through the door: the same as the click then keeps, and nothing is recorded.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { BROWSER } from '../../../tests/support/visits.ts'
@@ -137,6 +138,20 @@ test('what is said to be kept is what the click keeps', async () => {
       assert.equal(said[field] ?? null, click[field], `${query}: ${field}`)
     assert.deepEqual(cost, { usd: click['cost'], original: click['cost_original'], currency: click['cost_currency'] })
   }
+})
+
+test('an amount in another currency is told in US dollars, at the rate that the click would have', async () => {
+  const parameters = [{ field: 'cost', parameter: 'bid', macro: '[bid]' }]
+  const { id, key } = await bought({ parameters, cost_currency: 'CHF' }, { cost: { model: 'link' } })
+  const rate = { usd_per_unit: '1.25', from_day: '2020-01-01' }
+  assert.equal((await house.call('PUT', '/api/rates/CHF', { ...owner, body: rate })).statusCode, 200)
+  // Rates are in memory, which is looked up every few seconds.
+  await eventually('the rate is known', async () => (await tried(id, { url: '?bid=0.4' })).cost?.usd !== null)
+  const { cost } = await tried(id, { url: '?bid=0.4' })
+  assert.deepEqual(cost, { usd: '0.5', original: '0.4', currency: 'CHF' })
+  await house.call('GET', `/c/${key}?bid=0.4`, { headers: BROWSER })
+  const { rows } = await house.database.reads.query('select cost from clicks order by id desc limit 1')
+  assert.deepEqual(rows, [{ cost: '0.5' }])
 })
 
 test('a campaign without a source is tried by its own names', async () => {
