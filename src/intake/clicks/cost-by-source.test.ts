@@ -95,6 +95,17 @@ test('a macro that was not replaced is no cost, is counted as unread, and is nam
   ])
 })
 
+test('a currency that was not replaced is named too, and the amount is then in the source’s own', async () => {
+  const { id, key } = await bought({ parameters: COST_AND_CURRENCY })
+  assert.deepEqual(await costOf(key, 'zone=a&bid=0.25&cur=(CUR)'), ['0.25', '0.25', 'USD', 'a'])
+  assert.deepEqual(await costOf(key, 'zone=a&bid=-price-&cur={cur}'), [null, null, 'USD', 'a'])
+  const faults = await house.call('GET', `/api/campaigns/${id}/source-faults`, owner)
+  assert.deepEqual(faults.data()['data'], [
+    { field: 'currency', fault: 'unreplaced', parameter: 'cur', value: '{cur}', clicks: 2 },
+    { field: 'cost', fault: 'unreplaced', parameter: 'bid', value: '-price-', clicks: 1 },
+  ])
+})
+
 test('an amount in another currency is taken at the rate of the click’s day, to the last digit', () => {
   const asked: unknown[] = []
   const usdPerUnit: UsdPerUnit = (...what) => {
