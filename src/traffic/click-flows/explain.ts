@@ -7,7 +7,7 @@ import { EXAMPLE } from '../addresses/preview.ts'
 import type { FlowNode, Graph, TriedVisitor, Way } from './api.ts'
 import type { FlowVisitor } from './conditions.ts'
 import { type FlowObjects, objectOf } from './objects.ts'
-import { type CompiledFlow, earnsForCampaign, type Stop, type Walk, walk } from './walk.ts'
+import { type CompiledFlow, earnsForCampaign, type Walk, walk } from './walk.ts'
 
 export type Told = Way & {
   /** The same for two ways that end at the same place, whatever they passed. */

@@ -49,7 +49,7 @@ export function CurrencyField(props: CurrencyFieldProps) {
       />
       <datalist id={id}>
         {['USD', ...rates.map(({ currency }) => currency)].map(code => (
-          <option key={code} value={code} />
+          <option key={code} value={code} aria-label={code} />
         ))}
       </datalist>
     </>

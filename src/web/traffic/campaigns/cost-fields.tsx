@@ -80,6 +80,6 @@ function useHowItSays(source_id: string | null | undefined): string {
   if (parameter === undefined)
     return `${name} passes no cost: its parameters have none. Only cost in the address is read.`
   const of = cost_unit === 'cpm' ? ' of a thousand clicks' : ''
-  const unread = cost_currency === 'USD' ? '' : ` No rate of ${cost_currency} is known: amounts in it are not read.`
-  return `Read from the parameter ${parameter} as a price${of} in ${cost_currency}, as ${name} sends it.${unread}`
+  const converted = cost_currency === 'USD' ? '' : ', counted in US dollars by the rate of the day'
+  return `Read from the parameter ${parameter} as a price${of} in ${cost_currency}, as ${name} sends it${converted}.`
 }
