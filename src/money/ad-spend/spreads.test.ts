@@ -88,7 +88,8 @@ async function costs(
 }
 
 async function holds(as: SignedIn) {
-  assert.equal((await house.call('GET', '/api/billing/reconciliation', as)).data()['holds'], true)
+  const told = (await house.call('GET', '/api/billing/reconciliation', as)).data()
+  assert.equal(told['holds'], true, JSON.stringify(told))
 }
 
 test('an amount is divided by clicks to the last millionth, stays as it was divided, and is taken back whole', async () => {

@@ -201,7 +201,7 @@ const CHECKS: Readonly<Record<string, string>> = {
       group by click_id
     ) e on e.click_id = c.id
     where c.org_id = $1 and (c.approved is not null or e.is_judged)
-      and row(c.approved, c.pending, c.rejected, trim_scale(c.revenue_pending))::text is distinct from counted`,
+      and row(c.approved, c.pending, c.rejected, trim_scale(c.revenue_pending))::text is distinct from coalesce(counted, '(0,0,0,0)')`,
 
   'revisions stand on an event, numbered without a gap': `
     select r.event_id::text as wrong
