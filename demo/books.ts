@@ -4,11 +4,13 @@ import type { EventType } from '../src/contract/event-types.ts'
 import { eventId, startId } from '../src/intake/events/identity.ts'
 import { readConversion } from '../src/intake/events/intake.ts'
 import { People } from '../src/intake/events/people.ts'
-import { readCall } from '../src/intake/networks/read-call.ts'
+import { type CallRead, readCall } from '../src/intake/networks/read-call.ts'
 import { fromMillionths, toMillionths } from '../src/money/billing/money.ts'
-import { callOf, type PlacedNetwork } from './network.ts'
+import { inDollars } from '../src/money/rates/exact.ts'
+import { callOf, EURO_PAYOUT, type PlacedNetwork } from './network.ts'
 import { BOT } from './objects.ts'
 import type { Outbox } from './outbox.ts'
+import { euroAt } from './rates.ts'
 import type { DemoEvent } from './traffic.ts'
 
 /** What an offer pays, and for which types. */
@@ -108,9 +110,14 @@ const UNREAD = {
 }
 
 /** The conversion as the intake reads it: of the network where the offer is its own, else of who sells the offer. */
-function readEvent({ click, type, nonce, payout, telegram_user_id }: DemoEvent, { org_id, network, offers }: Terms) {
+function readEvent(
+  { click, type, nonce, payout, telegram_user_id }: DemoEvent,
+  { org_id, network, offers }: Terms,
+): CallRead {
   if (offers.get(click.offer_id ?? '')?.byNetwork === true) {
-    const fields = callOf({ click, type, nonce, payout, ms: 0, telegram_user_id })
+    const isPaid = offers.get(click.offer_id ?? '')?.payout_types.includes(type) === true
+    const paid = isPaid ? EURO_PAYOUT : payout
+    const fields = callOf({ click, type, nonce, payout: paid, ms: 0, telegram_user_id })
     return readCall(fields, network.reading, { org_id, network_id: network.id, arrived_at: 0 })
   }
   const person = telegram_user_id === undefined ? {} : { telegram_user_id }
@@ -129,7 +136,9 @@ function readEvent({ click, type, nonce, payout, telegram_user_id }: DemoEvent, 
 
 function recorded(event: DemoEvent, terms: Terms) {
   const { click, type } = event
-  const { id, source, nonce, payout, payload, telegram_user_id, bot } = readEvent(event, terms)
+  const { id, source, nonce, payload, telegram_user_id, bot, foreign, ...read } = readEvent(event, terms)
+  const rate = euroAt(terms.founded, event.ms)
+  const payout = foreign === undefined ? read.payout : inDollars(foreign.amount, rate.usd_per_unit)
   const offer = terms.offers.get(click.offer_id ?? '')
   const inherited = offer?.payout_types.includes(type) ? offer.payout : null
   const started = bot === undefined || telegram_user_id === undefined ? null : click.bot_id
@@ -146,5 +155,6 @@ function recorded(event: DemoEvent, terms: Terms) {
     telegram_user_id: telegram_user_id ?? null,
     bot_id: started,
     source,
+    money: foreign === undefined ? null : { original_amount: foreign.amount, currency: foreign.currency, ...rate },
   }
 }

@@ -66,13 +66,20 @@ export async function insertBooks(trx: Trx, org_id: number, books: Books): Promi
     trx
       .insertInto('events')
       .values(
-        rows.map(({ ms, payload, ...event }) => ({
+        rows.map(({ ms, payload, money: _, ...event }) => ({
           org_id,
           ...event,
           payload: JSON.stringify(payload),
           created_at: iso(ms),
         })),
       )
+      .execute(),
+  )
+  const paid = books.events.flatMap(({ id, money }) => (money === null ? [] : [{ org_id, event_id: id, ...money }]))
+  await inPortions(paid, rows =>
+    trx
+      .insertInto('event_money')
+      .values([...rows])
       .execute(),
   )
   await inPortions(books.aliases, rows =>

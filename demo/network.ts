@@ -1,6 +1,6 @@
 // The affiliate network of the demo: what it called to report conversions, and the calls that were refused.
 import { sql } from 'kysely'
-import { DAY_MS, HOUR_MS } from '../src/contract/days.ts'
+import { DAY_MS, dayOf, HOUR_MS } from '../src/contract/days.ts'
 import type { EventType } from '../src/contract/event-types.ts'
 import { toWireId } from '../src/contract/ids.ts'
 import { highestRung, LANDED } from '../src/contract/ladder.ts'
@@ -9,7 +9,9 @@ import type { Ground } from '../src/ground/room.ts'
 import { insertNetwork } from '../src/intake/networks/networks.ts'
 import { type Fields, type Reading, readCall } from '../src/intake/networks/read-call.ts'
 import { keptCall } from '../src/intake/networks/receive.ts'
+import { Diagnosed } from '../src/intake/refused-events/diagnosis.ts'
 import { openKeeper } from '../src/intake/refused-events/keep.ts'
+import { unknownRate } from '../src/money/rates/rate-of-day.ts'
 import { type Chance, chanceOf, letters } from './chance.ts'
 import type { Founding } from './objects.ts'
 import type { DemoClick, DemoEvent } from './traffic.ts'
@@ -27,9 +29,12 @@ export async function placeNetwork({ trx, org_id, nextId, times, secrets }: Foun
 /** The network's own words; what it says nothing else of it calls by our names. */
 const WORDS: Partial<Record<EventType, string>> = { registration: 'reg', ftd: 'ftd', deposit: 'dep' }
 
+/** What it pays for a conversion that is paid, in euro. */
+export const EURO_PAYOUT = '78'
+
 /** What the network calls for a conversion. */
 export function callOf({ click, type, nonce, payout }: DemoEvent): Fields {
-  return { subid: toWireId(click.id), payout: payout ?? '', tid: nonce, status: WORDS[type] ?? type, currency: 'USD' }
+  return { subid: toWireId(click.id), payout: payout ?? '', tid: nonce, status: WORDS[type] ?? type, currency: 'EUR' }
 }
 
 /** How long refused calls are kept, less a day for whoever looks tomorrow. */
@@ -40,7 +45,7 @@ const WRONG: readonly ((right: Fields) => Fields)[] = [
   right => ({ ...right, status: 'rejected' }),
   right => ({ ...right, status: 'kyc_passed' }),
   right => ({ ...right, subid: '{subid}', tid: '{transaction_id}' }),
-  right => ({ ...right, currency: 'EUR', payout: '79.50' }),
+  right => ({ ...right, currency: 'XAF', payout: '51000' }),
   right => ({ ...right, status: 'chargeback' }),
   right => ({ ...right, subid: right['subid']?.slice(0, 20) ?? '' }),
   right => ({ ...right, status: 'kyc_passed' }),
@@ -83,7 +88,7 @@ export async function keepRefused(
     }
     return keeper.keep({
       ...keptCall(call, reading.parameters),
-      refusal: refusalOf(fields, { reading, org_id, network_id }),
+      refusal: refusalOf(fields, { reading, org_id, network_id, received_at: call.received_at }),
     })
   })
   const areKept = (await Promise.all(kept)).every(Boolean)
@@ -98,7 +103,7 @@ function rightCall(chance: Chance, click: DemoClick): Fields {
     type: 'ftd',
     ms: click.ms,
     nonce: letters(chance, 12, '0123456789'),
-    payout: '85',
+    payout: EURO_PAYOUT,
   } as const
   return callOf({ ...conversion, telegram_user_id: undefined })
 }
@@ -106,10 +111,12 @@ function rightCall(chance: Chance, click: DemoClick): Fields {
 /** What such a call is refused with; an id that is none only fails where clicks are looked up. */
 function refusalOf(
   fields: Fields,
-  { reading, ...from }: { reading: Reading; org_id: number; network_id: string },
+  { reading, received_at, ...from }: { reading: Reading; org_id: number; network_id: string; received_at: number },
 ): Refusal {
   try {
-    readCall(fields, reading, { ...from, arrived_at: 0 })
+    const { foreign } = readCall(fields, reading, { ...from, arrived_at: 0 })
+    if (foreign !== undefined && foreign.currency !== 'EUR')
+      return new Diagnosed('rate_unknown', unknownRate({ currency: foreign.currency, day: dayOf(received_at) }).message)
   } catch (error) {
     if (error instanceof Refusal) return error
     throw error

@@ -12,6 +12,7 @@ import { insertSpreads } from './spreads.ts'
 import { insertBooks, insertClicks, insertDeliveries, insertSpend } from './fill.ts'
 import type { Told } from './lines.ts'
 import { keepRefused } from './network.ts'
+import { insertRates } from './rates.ts'
 import { Outbox } from './outbox.ts'
 import { drawTraffic } from './traffic.ts'
 import { admitPerson, findWorkspace, foundWorkspace, makeKey } from './workspace.ts'
@@ -66,6 +67,7 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
     // The books come first: they tell what the clicks have earned.
     const books = keepBooks(events, terms)
     await insertClicks(trx, clicks)
+    await insertRates(trx, { org_id, actor: user_id, founded, now })
     await insertBooks(trx, org_id, books)
     await insertDeliveries(trx, org_id, outbox)
     await insertSpend(trx, org_id, seed, places, clicks, now)

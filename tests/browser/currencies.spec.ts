@@ -96,7 +96,7 @@ test('an offer and spend may be in another currency, and a file shows what each 
   const csv = 'day,campaign,amount\n2026-02-01,Sterling,10\n'
   await page.getByLabel('CSV file').setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
   await expect(page.getByRole('row', { name: /2026-02-01/ })).toContainText('10.00')
-  await page.getByLabel('Other lines are in').fill('gbp')
-  await page.getByLabel('Other lines are in').press('Enter')
+  await page.getByLabel('Lines that name none are in').fill('gbp')
+  await page.getByLabel('Lines that name none are in').press('Enter')
   await expect(page.getByRole('row', { name: /2026-02-01/ })).toContainText('12.5010.00 GBP at 1.25')
 })

@@ -33,7 +33,7 @@ export function dollarsOf({ database, config }: Pick<Ground, 'database' | 'confi
     const rate = booked?.rows[0] ?? (isCode ? (await readRates(asked, org_id, [place]))(place) : undefined)
     if (rate === undefined) {
       await wantRates({ pool, config })
-      throw new Diagnosed('rate_unknown', `rate_unknown: ${unknownRate(place).message}`)
+      throw new Diagnosed('rate_unknown', unknownRate(place).message)
     }
     const payout = inDollars(foreign.amount, rate.usd_per_unit)
     if (toMillionths(payout) > toMillionths(String(MAX_PAYOUT)))

@@ -161,8 +161,12 @@ async function refused(
   // What is recorded could not be asked, or the difference not kept: run later, it differs still.
   if (!isKept && error instanceof Ignored && !(await waiting.put(call))) return LATER
   if (error instanceof Diagnosed && error.diagnosis === 'ip_not_listed') return say(403, 'address not allowed')
-  return say(200, `Not recorded: ${error.message}`)
+  return say(200, `Not recorded: ${isRateUnknown(error) ? 'rate_unknown: ' : ''}${error.message}`)
 }
+
+/** A call's own, or its offer's: a word that programs can tell it by stands in front. */
+const isRateUnknown = (error: Refusal): boolean =>
+  error.refusal === 'rate_unknown' || (error instanceof Diagnosed && error.diagnosis === 'rate_unknown')
 
 async function keepOf(tools: Tools, call: NetworkCall, network: Reading, error: Refusal): Promise<boolean> {
   const refusal = await tools.refusalOf(call, network, error)

@@ -49,7 +49,9 @@ export function CurrencyField(props: CurrencyFieldProps) {
       />
       <datalist id={id}>
         {['USD', ...rates.map(({ currency }) => currency)].map(code => (
-          <option key={code} value={code} aria-label={code} />
+          <option key={code} value={code}>
+            {code}
+          </option>
         ))}
       </datalist>
     </>

@@ -190,7 +190,7 @@ function ChosenCurrency({ currency, onChange }: { currency: string; onChange: (c
   }
   return (
     <CurrencyField
-      label="Other lines are in"
+      label="Lines that name none are in"
       placeholder="USD"
       defaultValue={currency}
       onBlur={({ target }) => take(target.value)}

@@ -105,7 +105,7 @@ function OfferFields({ offer, original, address = '', onClose, onSaved }: Fields
         onSaved?.(saved)
       }}
     >
-      <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_8rem_6rem]">
+      <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_10.5rem_5.5rem]">
         <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
         <TextField
           label={`Payout, ${form.watch('payout_currency')?.toUpperCase() || '$'}`}
