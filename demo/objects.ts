@@ -38,8 +38,13 @@ export class Standing {
   }
 
   at(ms: number): Lookup {
+    // Open hours stand under the id of what they are of, and nothing here has any.
     const object = (kind: string, id: string) =>
-      kind === 'click_flow' ? this.#flows.get(id)?.findLast(({ from }) => from <= ms)?.flow : this.#objects.get(id)
+      kind === 'open_hours'
+        ? undefined
+        : kind === 'click_flow'
+          ? this.#flows.get(id)?.findLast(({ from }) => from <= ms)?.flow
+          : this.#objects.get(id)
     // A cap of today says nothing of the days before it.
     return { object: object as Lookup['object'], capsOf: () => undefined, isSpent: () => false }
   }

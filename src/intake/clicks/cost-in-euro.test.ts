@@ -1,0 +1,63 @@
+// What a click costs whose link says it in another currency: by the rate in memory, written with the click.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { eventually } from '../../../tests/support/eventually.ts'
+import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
+import { BROWSER } from '../../../tests/support/visits.ts'
+import { dayOf } from '../../contract/days.ts'
+import { toUuid } from '../../contract/ids.ts'
+
+let house: TestHouse
+let owner: SignedIn
+before(async () => {
+  house = await startHouse()
+  owner = await seedSignedIn(house)
+})
+after(() => house.end())
+
+async function did(method: 'POST' | 'PUT', path: string, body: object, as: SignedIn = owner) {
+  const reply = await house.call(method, path, { ...as, body })
+  assert.ok(reply.statusCode < 300, reply.body)
+  return reply.data()
+}
+
+async function campaignOf(as: SignedIn): Promise<string> {
+  const parameters = [{ field: 'cost', parameter: 'bid', macro: '{bid}' }]
+  const source = await did('POST', '/api/traffic-sources', { name: 'Euro', parameters, cost_currency: 'EUR' }, as)
+  const destination = { type: 'redirect', url: 'https://shop.example/?c={click_id}' }
+  const body = { name: 'Euro', destination, traffic_source_id: source['id'], cost: { model: 'link' } }
+  return String((await did('POST', '/api/campaigns', body, as))['key'])
+}
+
+async function costOf(key: string): Promise<unknown[]> {
+  const { headers } = await house.call('GET', `/c/${key}?bid=0.5`, { headers: BROWSER })
+  const id = toUuid(new URL(String(headers.location)).searchParams.get('c') ?? '')
+  const { rows } = await house.database.reads.query(
+    'select cost, cost_original, cost_currency from clicks where id = $1',
+    [id],
+  )
+  return Object.values(rows[0] ?? {})
+}
+
+test('a cost in euro is taken at the own rate of its organization alone, once that is known, and what is stored stays', async () => {
+  const other = await seedSignedIn(house)
+  const [mine, theirs] = [await campaignOf(owner), await campaignOf(other)]
+  assert.deepEqual(await costOf(mine), [null, '0.5', 'EUR'])
+  await did('PUT', '/api/rates/EUR', { from_day: dayOf(Date.now()), usd_per_unit: '1.1' })
+  let last: unknown[] = []
+  await eventually('the rate is in memory', async () => (last = await costOf(mine))[0] !== null)
+  assert.deepEqual(last, ['0.55', '0.5', 'EUR'])
+  assert.deepEqual(await costOf(theirs), [null, '0.5', 'EUR'])
+  await house.database.worker.query(
+    `insert into fx_rates (currency, source, day, usd_per_unit, fetched_at) values ('EUR', 'ecb', $1::date - 1, 1.2, now())`,
+    [dayOf(Date.now())],
+  )
+  await did('PUT', '/api/rates/EUR', { from_day: dayOf(Date.now()), usd_per_unit: '1.3' })
+  await eventually('the later rate is in memory', async () => (await costOf(mine))[0] === '0.65')
+  const { rows } = await house.database.reads.query(
+    'select cost, count(*)::int as clicks from clicks where org_id = $1 and cost is not null group by 1 order by 1',
+    [owner.org_id],
+  )
+  assert.equal(rows[0]?.cost, '0.55')
+})
