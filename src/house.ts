@@ -21,6 +21,7 @@ import { openClickRetention } from './intake/clicks/retention.ts'
 import * as eventsApi from './intake/events/api.ts'
 import { openConversions } from './intake/events/conversions.ts'
 import { eventDeeds } from './intake/events/events.ts'
+import { openHolds } from './intake/events/holds.ts'
 import * as networksApi from './intake/networks/api.ts'
 import { openNetworks } from './intake/networks/open.ts'
 import * as onwardApi from './intake/onward/api.ts'
@@ -140,6 +141,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
   const conversions = take(
     openConversions(ground, { stillAllowed, unsettled: clicks.unsettled, rateOrder: orderOf(config) }),
   )
+  if (config.role !== 'serve') take(openHolds(ground, conversions))
   const landed = take(openLanded({ conversions, clicks, log }))
   const quotas = openQuotas(redis, options.quotas)
   const keeper = take(openKeeper(ground))

@@ -4,6 +4,15 @@
 export const EVENT_STATUSES = ['approved', 'pending', 'rejected', 'refunded', 'chargeback'] as const
 export type EventStatus = (typeof EVENT_STATUSES)[number]
 
+/** How a network's status map writes a verdict on a conversion that is recorded, and what it says of it. */
+export const VERDICTS = {
+  '!approve': 'approved',
+  '!pend': 'pending',
+  '!reject': 'rejected',
+  '!refund': 'refunded',
+  '!chargeback': 'chargeback',
+} as const satisfies Record<string, EventStatus>
+
 /** More is no verdict any more but a quarrel between two systems. */
 export const MOST_REVISIONS = 100
 

@@ -35,7 +35,7 @@ test('a network is made, calls, is refused, has its map mended, is run again, an
   expect(await call('sum=15&txid=2&status=1&goal=dep')).toBe('OK\n')
 
   const ftd = page.getByLabel('FTD', { exact: true }).first()
-  if ((await ftd.count()) === 0) await page.getByLabel('Add an event type').selectOption('FTD')
+  if ((await ftd.count()) === 0) await page.getByLabel('Add a meaning').selectOption('FTD')
   await page.getByLabel('Ignored', { exact: true }).fill('trash, Jackpot')
   await ftd.fill('Jackpot')
   await expect(page.getByLabel('Ignored', { exact: true })).toHaveAccessibleDescription(

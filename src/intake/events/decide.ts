@@ -15,7 +15,7 @@ import { inDollars } from '../../money/rates/exact.ts'
 import { type Money, type Place, type RatesRead, unknownRate } from '../../money/rates/rate-of-day.ts'
 import { isCalledFor } from '../../outgoing/postbacks/matching.ts'
 import type { Changes, NewEvent } from './changes.ts'
-import type { Conversion, Item, Rise } from './items.ts'
+import type { Conversion, Item, Revision, Rise } from './items.ts'
 import { Judge, type Revised } from './judge.ts'
 import {
   type Account,
@@ -67,7 +67,7 @@ export class Decisions {
 
   decide(item: Item): Outcome {
     if (item.kind === 'rise') return this.#rise(item)
-    return item.kind === 'revision' ? this.#judge.revise(item) : this.#record(item)
+    return item.kind === 'revision' ? this.#revise(item) : this.#record(item)
   }
 
   #rise({ click_id, rung }: Rise): Outcome {
@@ -76,6 +76,13 @@ export class Decisions {
     this.#changes.touch(this.#org_id, click)
     click.stages |= stageOf(rung)
     return true
+  }
+
+  #revise(item: Revision): Outcome {
+    const revised = this.#judge.revise(item)
+    const isUnknown = revised instanceof Refusal && revised.refusal === 'conversion_unknown'
+    if (!isUnknown || this.#known.clicks.has(item.click_id)) return revised
+    return this.#isUnsettled(item.click_id) ? tellLater() : new Refusal('click_not_found')
   }
 
   // The event before the click: a resend is answered for ever, also when its click is gone.

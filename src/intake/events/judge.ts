@@ -3,6 +3,7 @@
  * are held, and what a network's later call says of one that is recorded. The event stays as it was; its last revision says what it counts
  * for. Whoever says what is so already changes nothing.
  */
+import { toWireId } from '../../contract/ids.ts'
 import { hasAmount, MOST_REVISIONS } from '../../contract/revisions.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
@@ -76,7 +77,7 @@ function eventMeant(
 
 /** Whether this network has recorded it. */
 function isOf(event: StoredEvent, network_id: string): boolean {
-  return event.payload?.['network_id'] === network_id
+  return event.payload?.['network_id'] === toWireId(network_id)
 }
 
 /** Judges for one organization; what it changes is gathered with the rest of the batch. */

@@ -3,8 +3,9 @@ import { z } from 'zod'
 import { Currency } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EVENT_TYPES, EventType } from '../../contract/event-types.ts'
-import { Done, FAITHFUL, Id, Instant, Name, Page } from '../../contract/fields.ts'
+import { Done, FAITHFUL, Id, Instant, Money, Name, Page } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
+import { EVENT_STATUSES, VERDICTS } from '../../contract/revisions.ts'
 import { isSecretName } from '../../contract/secret-names.ts'
 
 /** What a call may tell, each read from the first of its parameters that was sent. */
@@ -41,12 +42,23 @@ const Word = z
   .max(64)
   .refine(...FAITHFUL)
 
+/** Before an event type: recorded where it is not, and held. */
+export const HELD = 'pend:'
+
+const Meaning = z.enum([
+  ...EVENT_TYPES,
+  ...(Object.keys(VERDICTS) as [keyof typeof VERDICTS]),
+  ...EVENT_TYPES.map(type => `${HELD}${type}` as const),
+])
+export type StatusMeaning = z.output<typeof Meaning>
+
 export const StatusMap = z
-  .record(Word, EventType.nullable())
+  .record(Word, Meaning.nullable())
   .refine(map => Object.keys(map).length <= 100, { message: 'must hold at most 100 statuses' })
   .meta({
     description:
-      'From the network’s word, in any case, to an event type; null: recorded as nothing. parameter=word is for that parameter alone.',
+      'From the network’s word, in any case, to an event type; pend:type is recorded and held; !approve, !pend, !reject, !refund and !chargeback are ' +
+      'verdicts on the conversion that is recorded; null: recorded as nothing. parameter=word is for that parameter alone.',
   })
 export type StatusMap = z.output<typeof StatusMap>
 
@@ -83,6 +95,15 @@ const Convert = z.boolean().meta({
     'Whether a payout in another currency is turned into US dollars by the rate of the day; false: it is refused',
 })
 
+const Amend = z.boolean().meta({
+  description:
+    'Whether a later paid word with another amount, or after a refusal, changes the conversion; false: it is kept as differing',
+})
+const HoldDays = z.number().int().min(1).max(365).nullable().meta({
+  description:
+    'After so many days what is put on hold from then on is approved, unless something else is said; null: never',
+})
+
 const RANGE = /^[0-9a-f:.]{2,45}(\/\d{1,3})?$/i
 const IpList = z
   .array(z.string().trim().regex(RANGE, { message: 'must be an address or a range such as 203.0.113.0/24' }))
@@ -104,6 +125,8 @@ export const Network = z
       .meta({ description: 'Reported before they are paid: recorded with a payout of 0' }),
     currency: z.string().meta({ description: 'What a call is in that names no currency; from_call: it must name one' }),
     convert: Convert,
+    amend: Amend,
+    hold_days: HoldDays,
     ips: z.array(z.string()),
     active: z.boolean(),
     postback_url: z.string().meta({
@@ -136,6 +159,8 @@ export const NetworkChanges = z
     unpaid_types: z.array(EventType).max(EVENT_TYPES.length).optional(),
     currency: NetworkCurrency.optional(),
     convert: Convert.optional(),
+    amend: Amend.optional(),
+    hold_days: HoldDays.optional(),
     ips: IpList.optional(),
     active: z.boolean().optional(),
   })
@@ -176,6 +201,42 @@ export const updateNetwork = endpoint({
   summary: 'Change a network',
   body: NetworkChanges,
   reply: Network,
+  refuses: ['object_not_found'],
+})
+
+export const tryNetworkCall = endpoint({
+  route: 'POST /api/networks/:id/try',
+  access: { session: 'member' },
+  summary: 'Read a call as the network’s maps read it, and say what it would do',
+  description:
+    'Nothing is recorded. Maps that are sent are taken in place of the saved ones, to be tried before they are saved.',
+  body: z.object({
+    call: z
+      .string()
+      .trim()
+      .min(1)
+      .max(8000)
+      .meta({ description: 'The address a network called, its query, or the body it sent' }),
+    parameters: ParameterMap.optional(),
+    statuses: StatusMap.optional(),
+    default_type: EventType.nullable().optional(),
+    unpaid_types: z.array(EventType).max(EVENT_TYPES.length).optional(),
+  }),
+  reply: z.object({
+    reads_as: z
+      .object({
+        click_id: Id,
+        transaction_id: z.string().nullable(),
+        type: EventType.nullable().meta({ description: 'null: it is a verdict on what is recorded' }),
+        verdict: z.enum(EVENT_STATUSES).nullable().meta({
+          description: 'What it says of a conversion; pending beside a type: recorded and held; null: recorded',
+        }),
+        payout: Money.nullable().meta({ description: 'In `currency`; null: the offer’s, or what was recorded' }),
+        currency: z.string().nullable(),
+      })
+      .nullable(),
+    error: z.string().nullable().meta({ description: 'Why it would be refused' }),
+  }),
   refuses: ['object_not_found'],
 })
 

@@ -42,6 +42,15 @@ async function place(): Promise<Place> {
   return { owner, path: new URL(postback_url).pathname, network_id: id }
 }
 
+/** One whose map ignores what was taken back, as networks had it that were made before there were verdicts. */
+async function ignoring(): Promise<Place> {
+  const here = await place()
+  const ignored = ['rejected', 'chargeback', 'refund'].map(word => [word, null] as const)
+  const statuses = { sale: 'purchase', ...Object.fromEntries(ignored) }
+  await house().call('PATCH', `/api/networks/${here.network_id}`, { ...here.owner, body: { statuses } })
+  return here
+}
+
 type Kept = { id: string; diagnosis: string; state: string; error: string; difference: unknown; body: string }
 const kept = async ({ owner }: Place) =>
   (await house().call('GET', '/api/refused-events?limit=200', owner)).json<{ data: Kept[] }>().data
@@ -234,8 +243,8 @@ test('refused for another reason and run again after a fix, a call that differs 
 })
 
 test('a status that is ignored, of a recorded conversion, is kept once with both values; of none it is only ignored', async () => {
-  const here = await place()
-  const other = await place()
+  const here = await ignoring()
+  const other = await ignoring()
   const subid = toWireId(await seedClick(fresh.database, here.owner.org_id))
   const ignored = (word: string) => `200 Not recorded: status is ${word}, which the status map ignores\n`
   assert.equal(await fire(here, { subid, status: 'sale', tid: 'T1', payout: '20' }), OK)
@@ -280,7 +289,7 @@ test('a status that is ignored, of a recorded conversion, is kept once with both
 })
 
 test('of several types under one transaction id the newest is named, and what was ignored first differs when run again', async () => {
-  const here = await place()
+  const here = await ignoring()
   const subid = toWireId(await seedClick(fresh.database, here.owner.org_id))
   await fire(here, { subid, status: 'rejected', tid: 'T1' })
   await fire(here, { subid, status: 'lead', tid: 'T1', payout: '1' })

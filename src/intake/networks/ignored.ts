@@ -8,7 +8,8 @@ import type { Refusal } from '../../contract/refusals.ts'
 import type { StoredEvent } from '../events/known.ts'
 import { EVENT_COLUMNS } from '../events/reads.ts'
 import { differingFrom } from '../refused-events/difference.ts'
-import { type Fields, Ignored, identityOf, type Reading, sentPayout } from './read-call.ts'
+import { Ignored } from './meaning.ts'
+import { type Fields, identityOf, type Reading, sentPayout } from './read-call.ts'
 
 /** Of several types under one transaction id the newest: the latest word that was recorded of it. */
 const FIND = `

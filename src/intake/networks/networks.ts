@@ -30,6 +30,8 @@ const COLUMNS = [
   'unpaid_types',
   'currency',
   'convert',
+  'amend',
+  'hold_days',
   'ips',
   'token',
   'active',
@@ -38,7 +40,10 @@ const COLUMNS = [
   'updated_at',
 ] as const
 
-type Row = Omit<api.Network, 'postback_url' | 'token_withheld' | 'offer_parameter' | 'waiting'> & { token: Buffer }
+type Row = Omit<api.Network, 'amend' | 'postback_url' | 'token_withheld' | 'offer_parameter' | 'waiting'> & {
+  token: Buffer
+  amend: boolean | null
+}
 type Asking = Pick<Ground, 'db' | 'secrets'> & {
   readonly origin: string | undefined
   readonly actor: { org_id: number; role: Role }
@@ -110,6 +115,8 @@ export async function insertNetwork(
       currency: USD,
       // Where what a call says is read at all, it is believed; older networks refuse it.
       convert: parameters.currency.length > 0,
+      amend: false,
+      hold_days: null,
       ips: [],
       token: secrets.seal(token),
       active: true,
@@ -191,7 +198,7 @@ export async function rotateNetworkToken(
 export async function readingOf(db: Kysely<Tables>, org_id: number, network_id: string): Promise<Reading | undefined> {
   return await db
     .selectFrom('networks')
-    .select(['parameters', 'statuses', 'default_type', 'unpaid_types', 'currency', 'convert'])
+    .select(['parameters', 'statuses', 'default_type', 'unpaid_types', 'currency', 'convert', 'amend', 'hold_days'])
     .where('org_id', '=', org_id)
     .where('id', '=', network_id)
     .$castTo<Reading>()
@@ -242,7 +249,14 @@ async function shown({ db, secrets, origin, actor }: Asking, rows: readonly Row[
     const secret = token_withheld ? WITHHELD : secrets.open(token)
     const postback_url = `${origin ?? ''}/postback/${secret}?${queryOf(template, row.parameters)}`
     const { offer_parameter } = template
-    return { ...row, postback_url, token_withheld, offer_parameter, waiting: counts.get(row.id) ?? 0 }
+    return {
+      ...row,
+      amend: row.amend === true,
+      postback_url,
+      token_withheld,
+      offer_parameter,
+      waiting: counts.get(row.id) ?? 0,
+    }
   })
 }
 

@@ -4,15 +4,18 @@
  */
 
 import { USD } from '../../contract/currencies.ts'
-import { EventType } from '../../contract/event-types.ts'
+import type { EventType } from '../../contract/event-types.ts'
 import { Amount } from '../../contract/fields.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { type EventStatus, hasAmount, REASON_LENGTH } from '../../contract/revisions.ts'
 import { faithful } from '../../contract/texts.ts'
 import { ConversionDraft } from '../events/api.ts'
 import { readConversion } from '../events/intake.ts'
-import type { Conversion } from '../events/items.ts'
+import type { Conversion, Revision } from '../events/items.ts'
 import { Diagnosed, isMacro } from '../refused-events/diagnosis.ts'
 import { FROM_CALL, type ParameterMap, type StatusMap } from './api.ts'
+import { meaningOf, type Said } from './meaning.ts'
 
 /** What a call brought, by parameter name in lower case; of a name that was sent twice the last one that says something. */
 export type Fields = Readonly<Record<string, string>>
@@ -27,6 +30,10 @@ export type Reading = {
   readonly currency: string
   /** Whether what is in another currency than dollars is turned into them, or refused. */
   readonly convert: boolean
+  /** Whether a later paid word with another amount changes what is recorded. */
+  readonly amend?: boolean | null
+  /** After so many days what it holds is approved. */
+  readonly hold_days?: number | null
 }
 
 const MOST_FIELDS = 100
@@ -93,50 +100,61 @@ export function identityOf(fields: Fields, parameters: ParameterMap) {
   return { click, nonce: click && transactionOf(fields, parameters, click.name) }
 }
 
-/** The refusal of a call whose `word`, as it was sent, means that there is nothing to record. */
-export class Ignored extends Diagnosed {
-  readonly word: string
-  constructor(name: string, word: string) {
-    super('status_ignored', `${name} is ${word.toLowerCase()}, which the status map ignores`)
-    this.word = word
-  }
-}
-
 /** A conversion whose payout may still be in another currency: `inDollars` of this room makes dollars of it. */
 export type CallRead = Conversion & {
   readonly foreign?: { readonly amount: string; readonly currency: string } | undefined
 }
 
+/** What a call says of a conversion that is recorded. */
+export type VerdictRead = Revision
+
 type Call = { org_id: number; network_id: string; arrived_at: number; received_at?: string | undefined }
 
 /**
- * The conversion a call reports. Its nonce is the network's transaction id, so that a call sent again does nothing; without one it is
+ * The conversion a call reports, or what it says of one. Its nonce is the network's transaction id, so that a call sent again does nothing; without one it is
  * the one conversion of that type on that click. Throws `Diagnosed`, or what `readConversion` refuses.
  */
-export function readCall(
-  fields: Fields,
-  network: Reading,
-  { org_id, network_id, arrived_at, received_at }: Call,
-): CallRead {
+export function readCall(fields: Fields, network: Reading, call: Call): CallRead | VerdictRead {
   const { parameters } = network
   const click = clickOf(fields, parameters)
   if (click === undefined) throw new Diagnosed('click_id_missing', 'the call holds no click id')
   if (isMacro(click.text))
     throw new Diagnosed('macro_not_replaced', `${click.name} holds a macro that was not replaced`)
-  const type = typeOf(fields, network)
+  const meaning = meaningOf(wordsOf(fields, parameters.status), network)
+  const nonce = transactionOf(fields, parameters, click.name)
+  if ('type' in meaning) return conversionOf(fields, network, { ...meaning, click_text: click.text, nonce, call })
+  if (nonce !== undefined && !Nonce.safeParse(nonce).success) throw new Diagnosed('nonce_invalid', TOO_LONG)
+  const click_id = toUuid(click.text) ?? refuse('click_not_found')
+  return verdictOf(fields, network, { ...meaning, click_id, nonce, call })
+}
+
+const TOO_LONG = 'the transaction id has more than 128 characters'
+const Nonce = ConversionDraft.shape.nonce
+
+type Reads = { readonly nonce: string | undefined; readonly call: Call }
+type Reporting = Reads & { readonly type: EventType; readonly isHeld: boolean; readonly click_text: string }
+
+function conversionOf(
+  fields: Fields,
+  network: Reading,
+  { type, isHeld, click_text, nonce, call }: Reporting,
+): CallRead {
+  const { parameters } = network
+  const { org_id, network_id, arrived_at, received_at } = call
+  const isUnpaid = !isHeld && network.unpaid_types.includes(type)
   const currency = currencyOf(fields, network)
   const payout = payoutOf(fields, parameters, currency)
-  const isPaid = payout !== undefined && !network.unpaid_types.includes(type)
+  const isPaid = payout !== undefined && !isUnpaid
   const isForeign = isPaid && currency !== undefined && currency !== USD && /[1-9]/.test(payout)
   const foreign = isForeign ? { amount: payout, currency } : undefined
   const telegram_user_id = firstOf(fields, parameters.telegram_user_id)
   const status = statusOf(fields, parameters)
   const draft = ConversionDraft.safeParse({
-    clickId: click.text,
+    clickId: click_text,
     type,
     // Paid later by another status: the money must not be booked twice.
-    payout: foreign !== undefined ? undefined : network.unpaid_types.includes(type) ? '0' : payout,
-    nonce: transactionOf(fields, parameters, click.name),
+    payout: foreign !== undefined ? undefined : isUnpaid ? '0' : payout,
+    nonce,
     payload: {
       network_id: toWireId(network_id),
       ...(status === undefined ? {} : { status }),
@@ -144,7 +162,7 @@ export function readCall(
       ...(received_at === undefined ? {} : { received_at }),
     },
   })
-  if (!draft.success) throw new Diagnosed('nonce_invalid', 'the transaction id has more than 128 characters')
+  if (!draft.success) throw new Diagnosed('nonce_invalid', TOO_LONG)
   const conversion = readConversion(draft.data, {
     org_id,
     source: 'network',
@@ -153,32 +171,53 @@ export function readCall(
     idempotency_key: undefined,
     arrived_at,
   })
-  return { ...conversion, received_at, foreign }
+  const standing = {
+    network_id,
+    says: isHeld ? ('pending' as const) : ('paid' as const),
+    amend: network.amend === true,
+    hold_days: network.hold_days ?? null,
+    reason: status === undefined ? null : reasonOf(status),
+  }
+  return { ...conversion, ...(isUnpaid ? {} : { standing }), received_at, foreign }
 }
 
-/** A word that means nothing to record goes before all others; else the first parameter whose word has a meaning counts. */
-function typeOf(fields: Fields, { parameters, statuses, default_type }: Reading): EventType {
-  const sent = parameters.status.flatMap(name => {
+function wordsOf(fields: Fields, names: readonly string[]): Said[] {
+  return names.flatMap(name => {
     const said = sentAs(fields, name)
-    const word = said?.toLowerCase()
-    return said && word ? [{ name, said, word, type: meaningOf(name, word, statuses) }] : []
+    return said === undefined ? [] : [{ name, said }]
   })
-  const ignored = sent.find(({ type }) => type === null)
-  if (ignored !== undefined) throw new Ignored(ignored.name, ignored.said)
-  const [meant] = sent.flatMap(({ type }) => type ?? [])
-  if (meant !== undefined) return meant
-  const [unknown] = sent
-  if (unknown === undefined && default_type !== null) return default_type
-  if (unknown === undefined) throw new Diagnosed('status_unmapped', 'the call holds no status')
-  const diagnosis = isMacro(unknown.word) ? 'macro_not_replaced' : 'status_unmapped'
-  throw new Diagnosed(diagnosis, `${unknown.name} is ${unknown.word}, which the status map does not name`)
 }
 
-/** By the map, for this parameter or for all; one of Sluice's own types means itself. Undefined: nobody knows. */
-function meaningOf(name: string, word: string, statuses: StatusMap): EventType | null | undefined {
-  for (const key of [`${name.toLowerCase()}=${word}`, word])
-    if (Object.hasOwn(statuses, key)) return statuses[key] ?? null
-  return EventType.options.find(type => type === word)
+type Judging = Reads & { readonly verdict: EventStatus; readonly click_id: string }
+
+/** A verdict on the conversion of the same transaction. A refusal is worth nothing, whatever amount came with it. */
+function verdictOf(fields: Fields, network: Reading, { verdict, click_id, nonce, call }: Judging): VerdictRead {
+  const { org_id, network_id, arrived_at } = call
+  const status = statusOf(fields, network.parameters)
+  return {
+    kind: 'revision',
+    org_id,
+    click_id,
+    of: { network_id, nonce: nonce ?? null },
+    status: verdict,
+    amount: hasAmount(verdict) ? dollarsIn(fields, network) : undefined,
+    reason: status === undefined ? null : reasonOf(status),
+    source: 'network',
+    network_id,
+    actor: null,
+    hold_days: network.hold_days ?? null,
+    arrived_at,
+  }
+}
+
+const reasonOf = (status: string): string => status.slice(0, REASON_LENGTH).toWellFormed()
+
+/** The amount of a verdict: which rate its conversion was booked by is known only when it is found, so it is said in dollars. */
+function dollarsIn(fields: Fields, network: Reading): string | undefined {
+  const currency = currencyOf(fields, network)
+  const payout = payoutOf(fields, network.parameters, currency)
+  if (payout === undefined || currency === USD) return payout
+  throw new Diagnosed('currency_not_usd', `the amount of a verdict is in ${currency}, and only USD is taken`)
 }
 
 /** What the call says it is in, else what its network is; undefined where it would have to say. */

@@ -4,6 +4,7 @@
  * because many switch an address off that answers anything else; 503 only while nothing can be stored.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { DAY_MS } from '../../contract/days.ts'
 import { REFUSALS } from '../../contract/refusal-catalogue.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import type { Answer, Ground, Visit } from '../../ground/room.ts'
@@ -14,22 +15,23 @@ import { Differing, requireSame } from '../refused-events/difference.ts'
 import { type Keeper, withoutSecrets } from '../refused-events/keep.ts'
 import type { Heard } from './heard.ts'
 import { isListed } from './ips.ts'
+import { Ignored } from './meaning.ts'
 import {
   type CallRead,
   clickOf,
   type Fields,
-  Ignored,
   type Reading,
   readCall,
   readFields,
   statusOf,
+  type VerdictRead,
 } from './read-call.ts'
 import type { NetworkCall } from './store-calls.ts'
 import { hashToken, hasTokenForm } from './token.ts'
 import type { Ran, WaitingCall, WaitingCalls } from './waiting-calls.ts'
 
 export type Tools = {
-  readonly conversions: Pick<Conversions, 'record'>
+  readonly conversions: Pick<Conversions, 'record' | 'revise'>
   readonly keeper: Pick<Keeper, 'keep'>
   /** Spends one of the organization's events quota; false when it is used up or cannot be asked. */
   readonly mayRecord: (org_id: number) => Promise<boolean>
@@ -56,7 +58,7 @@ const FIND_TOKEN = `
   join organizations o on o.org_id = t.org_id
   where t.hash = $1 and (t.expires_at is null or t.expires_at > $2)`
 const FIND_NETWORK = `
-  select parameters, statuses, default_type, unpaid_types, currency, convert, ips, active
+  select parameters, statuses, default_type, unpaid_types, currency, convert, amend, hold_days, ips, active
   from networks
   where org_id = $1 and id = $2 and deleted_at is null`
 
@@ -113,35 +115,47 @@ function sentFields({ url, body }: Visit): Fields {
 }
 
 async function take(tools: Tools, waiting: WaitingCalls, call: NetworkCall, network: Network): Promise<Answer> {
-  let conversion: CallRead
+  let said: CallRead | VerdictRead
   try {
     requireWelcome(network, call.ip)
     const { org_id, network_id } = call
     const read = readCall(call.fields, network, { org_id, network_id, arrived_at: performance.now() })
-    conversion = await tools.inDollars(read, call.received_at)
+    said = await asDollars(tools, read, call.received_at)
   } catch (error) {
     return await refused(tools, waiting, call, network, error)
   }
   if (!(await tools.mayRecord(call.org_id))) return (await waiting.put(call)) ? OK : LATER
-  const recorded = tools.conversions.record(conversion)
+  const recorded = record(tools, said, call.received_at)
   // It goes on when it takes too long; what it ends with then is the stored call's affair.
   recorded.catch(() => undefined)
   const late = Symbol('late')
   try {
-    const first = await Promise.race([recorded, sleep(PATIENCE_MS, late, { ref: false })])
-    if (first !== late) {
-      requireSame(first.replayed ? await tools.inDollars(conversion, call.received_at) : conversion, first.event)
-      return OK
-    }
+    if ((await Promise.race([recorded, sleep(PATIENCE_MS, late, { ref: false })])) !== late) return OK
   } catch (error) {
     const isKept = error instanceof Differing && (await tools.keeper.keep(keptRefusal(call, network, error)))
     if (isKept) return OK
+    // It may have overtaken its conversion.
+    if (isEarly(error) && (await waiting.put(call))) return OK
     if (error instanceof Refusal && error.status < 500 && !(error instanceof Differing))
       return await refused(tools, waiting, call, network, error)
   }
   // Also what differs and could not be kept now: run later, it differs still.
   return (await waiting.put(call)) ? OK : LATER
 }
+
+const asDollars = async (tools: Tools, read: CallRead | VerdictRead, received_at: number) =>
+  read.kind === 'revision' ? read : await tools.inDollars(read, received_at)
+
+/** Records what was read, or says it of what is recorded. Throws `Differing` where it says otherwise than what stands. */
+async function record(tools: Tools, said: CallRead | VerdictRead, received_at: number): Promise<void> {
+  const { conversions, inDollars } = tools
+  if (said.kind === 'revision') return void (await conversions.revise(said))
+  const { event, replayed, present } = await conversions.record(said)
+  requireSame(replayed ? await inDollars(said, received_at) : said, event, present)
+}
+
+/** Of a verdict whose conversion is not recorded, or not yet. */
+const isEarly = (error: unknown): boolean => error instanceof Refusal && error.refusal === 'conversion_unknown'
 
 function requireWelcome({ ips, active }: Network, ip: string): void {
   if (!isListed(ips, ip)) throw new Diagnosed('ip_not_listed', `${ip} is not on the network's IP list`)
@@ -197,6 +211,9 @@ export function keptCall({ org_id, network_id, fields, received_at }: NetworkCal
 /** After so many tries that the database itself refused, it is no passing trouble. */
 const MOST_ATTEMPTS = 10
 
+/** So long a verdict is tried again whose conversion is not recorded: networks keep no order, and a day of theirs is over. */
+const EARLY_MS = DAY_MS
+
 /** Runs a call that has waited; its refusal is kept under the call's own id, so that it is kept once. */
 export function runner(ground: Ground, tools: Tools, readingOf: (call: WaitingCall) => Promise<Reading | undefined>) {
   return async (call: WaitingCall): Promise<Ran> => {
@@ -209,12 +226,12 @@ export function runner(ground: Ground, tools: Tools, readingOf: (call: WaitingCa
     try {
       const received_at = new Date(call.received_at).toISOString()
       const read = readCall(call.fields, reading, { ...call, arrived_at: performance.now(), received_at })
-      const conversion = await tools.inDollars(read, call.received_at)
+      const said = await asDollars(tools, read, call.received_at)
       if (!(await tools.mayRecord(call.org_id))) return 'over_quota'
-      const { event, replayed } = await tools.conversions.record({ ...conversion, arrived_at: performance.now() })
-      requireSame(replayed ? await tools.inDollars(conversion, call.received_at) : conversion, event)
+      await record(tools, { ...said, arrived_at: performance.now() }, call.received_at)
       return 'done'
     } catch (error) {
+      if (isEarly(error) && Date.now() < call.received_at + EARLY_MS) return 'early'
       if (error instanceof Refusal && error.status < 500) {
         const refusal = await tools.refusalOf(call, reading, error).catch(() => undefined)
         return refusal === undefined ? 'later' : await keep(refusal)

@@ -2,8 +2,7 @@
  * How the networks of the field speak: the parameters their postbacks bring, the macros they fill in, the words they use. Starting
  * points, copied into a network when it is made, and changed there (reference: docs/networks.md).
  */
-import type { EventType } from '../../contract/event-types.ts'
-import type { Field, ParameterMap, StatusMap, TemplateName } from './api.ts'
+import type { Field, ParameterMap, StatusMap, StatusMeaning, TemplateName } from './api.ts'
 import type { Reading } from './read-call.ts'
 
 export type Template = Omit<Reading, 'currency' | 'convert'> & {
@@ -56,11 +55,11 @@ function named(first: Partial<ParameterMap>): ParameterMap {
   return Object.fromEntries(names) as ParameterMap
 }
 
-const to = (type: EventType | null, words: readonly string[]): StatusMap =>
-  Object.fromEntries(words.map(word => [word, type]))
+const to = (meaning: StatusMeaning, words: readonly string[]): StatusMap =>
+  Object.fromEntries(words.map(word => [word, meaning]))
 
-/** Words for what was taken back or is not decided: recorded as nothing. */
-const NOTHING = to(null, [
+/** Words for what was taken back: verdicts on what is recorded. */
+const REFUSED = to('!reject', [
   'rejected',
   'reject',
   'declined',
@@ -72,11 +71,14 @@ const NOTHING = to(null, [
   'canceled',
   'cancel',
   'duplicate',
-  'chargeback',
-  'refund',
-  'reversed',
 ])
-const WAITING = ['pending', 'hold', 'wait', 'waiting', 'new', 'processing']
+const TAKEN_BACK: StatusMap = {
+  ...REFUSED,
+  ...to('!refund', ['refund', 'refunded', 'reversed']),
+  ...to('!chargeback', ['chargeback']),
+}
+/** Words for what is not decided: held until a paid word of the same transaction approves it. */
+const HOLDS = to('pend:purchase', ['pending', 'hold', 'wait', 'waiting', 'new', 'processing'])
 const PAID = to('purchase', [
   'approved',
   'approve',
@@ -106,7 +108,7 @@ export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
       status: '{status}',
       currency: '{currency}',
     },
-    statuses: { ...STEPS, ...PAID, ...NOTHING, ...to('lead', WAITING) },
+    statuses: { ...STEPS, ...PAID, ...TAKEN_BACK, ...HOLDS },
     default_type: 'purchase',
     unpaid_types: ['lead'],
     offer_parameter: 'subid={click_id}',
@@ -122,8 +124,8 @@ export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
     statuses: {
       ...STEPS,
       ...PAID,
-      ...NOTHING,
-      ...to(null, WAITING),
+      ...TAKEN_BACK,
+      ...HOLDS,
       conversion: 'lead',
       base: 'lead',
       default: 'lead',
@@ -150,13 +152,13 @@ export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
     statuses: {
       ...STEPS,
       ...PAID,
-      ...NOTHING,
-      ...to(null, WAITING),
+      ...TAKEN_BACK,
+      ...HOLDS,
       // A goal may be a number too.
       'status=1': 'purchase',
-      'status=2': null,
-      'status=3': null,
-      'status=5': null,
+      'status=2': 'pend:purchase',
+      'status=3': '!reject',
+      'status=5': 'pend:purchase',
     },
     default_type: null,
     unpaid_types: [],
@@ -165,7 +167,7 @@ export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
   tune: {
     parameters: named({ click_id: ['aff_sub'], transaction_id: ['txid'], status: ['goal'] }),
     macros: { click_id: '{aff_sub}', payout: '{payout}', transaction_id: '{transaction_id}', currency: '{currency}' },
-    statuses: { ...STEPS, ...PAID, ...NOTHING, ...to(null, WAITING) },
+    statuses: { ...STEPS, ...PAID, ...TAKEN_BACK, ...HOLDS },
     default_type: 'lead',
     unpaid_types: [],
     offer_parameter: 'aff_sub={click_id}',
@@ -179,7 +181,7 @@ export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
       status: '{status}',
       currency: '{currency}',
     },
-    statuses: { ...STEPS, ...PAID, ...NOTHING, ...to(null, WAITING) },
+    statuses: { ...STEPS, ...PAID, ...TAKEN_BACK, ...HOLDS },
     default_type: 'lead',
     unpaid_types: [],
     offer_parameter: 'click_id={click_id}',

@@ -12,8 +12,9 @@ import { type NetworkCall, openCallStore } from './store-calls.ts'
 /** A call that waits, with how often it was taken. */
 export type WaitingCall = NetworkCall & { readonly id: string; readonly attempts: number }
 
-/** What became of one: `done` and its row goes, `over_quota` and its organization waits, `later` and it is taken again in ten seconds. */
-export type Ran = 'done' | 'over_quota' | 'later'
+/** What became of one: `done` and its row goes, `over_quota` and its organization waits, `later` and it is taken again in ten seconds,
+ * `early` and it is taken again ever less often. */
+export type Ran = 'done' | 'over_quota' | 'later' | 'early'
 
 export type WaitingCalls = {
   /** True once it is stored. False when it is not: too many wait already. Throws what the database throws. */
@@ -40,6 +41,8 @@ const GIVE_BACK =
   'update network_calls set run_at = now(), attempts = attempts - 1 where org_id = $1 and id = any($2::uuid[])'
 const POSTPONE =
   "update network_calls set run_at = now() + interval '10 seconds' where org_id = $1 and id = any($2::uuid[])"
+const PUT_OFF =
+  "update network_calls set run_at = now() + $3::int * interval '1 second' where org_id = $1 and id = any($2::uuid[])"
 const DROP = 'delete from network_calls where org_id = $1 and id = any($2::uuid[])'
 
 /** Opens the store and the loop that empties it; any number of processes may have one. */
@@ -77,5 +80,13 @@ async function runPortion(pool: pg.Pool, org_id: number, run: (call: WaitingCall
     const ids = idsOf(outcome)
     if (ids.length > 0) await pool.query(statement, [org_id, ids])
   }
+  const early = Map.groupBy(
+    calls.filter((_, at) => ran[at] === 'early'),
+    ({ attempts }) => putOffBy(attempts),
+  )
+  for (const [seconds, of] of early) await pool.query(PUT_OFF, [org_id, of.map(({ id }) => id), seconds])
   return calls.length === PORTION && !ran.includes('over_quota')
 }
+
+/** From ten seconds, doubled with each try, to an hour. */
+const putOffBy = (attempts: number): number => Math.min(3600, 5 * 2 ** Math.min(attempts, 20))

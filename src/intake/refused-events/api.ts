@@ -4,6 +4,7 @@ import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Id, Instant, Money, Page } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
+import { EVENT_STATUSES } from '../../contract/revisions.ts'
 
 /** Who can mend it: the people of the workspace, whoever sent it, or nobody needs to. */
 export type Fault = 'yours' | 'sender' | 'nobody'
@@ -133,7 +134,34 @@ export const DIAGNOSES = {
     fault: 'sender',
     words: 'Differs from what was recorded',
     advice:
-      'The conversion was recorded before, stays as it is, and cannot be changed by a later call. Where the network pays more than was recorded, record the rest by hand with a transaction id of its own; where it pays less or takes it back, hold this against its bill. Where it is another conversion, have the network send a transaction id of its own with each.',
+      'The conversion was recorded before, stays as it is, and this call says nothing that changes it. A status that says !reject or !refund would, and so would a network that may amend. Where the network pays more than was recorded, record the rest by hand with a transaction id of its own; where it pays less or takes it back, hold this against its bill. Where it is another conversion, have the network send a transaction id of its own with each.',
+  },
+  conversion_unknown: {
+    fault: 'sender',
+    words: 'Verdict on nothing recorded',
+    advice:
+      'It says that a conversion is approved, on hold or taken back, and none of this transaction is recorded on the click. It was tried again for a day. Run it again once the conversion is there.',
+  },
+  conversion_ambiguous: {
+    fault: 'sender',
+    words: 'Several conversions can be meant',
+    advice:
+      'It says what became of a conversion, and the click has several. Have the network send its transaction id, or say it of the right one under Conversions.',
+  },
+  not_yours: {
+    fault: 'sender',
+    words: 'Not this network’s conversion',
+    advice: 'A network changes only what it has recorded itself. Change it under Conversions if it is right.',
+  },
+  too_many_revisions: {
+    fault: 'yours',
+    words: 'Revised too often',
+    advice: 'It was revised 100 times. Look which systems contradict each other.',
+  },
+  click_not_kept: {
+    fault: 'nobody',
+    words: 'Click no longer kept',
+    advice: 'The month of its click was deleted, so the figures of the conversion can change no more.',
   },
   failed: {
     fault: 'yours',
@@ -242,6 +270,9 @@ const runnable = {
   to: Instant.nullish().meta({ description: 'Received at or before' }),
 }
 
+const READS_AS =
+  'null: it stays refused. A payout of null is the offer’s. Without a type it is a verdict on what is recorded; pending beside one: it is held'
+
 /** How many of a run are shown before it. */
 export const SHOWN_BEFORE = 20
 
@@ -259,9 +290,9 @@ export const previewRefusedRun = endpoint({
         received_at: Instant,
         click_text: z.string().nullable(),
         reads_as: z
-          .object({ type: EventType, payout: Money.nullable() })
+          .object({ type: EventType.nullable(), verdict: z.enum(EVENT_STATUSES).nullable(), payout: Money.nullable() })
           .nullable()
-          .meta({ description: 'null: it stays refused. A payout of null is the offer’s' }),
+          .meta({ description: READS_AS }),
         error: z.string().nullable().meta({ description: 'Why it stays refused' }),
       }),
     ),

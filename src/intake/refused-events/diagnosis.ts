@@ -50,6 +50,11 @@ function isBeginning(text: string): boolean {
 
 const BY_REFUSAL: Partial<Record<RefusalName, Diagnosis>> = {
   bot_not_found: 'bot_unknown',
+  conversion_unknown: 'conversion_unknown',
+  conversion_ambiguous: 'conversion_ambiguous',
+  not_yours: 'not_yours',
+  too_many_revisions: 'too_many_revisions',
+  click_not_kept: 'click_not_kept',
   bot_start_missing_telegram_user_id: 'telegram_user_id_missing',
   campaign_scope_forbidden: 'outside_campaigns',
   api_key_write_not_granted: 'right_missing',

@@ -4,9 +4,10 @@
  */
 import { hash } from 'node:crypto'
 import type { z } from 'zod'
+import { hasAmount } from '../../contract/revisions.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import type { Conversion } from '../events/items.ts'
-import type { StoredEvent } from '../events/known.ts'
+import type { Present, StoredEvent } from '../events/known.ts'
 import type { Difference as Wire } from './api.ts'
 import { Diagnosed } from './diagnosis.ts'
 
@@ -24,9 +25,23 @@ export class Differing extends Diagnosed {
   }
 }
 
-/** Throws `Differing` where the call says another payout or status than the event it was answered with. */
-export function requireSame(call: Pick<Conversion, 'payout' | 'payload'>, event: StoredEvent): void {
+/**
+ * Throws `Differing` where the call says another payout or status than the event it was answered with: than what is recorded, and where
+ * something was said of it since, than how it stands.
+ */
+export function requireSame(call: Pick<Conversion, 'payout' | 'payload'>, event: StoredEvent, present?: Present): void {
   const [payout, status] = [payoutOf(call, event), statusOf(call, event)]
+  if (present !== undefined && present.seq > 0 && (payout !== null || status !== null))
+    return requireStanding(call, event, present)
+  if (payout !== null || status !== null) throw new Differing({ event_id: event.id, payout, status })
+}
+
+/** A paid word says that its conversion is approved. */
+function requireStanding(call: Pick<Conversion, 'payout' | 'payload'>, event: StoredEvent, present: Present): void {
+  const payout = payoutOf(call, { payout: fromMillionths(present.amount) })
+  const sent = textOf(call.payload?.['status'])
+  const isRefused = !hasAmount(present.status)
+  const status = isRefused && sent !== null ? { recorded: present.status, sent } : null
   if (payout !== null || status !== null) throw new Differing({ event_id: event.id, payout, status })
 }
 
@@ -49,7 +64,7 @@ export function differingFrom(
 }
 
 /** A call without a payout says nothing of it; an event without one is worth nothing. */
-function payoutOf({ payout }: Pick<Conversion, 'payout'>, event: StoredEvent): Difference['payout'] {
+function payoutOf({ payout }: Pick<Conversion, 'payout'>, event: Pick<StoredEvent, 'payout'>): Difference['payout'] {
   if (payout === undefined) return null
   const [recorded, sent] = [toMillionths(event.payout ?? '0'), toMillionths(payout)]
   return recorded === sent ? null : { recorded: fromMillionths(recorded), sent: fromMillionths(sent) }

@@ -191,7 +191,7 @@ test('what a run would run is counted and shown as it is read today, and showing
     runnable.slice(0, 20).map(({ id }) => id),
   )
   const amounts = new Set(plan.first.flatMap(({ reads_as }) => (reads_as === null ? [] : [JSON.stringify(reads_as)])))
-  assert.ok(amounts.has('{"type":"lead","payout":"0.5"}'), [...amounts].join(' '))
+  assert.ok(amounts.has('{"type":"lead","verdict":null,"payout":"0.5"}'), [...amounts].join(' '))
   const wrong = (await preview({ diagnosis: 'type_unknown' })).json<Plan>()
   assert.deepEqual([wrong.count, wrong.first[0]?.reads_as, wrong.first[0]?.click_text], [1, null, click])
   assert.match(wrong.first[0]?.error ?? '', /type/)

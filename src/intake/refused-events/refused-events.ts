@@ -13,7 +13,8 @@ import { type Context, type Ground, idOf } from '../../ground/room.ts'
 import { ConversionDraft } from '../events/api.ts'
 import type { Conversions } from '../events/conversions.ts'
 import { readConversion } from '../events/intake.ts'
-import type { Conversion } from '../events/items.ts'
+import type { Conversion, Revision } from '../events/items.ts'
+import type { StoredEvent } from '../events/known.ts'
 import * as api from './api.ts'
 import { diagnose, lookAtClickId } from './diagnosis.ts'
 import { type Difference, Differing, requireSame } from './difference.ts'
@@ -47,9 +48,14 @@ type Running = Pick<Ground, 'db' | 'secrets'> & {
 }
 
 /** A network's call as a conversion, by the maps of today; throws its refusal. */
-type ReadCallAgain = (org_id: number, network_id: string, fields: unknown, received_at: string) => Promise<Conversion>
+type ReadCallAgain = (
+  org_id: number,
+  network_id: string,
+  fields: unknown,
+  received_at: string,
+) => Promise<Conversion | Revision>
 
-type Tools = { readonly conversions: Pick<Conversions, 'record'>; readonly readCallAgain: ReadCallAgain }
+type Tools = { readonly conversions: Pick<Conversions, 'record' | 'revise'>; readonly readCallAgain: ReadCallAgain }
 
 /** The deeds of the room, on the queue that the process runs. */
 export function refusedEventDeeds(tools: Tools) {
@@ -167,9 +173,8 @@ async function portion(context: Running, body: Call<typeof api.runRefusedEvents>
 async function run(tools: Tools, context: Running, row: Row): Promise<Row> {
   const ran = { run_at: new Date().toISOString(), run_by: context.actor.user_id }
   try {
-    const conversion = await conversionOf(tools, context.actor.org_id, row)
-    const { event } = await tools.conversions.record(conversion)
-    if (row.surface === 'network') requireSame(conversion, event)
+    const read = await conversionOf(tools, context.actor.org_id, row)
+    const event = await recordRead(tools, row, read)
     return await write(context, row, { ...ran, state: 'recorded', event_id: event.id })
   } catch (error) {
     if (!(error instanceof Refusal) || error.status >= 500) throw error
@@ -180,20 +185,33 @@ async function run(tools: Tools, context: Running, row: Row): Promise<Row> {
   }
 }
 
+async function recordRead({ conversions }: Tools, row: Row, read: Conversion | Revision): Promise<StoredEvent> {
+  if (read.kind === 'revision') return (await conversions.revise(read)).event
+  const { event, present } = await conversions.record(read)
+  if (row.surface === 'network') requireSame(read, event, present)
+  return event
+}
+
 /** What a row would be run as, without a look at its click. */
 async function readAgain(tools: Tools, org_id: number, row: Row) {
   const { id, received_at, click_text } = row
   const shown = { id, received_at, click_text }
   try {
-    const { type, payout = null } = await conversionOf(tools, org_id, row)
-    return { ...shown, reads_as: { type, payout }, error: null }
+    const read = await conversionOf(tools, org_id, row)
+    if (read.kind === 'revision') {
+      const { status: verdict, amount: payout = null } = read
+      return { ...shown, reads_as: { type: null, verdict, payout }, error: null }
+    }
+    const { type, payout = null, standing } = read
+    const verdict = standing?.says === 'pending' ? ('pending' as const) : null
+    return { ...shown, reads_as: { type, verdict, payout }, error: null }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return { ...shown, reads_as: null, error: error.message }
   }
 }
 
-async function conversionOf({ readCallAgain }: Tools, org_id: number, row: Row): Promise<Conversion> {
+async function conversionOf({ readCallAgain }: Tools, org_id: number, row: Row): Promise<Conversion | Revision> {
   const body: unknown = JSON.parse(row.body ?? 'null')
   const received_at = Instant.encode(row.received_at)
   if (row.surface === 'network') return await readCallAgain(org_id, row.network_id ?? '', body, received_at)

@@ -2,7 +2,15 @@
 import { useState } from 'react'
 import type { z } from 'zod'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
-import { FIELDS, type Field, type NetworkChanges, type ParameterMap } from '../../../intake/networks/api.ts'
+import { VERDICTS } from '../../../contract/revisions.ts'
+import {
+  FIELDS,
+  type Field,
+  HELD,
+  type NetworkChanges,
+  type ParameterMap,
+  type StatusMeaning,
+} from '../../../intake/networks/api.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Checkbox, SelectField, TextArea, TextField } from '../../ground/ui/field.tsx'
 
@@ -48,7 +56,7 @@ export function ParameterFields({ map, onChange }: { map: Names; onChange: (map:
 }
 
 type StatusFieldsProps = {
-  statuses: Readonly<Record<string, Type | null>>
+  statuses: Readonly<Record<string, StatusMeaning | null>>
   defaultType: Type | null
   unpaidTypes: readonly Type[]
   onChange: (changes: Changes) => void
@@ -77,11 +85,7 @@ export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: S
           key={line.type}
           rows={Math.min(MOST_ROWS, 1 + Math.floor(line.text.length / ROW_LETTERS))}
           label={labelOf(line.type)}
-          hint={
-            line.type === null
-              ? 'Nothing is recorded: the call is kept under Refused. The network is told OK, so that it does not send it again.'
-              : undefined
-          }
+          hint={hintOf(line.type)}
           error={clashOf(lines, at)}
           className="[&_textarea]:font-mono"
           spellCheck={false}
@@ -92,18 +96,18 @@ export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: S
         />
       ))}
       <SelectField
-        label="Add an event type"
+        label="Add a meaning"
         className="w-80 max-w-full"
         value=""
         onChange={event => {
-          const type = EVENT_TYPES.find(one => one === event.target.value)
+          const type = MEANINGS.find(one => one === event.target.value)
           if (type !== undefined) setLines([...lines.slice(0, -1), { type, text: '' }, ...lines.slice(-1)])
         }}
       >
         <option value="">Choose one to give it words</option>
-        {EVENT_TYPES.filter(type => lines.every(line => line.type !== type)).map(type => (
+        {MEANINGS.filter(type => lines.every(line => line.type !== type)).map(type => (
           <option key={type} value={type}>
-            {inWords(type)}
+            {labelOf(type)}
           </option>
         ))}
       </SelectField>
@@ -138,9 +142,37 @@ export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: S
   )
 }
 
-type Line = { type: Type | null; text: string }
+type Line = { type: StatusMeaning | null; text: string }
 
-const labelOf = (type: Type | null) => (type === null ? 'Ignored' : inWords(type))
+const VERDICT_LABELS: Record<string, string> = {
+  '!approve': 'Approve the recorded one',
+  '!pend': 'Put the recorded one on hold',
+  '!reject': 'Reject the recorded one',
+  '!refund': 'Refund the recorded one',
+  '!chargeback': 'Charge the recorded one back',
+}
+
+/** All that a word may stand for: a type, a type that is held, a verdict. */
+const MEANINGS: readonly StatusMeaning[] = [
+  ...EVENT_TYPES,
+  ...EVENT_TYPES.map(type => `${HELD}${type}` as const),
+  ...(Object.keys(VERDICTS) as (keyof typeof VERDICTS)[]),
+]
+
+function labelOf(meaning: StatusMeaning | null): string {
+  if (meaning === null) return 'Ignored'
+  if (meaning.startsWith(HELD)) return `${inWords(meaning.slice(HELD.length))}, on hold`
+  return VERDICT_LABELS[meaning] ?? inWords(meaning)
+}
+
+function hintOf(meaning: StatusMeaning | null): string | undefined {
+  if (meaning === null)
+    return 'Nothing is recorded: the call is kept under Refused. The network is told OK, so that it does not send it again.'
+  if (meaning.startsWith(HELD)) return 'Recorded, and worth nothing until a paid word of the same transaction comes.'
+  return meaning === '!reject'
+    ? 'Said of the conversion with the same transaction id, as far as this network recorded it.'
+    : undefined
+}
 
 /** Words are compared in lower case, as calls are read. */
 const wordsOf = (text: string) =>
@@ -151,12 +183,12 @@ const wordsOf = (text: string) =>
 
 /** The types that have words, in the order of the ladder, and nothing last. */
 function inLines(statuses: StatusFieldsProps['statuses']): Line[] {
-  const textOf = (type: Type | null) =>
+  const textOf = (type: StatusMeaning | null) =>
     Object.keys(statuses)
       .filter(word => statuses[word] === type)
       .toSorted()
       .join(', ')
-  const types = EVENT_TYPES.filter(type => Object.values(statuses).includes(type))
+  const types = MEANINGS.filter(type => Object.values(statuses).includes(type))
   return [...types, null].map(type => ({ type, text: textOf(type) }))
 }
 

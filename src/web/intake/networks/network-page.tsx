@@ -27,6 +27,7 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import { addressOf } from '../../traffic/campaigns/address.tsx'
 import { CurrencySetting } from './currency-setting.tsx'
+import { AfterTheFact, TryCall } from './after-the-fact.tsx'
 import { ParameterFields, StatusFields } from './maps.tsx'
 import { reasonAgainstCopying, WITHHELD } from './withheld.ts'
 
@@ -121,6 +122,15 @@ function NetworkSettings({ network }: { network: NetworkRow }) {
             unpaidTypes={now.unpaid_types}
             onChange={set}
           />
+        </Setting>
+        <Setting
+          title="After the fact"
+          words="What was recorded can be approved, taken back or changed later by the words above. Without this, an approved amount stays."
+        >
+          <AfterTheFact network={now} onChange={set} />
+        </Setting>
+        <Setting title="Try a call" words="How it is read by the parameters and statuses above, saved or not.">
+          <TryCall network={now} />
         </Setting>
         <div className="flex flex-wrap items-center justify-end gap-3 border-t border-line py-4">
           <RefusalNote refused={save.error} />

@@ -134,8 +134,10 @@ function Planned({ plan: { count: total, first } }: { plan: Plan }) {
                 <span className="text-warn">Stays refused: {row.error}</span>
               ) : (
                 <span>
-                  <strong className="font-medium">{inWords(row.reads_as.type)}</strong>,{' '}
-                  {row.reads_as.payout === null ? 'the payout of its offer' : `$${exactMoney(row.reads_as.payout)}`}
+                  <strong className="font-medium">{inWords(row.reads_as.type ?? row.reads_as.verdict ?? '')}</strong>
+                  {row.reads_as.type === null ? ', said of what is recorded' : row.reads_as.verdict && ', on hold'}
+                  {row.reads_as.payout !== null && `, $${exactMoney(row.reads_as.payout)}`}
+                  {row.reads_as.payout === null && row.reads_as.type !== null && ', the payout of its offer'}
                 </span>
               )}
               {row.click_text !== null && <span className="font-mono break-all text-ink-soft">{row.click_text}</span>}
