@@ -114,7 +114,8 @@ function refusalOf(
   { reading, received_at, ...from }: { reading: Reading; org_id: number; network_id: string; received_at: number },
 ): Refusal {
   try {
-    const { foreign } = readCall(fields, reading, { ...from, arrived_at: 0 })
+    const read = readCall(fields, reading, { ...from, arrived_at: 0 })
+    const foreign = read.kind === 'revision' ? undefined : read.foreign
     if (foreign !== undefined && foreign.currency !== 'EUR')
       return new Diagnosed('rate_unknown', unknownRate({ currency: foreign.currency, day: dayOf(received_at) }).message)
   } catch (error) {

@@ -6,6 +6,7 @@ import { EventType } from '../../contract/event-types.ts'
 import { Amount, FAITHFUL, Id, Instant, isFaithful, MAX_PAYOUT, Money, Page } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
 import { NamedCampaigns } from '../../traffic/campaigns/api.ts'
+import { EVENT_STATUSES } from '../../contract/revisions.ts'
 
 const NONCE_LENGTH = 128
 
@@ -78,12 +79,22 @@ export const recordConversion = endpoint({
   ],
 })
 
+export const EventStatus = z.enum(EVENT_STATUSES).meta({
+  description: 'Only approved counts as revenue, with its amount. pending is on hold; the others are worth nothing',
+})
+
 /** A row of the conversion log: the event, where it came from, and whether it stands on a test click. */
 export const LoggedEvent = ConversionEvent.extend({
   source: z
     .enum(['api', 'dashboard', 'service', 'network'])
     .meta({ description: 'service: Sluice recorded it by itself' }),
   test: z.boolean().meta({ description: 'On a test click: neither billed nor delivered' }),
+  status: EventStatus,
+  amount: Money.meta({ description: 'US dollars that count as revenue, of pending those on hold, else 0' }),
+  revisions: z
+    .number()
+    .int()
+    .meta({ description: 'How often something was said of it; 0: it stands as it was recorded' }),
   original: OriginalMoney.nullable().meta({ description: 'What the payout was in another currency; null: US dollars' }),
 }).meta({ id: 'LoggedEvent' })
 export type LoggedEvent = z.output<typeof LoggedEvent>
@@ -109,6 +120,7 @@ export const listEvents = endpoint({
       }),
     click_id: Id.optional(),
     type: EventType.optional(),
+    status: EventStatus.optional().meta({ description: 'How it stands; what was never revised is approved' }),
     campaign_id: Id.optional(),
     date_from: Instant.optional().meta({ description: 'Recorded at this time or later' }),
     date_to: Instant.optional().meta({ description: 'Recorded before this time' }),

@@ -7,6 +7,7 @@ import type { OriginalMoney } from '../../contract/currencies.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { pageOf } from '../../contract/paging.ts'
+import type { EventStatus } from '../../contract/revisions.ts'
 import type { Context } from '../../ground/room.ts'
 import { campaignsNamed } from '../../traffic/campaigns/names.ts'
 import type * as api from './api.ts'
@@ -21,15 +22,30 @@ export const ORIGINAL = `
   case when m.event_id is not null then json_build_object('original_amount', m.original_amount::text, 'currency', m.currency,
     'usd_per_unit', m.usd_per_unit::text, 'rate_day', m.rate_day, 'rate_source', m.rate_source) end`
 
-type Logged = StoredEvent & { source: Source; test: boolean; original: OriginalMoney | null }
+/** Of an event `e`, joined as `r`: its last revision. And how the event stands by it. */
+const LAST_REVISION = `
+  left join lateral (
+    select seq, status, amount from event_revisions where org_id = e.org_id and event_id = e.id order by seq desc limit 1
+  ) r on true`
+const STANDING = `coalesce(r.status, 'approved') as status,
+  trim_scale(case when r.status is null then coalesce(e.payout, 0) else r.amount end)::text as amount, coalesce(r.seq, 0)::int as revisions`
+
+type Logged = StoredEvent & { status: EventStatus; amount: string; revisions: number } & {
+  source: Source
+  test: boolean
+  original: OriginalMoney | null
+}
 
 // The cursor is the id of the last event shown; its place in time is looked up, because an event's id holds none. Bounds that are always
 // there, if only at infinity, are looked up in the index too.
 const listOf = (sought = '') => `
-  select ${EVENT_COLUMNS}, e.source, e.test, ${ORIGINAL} as original
+  select ${EVENT_COLUMNS}, e.source, e.test, ${STANDING}, ${ORIGINAL} as original
   from events e
-  left join event_money m on m.org_id = e.org_id and m.event_id = e.id
+  left join event_money m on m.org_id = e.org_id and m.event_id = e.id${LAST_REVISION}
   where e.org_id = $1 ${sought}
+    and ($9::text is null or coalesce(r.status, 'approved') = $9)
+    and ($9::text is null or $9 = 'approved' or e.id in (
+      select event_id from event_revisions where org_id = $1 and status = $9))
     and ($2::uuid is null or e.click_id = $2)
     and ($3::text is null or e.type = $3)
     and ($4::uuid is null or e.campaign_id = $4)
@@ -47,14 +63,14 @@ const MOST_LOOKED_THROUGH = 50_000
 
 // A text may be any of the three, and a click id in another form is the same id.
 const FIND = listOf(`and e.id in (
-      select id from events where org_id = $1 and nonce = $9
-      union all select id from events where org_id = $1 and click_id = $10::uuid
+      select id from events where org_id = $1 and nonce = $10
+      union all select id from events where org_id = $1 and click_id = $11::uuid
       union all
       select lately.id
       from (select org_id, id, click_id from events where org_id = $1
         order by created_at desc, id desc limit ${MOST_LOOKED_THROUGH}) lately
       join clicks c on c.org_id = lately.org_id and c.id = lately.click_id
-      where c.org_id = $1 and c.ref_id = $9)`)
+      where c.org_id = $1 and c.ref_id = $10)`)
 
 /** The deeds of the room, on the queue that the process runs. */
 export function eventDeeds(conversions: Pick<Conversions, 'record'>) {
@@ -78,13 +94,14 @@ export function eventDeeds(conversions: Pick<Conversions, 'record'>) {
         q,
         click_id = null,
         type = null,
+        status = null,
         campaign_id = null,
         date_from = null,
         date_to = null,
         cursor = null,
         limit,
       } = query
-      const values = [actor.org_id, click_id, type, campaign_id, cursor, date_from, date_to, limit + 1]
+      const values = [actor.org_id, click_id, type, campaign_id, cursor, date_from, date_to, limit + 1, status]
       const { rows } = q
         ? await database.reads.query<Logged>(FIND, [...values, q, toUuid(q) ?? null])
         : await database.reads.query<Logged>(LIST, values)

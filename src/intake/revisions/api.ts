@@ -2,13 +2,10 @@
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Amount, Id, Instant, MAX_PAYOUT, Money, Text } from '../../contract/fields.ts'
-import { EVENT_STATUSES, hasAmount, MOST_REVISIONS, REASON_LENGTH } from '../../contract/revisions.ts'
+import { hasAmount, MOST_REVISIONS, REASON_LENGTH } from '../../contract/revisions.ts'
+import { EventStatus } from '../events/api.ts'
 
-export const EventStatus = z.enum(EVENT_STATUSES).meta({
-  description: 'Only approved counts as revenue, with its amount. pending is on hold; the others are worth nothing',
-})
-
-const EventRevision = z
+export const EventRevision = z
   .object({
     seq: z
       .number()
@@ -29,6 +26,7 @@ const EventRevision = z
     created_at: Instant,
   })
   .meta({ id: 'EventRevision' })
+export type EventRevision = z.output<typeof EventRevision>
 
 const standing = {
   event_id: Id,

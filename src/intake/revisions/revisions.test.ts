@@ -334,6 +334,31 @@ describe('a verdict on a conversion', () => {
   })
 })
 
+test('the log is narrowed by how conversions stand, and the trace of the click tells what was said of them', async () => {
+  const here = await place()
+  const second = await send(here, here.click, { payout: '8', nonce: 'T2' })
+  await said(here, { status: 'rejected', reason: 'fraud' })
+  await said(here, { status: 'approved', amount: 20 })
+  await said(here, { status: 'refunded' })
+  type Row = { id: string; status: string; amount: string; revisions: number; history: { status: string }[] }
+  const listed = async (query: string) => {
+    const { data } = (await house.call('GET', `/api/events?${query}`, here)).json<{ data: Row[] }>()
+    return data.map(({ id, status, amount, revisions }) => `${id} ${status} ${amount} ${revisions}`)
+  }
+  const [taken, kept] = [`${here.event_id} refunded 0 3`, `${second} approved 8 0`]
+  assert.deepEqual(await listed(''), [kept, taken])
+  assert.deepEqual(await listed('status=refunded'), [taken])
+  assert.deepEqual(await listed('status=approved'), [kept])
+  assert.deepEqual(await listed('status=rejected'), [])
+  assert.deepEqual(await listed('status=refunded&q=T1'), [taken])
+  assert.equal((await house.call('GET', '/api/events?status=maybe', here)).statusCode, 400)
+  const trace = await house.call('GET', `/api/clicks/${toWireId(here.click)}/trace`, here)
+  assert.deepEqual(
+    trace.json<{ events: Row[] }>().events.map(({ history }) => history.map(({ status }) => status)),
+    [['refunded', 'approved', 'rejected'], []],
+  )
+})
+
 describe('a file of verdicts', () => {
   const send_file = ({ cookie }: Pick<SignedIn, 'cookie'>, csv: string, dry_run = false) =>
     house.call('POST', '/api/events/revisions/import', { cookie, body: { csv, dry_run } })

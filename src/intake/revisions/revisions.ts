@@ -3,6 +3,7 @@
  * so revenue, report and revision are written together, and two that are said at once are one after the other. The room of events
  * writes them; networks say theirs by their own address.
  */
+import type pg from 'pg'
 import type { Call } from '../../contract/endpoint.ts'
 import { Refusal, refuse } from '../../contract/refusals.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
@@ -19,18 +20,19 @@ import { type Line, readRevisionFile, type WrongLine } from './revision-file.ts'
 const MOST_NAMED = 10
 
 const HISTORY = `
-  select r.seq, r.status, trim_scale(r.amount)::text as amount, trim_scale(r.original_amount)::text as original_amount,
+  select r.event_id, r.seq, r.status, trim_scale(r.amount)::text as amount, trim_scale(r.original_amount)::text as original_amount,
     r.original_currency, trim_scale(r.rate)::text as rate, r.reason, r.source, r.network_id, n.name as network_name, r.actor,
     r.created_at
   from event_revisions r
   left join networks n on n.org_id = $1 and n.id = r.network_id
-  where r.org_id = $1 and r.event_id = $2
-  order by r.seq desc`
+  where r.org_id = $1 and r.event_id = any($2::uuid[])
+  order by r.event_id, r.seq desc`
 const HOLD = 'select approve_at from held_events where org_id = $1 and event_id = $2'
 // People are global: asked by themselves, because on a cluster they need not lie beside an organization's rows.
 const NAMES = 'select id, name from users where id = any($1::uuid[])'
 
 type HistoryRow = {
+  event_id: string
   seq: number
   status: EventStatus
   amount: string
@@ -45,6 +47,23 @@ type HistoryRow = {
   created_at: string
 }
 
+/** What was said of each of these events, newest first. */
+export async function historiesOf(
+  pool: Pick<pg.Pool, 'query'>,
+  org_id: number,
+  events: readonly string[],
+): Promise<Map<string, api.EventRevision[]>> {
+  const { rows } = await pool.query<HistoryRow>(HISTORY, [org_id, events])
+  const actors = [...new Set(rows.flatMap(({ actor }) => actor ?? []))]
+  const people = actors.length === 0 ? [] : (await pool.query<{ id: string; name: string }>(NAMES, [actors])).rows
+  const names = new Map(people.map(({ id, name }) => [id, name]))
+  const told = rows.map(({ actor, ...row }) => ({
+    ...row,
+    actor_name: actor === null ? null : (names.get(actor) ?? null),
+  }))
+  return Map.groupBy(told, ({ event_id }) => event_id)
+}
+
 /** The deeds of the room, on the queue that the process runs. */
 export function revisionDeeds(conversions: Pick<Conversions, 'revise'>) {
   return {
@@ -53,21 +72,15 @@ export function revisionDeeds(conversions: Pick<Conversions, 'revise'>) {
       const event_id = idOf(params.id)
       const [found] = await standingOf(database.reads, actor.org_id, [event_id])
       if (found === undefined) refuse('object_not_found')
-      const [{ rows }, held] = await Promise.all([
-        database.reads.query<HistoryRow>(HISTORY, [actor.org_id, event_id]),
+      const [histories, held] = await Promise.all([
+        historiesOf(database.reads, actor.org_id, [event_id]),
         database.reads.query<{ approve_at: string }>(HOLD, [actor.org_id, event_id]),
       ])
-      const actors = [...new Set(rows.flatMap(({ actor: by }) => by ?? []))]
-      const people = await database.reads.query<{ id: string; name: string }>(NAMES, [actors])
-      const names = new Map(people.rows.map(({ id, name }) => [id, name]))
       return {
         ...shown(event_id, found.present),
         payout: found.payout,
         hold_until: held.rows[0]?.approve_at ?? null,
-        data: rows.map(({ actor: by, ...row }) => ({
-          ...row,
-          actor_name: by === null ? null : (names.get(by) ?? null),
-        })),
+        data: histories.get(event_id) ?? [],
       }
     },
 

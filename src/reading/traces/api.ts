@@ -4,6 +4,7 @@ import { endpoint } from '../../contract/endpoint.ts'
 import { eachSub, Id, Instant, Money } from '../../contract/fields.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import { LoggedEvent } from '../../intake/events/api.ts'
+import { EventRevision } from '../../intake/revisions/api.ts'
 import { RefusedEvent } from '../../intake/refused-events/api.ts'
 import { LoggedDelivery } from '../../outgoing/deliveries/api.ts'
 import { NamedCampaigns } from '../../traffic/campaigns/api.ts'
@@ -38,6 +39,7 @@ export const TracedClick = z
 export type TracedClick = z.output<typeof TracedClick>
 
 export const TracedEvent = LoggedEvent.extend({
+  history: z.array(EventRevision).meta({ description: 'What was said of it afterwards, newest first' }),
   person_id: Id,
   charge: Money.nullable().meta({ description: 'What meeting this person cost, on the event that met them first' }),
 }).meta({ id: 'TracedEvent' })

@@ -12,6 +12,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { PAUSED_PATH } from '../../intake/clicks/while-paused.ts'
 import { ORIGINAL } from '../../intake/events/events.ts'
+import { historiesOf } from '../../intake/revisions/revisions.ts'
 import { REFUSED_COLUMNS } from '../../intake/refused-events/refused-events.ts'
 import { ATTEMPT_COLUMNS, droppedOf, withEvents } from '../../outgoing/deliveries/deliveries.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
@@ -39,13 +40,12 @@ export async function readTrace(
   ])
   if (click === null && events.length === 0 && refused.length === 0) refuse('object_not_found')
   const shown = events.slice(0, MOST_EVENTS)
-  const [campaigns, persons, deliveries] = await Promise.all([
+  const ids = shown.map(({ id }) => id)
+  const [campaigns, histories, persons, deliveries] = await Promise.all([
     campaignsNamed(database.reads, actor.org_id, click === null ? [] : [click]),
+    historiesOf(database.reads, actor.org_id, ids),
     personsOf(asking, shown),
-    deliveriesOf(
-      asking,
-      shown.map(({ id }) => id),
-    ),
+    deliveriesOf(asking, ids),
   ])
   const isCut = events.length > MOST_EVENTS || deliveries.length > MOST_DELIVERIES || refused.length > MOST_REFUSED
   return {
@@ -53,7 +53,7 @@ export async function readTrace(
     click,
     is_dropped: click === null && timeOfId(click_id) < (await clicksKeptFrom(database.reads)),
     campaigns,
-    events: shown.map(event => ({ ...event, charge: event.charge === null ? null : unsigned(event.charge) })),
+    events: shown.map(event => withHistory(event, histories.get(event.id) ?? [])),
     persons,
     deliveries: await withAttempts(asking, deliveries.slice(0, MOST_DELIVERIES)),
     refused: refused.slice(0, MOST_REFUSED),
@@ -89,7 +89,7 @@ async function clickOf({ db, org_id }: Asking, id: string): Promise<api.TracedCl
   }
 }
 
-async function eventsOf({ db, org_id }: Asking, click_id: string): Promise<api.TracedEvent[]> {
+async function eventsOf({ db, org_id }: Asking, click_id: string): Promise<Recorded[]> {
   return await db
     .selectFrom('events as e')
     .leftJoin('ledger as l', join =>
@@ -108,11 +108,21 @@ async function eventsOf({ db, org_id }: Asking, click_id: string): Promise<api.T
     .orderBy('e.created_at')
     .orderBy('e.id')
     .limit(MOST_EVENTS + 1)
-    .$castTo<api.TracedEvent>()
+    .$castTo<Recorded>()
     .execute()
 }
 
-async function personsOf({ db, org_id }: Asking, events: readonly api.TracedEvent[]): Promise<api.TracedPerson[]> {
+type Recorded = Omit<api.TracedEvent, 'status' | 'amount' | 'revisions' | 'history'>
+
+/** How an event stands is what was said of it last. */
+function withHistory(event: Recorded, history: api.TracedEvent['history']): api.TracedEvent {
+  const [last] = history
+  const { status, amount } = last ?? { status: 'approved' as const, amount: event.payout ?? '0' }
+  const charge = event.charge === null ? null : unsigned(event.charge)
+  return { ...event, charge, status, amount, revisions: last?.seq ?? 0, history }
+}
+
+async function personsOf({ db, org_id }: Asking, events: readonly Recorded[]): Promise<api.TracedPerson[]> {
   const ids = [...new Set(events.map(({ person_id }) => person_id))]
   if (ids.length === 0) return []
   const here = new Set(events.map(({ id }) => id))

@@ -1,6 +1,7 @@
 /** What the addresses of lists hold: what is looked for, and where one is in it. */
 import { z } from 'zod'
 import { EventType } from '../../contract/event-types.ts'
+import { EVENT_STATUSES } from '../../contract/revisions.ts'
 import { Diagnosis, RefusedState, RefusedSurface } from '../../intake/refused-events/api.ts'
 import { LedgerEntry } from '../../money/billing/api.ts'
 import { DeliveryFailure, DeliveryState } from '../../outgoing/deliveries/api.ts'
@@ -31,6 +32,7 @@ export const ClickFlowsSearch = FunnelsSearch.extend({ status: FlowStatus.option
 export const ConversionsSearch = z.object({
   campaign: text,
   type: eventType,
+  status: z.enum(EVENT_STATUSES).optional().catch(undefined),
   q: text,
   /** A click id, in addresses that were kept from before. */
   click: text,

@@ -5,7 +5,10 @@ import { SearchX, Trophy } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
+import { EVENT_STATUSES } from '../../../contract/revisions.ts'
 import { type LoggedEvent, listEvents, recordConversion } from '../../../intake/events/api.ts'
+import { importRevisions } from '../../../intake/revisions/api.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
 import { CampaignChoice } from '../../ground/campaign-choice.tsx'
 import { CampaignCell, type Named } from '../../ground/campaign-name.tsx'
@@ -16,14 +19,15 @@ import { Badge } from '../../ground/ui/badge.tsx'
 import { BetweenDays } from '../../ground/ui/between-days.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
-import { CodeBlock } from '../../ground/ui/copy.tsx'
-import { Dialog, DialogBody } from '../../ground/ui/dialog.tsx'
 import { AddButton, ClearFilters, List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
 import { dayAfter, dayBegins } from '../../ground/ui/period.ts'
 import { SearchField } from '../../ground/ui/search-field.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { reportOf, useNetworkNames } from '../networks/names.ts'
+import { BulkDialog } from '../revisions/bulk-dialog.tsx'
+import { EventDialog } from '../revisions/event-dialog.tsx'
+import { StatusBadge, wordOf } from '../revisions/standing.tsx'
 import { RecordDialog } from './record-dialog.tsx'
 
 type EventRow = z.input<typeof LoggedEvent>
@@ -34,10 +38,13 @@ export function ConversionsPage() {
   const address = useListAddress(route.useSearch())
   const { search, narrow, clear } = address
   const [recording, setRecording] = useState(false)
-  const { campaign: campaign_id, q = search.click, type, from, to, cursor } = search
+  const [judging, setJudging] = useState(false)
+  const { role } = useActive()
+  const { campaign: campaign_id, q = search.click, type, status, from, to, cursor } = search
   const period = { date_from: from && dayBegins(from), date_to: to && dayAfter(to) }
+  const query = { campaign_id, type, status, q, ...period }
   const events = useQuery({
-    ...ask(listEvents, { query: { campaign_id, type, q, ...period, cursor } }),
+    ...ask(listEvents, { query: { ...query, cursor } }),
     placeholderData: keepPreviousData,
   })
   return (
@@ -61,8 +68,22 @@ export function ConversionsPage() {
           value={type}
           onChange={chosen => narrow({ type: chosen })}
         />
+        <Choice
+          label="Status"
+          any="Any status"
+          options={EVENT_STATUSES}
+          words={wordOf}
+          value={status}
+          onChange={chosen => narrow({ status: chosen })}
+        />
         <BetweenDays happened="Recorded" search={search} onChange={narrow} />
-        <ClearFilters isNarrowed={[campaign_id, q, type, from, to].some(one => one !== undefined)} onClear={clear} />
+        <ClearFilters
+          isNarrowed={[campaign_id, q, type, status, from, to].some(one => one !== undefined)}
+          onClear={clear}
+        />
+        <Button reason={reasonAgainst(importRevisions, role)} onClick={() => setJudging(true)}>
+          Approve or reject
+        </Button>
         <AddButton endpoint={recordConversion} onClick={() => setRecording(true)}>
           Record
         </AddButton>
@@ -89,6 +110,7 @@ export function ConversionsPage() {
       >
         {rows => <EventTable events={rows} campaigns={events.data?.campaigns ?? []} />}
       </List>
+      <BulkDialog open={judging} onClose={() => setJudging(false)} query={query} />
       <RecordDialog open={recording} onClose={() => setRecording(false)} />
     </>
   )
@@ -125,6 +147,7 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
           <tr>
             <Head stay>Time (UTC)</Head>
             <Head>Type</Head>
+            <Head>Status</Head>
             <Head numeric>Payout, $</Head>
             <Head>Campaign</Head>
             <Head>Click id</Head>
@@ -143,8 +166,11 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
                 {inWords(event.type)}{' '}
                 {event.test && <Badge title="On a test click: neither billed nor delivered">Test</Badge>}
               </Cell>
+              <Cell>
+                <StatusBadge status={event.status} />
+              </Cell>
               <Cell numeric faint={event.payout === null}>
-                {event.payout === null ? NONE : exactMoney(event.payout)}
+                <Worth event={event} />
                 {event.original !== null && <br />}
                 <Original money={event.original} />
               </Cell>
@@ -174,18 +200,24 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
           ))}
         </tbody>
       </Table>
-      <Dialog
-        open={shown !== undefined}
-        onClose={() => setShown(undefined)}
-        title={shown === undefined ? '' : inWords(shown.type)}
-        width="wide"
-      >
-        <DialogBody>
-          <CodeBlock label="The event" text={JSON.stringify(shown, null, 2) ?? ''} />
-        </DialogBody>
-      </Dialog>
+      <EventDialog event={shown} onClose={() => setShown(undefined)} />
     </>
   )
+}
+
+/** What it counts for; what was recorded stands struck through beside it where that is another amount. */
+function Worth({ event: { payout, status, amount } }: { event: EventRow }) {
+  if (payout === null && Number(amount) === 0) return NONE
+  const isSame = payout !== null && Number(payout) === Number(amount)
+  if (status === 'approved' || status === 'pending')
+    return isSame ? (
+      exactMoney(amount)
+    ) : (
+      <>
+        {payout !== null && <s className="text-ink-faint">{exactMoney(payout)}</s>} {exactMoney(amount)}
+      </>
+    )
+  return <s className="text-ink-faint">{exactMoney(payout ?? '0')}</s>
 }
 
 const FROM: Record<EventRow['source'], string> = {

@@ -1,7 +1,7 @@
 /** One click and all that came of it: the way it took, its conversions, who was charged, every call that went out, what was refused. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { ChevronLeft, CircleX, type LucideIcon, MousePointerClick, Send, Trophy } from 'lucide-react'
+import { ChevronLeft, CircleX, type LucideIcon, MousePointerClick, Scale, Send, Trophy } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { z } from 'zod'
 import { DIAGNOSES } from '../../../intake/refused-events/api.ts'
@@ -20,6 +20,7 @@ import { CopyButton } from '../../ground/ui/copy.tsx'
 import { Asked, PageHeader, Section } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { reportOf, useNetworkNames } from '../../intake/networks/names.ts'
+import { RevisionLine } from '../../intake/revisions/standing.tsx'
 import { DroppedAttempts } from '../../outgoing/deliveries/dropped-attempts.tsx'
 import { Rung } from '../feed/click-table.tsx'
 
@@ -73,6 +74,7 @@ function Timeline({ trace }: { trace: TraceRow }) {
   const entries: Entry[] = [
     ...(click === null ? [] : [clickEntry(click)]),
     ...events.map(event => eventEntry(event, networks)),
+    ...events.flatMap(event => event.history.map(revision => revisionEntry(event, revision))),
     ...deliveries.map(delivery => deliveryEntry(delivery)),
     ...refused.map(row => refusedEntry(row, networks)),
   ].toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
@@ -149,6 +151,19 @@ function eventEntry(event: TraceRow['events'][number], networks: Names): Entry {
     </>
   )
   return { at: event.created_at, key: event.id, icon: Trophy, tone: 'text-good', content }
+}
+
+function revisionEntry(
+  { id, type, nonce }: TraceRow['events'][number],
+  revision: TraceRow['events'][number]['history'][number],
+): Entry {
+  const content = (
+    <p>
+      <strong className="font-semibold">{inWords(type)}</strong>
+      {nonce !== null && <span className="break-all text-ink-soft"> {nonce}</span>} <RevisionLine revision={revision} />
+    </p>
+  )
+  return { at: revision.created_at, key: `${id} ${revision.seq}`, icon: Scale, tone: 'text-ink-soft', content }
 }
 
 const STATES: Record<string, Tone> = {

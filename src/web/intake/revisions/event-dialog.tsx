@@ -1,0 +1,101 @@
+/** One conversion: how it stands, what was said of it, and saying something of it. */
+import { useQuery } from '@tanstack/react-query'
+import type { z } from 'zod'
+import { EVENT_STATUSES, hasAmount } from '../../../contract/revisions.ts'
+import { type LoggedEvent, listEvents } from '../../../intake/events/api.ts'
+import { listRevisions, reviseEvent, Said } from '../../../intake/revisions/api.ts'
+import { readTrace } from '../../../reading/traces/api.ts'
+import { ask, call } from '../../ground/call.ts'
+import { exactMoment, exactMoney } from '../../ground/figures/figures.ts'
+import { inWords } from '../../ground/rungs.ts'
+import { CodeBlock } from '../../ground/ui/copy.tsx'
+import { Dialog } from '../../ground/ui/dialog.tsx'
+import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
+import { DraftForm } from '../../ground/ui/draft-form.tsx'
+import { SelectField, TextField } from '../../ground/ui/field.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { History, StatusBadge, wordOf } from './standing.tsx'
+
+type EventRow = z.input<typeof LoggedEvent>
+type Draft = z.input<typeof Said>
+
+export function EventDialog({ event, onClose }: { event: EventRow | undefined; onClose: () => void }) {
+  return (
+    <Dialog
+      open={event !== undefined}
+      onClose={onClose}
+      title={event === undefined ? '' : inWords(event.type)}
+      width="wide"
+    >
+      {event !== undefined && <EventForm key={event.id} event={event} onClose={onClose} />}
+    </Dialog>
+  )
+}
+
+function EventForm({ event, onClose }: { event: EventRow; onClose: () => void }) {
+  const revisions = useQuery(ask(listRevisions, { params: { id: event.id } }))
+  const form = useDraft<Draft>(Said, {
+    status: event.status === 'approved' ? 'rejected' : 'approved',
+    amount: null,
+    reason: null,
+  })
+  const errors = form.formState.errors
+  const standing = revisions.data ?? event
+  return (
+    <DraftForm
+      form={form}
+      action="Save status"
+      endpoint={reviseEvent}
+      deed={body =>
+        call(reviseEvent, {
+          params: { id: event.id },
+          body: hasAmount(body.status) ? body : { ...body, amount: null },
+        })
+      }
+      refresh={[listEvents, listRevisions, readTrace]}
+      onClose={onClose}
+      onSaved={({ status, unchanged }) =>
+        notify(
+          unchanged ? `It is ${wordOf(status).toLowerCase()} already` : `It is ${wordOf(status).toLowerCase()} now`,
+        )
+      }
+    >
+      <p>
+        <StatusBadge status={standing.status} />
+        {hasAmount(standing.status) && <span className="font-semibold"> ${exactMoney(standing.amount)}</span>}
+        <span className="text-ink-soft"> {recordedAs(event)}</span>
+        {revisions.data?.hold_until != null && (
+          <span className="text-ink-soft"> Approved by itself at {exactMoment(revisions.data.hold_until)}.</span>
+        )}
+      </p>
+      {revisions.data !== undefined && <History revisions={revisions.data.data} />}
+      <fieldset className="grid gap-4 border-t border-line pt-4 sm:grid-cols-3">
+        <SelectField label="New status" error={errors.status?.message} {...form.register('status')}>
+          {EVENT_STATUSES.map(status => (
+            <option key={status} value={status}>
+              {wordOf(status)}
+            </option>
+          ))}
+        </SelectField>
+        {hasAmount(form.watch('status')) && (
+          <TextField
+            label="Amount, $"
+            optional
+            hint="Empty: what it was worth."
+            inputMode="decimal"
+            error={errors.amount?.message}
+            {...form.register('amount', noneIfBlank)}
+          />
+        )}
+        <TextField label="Reason" optional error={errors.reason?.message} {...form.register('reason', noneIfBlank)} />
+        <p className="text-sm text-ink-faint sm:col-span-3">
+          Revenue follows in the day of its click. The click’s status, the charge and what was delivered stay.
+        </p>
+      </fieldset>
+      <CodeBlock label="As it was recorded" text={JSON.stringify(event, null, 2)} />
+    </DraftForm>
+  )
+}
+
+const recordedAs = ({ payout, created_at }: EventRow): string =>
+  `Recorded ${payout === null ? 'without a payout' : `with $${exactMoney(payout)}`} at ${exactMoment(created_at)}.`

@@ -1,0 +1,60 @@
+/** How a conversion stands, and what was said of it. */
+import type { z } from 'zod'
+import type { EventStatus } from '../../../contract/revisions.ts'
+import type { EventRevision } from '../../../intake/revisions/api.ts'
+import { exactMoment, exactMoney } from '../../ground/figures/figures.ts'
+import { inWords } from '../../ground/rungs.ts'
+import { Badge, type Tone } from '../../ground/ui/badge.tsx'
+
+type Revision = z.input<typeof EventRevision>
+
+const TONES: Record<EventStatus, Tone> = {
+  approved: 'good',
+  pending: 'warn',
+  rejected: 'bad',
+  refunded: 'bad',
+  chargeback: 'bad',
+}
+
+export function StatusBadge({ status }: { status: EventStatus }) {
+  return <Badge tone={TONES[status]}>{wordOf(status)}</Badge>
+}
+
+export const wordOf = (status: EventStatus): string => (status === 'pending' ? 'On hold' : inWords(status))
+
+/** Who said it, in a few words. */
+function speakerOf({ source, network_name, actor_name }: Revision): string {
+  if (source === 'hold') return 'by itself, its hold was over'
+  if (source === 'network') return `by ${network_name === null ? 'a network' : `the network ${network_name}`}`
+  return `by ${actor_name ?? 'someone'}${source === 'import' ? ', from a file' : ''}`
+}
+
+export function RevisionLine({ revision }: { revision: Revision }) {
+  const { status, amount, reason, source } = revision
+  const isWorth = status === 'approved' || status === 'pending'
+  return (
+    <>
+      <StatusBadge status={status} />
+      {isWorth && <span className="font-semibold"> ${exactMoney(amount)}</span>} {speakerOf(revision)}
+      {reason !== null && (
+        <span className="text-ink-soft">{source === 'network' ? ` as “${reason}”` : `: ${reason}`}</span>
+      )}
+    </>
+  )
+}
+
+/** What was said of it, newest first. */
+export function History({ revisions }: { revisions: readonly Revision[] }) {
+  if (revisions.length === 0)
+    return <p className="text-ink-faint">Nothing was said of it since: it counts as it was recorded.</p>
+  return (
+    <ol className="flex flex-col gap-1.5">
+      {revisions.map(revision => (
+        <li key={revision.seq} className="rounded-md bg-sunken px-2.5 py-1.5">
+          <span className="text-sm text-ink-faint">{exactMoment(revision.created_at)} </span>
+          <RevisionLine revision={revision} />
+        </li>
+      ))}
+    </ol>
+  )
+}
