@@ -78,6 +78,7 @@ const SCREENS = [
   '/api/landings',
   '/api/click-flows',
   '/api/offers',
+  '/api/caps',
   '/api/networks',
   '/api/bots',
   '/api/postbacks',

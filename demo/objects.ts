@@ -38,14 +38,13 @@ export class Standing {
   }
 
   at(ms: number): Lookup {
-    // Open hours stand under the id of what they are of, and nothing here has any.
     const object = (kind: string, id: string) =>
-      kind === 'open_hours'
-        ? undefined
-        : kind === 'click_flow'
-          ? this.#flows.get(id)?.findLast(({ from }) => from <= ms)?.flow
+      kind === 'click_flow'
+        ? this.#flows.get(id)?.findLast(({ from }) => from <= ms)?.flow
+        : kind === 'open_hours'
+          ? undefined
           : this.#objects.get(id)
-    // A cap of today says nothing of the days before it.
+    // What is capped and open today says nothing of the days before it.
     return { object: object as Lookup['object'], capsOf: () => undefined, isSpent: () => false }
   }
 }

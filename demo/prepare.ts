@@ -7,6 +7,7 @@ import { openFolder } from '../src/reading/reports/fold.ts'
 import { announceChange } from '../src/traffic/campaigns/live.ts'
 import { auditDemo } from './audit.ts'
 import { keepBooks } from './books.ts'
+import { placeCaps } from './caps.ts'
 import { CAMPAIGNS } from './campaigns.ts'
 import { insertSpreads } from './spreads.ts'
 import { insertBooks, insertClicks, insertDeliveries, insertSpend } from './fill.ts'
@@ -69,12 +70,13 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
     await insertClicks(trx, clicks)
     await insertRates(trx, { org_id, actor: user_id, founded, now })
     await insertBooks(trx, org_id, books)
+    const capped = await placeCaps(trx, { ...workspace, now, founded })
     await insertDeliveries(trx, org_id, outbox)
     await insertSpend(trx, org_id, seed, places, clicks, now)
     await insertSpreads(trx, { org_id, user_id, seed, now }, places, clicks)
     const itsOwn = clicks.filter(({ offer_id }) => offers.get(offer_id ?? '')?.byNetwork === true)
     await keepRefused({ ...ground, db: trx, org_id, seed, now }, network, itsOwn)
-    return workspace
+    return { ...workspace, ids: [...workspace.ids, ...capped] }
   })
   // A running service looks at what was written in the last seconds, and this took longer.
   await Promise.all(ids.map(id => announceChange(db, org_id, id)))
