@@ -33,7 +33,7 @@ test('an offer is capped, leads on when it is full, and is opened again', async 
   await dialog.getByLabel('Then visitors go to').selectOption({ label: 'second' })
   await dialog.getByRole('button', { name: 'Add cap' }).click()
   const line = page.getByRole('list', { name: 'Caps' }).getByRole('listitem')
-  await expect(line).toContainText('2 FTD a day')
+  await expect(line).toContainText('2 conversions a day (FTD)')
   await expect(line).toContainText(
     /0 of 2 used\. Resets .* 0[23]:00 UTC, midnight in America\/Sao Paulo\. Then to second\./,
   )
@@ -59,7 +59,7 @@ test('an offer is capped, leads on when it is full, and is opened again', async 
   const edit = page.getByRole('dialog', { name: 'Cap on first' })
   await edit.getByLabel('Limit').fill('1')
   await edit.getByRole('button', { name: 'Save cap' }).click()
-  await expect(line).toContainText('1 FTD a day')
+  await expect(line).toContainText('1 conversions a day (FTD)')
   await expect(line).toContainText('Reached')
 })
 

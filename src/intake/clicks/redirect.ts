@@ -27,6 +27,8 @@ import { CLOSED, PAUSED_PATH } from './while-paused.ts'
 type RedirectParts = {
   live: LiveCampaigns
   places: Pick<Places, 'isSpent' | 'take'>
+  /** What decisions are made by. */
+  view: Parameters<typeof decide>[1]
   batches: Pick<Batches, 'store'>
   found: Pick<FoundClicks, 'note'>
   unfilled: Pick<Unfilled, 'note'>
@@ -54,7 +56,9 @@ const NOT_FOUND: Answer = {
 const NO_COST = { cost: null, cost_original: null, cost_currency: null }
 
 /** The deed of `GET /c/:key`. */
-export function redirector(parts: RedirectParts): (visit: Visit) => Answer | Promise<Answer> {
+export function redirector(given: Omit<RedirectParts, 'view'>): (visit: Visit) => Answer | Promise<Answer> {
+  const { object, capsOf } = given.live
+  const parts = { ...given, view: { object, capsOf, isSpent: given.places.isSpent } }
   return visit => {
     // Networks that change case must not lose visitors; keys are lower case.
     const key = (visit.params['key'] ?? '').toLowerCase()
@@ -87,8 +91,7 @@ function receive(parts: RedirectParts, campaign: LiveCampaign, visit: Visit): An
 
 /** Where the visit goes. Where that takes places of caps on clicks they are taken, and while there is none it goes elsewhere. */
 function led(parts: RedirectParts, arrival: Arrival, visit: Visit): Course | Promise<Course> {
-  const { live, places } = parts
-  const view = { object: live.object, capsOf: live.capsOf, isSpent: places.isSpent }
+  const { places, view } = parts
   const course = decide(arrival.traffic, view, arrival)
   const caps = capsTakenBy(parts, arrival, course, visit)
   return caps.length === 0 ? course : withPlaces(course, caps)
