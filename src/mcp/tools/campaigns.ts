@@ -15,7 +15,7 @@ const COST = {
     amount: { type: 'string' },
     max: { type: 'string' },
   },
-  description: 'Click cost, USD; link: as it says.',
+  description: 'USD a click',
 }
 
 const fields = {

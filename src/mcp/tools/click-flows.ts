@@ -46,7 +46,7 @@ const node = {
     from_time: text('As 09:30'),
     to_time: text('As 18:00'),
     time_zone: text('IANA, else UTC'),
-    within_hours: { type: 'integer', description: 'uniqueness' },
+    within_hours: { type: 'integer' },
     landing_id: { type: 'string' },
     offer_id: { type: 'string' },
     bot_id: text('From the dashboard'),

@@ -15,7 +15,7 @@ export const readingTools = [
     endpoint: listClicks,
     hints: READS,
     description:
-      'Lists clicks, newest first, 50 a page, of the last 30 days unless dates are given. While next_cursor is not null, call again with it as cursor, filters alike. For sums: service_get_report.',
+      'Lists clicks, newest first, 50 a page, the last 30 days unless dated. While next_cursor is not null, call again with it as cursor, filters alike. For sums: service_get_report.',
     unlessGiven: { limit: 50 },
     fields: {
       date_from: START,

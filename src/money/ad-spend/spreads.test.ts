@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { type ClickSeed, seedClicks } from '../../../tests/support/counted-clicks.ts'
 import { seedKey, startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
-import { toUuid } from '../../contract/ids.ts'
+import { newId, toUuid } from '../../contract/ids.ts'
 import { openFolder } from '../../reading/reports/fold.ts'
 
 let house: TestHouse
@@ -90,6 +90,21 @@ async function costs(
 async function holds(as: SignedIn) {
   const told = (await house.call('GET', '/api/billing/reconciliation', as)).data()
   assert.equal(told['holds'], true, JSON.stringify(told))
+}
+
+/** What an ad account said that a day of the campaign has cost. */
+async function bookForAccount({ org_id }: SignedIn, campaign_id: string, day: string): Promise<void> {
+  const account_id = newId()
+  const { worker } = house.database
+  await worker.query(
+    `insert into account_spend (org_id, account_id, day, external_id, name, amount, is_estimated, campaign_id, sub1)
+    values ($1, $2, $3, '1', 'Ad', 40, false, $4, '')`,
+    [org_id, account_id, day, campaign_id],
+  )
+  await worker.query(
+    `insert into booked_spend (org_id, day, campaign_id, sub1, origin, amount) values ($1, $2, $3, '', 'account:' || $4, 40)`,
+    [org_id, day, campaign_id, account_id],
+  )
 }
 
 test('an amount is divided by clicks to the last millionth, stays as it was divided, and is taken back whole', async () => {
@@ -191,10 +206,7 @@ test('spend that is recorded by day takes its place, and it takes that of accoun
     { ...cost, sub1: 'a' },
     { ...cost, sub1: 'b' },
   ])
-  await house.database.worker.query(
-    `insert into booked_spend (org_id, day, campaign_id, sub1, origin, amount) values ($1, $2, $3, '', 'account:x', 40)`,
-    [owner.org_id, DAY, id],
-  )
+  await bookForAccount(owner, id, DAY)
   assert.equal((await costs(owner, 'day')).total, '40.00 account')
   const { spread: made } = await spread(owner, campaign, { amount: '10' })
   assert.deepEqual(await booked(owner), [`${DAY}  40`, `${DAY}  0`, `${DAY} a 5`, `${DAY} b 5`])
@@ -264,10 +276,7 @@ test('a UTC day is covered whole where it has cost of its clicks or of an accoun
   await spread(owner, campaign, { ...late, from: `${DAY}T00:00:00Z`, dry_run: true })
   const early = { ...WHOLE, to: '2026-03-03T13:00:00Z' }
   await spread(owner, campaign, { ...early, dry_run: true })
-  await house.database.worker.query(
-    `insert into booked_spend (org_id, day, campaign_id, sub1, origin, amount) values ($1, '2026-03-03', $2, '', 'account:x', 40)`,
-    [owner.org_id, id],
-  )
+  await bookForAccount(owner, id, '2026-03-03')
   await refused('partial_day', owner, campaign, early, /^2026-03-03 is covered in part, and what an ad account says/)
 })
 

@@ -5,7 +5,7 @@ import type { FlowEdge, FlowNode, Graph } from './api.ts'
 import { compileCondition, type FlowVisitor } from './conditions.ts'
 
 /** A node ready to be walked. */
-export type Stop = {
+type Stop = {
   readonly node: FlowNode
   /** The stop a visitor goes on to; undefined where the path ends, or where a draft is not complete. */
   next: (visitor: FlowVisitor) => Stop | undefined
