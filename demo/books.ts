@@ -12,6 +12,7 @@ import { BOT } from './objects.ts'
 import type { Outbox } from './outbox.ts'
 import { euroAt } from './rates.ts'
 import type { DemoEvent } from './traffic.ts'
+import { type DemoRevision, judge } from './verdicts.ts'
 
 /** What an offer pays, and for which types. */
 type Paying = { payout: string; payout_types: readonly EventType[]; byNetwork?: true }
@@ -25,6 +26,7 @@ type Terms = {
   price: string
   credit: string
   founded: number
+  now: number
 }
 
 type Entry = {
@@ -39,6 +41,8 @@ type Entry = {
 /** Rows to be, each with the moment it was written. */
 export type Books = {
   events: (ReturnType<typeof recorded> & { person_id: string; ms: number })[]
+  /** What the network said of its conversions afterwards. */
+  revisions: DemoRevision[]
   persons: { id: string; telegram_user_id: string | null; ms: number }[]
   /** The starts under the identity of the request that reported them. */
   aliases: { id: string; event_id: string; ms: number }[]
@@ -54,6 +58,7 @@ const LOW = toMillionths('15')
 export function keepBooks(events: readonly DemoEvent[], terms: Terms): Books {
   const books: Books = {
     events: [],
+    revisions: [],
     persons: [],
     aliases: [],
     personKeys: [],
@@ -72,7 +77,9 @@ export function keepBooks(events: readonly DemoEvent[], terms: Terms): Books {
     const row = recorded(event, terms)
     const request_id = eventId(row.click_id, row.type, event.nonce)
     if (row.id !== request_id) books.aliases.push({ id: request_id, event_id: row.id, ms: event.ms })
-    if (row.payout !== null) event.click.revenue += toMillionths(row.payout)
+    const revisions = row.source === 'network' ? judge({ ...row, ms: event.ms }, terms.network.id, terms.now) : []
+    books.revisions.push(...revisions)
+    count(event.click, row.payout ?? '0', revisions.at(-1))
     books.events.push({ ...row, person_id: person.id, ms: event.ms })
     if (!met.has(person.id)) met.set(person.id, event.ms)
     if (!person.is_charged) {
@@ -97,6 +104,19 @@ export function keepBooks(events: readonly DemoEvent[], terms: Terms): Books {
   books.personKeys = people.linked
   books.balance = fromMillionths(balance)
   return books
+}
+
+/** Counts a conversion on its click as it stands in the end. */
+function count(click: DemoEvent['click'], payout: string, last: DemoRevision | undefined): void {
+  const { approved, pending, rejected, held } = click.standing
+  const [status, amount] = [last?.status ?? 'approved', toMillionths(last?.amount ?? payout)]
+  if (status === 'approved') click.revenue += amount
+  click.standing = {
+    approved: approved + (status === 'approved' && (last !== undefined || amount > 0n) ? 1 : 0),
+    pending: pending + (status === 'pending' ? 1 : 0),
+    rejected: rejected + (status === 'approved' || status === 'pending' ? 0 : 1),
+    held: held + (status === 'pending' ? amount : 0n),
+  }
 }
 
 /** What the intake reads of a click besides, and nothing here depends on. */

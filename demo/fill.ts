@@ -5,7 +5,7 @@ import { newId } from '../src/contract/ids.ts'
 import { highestRung, rungsGained } from '../src/contract/ladder.ts'
 import type { Tables } from '../src/ground/db/tables.ts'
 import { CLICK_COLUMNS, clicksLiteral } from '../src/intake/clicks/click.ts'
-import { type Costs, type Counts, cellOf, costsOf, DeltaSheet } from '../src/intake/counters/deltas.ts'
+import { type Costs, type Counts, cellOf, costsOf, DeltaSheet, type Verdicts } from '../src/intake/counters/deltas.ts'
 import { fromMillionths } from '../src/money/billing/money.ts'
 import type { Books } from './books.ts'
 import { chanceOf } from './chance.ts'
@@ -28,9 +28,14 @@ const columns = sql.raw(CLICK_COLUMNS.join(', '))
 export async function insertClicks(trx: Trx, clicks: readonly DemoClick[]): Promise<void> {
   await inPortions(clicks, portion =>
     sql`
-      insert into clicks (${columns}, status, stages, revenue)
+      insert into clicks (${columns}, status, stages, revenue, approved, pending,
+        rejected, revenue_pending)
       select * from unnest(${clicksLiteral(portion)}::new_click2[], ${portion.map(({ stages }) => highestRung(stages))}::smallint[],
-        ${portion.map(({ stages }) => stages)}::smallint[], ${portion.map(revenueOf)}::numeric[])`.execute(trx),
+        ${portion.map(({ stages }) => stages)}::smallint[], ${portion.map(revenueOf)}::numeric[],
+        ${portion.map(of => standingOf(of)?.approved ?? null)}::smallint[], ${portion.map(of => standingOf(of)?.pending ?? null)}::smallint[],
+        ${portion.map(of => standingOf(of)?.rejected ?? null)}::smallint[], ${portion.map(of => standingOf(of)?.revenue_pending ?? null)}::numeric[])`.execute(
+      trx,
+    ),
   )
   const sheet = new DeltaSheet()
   for (const click of clicks) {
@@ -43,9 +48,16 @@ export async function insertClicks(trx: Trx, clicks: readonly DemoClick[]): Prom
 
 const revenueOf = ({ revenue }: DemoClick): string | null => (revenue === 0n ? null : fromMillionths(revenue))
 
-function changeOf({ stages, revenue, ...click }: DemoClick): Partial<Counts & Costs> {
+/** How its conversions stand; null where none was ever worth something. */
+function standingOf({ standing: { held, ...counts } }: DemoClick): Verdicts | null {
+  const isNone = counts.approved + counts.pending + counts.rejected === 0
+  return isNone ? null : { ...counts, revenue_pending: fromMillionths(held) }
+}
+
+function changeOf(click: DemoClick): Partial<Counts & Costs & Verdicts> {
+  const { stages, revenue } = click
   const counts = rungsGained(0, stages).map(rung => [rung === 'clicked' ? 'clicks' : rung, 1] as const)
-  return { ...Object.fromEntries(counts), revenue: fromMillionths(revenue), ...costsOf(click) }
+  return { ...Object.fromEntries(counts), revenue: fromMillionths(revenue), ...costsOf(click), ...standingOf(click) }
 }
 
 /** Events with the persons behind them and the money they cost. */
@@ -80,6 +92,12 @@ export async function insertBooks(trx: Trx, org_id: number, books: Books): Promi
     trx
       .insertInto('event_money')
       .values([...rows])
+      .execute(),
+  )
+  await inPortions(books.revisions, rows =>
+    trx
+      .insertInto('event_revisions')
+      .values(rows.map(({ ms, ...revision }) => ({ org_id, ...revision, source: 'network', created_at: iso(ms) })))
       .execute(),
   )
   await inPortions(books.aliases, rows =>

@@ -115,7 +115,9 @@ function refusalOf(
 ): Refusal {
   try {
     const read = readCall(fields, reading, { ...from, arrived_at: 0 })
-    const foreign = read.kind === 'revision' ? undefined : read.foreign
+    // A verdict that came before anything was recorded.
+    if (read.kind === 'revision') return new Refusal('conversion_unknown')
+    const { foreign } = read
     if (foreign !== undefined && foreign.currency !== 'EUR')
       return new Diagnosed('rate_unknown', unknownRate({ currency: foreign.currency, day: dayOf(received_at) }).message)
   } catch (error) {

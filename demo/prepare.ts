@@ -64,6 +64,7 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
       price: config.pricePerPerson,
       credit: config.welcomeCredit,
       founded,
+      now,
     }
     // The books come first: they tell what the clicks have earned.
     const books = keepBooks(events, terms)

@@ -3,6 +3,7 @@
 import { DAY_MS } from '../src/contract/days.ts'
 import type { EventType } from '../src/contract/event-types.ts'
 import { CLICKED, LANDED, rungOfEvent, stageOf } from '../src/contract/ladder.ts'
+import type { Standings } from '../src/intake/events/known.ts'
 import type { Click } from '../src/intake/clicks/click.ts'
 import { mintClickId } from '../src/intake/clicks/click-id.ts'
 import type { Course, Guest } from '../src/intake/clicks/course.ts'
@@ -21,8 +22,8 @@ export type DemoEvent = {
   telegram_user_id: string | undefined
 }
 
-/** A click with what it has come to; `revenue` is filled in as its events are paid, in millionths. */
-export type DemoClick = Click & { ms: number; stages: number; revenue: bigint }
+/** A click with what it has come to; `revenue` and how its conversions stand are filled in as its events are paid, in millionths. */
+export type DemoClick = Click & { ms: number; stages: number; revenue: bigint; standing: Standings }
 
 type Traffic = { clicks: DemoClick[]; events: DemoEvent[] }
 
@@ -158,6 +159,7 @@ function drawClick(
     ms,
     stages: CLICKED,
     revenue: 0n,
+    standing: { approved: 0, pending: 0, rejected: 0, held: 0n },
   }
 }
 

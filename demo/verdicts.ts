@@ -1,0 +1,45 @@
+// What the network of the demo says of its conversions afterwards: some are on hold for days, some are taken back.
+import { DAY_MS, HOUR_MS } from '../src/contract/days.ts'
+import type { EventStatus } from '../src/contract/revisions.ts'
+
+/** A revision to be, with the moment it was said. */
+export type DemoRevision = {
+  event_id: string
+  seq: number
+  status: EventStatus
+  amount: string
+  reason: string | null
+  network_id: string
+  ms: number
+}
+
+type Judged = { readonly id: string; readonly payout: string | null; readonly ms: number }
+
+const HELD_DAYS = 4
+/** Of a hundred: what is taken back, and for what. */
+const REFUSED: readonly [below: number, status: EventStatus, reason: string][] = [
+  [5, 'rejected', 'duplicate'],
+  [9, 'rejected', 'trash'],
+  [10, 'chargeback', 'chargeback'],
+]
+const OF_HUNDRED_HELD = 40
+
+/** The revisions of a conversion of the network's, by its id alone, so that the demo is the same each time. */
+export function judge({ id, payout, ms }: Judged, network_id: string, now: number): DemoRevision[] {
+  if (payout === null || Number(payout) === 0) return []
+  const chance = Number.parseInt(id.slice(0, 6), 16) % 100
+  const said = (seq: number, status: EventStatus, reason: string, at: number): DemoRevision => {
+    const amount = status === 'approved' || status === 'pending' ? payout : '0'
+    return { event_id: id, seq, status, amount, reason, network_id, ms: at }
+  }
+  const refused = REFUSED.find(([below]) => chance < below)
+  if (refused !== undefined) {
+    const [, status, reason] = refused
+    const at = ms + DAY_MS + chance * HOUR_MS
+    return at < now ? [said(1, status, reason, at)] : []
+  }
+  if (chance >= OF_HUNDRED_HELD) return []
+  const approved_at = ms + HELD_DAYS * DAY_MS
+  const held = said(1, 'pending', 'hold', ms)
+  return approved_at < now ? [held, said(2, 'approved', 'approved', approved_at)] : [held]
+}
