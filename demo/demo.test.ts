@@ -194,7 +194,7 @@ describe('the demo', () => {
     const clicks = [
       await clickOf('/api/events?type=bot_start'),
       await clickOf('/api/events?type=ftd'),
-      await clickOf('/api/refused-events?diagnosis=status_ignored'),
+      await clickOf('/api/refused-events?diagnosis=conversion_unknown'),
       await clickOf('/api/deliveries?kind=ad_account'),
       ...ways.map(({ id }) => toWireId(id)),
     ]
