@@ -1,7 +1,7 @@
 // What clicks cost whose campaign has a traffic source: under its names, in its unit and its currency.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { openTestHouse, startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { BROWSER } from '../../../tests/support/visits.ts'
 import { toUuid } from '../../contract/ids.ts'
@@ -23,18 +23,18 @@ const FILLS = [
 ]
 const COST_AND_CURRENCY = [...FILLS, { field: 'currency', parameter: 'cur', macro: '(CUR)' }]
 
-async function did(method: 'POST' | 'PATCH', path: string, body: object) {
-  const reply = await house.call(method, path, { ...owner, body })
+async function did(method: 'POST' | 'PATCH', path: string, body: object, as = owner) {
+  const reply = await house.call(method, path, { ...as, body })
   assert.ok(reply.statusCode < 300, reply.body)
   return reply.data()
 }
 
 let made = 0
-async function bought(source: object, campaign: object = {}) {
-  const { id } = await did('POST', '/api/traffic-sources', { name: `Source ${(made += 1)}`, ...source })
+async function bought(source: object, campaign: object = {}, as = owner) {
+  const { id } = await did('POST', '/api/traffic-sources', { name: `Source ${(made += 1)}`, ...source }, as)
   const destination = { type: 'redirect', url: 'https://shop.example/?c={click_id}' }
   const body = { name: 'Push', destination, traffic_source_id: id, cost: { model: 'link' }, ...campaign }
-  return { ...(await did('POST', '/api/campaigns', body)), source_id: String(id) } as {
+  return { ...(await did('POST', '/api/campaigns', body, as)), source_id: String(id) } as {
     id: string
     key: string
     source_id: string
@@ -42,8 +42,8 @@ async function bought(source: object, campaign: object = {}) {
 }
 
 /** What the click of a visit costs, as it is stored: in US dollars, and as it was said. */
-async function costOf(key: string, query: string) {
-  const { headers } = await house.call('GET', `/c/${key}?${query}`, { headers: BROWSER })
+async function costOf(key: string, query: string, of = house) {
+  const { headers } = await of.call('GET', `/c/${key}?${query}`, { headers: BROWSER })
   const id = toUuid(new URL(String(headers.location)).searchParams.get('c') ?? '')
   const { rows } = await house.database.reads.query(
     'select cost, cost_original, cost_currency, sub1 from clicks where id = $1',
@@ -79,6 +79,25 @@ test('the currency is what the link says, else the source, and one without a rat
   assert.deepEqual(await costOf(key, 'bid=0.25&cur=usd'), ['0.25', '0.25', 'USD', null])
   assert.deepEqual(await costOf(key, 'bid=0.25&cur=(CUR)'), [null, '0.25', 'EUR', null])
   assert.deepEqual(await costOf(key, 'bid=0.25&currency=USD&cur=GBP'), ['0.25', '0.25', 'USD', null])
+})
+
+test('with a rate of the day it is turned into dollars, for the click and for who tries the address', async () => {
+  const buyer = await seedSignedIn(house)
+  const { key, id } = await bought({ parameters: COST_AND_CURRENCY, cost_currency: 'EUR' }, {}, buyer)
+  const from_day = new Date().toISOString().slice(0, 10)
+  const rate = await house.call('PUT', '/api/rates/EUR', { ...buyer, body: { from_day, usd_per_unit: '1.1' } })
+  assert.ok(rate.statusCode < 300, rate.body)
+  // A process reads rates when it starts.
+  const later = await openTestHouse(house.database, {})
+  try {
+    assert.deepEqual(await costOf(key, 'bid=0.25', later), ['0.275', '0.25', 'EUR', null])
+    assert.deepEqual(await costOf(key, 'bid=0.25&cur=GBP', later), [null, '0.25', 'GBP', null])
+    const body = { url: `/c/${key}?bid=0.25` }
+    const tried = await later.call('POST', `/api/campaigns/${id}/try-link`, { ...buyer, body })
+    assert.deepEqual(tried.data()['cost'], { usd: '0.275', original: '0.25', currency: 'EUR' })
+  } finally {
+    await later.close()
+  }
 })
 
 test('a macro that was not replaced is no cost, is counted as unread, and is named among what the source left open', async () => {
