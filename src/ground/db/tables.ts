@@ -1065,9 +1065,14 @@ export interface SpendSpreads {
   clicks: string
   created_at: string
   created_by: string
+  currency: string | null
   from_at: string
   id: string
   org_id: number
+  /**
+   * what was spread, in currency; null: US dollars, as amount says
+   */
+  original_amount: string | null
   /**
    * empty: the campaign as a whole
    */

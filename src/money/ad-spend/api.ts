@@ -193,10 +193,7 @@ export const SpreadDraft = z
     from: Instant.meta({ description: 'ISO 8601, with the offset of whatever zone the amount is of' }),
     to: Instant.meta({ description: 'The first moment behind it; at most 92 days later, and not in the future' }),
     amount: Spend.refine(amount => amount !== '0', { message: 'must be more than 0' }),
-    currency: z
-      .string()
-      .refine(code => code === 'USD', { message: 'only USD is understood' })
-      .nullish(),
+    currency: Currency.nullish().meta({ description: 'Of the amount, US dollars unless sent' }),
     sub1: z
       .string()
       .refine(...FAITHFUL)
@@ -217,6 +214,15 @@ export const Spread = z
     from: Instant,
     to: Instant,
     amount: Money,
+    original: z
+      .object({
+        original_amount: z.string().meta({ description: 'In its currency, a decimal string' }),
+        currency: z.string(),
+      })
+      .nullable()
+      .meta({
+        description: 'What was spread in another currency, each part of it by the rate of its day; null: US dollars',
+      }),
     clicks: Clicks.meta({ description: 'Tracked clicks that it was divided by, as they were then' }),
     counting: Money.meta({ description: 'What of it counts; the rest gave way to spend that was recorded by day' }),
     created_at: Instant,
@@ -238,6 +244,7 @@ export const spreadAdSpend = endpoint({
   reply: z.object({
     dry_run: z.boolean(),
     spread: Spread.nullable().meta({ description: 'null: a dry run' }),
+    amount: Money.meta({ description: 'In US dollars' }),
     clicks: Clicks,
     cells: z.int().meta({ description: 'Days and values of sub1 that have clicks' }),
     days: z
@@ -249,6 +256,7 @@ export const spreadAdSpend = endpoint({
     'invalid_window',
     'window_too_wide',
     'invalid_request',
+    'rate_unknown',
     'no_clicks_to_spread',
     'cells_taken',
     'spread_overlaps',

@@ -224,6 +224,8 @@ test('spend that is recorded by day takes its place, and it takes that of accoun
   assert.equal((await costs(owner, 'day')).total, '10.00 spread')
   await house.call('DELETE', `/api/ad-spend/spreads/${made.id}`, owner)
   assert.equal((await costs(owner, 'day')).total, '40.00 account')
+  // No account has booked it: the books would say so.
+  await house.database.worker.query(`delete from booked_spend where org_id = $1`, [owner.org_id])
   await holds(owner)
 })
 
@@ -294,7 +296,8 @@ test('a window, an amount or a campaign that cannot be meant is refused, and so 
     [{ amount: '0' }, 400, /^amount: must be more than 0/],
     [{ amount: '-1' }, 400, /^amount/],
     [{ amount: '1,5' }, 400, /^amount/],
-    [{ currency: 'EUR' }, 400, /^currency: only USD/],
+    [{ currency: 'euro.' }, 400, /^currency: must be a currency code/],
+    [{ currency: 'EUR' }, 422, /no rate of EUR is known for 2026-03-02/],
     [{ from: '30 February' }, 400, /^from/],
     [{ dry_run: undefined }, 400, /^dry_run/],
     [{ sub1: 5 }, 400, /^sub1/],
@@ -324,6 +327,34 @@ test('a window, an amount or a campaign that cannot be meant is refused, and so 
     assert.deepEqual([reply.statusCode, reply.data()['code']], [403, 'api_key_resource_forbidden'])
   }
   assert.deepEqual(await booked(owner), [`${DAY}  0`, `${DAY} a 100`])
+})
+
+test('an amount in another currency is divided in it, and each part is booked by the rate of its day', async () => {
+  const owner = await seedSignedIn(house)
+  const campaign = await campaignOf(owner)
+  for (const sub1 of ['a', 'b']) await clicks(owner, campaign, sub1, `${DAY}T10:00:00Z`)
+  await clicks(owner, campaign, 'a', '2026-03-03T10:00:00Z')
+  for (const [from_day, usd_per_unit] of [
+    [DAY, '1.1'],
+    ['2026-03-03', '1.2'],
+  ]) {
+    const rate = await house.call('PUT', '/api/rates/EUR', { ...owner, body: { from_day, usd_per_unit } })
+    assert.ok(rate.statusCode < 300, rate.body)
+  }
+  const euros = { amount: '10', currency: 'eur', to: '2026-03-04T00:00:00Z' }
+  const told = await spread(owner, campaign, euros)
+  // 3.333334 and 3.333333 at 1.1, 3.333333 at 1.2.
+  assert.deepEqual(await booked(owner), [
+    `${DAY}  0`,
+    `${DAY} a 3.666667`,
+    `${DAY} b 3.666666`,
+    '2026-03-03  0',
+    '2026-03-03 a 4',
+  ])
+  const [one] = await listed(owner)
+  assert.deepEqual(one, { ...told.spread, amount: '11.333333', original: { original_amount: '10', currency: 'EUR' } })
+  assert.equal((await costs(owner, 'day')).total, '11.33 spread')
+  await holds(owner)
 })
 
 test('of many at once one is spread, and one takes it back', async () => {

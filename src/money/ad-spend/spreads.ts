@@ -4,6 +4,7 @@
  */
 import type pg from 'pg'
 import { type Kysely, sql, type Transaction } from 'kysely'
+import { USD } from '../../contract/currencies.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
@@ -14,6 +15,8 @@ import { newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { fromMillionths, toMillionths } from '../billing/money.ts'
+import { unknownRate } from '../rates/rate-of-day.ts'
+import { dollarsOf } from './ad-spend.ts'
 import type * as api from './api.ts'
 import { book, unbook } from './booked.ts'
 import { bookingsOf, sharedBy } from './share.ts'
@@ -46,16 +49,17 @@ export function spreadDeeds(counted: Counted) {
 
 /**
  * Divides the amount and, unless it is a dry run, books the parts in one transaction. Refuses `object_not_found` for a campaign that is not the
- * organization's, `no_clicks_to_spread`, `cells_taken` with the days where spend is recorded, `spread_overlaps`, and `partial_day` where a UTC
+ * organization's, `rate_unknown`, `no_clicks_to_spread`, `cells_taken` with the days where spend is recorded, `spread_overlaps`, and `partial_day` where a UTC
  * day that is covered in part has cost that the share would take the place of.
  */
 async function spreadAdSpend(
   counted: Counted,
-  { db, database, actor }: Context<typeof api.spreadAdSpend>,
+  context: Context<typeof api.spreadAdSpend>,
   { body }: Call<typeof api.spreadAdSpend>,
 ) {
+  const { db, database, actor } = context
   const { org_id } = actor
-  const { campaign_id, amount } = body
+  const { campaign_id } = body
   const sub1 = cut(body.sub1 ?? '', TEXT_BYTES)
   const span = spanOf(body)
   const campaign = db.selectFrom('campaigns').select('id').where('org_id', '=', org_id).where('id', '=', campaign_id)
@@ -64,11 +68,8 @@ async function spreadAdSpend(
   const cells = await counted.clicksByCell(database.reads, wanted, { from: span.from, to: span.to - 1 })
   requireCells(cells)
   const linked = await counted.daysWithCost(database.reads, wanted, span.partial)
-  const parts = sharedBy(
-    amount,
-    cells.map(({ clicks }) => clicks),
-  )
-  const booked = cells.map((cell, at) => ({ ...cell, amount: parts[at] ?? '0' }))
+  const booked = await partsOf(context, body, cells)
+  const amount = sumOf(booked)
   const clicks = cells.reduce((sum, cell) => sum + cell.clicks, 0)
   const spread = await db.transaction().execute(async trx => {
     if (!body.dry_run) await holdCampaign(trx, wanted)
@@ -78,13 +79,44 @@ async function spreadAdSpend(
     const [id, created_at] = [newId(), new Date().toISOString()]
     const [from_at, to_at] = [new Date(span.from).toISOString(), new Date(span.to).toISOString()]
     const made = { clicks: String(clicks), created_by: actor.user_id, created_at }
-    const row = { org_id, id, campaign_id, sub1, from_at, to_at, amount, ...made }
+    const row = { org_id, id, campaign_id, sub1, from_at, to_at, amount, ...originalOf(body), ...made }
     await trx.insertInto('spend_spreads').values(row).execute()
     await book(trx, org_id, `spread:${id}`, bookingsOf(booked, { campaign_id, sub1, days: span.days }))
     return readSpread(trx, org_id, id)
   })
-  return { dry_run: body.dry_run, spread, clicks, cells: cells.length, days: byDay(booked) }
+  return { dry_run: body.dry_run, spread, amount, clicks, cells: cells.length, days: byDay(booked) }
 }
+
+/** The cells with their parts in dollars: divided in its own currency, then each by the rate of its day. */
+async function partsOf(
+  context: Context<typeof api.spreadAdSpend>,
+  { amount, currency }: api.SpreadDraft,
+  cells: readonly CellClicks[],
+): Promise<(CellClicks & { amount: string })[]> {
+  const parts = sharedBy(
+    amount,
+    cells.map(({ clicks }) => clicks),
+  )
+  const shares = cells.map((cell, at) => ({ ...cell, amount: parts[at] ?? '0' }))
+  const dollars = await dollarsOf(
+    context,
+    shares.map(share => ({ currency: currency ?? USD, day: share.day, amount: share.amount })),
+  )
+  return shares.map((share, at) => {
+    const paid = dollars[at]
+    if (paid === undefined) throw unknownRate({ currency: currency ?? USD, day: share.day })
+    return { ...share, amount: paid.amount }
+  })
+}
+
+function originalOf({ amount, currency }: api.SpreadDraft) {
+  return currency == null || currency === USD
+    ? { original_amount: null, currency: null }
+    : { original_amount: amount, currency }
+}
+
+const sumOf = (shares: readonly { amount: string }[]): string =>
+  fromMillionths(shares.reduce((sum, { amount }) => sum + toMillionths(amount), 0n))
 
 /** Moments in Unix milliseconds, `to` the first behind it; the UTC days it touches, and those it covers in part. */
 type Span = { from: number; to: number; days: string[]; partial: string[] }
@@ -175,7 +207,7 @@ function byDay(shares: readonly (CellClicks & { amount: string })[]) {
   return [...days].map(([day, of]) => ({
     day,
     clicks: of.reduce((sum, { clicks }) => sum + clicks, 0),
-    amount: fromMillionths(of.reduce((sum, { amount }) => sum + toMillionths(amount), 0n)),
+    amount: sumOf(of),
   }))
 }
 
@@ -185,6 +217,10 @@ const COUNTING = sql<string>`(
   where b.org_id = s.org_id and b.origin = 'spread:' || s.id::text and not exists (
     select from ad_spend e
     where e.org_id = b.org_id and e.day = b.day and e.campaign_id = b.campaign_id and e.sub1 in ('', b.sub1)))`
+
+const ORIGINAL = sql<api.Spread['original']>`
+  case when s.currency is not null then
+    json_build_object('original_amount', s.original_amount::text, 'currency', s.currency) end`
 
 /** Amounts that were spread, newest first, those that were taken back too. */
 async function listSpreads({ db, actor }: Context<typeof api.listSpreads>, { query }: Call<typeof api.listSpreads>) {
@@ -202,7 +238,7 @@ const spreadsOf = (db: Kysely<Tables>, org_id: number) =>
     .where('s.org_id', '=', org_id)
     .select(['s.id', 's.campaign_id', 's.sub1', 's.from_at as from', 's.to_at as to', 's.amount'])
     .select(['s.created_at', 'maker.name as created_by', 's.taken_back_at', 'taker.name as taken_back_by'])
-    .select([sql<number>`s.clicks::int`.as('clicks'), COUNTING.as('counting')])
+    .select([sql<number>`s.clicks::int`.as('clicks'), COUNTING.as('counting'), ORIGINAL.as('original')])
 
 async function readSpread(db: Kysely<Tables>, org_id: number, id: string): Promise<api.Spread> {
   return await spreadsOf(db, org_id).where('s.id', '=', id).$castTo<api.Spread>().executeTakeFirstOrThrow()

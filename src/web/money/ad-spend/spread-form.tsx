@@ -12,10 +12,11 @@ import { DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { CurrencyField } from '../../ground/original.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 
-type Draft = { campaign_id: string; from: string; to: string; zone: string; amount: string; sub1: string }
+type Draft = Record<'campaign_id' | 'from' | 'to' | 'zone' | 'amount' | 'currency' | 'sub1', string>
 type Wanted = z.input<(typeof spreadAdSpend)['body']>
 type Told = z.input<(typeof spreadAdSpend)['reply']>
 
@@ -30,12 +31,13 @@ function yesterdayIn(zone: string, now: number): Pick<Draft, 'from' | 'to'> {
 }
 
 /** What is sent, or what is still missing. */
-function wantedOf({ campaign_id, from, to, zone, amount, sub1 }: Draft): Omit<Wanted, 'dry_run'> | string {
+function wantedOf({ campaign_id, from, to, zone, amount, currency, sub1 }: Draft): Omit<Wanted, 'dry_run'> | string {
   const [begin, end] = [momentIn(zone, from), momentIn(zone, to)]
   if (campaign_id === '') return 'Choose a campaign.'
   if (begin === undefined || end === undefined) return 'Say from when to when.'
   if (amount.trim() === '') return 'Say how much.'
-  return { campaign_id, from: begin, to: end, amount: amount.trim(), sub1: sub1 === '' ? null : sub1 }
+  const of = { currency: currency === '' ? null : currency, sub1: sub1 === '' ? null : sub1 }
+  return { campaign_id, from: begin, to: end, amount: amount.trim(), ...of }
 }
 
 type SpreadFormProps = { campaign: string | undefined; now: number; onClose: () => void }
@@ -48,6 +50,7 @@ export function SpreadForm({ campaign, now, onClose }: SpreadFormProps) {
     ...yesterdayIn(OWN_ZONE, now),
     zone: OWN_ZONE,
     amount: '',
+    currency: '',
     sub1: '',
   }))
   const look = useMutation({
@@ -123,9 +126,10 @@ function SpreadFields({ draft, onChange }: { draft: Draft; onChange: (changes: P
         ))}
       </SelectField>
       <div className="grid gap-4 sm:grid-cols-2">
-        <TextField label="Amount, $" inputMode="decimal" autoComplete="off" {...of('amount')} />
-        <TextField label="sub1" optional hint="Only where the amount is of one." autoComplete="off" {...of('sub1')} />
+        <TextField label="Amount" inputMode="decimal" autoComplete="off" {...of('amount')} />
+        <CurrencyField label="Currency" optional placeholder="USD" {...of('currency')} />
       </div>
+      <TextField label="sub1" optional hint="Only where the amount is of one." autoComplete="off" {...of('sub1')} />
     </>
   )
 }
@@ -135,7 +139,7 @@ function Shares({ told, wanted }: { told: Told; wanted: Omit<Wanted, 'dry_run'> 
   return (
     <div aria-live="polite">
       <p className="mb-2 text-ink-soft">
-        {`${moment(wanted.from)} to ${moment(wanted.to)}: ${count(told.clicks)} clicks. `}
+        {`${moment(wanted.from)} to ${moment(wanted.to)}: $${exactMoney(told.amount)} over ${count(told.clicks)} clicks. `}
         Once spread it stays as it is, and can be taken back whole.
       </p>
       <Table caption="What falls to each day">

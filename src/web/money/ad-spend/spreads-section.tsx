@@ -59,7 +59,15 @@ function SpreadsTable({ rows }: { rows: readonly SpreadRow[] }) {
             <Cell>{moment(row.from)}</Cell>
             <Cell>{moment(row.to)}</Cell>
             <Cell numeric>{count(row.clicks)}</Cell>
-            <Cell numeric faint={row.taken_back_at !== null}>
+            <Cell
+              numeric
+              faint={row.taken_back_at !== null}
+              title={
+                row.original === null
+                  ? undefined
+                  : `${exactMoney(row.original.original_amount)} ${row.original.currency}`
+              }
+            >
               {exactMoney(row.amount)}
             </Cell>
             <Cell>{stateOf(row)}</Cell>
