@@ -8,6 +8,7 @@ import { timeOfId } from '../../contract/ids.ts'
 import { openSharded } from '../../ground/db/sharing.ts'
 import type { Deed, Ground } from '../../ground/room.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
+import { openSpending } from '../../traffic/caps/spending.ts'
 import { openPlaces } from '../../traffic/caps/places.ts'
 import type * as api from './api.ts'
 import { openBatches } from './batch.ts'
@@ -68,7 +69,8 @@ export async function openClicks(
   const found = openFoundClicks(pool, secrets.clickKey)
   const unfilled = openUnfilled(database.worker, log)
   const places = openPlaces(ground)
-  const parts = { live, places, batches, found, unfilled, countryOf, ipHashes, secrets, isSecure }
+  const spending = openSpending(ground)
+  const parts = { live, places, spending, batches, found, unfilled, countryOf, ipHashes, secrets, isSecure }
   const receive = redirector({ ...parts, usdPerUnit })
   const state = () => ({ ...batches.state(), ...journal.state(), is_down: outage.isDown() })
   const measured = measureClicks(state)
@@ -87,6 +89,7 @@ export async function openClicks(
       ipHashes.close()
       await batches.idle()
       await places.close()
+      await spending.close()
       await unfilled.close()
       await outage.close()
       await journal.close()

@@ -7,6 +7,7 @@ import type { Answer, Visit } from '../../ground/room.ts'
 import type { MacroValues } from '../../traffic/addresses/macros.ts'
 import { MOST_LED_ON } from '../../traffic/caps/api.ts'
 import { capsOnClick } from '../../traffic/caps/closed.ts'
+import type { Spending } from '../../traffic/caps/spending.ts'
 import type { Places } from '../../traffic/caps/places.ts'
 import type { LiveCampaign, LiveCampaigns, LiveCap } from '../../traffic/campaigns/live.ts'
 import { agentOf, isAhead, isTracked } from './agent.ts'
@@ -27,6 +28,7 @@ import { CLOSED, PAUSED_PATH } from './while-paused.ts'
 type RedirectParts = {
   live: LiveCampaigns
   places: Pick<Places, 'isSpent' | 'take'>
+  spending: Pick<Spending, 'note'>
   /** What decisions are made by. */
   view: Parameters<typeof decide>[1]
   batches: Pick<Batches, 'store'>
@@ -112,7 +114,7 @@ function led(parts: RedirectParts, arrival: Arrival, visit: Visit): Course | Pro
 function capsTakenBy({ live, secrets }: RedirectParts, arrival: Arrival, course: Course, visit: Visit): LiveCap[] {
   const { traffic, agent } = arrival
   if (!course.is_click || course.is_paused) return []
-  const caps = capsOnClick(live, traffic.campaign.id, course.taken_by)
+  const caps = capsOnClick(live, traffic.campaign.id, course.taken_by, 'clicks')
   if (caps.length === 0 || visit.method === 'HEAD') return []
   const isCounted = isTracked(agent.kind, isAhead(visit.headers), traffic.campaign.strict_filter)
   return isCounted && !isTestVisit(secrets, traffic, visit.url) ? caps : []
@@ -160,6 +162,10 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
     cost_original,
     cost_currency,
     cost_counts: traffic.costOf === undefined ? null : tracked,
+  }
+  if (tracked && cost !== null) {
+    const caps = capsOnClick(parts.live, campaign.id, course.offer_id, 'cost')
+    if (caps.length > 0) parts.spending.note(caps, cost, ms)
   }
   const click_id = await parts.batches.store(click)
   const answer = redirect(arrival, course, click_id)

@@ -65,7 +65,7 @@ export type LiveCap = LiveRow & {
   readonly object_id: string
   readonly then_offer_id: string | null
   readonly closed_ms: number | null
-  readonly metric: 'conversions' | 'clicks'
+  readonly metric: 'conversions' | 'clicks' | 'cost'
   readonly limit: number
   readonly period: 'day' | 'month' | 'total'
   readonly timezone: string

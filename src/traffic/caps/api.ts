@@ -9,8 +9,9 @@ import { TimeZone } from '../../contract/time-zones.ts'
 const CAPPED_OBJECTS = ['offer', 'campaign'] as const
 const CappedObject = z.enum(CAPPED_OBJECTS)
 
-export const CAP_METRICS = ['conversions', 'clicks'] as const
+export const CAP_METRICS = ['conversions', 'clicks', 'cost'] as const
 const CapMetric = z.enum(CAP_METRICS)
+export type CapMetric = z.infer<typeof CapMetric>
 
 export const CAP_PERIODS = ['day', 'month', 'total'] as const
 const CapPeriod = z.enum(CAP_PERIODS)
@@ -34,7 +35,7 @@ export const Cap = z
     object_name: z.string(),
     metric: CapMetric,
     event_types: z.array(EventType).meta({ description: 'The types of conversions that count; empty for all' }),
-    limit: z.int(),
+    limit: z.int().meta({ description: 'Of cost: whole US dollars' }),
     period: CapPeriod,
     timezone: z.string().meta({ description: 'Whose midnights days and months begin at' }),
     then_offer_id: Id.nullable(),
@@ -86,14 +87,14 @@ export const CapDraft = z
     active: z.boolean().nullish(),
   })
   .superRefine(({ object, then_offer_id, metric, event_types }, context) => {
-    if (metric === 'clicks' && event_types != null && event_types.length > 0)
-      context.addIssue({ code: 'custom', path: ['event_types'], message: WORDS_ON_CLICKS })
+    if (metric !== 'conversions' && event_types != null && event_types.length > 0)
+      context.addIssue({ code: 'custom', path: ['event_types'], message: WORDS_ON_TYPES })
     if (object === 'campaign' && then_offer_id != null)
       context.addIssue({ code: 'custom', path: ['then_offer_id'], message: WORDS_ON_CAMPAIGNS })
   })
 export type CapDraft = z.output<typeof CapDraft>
 
-export const WORDS_ON_CLICKS = 'clicks have no types'
+export const WORDS_ON_TYPES = 'only conversions have types'
 export const WORDS_ON_CAMPAIGNS = 'a campaign that is full sends its visitors to its fallback'
 
 const CapChanges = z

@@ -79,8 +79,8 @@ export async function updateCap(
   const was = await capOf(db, org_id, idOf(params.id))
   if (was.object === 'campaign' && body.then_offer_id != null)
     refuse('invalid_request', { error: `then_offer_id: ${api.WORDS_ON_CAMPAIGNS}` })
-  if (was.metric === 'clicks' && (body.event_types?.length ?? 0) > 0)
-    refuse('invalid_request', { error: `event_types: ${api.WORDS_ON_CLICKS}` })
+  if (was.metric !== 'conversions' && (body.event_types?.length ?? 0) > 0)
+    refuse('invalid_request', { error: `event_types: ${api.WORDS_ON_TYPES}` })
   const so_far = await countConversions(db, org_id, changed(was, body), await readMoment(db, org_id))
   await betweenConversions(db, org_id, async (trx, now) => {
     const before = await capOf(trx, org_id, was.id)

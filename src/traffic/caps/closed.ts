@@ -35,11 +35,16 @@ export function offerTaking(live: Live, offer: LiveOffer | undefined, ms: number
   return undefined
 }
 
-/** The caps of which a click for this offer and campaign takes a place. */
-export function capsOnClick(live: Pick<Live, 'capsOf'>, campaign_id: string, offer_id: string | null): LiveCap[] {
+/** The caps on clicks, or on what they cost, that a click for this offer and campaign counts for. */
+export function capsOnClick(
+  live: Pick<Live, 'capsOf'>,
+  campaign_id: string,
+  offer_id: string | null,
+  metric: 'clicks' | 'cost',
+): LiveCap[] {
   const own = live.capsOf(campaign_id)
   const offers = offer_id === null ? undefined : live.capsOf(offer_id)
   if (own === undefined && offers === undefined) return NONE
-  return [...(own ?? NONE), ...(offers ?? NONE)].filter(({ metric }) => metric === 'clicks')
+  return [...(own ?? NONE), ...(offers ?? NONE)].filter(cap => cap.metric === metric)
 }
 const NONE: LiveCap[] = []

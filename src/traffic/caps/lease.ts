@@ -1,10 +1,11 @@
-// The transaction by which a process takes places of a cap on clicks, tells what it has used and gives places back.
+// The transaction by which a process takes places of a cap on clicks, tells what it has used and gives places back. Caps on cost are told of
+// in cents, and give no places.
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
 import { readMoment } from '../../money/billing/balance.ts'
 import { announceChange } from '../campaigns/live.ts'
-import type { CapPeriod } from './api.ts'
-import { msOf, periodAt } from './period.ts'
+import type { CapMetric, CapPeriod } from './api.ts'
+import { msOf, periodAt, unitsOf } from './period.ts'
 
 /** What a process tells: of its places `used` were taken by visitors, `beyond` had none, `returned` are given back. */
 type Told = {
@@ -22,7 +23,7 @@ export type Leased = { readonly places: number }
 const SHARE = 16
 const MOST_PLACES = 500
 
-type CapRow = { limit: number; period: CapPeriod; timezone: string; closed_until: string | null }
+type CapRow = { metric: CapMetric; limit: number; period: CapPeriod; timezone: string; closed_until: string | null }
 type Standing = CapRow & { used: number; reserved: number; is_reopened: boolean }
 
 /** Nothing of it was written: it may be told again. */
@@ -57,7 +58,7 @@ async function leaseIn(trx: Transaction<Tables>, org_id: number, told: Told, now
   const period = periodAt(standing, msOf(now))
   const used = standing.used + told.used + told.beyond
   const reserved = Math.max(0, standing.reserved - told.used - told.returned)
-  const left = standing.is_reopened ? Number.POSITIVE_INFINITY : standing.limit - used - reserved
+  const left = standing.is_reopened ? Number.POSITIVE_INFINITY : unitsOf(standing) - used - reserved
   const places = told.wantsMore && left > 0 ? Math.min(left, MOST_PLACES, Math.max(1, Math.floor(left / SHARE))) : 0
   const isReached = left <= 0
   await sql`
@@ -78,7 +79,7 @@ async function leaseIn(trx: Transaction<Tables>, org_id: number, told: Told, now
 async function lock(trx: Transaction<Tables>, org_id: number, told: Told): Promise<Standing | undefined> {
   const { cap_id, period_start } = told
   const { rows: caps } = await sql<CapRow>`
-    select "limit", period, timezone, closed_until
+    select metric, "limit", period, timezone, closed_until
     from caps
     where org_id = ${org_id} and id = ${cap_id} and active and deleted_at is null
     for update`.execute(trx)

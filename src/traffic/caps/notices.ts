@@ -77,7 +77,7 @@ async function letterOf({ db, config }: Noticing, org_id: number, id: string) {
   return {
     subject: `${object_name} has reached its cap`,
     text: [
-      `The ${object} ${object_name} has reached its cap of ${limit} ${metric} ${per}.`,
+      `The ${object} ${object_name} has reached its cap of ${metric === 'cost' ? `$${limit} of cost` : `${limit} ${metric}`} ${per}.`,
       `${led}${again} Conversions of clicks that were sent before still count.`,
       `Change the cap, or open it again: ${linkTo(config, path, undefined)}`,
     ].join('\n\n'),

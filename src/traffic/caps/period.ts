@@ -1,6 +1,6 @@
 // The period a cap counts in. It begins at a midnight of the cap's zone and nothing runs there: who counts first begins it.
 import { localPeriod } from '../../contract/time-zones.ts'
-import type { CapPeriod } from './api.ts'
+import type { CapMetric, CapPeriod } from './api.ts'
 
 /** Of a cap's counts: under which moment they are kept, and until when a limit that is reached holds, as the database reads it. */
 export type Period = {
@@ -33,3 +33,12 @@ export function periodAt({ period, timezone }: { period: CapPeriod; timezone: st
 /** Milliseconds of a moment as the database writes it. */
 export const msOf = (text: string): number =>
   text === 'infinity' ? Number.POSITIVE_INFINITY : Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
+
+/** The limit in what is counted: conversions, clicks, cents. */
+export const unitsOf = ({ metric, limit }: { metric: CapMetric; limit: number }): number =>
+  metric === 'cost' ? limit * CENTS : limit
+const CENTS = 100
+
+/** What was counted as it is shown: cost in whole dollars. */
+export const shownUnits = (metric: CapMetric, units: number): number =>
+  metric === 'cost' ? Math.floor(units / CENTS) : units

@@ -166,3 +166,28 @@ test('without the database the places at hand are given, and then nobody or ever
     await eventually('all is told', async () => (await at.read(cap.id)).used === 1 + to(offer.host))
   }
 })
+
+test('a cap on cost closes by what clicks have cost, in every process, and says how much that was', async () => {
+  const [offer, next] = [await at.offer(), await at.offer()]
+  const ofOffer = await at.cap(offer.id, { metric: 'cost', limit: 2, then_offer_id: next.id })
+  const { id, key } = await at.follow(offer.id, {
+    fallback_url: FALLBACK,
+    cost: { model: 'cpc', amount: '0.305', currency: 'USD' },
+  })
+  const ofCampaign = await at.cap(id, { object: 'campaign', metric: 'cost', limit: 4, period: 'total' })
+  const bot = { 'user-agent': 'facebookexternalhit/1.1' }
+  for (let n = 0; n < 3; n += 1) await at.visit(key, house, bot)
+  for (let n = 0; n < 8; n += 1) assert.equal((await at.visit(key, n % 2 === 0 ? house : second)).host, offer.host)
+  await eventually('the offer is full', async () => (await at.read(ofOffer.id)).state === 'reached')
+  // Each process keeps the rest of a cent until there is more.
+  assert.deepEqual([(await at.read(ofOffer.id)).used, (await at.read(ofOffer.id)).over_by], [2, 0])
+  assert.equal((await at.read(ofCampaign.id)).state, 'open')
+  for (const there of [house, second])
+    await eventually('the next offer', async () => (await at.visit(key, there)).host === next.host)
+  for (let n = 0; n < 7; n += 1) await at.visit(key)
+  await eventually('the campaign is full', async () => (await at.read(ofCampaign.id)).state === 'reached')
+  await eventually('the fallback', async () => (await at.visit(key)).host === 'back.example')
+  assert.equal((await at.did<CapReply>('PATCH', `/api/caps/${ofOffer.id}`, { limit: 3 })).state, 'open')
+  const wrong = { object: 'offer', object_id: offer.id, metric: 'cost', limit: 1, period: 'day', event_types: ['ftd'] }
+  assert.equal((await at.ask('POST', '/api/caps', wrong)).statusCode, 400)
+})

@@ -2,7 +2,7 @@
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Row } from './shown.ts'
-import { msOf, periodAt } from './period.ts'
+import { msOf, periodAt, unitsOf } from './period.ts'
 
 /** What of a cap its count depends on. */
 export type Counted = Pick<
@@ -20,7 +20,7 @@ const UNDER_WAY = `interval '1 minute'`
 export async function countConversions(db: Kysely<Tables>, org_id: number, cap: Counted, now: string): Promise<SoFar> {
   const { rows } = await sql<{ until: string }>`select ${now}::timestamptz - ${sql.raw(UNDER_WAY)} as until`.execute(db)
   const until = rows[0]?.until ?? now
-  if (cap.metric === 'clicks') return { used: 0, until, by: keyOf(cap, now) }
+  if (cap.metric !== 'conversions') return { used: 0, until, by: keyOf(cap, now) }
   return { used: await between(db, org_id, cap, beginningOf(cap, now), until), until, by: keyOf(cap, now) }
 }
 
@@ -47,11 +47,11 @@ export async function settle(
     where org_id = ${org_id} and cap_id = ${cap.id} and period_start = ${period.start}`.execute(trx)
   const [before] = rows
   const used =
-    cap.metric === 'clicks'
+    cap.metric !== 'conversions'
       ? (before?.used ?? 0)
       : await usedSince(trx, org_id, cap, { from: beginningOf(cap, now), now, so_far })
   const isOpened = !isAnew && before?.reopened_at != null
-  const isReached = cap.active && used + (before?.reserved ?? 0) >= cap.limit && !isOpened
+  const isReached = cap.active && used + (before?.reserved ?? 0) >= unitsOf(cap) && !isOpened
   const reached_at = isReached || isOpened ? (before?.reached_at ?? now) : null
   // Whoever changes it is told by the answer: a mail is for what happens behind everybody's back.
   const mailed_at = reached_at === null ? null : now

@@ -2,7 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
 import type * as api from './api.ts'
-import { msOf, type Period, periodAt } from './period.ts'
+import { msOf, type Period, periodAt, shownUnits, unitsOf } from './period.ts'
 
 export const COLUMNS = [
   'id',
@@ -63,9 +63,9 @@ export async function shown(db: Kysely<Tables>, org_id: number, caps: readonly R
       ...cap,
       object_name: names.get(cap.object_id) ?? '',
       state: isReached({ ...cap, closed_until }, now_ms) ? 'reached' : 'open',
-      used,
+      used: shownUnits(cap.metric, used),
       reserved,
-      over_by: Math.max(0, used - cap.limit),
+      over_by: shownUnits(cap.metric, Math.max(0, used - unitsOf(cap))),
       reached_at,
       reopened_at,
       reopened_by,
@@ -75,12 +75,12 @@ export async function shown(db: Kysely<Tables>, org_id: number, caps: readonly R
   })
 }
 
-/** Clicks are counted from when the cap was made, conversions from the beginning of its period. */
+/** Clicks and their cost are counted from when the cap was made, conversions from the beginning of its period. */
 function countedFrom(
   { period, metric, created_at }: Pick<Row, 'period' | 'metric' | 'created_at'>,
   start: string,
 ): string {
-  return period === 'total' || (metric === 'clicks' && msOf(created_at) > msOf(start)) ? created_at : start
+  return period === 'total' || (metric !== 'conversions' && msOf(created_at) > msOf(start)) ? created_at : start
 }
 
 async function namesOf(db: Kysely<Tables>, org_id: number, caps: readonly Row[]): Promise<Map<string, string>> {

@@ -61,7 +61,7 @@ function draftOf({ object, id, earns = [] }: Capped, cap: CapRow | undefined): D
   }
 }
 
-const METRICS = { conversions: 'Conversions', clicks: 'Clicks' }
+const METRICS = { conversions: 'Conversions', clicks: 'Clicks', cost: 'Cost of clicks, $' }
 const PERIODS = { day: 'a day', month: 'a month', total: 'in all' }
 const EVERY = 'every'
 
@@ -69,13 +69,13 @@ function CapForm({ capped, cap, onClose }: Omit<CapDialogProps, 'open'>) {
   const form = useDraft<Draft>(CapDraft, draftOf(capped, cap))
   const errors = form.formState.errors
   const [metric, period] = [form.watch('metric'), form.watch('period')]
-  const isOfClicks = metric === 'clicks'
+  const isOfConversions = metric === 'conversions'
   return (
     <DraftForm
       form={form}
       action={cap === undefined ? 'Add cap' : 'Save cap'}
       endpoint={cap === undefined ? createCap : updateCap}
-      deed={body => save(cap, { ...body, event_types: isOfClicks ? [] : (body.event_types ?? []) })}
+      deed={body => save(cap, { ...body, event_types: isOfConversions ? (body.event_types ?? []) : [] })}
       refresh={[listCaps]}
       onClose={onClose}
       onSaved={saved =>
@@ -111,7 +111,7 @@ function CapForm({ capped, cap, onClose }: Omit<CapDialogProps, 'open'>) {
         ) : (
           <TextField label="Of" value={METRICS[cap.metric]} readOnly />
         )}
-        {isOfClicks ? (
+        {metric === 'clicks' && (
           <SelectField
             label="If the database is away"
             hint="When the places at hand are used."
@@ -120,7 +120,13 @@ function CapForm({ capped, cap, onClose }: Omit<CapDialogProps, 'open'>) {
             <option value="closed">Take nobody more</option>
             <option value="open">Take everybody</option>
           </SelectField>
-        ) : (
+        )}
+        {metric === 'cost' && (
+          <p className="self-center text-sm text-ink-faint">
+            What their link or the campaign’s cost model says, some seconds late.
+          </p>
+        )}
+        {isOfConversions && (
           <TypesField
             types={form.watch('event_types') ?? []}
             onChange={types => form.setValue('event_types', types, { shouldDirty: true })}
