@@ -149,6 +149,17 @@ const adSpendImport = createRoute({
   path: '/ad-spend/import',
   component: lazyRouteComponent(() => import('./money/ad-spend/import-page.tsx'), 'ImportPage'),
 })
+const spendAccounts = createRoute({
+  getParentRoute: () => inside,
+  path: '/ad-spend/accounts',
+  validateSearch: PagedSearch,
+  component: lazyRouteComponent(() => import('./money/spend-accounts/accounts-page.tsx'), 'SpendAccountsPage'),
+})
+const spendAccount = createRoute({
+  getParentRoute: () => inside,
+  path: '/ad-spend/accounts/$id',
+  component: lazyRouteComponent(() => import('./money/spend-accounts/account-page.tsx'), 'SpendAccountPage'),
+})
 const adAccounts = createRoute({
   getParentRoute: () => inside,
   path: '/ad-accounts',
@@ -191,6 +202,8 @@ const map = root.addChildren([
     deliveries,
     adSpend,
     adSpendImport,
+    spendAccounts,
+    spendAccount,
     adAccounts,
     adAccount,
     bots,

@@ -41,7 +41,8 @@ export async function startInstallation(env: Record<string, string> = {}): Promi
   }
 }
 
-type PerWorker = { sluice: Installation & { signedIn: State } }
+/** `settings` are those of the worker's Sluice; a spec that needs some has a worker of its own. */
+type PerWorker = { settings: Record<string, string>; sluice: Installation & { signedIn: State } }
 type PerTest = {
   /** The owner's session outside of the browser, for what a test needs to be there. */
   owner: APIRequestContext
@@ -49,10 +50,10 @@ type PerTest = {
 }
 
 export const test = plain.extend<PerTest, PerWorker>({
+  settings: [{}, { scope: 'worker', option: true }],
   sluice: [
-    // oxlint-disable-next-line no-empty-pattern -- Playwright reads the fixtures a fixture needs from its first parameter.
-    async ({}, use) => {
-      const installation = await startInstallation()
+    async ({ settings }, use) => {
+      const installation = await startInstallation(settings)
       const door = await request.newContext({ baseURL: installation.address })
       const reply = await door.post('/api/setup', { data: OWNER, headers: { origin: installation.address } })
       expect(reply.status(), await reply.text()).toBe(201)

@@ -12,6 +12,7 @@ const PAGES = [
   '/landings',
   '/funnels',
   '/ad-spend',
+  '/ad-spend/accounts',
   '/bots',
   '/postbacks',
   '/ad-accounts',

@@ -4,7 +4,7 @@ import { endpoint } from '../../contract/endpoint.ts'
 import { Done, Id, Instant, Money, Name, Page, SUBS } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
 
-const PROVIDERS = ['meta', 'tiktok'] as const
+export const PROVIDERS = ['meta', 'tiktok'] as const
 export const PROVIDER_LABELS: Readonly<Record<(typeof PROVIDERS)[number], string>> = { meta: 'Meta', tiktok: 'TikTok' }
 export const LEVELS = ['ad', 'adset', 'campaign'] as const
 /** Days that are read at first, and at most again. */
@@ -117,7 +117,7 @@ export const SpendAccountDraft = z
   .meta({ id: 'SpendAccountDraft' })
 export type SpendAccountDraft = z.output<typeof SpendAccountDraft>
 
-const SpendAccountChanges = z
+export const SpendAccountChanges = z
   .object({ ...settings, state: z.enum(['active', 'off']) })
   .partial()
   .meta({ id: 'SpendAccountChanges' })

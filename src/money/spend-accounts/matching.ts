@@ -13,21 +13,38 @@ import type { Claimed } from './claims.ts'
 /** Days before and after the spend on which a click may have carried the id. */
 const SEEN_DAYS = 30
 
+/** Of ids that nobody has seen yet so many are looked for at a time. */
+const MOST_SOUGHT = 5000
+
 /** What is known of an id: its campaign, or none. */
 type Matches = ReadonlyMap<string, string>
 
 type Seen = { external_id: string; campaign_id: string; clicks: number }
 
-/** The campaigns whose clicks of a UTC day carried these ids, by id. All of an account that is one campaign's is that one's. */
+/**
+ * The campaigns whose clicks of a UTC day carried these ids, by id; looked for as well are ids whose spend has had no campaign so far. All of an
+ * account that is one campaign's is that one's.
+ */
 export async function seeDay(
-  ground: Pick<Ground, 'database'>,
-  account: Pick<Claimed, 'org_id' | 'id_in' | 'campaign_id'>,
+  ground: Pick<Ground, 'database' | 'db'>,
+  account: Pick<Claimed, 'org_id' | 'id' | 'id_in' | 'campaign_id'>,
   day: string,
   ids: readonly string[],
 ): Promise<Matches> {
   const { campaign_id } = account
   if (campaign_id !== null) return new Map(ids.map(id => [id, campaign_id]))
-  return ids.length === 0 ? new Map() : new Map(most(await seenOn(ground, account, day, ids)))
+  const sought = [...new Set([...ids, ...(await unmatchedIds(ground.db, account, day))])]
+  return sought.length === 0 ? new Map() : new Map(most(await seenOn(ground, account, day, sought)))
+}
+
+/** Of the days on which a click of this day may still tell whose they are. */
+async function unmatchedIds(db: Kysely<Tables>, { org_id, id }: Account, day: string): Promise<string[]> {
+  const { rows } = await sql<{ external_id: string }>`
+    select distinct external_id from account_spend
+    where org_id = ${org_id} and account_id = ${id} and campaign_id is null
+      and day between ${day}::date - ${SEEN_DAYS}::int and ${day}::date + ${SEEN_DAYS}::int
+    order by external_id limit ${MOST_SOUGHT}`.execute(db)
+  return rows.map(({ external_id }) => external_id)
 }
 
 /** Remembers what was seen on a day, and answers it with what is remembered of ids that were not; in the transaction that books it. */

@@ -187,6 +187,21 @@ describe('what is booked', () => {
     assert.deepEqual((await read(house, place, id)).unmatched, [])
     await assertBooks(place)
   })
+
+  test('is matched also where the only click came on a day on which the ad cost nothing', async () => {
+    const place = await seedSpendPlace(house)
+    await carry(place, { sub2: AD }, { at: at(TODAY, 0) })
+    platforms.books.hours = [adHour(YESTERDAY, 23, AD, '5.00'), adHour(ago(8), 0, OTHER_AD, '1.00')]
+    const id = await connected(place)
+    assert.deepEqual(await booked(house.database, place.org_id), [`${YESTERDAY} ${place.campaign_id} - 5`])
+    await carry(place, { sub2: OTHER_AD }, { at: at(YESTERDAY) })
+    await sync(house, place, id, NOW)
+    assert.deepEqual(await booked(house.database, place.org_id), [
+      `${ago(8)} ${place.campaign_id} - 1`,
+      `${YESTERDAY} ${place.campaign_id} - 5`,
+    ])
+    await assertBooks(place)
+  })
 })
 
 describe('the hours of an account', () => {

@@ -1,7 +1,7 @@
 /** Ad spend: what traffic cost, by campaign and day, so that the report knows profit and ROI. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { FileUp, Receipt, Split } from 'lucide-react'
+import { FileUp, Receipt, RefreshCw, Split } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import { type AdSpend, AdSpendDraft, listAdSpend, recordAdSpend, spreadAdSpend } from '../../../money/ad-spend/api.ts'
@@ -52,6 +52,10 @@ export function AdSpendPage() {
       >
         <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
         <DaysChoice search={search} days={days} today={today} onChange={narrow} />
+        <Link to="/ad-spend/accounts" className={buttonLook('plain')}>
+          <RefreshCw aria-hidden className="size-4" />
+          Accounts
+        </Link>
         <Link to="/ad-spend/import" className={buttonLook('plain')}>
           <FileUp aria-hidden className="size-4" />
           Import
@@ -70,8 +74,8 @@ export function AdSpendPage() {
         empty={
           <EmptyState
             icon={Receipt}
-            title="No spend in these days"
-            words="Record it here, with a key or from a file; the report then shows cost, profit and ROI."
+            title="Nothing recorded in these days"
+            words="Record it here, with a key or from a file, or connect an account; the report then shows cost, profit and ROI."
           />
         }
       >

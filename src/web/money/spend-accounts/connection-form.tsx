@@ -1,0 +1,66 @@
+/** The connection of a spend account: its name, its token, and whose the spend is. */
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import {
+  listSpendAccounts,
+  readSpendAccount,
+  SpendAccountChanges,
+  updateSpendAccount,
+} from '../../../money/spend-accounts/api.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
+import { call } from '../../ground/call.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
+import { NameField, OwnerFields, TokenField } from './fields.tsx'
+import { type Account, type Changes, type Faults, faultsOf, ownerOf, type Typed, typedOf } from './typed.ts'
+
+export function ConnectionForm({ account }: { account: Account }) {
+  const { role } = useActive()
+  const refresh = useRefresh()
+  const [typed, setTyped] = useState<Typed>(typedOf(account))
+  const [faults, setFaults] = useState<Faults>({})
+  const reason = reasonAgainst(updateSpendAccount, role)
+  const save = useMutation({
+    mutationFn: (body: Changes) => call(updateSpendAccount, { params: { id: account.id }, body }),
+    gcTime: 0,
+    onSuccess: async saved => {
+      setTyped(typedOf(saved))
+      await refresh(readSpendAccount, listSpendAccounts)
+      notify(`${saved.name} is saved`)
+    },
+  })
+  useUnsaved(isChanged(typed, typedOf(account)), 'the connection')
+  const submit = () => {
+    const token = typed.access_token === '' ? {} : { access_token: typed.access_token }
+    const body = { name: typed.name, ...token, ...ownerOf(typed) }
+    const checked = SpendAccountChanges.safeParse(body)
+    setFaults(checked.success ? {} : faultsOf(checked.error))
+    if (checked.success) save.mutate(body)
+  }
+  const fields = { typed, faults, onChange: (changed: Partial<Typed>) => setTyped({ ...typed, ...changed }) }
+  return (
+    <form
+      noValidate
+      onSubmit={event => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      <fieldset disabled={reason !== undefined} className="flex min-w-0 flex-col gap-4">
+        <NameField {...fields} />
+        <p className="text-ink-soft">
+          Token now: <code className="font-mono text-sm">{account.token_hint}</code>
+        </p>
+        <TokenField {...fields} />
+        <OwnerFields {...fields} />
+        <RefusalNote refused={save.error} />
+        <Button type="submit" look="primary" className="self-start" pending={save.isPending} reason={reason}>
+          Save connection
+        </Button>
+      </fieldset>
+    </form>
+  )
+}
