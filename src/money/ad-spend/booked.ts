@@ -35,7 +35,8 @@ export async function book(
   }
 }
 
-/** Takes all rows of an origin out of the books. What they covered counts again. */
-export async function unbook(db: Kysely<Tables>, org_id: number, origin: Origin): Promise<void> {
-  await db.deleteFrom('booked_spend').where('org_id', '=', org_id).where('origin', '=', origin).execute()
+/** Takes all rows of an origin out of the books, or those of a UTC day. What they covered counts again. */
+export async function unbook(db: Kysely<Tables>, org_id: number, origin: Origin, day?: string): Promise<void> {
+  const rows = db.deleteFrom('booked_spend').where('org_id', '=', org_id).where('origin', '=', origin)
+  await (day === undefined ? rows : rows.where('day', '=', day)).execute()
 }

@@ -17,7 +17,7 @@ export const FAULTS = [
   'rate_limited',
   'unavailable',
   'unexpected_answer',
-  'currency_unsupported',
+  'rate_unknown',
   'timezone_unknown',
 ] as const
 
@@ -68,7 +68,10 @@ export const SpendAccount = z
       .string()
       .nullable()
       .meta({ description: 'By which the platform counts its days; null until it was asked' }),
-    currency: z.string().nullable().meta({ description: 'In which the platform bills; null until it was asked' }),
+    currency: z.string().nullable().meta({
+      description:
+        'In which the platform bills, turned into US dollars by the rate of each day; null until it was asked',
+    }),
     synced_at: Instant.nullable().meta({ description: 'When it was last read without a fault' }),
     next_sync_at: Instant,
     is_syncing: z.boolean(),

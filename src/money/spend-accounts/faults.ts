@@ -21,8 +21,8 @@ export function hintOf(provider: Provider, code: Fault): string {
   if (code === 'permission_missing') return PERMISSIONS[provider]
   if (code === 'account_not_found')
     return `Compare the account’s number with ${PROVIDER_LABELS[provider]}’s Ads Manager. ${PERMISSIONS[provider]}`
-  if (code === 'currency_unsupported')
-    return 'Only accounts that bill in US dollars are read. Import this one’s spend in US dollars from a file.'
+  if (code === 'rate_unknown')
+    return 'Days with a rate are booked. Rates are asked for by themselves; where the currency has none, set your own under Settings, Rates.'
   if (code === 'timezone_unknown') return 'Import this account’s spend from a file, by UTC day.'
   if (code === 'rate_limited') return 'Nothing: it is read again by itself, and what was missed is made up for.'
   return 'Nothing: it is read again by itself. Where it stays so for a day, ask whoever runs this installation.'

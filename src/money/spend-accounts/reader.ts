@@ -5,7 +5,7 @@ import type { SpendAccount } from './api.ts'
 export type Fault = NonNullable<SpendAccount['fault']>['code']
 
 /** Faults that time heals; the others wait for a person. */
-const PASSING: readonly Fault[] = ['rate_limited', 'unavailable', 'unexpected_answer']
+const PASSING: readonly Fault[] = ['rate_limited', 'unavailable', 'unexpected_answer', 'rate_unknown']
 
 /** Why an account could not be read. `words` are for people and hold no token; `wait_ms` is what the platform asks for. */
 export class SpendFault extends Error {

@@ -279,16 +279,6 @@ describe('a fault', () => {
         'stays',
       ],
       [
-        'another currency',
-        withBooks(
-          () => (account.currency = 'EUR'),
-          () => (account.currency = 'USD'),
-        ),
-        'currency_unsupported',
-        /EUR/,
-        'stays',
-      ],
-      [
         'an unknown zone',
         withBooks(
           () => (account.timezone = 'Mars/Base'),

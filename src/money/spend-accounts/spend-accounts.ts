@@ -10,7 +10,7 @@ import { refuse } from '../../contract/refusals.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
-import { takeBack } from '../ad-spend/rebook.ts'
+import { unbook } from '../ad-spend/booked.ts'
 import { MOST_DAYS, PROVIDER_LABELS } from './api.ts'
 import type * as api from './api.ts'
 import { forgetSpend, originOf } from './booking.ts'
@@ -164,7 +164,7 @@ export async function deleteSpendAccount(
   const { org_id } = actor
   await changeAccount(db, org_id, idOf(params.id), async ({ id }, trx) => {
     if (query.take_back === 'true') {
-      await takeBack(trx, org_id, originOf(id))
+      await unbook(trx, org_id, originOf(id))
       await forgetSpend(trx, org_id, id)
     }
     const deleted_at = new Date().toISOString()

@@ -3,12 +3,14 @@
  * at first. Reads day by day of the account's zone, and books a UTC day as soon as all of it has been read. A process that dies leaves whole days
  * behind, and the next one reads them again.
  */
+import { isCurrencyCode, USD } from '../../contract/currencies.ts'
 import { DAY_MS, dayOf, HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import type { Ground } from '../../ground/room.ts'
 import { fromMillionths, toMillionths } from '../billing/money.ts'
 import { MOST_DAYS } from './api.ts'
+import { wantRates } from '../rates/wanted.ts'
 import { asker } from './ask.ts'
-import { bookDay, bookDayAgain, type Spent } from './booking.ts'
+import { type Billed, bookDay, bookDayAgain } from './booking.ts'
 import { type Claimed, endWell, endWithFault, giveBack, keepClaim, LEASE_MS, LostClaim, noteBilling } from './claims.ts'
 import { divide, nextDay, type Zone, zoneOf } from './local-hours.ts'
 import { daysToMatchAgain } from './matching.ts'
@@ -64,18 +66,25 @@ async function readAndBook(ground: Syncing, account: Claimed, { now, signal }: W
       'timezone_unknown',
       `the account’s time zone is “${billing.timezone}”, which is not known here`,
     )
-  if (billing.currency !== 'USD')
-    throw new SpendFault('currency_unsupported', `the account bills in ${billing.currency || 'no currency'}`)
+  const { currency } = billing
+  if (!isCurrencyCode(currency)) throw new SpendFault('unexpected_answer', `the account bills in “${currency}”`)
+  if (currency !== USD) await wantRates({ pool: ground.database.keys, config: ground.config })
   const { first, deep_on } = reachOf(account, zone, now)
   const keep = keeper(ground, account)
-  for await (const { day, spent } of daysFrom({ reader, zone, first, now, keep })) {
-    await bookDay(ground, account, day, spent)
+  const unrated: string[] = []
+  for await (const { day, billed } of daysFrom({ reader, zone, first, now, keep })) {
+    if (!(await bookDay(ground, account, day, { currency, billed }))) unrated.push(day)
     signal.throwIfAborted()
   }
   for (const day of await daysToMatchAgain(db, account, dayOf(now - MOST_DAYS * DAY_MS)))
     await bookDayAgain(ground, account, day)
+  // The other days are booked: one without a rate keeps none back.
+  if (unrated.length > 0) throw new SpendFault('rate_unknown', `no rate of ${currency} is known for ${named(unrated)}`)
   return deep_on
 }
+
+const named = ([first, ...more]: readonly string[]): string =>
+  more.length === 0 ? `${first}` : `${first} and ${more.length} more days`
 
 function readerOf({ config, secrets }: Syncing, account: Claimed, signal: AbortSignal): SpendReader {
   const reading = { ask: asker(signal), token: secrets.open(account.token), account }
@@ -119,7 +128,7 @@ type Asked = {
 type Costs = Map<string, { name: string; amount: bigint; is_estimated: boolean }>
 
 /** The UTC days from `first` to that of `now`, each once all days of the zone that it lies in were read. Days without spend are there as well. */
-async function* daysFrom({ reader, zone, first, now, keep }: Asked): AsyncGenerator<{ day: string; spent: Spent[] }> {
+async function* daysFrom({ reader, zone, first, now, keep }: Asked): AsyncGenerator<{ day: string; billed: Billed[] }> {
   const [today, lastThere] = [dayOf(now), zone.at(now).day]
   const days = new Map<string, Costs>()
   let next = first
@@ -131,7 +140,7 @@ async function* daysFrom({ reader, zone, first, now, keep }: Asked): AsyncGenera
     }
     const readTo = there === lastThere ? Number.POSITIVE_INFINITY : zone.startOf(nextDay(there))
     for (; next <= today && Date.parse(`${next}T00:00:00Z`) + DAY_MS <= readTo; next = nextDay(next)) {
-      yield { day: next, spent: spentOf(days.get(next)) }
+      yield { day: next, billed: billedOf(days.get(next)) }
       days.delete(next)
     }
   }
@@ -148,7 +157,7 @@ function add(days: Map<string, Costs>, hours: ReturnType<Zone['hoursOf']>, row: 
   }
 }
 
-const spentOf = (costs: Costs = new Map()): Spent[] =>
+const billedOf = (costs: Costs = new Map()): Billed[] =>
   [...costs]
     .filter(([, { amount }]) => amount > 0n)
     .map(([external_id, { name, amount, is_estimated }]) => ({

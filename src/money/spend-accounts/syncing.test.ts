@@ -330,6 +330,63 @@ describe('reading again', () => {
   })
 })
 
+describe('an account in another currency', () => {
+  const rate = (currency: string, day: string, usd_per_unit: string) =>
+    house.database.worker.query(
+      `insert into fx_rates (currency, source, day, usd_per_unit, fetched_at) values ($1, 'import', $2, $3, now())`,
+      [currency, day, usd_per_unit],
+    )
+  const bill = (currency: string) => {
+    for (const account of Object.values(platforms.books.accounts)) account.currency = currency
+  }
+  after(() => bill('USD'))
+
+  test('is booked in dollars by the rate of each day, which it keeps', async () => {
+    const place = await seedSpendPlace(house)
+    await carry(place, { sub2: AD }, { at: at(YESTERDAY) })
+    await rate('EUR', ago(2), '1.1')
+    await rate('EUR', YESTERDAY, '1.2')
+    bill('EUR')
+    platforms.books.hours = [adHour(YESTERDAY, 1, AD, '10.00'), adHour(TODAY, 1, AD, '10.00')]
+    const id = await connected(place)
+    const rows = [`${YESTERDAY} ${place.campaign_id} - 11`, `${TODAY} ${place.campaign_id} - 12`]
+    assert.deepEqual(await booked(house.database, place.org_id), rows)
+    const account = await read(house, place, id)
+    assert.deepEqual([account.currency, account.last_30_days.spent, account.fault], ['EUR', '23', null])
+    const own = { from_day: ago(20), usd_per_unit: '2' }
+    const set = await house.call('PUT', '/api/rates/EUR', { cookie: place.cookie, body: own })
+    assert.ok(set.statusCode < 300, set.body)
+    platforms.books.hours.push(adHour(TODAY, 2, AD, '1.00'), adHour(ago(2), 2, AD, '1.00'))
+    await sync(house, place, id, NOW, { days: 3 })
+    assert.deepEqual(await booked(house.database, place.org_id), [
+      `${ago(2)} ${place.campaign_id} - 2`,
+      rows[0],
+      `${TODAY} ${place.campaign_id} - 13.2`,
+    ])
+    await assertBooks(place)
+  })
+
+  test('whose rate is not known for a day has the other days booked, and says which one is missing', async () => {
+    const place = await seedSpendPlace(house)
+    for (const day of [YESTERDAY, TODAY]) await carry(place, { sub2: AD }, { at: at(day) })
+    await rate('PLN', YESTERDAY, '0.25')
+    bill('PLN')
+    platforms.books.hours = [adHour(YESTERDAY, 1, AD, '10.00'), adHour(TODAY, 1, AD, '10.00')]
+    const id = await connected(place)
+    assert.deepEqual(await booked(house.database, place.org_id), [`${TODAY} ${place.campaign_id} - 2.5`])
+    const { fault, synced_at } = await read(house, place, id)
+    assert.deepEqual([fault?.code, synced_at], ['rate_unknown', null])
+    assert.equal(fault?.error, `no rate of PLN is known for ${YESTERDAY}`)
+    await rate('PLN', ago(3), '0.5')
+    await sync(house, place, id, NOW)
+    assert.deepEqual(await booked(house.database, place.org_id), [
+      `${YESTERDAY} ${place.campaign_id} - 5`,
+      `${TODAY} ${place.campaign_id} - 2.5`,
+    ])
+    assert.equal((await read(house, place, id)).fault, null)
+  })
+})
+
 describe('TikTok', () => {
   const hour = (day: string, of: number, ad: string, amount: string, more = {}) =>
     adHour(day, of, ad, amount, { account: TIKTOK, ...more })
