@@ -35,6 +35,7 @@ async function sumsOf({ database }: TestHouse, org_id: number): Promise<unknown>
        (select jsonb_build_array(count(*), count(bot_id)) from events
         where org_id = $1 and type = 'bot_start') as starts,
        (select jsonb_build_array(count(*), sum(amount)) from ad_spend where org_id = $1) as spend,
+       (select jsonb_build_array(count(*), sum(amount)) from account_spend where org_id = $1) as of_accounts,
        (select jsonb_build_array(count(*), sum(amount), sum(clicks)) from spend_spreads where org_id = $1) as spreads,
        (select jsonb_build_array(count(*), sum(amount)) from booked_spend where org_id = $1) as booked,
        (select count(*) from report_delta where org_id = $1) as unfolded`,
@@ -83,6 +84,7 @@ const SCREENS = [
   '/api/bots',
   '/api/postbacks',
   '/api/ad-accounts',
+  '/api/spend-accounts',
   '/api/deliveries?kind=postback',
   '/api/deliveries?kind=ad_account',
   '/api/events?type=bot_start',
@@ -185,6 +187,10 @@ describe('the demo', () => {
     for (const screen of SCREENS) assert.ok((await listOf(screen)).length > 0, screen)
     const [account] = await listOf('/api/ad-accounts')
     assert.equal(account?.['state'], 'off')
+    const [spending] = await listOf('/api/spend-accounts')
+    const { spent, unmatched } = spending?.['last_30_days'] as { spent: string; unmatched: string }
+    assert.equal(spending?.['state'], 'off')
+    assert.ok(Number(unmatched) > 0 && Number(spent) > Number(unmatched), `${unmatched} of ${spent}`)
     const clickOf = async (url: string) => (await listOf(url)).find(row => row['click_id'] !== null)?.['click_id']
     const { rows: ways } = await house.database.reads.query<{ id: string }>(
       `select distinct on (campaign_id, landing_id is null) id from clicks

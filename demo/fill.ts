@@ -10,6 +10,7 @@ import { fromMillionths } from '../src/money/billing/money.ts'
 import type { Books } from './books.ts'
 import { chanceOf } from './chance.ts'
 import { type Outbox, TRY_MS } from './outbox.ts'
+import { toldFrom } from './spend-account.ts'
 import type { DemoClick, Place } from './traffic.ts'
 import type { DemoCampaign } from './world.ts'
 
@@ -160,6 +161,7 @@ export async function insertSpend(
   for (const { campaign_id, ms, sub1 } of clicks) {
     const campaign = campaigns.get(campaign_id ?? '')
     if (campaign === undefined || campaign_id === null || isKnownOtherwise(campaign)) continue
+    if (campaign.readFromAccount && ms >= toldFrom(now)) continue
     const part = campaign.splitSpend ? (sub1 ?? '') : ''
     const key = `${campaign_id} ${dayOf(ms)} ${part}`
     const known = spent.get(key) ?? { campaign_id, day: dayOf(ms), sub1: part, clicks: 0 }

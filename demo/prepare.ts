@@ -9,6 +9,7 @@ import { auditDemo } from './audit.ts'
 import { keepBooks } from './books.ts'
 import { placeCaps } from './caps.ts'
 import { CAMPAIGNS } from './campaigns.ts'
+import { insertSpendAccount } from './spend-account.ts'
 import { insertSpreads } from './spreads.ts'
 import { insertBooks, insertClicks, insertDeliveries, insertSpend } from './fill.ts'
 import type { Told } from './lines.ts'
@@ -74,6 +75,7 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
     const capped = await placeCaps(trx, { ...workspace, now, founded })
     await insertDeliveries(trx, org_id, outbox)
     await insertSpend(trx, org_id, seed, places, clicks, now)
+    await insertSpendAccount(trx, { org_id, user_id, seed, now, secrets }, places, clicks)
     await insertSpreads(trx, { org_id, user_id, seed, now }, places, clicks)
     const itsOwn = clicks.filter(({ offer_id }) => offers.get(offer_id ?? '')?.byNetwork === true)
     await keepRefused({ ...ground, db: trx, org_id, seed, now }, network, itsOwn)

@@ -77,6 +77,8 @@ export type DemoCampaign = {
   dearZones?: readonly string[]
   /** Whether the spend is known per sub1. */
   splitSpend?: true
+  /** Its last weeks' spend is what its account at the platform says, by the ads' ids in sub1. */
+  readFromAccount?: true
   /** Billed by the week, of this zone: its spend is spread over the clicks. */
   billedIn?: string
   landed: number

@@ -14,7 +14,7 @@ import { type Claimed, holdClaim } from './claims.ts'
 import { recall, seeDay } from './matching.ts'
 
 /** What an id has cost on a UTC day: `amount` in US dollars, by the rate of the day where the account bills in another currency. */
-export type Spent = {
+type Spent = {
   readonly external_id: string
   readonly name: string
   readonly amount: string
