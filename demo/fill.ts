@@ -43,8 +43,7 @@ export async function insertClicks(trx: Trx, clicks: readonly DemoClick[]): Prom
     if (!click.tracked) continue
     sheet.add(click.org_id, cellOf(click), changeOf(click))
   }
-  for (const appended of [sheet.statement(), sheet.costs()])
-    if (appended !== undefined) await trx.executeQuery(CompiledQuery.raw(appended.text, [...(appended.values ?? [])]))
+  for (const { text, values = [] } of sheet.statements()) await trx.executeQuery(CompiledQuery.raw(text, [...values]))
 }
 
 const revenueOf = ({ revenue }: DemoClick): string | null => (revenue === 0n ? null : fromMillionths(revenue))

@@ -54,6 +54,7 @@ import * as accountsApi from './people/accounts/api.ts'
 import { openKeyUses } from './people/keys/uses.ts'
 import { openKeyReader } from './people/keys/verify.ts'
 import { standingOf } from './people/organizations/standing.ts'
+import { openSlotChecks } from './reading/reports/complete-slots.ts'
 import { openFolder } from './reading/reports/fold.ts'
 import { openEventFolder } from './reading/reports/fold-events.ts'
 import { plainRooms, probes } from './rooms.ts'
@@ -111,6 +112,7 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   const take = into(running)
   take(openFolder(ground))
   take(openEventFolder(ground))
+  take(openSlotChecks(ground))
   take(openRefusedRetention(ground))
   if (ground.config.role === 'serve') return
   take(openWorker(ground, lanes))

@@ -158,6 +158,24 @@ const entries = {
     code: 'invalid_dimension',
     hint: 'dimension is required: one of campaign, geo, sub1, offer, day.',
   },
+  tz_unknown: {
+    status: 400,
+    error: 'unknown time zone',
+    code: 'tz_unknown',
+    hint: 'Send tz as an IANA name, such as Europe/Kyiv.',
+  },
+  tz_not_offered: {
+    status: 400,
+    error: 'time zone not offered here',
+    code: 'tz_not_offered',
+    hint: 'Clicks are counted by half hours of UTC. Ask for dimension=day, which counts UTC days, or for another dimension over the same window.',
+  },
+  slots_incomplete: {
+    status: 503,
+    error: 'not counted yet',
+    code: 'slots_incomplete',
+    hint: 'The half hours of these days are being counted from their clicks. Try again in a minute, or ask for dimension=day.',
+  },
   window_required: {
     status: 400,
     error: 'window required',

@@ -99,3 +99,9 @@ export function localPeriod(zone: string, unit: 'day' | 'month', ms: number): { 
       : [Date.UTC(year, month - 1, 1), Date.UTC(year, month, 1)]
   return { from_ms: firstMomentOf(clock, from), to_ms: firstMomentOf(clock, to) }
 }
+
+/** How many minutes the clocks of a zone are ahead of UTC at a moment; undefined where the zone is not known. */
+export function minutesAhead(zone: string, ms: number): number | undefined {
+  const clock = clockOf(zone)
+  return clock && aheadAt(clock, ms) / MINUTE_MS
+}

@@ -69,11 +69,15 @@ function standingOf({ stages, revenue }: Pick<SeededClick, 'stages' | 'revenue'>
   }
 }
 
+/** Without `slots`, as a process of before half hours counts. */
+type How = { readonly slots?: boolean }
+
 /** Stores clicks and counts them; answers what was stored, in the order given. */
 export async function seedClicks(
   { worker }: Pick<Database, 'worker'>,
   org_id: number,
   seeds: readonly ClickSeed[],
+  how: How = {},
 ): Promise<SeededClick[]> {
   const clicks = seeds.map(clickOf).map(withItsCost)
   const sheet = new DeltaSheet()
@@ -93,7 +97,7 @@ export async function seedClicks(
           cost numeric, cost_counts boolean, approved smallint, pending smallint, rejected smallint, revenue_pending numeric)`,
       [org_id, rows, ...Object.values(WITHHELD)],
     )
-    await append(client, sheet)
+    await append(client, sheet, how)
   })
   return clicks
 }
@@ -104,6 +108,7 @@ export async function changeClick(
   org_id: number,
   click: SeededClick,
   change: Partial<SeededClick>,
+  how: How = {},
 ): Promise<SeededClick> {
   const changed = withItsCost({ ...click, ...change })
   const sheet = new DeltaSheet()
@@ -119,15 +124,17 @@ export async function changeClick(
       where org_id = $1 and id = $2`,
       [org_id, id, offer_id, highestRung(stages), stages, tracked, revenue, cost_counts, ...verdicts],
     )
-    await append(client, sheet)
+    await append(client, sheet, how)
   })
   return changed
 }
 
 function count(sheet: DeltaSheet, org_id: number, click: SeededClick, sign: 1 | -1): void {
   if (!click.tracked) return
+  const at = new Date(timeOfId(click.id))
   const cell: Cell = {
-    day: new Date(timeOfId(click.id)).toISOString().slice(0, 10),
+    day: at.toISOString().slice(0, 10),
+    slot: at.getUTCHours() * 2 + Math.floor(at.getUTCMinutes() / 30),
     campaign_id: click.campaign_id ?? NO_ID,
     offer_id: click.offer_id ?? NO_ID,
     geo: click.geo ?? '',
@@ -156,9 +163,9 @@ function count(sheet: DeltaSheet, org_id: number, click: SeededClick, sign: 1 | 
   sheet.add(org_id, cell, change)
 }
 
-async function append(client: pg.PoolClient, sheet: DeltaSheet): Promise<void> {
-  for (const statement of [sheet.statement(), sheet.costs()])
-    if (statement !== undefined) await client.query(statement.text, [...(statement.values ?? [])])
+async function append(client: pg.PoolClient, sheet: DeltaSheet, { slots = true }: How): Promise<void> {
+  const counted = slots ? sheet.statements() : [sheet.statement(), sheet.costs()].filter(one => one !== undefined)
+  for (const { text, values = [] } of counted) await client.query(text, [...values])
 }
 
 async function transact(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<void>): Promise<void> {

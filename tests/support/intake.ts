@@ -118,8 +118,7 @@ export async function seedClicks(
     const portion = rows.slice(from, from + 1000).map(row => ({ ...row, ...plain }))
     await kysely.insertInto('clicks').values(portion).execute()
   }
-  const deltas = sheet.statement()
-  if (deltas !== undefined) await intake.query(deltas.text, [...(deltas.values ?? [])])
+  for (const { text, values = [] } of sheet.statements()) await intake.query(text, [...values])
   return rows.map(row => row.id)
 }
 

@@ -981,6 +981,34 @@ export interface ReportSheet {
   org_id: number
 }
 
+export interface ReportSlot {
+  approved: string
+  campaign_id: string
+  clicks: string
+  cost: string
+  day: string
+  deposit: string
+  /**
+   * 1 each campaign apart; 11 all campaigns (campaign_id zero)
+   */
+  dimension: number
+  ftd: string
+  landed: string
+  lead: string
+  org_id: number
+  pending: string
+  registered: string
+  rejected: string
+  revenue: string
+  revenue_pending: string
+  /**
+   * half hour of the UTC day, 0 to 47, that the clicks were made in
+   */
+  slot: number
+  started: string
+  unread_costs: string
+}
+
 export interface Sessions {
   created_at: string
   expires_at: string
@@ -990,6 +1018,17 @@ export interface Sessions {
   updated_at: string
   user_agent: string | null
   user_id: string
+}
+
+export interface SlotChecks {
+  checked_at: string
+  org_id: number
+}
+
+export interface SlotSheet {
+  changes: string[]
+  id: string
+  org_id: number
 }
 
 export interface SourceFaults {
@@ -1181,7 +1220,10 @@ export interface Tables {
   report_day: ReportDay
   report_delta: ReportDelta
   report_sheet: ReportSheet
+  report_slot: ReportSlot
   sessions: Sessions
+  slot_checks: SlotChecks
+  slot_sheet: SlotSheet
   source_faults: SourceFaults
   spend_accounts: SpendAccounts
   spend_matches: SpendMatches

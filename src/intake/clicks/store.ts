@@ -29,7 +29,7 @@ const INSERT_ABSENT = `insert into clicks (${columns}, status, stages)
 /** Stores clicks that are surely new, in one transaction and one round trip. @throws the database's error; 23505 for an id that exists. */
 export async function storeClicks(pool: pg.Pool, clicks: readonly Click[]): Promise<void> {
   const sheet = sheetOf(clicks)
-  const [deltas, costs] = [sheet.statement(), sheet.costs()]
+  const [deltas, costs, slots] = [sheet.statement(), sheet.costs(), sheet.slots()]
   const client = await pool.connect()
   try {
     await flight(client, {
@@ -37,6 +37,7 @@ export async function storeClicks(pool: pg.Pool, clicks: readonly Click[]): Prom
       clicks: ask(INSERT, [clicksLiteral(clicks)]),
       deltas: deltas && ask(deltas.text, deltas.values),
       costs: costs && ask(costs.text, costs.values),
+      slots: slots && ask(slots.text, slots.values),
       commit: ask('commit'),
     })
     client.release()
@@ -58,8 +59,7 @@ export async function storeAbsentClicks(pool: pg.Pool, org_id: number, clicks: r
     const { rows } = await client.query<{ id: string }>(INSERT_ABSENT, [clicksLiteral(clicks), org_id])
     const stored = new Set(rows.map(row => row.id))
     const sheet = sheetOf(clicks.filter(click => stored.has(click.id)))
-    for (const appended of [sheet.statement(), sheet.costs()])
-      if (appended !== undefined) await client.query(appended.text, [...(appended.values ?? [])])
+    for (const { text, values = [] } of sheet.statements()) await client.query(text, [...values])
   })
 }
 

@@ -22,7 +22,7 @@ export type Cell = {
   readonly offer_id: string
   readonly geo: string
   readonly sub1: string
-  /** The half hour of the UTC day, 0 to 47, that the click was made in. `counter_sheet` keeps it; `report_sheet` has no place for it. */
+  /** The half hour of the UTC day, 0 to 47, that the click was made in: in `slot_sheet` and `counter_sheet`; `report_sheet` has no place for it. */
   readonly slot?: number
 }
 
@@ -104,8 +104,25 @@ const INSERT = `insert into report_sheet (org_id, id, changes)
 const INSERT_COSTS = `insert into counter_sheet (org_id, id, changes)
   select c.org_id, $2::uuid, array_agg(c) from unnest($1::report_change2[]) as c group by c.org_id`
 
+const INSERT_SLOTS = `insert into slot_sheet (org_id, id, changes)
+  select c.org_id, $2::uuid, array_agg(c) from unnest($1::report_change2[]) as c group by c.org_id`
+
 /** What stands in a `report_change2` between sub1 and the cost: counters that are in `report_sheet`. */
 const ELSEWHERE = ','.repeat(COUNTERS.length + 1)
+
+/** Two cells of one half hour and campaign together. */
+function sumOf(one: Sum, other: Sum): Sum {
+  return {
+    org_id: one.org_id,
+    cell: one.cell,
+    counts: one.counts.map((count, at) => count + (other.counts[at] as number)),
+    revenue: one.revenue + other.revenue,
+    cost: one.cost + other.cost,
+    unread_costs: one.unread_costs + other.unread_costs,
+    revenue_pending: one.revenue_pending + other.revenue_pending,
+    verdicts: one.verdicts.map((count, at) => count + (other.verdicts[at] as number)) as Sum['verdicts'],
+  }
+}
 
 /** Adds up the changes of one transaction, per organization and cell. */
 export class DeltaSheet {
@@ -155,5 +172,30 @@ export class DeltaSheet {
       changes += `${changes === '' ? '' : ','}"(${org_id},${day},${slot},${campaign_id},${offer_id},${quotedField(geo)},${quotedField(sub1)},${ELSEWHERE}${fromUnits(cost, DECIMALS)},${unread_costs},${judged})"`
     }
     return changes === '' ? undefined : { text: INSERT_COSTS, values: [`{${changes}}`, newId()] }
+  }
+
+  /** The statement that appends all of it by half hour and campaign alone, or undefined where nothing has changed. */
+  slots(): Statement | undefined {
+    const slots = new Map<string, Sum>()
+    for (const sum of this.#sums.values()) {
+      const { org_id, cell } = sum
+      if (cell.slot === undefined) continue
+      const key = `${org_id} ${cell.day} ${cell.slot} ${cell.campaign_id}`
+      const others = slots.get(key)
+      slots.set(key, others === undefined ? sum : sumOf(others, sum))
+    }
+    let changes = ''
+    for (const { org_id, cell, counts, revenue, cost, unread_costs, revenue_pending, verdicts } of slots.values()) {
+      const money = [revenue, cost, revenue_pending]
+      if (money.every(sum => sum === 0n) && [...counts, unread_costs, ...verdicts].every(count => count === 0)) continue
+      const [earned, spent, held] = money.map(sum => fromUnits(sum, DECIMALS))
+      changes += `${changes === '' ? '' : ','}"(${org_id},${cell.day},${cell.slot},${cell.campaign_id},,,,${counts.join()},${earned},${spent},${unread_costs},${held},${verdicts.join()})"`
+    }
+    return changes === '' ? undefined : { text: INSERT_SLOTS, values: [`{${changes}}`, newId()] }
+  }
+
+  /** All statements that there are: each is to be run in the transaction that changes the clicks. */
+  statements(): Statement[] {
+    return [this.statement(), this.costs(), this.slots()].filter(statement => statement !== undefined)
   }
 }

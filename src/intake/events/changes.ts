@@ -149,8 +149,7 @@ export class Changes {
     )
     add(write.INSERT_ONCE_PER_PERSON, deliveries.filter(isOnce), at)
     const sheet = sheetOf(clicks.map(([click, { org_id, before }]) => ({ org_id, click, before })))
-    for (const appended of [sheet.statement(), sheet.costs()])
-      if (appended !== undefined) statements.push(ask(appended.text, appended.values))
+    for (const { text, values } of sheet.statements()) statements.push(ask(text, values))
     return statements
   }
 }

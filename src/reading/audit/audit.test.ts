@@ -6,7 +6,7 @@ import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { seedClick, seedRule } from '../../../tests/support/intake.ts'
 import { openQueue } from '../../../tests/support/organization-queue.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
-import { newId } from '../../contract/ids.ts'
+import { NIL_ID, newId } from '../../contract/ids.ts'
 import { auditBooks } from './audit.ts'
 
 let house: TestHouse
@@ -116,6 +116,18 @@ describe('the audit finds', () => {
         from unnest(array[1, 33]) level`,
     ],
   ]
+  harm.push(
+    [
+      'half hours that add up to their day count what the clicks are',
+      `insert into slot_sheet (org_id, id, changes) select $1::int, gen_random_uuid(), array_agg(
+        row($1, current_date, slot, '${NIL_ID}', null, null, null, more, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)::report_change2)
+        from (values (3, 1), (4, -1)) as moved (slot, more)`,
+    ],
+    [
+      'half hours of all campaigns are those of each',
+      `insert into report_slot select $1::int, 11, '${NIL_ID}', '2026-01-01', 3, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0`,
+    ],
+  )
   for (const [check, sql] of harm) {
     test(`what breaks "${check}": ${sql.slice(0, 50)}`, async () => {
       const { org_id } = await seedSignedIn(house)

@@ -8,6 +8,7 @@ import { NIL_ID } from '../../contract/ids.ts'
 import { LADDER, REACHED, rungOfEvent, stageOf } from '../../contract/ladder.ts'
 import { onConnection } from '../../ground/db/transaction.ts'
 import { CONVERSION_CHECKS, CONVERSIONS } from './conversions.ts'
+import { slotChecks } from './slot-checks.ts'
 
 type Finding = { check: string; wrong: string }
 /** A figure that is kept as things happen, and the same counted anew from the rows it stands for. */
@@ -278,6 +279,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     where coalesce(told, '${NOTHING}') <> coalesce(counted, '${NOTHING}')`,
 
   ...CONVERSION_CHECKS,
+  ...slotChecks({ dayOf, FIRST_KEPT, FIRST_DAY, UNFOLDED }),
 }
 
 /** What an owner wants to see side by side; both columns are text, as PostgreSQL says them. */

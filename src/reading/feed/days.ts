@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { possible, type Window } from '../../contract/window.ts'
 import { NO_ID } from '../../intake/counters/deltas.ts'
-import { ALL_CAMPAIGNS, UNITS } from '../reports/fold.ts'
+import { ALL_CAMPAIGNS, UNITS } from '../reports/units.ts'
 
 export const SOUGHT = ['geo', 'sub1'] as const
 

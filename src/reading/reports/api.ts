@@ -7,6 +7,9 @@ import { date_from, date_to, sent, WindowWarnings } from '../../contract/window.
 
 export const DIMENSIONS = ['campaign', 'geo', 'sub1', 'offer', 'day'] as const
 export type Dimension = (typeof DIMENSIONS)[number]
+/** Those of a time zone. */
+export const LOCAL_DIMENSIONS = ['local_day', 'local_hour', 'local_weekday_hour'] as const
+export type LocalDimension = (typeof LOCAL_DIMENSIONS)[number]
 
 const Count = z.int().min(0)
 const CostSource = z.enum(['manual', 'api', 'spread', 'account', 'link', 'mixed'])
@@ -87,6 +90,7 @@ export type MemberReportRow = z.output<typeof MemberReportRow>
 
 /** Spend booked without a sub1 is of nobody's sub1: apart from the visitors who came without one, so that they have no cost they did not cause. */
 export const MemberReport = Report.extend({
+  dimension: z.enum([...DIMENSIONS, ...LOCAL_DIMENSIONS]),
   rows: z.array(MemberReportRow),
   totals: Report.shape.totals.extend({ ...ofClicks, ...converted }),
   not_broken_down: z.object({ cost: Money, cost_source: CostSource }).nullable().meta({
@@ -128,6 +132,18 @@ export const readReportAsMember = endpoint({
   ...declared,
   description: `${declared.description} By sub1, spend that was booked without one stands beside the rows. With what the clicks themselves cost, by country and offer too, how their conversions stand, the conversions by type, and those of each campaign’s goal.`,
   reply: MemberReport,
+  query: declared.query.extend({
+    dimension: sent({
+      description:
+        'What the rows are; local_day (YYYY-MM-DD), local_hour (00 to 23) and local_weekday_hour (1-00, a Monday, to 7-23) are those of the zone tz, and like geo and offer have no cost',
+      enum: [...DIMENSIONS, ...LOCAL_DIMENSIONS],
+    }),
+    tz: sent({
+      description: 'IANA name of the time zone that local_day, local_hour and local_weekday_hour are of',
+      examples: ['Europe/Kyiv'],
+    }),
+  }),
+  refuses: [...declared.refuses, 'tz_unknown', 'tz_not_offered', 'slots_incomplete'],
   route: 'GET /api/report',
   access: { session: 'member' },
 })

@@ -8,7 +8,7 @@ import { firstIdAt } from '../../contract/ids.ts'
 import type { Window } from '../../contract/window.ts'
 import type { Value } from '../../ground/db/statement.ts'
 import { type Cover, coverOf } from './cover.ts'
-import { UNITS } from './fold.ts'
+import { UNITS } from './units.ts'
 import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
 import type { Put } from './sources.ts'
 

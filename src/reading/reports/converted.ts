@@ -8,7 +8,7 @@ import { NO_ID } from '../../intake/counters/deltas.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
 import type { Conversions, Dimension } from './api.ts'
 import { type Cover, type Days, weeksOf } from './cover.ts'
-import { ALL_CAMPAIGNS, UNITS, WEEK } from './fold.ts'
+import { ALL_CAMPAIGNS, UNITS, WEEK } from './units.ts'
 import { dayOfId } from './fold-events.ts'
 import type { Put } from './sources.ts'
 

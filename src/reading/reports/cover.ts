@@ -5,21 +5,21 @@
 import { DAY_MS } from '../../contract/days.ts'
 import { type Window } from '../../contract/window.ts'
 
-/** Clicks made from `from` to `to` (Unix ms, both inclusive, within one UTC day), to be added or taken away. */
+/** Clicks made from `from` to `to` (Unix ms, both inclusive, within one UTC day or half hour), to be added or taken away. */
 export type Stretch = { readonly sign: 1 | -1; readonly from: number; readonly to: number }
-/** Days as numbers since 1970-01-01, both inclusive; none where `first` is after `last`. */
+/** Days, or half hours, as numbers since 1970-01-01, both inclusive; none where `first` is after `last`. */
 export type Days = { readonly first: number; readonly last: number }
 export type Cover = { readonly days: Days; readonly ends: readonly Stretch[] }
 
 const NO_DAYS: Days = { first: 0, last: -1 }
 
-/** Covers the window. `now` only tells which stretch is shorter: nothing has been clicked after it, but for clocks that differ. */
-export function coverOf({ from, to }: Window, now: number): Cover {
+/** Covers the window, by days or what else of `size_ms` is counted. `now` only tells which stretch is shorter: nothing has been clicked after it, but for clocks that differ. */
+export function coverOf({ from, to }: Window, now: number, size_ms = DAY_MS): Cover {
   if (from > to) return { days: NO_DAYS, ends: [] }
-  const first = Math.floor(from / DAY_MS)
-  const last = Math.floor(to / DAY_MS)
-  const start = first * DAY_MS
-  const end = (last + 1) * DAY_MS - 1
+  const first = Math.floor(from / size_ms)
+  const last = Math.floor(to / size_ms)
+  const start = first * size_ms
+  const end = (last + 1) * size_ms - 1
   const traffic = (begins: number, ends: number) => Math.max(0, Math.min(ends, now) - begins + 1)
   const before = stretches(-1, start, from - 1)
   const after = stretches(-1, to + 1, end)
@@ -28,13 +28,13 @@ export function coverOf({ from, to }: Window, now: number): Cover {
     if (around <= traffic(from, to)) return { days: { first, last }, ends: [...before, ...after] }
     return { days: NO_DAYS, ends: stretches(1, from, to) }
   }
-  const cutsStart = traffic(start, from - 1) <= traffic(from, start + DAY_MS - 1)
-  const cutsEnd = traffic(to + 1, end) <= traffic(last * DAY_MS, to)
+  const cutsStart = traffic(start, from - 1) <= traffic(from, start + size_ms - 1)
+  const cutsEnd = traffic(to + 1, end) <= traffic(last * size_ms, to)
   return {
     days: { first: cutsStart ? first : first + 1, last: cutsEnd ? last : last - 1 },
     ends: [
-      ...(cutsStart ? before : stretches(1, from, start + DAY_MS - 1)),
-      ...(cutsEnd ? after : stretches(1, last * DAY_MS, to)),
+      ...(cutsStart ? before : stretches(1, from, start + size_ms - 1)),
+      ...(cutsEnd ? after : stretches(1, last * size_ms, to)),
     ],
   }
 }

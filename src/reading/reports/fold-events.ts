@@ -9,7 +9,7 @@ import { isRetryable } from '../../ground/db/faults.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
 import { NO_ID } from '../../intake/counters/deltas.ts'
-import { ALL_CAMPAIGNS, UNITS, WEEK } from './fold.ts'
+import { ALL_CAMPAIGNS, UNITS, WEEK } from './units.ts'
 
 /** So many that a counter is written once for many events, so few that marking them takes a fraction of a statement's time. */
 const PORTION = 4000

@@ -1,7 +1,7 @@
 /**
- * The folder: moves what transactions appended to `report_sheet` and `counter_sheet` into `report_day`, organization by organization, each
- * portion in one statement, so that a report that sums both in one snapshot is right before, during and after. Owns `report_sheet`, its rows
- * cell by cell (the view `report_delta`), `counter_sheet` and `report_day`.
+ * The folder: moves what transactions appended to `report_sheet` and `counter_sheet` into `report_day`, and `slot_sheet` into `report_slot`,
+ * organization by organization, each portion in one statement, so that a report that sums both in one snapshot is right before, during and
+ * after. Owns `report_sheet`, its rows cell by cell (the view `report_delta`), `counter_sheet`, `slot_sheet` and `report_day`.
  *
  * A row of `report_day` counts one unit (campaign, geo, sub1, offer) at one of four levels: per day or per week, each campaign apart or all
  * of them together. Weeks and all campaigns together are what makes a report of 92 days read tens of rows per key, not thousands.
@@ -12,11 +12,8 @@ import { isRetryable } from '../../ground/db/faults.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith } from '../../ground/rounds.ts'
 import { COUNTERS, NO_ID } from '../../intake/counters/deltas.ts'
-
-/** What a row of `report_day` counts; added up into its `dimension`. */
-export const UNITS = { campaign: 1, geo: 2, sub1: 3, offer: 4 } as const
-export const ALL_CAMPAIGNS = 10
-export const WEEK = 20
+import { FOLD_SLOTS } from './slots.ts'
+import { ALL_CAMPAIGNS, ALL_COUNTERS, UNITS, WEEK } from './units.ts'
 
 /**
  * Large enough that one day's counters are written once for many clicks, small enough for a statement's time at worst: some 36,000
@@ -28,31 +25,23 @@ const PAUSE_MS = 5000
 const TRIES = 5
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** All that a `report_change2` counts, so that what a process of a later version counts is not lost where this one folds it. */
-const ALL_COUNTERS = [
-  ...COUNTERS,
-  'revenue',
-  'cost',
-  'unread_costs',
-  'revenue_pending',
-  'approved',
-  'pending',
-  'rejected',
-]
-
 /** The statements that fold one kind of sheets. */
 type Fold = { readonly next: (among: Among) => string; readonly bound: string; readonly fold: string }
+
+const portionsOf = (sheet: string): Omit<Fold, 'fold'> => ({
+  next: among => `select org_id from ${sheet} where org_id > $1${among('org_id')} order by org_id limit 1`,
+  // By size, not by number: a sheet counts one click or five hundred.
+  bound: `
+  select id from (
+    select id, sum(pg_column_size(changes)) over (order by id rows unbounded preceding) as bytes from ${sheet} where org_id = $1
+  ) sheets where bytes >= ${PORTION_BYTES} order by id limit 1`,
+})
 
 function foldOf(sheet: 'report_sheet' | 'counter_sheet', counters: readonly string[]): Fold {
   const sums = counters.map(name => `sum(${name}) as ${name}`).join(', ')
   const known = counters.map(name => `coalesce(sum(${name}), 0) as ${name}`).join(', ')
   return {
-    next: among => `select org_id from ${sheet} where org_id > $1${among('org_id')} order by org_id limit 1`,
-    // By size, not by number: a sheet counts one click or five hundred.
-    bound: `
-  select id from (
-    select id, sum(pg_column_size(changes)) over (order by id rows unbounded preceding) as bytes from ${sheet} where org_id = $1
-  ) sheets where bytes >= ${PORTION_BYTES} order by id limit 1`,
+    ...portionsOf(sheet),
     // Rows are written in the order of the primary key, so that two folders of one organization seldom deadlock.
     fold: `
   with taken as (
@@ -76,7 +65,11 @@ function foldOf(sheet: 'report_sheet' | 'counter_sheet', counters: readonly stri
   }
 }
 
-const FOLDS = [foldOf('report_sheet', [...COUNTERS, 'revenue']), foldOf('counter_sheet', ALL_COUNTERS)]
+const FOLDS = [
+  foldOf('report_sheet', [...COUNTERS, 'revenue']),
+  foldOf('counter_sheet', ALL_COUNTERS),
+  { ...portionsOf('slot_sheet'), fold: FOLD_SLOTS },
+]
 
 type Folder = {
   /** Folds all that is there now; for tests, the bench and bulk loads. @throws what the database says */

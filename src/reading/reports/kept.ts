@@ -28,17 +28,22 @@ export function mayBeGone({ ends }: Cover, now: number): boolean {
 const NEAR_MS = 60_000
 
 /**
- * The window in whole days where its clicks are no longer kept; the same object where nothing has to change. A bound within a minute of a
- * midnight is moved there. Refuses `invalid_window` for one that cuts such a day.
+ * The window in whole days, or what else of `size_ms` is counted, where its clicks are no longer kept; the same object where nothing has to
+ * change. A bound within a minute of a midnight is moved there. Refuses `invalid_window` for one that cuts such a day.
  */
-export function inWholeDays(window: Window, kept_from: number): Window {
+export function inWholeDays(window: Window, kept_from: number, size_ms = DAY_MS): Window {
   const from = window.from < kept_from ? nearestMidnight(window.from) : window.from
   const to = window.to < kept_from ? nearestMidnight(window.to + 1) - 1 : window.to
   return from === window.from && to === window.to ? window : { from, to }
 
   function nearestMidnight(ms: number): number {
-    const midnight = Math.round(ms / DAY_MS) * DAY_MS
+    const midnight = Math.round(ms / size_ms) * size_ms
     if (Math.abs(ms - midnight) <= NEAR_MS) return midnight
+    if (size_ms < DAY_MS)
+      refuse('invalid_window', {
+        error: `invalid window: the clicks of ${dayOf(ms)} are no longer kept, so its half hours can only be counted whole`,
+        hint: `Before ${dayOf(kept_from)} let date_from and date_to be on the half hour.`,
+      })
     return refuse('invalid_window', {
       error: `invalid window: the clicks of ${dayOf(ms)} are no longer kept, so that day can only be counted whole`,
       hint: `Before ${dayOf(kept_from)} let date_from and date_to be midnights UTC; whole days are counted as ever.`,

@@ -26,10 +26,15 @@ export type Question = {
 export function questionOf(actor: Member | Key, query: Query): Question {
   const dimension = DIMENSIONS.find(known => known === once(query.dimension, 'dimension', 'invalid_dimension'))
   if (dimension === undefined) refuse('invalid_dimension')
+  return { dimension, window: windowOf(query), campaigns: campaignsOf(actor, query.campaign_id) }
+}
+
+/** The window that is asked. Refuses `window_required`, `invalid_window`, `window_too_wide`. */
+export function windowOf(query: Pick<Query, 'date_from' | 'date_to'>): Window {
   if (!query.date_from || !query.date_to) refuse('window_required')
   const from = momentOf(query.date_from, 'date_from')
   const to = momentOf(query.date_to, 'date_to')
-  return { dimension, window: windowBetween(from, to), campaigns: campaignsOf(actor, query.campaign_id) }
+  return windowBetween(from, to)
 }
 
 /** The campaigns the caller means and may see: what is no id, sent twice, unknown or outside the scope yields nothing, and no refusal. */

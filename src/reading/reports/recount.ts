@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { firstIdAt } from '../../contract/ids.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
 import type { Counts, Verdicts } from '../../intake/counters/deltas.ts'
-import type { Dimension } from './api.ts'
+import { type Dimension, LOCAL_DIMENSIONS, type LocalDimension } from './api.ts'
 import { type Spending, spentDays } from './spend.ts'
 
 /** A row of a report before money is rounded and names are added; ids are uuids, a missing value is ''. Revenue and cost are exact. */
@@ -16,29 +16,37 @@ export type Recounted = Counts & {
   readonly unread_costs: number
 } & Verdicts
 
-const KEYS: Record<Dimension, string> = {
+/** By the database's own book of time zones; the report goes by the one of its runtime. */
+const LOCALLY = `to_timestamp(('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 1000.0) at time zone $5`
+
+const KEYS: Record<Dimension | LocalDimension, string> = {
   campaign: 'campaign_id::text',
   geo: 'geo',
   sub1: 'sub1',
   offer: 'offer_id::text',
   // The id's first 48 bits are its milliseconds.
   day: `(date '1970-01-01' + (('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int)::text`,
+  local_day: `to_char(${LOCALLY}, 'YYYY-MM-DD')`,
+  local_hour: `to_char(${LOCALLY}, 'HH24')`,
+  local_weekday_hour: `to_char(${LOCALLY}, 'ID-HH24')`,
 }
 
 const reached = LADDER.slice(1).map((rung, at) => `count(*) filter (where stages & ${REACHED[at]} > 0)::int as ${rung}`)
 
 /**
- * Counts the tracked clicks from `from` to `to` (Unix ms, both inclusive) by one dimension, only of these campaigns unless null. All rows,
- * in the report's order. `db` is any pool or client, with a statement timeout that suits the number of clicks.
+ * Counts the tracked clicks from `from` to `to` (Unix ms, both inclusive) by one dimension, one of a time zone by that of `tz`, only of these
+ * campaigns unless null. All rows, in the report's order. `db` is any pool or client, with a statement timeout that suits the number of clicks.
  */
 export async function recount(
   db: Pick<pg.Pool, 'query'>,
   org_id: number,
   from: number,
   to: number,
-  dimension: Dimension,
+  dimension: Dimension | LocalDimension,
   campaigns: readonly string[] | null = null,
+  tz = 'UTC',
 ): Promise<Recounted[]> {
+  const isLocal = LOCAL_DIMENSIONS.some(local => local === dimension)
   const { rows } = await db.query<Recounted>(
     `select coalesce(${KEYS[dimension]}, '') as key, count(*)::int as clicks, ${reached.join(', ')},
       trim_scale(coalesce(sum(revenue), 0))::text as revenue,
@@ -47,8 +55,8 @@ export async function recount(
       trim_scale(coalesce(sum(revenue_pending), 0))::text as revenue_pending, coalesce(sum(approved), 0)::int as approved,
       coalesce(sum(pending), 0)::int as pending, coalesce(sum(rejected), 0)::int as rejected
     from clicks where org_id = $1 and id >= $2::uuid and id < $3::uuid and tracked and ($4::uuid[] is null or campaign_id = any($4::uuid[]))
-    group by 1 order by ${dimension === 'day' ? 'key' : 'clicks desc, coalesce(' + KEYS[dimension] + `, '') collate "C"`}`,
-    [org_id, firstIdAt(from), firstIdAt(to + 1), campaigns],
+    group by 1 order by ${dimension === 'day' || isLocal ? 'key' : 'clicks desc, coalesce(' + KEYS[dimension] + `, '') collate "C"`}`,
+    [org_id, firstIdAt(from), firstIdAt(to + 1), campaigns, ...(isLocal ? [tz] : [])],
   )
   return rows
 }
@@ -112,9 +120,11 @@ export async function recountConversions(
   org_id: number,
   from: number,
   to: number,
-  dimension: Dimension,
+  dimension: Dimension | LocalDimension,
   campaigns: readonly string[] | null = null,
+  tz = 'UTC',
 ): Promise<RecountedConversions[]> {
+  const isLocal = LOCAL_DIMENSIONS.some(local => local === dimension)
   const { rows } = await db.query<RecountedConversions>(
     `select coalesce(key, '') as key, type, count(*)::int as events
     from (
@@ -124,7 +134,7 @@ export async function recountConversions(
     ) counted
     join events on events.org_id = $1 and events.click_id = counted.id
     group by 1, 2 order by coalesce(key, '') collate "C", type`,
-    [org_id, firstIdAt(from), firstIdAt(to + 1), campaigns],
+    [org_id, firstIdAt(from), firstIdAt(to + 1), campaigns, ...(isLocal ? [tz] : [])],
   )
   return rows
 }

@@ -14,6 +14,7 @@ import type * as api from './api.ts'
 import { BY_KEY, conversionsOf, convertedOf, IN_ALL } from './converted.ts'
 import { coverOf } from './cover.ts'
 import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
+import { localDimensionOf, localReport } from './local-report.ts'
 import { type Query, type Question, questionOf } from './question.ts'
 import { type Put, sourcesOf } from './sources.ts'
 import { isSpending, SOURCE, spentOf } from './spend.ts'
@@ -33,13 +34,15 @@ export async function readReport(context: Context<typeof api.readReport>, { quer
 }
 
 /**
- * The same for someone signed in, with the conversions by type and those of each campaign's goal; by sub1, what was booked without one stands beside the rows instead of with the visitors who came
+ * The same for someone signed in, and by the days and hours of a time zone, with the conversions by type and those of each campaign's goal; by sub1, what was booked without one stands beside the rows instead of with the visitors who came
  * without one, and rows and it come to the totals.
  */
 export async function readReportAsMember(
   context: Context<typeof api.readReportAsMember>,
   { query }: Call<typeof api.readReportAsMember>,
 ): Promise<api.MemberReport> {
+  const local = localDimensionOf(query)
+  if (local !== undefined) return localReport(context, query, local)
   const question = questionOf(context.actor, query)
   const goals = await readGoals(context.database.reads, context.actor.org_id)
   return report(context, query, { ...question, asMember: goals }) as Promise<api.MemberReport>

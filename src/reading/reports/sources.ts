@@ -6,7 +6,7 @@ import type { Value } from '../../ground/db/statement.ts'
 import { COUNTERS, NO_ID, VERDICTS } from '../../intake/counters/deltas.ts'
 import type { Dimension } from './api.ts'
 import { type Cover, type Days, type Stretch, weeksOf } from './cover.ts'
-import { ALL_CAMPAIGNS, UNITS, WEEK } from './fold.ts'
+import { ALL_CAMPAIGNS, UNITS, WEEK } from './units.ts'
 
 /** Puts a value among a statement's parameters and answers its placeholder. */
 export type Put = (value: Value) => string

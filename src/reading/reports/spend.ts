@@ -8,7 +8,7 @@ import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { Dimension } from './api.ts'
 import type { Cover, Stretch } from './cover.ts'
-import { UNITS, WEEK } from './fold.ts'
+import { UNITS, WEEK } from './units.ts'
 import type { Question } from './question.ts'
 import type { Put } from './sources.ts'
 

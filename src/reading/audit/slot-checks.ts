@@ -1,0 +1,81 @@
+/**
+ * What must hold of the half hours that days and hours of time zones are made of. A day that they do not add up to is counted from its clicks
+ * and completed later, so it is not wrong; what adds up must be what the clicks are.
+ */
+import { NIL_ID } from '../../contract/ids.ts'
+import { REACHED } from '../../contract/ladder.ts'
+
+/** SQL of the audit: the day of an id, where clicks that are kept begin, and the counters that are not folded yet. */
+type Parts = {
+  readonly dayOf: (id: string) => string
+  readonly FIRST_KEPT: string
+  readonly FIRST_DAY: string
+  readonly UNFOLDED: string
+}
+
+const VERDICTS = ['revenue_pending', 'approved', 'pending', 'rejected']
+/** What is counted by half hours, of one or the other. */
+const NUMBERS = [
+  'clicks',
+  'landed',
+  'started',
+  'registered',
+  'lead',
+  'deposit',
+  'ftd',
+  'revenue',
+  'cost',
+  'unread_costs',
+  ...VERDICTS,
+]
+const IS_ANY = NUMBERS.map(name => `sum(${name}) <> 0`).join(' or ')
+const TAKEN = NUMBERS.map(name => `-${name}`).join(', ')
+const slotOf = (id: string) =>
+  `((('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint % 86400000) / 1800000)::smallint`
+
+/** Half hours, campaign by campaign, and the days that they add up to; others are counted from their clicks. */
+const slotsOf = (FIRST_DAY: string, UNFOLDED: string) => `
+  slots as materialized (
+    select campaign_id, day, slot, ${NUMBERS.join(', ')} from report_slot where org_id = $1 and dimension = 1
+    union all
+    select c.campaign_id, c.day, c.slot, ${NUMBERS.map(name => `c.${name}`).join(', ')}
+    from slot_sheet s, unnest(s.changes) as c where s.org_id = $1
+  ), complete as (
+    select day from (
+      select day, ${NUMBERS.join(', ')} from slots
+      union all
+      select day, ${TAKEN} from report_day where org_id = $1 and dimension = 1
+      union all
+      select day, ${TAKEN} from (${UNFOLDED}) unfolded
+    ) compared
+    where day >= ${FIRST_DAY}
+    group by day having not (${IS_ANY})
+  )`
+
+/** The checks, each as in the audit. */
+export const slotChecks = ({ dayOf, FIRST_KEPT, FIRST_DAY, UNFOLDED }: Parts): Readonly<Record<string, string>> => ({
+  'half hours that add up to their day count what the clicks are': `
+    with ${slotsOf(FIRST_DAY, UNFOLDED)}
+    select format('%s, half hour %s, campaign %s', day, slot, campaign_id) as wrong
+    from (
+      select campaign_id, day, slot, ${NUMBERS.join(', ')} from slots
+      union all
+      select coalesce(campaign_id, '${NIL_ID}'), ${dayOf('id')}, ${slotOf('id')}, -count(*), ${REACHED.map(bit => `-count(*) filter (where stages & ${bit} > 0)`).join(', ')},
+        -coalesce(sum(revenue), 0), -coalesce(sum(cost) filter (where cost_counts), 0), -count(*) filter (where cost_counts and cost is null),
+        ${VERDICTS.map(name => `-coalesce(sum(${name}), 0)`).join(', ')}
+      from clicks
+      where org_id = $1 and tracked and id >= ${FIRST_KEPT}
+      group by 1, 2, 3
+    ) compared
+    where day in (select day from complete)
+    group by campaign_id, day, slot having ${IS_ANY}`,
+
+  'half hours of all campaigns are those of each': `
+    select format('%s, half hour %s', day, slot) as wrong
+    from (
+      select day, slot, ${NUMBERS.join(', ')} from report_slot where org_id = $1 and dimension = 1
+      union all
+      select day, slot, ${TAKEN} from report_slot where org_id = $1 and dimension = 11
+    ) compared
+    group by day, slot having ${IS_ANY}`,
+})

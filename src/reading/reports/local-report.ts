@@ -1,0 +1,267 @@
+/**
+ * The report by day, hour of the day, or weekday and hour of any time zone whose clocks stand on the half hour, from half hours of UTC: exact
+ * through the nights in which clocks are changed. Ragged ends come from the clicks, and so do days whose half hours do not add up to them.
+ * Reads `report_slot`, `slot_sheet`, `events` and what the other report reads, in one statement and so in one snapshot.
+ */
+import type { Call } from '../../contract/endpoint.ts'
+import { DAY_MS, dayOf } from '../../contract/days.ts'
+import { firstIdAt } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { once, possible, type Window, windowWarnings } from '../../contract/window.ts'
+import type { Statement, Value } from '../../ground/db/statement.ts'
+import type { Ground, Member } from '../../ground/room.ts'
+import { NO_ID } from '../../intake/counters/deltas.ts'
+import { type Goals, readGoals } from '../../traffic/event-settings/goals.ts'
+import { LOCAL_DIMENSIONS, type LocalDimension, type MemberReport, type readReportAsMember } from './api.ts'
+import { goalOf } from './converted.ts'
+import { type Cover, coverOf } from './cover.ts'
+import { dayOfId } from './fold-events.ts'
+import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
+import { campaignsOf, windowOf } from './question.ts'
+import { daysTaken, IS_ANY_LEFT, listed, ofClicks, SLOT_MS, SLOT_NUMBERS, SLOTS_KEPT_DAYS, slotOfId } from './slots.ts'
+import type { Put } from './sources.ts'
+import { ALL_CAMPAIGNS, UNITS } from './units.ts'
+import { type Shift, shiftsOf } from './zone.ts'
+
+/** Days that a report counts from their clicks at most; what is more waits for its half hours. */
+const MOST_RECOUNTED = 3
+
+type Query = Call<typeof readReportAsMember>['query']
+type Asking = Pick<Ground, 'database'> & { readonly actor: Member }
+
+/** The dimension of a time zone that is asked for, if it is one. */
+export const localDimensionOf = ({ dimension }: Query): LocalDimension | undefined =>
+  LOCAL_DIMENSIONS.find(known => known === dimension)
+
+/**
+ * The report by a dimension of the zone `tz`. Refuses as the other, `tz_unknown` and `tz_not_offered`, `invalid_window` for days whose half
+ * hours are no longer kept, `slots_incomplete` while there are days of before that have none yet.
+ */
+export async function localReport(
+  { database, actor }: Asking,
+  query: Query,
+  dimension: LocalDimension,
+  now = Date.now(),
+): Promise<MemberReport> {
+  const asked = windowOf(query)
+  const tz = once(query.tz, 'tz', 'tz_unknown')
+  if (tz === undefined) refuse('tz_unknown', { error: `time zone required: ${dimension} is a matter of one` })
+  const shifts = shiftsOf(tz, possible(asked))
+  const campaigns = campaignsOf(actor, query.campaign_id)
+  const whole = await countable(database, possible(asked), now)
+  const window = whole.from > whole.to ? asked : whole
+  const isEmpty = campaigns?.length === 0 || whole.from > whole.to
+  const goals = await readGoals(database.reads, actor.org_id)
+  const { found, converted } = isEmpty
+    ? NOTHING
+    : await ask(database, actor.org_id, { dimension, window: whole, campaigns, shifts, goals }, now)
+  const warnings = windowWarnings(query.date_to)
+  return {
+    dimension,
+    window: { from: new Date(window.from).toISOString(), to: new Date(window.to).toISOString() },
+    rows: found.flatMap(row =>
+      row.key === null
+        ? []
+        : [
+            {
+              key: row.key,
+              label: labelOf(dimension, row.key),
+              ...numbersOf(row),
+              ...conversionsOf(converted.filter(({ key }) => key === row.key)),
+            },
+          ],
+    ),
+    totals: { ...numbersOf(found.find(({ key }) => key === null)), ...conversionsOf(converted) },
+    truncated: false,
+    ...(warnings.length === 0 ? {} : { warnings }),
+    not_broken_down: null,
+  }
+}
+
+/** The window whose half hours are kept, whole where clicks are not. */
+async function countable({ reads }: Ground['database'], window: Window, now: number): Promise<Window> {
+  const first = dayOf(now - SLOTS_KEPT_DAYS * DAY_MS)
+  if (window.from < Date.parse(first))
+    refuse('invalid_window', {
+      error: `invalid window: half hours are kept for ${SLOTS_KEPT_DAYS} days, so days and hours of a time zone are counted from ${first} on`,
+      hint: 'Ask for dimension=day, which counts UTC days, or for a later window.',
+    })
+  const isKept = !mayBeGone(coverOf(window, now, SLOT_MS), now)
+  return isKept ? window : inWholeDays(window, await clicksKeptFrom(reads), SLOT_MS)
+}
+
+type Asked = {
+  readonly dimension: LocalDimension
+  readonly window: Window
+  readonly campaigns: readonly string[] | null
+  readonly shifts: readonly Shift[]
+  readonly goals: Goals
+}
+type Told = { readonly [number: string]: string }
+type Found = Told & { readonly key: string | null }
+/** Conversions of a type in the row `key`, and how many of them are their campaign's goal. */
+type Converted = { readonly key: string; readonly type: string; readonly events: number; readonly goal: number }
+type Answered = { readonly found: readonly Found[]; readonly converted: readonly Converted[] }
+const NOTHING: Answered = { found: [], converted: [] }
+
+/** Counts days whose half hours turn out not to add up to them from their clicks, in a statement and a snapshot anew. */
+async function ask({ reads }: Ground['database'], org_id: number, asked: Asked, now: number): Promise<Answered> {
+  for (const recounted: string[] = []; ; ) {
+    const { text, values = [] } = localStatementFor(org_id, asked, recounted, now)
+    const { rows } = await reads.query<{ differing: string[] } & Answered>(text, [...values])
+    const { differing, ...answered } = rows[0] ?? { differing: [], ...NOTHING }
+    if (differing.length === 0) return answered
+    recounted.push(...differing)
+    const kept_from = await clicksKeptFrom(reads)
+    if (recounted.length > MOST_RECOUNTED || recounted.some(day => Date.parse(day) < kept_from))
+      refuse('slots_incomplete', {
+        error: `not counted yet: ${recounted.length} days from ${recounted.toSorted()[0]} on have no half hours`,
+        headers: { 'retry-after': '60' },
+      })
+  }
+}
+
+/**
+ * The statement of a report over a window that is possible, the days `recounted` from their clicks. Answers one row: `found`, rows by key and
+ * with the key null their totals, and `differing`, more days whose half hours do not add up to them; where there are any, `found` is not right.
+ */
+function localStatementFor(org_id: number, asked: Asked, recounted: readonly string[], now: number): Statement {
+  const { dimension, window, campaigns, shifts } = asked
+  const values: Value[] = [org_id]
+  const put: Put = value => `$${values.push(value)}`
+  const cover = coverOf(window, now, SLOT_MS)
+  const level = UNITS.campaign + (campaigns === null ? ALL_CAMPAIGNS : 0)
+  const within = campaigns === null ? '' : ` and campaign_id = any(${put(campaigns)}::uuid[])`
+  const together = campaigns === null ? ` and campaign_id = '${NO_ID}'` : within
+  const numbers = SLOT_NUMBERS.join(', ')
+  const days = `day between ${put(dayOf(window.from))}::date and ${put(dayOf(window.to))}::date
+      and day <> all(${put(recounted)}::date[])`
+  const ahead = aheadOf(shifts, put)
+  const text = `
+  with slotted as materialized (
+    select day, slot, ${numbers} from report_slot where org_id = $1 and dimension = ${level}${together} and ${days}
+    union all
+    select day, slot, ${numbers} from slot_sheet s, unnest(s.changes) where s.org_id = $1${within} and ${days}
+  ), differing as (
+    select day from (
+      select day, ${numbers} from slotted
+      union all
+      ${daysTaken(level, `${days}${within}`)}
+    ) compared group by day having ${IS_ANY_LEFT}
+  ), counted as (
+    ${sourcesOf(cover, window, recounted, within, put)}
+  ), timed as (
+    select day, slot * 30 + ${ahead} as minute, ${numbers} from counted
+  ), converted as (
+    ${convertedOf(asked, ahead, put)}
+  ), keyed as (
+    select ${KEYS[dimension]} as key, ${listed(name => `sum(${name}) as ${name}`)}
+    from timed group by 1 having sum(clicks) <> 0
+  )
+  select array(select day::text from differing order by day) as differing,
+    (select coalesce(json_agg(json_build_object('key', key::text, 'type', type, 'events', events, 'goal', goal)), '[]') from converted) as converted,
+    coalesce(json_agg(told order by key) filter (where told is not null), '[]') as found
+  from (
+    select key, json_build_object('key', key::text, ${listed(toldAs)}) as told from keyed group by grouping sets ((key), ())
+  ) rows`
+  return { text, values }
+}
+
+const MONEY: ReadonlySet<string> = new Set(['revenue', 'cost', 'revenue_pending'])
+
+/** Conversions of those clicks, from the events themselves: they are few beside the clicks, and have no half hours of their own. */
+function convertedOf({ dimension, window, campaigns, goals }: Asked, ahead: string, put: Put): string {
+  const within = campaigns === null ? '' : ` and campaign_id = any(${put(campaigns)}::uuid[])`
+  const { join, is } = goalOf(goals, 'campaign_id', 'type', put)
+  return `select ${KEYS[dimension]} as key, type, count(*)::int as events, (count(*) filter (where ${is}))::int as goal
+    from (
+      select day, slot * 30 + ${ahead} as minute, campaign_id, type from (
+        select ${dayOfId('click_id')} as day, ${slotOfId('click_id')} as slot, campaign_id, type from events
+        where org_id = $1 and click_id >= ${put(firstIdAt(window.from))}::uuid and click_id < ${put(firstIdAt(window.to + 1))}::uuid
+          and not test${within}
+      ) placed
+    ) told ${join} group by 1, 2`
+}
+
+/** As they are told: money with two decimals. */
+const toldAs = (name: string) => `'${name}', ${MONEY.has(name) ? `round(sum(${name}), 2)` : `sum(${name})`}::text`
+
+// Of `minute`, those after the UTC midnight of `day` by the clocks of the zone: from half a day before it to a day and a half after.
+const LOCAL_DAY = '(day + ((minute + 1440) / 1440 - 1))'
+const HOUR = `lpad(((minute + 1440) % 1440 / 60)::text, 2, '0')`
+const KEYS: Record<LocalDimension, string> = {
+  local_day: `${LOCAL_DAY}::text`,
+  local_hour: HOUR,
+  local_weekday_hour: `extract(isodow from ${LOCAL_DAY}) || '-' || ${HOUR}`,
+}
+
+/** How many minutes the clocks are ahead in a row's half hour. */
+function aheadOf(shifts: readonly Shift[], put: Put): string {
+  const [first, ...changes] = shifts.map(shift => ({ ...shift, minutes: `${put(shift.minutes)}::int` }))
+  const cases = changes.toReversed().map(({ from, minutes }) => {
+    const slot = Math.floor((from % DAY_MS) / SLOT_MS)
+    return `when (day, slot) >= (${put(dayOf(from))}::date, ${put(slot)}::smallint) then ${minutes}`
+  })
+  return cases.length === 0 ? `${first?.minutes}` : `case ${cases.join(' ')} else ${first?.minutes} end`
+}
+
+/** Rows of `day`, `slot` and the numbers: whole half hours, the clicks of cut ones, and those of the recounted days. */
+function sourcesOf(
+  { days, ends }: Cover,
+  window: Window,
+  recounted: readonly string[],
+  within: string,
+  put: Put,
+): string {
+  const placed = (slot: number) => `(${put(dayOf(slot * SLOT_MS))}::date, ${put(slot % 48)}::smallint)`
+  const clicks = (from: number, to: number) =>
+    `from clicks where org_id = $1 and id >= ${put(firstIdAt(from))}::uuid and id < ${put(firstIdAt(to + 1))}::uuid and tracked${within}`
+  const sources = [
+    `select day, slot, ${SLOT_NUMBERS.join(', ')} from slotted where (day, slot) between ${placed(days.first)} and ${placed(days.last)}`,
+  ]
+  for (const { sign, from, to } of ends)
+    if (!recounted.includes(dayOf(from))) {
+      const [day, slot] = [put(dayOf(from)), put(Math.floor((from % DAY_MS) / SLOT_MS))]
+      sources.push(`select ${day}::date as day, ${slot}::smallint as slot, ${ofClicks(sign)} ${clicks(from, to)}`)
+    }
+  for (const day of recounted) {
+    const [from, to] = [Math.max(Date.parse(day), window.from), Math.min(Date.parse(day) + DAY_MS - 1, window.to)]
+    sources.push(
+      `select ${put(day)}::date as day, ${slotOfId('id')} as slot, ${ofClicks()} ${clicks(from, to)} group by 2`,
+    )
+  }
+  return sources.join('\n    union all ')
+}
+
+function conversionsOf(rows: readonly Converted[]) {
+  const conversions: Record<string, number> = {}
+  for (const { type, events } of rows) conversions[type] = (conversions[type] ?? 0) + events
+  return { conversions, goal: rows.reduce((sum, { goal }) => sum + goal, 0) }
+}
+
+function numbersOf(row: Told | undefined) {
+  const count = (name: string) => Number(row?.[name] ?? 0)
+  return {
+    clicks: count('clicks'),
+    landed: count('landed'),
+    started: count('started'),
+    registered: count('registered'),
+    lead: count('lead'),
+    deposit: count('deposit'),
+    ftd: count('ftd'),
+    revenue: row?.['revenue'] ?? '0.00',
+    cost_of_clicks: row?.['cost'] ?? '0.00',
+    unread_costs: count('unread_costs'),
+    revenue_pending: row?.['revenue_pending'] ?? '0.00',
+    approved: count('approved'),
+    pending: count('pending'),
+    rejected: count('rejected'),
+  }
+}
+
+const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
+
+function labelOf(dimension: LocalDimension, key: string): string {
+  if (dimension === 'local_hour') return `${key}:00`
+  return dimension === 'local_day' ? key : `${WEEKDAYS[Number(key[0]) - 1]} ${key.slice(2)}:00`
+}
