@@ -1,9 +1,8 @@
 /** The columns of the report's table: what each shows, and what it sorts by. */
 import { EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
-import type { Dimension } from '../../../reading/reports/api.ts'
 import { inWords } from '../rungs.ts'
 import { count, moneyOrNone, NONE, percent, perUnit } from './figures.ts'
-import { type Measures, measure, numberOf, type Totals } from './measures.ts'
+import { type Measures, measure, numberOf, type Report, type Totals } from './measures.ts'
 import type { Goal } from './search.ts'
 
 export type Line = { row: Totals; measures: Measures }
@@ -134,13 +133,23 @@ const COLUMNS: readonly Column[] = [
   },
 ]
 
+const WITHOUT_SPEND: ReadonlySet<Report['dimension']> = new Set([
+  'geo',
+  'offer',
+  'local_day',
+  'local_hour',
+  'local_weekday_hour',
+])
+
+/** Spend is known by campaign, day of UTC and sub1. */
+export const hasSpend = (dimension: Report['dimension']): boolean => !WITHOUT_SPEND.has(dimension)
+
 /**
- * Spend is known by campaign, day and sub1; geo and offer have no cost to divide. Conversions that raise no click to a rung have columns of
+ * Geo, offer and the days and hours of a time zone have no cost to divide. Conversions that raise no click to a rung have columns of
  * their own where there are any.
  */
-export function columnsOf(dimension: Dimension, { conversions }: Totals): readonly Column[] {
-  const known =
-    dimension === 'geo' || dimension === 'offer' ? COLUMNS.filter(column => !column.needsCost) : [...COLUMNS]
+export function columnsOf(dimension: Report['dimension'], { conversions }: Totals): readonly Column[] {
+  const known = hasSpend(dimension) ? [...COLUMNS] : COLUMNS.filter(column => !column.needsCost)
   const types = OFF_RUNGS.filter(type => conversions[type] !== undefined)
   return known.flatMap(column => (column.id === 'goal' ? [...types.map(ofType), column] : [column]))
 }

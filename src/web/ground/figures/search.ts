@@ -15,6 +15,14 @@ export type Chart = (typeof CHARTS)[number]
 
 const day = z.iso.date().optional().catch(undefined)
 
+/** What the rows of the report may be: hours of the day, and hours of the week as a map, by the clocks of the screen's time zone. */
+export const BREAKDOWNS = [...DIMENSIONS, 'hour', 'week'] as const
+export type Breakdown = (typeof BREAKDOWNS)[number]
+
+/** What the map of hours is shaded by: spend is not known by the hour. */
+export const HEATS = ['clicks', 'goal', 'cr', 'revenue', 'epc'] as const
+export type Heat = (typeof HEATS)[number]
+
 /** A window in an address: a preset, or first and last UTC day; both of them, or `range` holds. */
 export const WindowSearch = z.object({ range: z.enum(RANGES).optional().catch(undefined), from: day, to: day })
 export type WindowSearch = z.output<typeof WindowSearch>
@@ -29,7 +37,8 @@ export const FiguresSearch = WindowSearch.extend({ goal, sort })
 export type FiguresSearch = z.output<typeof FiguresSearch>
 
 export const OverviewSearch = WindowSearch.extend({
-  by: z.enum(DIMENSIONS).optional().catch(undefined),
+  by: z.enum(BREAKDOWNS).optional().catch(undefined),
+  heat: z.enum(HEATS).optional().catch(undefined),
   campaign: z.string().optional().catch(undefined),
   goal,
   chart: z.enum(CHARTS).optional().catch(undefined),

@@ -42,7 +42,7 @@ export function OverviewPage() {
       {hasCampaigns ? (
         <>
           <Figures search={search} days={days} today={today} now={now} onChange={set} />
-          <ReportPart search={search} days={days} goal={search.goal ?? 'own'} onChange={set} />
+          <ReportPart search={search} days={days} zone="UTC" goal={search.goal ?? 'own'} onChange={set} />
           <NewestClicks campaign={search.campaign} />
         </>
       ) : (

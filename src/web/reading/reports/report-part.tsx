@@ -3,24 +3,40 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import { Download, Inbox } from 'lucide-react'
-import { DIMENSIONS, type Dimension, readReportAsMember } from '../../../reading/reports/api.ts'
+import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask } from '../../ground/call.ts'
-import { measure } from '../../ground/figures/measures.ts'
-import type { Goal, OverviewSearch } from '../../ground/figures/search.ts'
+import { hasSpend } from '../../ground/figures/columns.ts'
+import { measure, type Report } from '../../ground/figures/measures.ts'
+import { BREAKDOWNS, type Breakdown, type Goal, type OverviewSearch } from '../../ground/figures/search.ts'
 import { boundsOf, type Days } from '../../ground/figures/window.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { Asked, EmptyState, Section, Waiting } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { download, reportCsv } from './csv.ts'
+import { HeatChoice, HeatMap } from './heat-map.tsx'
 import { ReportTable, WORDS } from './report-table.tsx'
 
-type PartProps = { search: OverviewSearch; days: Days; goal: Goal; onChange: (changes: OverviewSearch) => void }
+type PartProps = {
+  search: OverviewSearch
+  days: Days
+  /** Whose clocks say what a day and an hour are. */
+  zone: string
+  goal: Goal
+  onChange: (changes: OverviewSearch) => void
+}
 
-export function ReportPart({ search, days, goal, onChange }: PartProps) {
-  const dimension = search.by ?? 'campaign'
+/** Rows by day are UTC's where that is the zone: only those have a cost. */
+function dimensionOf(by: Breakdown, zone: string): { dimension: Report['dimension']; tz?: string } {
+  if (by === 'hour') return { dimension: 'local_hour', tz: zone }
+  if (by === 'week') return { dimension: 'local_weekday_hour', tz: zone }
+  return by === 'day' && zone !== 'UTC' ? { dimension: 'local_day', tz: zone } : { dimension: by }
+}
+
+export function ReportPart({ search, days, zone, goal, onChange }: PartProps) {
+  const by = search.by ?? 'campaign'
   const query = {
-    dimension,
+    ...dimensionOf(by, zone),
     ...boundsOf(days),
     ...(search.campaign === undefined ? {} : { campaign_id: search.campaign }),
   }
@@ -31,7 +47,8 @@ export function ReportPart({ search, days, goal, onChange }: PartProps) {
       title="Report"
       aside={
         <div className="flex flex-wrap items-center gap-2">
-          <DimensionSwitch now={dimension} />
+          {by === 'week' && <HeatChoice heat={search.heat} goal={goal} onChange={heat => onChange({ heat })} />}
+          <BreakdownSwitch now={by} />
           <Button
             icon={Download}
             size="sm"
@@ -68,19 +85,23 @@ export function ReportPart({ search, days, goal, onChange }: PartProps) {
               <div
                 className={clsx('transition-opacity', truncated && 'mt-3', report.isPlaceholderData && 'opacity-60')}
               >
-                <ReportTable
-                  report={{ dimension: shown, rows, truncated, ...rest }}
-                  goal={goal}
-                  campaign={search.campaign}
-                  sort={search.sort}
-                  onSort={sort => onChange({ sort })}
-                />
+                {shown === 'local_weekday_hour' ? (
+                  <HeatMap rows={rows} heat={search.heat ?? 'clicks'} goal={goal} days={days} zone={zone} />
+                ) : (
+                  <ReportTable
+                    report={{ dimension: shown, rows, truncated, ...rest }}
+                    goal={goal}
+                    campaign={search.campaign}
+                    sort={search.sort}
+                    onSort={sort => onChange({ sort })}
+                  />
+                )}
                 {search.campaign === undefined && goal !== 'own' && (
                   <MixedGoals dimension={shown} days={days} goal={goal} />
                 )}
-                {(shown === 'geo' || shown === 'offer') && (
+                {!hasSpend(shown) && (
                   <p className="mt-2 text-sm text-ink-faint">
-                    Spend is recorded by campaign, day and sub1, so there is no cost by {WORDS[shown].toLowerCase()}.
+                    {`Spend is recorded by campaign, UTC day and sub1, so there is no cost by ${WORDS[shown].toLowerCase()}${shown === 'local_day' ? ` of ${zone}` : ''}.`}
                   </p>
                 )}
               </div>
@@ -96,12 +117,12 @@ export function ReportPart({ search, days, goal, onChange }: PartProps) {
  * Campaigns count different things, and totals divide by one: all of the clicks and all of the cost, by what only some of them count.
  * Said wherever that is so.
  */
-function MixedGoals({ dimension, days, goal }: { dimension: Dimension; days: Days; goal: Goal }) {
+function MixedGoals({ dimension, days, goal }: { dimension: Report['dimension']; days: Days; goal: Goal }) {
   const query = { dimension: 'campaign', ...boundsOf(days) } as const
   const rows = useQuery({ ...ask(readReportAsMember, { query }), placeholderData: keepPreviousData }).data?.rows ?? []
   const without = rows.filter(row => row.key !== '' && measure(row, goal).goal === 0)
   if (without.length === 0 || without.length === rows.length) return null
-  const hasCost = dimension !== 'geo' && dimension !== 'offer' && without.some(row => row.cost_source != null)
+  const hasCost = hasSpend(dimension) && without.some(row => row.cost_source != null)
   return (
     <p className="mt-2 text-sm text-ink-faint">
       {`${without.length} of ${rows.length} campaigns have no ${inWords(goal)}; the total’s CR${hasCost ? ' and CPA count their clicks and cost' : ' counts their clicks'} all the same. Choose a campaign, or the goal of each.`}
@@ -109,24 +130,29 @@ function MixedGoals({ dimension, days, goal }: { dimension: Dimension; days: Day
   )
 }
 
-function DimensionSwitch({ now }: { now: Dimension }) {
+const BY_WORDS: Record<Breakdown, string> = { ...WORDS, hour: 'Hour', week: 'Week' }
+
+function BreakdownSwitch({ now }: { now: Breakdown }) {
   return (
-    <nav aria-label="Rows of the report" className="flex rounded-md border border-line bg-sunken p-0.5">
-      {DIMENSIONS.map(dimension => (
+    <nav
+      aria-label="Rows of the report"
+      className="flex max-w-full overflow-x-auto rounded-md border border-line bg-sunken p-0.5"
+    >
+      {BREAKDOWNS.map(by => (
         <Link
-          key={dimension}
+          key={by}
           from="/"
           to="."
-          search={before => ({ ...before, by: dimension === 'campaign' ? undefined : dimension, sort: undefined })}
+          search={before => ({ ...before, by: by === 'campaign' ? undefined : by, sort: undefined })}
           replace
           resetScroll={false}
-          aria-current={dimension === now ? 'true' : undefined}
+          aria-current={by === now ? 'true' : undefined}
           className={clsx(
             'flex h-6 items-center rounded-sm px-2 text-sm font-medium pointer-coarse:h-8',
-            dimension === now ? 'bg-raised text-ink shadow-[0_1px_2px_var(--shade)]' : 'text-ink-soft hover:text-ink',
+            by === now ? 'bg-raised text-ink shadow-[0_1px_2px_var(--shade)]' : 'text-ink-soft hover:text-ink',
           )}
         >
-          {WORDS[dimension]}
+          {BY_WORDS[by]}
         </Link>
       ))}
     </nav>

@@ -1,7 +1,6 @@
 /** The lines of the report under their heads, what no row can be charged with, and the totals always in sight. */
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Dimension } from '../../../reading/reports/api.ts'
 import { type Column, columnsOf, type Line, lineOf, orderBy, sorted } from '../../ground/figures/columns.ts'
 import { country, day, moneyOrNone } from '../../ground/figures/figures.ts'
 import type { Report, Totals } from '../../ground/figures/measures.ts'
@@ -12,12 +11,15 @@ import { inWords } from '../../ground/rungs.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { NOT_BROKEN_DOWN } from './csv.ts'
 
-export const WORDS: Record<Dimension, string> = {
+export const WORDS: Record<Report['dimension'], string> = {
   campaign: 'Campaign',
   geo: 'Country',
   sub1: 'sub1',
   offer: 'Offer',
   day: 'Day',
+  local_day: 'Day',
+  local_hour: 'Hour',
+  local_weekday_hour: 'Hour of the week',
 }
 
 type TableProps = {
@@ -186,8 +188,8 @@ function tintOf(roi: number | undefined) {
   }
 }
 
-function Label({ dimension, id, label }: { dimension: Dimension; id: string; label: string }) {
-  if (dimension === 'day') return day(id)
+function Label({ dimension, id, label }: { dimension: Report['dimension']; id: string; label: string }) {
+  if (dimension === 'day' || dimension === 'local_day') return day(id)
   if (id === '') return <span className="font-normal text-ink-faint">{label}</span>
   if (dimension === 'geo')
     return (

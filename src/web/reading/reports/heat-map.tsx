@@ -1,0 +1,123 @@
+/** Hours of the week as a map: a table of weekdays and hours with the chosen figure in each, shaded by how much it is. */
+import { compact, count, money, percent, perUnit } from '../../ground/figures/figures.ts'
+import { measure, NO_CLICKS, numberOf, sumOf, type Totals } from '../../ground/figures/measures.ts'
+import { type Goal, HEATS, type Heat } from '../../ground/figures/search.ts'
+import { type Days, daysIn } from '../../ground/figures/window.ts'
+import { Choice } from '../../ground/ui/choice.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { chartWords } from './tiles.tsx'
+
+const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
+const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'))
+
+type ChoiceProps = { heat: Heat | undefined; goal: Goal; onChange: (heat: Heat | undefined) => void }
+
+export function HeatChoice({ heat, goal, onChange }: ChoiceProps) {
+  return (
+    <Choice
+      label="Shaded by"
+      any={chartWords('clicks', goal)}
+      options={HEATS.filter(one => one !== 'clicks')}
+      words={one => chartWords(one, goal)}
+      value={heat === 'clicks' ? undefined : heat}
+      onChange={onChange}
+    />
+  )
+}
+
+type HeatMapProps = {
+  rows: readonly (Totals & { key: string })[]
+  heat: Heat
+  goal: Goal
+  days: Days
+  zone: string
+}
+
+export function HeatMap({ rows, heat, goal, days, zone }: HeatMapProps) {
+  const byKey = new Map(rows.map(row => [row.key, row]))
+  const at = (day: number, hour: string): Totals => byKey.get(`${day + 1}-${hour}`) ?? NO_CLICKS
+  const valueOf = (row: Totals) => numberOf(measure(row, goal)[heat])
+  const most = Math.max(0, ...rows.map(row => valueOf(row) ?? 0))
+  const shown = (row: Totals) => <Figure row={row} heat={heat} goal={goal} />
+  return (
+    <>
+      <Table
+        caption={`${chartWords(heat, goal)} by weekday and hour, ${zone}`}
+        className="[&_td]:px-1! [&_th]:px-1! [&_th:first-child]:pl-3.5!"
+      >
+        <thead>
+          <tr>
+            <Head stay>Weekday</Head>
+            {HOURS.map(hour => (
+              <Head key={hour} numeric abbr={`${hour}:00`}>
+                {hour}
+              </Head>
+            ))}
+            <Head numeric className="border-l pr-3.5!">
+              All
+            </Head>
+          </tr>
+        </thead>
+        <tbody>
+          {WEEKDAYS.map((weekday, day) => (
+            <Row key={weekday}>
+              <RowHead stay>{weekday}</RowHead>
+              {HOURS.map(hour => (
+                <Cell
+                  key={hour}
+                  numeric
+                  faint={at(day, hour).clicks === 0}
+                  title={`${weekday} ${hour}:00, ${inWords(at(day, hour), goal)}`}
+                  style={shadeOf(valueOf(at(day, hour)), most)}
+                >
+                  {shown(at(day, hour))}
+                </Cell>
+              ))}
+              <Cell numeric className="border-l border-line pr-3.5! font-medium">
+                {shown(sumOf(HOURS.map(hour => at(day, hour))))}
+              </Cell>
+            </Row>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr className="font-semibold [&>*]:border-t [&>*]:border-line-strong/50 [&>*]:bg-sunken">
+            <RowHead stay className="bg-sunken! font-semibold!">
+              All
+            </RowHead>
+            {HOURS.map(hour => (
+              <Cell key={hour} numeric>
+                {shown(sumOf(WEEKDAYS.map((_, day) => at(day, hour))))}
+              </Cell>
+            ))}
+            <Cell numeric className="border-l border-line pr-3.5!">
+              {shown(sumOf(rows))}
+            </Cell>
+          </tr>
+        </tfoot>
+      </Table>
+      <p className="mt-2 text-sm text-ink-faint">
+        {`Hours by the clocks of ${zone}; the deeper the shade, the higher the figure. ${daysIn(days) % 7 === 0 ? '' : 'These days are no whole weeks: some weekdays are in them once more than others.'}`}
+      </p>
+    </>
+  )
+}
+
+/** Short enough for a cell; the whole of it stands in its title. */
+function Figure({ row, heat, goal }: { row: Totals; heat: Heat; goal: Goal }) {
+  const value = numberOf(measure(row, goal)[heat])
+  if (value === undefined) return '—'
+  if (heat === 'cr') return `${(value * 100).toFixed(value < 0.1 && value > 0 ? 1 : 0)}%`
+  return heat === 'epc' ? perUnit(value) : compact(value)
+}
+
+function inWords(row: Totals, goal: Goal): string {
+  const { cr, epc, goal: reached } = measure(row, goal)
+  const ratios = row.clicks === 0 ? '' : `, CR ${percent(cr)}, EPC $${perUnit(epc)}`
+  return `clicks ${count(row.clicks)}, ${chartWords('goal', goal)} ${count(reached)}, revenue $${money(row.revenue)}${ratios}`
+}
+
+function shadeOf(value: number | undefined, most: number) {
+  if (value === undefined || value <= 0 || most <= 0) return undefined
+  const depth = Math.round(6 + 54 * Math.min(1, value / most))
+  return { backgroundColor: `color-mix(in oklab, var(--chart-1) ${depth}%, transparent)` }
+}
