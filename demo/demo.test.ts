@@ -188,8 +188,9 @@ describe('the demo', () => {
     const [account] = await listOf('/api/ad-accounts')
     assert.equal(account?.['state'], 'off')
     const [spending] = await listOf('/api/spend-accounts')
-    const { spent, unmatched } = spending?.['last_30_days'] as { spent: string; unmatched: string }
-    assert.equal(spending?.['state'], 'off')
+    assert.ok(spending !== undefined)
+    const { spent, unmatched } = spending['last_30_days'] as unknown as { spent: string; unmatched: string }
+    assert.equal(spending['state'], 'off')
     assert.ok(Number(unmatched) > 0 && Number(spent) > Number(unmatched), `${unmatched} of ${spent}`)
     const clickOf = async (url: string) => (await listOf(url)).find(row => row['click_id'] !== null)?.['click_id']
     const { rows: ways } = await house.database.reads.query<{ id: string }>(

@@ -4,6 +4,7 @@
  */
 
 import { CONVERSION_REFUSALS } from './conversion-refusals.ts'
+import { READING_REFUSALS } from './reading-refusals.ts'
 import { SPEND_REFUSALS } from './spend-refusals.ts'
 
 type Entry = { status: number; error: string; code?: string; hint?: string; uncodedOnEvents?: true }
@@ -151,73 +152,7 @@ const entries = {
   // Conversion intake, and what is said of conversions afterwards.
   ...CONVERSION_REFUSALS,
 
-  // Reading.
-  invalid_dimension: {
-    status: 400,
-    error: 'invalid dimension',
-    code: 'invalid_dimension',
-    hint: 'dimension is required: one of campaign, geo, sub1, offer, day.',
-  },
-  tz_unknown: {
-    status: 400,
-    error: 'unknown time zone',
-    code: 'tz_unknown',
-    hint: 'Send tz as an IANA name, such as Europe/Kyiv.',
-  },
-  tz_not_offered: {
-    status: 400,
-    error: 'time zone not offered here',
-    code: 'tz_not_offered',
-    hint: 'Clicks are counted by half hours of UTC. Ask for dimension=day, which counts UTC days, or for another dimension over the same window.',
-  },
-  slots_incomplete: {
-    status: 503,
-    error: 'not counted yet',
-    code: 'slots_incomplete',
-    hint: 'The half hours of these days are being counted from their clicks. Try again in a minute, or ask for dimension=day.',
-  },
-  window_required: {
-    status: 400,
-    error: 'window required',
-    code: 'window_required',
-    hint: 'Send both date_from and date_to as ISO 8601.',
-  },
-  invalid_window: {
-    status: 400,
-    error: 'invalid window',
-    code: 'invalid_window',
-    hint: 'Send date_from and date_to as ISO 8601, date_to not before date_from.',
-  },
-  window_too_wide: {
-    status: 400,
-    error: 'window too wide',
-    code: 'window_too_wide',
-    hint: 'A window covers at most 92 days.',
-  },
-  invalid_status: {
-    status: 400,
-    error: 'invalid status',
-    code: 'invalid_status',
-    hint: 'status is one of clicked, landed, started, registered, lead, deposit, ftd.',
-  },
-  invalid_tracked: {
-    status: 400,
-    error: 'invalid tracked',
-    code: 'invalid_tracked',
-    hint: 'tracked is one of true, false, all.',
-  },
-  invalid_cursor: {
-    status: 400,
-    error: 'invalid cursor',
-    code: 'invalid_cursor',
-    hint: 'Send next_cursor back unchanged, with the same filters, or start again without a cursor.',
-  },
-  read_timed_out: {
-    status: 500,
-    error: 'reading took too long and was given up',
-    code: 'read_timed_out',
-    hint: 'Ask for less: a narrower date_from to date_to, or one campaign_id. Where that is too much as well, try again in a minute.',
-  },
+  ...READING_REFUSALS,
 
   // Keys and grants.
   key_revoked: {

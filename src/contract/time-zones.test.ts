@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DAY_MS, HOUR_MS } from './days.ts'
-import { localPeriod, TimeZone, weekClock } from './time-zones.ts'
+import { dayBeginsIn, isTimeZone, localDay, localPeriod, TimeZone, weekClock } from './time-zones.ts'
 
 const at = (text: string) => Date.parse(text)
 const day = (zone: string, text: string) => {
@@ -54,4 +54,18 @@ test('the minute of a week is that of the zone', () => {
 test('a zone is known by its name', () => {
   for (const zone of ['Europe/Kyiv', 'UTC', 'Asia/Kolkata']) assert.equal(TimeZone.parse(zone), zone)
   for (const zone of ['', '+03:00', 'Europe/Atlantis', 'Mars']) assert.equal(TimeZone.safeParse(zone).success, false)
+})
+
+test('a date is one of its zone, and begins at its first moment there', () => {
+  assert.equal(localDay('Europe/Kyiv', at('2026-10-24T20:59:59.999Z')), '2026-10-24')
+  assert.equal(localDay('Europe/Kyiv', at('2026-10-24T21:00:00Z')), '2026-10-25')
+  assert.equal(localDay('America/Sao_Paulo', at('2026-11-22T02:59:59Z')), '2026-11-21')
+  assert.equal(dayBeginsIn('Europe/Kyiv', '2026-10-25'), at('2026-10-24T21:00:00Z'))
+  assert.equal(dayBeginsIn('Europe/Kyiv', '2026-10-26') - dayBeginsIn('Europe/Kyiv', '2026-10-25'), 25 * HOUR_MS)
+  assert.equal(dayBeginsIn('Europe/Kyiv', '2026-03-30') - dayBeginsIn('Europe/Kyiv', '2026-03-29'), 23 * HOUR_MS)
+})
+
+test('an offset is no zone, nor is a name that nobody knows', () => {
+  for (const zone of ['+03:00', 'Mars/Olympus', '', '3']) assert.equal(isTimeZone(zone), false, zone)
+  for (const zone of ['UTC', 'Europe/Kyiv', 'Asia/Kathmandu']) assert.equal(isTimeZone(zone), true, zone)
 })

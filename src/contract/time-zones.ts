@@ -45,12 +45,14 @@ function makeClock(timeZone: string): Clock | undefined {
   }
 }
 
+export const isTimeZone = (zone: string): boolean => clockOf(zone) !== undefined
+
 /** A time zone someone names, such as Europe/Kyiv. */
 export const TimeZone = z
   .string()
   .trim()
   .max(64)
-  .refine(zone => clockOf(zone) !== undefined, { message: 'must be the name of a time zone, such as Europe/Kyiv' })
+  .refine(isTimeZone, { message: 'must be the name of a time zone, such as Europe/Kyiv' })
   .meta({ description: 'An IANA time zone', examples: ['Europe/Kyiv'] })
 
 const clockIn = (zone: string): Clock => clockOf(zone) ?? (clockOf('UTC') as Clock)
@@ -87,6 +89,17 @@ function firstMomentOf(clock: Clock, date: number): number {
   // Clocks may change in that night: then midnight is there twice or not at all.
   const candidates = [date - aheadAt(clock, date - DAY_MS), date - aheadAt(clock, date + DAY_MS)]
   return candidates.toSorted((a, b) => a - b).find(isReached) ?? Math.max(...candidates)
+}
+
+/** The date in a zone, YYYY-MM-DD. A zone that is not known is UTC. */
+export function localDay(zone: string, ms: number): string {
+  const [year, month, day] = clockIn(zone)(ms)
+  return new Date(Date.UTC(year, month - 1, day)).toISOString().slice(0, 10)
+}
+
+/** The first moment of a date in a zone, Unix ms: so a day has 23 or 25 hours where its clocks change. */
+export function dayBeginsIn(zone: string, date: string): number {
+  return firstMomentOf(clockIn(zone), Date.parse(`${date}T00:00:00Z`))
 }
 
 /** The day or month in a zone that a moment lies in: its first moment, and that of the next one. A zone that is not known is UTC. */

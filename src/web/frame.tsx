@@ -1,7 +1,8 @@
 /** The two frames every page stands in: the root, and the one behind the sign-in. */
 import type { QueryClient } from '@tanstack/react-query'
 import { createRootRouteWithContext, createRoute, Outlet, redirect } from '@tanstack/react-router'
-import { myOrganizations } from './ground/active.ts'
+import { keepTimeBy } from './ground/zone.ts'
+import { myOrganizations, myPreferences } from './ground/active.ts'
 import { eventSettings } from './ground/figures/goals.ts'
 import { whoIsSignedIn } from './people/accounts/session.ts'
 import { NotFound } from './shell/lost.tsx'
@@ -20,7 +21,12 @@ export const inside = createRoute({
     const session = await context.queries.ensureQueryData(whoIsSignedIn)
     if (session === null)
       throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { next: location.href } })
-    const { data } = await context.queries.ensureQueryData(myOrganizations)
+    const [{ data }, preferences] = await Promise.all([
+      context.queries.ensureQueryData(myOrganizations),
+      context.queries.ensureQueryData(myPreferences).catch(() => undefined),
+    ])
+    // Before an address is read: its days begin by this clock.
+    keepTimeBy(preferences?.timezone ?? data.find(({ active }) => active)?.timezone ?? 'UTC')
     // Without a workspace there are none, and what refuses here is told by the pages.
     if (data.some(({ active, deleted_at }) => active && deleted_at === null))
       await context.queries.ensureQueryData(eventSettings).catch(() => undefined)

@@ -19,6 +19,7 @@ import {
   RefusedSearch,
 } from './ground/lists.ts'
 import { Waiting } from './ground/ui/page.tsx'
+import { dayAt } from './ground/zone.ts'
 import { ClicksSearch } from './reading/feed/search.ts'
 import { remembered } from './reading/reports/remembered.ts'
 import { SETTINGS } from './settings-routes.tsx'
@@ -30,7 +31,7 @@ const overview = createRoute({
   validateSearch: OverviewSearch,
   beforeLoad: ({ search }) => {
     const isBare = Object.values(search).every(value => value === undefined)
-    const last = isBare ? remembered(new Date().toISOString().slice(0, 10)) : {}
+    const last = isBare ? remembered(dayAt(Date.now())) : {}
     if (Object.values(last).some(value => value !== undefined)) throw redirect({ to: '/', search: last, replace: true })
   },
   component: lazyRouteComponent(() => import('./reading/reports/overview-page.tsx'), 'OverviewPage'),

@@ -827,6 +827,7 @@ export interface Organizations {
    * what the dashboard shows amounts in; the books are in US dollars
    */
   reporting_currency: string | null
+  timezone: string | null
 }
 
 export interface OrgRates {
@@ -1150,6 +1151,7 @@ export interface Users {
   id: string
   image: string | null
   name: string
+  timezone: string | null
   updated_at: string
 }
 

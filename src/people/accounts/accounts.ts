@@ -11,6 +11,7 @@ import type * as api from './api.ts'
 import { FirstOwner } from './api.ts'
 import { openAttempts } from './attempts.ts'
 import { endSessionOf, sessionsOf } from './sessions.ts'
+import { readPreferences, replacePreferences } from './preferences.ts'
 import { openLibrary } from './sign-in.ts'
 import { createFirstOwner, needsOwner } from './sign-up.ts'
 import { answerSignIn, type Desk, forward } from './visits.ts'
@@ -46,6 +47,8 @@ export function openAccounts(ground: Ground) {
       signIn: visit,
       createOwner: (_ground: Ground, asked: Visit) => createOwner(desk, asked),
       readSetup,
+      readPreferences,
+      replacePreferences,
       listSessions,
       revokeSession,
     },

@@ -261,6 +261,38 @@ export const Session = z
   })
   .meta({ id: 'Session' })
 
+/** What someone has chosen for themselves, in every workspace. */
+const Preferences = z
+  .object({
+    timezone: z
+      .string()
+      .trim()
+      .max(64)
+      .nullable()
+      .meta({
+        description:
+          'By whose clock the dashboard tells them times and begins days, an IANA name; null: the workspace’s',
+        examples: ['Europe/Kyiv'],
+      }),
+  })
+  .meta({ id: 'Preferences' })
+
+export const readPreferences = endpoint({
+  route: 'GET /api/preferences',
+  access: { session: 'person' },
+  summary: 'What you have chosen for yourself',
+  reply: Preferences,
+})
+
+export const replacePreferences = endpoint({
+  route: 'PUT /api/preferences',
+  access: { session: 'person' },
+  summary: 'Choose for yourself',
+  body: Preferences,
+  reply: Preferences,
+  refuses: ['tz_unknown'],
+})
+
 export const listSessions = endpoint({
   route: 'GET /api/sessions',
   access: { session: 'person' },

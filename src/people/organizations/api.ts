@@ -12,12 +12,28 @@ export const Organization = z
     name: z.string(),
     role: Role,
     active: z.boolean(),
+    timezone: z.string().meta({ description: 'By whose clock its days begin in the dashboard, an IANA name' }),
     created_at: Instant,
     deleted_at: Instant.nullable(),
   })
   .meta({ id: 'Organization' })
 
 export const OrganizationDraft = z.object({ name: Name() })
+
+const OrganizationChanges = z
+  .object({
+    name: Name(),
+    timezone: z
+      .string()
+      .trim()
+      .max(64)
+      .meta({
+        description:
+          'By whose clock the dashboard tells times and begins days, for whoever has chosen no other; an IANA name. What keys read stays UTC',
+        examples: ['Europe/Kyiv'],
+      }),
+  })
+  .partial()
 
 export const listOrganizations = endpoint({
   route: 'GET /api/organizations',
@@ -38,10 +54,10 @@ export const createOrganization = endpoint({
 export const updateOrganization = endpoint({
   route: 'PATCH /api/organizations/:id',
   access: { session: 'person' },
-  summary: 'Rename an organization you own',
-  body: OrganizationDraft,
+  summary: 'Rename an organization you own, or give it a time zone',
+  body: OrganizationChanges,
   reply: Organization,
-  refuses: ['object_not_found', 'role_forbidden', 'org_deleted'],
+  refuses: ['object_not_found', 'role_forbidden', 'org_deleted', 'tz_unknown'],
 })
 
 export const deleteOrganization = endpoint({

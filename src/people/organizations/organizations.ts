@@ -8,6 +8,7 @@ import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call, Role } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
+import { isTimeZone } from '../../contract/time-zones.ts'
 import type { Config } from '../../ground/config.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf, type Person } from '../../ground/room.ts'
@@ -22,6 +23,7 @@ type OrganizationRow = {
   name: string
   role: Role
   active: boolean
+  timezone: string
   created_at: string
   deleted_at: string | null
 }
@@ -29,9 +31,9 @@ type OrganizationRow = {
 /** The caller's organizations, the oldest membership first. A deleted one is shown to its owners, and to whoever acts in it. */
 async function readOrganizations(db: Kysely<Tables>, { user_id, session_id }: Place): Promise<OrganizationRow[]> {
   const { rows } = await sql<OrganizationRow>`
-    select id, name, role, active, created_at, deleted_at
+    select id, name, role, active, timezone, created_at, deleted_at
     from (
-      select o.id, o.name, m.role, o.created_at, o.deleted_at, m.joined_at, m.id as member_id,
+      select o.id, o.name, m.role, coalesce(o.timezone, 'UTC') as timezone, o.created_at, o.deleted_at, m.joined_at, m.id as member_id,
         row_number() over (order by ${ACTING_FIRST}) = 1 as active
       from members m
       join organizations o on o.org_id = m.org_id
@@ -111,14 +113,16 @@ export async function foundOrganization(
   throw new Error('no free number for a new organization')
 }
 
-/** Renames. Refuses `role_forbidden` to all but owners, and `org_deleted`. */
+/** Renames, or sets the time zone. Refuses `role_forbidden` to all but owners, `org_deleted`, and `tz_unknown`. */
 export async function updateOrganization(
   { db, actor }: Context<typeof api.updateOrganization>,
   { params, body }: Call<typeof api.updateOrganization>,
 ) {
   const { org_id, id, deleted_at } = await requireOwnership(db, actor.user_id, params.id)
   if (deleted_at !== null) refuse('org_deleted')
-  await db.updateTable('organizations').set({ name: body.name }).where('org_id', '=', org_id).execute()
+  if (body.timezone !== undefined && !isTimeZone(body.timezone)) refuse('tz_unknown')
+  if (Object.keys(body).length > 0)
+    await db.updateTable('organizations').set(body).where('org_id', '=', org_id).execute()
   return readOrganization(db, actor, id)
 }
 

@@ -7,6 +7,7 @@ import { EVENT_TYPES } from '../../contract/event-types.ts'
 import { NIL_ID } from '../../contract/ids.ts'
 import { LADDER, REACHED, rungOfEvent, stageOf } from '../../contract/ladder.ts'
 import { onConnection } from '../../ground/db/transaction.ts'
+import { SPEND_CHECKS } from './spend-checks.ts'
 import { CONVERSION_CHECKS, CONVERSIONS } from './conversions.ts'
 import { slotChecks } from './slot-checks.ts'
 
@@ -220,26 +221,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     where e.org_id = $1 and (
       c.stages & reached.stage = 0 or c.stages >= 2 << c.status or c.stages < 1 << c.status or c.tracked = e.test)`,
 
-  'what is spread is booked, as a whole or not at all': `
-    select format('%s: booked %s, spread %s', origin, booked, spread) as wrong
-    from (
-      select origin, sum(amount) as booked from booked_spend where org_id = $1 and origin like 'spread:%' group by origin
-    ) b
-    full join (
-      select 'spread:' || id::text as origin, amount as spread from spend_spreads where org_id = $1 and taken_back_at is null
-    ) s using (origin)
-    where booked is distinct from spread`,
-
-  'what ad accounts say is booked, for what a campaign is known': `
-    select format('%s %s %s %s: booked %s, told %s', origin, day, campaign_id, sub1, booked, told) as wrong
-    from (
-      select origin, day, campaign_id, sub1, amount as booked from booked_spend where org_id = $1 and origin like 'account:%'
-    ) b
-    full join (
-      select 'account:' || account_id::text as origin, day, campaign_id, sub1, sum(amount) as told from account_spend
-      where org_id = $1 and campaign_id is not null group by 1, 2, 3, 4
-    ) a using (origin, day, campaign_id, sub1)
-    where booked is distinct from told`,
+  ...SPEND_CHECKS,
 
   'every level of the report counts the same': `
     select format('level %s comes to %s, level 1 to %s', dimension, told, first) as wrong

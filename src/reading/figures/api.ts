@@ -6,9 +6,11 @@ import { MemberReportRow } from '../reports/api.ts'
 
 const DayOf = z.iso.date()
 
+const Bound = DayOf.or(z.iso.datetime({ offset: true }))
+
 const days = {
-  date_from: DayOf.meta({ description: 'First UTC day', examples: ['2026-03-01'] }),
-  date_to: DayOf.meta({ description: 'Last UTC day, inclusive; at most 92 days in all' }),
+  date_from: Bound.meta({ description: 'First UTC day, or a moment', examples: ['2026-03-01'] }),
+  date_to: Bound.meta({ description: 'Last UTC day, or a moment; inclusive, at most 92 days in all' }),
 }
 
 const counters = MemberReportRow.omit({

@@ -1,8 +1,8 @@
 /**
- * Figures for the lists of landings, funnels and click flows, of whole UTC days. Owns no table. What campaigns lead to is added up from the
+ * Figures for the lists of landings, funnels and click flows, of whole UTC days or between moments. Owns no table. What campaigns lead to is added up from the
  * report's counters; landings are counted from the clicks themselves, of which a question looks at a bounded number.
  */
-import { DAY_MS, dayOf } from '../../contract/days.ts'
+import { dayOf } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { momentOf, possible, type Window, windowBetween } from '../../contract/window.ts'
 import type { Value } from '../../ground/db/statement.ts'
@@ -10,7 +10,8 @@ import type { Context } from '../../ground/room.ts'
 import { COUNTERS } from '../../intake/counters/deltas.ts'
 import { readGoals } from '../../traffic/event-settings/goals.ts'
 import { BY_KEY, conversionsOf, convertedOf } from '../reports/converted.ts'
-import { clicksKeptFrom } from '../reports/kept.ts'
+import { coverOf } from '../reports/cover.ts'
+import { clicksKeptFrom, inWholeDays, mayBeGone } from '../reports/kept.ts'
 import { sourcesOf } from '../reports/sources.ts'
 import * as api from './api.ts'
 import { countLandings, type Found } from './landings.ts'
@@ -41,15 +42,17 @@ export async function readDestinationFigures(
   { database, actor }: Context<typeof api.readDestinationFigures>,
   { query }: Call<typeof api.readDestinationFigures>,
 ) {
-  const { from, to } = windowOf(query)
-  if (from > to) return { rows: [] }
+  const sought = windowOf(query)
+  const now = Date.now()
+  const isMoved = mayBeGone(coverOf(sought, now), now)
+  const window = isMoved ? inWholeDays(sought, await clicksKeptFrom(database.reads)) : sought
+  if (window.from > window.to) return { rows: [] }
   const isSource = query.type === 'traffic_source'
   const values: Value[] = isSource ? [actor.org_id] : [actor.org_id, query.type, `${query.type}_id`]
   const key = isSource ? 'c.traffic_source_id::text' : 'c.destination->>$3'
   const isMeant = isSource ? 'c.traffic_source_id is not null' : `c.destination->>'type' = $2`
   const put = (value: Value) => `$${values.push(value)}`
-  const days = { first: Math.floor(from / DAY_MS), last: Math.floor(to / DAY_MS) }
-  const slice = { dimension: 'campaign', campaigns: null, cover: { days, ends: [] } } as const
+  const slice = { dimension: 'campaign', campaigns: null, cover: coverOf(window, now) } as const
   const sources = sourcesOf({ ...slice, verdicts: false }, put)
   const goals = await readGoals(database.reads, actor.org_id)
   const { rows } = await database.reads.query<Found>(
@@ -76,9 +79,14 @@ export async function readDestinationFigures(
   return { rows: rows.map(row => ({ ...rowOf(row), campaigns: Number(row['campaigns']) })) }
 }
 
-/** The first and last millisecond of the days. */
+/** The first and last millisecond of the days; a moment is itself. */
 function windowOf({ date_from, date_to }: { date_from: string; date_to: string }): Window {
-  return possible(windowBetween(momentOf(date_from, 'date_from'), momentOf(`${date_to}T23:59:59.999Z`, 'date_to')))
+  return possible(
+    windowBetween(
+      momentOf(date_from, 'date_from'),
+      momentOf(date_to.length > 10 ? date_to : `${date_to}T23:59:59.999Z`, 'date_to'),
+    ),
+  )
 }
 
 function rowOf(row: Found): api.FiguresRow {

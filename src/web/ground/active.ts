@@ -2,12 +2,15 @@
 import { useSuspenseQuery } from '@tanstack/react-query'
 import type { z } from 'zod'
 import type { Endpoint, Role } from '../../contract/endpoint.ts'
+import { readPreferences } from '../../people/accounts/api.ts'
 import { listOrganizations, type Organization } from '../../people/organizations/api.ts'
 import { ask } from './call.ts'
 
 export type Workspace = z.input<typeof Organization>
 
 export const myOrganizations = ask(listOrganizations)
+/** What the person has chosen for themselves. */
+export const myPreferences = ask(readPreferences)
 
 export function useOrganizations(): Workspace[] {
   return useSuspenseQuery(myOrganizations).data.data

@@ -1,10 +1,12 @@
 /** The frame of every page behind the sign-in: navigation, workspace, person; and what stands in its place without a workspace. */
+import { useQuery } from '@tanstack/react-query'
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { Menu as MenuIcon } from 'lucide-react'
 import { Fragment, useEffect, useRef, useState } from 'react'
-import { useOrganizations } from '../ground/active.ts'
+import { myPreferences, useOrganizations } from '../ground/active.ts'
 import { IconButton } from '../ground/ui/button.tsx'
 import { useEventSettings } from '../ground/figures/goals.ts'
+import { keepTimeBy, zoneNow } from '../ground/zone.ts'
 import { callEvents } from '../ground/rungs.ts'
 import { Drawer } from '../ground/ui/drawer.tsx'
 import { Wordmark } from '../ground/ui/mark.tsx'
@@ -19,6 +21,8 @@ import { Places } from './places.tsx'
 export function Shell() {
   const organizations = useOrganizations()
   const active = organizations.find(one => one.active)
+  const preferences = useQuery(myPreferences).data
+  keepTimeBy(preferences?.timezone ?? active?.timezone ?? 'UTC')
   const [open, setOpen] = useState(false)
   const main = useFocusAfterMoving()
   if (active === undefined) return <NoWorkspace />
@@ -71,7 +75,7 @@ export function Shell() {
           )}
         </main>
         <footer className="flex flex-wrap gap-x-4 px-4 pb-4 text-sm text-ink-faint sm:px-6 lg:px-8">
-          <span>All times are UTC, money is in US dollars.</span>
+          <span>{`All times are ${zoneNow()}, money is in US dollars.`}</span>
           <a href="https://db-ip.com" rel="noreferrer" target="_blank" className="underline-offset-2 hover:underline">
             IP Geolocation by DB-IP
           </a>
@@ -81,12 +85,12 @@ export function Shell() {
   )
 }
 
-/** The page, anew when the workspace calls its events otherwise: their names are said everywhere. */
+/** The page, anew when the workspace calls its events otherwise or the clock is another: both are said everywhere. */
 function Page() {
   const { names } = useEventSettings()
   callEvents(names)
   return (
-    <Fragment key={JSON.stringify(names)}>
+    <Fragment key={`${zoneNow()} ${JSON.stringify(names)}`}>
       <Outlet />
     </Fragment>
   )

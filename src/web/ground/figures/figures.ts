@@ -1,4 +1,5 @@
-/** Numbers, money and times as people read them. Everything is UTC, money stays exact, and a ratio without a base is a dash. */
+/** Numbers, money and times as people read them. Times are told by the screen's clock, dates of the calendar as they are; money stays exact, and a ratio without a base is a dash. */
+import { zoneNow, zoneWords } from '../zone.ts'
 
 export const NONE = '—'
 
@@ -53,29 +54,28 @@ export function perUnit(value: number | undefined): string {
   return value !== 0 && Math.abs(value) < 1 ? small.format(value) : dollars.format(value)
 }
 
-const days = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short', year: 'numeric' })
-const shortDays = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short' })
-const moments = new Intl.DateTimeFormat('en-GB', {
-  timeZone: 'UTC',
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-})
-const clock = new Intl.DateTimeFormat('en-GB', {
-  timeZone: 'UTC',
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-})
+type Shape = Intl.DateTimeFormatOptions
+const DAY: Shape = { day: 'numeric', month: 'short', year: 'numeric' }
+const SHORT_DAY: Shape = { day: 'numeric', month: 'short' }
+const MOMENT: Shape = { ...DAY, hour: '2-digit', minute: '2-digit' }
+const CLOCK: Shape = { ...SHORT_DAY, hour: '2-digit', minute: '2-digit', second: '2-digit' }
 
-export const day = (iso: string) => days.format(new Date(iso))
-export const shortDay = (iso: string) => shortDays.format(new Date(iso))
-export const moment = (iso: string) => `${moments.format(new Date(iso))} UTC`
-export const exactMoment = (iso: string) => clock.format(new Date(iso))
+/** Making one takes longer than to use it a hundred times. */
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+function told(shape: Shape, iso: string): string {
+  // A date alone is one of the calendar, wherever it is read.
+  const timeZone = iso.length === 10 ? 'UTC' : zoneNow()
+  const key = `${timeZone} ${Object.keys(shape).join()}`
+  const format = formats.get(key) ?? new Intl.DateTimeFormat('en-GB', { ...shape, timeZone })
+  formats.set(key, format)
+  return format.format(new Date(iso))
+}
+
+export const day = (iso: string) => told(DAY, iso)
+export const shortDay = (iso: string) => told(SHORT_DAY, iso)
+export const moment = (iso: string) => `${told(MOMENT, iso)} ${zoneWords()}`
+export const exactMoment = (iso: string) => told(CLOCK, iso)
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const STEPS = [

@@ -6,7 +6,7 @@ import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/t
 import { type Line, lineOf, orderBy, sorted } from './columns.ts'
 import { count, moneyOrNone, NONE, percent, perUnit } from './figures.ts'
 import { NO_CLICKS, sumOf, type Totals } from './measures.ts'
-import { useNow } from './now.ts'
+import { useToday } from './now.ts'
 import type { FiguresSearch, Goal } from './search.ts'
 import { daysOf } from './window.ts'
 import { DaysChoice, GoalChoice } from './window-controls.tsx'
@@ -19,7 +19,7 @@ type Listed = FiguresSearch & { cursor?: string | undefined; q?: string | undefi
 /** What the address of a list with figures says, taken apart: what rows are looked for, and which figures. */
 export function useListFigures<S extends Listed>(address: ListAddress<S>) {
   const { range, from, to, goal, sort, ...sought } = address.search
-  const today = new Date(useNow()).toISOString().slice(0, 10)
+  const today = useToday()
   const days = daysOf({ range, from, to }, today)
   // Other figures are of the same rows: the page of the list stays.
   const choose = (changes: FiguresSearch) => address.narrow({ ...changes, cursor: sought.cursor } as Partial<S>)

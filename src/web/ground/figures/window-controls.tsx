@@ -6,9 +6,10 @@ import { inWords } from '../rungs.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
+import { isUtc, zoneWords } from '../zone.ts'
 import { day } from './figures.ts'
 import type { Goal, OverviewSearch, WindowSearch } from './search.ts'
-import { type Days, daysIn, RANGE_WORDS, RANGES, type Range, WIDEST_DAYS } from './window.ts'
+import { type Days, daysIn, isTooWide, RANGE_WORDS, RANGES, type Range, WIDEST_DAYS } from './window.ts'
 
 type ControlsProps = { search: OverviewSearch; days: Days; today: string; onChange: (changes: OverviewSearch) => void }
 
@@ -57,11 +58,13 @@ type DaysProps = {
   search: WindowSearch
   days: Days
   today: string
+  /** What is booked by UTC day is chosen by it. */
+  areUtc?: boolean
   onChange: (changes: WindowSearch) => void
 }
 
 /** The days of a page, by preset or by first and last. */
-export function DaysChoice({ search, days, today, onChange }: DaysProps) {
+export function DaysChoice({ search, days, today, areUtc = isUtc(), onChange }: DaysProps) {
   const [choosing, setChoosing] = useState(false)
   const own = search.from !== undefined && search.to !== undefined
   return (
@@ -90,7 +93,7 @@ export function DaysChoice({ search, days, today, onChange }: DaysProps) {
         open={choosing}
         onClose={() => setChoosing(false)}
         title="Choose days"
-        description={`First and last UTC day, up to ${WIDEST_DAYS} days.`}
+        description={`First and last day (${areUtc ? 'UTC' : zoneWords()}), up to ${WIDEST_DAYS} days.`}
       >
         <DaysForm
           days={days}
@@ -124,8 +127,8 @@ function DaysForm({
       ? 'Fill in both days.'
       : from > to
         ? 'The first day is after the last.'
-        : daysIn({ from, to }) > WIDEST_DAYS
-          ? `That is ${daysIn({ from, to })} days; a report covers at most ${WIDEST_DAYS}.`
+        : daysIn({ from, to }) > WIDEST_DAYS || isTooWide({ from, to })
+          ? `That is ${daysIn({ from, to })} days; a report covers at most ${WIDEST_DAYS}${daysIn({ from, to }) === WIDEST_DAYS ? ' of 24 hours' : ''}.`
           : undefined
   return (
     <DialogForm

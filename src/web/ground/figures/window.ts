@@ -1,5 +1,6 @@
-/** The window on the screen: whole UTC days, by preset or chosen, and the stretch before it to compare with. */
+/** The window on the screen: whole days of its time zone, by preset or chosen, and the stretch before it to compare with. */
 import { DAY_MS } from '../../../contract/days.ts'
+import { dayAt, dayBegins, dayEnds, isUtc } from '../zone.ts'
 
 export const RANGES = ['today', 'yesterday', '7d', '14d', '30d', '90d', 'month', 'last-month'] as const
 export type Range = (typeof RANGES)[number]
@@ -25,6 +26,9 @@ const at = (day: string) => Date.parse(`${day}T00:00:00Z`)
 export const shift = (day: string, by: number) => iso(at(day) + by * DAY_MS)
 export const daysIn = ({ from, to }: Days) => Math.round((at(to) - at(from)) / DAY_MS) + 1
 
+/** By its hours: of 92 days in a row one may have 25. */
+export const isTooWide = ({ from, to }: Days): boolean => dayEnds(to) - dayBegins(from) > WIDEST_DAYS * DAY_MS
+
 function daysOfRange(range: Range, today: string): Days {
   const month = today.slice(0, 8)
   switch (range) {
@@ -49,15 +53,36 @@ export function daysOf(
   today: string,
 ): Days {
   const { from, to, range = '7d' } = search
-  return from !== undefined && to !== undefined && from <= to && daysIn({ from, to }) <= WIDEST_DAYS
+  return from !== undefined && to !== undefined && from <= to && !isTooWide({ from, to })
     ? { from, to }
     : daysOfRange(range, today)
 }
 
 type Bounds = { readonly date_from: string; readonly date_to: string }
 
-/** The bounds of whole days: a report that ends with the day, or later than now, reads nothing but counters. */
-export const boundsOf = ({ from, to }: Days): Bounds => ({ date_from: from, date_to: `${to}T23:59:59.999Z` })
+/** The bounds of whole UTC days, by which spend is booked: a report that ends with the day, or later than now, reads nothing but counters. */
+export const utcBoundsOf = ({ from, to }: Days): Bounds => ({ date_from: from, date_to: `${to}T23:59:59.999Z` })
+
+/** The bounds of whole days: from the first moment of the first to the last of the last. */
+export function boundsOf(days: Days): Bounds {
+  return isUtc() ? utcBoundsOf(days) : boundsBetween(dayBegins(days.from), dayEnds(days.to) - 1)
+}
+
+const boundsBetween = (from: number, to: number): Bounds => ({
+  date_from: new Date(from).toISOString(),
+  date_to: new Date(to).toISOString(),
+})
+
+/** The same for what takes days as well: without a zone they are days. */
+export const daysOrBoundsOf = (days: Days): Bounds =>
+  isUtc() ? { date_from: days.from, date_to: days.to } : boundsOf(days)
+
+/** Whether the days hold only a part of a UTC day. */
+export const cutsDay = ({ from, to }: Days, day: string): boolean =>
+  Date.parse(day) < dayBegins(from) || Date.parse(day) + DAY_MS > dayEnds(to)
+
+/** Whether the days cut UTC days: spend is booked by those, and counts whole where a window touches them. */
+export const isRagged = ({ from, to }: Days): boolean => dayBegins(from) % DAY_MS !== 0 || dayEnds(to) % DAY_MS !== 0
 
 /** As many days before. */
 export function daysBefore(days: Days): Days {
@@ -73,10 +98,13 @@ export const isRunning = ({ from, to }: Days, today: string): boolean => from <=
  */
 export function boundsBefore(days: Days, now: number): Bounds {
   const before = daysBefore(days)
-  const today = iso(now)
+  const today = dayAt(now)
   if (!isRunning(days, today)) return boundsOf(before)
-  const clock = (Math.floor(now / 600_000) * 600_000) % DAY_MS
-  return { date_from: before.from, date_to: new Date(at(shift(today, -daysIn(days))) + clock).toISOString() }
+  const clock = Math.floor((now - dayBegins(today)) / 600_000) * 600_000
+  const to = dayBegins(shift(today, -daysIn(days))) + clock
+  return isUtc()
+    ? { date_from: before.from, date_to: new Date(to).toISOString() }
+    : boundsBetween(dayBegins(before.from), to)
 }
 
 /** Every day of the window up to today. */

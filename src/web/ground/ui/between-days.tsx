@@ -1,4 +1,5 @@
-/** Narrows a log to whole UTC days, the last one included; each end may be left open. */
+/** Narrows a log to whole days, the last one included; each end may be left open. */
+import { zoneWords } from '../zone.ts'
 import { TextField } from './field.tsx'
 
 type Between = { from?: string | undefined; to?: string | undefined }
@@ -29,8 +30,8 @@ export function BetweenDays({ search, onChange, happened }: BetweenDaysProps) {
   )
   return (
     <>
-      {day('From', `${happened} from (UTC)`, 'from')}
-      {day('to', `${happened} until and including (UTC)`, 'to')}
+      {day('From', `${happened} from (${zoneWords()})`, 'from')}
+      {day('to', `${happened} until and including (${zoneWords()})`, 'to')}
     </>
   )
 }

@@ -1,10 +1,7 @@
-/** Periods given in whole UTC days, the last one included. */
+/** Periods given in whole days of the screen's time zone, the last one included; as moments in ISO 8601. */
+import * as zone from '../zone.ts'
 
-export const dayBegins = (day: string): string => `${day}T00:00:00.000Z`
+export const dayBegins = (day: string): string => new Date(zone.dayBegins(day)).toISOString()
 
 /** The midnight that ends a day. */
-export function dayAfter(day: string): string {
-  const midnight = new Date(`${day}T00:00:00Z`)
-  midnight.setUTCDate(midnight.getUTCDate() + 1)
-  return midnight.toISOString()
-}
+export const dayAfter = (day: string): string => new Date(zone.dayEnds(day)).toISOString()

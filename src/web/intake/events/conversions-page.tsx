@@ -15,6 +15,7 @@ import { CampaignCell, type Named } from '../../ground/campaign-name.tsx'
 import { exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Original } from '../../ground/original.tsx'
+import { zoneWords } from '../../ground/zone.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { BetweenDays } from '../../ground/ui/between-days.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
@@ -145,7 +146,7 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
       <Table caption="Conversions">
         <thead>
           <tr>
-            <Head stay>Time (UTC)</Head>
+            <Head stay>{`Time (${zoneWords()})`}</Head>
             <Head>Type</Head>
             <Head>Status</Head>
             <Head numeric>Payout, $</Head>

@@ -6,6 +6,7 @@ import { DIAGNOSES, listRefusedEvents, type RefusedEvent, runRefusedEvent } from
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { call } from '../../ground/call.ts'
 import { exactMoment, exactMoney } from '../../ground/figures/figures.ts'
+import { zoneWords } from '../../ground/zone.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { CodeBlock, indented } from '../../ground/ui/copy.tsx'
 import { DialogBody, DialogFoot } from '../../ground/ui/dialog.tsx'
@@ -78,7 +79,7 @@ export function Details({ row, onRan, onClose }: DetailsProps) {
         {row.difference !== null && <Difference difference={row.difference} />}
         {row.body !== null && <CodeBlock label="What was sent" text={indented(row.body)} />}
         <p className="text-sm text-ink-faint">
-          {SURFACES[row.surface]}, {exactMoment(row.received_at)} UTC
+          {SURFACES[row.surface]}, {exactMoment(row.received_at)} {zoneWords()}
           {row.runs > 0 && `, run again ${row.runs === 1 ? 'once' : `${row.runs} times`}`}
         </p>
         <RefusalNote refused={run.error} />

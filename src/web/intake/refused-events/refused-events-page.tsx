@@ -14,6 +14,7 @@ import {
 import { ask } from '../../ground/call.ts'
 import { exactMoment, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
+import { zoneWords } from '../../ground/zone.ts'
 import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
@@ -112,7 +113,7 @@ function RefusedTable({ rows }: { rows: readonly RefusedRow[] }) {
       <Table caption="Refused intake">
         <thead>
           <tr>
-            <Head stay>Time (UTC)</Head>
+            <Head stay>{`Time (${zoneWords()})`}</Head>
             <Head>Why</Head>
             <Head>State</Head>
             <Head>From</Head>

@@ -10,7 +10,7 @@ import { ask, call } from '../../ground/call.ts'
 import { CampaignChoice, useCampaignNames, useCampaigns } from '../../ground/campaign-choice.tsx'
 import { ago, day, exactMoney, moment, NONE } from '../../ground/figures/figures.ts'
 import { useNow } from '../../ground/figures/now.ts'
-import { boundsOf, daysOf } from '../../ground/figures/window.ts'
+import { daysOf, utcBoundsOf } from '../../ground/figures/window.ts'
 import { DaysChoice } from '../../ground/figures/window-controls.tsx'
 import { CurrencyField, Original } from '../../ground/original.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
@@ -40,7 +40,7 @@ export function AdSpendPage() {
   const [draft, setDraft] = useState<Draft>()
   const [isSpreading, setSpreading] = useState(false)
   const spend = useQuery({
-    ...ask(listAdSpend, { query: { ...boundsOf(days), campaign_id: search.campaign, cursor: search.cursor } }),
+    ...ask(listAdSpend, { query: { ...utcBoundsOf(days), campaign_id: search.campaign, cursor: search.cursor } }),
     placeholderData: keepPreviousData,
   })
   const blank: Draft = { campaign_id: search.campaign ?? '', day: today, sub1: '', amount: '', currency: '' }
@@ -51,7 +51,7 @@ export function AdSpendPage() {
         words="In US dollars, whatever was paid in, by campaign and UTC day, and by sub1 where it is known. A later amount takes the place of an earlier one."
       >
         <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
-        <DaysChoice search={search} days={days} today={today} onChange={narrow} />
+        <DaysChoice search={search} days={days} today={today} areUtc onChange={narrow} />
         <Link to="/ad-spend/accounts" className={buttonLook('plain')}>
           <RefreshCw aria-hidden className="size-4" />
           Accounts

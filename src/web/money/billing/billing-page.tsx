@@ -9,6 +9,7 @@ import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
 import { count, exactMoment, exactMoney, money, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
+import { zoneWords } from '../../ground/zone.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
@@ -100,7 +101,7 @@ function Ledger({ entries }: { entries: readonly z.input<typeof ReadEntry>[] }) 
     <Table caption="Ledger">
       <thead>
         <tr>
-          <Head stay>Time (UTC)</Head>
+          <Head stay>{`Time (${zoneWords()})`}</Head>
           <Head>Kind</Head>
           <Head numeric>Amount</Head>
           <Head>Note</Head>

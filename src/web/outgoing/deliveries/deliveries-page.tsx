@@ -18,6 +18,7 @@ import { CampaignCell, type Named } from '../../ground/campaign-name.tsx'
 import { ago, exactMoment, moment, NONE } from '../../ground/figures/figures.ts'
 import type { DeliveriesSearch } from '../../ground/lists.ts'
 import { inWords } from '../../ground/rungs.ts'
+import { zoneWords } from '../../ground/zone.ts'
 import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 import { BetweenDays } from '../../ground/ui/between-days.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
@@ -168,7 +169,7 @@ function DeliveryTable({ deliveries, campaigns }: { deliveries: readonly Deliver
       <Table caption="Deliveries">
         <thead>
           <tr>
-            <Head stay>Time (UTC)</Head>
+            <Head stay>{`Time (${zoneWords()})`}</Head>
             <Head>State</Head>
             <Head>Kind</Head>
             <Head>Conversion</Head>

@@ -8,6 +8,7 @@ import { Button } from '../../ground/ui/button.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm } from '../../ground/ui/dialog.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
 import { dayAfter, dayBegins } from '../../ground/ui/period.ts'
+import { zoneWords } from '../../ground/zone.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 
@@ -58,8 +59,8 @@ function RunForm({ what, plan, days, onClose }: Omit<RunDialogProps, 'open' | 't
     <DialogForm onSubmit={() => (shown === undefined ? look.mutate() : run.mutate())}>
       <DialogBody>
         <div className="grid gap-4 sm:grid-cols-2">
-          <DayField label="From (UTC)" value={from} onChange={change(setFrom)} />
-          <DayField label="To and including (UTC)" value={to} onChange={change(setTo)} />
+          <DayField label={`From (${zoneWords()})`} value={from} onChange={change(setFrom)} />
+          <DayField label={`To and including (${zoneWords()})`} value={to} onChange={change(setTo)} />
         </div>
         {shown !== undefined && <Planned plan={shown} what={what} />}
         <RefusalNote refused={look.error ?? run.error} />

@@ -1,7 +1,17 @@
 /** Settings, profile: name, e-mail, password, and the browsers one is signed in with. */
-import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { z } from 'zod'
-import { EmailChange, listSessions, PASSWORD_MIN, PasswordChange, Profile } from '../../../people/accounts/api.ts'
+import {
+  EmailChange,
+  listSessions,
+  PASSWORD_MIN,
+  PasswordChange,
+  Profile,
+  replacePreferences,
+} from '../../../people/accounts/api.ts'
+import { myPreferences, useOrganizations } from '../../ground/active.ts'
+import { call } from '../../ground/call.ts'
+import { ZoneForm } from '../../ground/zone-form.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
@@ -24,6 +34,9 @@ export function ProfilePage() {
       <Setting title="E-mail" words="You sign in with it.">
         <EmailForm email={user.email} />
       </Setting>
+      <Setting title="Time zone" words="Whose days and times you see, in every workspace.">
+        <OwnZone />
+      </Setting>
       <Setting title="Password" words="A change signs every other browser out.">
         <PasswordForm />
       </Setting>
@@ -31,6 +44,23 @@ export function ProfilePage() {
         <Sessions />
       </Setting>
     </>
+  )
+}
+
+function OwnZone() {
+  const queries = useQueryClient()
+  const preferences = useQuery(myPreferences).data
+  const workspace = useOrganizations().find(({ active }) => active)?.timezone ?? 'UTC'
+  if (preferences === undefined) return null
+  return (
+    <ZoneForm
+      key={`${preferences.timezone}`}
+      zone={preferences.timezone}
+      none={`As the workspace: ${workspace}`}
+      save={async timezone => {
+        queries.setQueryData(myPreferences.queryKey, await call(replacePreferences, { body: { timezone } }))
+      }}
+    />
   )
 }
 

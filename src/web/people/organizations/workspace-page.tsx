@@ -14,16 +14,32 @@ import { TextField } from '../../ground/ui/field.tsx'
 import { PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
+import { ZoneForm } from '../../ground/zone-form.tsx'
 import { useUnsaved } from '../../ground/ui/unsaved.ts'
 
 export function WorkspacePage() {
   const active = useActive()
+  const queries = useQueryClient()
   const reason = active.role === 'owner' ? undefined : onlyFor('owner', active.role)
   return (
     <>
       <PageHeader title="Workspace" words={`Since ${day(active.created_at)}. The API calls it an organization.`} />
       <Setting title="Name" words="What your team sees in the menu of workspaces.">
         <NameForm key={active.id} workspace={active} reason={reason} />
+      </Setting>
+      <Setting
+        title="Time zone"
+        words="Its days and times in the dashboard, for whoever has chosen no other. What keys read stays UTC."
+      >
+        <ZoneForm
+          key={`${active.id} ${active.timezone}`}
+          zone={active.timezone}
+          reason={reason}
+          save={async timezone => {
+            await call(updateOrganization, { params: { id: active.id }, body: { timezone: timezone ?? 'UTC' } })
+            await queries.invalidateQueries({ queryKey: myOrganizations.queryKey })
+          }}
+        />
       </Setting>
       <Setting title="Id" words="Names the workspace in the grant of a key.">
         <div className="flex items-center gap-3">

@@ -6,6 +6,7 @@ import type { Click } from '../../../reading/feed/api.ts'
 import { CampaignCell, type Named } from '../../ground/campaign-name.tsx'
 import { country, exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { LADDER } from '../../ground/rungs.ts'
+import { zoneWords } from '../../ground/zone.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 
@@ -18,7 +19,7 @@ export function ClickTable({ caption, clicks, campaigns }: TableProps) {
     <Table caption={caption}>
       <thead>
         <tr>
-          <Head stay>Time (UTC)</Head>
+          <Head stay>{`Time (${zoneWords()})`}</Head>
           <Head>Status</Head>
           <Head numeric>Revenue</Head>
           <Head>Campaign</Head>

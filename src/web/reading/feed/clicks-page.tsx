@@ -5,7 +5,7 @@ import { MousePointerClick } from 'lucide-react'
 import { listClicksAsMember } from '../../../reading/feed/api.ts'
 import { ask } from '../../ground/call.ts'
 import { day } from '../../ground/figures/figures.ts'
-import { useNow } from '../../ground/figures/now.ts'
+import { useToday } from '../../ground/figures/now.ts'
 import { boundsOf, daysOf } from '../../ground/figures/window.ts'
 import { List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
@@ -19,7 +19,7 @@ const route = getRouteApi('/inside/clicks')
 export function ClicksPage() {
   const address = useListAddress(route.useSearch())
   const { search } = address
-  const today = new Date(useNow()).toISOString().slice(0, 10)
+  const today = useToday()
   const days = daysOf(search, today)
   const clicks = useQuery({
     ...ask(listClicksAsMember, {

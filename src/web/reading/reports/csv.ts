@@ -11,11 +11,16 @@ function cell(text: string): string {
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 
-export function reportCsv({ dimension, rows, totals, not_broken_down }: Report, goal: Goal): string {
+/** `isCut` says of a row's key whether its window cuts UTC days. */
+export function reportCsv(
+  { dimension, rows, totals, not_broken_down }: Report,
+  goal: Goal,
+  isCut: (key: string) => boolean,
+): string {
   const columns = columnsOf(dimension, totals)
   const head = ['key', 'label', ...columns.map(column => column.id)]
   const lines = rows.map(row => {
-    const line = lineOf(row, goal)
+    const line = lineOf(row, goal, isCut(row.key))
     return [
       cell(row.key),
       cell(row.label),

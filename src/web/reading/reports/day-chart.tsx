@@ -19,6 +19,7 @@ import { compact, count, day, money, percent, perUnit, shortDay } from '../../gr
 import { measure, numberOf, type Row } from '../../ground/figures/measures.ts'
 import type { Chart, Goal } from '../../ground/figures/search.ts'
 import { shift as shiftDay } from '../../ground/figures/window.ts'
+import { isUtc } from '../../ground/zone.ts'
 import { chartWords } from './tiles.tsx'
 
 type Series = { key: string; name: string; colour: string; look: 'area' | 'line' | 'behind' }
@@ -49,7 +50,7 @@ export function DayChart(props: DayChartProps) {
   const isRunning = points.at(-1)?.day === today
   const first = points[0]
   const last = points.at(-1)
-  const words = `${chartWords(chart, goalWords)} by day, ${first === undefined ? '' : day(first.day)} to ${last === undefined ? '' : day(last.day)}. The table by day below holds the numbers.`
+  const words = `${chartWords(chart, goalWords)} by ${isUtc() ? '' : 'UTC '}day, ${first === undefined ? '' : day(first.day)} to ${last === undefined ? '' : day(last.day)}. The table by day below holds the numbers.`
   return (
     <figure aria-label={words} className="px-2 pt-3 pb-1">
       <ResponsiveContainer width="100%" height={168}>
@@ -218,6 +219,7 @@ function Key({ series, isRunning, chosen }: KeyProps) {
           Today so far
         </li>
       )}
+      {!isUtc() && <li className="text-ink-faint">UTC days</li>}
       {chosen !== undefined && <li className="text-ink-faint">{`${day(chosen)} and the six days before it`}</li>}
     </ul>
   )

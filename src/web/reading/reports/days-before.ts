@@ -2,7 +2,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask, call, Refused } from '../../ground/call.ts'
-import { boundsBefore, boundsOf, type Days, daysBefore } from '../../ground/figures/window.ts'
+import { boundsBefore, boundsOf, type Days, daysBefore, utcBoundsOf } from '../../ground/figures/window.ts'
 
 type Narrowed = { campaign_id?: string }
 
@@ -16,7 +16,12 @@ export function useDaysBefore(days: Days, now: number, narrowed: Narrowed) {
     ...ask(readReportAsMember, { query: { dimension: 'day', ...boundsOf(daysBefore(days)), ...narrowed } }),
     placeholderData: keepPreviousData,
   })
-  return { alike: alike.data, whole: whole.data, error: alike.error ?? whole.error }
+  // Drawn by UTC day: in another zone those of the same dates, whole.
+  const drawn = useQuery({
+    ...ask(readReportAsMember, { query: { dimension: 'day', ...utcBoundsOf(daysBefore(days)), ...narrowed } }),
+    placeholderData: keepPreviousData,
+  })
+  return { alike: alike.data, whole: whole.data, drawn: drawn.data, error: alike.error ?? whole.error }
 }
 
 /**

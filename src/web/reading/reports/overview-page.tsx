@@ -2,13 +2,25 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
+import { dayOf } from '../../../contract/days.ts'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask } from '../../ground/call.ts'
 import { useCampaigns, useHasCampaigns } from '../../ground/campaign-choice.tsx'
 import { useGoalWords } from '../../ground/figures/goals.ts'
 import { useNow } from '../../ground/figures/now.ts'
 import type { OverviewSearch } from '../../ground/figures/search.ts'
-import { boundsOf, type Days, daysIn, daysOf, everyDay, isRunning, shift } from '../../ground/figures/window.ts'
+import {
+  boundsOf,
+  type Days,
+  daysIn,
+  daysOf,
+  everyDay,
+  isRagged,
+  isRunning,
+  shift,
+  utcBoundsOf,
+} from '../../ground/figures/window.ts'
+import { dayAt, isUtc, zoneNow } from '../../ground/zone.ts'
 import { WindowControls } from '../../ground/figures/window-controls.tsx'
 import { Asked, PageHeader, Waiting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
@@ -31,18 +43,18 @@ export function OverviewPage() {
     void navigate({ search: before => ({ ...before, ...changes }), replace: true, resetScroll: false })
   const setAndKeep = (changes: OverviewSearch) => set(choose(changes, today))
   const now = useNow()
-  const today = new Date(now).toISOString().slice(0, 10)
+  const today = dayAt(now)
   const days = daysOf(search, today)
   const hasCampaigns = useHasCampaigns()
   return (
     <>
-      <PageHeader title="Overview" words="Counted on the day of the click (UTC).">
+      <PageHeader title="Overview" words={`Counted on the day of the click (${zoneNow()}).`}>
         {hasCampaigns && <WindowControls search={search} days={days} today={today} onChange={setAndKeep} />}
       </PageHeader>
       {hasCampaigns ? (
         <>
           <Figures search={search} days={days} today={today} now={now} onChange={set} />
-          <ReportPart search={search} days={days} zone="UTC" goal={search.goal ?? 'own'} onChange={set} />
+          <ReportPart search={search} days={days} zone={zoneNow()} goal={search.goal ?? 'own'} onChange={set} />
           <NewestClicks campaign={search.campaign} />
         </>
       ) : (
@@ -69,18 +81,19 @@ function Figures({ search, days, today, now, onChange }: FiguresProps) {
     refetchInterval: 60_000,
   })
   const before = useDaysBefore(days, now, narrowed)
-  const shown = everyDay(days, today)
+  // What is drawn is counted by UTC day: in another zone those of the same dates, so that each is whole.
+  const utcToday = dayOf(now)
+  const length = daysIn(days)
   // One day is a dot; the week up to it is a line.
-  const week = shown.length === 1 ? { from: shift(days.from, -6), to: days.from } : undefined
+  const week = length === 1 ? { from: shift(days.from, -6), to: days.from } : undefined
   const upTo = useQuery({
-    ...ask(readReportAsMember, { query: { dimension: 'day', ...boundsOf(week ?? days), ...narrowed } }),
+    ...ask(readReportAsMember, { query: { dimension: 'day', ...utcBoundsOf(week ?? days), ...narrowed } }),
     placeholderData: keepPreviousData,
   })
   const campaigns = useCampaigns()
   const goal = search.goal ?? 'own'
   const goalWords = useGoalWords(goal, search.campaign)
   const chart = search.chart ?? 'clicks'
-  const length = daysIn(days)
   const isMoney = isOfMoney(chart)
   return (
     <>
@@ -93,6 +106,7 @@ function Figures({ search, days, today, now, onChange }: FiguresProps) {
               running={isRunning(days, today)}
               goal={goal}
               goalWords={goalWords}
+              isCut={isRagged(days)}
               chart={chart}
               days={length}
               onChart={next => onChange({ chart: next === 'clicks' ? undefined : next })}
@@ -102,12 +116,12 @@ function Figures({ search, days, today, now, onChange }: FiguresProps) {
                 chart={chart}
                 goal={goal}
                 goalWords={goalWords}
-                days={week === undefined ? shown : everyDay(week, today)}
-                rows={week === undefined ? report.rows : (upTo.data?.rows ?? [])}
-                before={week === undefined ? ((isMoney ? before.whole : before.alike)?.rows ?? []) : []}
+                days={everyDay(week ?? days, utcToday)}
+                rows={week === undefined && isUtc() ? report.rows : (upTo.data?.rows ?? [])}
+                before={week === undefined ? ((isMoney || !isUtc() ? before.drawn : before.alike)?.rows ?? []) : []}
                 shift={length}
-                today={today}
-                chosen={week?.to}
+                today={utcToday}
+                chosen={week && (week.to > utcToday ? utcToday : week.to)}
               />
             </Suspense>
             <Flow totals={report.totals} isOne={search.campaign !== undefined || campaigns.length === 1} />

@@ -6,6 +6,7 @@ import { Download, Inbox } from 'lucide-react'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask } from '../../ground/call.ts'
 import { hasSpend } from '../../ground/figures/columns.ts'
+import { CutDays } from '../../ground/figures/cut-days.tsx'
 import { measure, type Report } from '../../ground/figures/measures.ts'
 import { BREAKDOWNS, type Breakdown, type Goal, type OverviewSearch } from '../../ground/figures/search.ts'
 import { boundsOf, type Days } from '../../ground/figures/window.ts'
@@ -15,7 +16,7 @@ import { Asked, EmptyState, Section, Waiting } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { download, reportCsv } from './csv.ts'
 import { HeatChoice, HeatMap } from './heat-map.tsx'
-import { ReportTable, WORDS } from './report-table.tsx'
+import { cutsOf, ReportTable, WORDS } from './report-table.tsx'
 
 type PartProps = {
   search: OverviewSearch
@@ -59,7 +60,10 @@ export function ReportPart({ search, days, zone, goal, onChange }: PartProps) {
             }
             onClick={() =>
               data !== undefined &&
-              download(`sluice-${data.dimension}-${days.from}-${days.to}.csv`, reportCsv(data, goal))
+              download(
+                `sluice-${data.dimension}-${days.from}-${days.to}.csv`,
+                reportCsv(data, goal, cutsOf(data.dimension, days)),
+              )
             }
           >
             CSV
@@ -91,11 +95,13 @@ export function ReportPart({ search, days, zone, goal, onChange }: PartProps) {
                   <ReportTable
                     report={{ dimension: shown, rows, truncated, ...rest }}
                     goal={goal}
+                    days={days}
                     campaign={search.campaign}
                     sort={search.sort}
                     onSort={sort => onChange({ sort })}
                   />
                 )}
+                <CutDays days={days} byDay={shown === 'day'} source={rest.totals.cost_source} />
                 {search.campaign === undefined && goal !== 'own' && (
                   <MixedGoals dimension={shown} days={days} goal={goal} />
                 )}

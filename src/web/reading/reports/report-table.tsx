@@ -1,14 +1,17 @@
 /** The lines of the report under their heads, what no row can be charged with, and the totals always in sight. */
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { dayOf } from '../../../contract/days.ts'
 import { type Column, columnsOf, type Line, lineOf, orderBy, sorted } from '../../ground/figures/columns.ts'
 import { country, day, moneyOrNone } from '../../ground/figures/figures.ts'
 import type { Report, Totals } from '../../ground/figures/measures.ts'
 import { useNow } from '../../ground/figures/now.ts'
 import type { Goal } from '../../ground/figures/search.ts'
+import { cutsDay, type Days, isRagged } from '../../ground/figures/window.ts'
 import { useGoalWords } from '../../ground/figures/goals.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { isUtc } from '../../ground/zone.ts'
 import { NOT_BROKEN_DOWN } from './csv.ts'
 
 export const WORDS: Record<Report['dimension'], string> = {
@@ -25,21 +28,23 @@ export const WORDS: Record<Report['dimension'], string> = {
 type TableProps = {
   report: Report
   goal: Goal
+  days: Days
   campaign: string | undefined
   sort: string | undefined
   onSort: (sort: string | undefined) => void
 }
 
-export function ReportTable({ report, goal, campaign, sort, onSort }: TableProps) {
+export function ReportTable({ report, goal, days, campaign, sort, onSort }: TableProps) {
   const { dimension, rows, totals, not_broken_down } = report
   const [showsAll, setShowsAll] = useState(false)
-  const today = new Date(useNow()).toISOString().slice(0, 10)
+  const today = dayOf(useNow())
+  const isCut = cutsOf(dimension, days)
   const all = columnsOf(dimension, totals)
   const words = useGoalWords(goal, campaign)
   const empty = all.filter(column => isEmpty(column, totals, goal))
   const columns = showsAll ? all : all.filter(column => !empty.includes(column))
   const lines = sorted(
-    rows.map(row => ({ ...lineOf(row, goal), key: row.key, label: row.label })),
+    rows.map(row => ({ ...lineOf(row, goal, isCut(row.key)), key: row.key, label: row.label })),
     sort,
   )
   const most = Math.max(1, ...rows.map(row => row.clicks))
@@ -51,7 +56,7 @@ export function ReportTable({ report, goal, campaign, sort, onSort }: TableProps
       >
         <thead>
           <tr>
-            <Head stay>{WORDS[dimension]}</Head>
+            <Head stay>{dimension === 'day' && !isUtc() ? 'Day (UTC)' : WORDS[dimension]}</Head>
             {columns.map(column => (
               <ColumnHead key={column.id} column={column} goal={words} sort={sort} onSort={onSort} />
             ))}
@@ -84,7 +89,7 @@ export function ReportTable({ report, goal, campaign, sort, onSort }: TableProps
               Total
             </RowHead>
             {columns.map(column => (
-              <Figure key={column.id} column={column} line={lineOf(totals, goal)} isTotal />
+              <Figure key={column.id} column={column} line={lineOf(totals, goal, isRagged(days))} isTotal />
             ))}
           </tr>
         </tfoot>
@@ -107,6 +112,10 @@ export function ReportTable({ report, goal, campaign, sort, onSort }: TableProps
 
 /** The columns of types that are called otherwise there. */
 const RUNG_OF: Partial<Record<Goal, string>> = { bot_start: 'started', registration: 'registered' }
+/** Whether the window cuts the UTC days of a row, by its key: of a day itself, of anything else any of them. */
+export const cutsOf = (dimension: Report['dimension'], days: Days) => (key: string) =>
+  dimension === 'day' ? cutsDay(days, key) : isRagged(days)
+
 const STAGES = new Set(['landed', 'started', 'registered', 'lead', 'deposit', 'ftd'])
 
 /** A stage that no click came to, other than the goal; and where cost is from, where all of it is from one place. */

@@ -68,14 +68,18 @@ type TilesProps = {
   running: boolean
   goal: Goal
   goalWords: string
+  /** The window cuts UTC days, by which spend is booked. */
+  isCut: boolean
   chart: Chart
   days: number
   onChart: (chart: Chart) => void
 }
 
-export function Tiles({ totals, before, running, goal, goalWords, chart, days, onChart }: TilesProps) {
-  const now = measure(totals, goal)
-  const measured = (report: Report | undefined) => (report === undefined ? undefined : measure(report.totals, goal))
+export function Tiles({ totals, before, running, goal, goalWords, isCut, chart, days, onChart }: TilesProps) {
+  const now = measure(totals, goal, isCut)
+  const measured = (report: Report | undefined) =>
+    report === undefined ? undefined : measure(report.totals, goal, isCut)
+  const isCutCost = (one: Chart) => one === 'cost' && isCut && now.cost !== undefined && totals.cost_source !== 'link'
   const [alike, whole] = [measured(before.alike), measured(before.whole)]
   return (
     <fieldset
@@ -95,7 +99,11 @@ export function Tiles({ totals, before, running, goal, goalWords, chart, days, o
         >
           <span className={clsx('block truncate text-sm', one === chart ? 'font-medium text-accent' : NEUTRAL)}>
             {chartWords(one, goalWords)}
-            {running && isOfMoney(one) && <span className="font-normal text-ink-faint"> so far</span>}
+            {isCutCost(one) ? (
+              <span className="font-normal text-ink-faint"> by UTC day</span>
+            ) : (
+              running && isOfMoney(one) && <span className="font-normal text-ink-faint"> so far</span>
+            )}
           </span>
           <Value text={SHOW[one](now)} />
           <Against

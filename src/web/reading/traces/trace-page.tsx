@@ -15,6 +15,7 @@ import type { Named } from '../../ground/campaign-name.tsx'
 import { country, exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Original } from '../../ground/original.tsx'
+import { zoneWords } from '../../ground/zone.ts'
 import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 import { CopyButton } from '../../ground/ui/copy.tsx'
 import { Asked, PageHeader, Section } from '../../ground/ui/page.tsx'
@@ -103,7 +104,9 @@ function Timeline({ trace }: { trace: TraceRow }) {
             <Icon aria-hidden className="size-3.5" />
           </span>
           <div className="min-w-0 flex-1">
-            <p className="text-sm text-ink-faint">{exactMoment(at)} UTC</p>
+            <p className="text-sm text-ink-faint">
+              {exactMoment(at)} {zoneWords()}
+            </p>
             {content}
           </div>
         </li>

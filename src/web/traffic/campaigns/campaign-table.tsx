@@ -11,10 +11,11 @@ import { listFunnels } from '../../../traffic/funnels/api.ts'
 import { listOffers } from '../../../traffic/offers/api.ts'
 import { ask } from '../../ground/call.ts'
 import { columnsOf, type Line, lineOf, orderBy, sorted } from '../../ground/figures/columns.ts'
+import { CutDays } from '../../ground/figures/cut-days.tsx'
 import { cents, fromCents, NONE } from '../../ground/figures/figures.ts'
 import { NO_CLICKS, sumOf, type Totals } from '../../ground/figures/measures.ts'
 import type { Goal } from '../../ground/figures/search.ts'
-import { boundsOf, type Days } from '../../ground/figures/window.ts'
+import { boundsOf, type Days, isRagged } from '../../ground/figures/window.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { CopyButton, copyText } from '../../ground/ui/copy.tsx'
@@ -52,7 +53,10 @@ export function CampaignTable({ campaigns, days, goal, order }: TableProps) {
   const isNarrow = useIsNarrow()
   const report = useQuery(ask(readReportAsMember, { query: { dimension: 'campaign', ...boundsOf(days) } }))
   const rows = new Map(report.data?.rows.map(row => [row.key, row]))
-  const lines = campaigns.map(campaign => ({ campaign, ...lineOf(rows.get(campaign.id) ?? NO_CLICKS, goal) }))
+  const lines = campaigns.map(campaign => ({
+    campaign,
+    ...lineOf(rows.get(campaign.id) ?? NO_CLICKS, goal, isRagged(days)),
+  }))
   const isCounted = (id: string) => rows.has(id) || report.data?.truncated === false
   return (
     <>
@@ -76,10 +80,14 @@ export function CampaignTable({ campaigns, days, goal, order }: TableProps) {
             />
           ))}
           {lines.length > 1 && lines.every(({ campaign }) => isCounted(campaign.id)) && (
-            <TotalLine line={lineOf(withSpend(lines.map(({ row }) => row)), goal)} isNarrow={isNarrow} />
+            <TotalLine
+              line={lineOf(withSpend(lines.map(({ row }) => row)), goal, isRagged(days))}
+              isNarrow={isNarrow}
+            />
           )}
         </tbody>
       </Table>
+      <CutDays days={days} source={withSpend(lines.map(({ row }) => row)).cost_source} />
     </>
   )
 }
@@ -214,7 +222,8 @@ function withSpend(rows: readonly Totals[]): Totals {
   const spent = rows.filter(row => row.cost !== undefined && row.cost_source != null)
   if (spent.length === 0) return sumOf(rows)
   const cost = fromCents(spent.reduce((all, row) => all + cents(row.cost ?? '0'), 0n))
-  return { ...sumOf(rows), cost, cost_source: 'mixed' }
+  const isOfClicks = spent.every(row => row.cost_source === 'link')
+  return { ...sumOf(rows), cost, cost_source: isOfClicks ? 'link' : 'mixed' }
 }
 
 function useDestinations(): (campaign: CampaignRow) => string {

@@ -5,10 +5,11 @@ import { Megaphone, Plus } from 'lucide-react'
 import { CAMPAIGN_STATUSES, createCampaign, listCampaigns } from '../../../traffic/campaigns/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
-import { useNow } from '../../ground/figures/now.ts'
+import { useToday } from '../../ground/figures/now.ts'
 import { daysOf } from '../../ground/figures/window.ts'
 import { DaysChoice, GoalChoice } from '../../ground/figures/window-controls.tsx'
 import { inWords } from '../../ground/rungs.ts'
+import { zoneNow } from '../../ground/zone.ts'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { List, useListAddress } from '../../ground/ui/list.tsx'
@@ -26,7 +27,7 @@ export function CampaignsPage() {
   const { search, narrow } = address
   const { role } = useActive()
   const { q, status, cursor } = search
-  const today = new Date(useNow()).toISOString().slice(0, 10)
+  const today = useToday()
   const days = daysOf(search, today)
   // The days and the goal choose figures, not campaigns.
   const sought = { ...address, search: { q, status, cursor } }
@@ -51,7 +52,7 @@ export function CampaignsPage() {
     <>
       <PageHeader
         title="Campaigns"
-        words="Each has an address to send traffic to. A conversion counts on the UTC day of its click."
+        words={`Each has an address to send traffic to. A conversion counts on the day of its click (${zoneNow()}).`}
       >
         <SearchField value={q} onSeek={sought => narrow({ q: sought })} />
         <Choice

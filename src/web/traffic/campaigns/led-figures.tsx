@@ -3,15 +3,15 @@ import { useQuery } from '@tanstack/react-query'
 import { readDestinationFigures } from '../../../reading/figures/api.ts'
 import { ask } from '../../ground/call.ts'
 import { type Figures, NO_FIGURES } from '../../ground/figures/list-figures.tsx'
-import type { Days } from '../../ground/figures/window.ts'
+import { type Days, daysOrBoundsOf } from '../../ground/figures/window.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 
 /** Of all funnels, of all click flows, or of all traffic sources, and why there are none. */
 export function useLedFigures(
   type: 'funnel' | 'click_flow' | 'traffic_source',
-  { from, to }: Days,
+  days: Days,
 ): { figures: Figures; error: Error | null } {
-  const { data, error } = useQuery(ask(readDestinationFigures, { query: { type, date_from: from, date_to: to } }))
+  const { data, error } = useQuery(ask(readDestinationFigures, { query: { type, ...daysOrBoundsOf(days) } }))
   return { figures: data === undefined ? NO_FIGURES : { rows: data.rows, missing: 'none' }, error }
 }
 

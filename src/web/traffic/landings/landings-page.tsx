@@ -17,6 +17,7 @@ import {
 import { ask, call } from '../../ground/call.ts'
 import { count, day } from '../../ground/figures/figures.ts'
 import { FiguredTable, NO_FIGURES, useListFigures } from '../../ground/figures/list-figures.tsx'
+import { daysOrBoundsOf } from '../../ground/figures/window.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
@@ -36,7 +37,7 @@ const route = getRouteApi('/inside/landings')
 export function LandingsPage() {
   const { address, query, days, shown, controls } = useListFigures(useListAddress(route.useSearch()))
   const landings = useQuery({ ...ask(listLandings, { query }), placeholderData: keepPreviousData })
-  const counted = useQuery(ask(readLandingFigures, { query: { date_from: days.from, date_to: days.to } }))
+  const counted = useQuery(ask(readLandingFigures, { query: daysOrBoundsOf(days) }))
   const figures = counted.data?.is_counted ? ({ rows: counted.data.rows, missing: 'zero' } as const) : NO_FIGURES
   return (
     <ListPage

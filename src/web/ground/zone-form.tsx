@@ -1,0 +1,70 @@
+/** Chooses a time zone among those this browser knows, and saves it. */
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Button } from './ui/button.tsx'
+import { SelectField } from './ui/field.tsx'
+import { RefusalNote } from './ui/refusal.tsx'
+import { notify } from './ui/toast.tsx'
+import { useUnsaved } from './ui/unsaved.ts'
+
+type ZoneFormProps = {
+  zone: string | null
+  /** What choosing none is called, where that is a choice. */
+  none?: string
+  reason?: string | undefined
+  save: (zone: string | null) => Promise<void>
+}
+
+/** By continent, as zones are named; UTC is none of any. */
+function zonesByPlace(chosen: string | null): [place: string, zones: string[]][] {
+  const known = new Set(Intl.supportedValuesOf('timeZone').filter(zone => zone.includes('/')))
+  if (chosen !== null && chosen !== 'UTC') known.add(chosen)
+  const zones = [...known].toSorted((one, other) => one.localeCompare(other, 'en'))
+  return [...Map.groupBy(zones, zone => zone.split('/')[0] ?? '')]
+}
+
+export function ZoneForm({ zone, none, reason, save }: ZoneFormProps) {
+  const [chosen, setChosen] = useState(zone)
+  useUnsaved(chosen !== zone, 'the time zone')
+  const saving = useMutation({
+    mutationFn: () => save(chosen),
+    onSuccess: () => notify('The time zone is saved'),
+  })
+  const here = Intl.DateTimeFormat().resolvedOptions().timeZone
+  return (
+    <form
+      noValidate
+      className="flex max-w-md flex-col items-start gap-3"
+      onSubmit={event => {
+        event.preventDefault()
+        saving.mutate()
+      }}
+    >
+      <SelectField
+        label="Time zone"
+        hideLabel
+        className="w-full"
+        disabled={reason !== undefined}
+        hint={`This browser is in ${here}.`}
+        value={chosen ?? ''}
+        onChange={event => setChosen(event.target.value === '' ? null : event.target.value)}
+      >
+        {none !== undefined && <option value="">{none}</option>}
+        <option value="UTC">UTC</option>
+        {zonesByPlace(zone).map(([place, zones]) => (
+          <optgroup key={place} label={place}>
+            {zones.map(one => (
+              <option key={one} value={one}>
+                {one.replaceAll('_', ' ')}
+              </option>
+            ))}
+          </optgroup>
+        ))}
+      </SelectField>
+      <RefusalNote refused={saving.error} className="w-full" />
+      <Button type="submit" look="primary" pending={saving.isPending} reason={reason}>
+        Save time zone
+      </Button>
+    </form>
+  )
+}

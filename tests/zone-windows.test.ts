@@ -1,0 +1,66 @@
+// The windows that the dashboard asks for: whole days of the zone it tells times by.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import {
+  boundsBefore,
+  boundsOf,
+  cutsDay,
+  daysOf,
+  daysOrBoundsOf,
+  isRagged,
+  isTooWide,
+  utcBoundsOf,
+} from '../src/web/ground/figures/window.ts'
+import { dayAt, dayBegins, dayEnds, keepTimeBy, zoneNow, zoneWords } from '../src/web/ground/zone.ts'
+
+const HOUR = 3_600_000
+const at = (text: string) => Date.parse(text)
+
+after(() => keepTimeBy('UTC'))
+
+test('in UTC the days are dates, as the interface takes them', () => {
+  keepTimeBy('UTC')
+  const days = { from: '2026-10-24', to: '2026-10-25' }
+  assert.deepEqual(boundsOf(days), { date_from: '2026-10-24', date_to: '2026-10-25T23:59:59.999Z' })
+  assert.deepEqual(daysOrBoundsOf(days), { date_from: '2026-10-24', date_to: '2026-10-25' })
+  assert.deepEqual([isRagged(days), cutsDay(days, '2026-10-24')], [false, false])
+})
+
+test('in Kyiv they are its midnights, and the day its clocks change has 25 hours', () => {
+  keepTimeBy('Europe/Kyiv')
+  const day = { from: '2026-10-25', to: '2026-10-25' }
+  assert.deepEqual(boundsOf(day), { date_from: '2026-10-24T21:00:00.000Z', date_to: '2026-10-25T21:59:59.999Z' })
+  assert.equal(dayEnds('2026-10-25') - dayBegins('2026-10-25'), 25 * HOUR)
+  assert.equal(dayEnds('2026-03-29') - dayBegins('2026-03-29'), 23 * HOUR)
+  assert.deepEqual(daysOrBoundsOf(day), boundsOf(day))
+  assert.deepEqual(utcBoundsOf(day), { date_from: '2026-10-25', date_to: '2026-10-25T23:59:59.999Z' })
+  assert.deepEqual([isRagged(day), cutsDay(day, '2026-10-24'), cutsDay(day, '2026-10-25')], [true, true, true])
+  assert.equal(cutsDay({ from: '2026-10-23', to: '2026-10-26' }, '2026-10-24'), false)
+})
+
+test('presets begin with the date it is there, and days before end at the same time of day', () => {
+  keepTimeBy('America/Sao_Paulo')
+  const now = at('2026-11-22T02:30:00Z')
+  assert.equal(dayAt(now), '2026-11-21')
+  const days = daysOf({ range: 'today' }, dayAt(now))
+  assert.deepEqual(days, { from: '2026-11-21', to: '2026-11-21' })
+  assert.deepEqual(boundsBefore(days, now), {
+    date_from: '2026-11-20T03:00:00.000Z',
+    date_to: '2026-11-21T02:30:00.000Z',
+  })
+})
+
+test('92 days with an hour more than they have are too wide, and fall back to the preset', () => {
+  keepTimeBy('Europe/Kyiv')
+  const days = { from: '2026-08-01', to: '2026-10-31' }
+  assert.equal(isTooWide(days), true)
+  assert.deepEqual(daysOf(days, '2026-11-22'), { from: '2026-11-16', to: '2026-11-22' })
+  assert.equal(isTooWide({ from: '2026-05-01', to: '2026-07-31' }), false)
+})
+
+test('a zone is called after its place, and one that is not known is UTC', () => {
+  keepTimeBy('America/New_York')
+  assert.deepEqual([zoneNow(), zoneWords()], ['America/New_York', 'New York'])
+  keepTimeBy('Mars/Olympus')
+  assert.deepEqual([zoneNow(), zoneWords()], ['UTC', 'UTC'])
+})
