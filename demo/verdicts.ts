@@ -13,7 +13,12 @@ export type DemoRevision = {
   ms: number
 }
 
-type Judged = { readonly id: string; readonly payout: string | null; readonly ms: number }
+type Judged = {
+  readonly id: string
+  readonly nonce: string | null
+  readonly payout: string | null
+  readonly ms: number
+}
 
 const HELD_DAYS = 4
 /** Of a hundred: what is taken back, and for what. */
@@ -24,10 +29,10 @@ const REFUSED: readonly [below: number, status: EventStatus, reason: string][] =
 ]
 const OF_HUNDRED_HELD = 40
 
-/** The revisions of a conversion of the network's, by its id alone, so that the demo is the same each time. */
-export function judge({ id, payout, ms }: Judged, network_id: string, now: number): DemoRevision[] {
+/** The revisions of a conversion of the network's, by its transaction id alone, so that the demo is the same each time. */
+export function judge({ id, nonce, payout, ms }: Judged, network_id: string, now: number): DemoRevision[] {
   if (payout === null || Number(payout) === 0) return []
-  const chance = Number.parseInt(id.slice(0, 6), 16) % 100
+  const chance = Number(nonce?.slice(-2))
   const said = (seq: number, status: EventStatus, reason: string, at: number): DemoRevision => {
     const amount = status === 'approved' || status === 'pending' ? payout : '0'
     return { event_id: id, seq, status, amount, reason, network_id, ms: at }

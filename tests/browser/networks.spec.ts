@@ -87,6 +87,8 @@ test('a later call with another payout stands under Refused with both values, an
   })
   const id = /subid=(\w+)/.exec(visit.headers.get('location') ?? '')?.[1] ?? ''
   const network = await send(owner, 'POST', '/api/networks', { name: 'Corrects', template: 'keitaro' })
+  const statuses = { approved: 'purchase', chargeback: null }
+  await send(owner, 'PATCH', `/api/networks/${String(network['id'])}`, { statuses })
   const address = String(network['postback_url']).split('?')[0]
   for (const payout of ['20', '25', '25'])
     expect(

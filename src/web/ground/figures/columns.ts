@@ -70,21 +70,6 @@ const COLUMNS: readonly Column[] = [
     number: ({ row }) => Number(row.revenue),
   },
   {
-    id: 'hold',
-    title: 'Hold',
-    means: 'On hold: worth this much if it is approved',
-    text: ({ row }) => moneyOrNone(row.revenue_pending),
-    number: ({ row }) => numberOf(row.revenue_pending),
-  },
-  {
-    id: 'approval',
-    title: 'Approved',
-    means:
-      'Of the conversions that were decided, so many were approved; the others were rejected, refunded or charged back',
-    text: ({ measures }) => percent(measures.approval),
-    number: ({ measures }) => measures.approval,
-  },
-  {
     id: 'cost',
     title: 'Cost',
     needsCost: true,
@@ -124,6 +109,21 @@ const COLUMNS: readonly Column[] = [
     number: ({ measures }) => measures.cpa,
   },
   {
+    id: 'hold',
+    title: 'Hold',
+    means: 'On hold: worth this much if it is approved',
+    text: ({ row }) => moneyOrNone(row.revenue_pending),
+    number: ({ row }) => numberOf(row.revenue_pending),
+  },
+  {
+    id: 'approval',
+    title: 'Approved',
+    means:
+      'Of the conversions that were decided, so many were approved; the others were rejected, refunded or charged back',
+    text: ({ measures }) => percent(measures.approval),
+    number: ({ measures }) => measures.approval,
+  },
+  {
     id: 'source',
     title: 'Cost from',
     means: 'manual: entered by hand; api: by a key; link: what the clicks themselves cost; mixed: of several',
@@ -132,6 +132,8 @@ const COLUMNS: readonly Column[] = [
     number: () => undefined,
   },
 ]
+
+const VERDICTS: readonly string[] = ['hold', 'approval']
 
 const WITHOUT_SPEND: ReadonlySet<Report['dimension']> = new Set([
   'geo',
@@ -146,10 +148,12 @@ export const hasSpend = (dimension: Report['dimension']): boolean => !WITHOUT_SP
 
 /**
  * Geo, offer and the days and hours of a time zone have no cost to divide. Conversions that raise no click to a rung have columns of
- * their own where there are any.
+ * their own where there are any; so have holds and approvals where something was held or refused.
  */
-export function columnsOf(dimension: Report['dimension'], { conversions }: Totals): readonly Column[] {
-  const known = hasSpend(dimension) ? [...COLUMNS] : COLUMNS.filter(column => !column.needsCost)
+export function columnsOf(dimension: Report['dimension'], totals: Totals): readonly Column[] {
+  const { conversions, pending = 0, rejected = 0 } = totals
+  const [hasCost, isJudged] = [hasSpend(dimension), pending > 0 || rejected > 0]
+  const known = COLUMNS.filter(({ needsCost, id }) => (hasCost || !needsCost) && (isJudged || !VERDICTS.includes(id)))
   const types = OFF_RUNGS.filter(type => conversions[type] !== undefined)
   return known.flatMap(column => (column.id === 'goal' ? [...types.map(ofType), column] : [column]))
 }

@@ -168,7 +168,7 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
                 {event.test && <Badge title="On a test click: neither billed nor delivered">Test</Badge>}
               </Cell>
               <Cell>
-                <StatusBadge status={event.status} />
+                <Standing event={event} />
               </Cell>
               <Cell numeric faint={event.payout === null}>
                 <Worth event={event} />
@@ -204,6 +204,12 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
       <EventDialog event={shown} onClose={() => setShown(undefined)} />
     </>
   )
+}
+
+/** Only what was said of a conversion stands out. */
+function Standing({ event: { status, amount, revisions } }: { event: EventRow }) {
+  if (revisions > 0) return <StatusBadge status={status} />
+  return <span className="text-ink-faint">{Number(amount) > 0 ? wordOf(status) : NONE}</span>
 }
 
 /** What it counts for; what was recorded stands struck through beside it where that is another amount. */

@@ -7,7 +7,7 @@ import { listEvents } from '../../../intake/events/api.ts'
 import { importRevisions, MOST_LINES } from '../../../intake/revisions/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { call } from '../../ground/call.ts'
-import { count, exactMoney } from '../../ground/figures/figures.ts'
+import { count, money } from '../../ground/figures/figures.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { Dialog, DialogBody, DialogFoot } from '../../ground/ui/dialog.tsx'
 import { SelectField, TextArea, TextField } from '../../ground/ui/field.tsx'
@@ -149,7 +149,7 @@ function Outcome({ looked }: { looked: Looked }) {
     <div className="flex flex-col gap-1">
       <p>
         <strong className="font-semibold">{count(changed)} would change</strong>, {count(same)} stand like that already.
-        Revenue {difference.startsWith('-') ? 'falls' : 'rises'} by ${exactMoney(difference.replace('-', ''))}.
+        Revenue {difference.startsWith('-') ? 'falls' : 'rises'} by ${money(difference.replace('-', ''))}.
       </p>
       {wrongLines.slice(0, MOST_WRONG).map(({ line, error }) => (
         <p key={line} className="text-bad">

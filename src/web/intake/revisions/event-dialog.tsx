@@ -92,9 +92,14 @@ function EventForm({ event, onClose }: { event: EventRow; onClose: () => void })
           Revenue follows in the day of its click. The click’s status, the charge and what was delivered stay.
         </p>
       </fieldset>
-      <CodeBlock label="As it was recorded" text={JSON.stringify(event, null, 2)} />
+      <CodeBlock label="As it was recorded" text={JSON.stringify(asRecorded(event), null, 2)} />
     </DraftForm>
   )
+}
+
+/** Without how it stands now. */
+function asRecorded({ status: _, amount: _amount, revisions: _revisions, ...recorded }: EventRow) {
+  return recorded
 }
 
 const recordedAs = ({ payout, created_at }: EventRow): string =>
