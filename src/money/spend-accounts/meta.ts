@@ -107,7 +107,7 @@ function judged({ status, body, headers }: Answer): Readonly<Record<string, unkn
 
 function wordsOf({ code, error_subcode, message, error_user_msg }: Readonly<Record<string, unknown>>): string {
   const numbers = [code, error_subcode].filter(number => typeof number === 'number').join('/')
-  const words = (textOf(error_user_msg) ?? textOf(message) ?? 'no words').slice(0, 300)
+  const words = textOf(error_user_msg) ?? textOf(message) ?? 'no words'
   return `Meta ${numbers}: ${words}`
 }
 

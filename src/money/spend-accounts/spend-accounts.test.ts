@@ -288,6 +288,13 @@ describe('a fault', () => {
         /Mars\/Base/,
         'stays',
       ],
+      [
+        'a token that is said back',
+        meta(metaError(190, undefined, { message: `Malformed access token ${TOKEN}` })),
+        'token_refused',
+        /Malformed access token …/,
+        'stays',
+      ],
       ['a proxy’s page', meta({ status: 502, body: '<html>Bad gateway</html>' }), 'unavailable', /502/, 'passes'],
       ['an empty answer', meta({ status: 200, body: {} }), 'unavailable', /200/, 'passes'],
       ['a passing trouble', meta(metaError(2, undefined, { is_transient: true })), 'unavailable', /Meta 2/, 'passes'],

@@ -26,6 +26,8 @@ const NIGHT_HOUR = 3
 const LASTING_MS = DAY_MS
 const FIRST_WAIT_MS = 5 * MINUTE_MS
 const LONGEST_WAIT_MS = 6 * HOUR_MS
+/** Characters of what a platform says. */
+const MOST_WORDS = 300
 /** A claim is kept with each page, but not more often. */
 const KEPT_FOR_MS = 20_000
 
@@ -42,13 +44,16 @@ export async function syncAccount(ground: Syncing, account: Claimed, { now, sign
     if (error instanceof LostClaim) return
     if (signal.aborted) return await giveBack(db, account).catch(() => {})
     if (!(error instanceof SpendFault)) throw error
+    // A platform may say back what it was sent, and what is stored is shown. Struck out before it is cut: half a token is a secret too.
+    const words = error.message.replaceAll(ground.secrets.open(account.token), '…').slice(0, MOST_WORDS)
+    const said = new SpendFault(error.code, words)
     log.warn(
-      { provider: account.provider, fault: error.code, reason: error.message },
+      { provider: account.provider, fault: error.code, reason: said.message },
       'a spend account could not be read',
     )
     const wait = Math.min(FIRST_WAIT_MS * 2 ** Math.min(account.failures, 10), LONGEST_WAIT_MS)
     const next_ms = error.isPassing ? Math.max(wait, Math.min(error.wait_ms ?? 0, LONGEST_WAIT_MS)) : LASTING_MS
-    await endWithFault(db, account, error, next_ms).catch(thrown => {
+    await endWithFault(db, account, said, next_ms).catch(thrown => {
       if (!(thrown instanceof LostClaim)) throw thrown
     })
   }

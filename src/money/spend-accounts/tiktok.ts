@@ -86,7 +86,7 @@ function judged({ status, body }: Answer): Readonly<Record<string, unknown>> {
   if (code === TAKEN) return fieldsOf(body['data'])
   if (typeof code !== 'number')
     throw new SpendFault(status === 429 ? 'rate_limited' : 'unavailable', `it answered with ${status}`)
-  const words = `TikTok ${code}: ${(textOf(body['message']) ?? 'no words').slice(0, 300)}`
+  const words = `TikTok ${code}: ${textOf(body['message']) ?? 'no words'}`
   if (code === TOO_MANY || status === 429) throw new SpendFault('rate_limited', words)
   if (code === NO_PERMISSION) throw new SpendFault('permission_missing', words)
   // The 401xx tell of tokens; all but the one above are answered by a new one.
