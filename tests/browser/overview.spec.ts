@@ -81,6 +81,37 @@ test('the overview shows what clicks came to, by every dimension, and keeps it i
   await expect(clicks.getByRole('row').filter({ hasText: 'ftd' })).toContainText('50.00')
 })
 
+test('the hours of the day stand in a table, those of the week on a map, shaded by what is chosen', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const campaign = await seedTraffic(owner, sluice.address)
+  await page.goto(`/?range=7d&campaign=${campaign}`)
+  await page.getByRole('link', { name: 'Hour' }).click()
+  const hours = page.getByRole('table', { name: 'Report by Hour' })
+  await expect(
+    hours
+      .getByRole('row', { name: /^Total/ })
+      .getByRole('cell')
+      .first(),
+  ).toHaveText('4')
+  await expect(hours.getByRole('row').nth(1)).toContainText(/^\d\d:00/)
+  await expect(hours.getByRole('columnheader', { name: 'Cost' })).toHaveCount(0)
+
+  await page.getByRole('link', { name: 'Heat map' }).click()
+  await expect(page).toHaveURL(/by=week/)
+  const map = page.getByRole('table', { name: 'Clicks by weekday and hour, UTC' })
+  await expect(map.getByRole('rowheader')).toHaveText(['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun', 'All'])
+  await expect(map.getByRole('row', { name: /^All/ }).getByRole('cell').last()).toHaveText('4')
+  await page.getByLabel('Shaded by').selectOption('Revenue')
+  await expect(page).toHaveURL(/heat=revenue/)
+  const earned = page.getByRole('table', { name: 'Revenue by weekday and hour, UTC' })
+  await expect(earned.getByRole('row', { name: /^All/ }).getByRole('cell').last()).toHaveText('60')
+  const cell = earned.getByTitle(/clicks [1-4], .*revenue \$/).first()
+  await expect(cell).toHaveAttribute('style', /background-color/)
+})
+
 test('a chart of few leads counts them in whole numbers', async ({ page, owner, sluice }) => {
   const campaign = await seedTraffic(owner, sluice.address)
   await page.goto(`/?range=7d&campaign=${campaign}&chart=goal`)

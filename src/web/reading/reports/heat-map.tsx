@@ -10,15 +10,15 @@ import { chartWords } from './tiles.tsx'
 const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
 const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'))
 
-type ChoiceProps = { heat: Heat | undefined; goal: Goal; onChange: (heat: Heat | undefined) => void }
+type ChoiceProps = { heat: Heat | undefined; goalWords: string; onChange: (heat: Heat | undefined) => void }
 
-export function HeatChoice({ heat, goal, onChange }: ChoiceProps) {
+export function HeatChoice({ heat, goalWords, onChange }: ChoiceProps) {
   return (
     <Choice
       label="Shaded by"
-      any={chartWords('clicks', goal)}
+      any={chartWords('clicks', goalWords)}
       options={HEATS.filter(one => one !== 'clicks')}
-      words={one => chartWords(one, goal)}
+      words={one => chartWords(one, goalWords)}
       value={heat === 'clicks' ? undefined : heat}
       onChange={onChange}
     />
@@ -29,11 +29,12 @@ type HeatMapProps = {
   rows: readonly (Totals & { key: string })[]
   heat: Heat
   goal: Goal
+  goalWords: string
   days: Days
   zone: string
 }
 
-export function HeatMap({ rows, heat, goal, days, zone }: HeatMapProps) {
+export function HeatMap({ rows, heat, goal, goalWords, days, zone }: HeatMapProps) {
   const byKey = new Map(rows.map(row => [row.key, row]))
   const at = (day: number, hour: string): Totals => byKey.get(`${day + 1}-${hour}`) ?? NO_CLICKS
   const valueOf = (row: Totals) => numberOf(measure(row, goal)[heat])
@@ -42,12 +43,12 @@ export function HeatMap({ rows, heat, goal, days, zone }: HeatMapProps) {
   return (
     <>
       <Table
-        caption={`${chartWords(heat, goal)} by weekday and hour, ${zone}`}
-        className="[&_td]:px-1! [&_th]:px-1! [&_th:first-child]:pl-3.5!"
+        caption={`${chartWords(heat, goalWords)} by weekday and hour, ${zone}`}
+        className="[&_td]:px-0.5! [&_td]:text-sm [&_th]:px-0.5! [&_th:first-child]:pr-2! [&_th:first-child]:pl-3.5!"
       >
         <thead>
           <tr>
-            <Head stay>Weekday</Head>
+            <Head stay>Day</Head>
             {HOURS.map(hour => (
               <Head key={hour} numeric abbr={`${hour}:00`}>
                 {hour}
@@ -61,13 +62,17 @@ export function HeatMap({ rows, heat, goal, days, zone }: HeatMapProps) {
         <tbody>
           {WEEKDAYS.map((weekday, day) => (
             <Row key={weekday}>
-              <RowHead stay>{weekday}</RowHead>
+              <RowHead stay>
+                <abbr title={weekday} className="no-underline">
+                  {weekday.slice(0, 3)}
+                </abbr>
+              </RowHead>
               {HOURS.map(hour => (
                 <Cell
                   key={hour}
                   numeric
                   faint={at(day, hour).clicks === 0}
-                  title={`${weekday} ${hour}:00, ${inWords(at(day, hour), goal)}`}
+                  title={`${weekday} ${hour}:00, ${inWords(at(day, hour), goal, goalWords)}`}
                   style={shadeOf(valueOf(at(day, hour)), most)}
                 >
                   {shown(at(day, hour))}
@@ -110,10 +115,10 @@ function Figure({ row, heat, goal }: { row: Totals; heat: Heat; goal: Goal }) {
   return heat === 'epc' ? perUnit(value) : compact(value)
 }
 
-function inWords(row: Totals, goal: Goal): string {
+function inWords(row: Totals, goal: Goal, goalWords: string): string {
   const { cr, epc, goal: reached } = measure(row, goal)
   const ratios = row.clicks === 0 ? '' : `, CR ${percent(cr)}, EPC $${perUnit(epc)}`
-  return `clicks ${count(row.clicks)}, ${chartWords('goal', goal)} ${count(reached)}, revenue $${money(row.revenue)}${ratios}`
+  return `clicks ${count(row.clicks)}, ${goalWords} ${count(reached)}, revenue $${money(row.revenue)}${ratios}`
 }
 
 function shadeOf(value: number | undefined, most: number) {

@@ -5,6 +5,7 @@ import { clsx } from 'clsx'
 import { Download, Inbox } from 'lucide-react'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask } from '../../ground/call.ts'
+import { useGoalWords } from '../../ground/figures/goals.ts'
 import { hasSpend } from '../../ground/figures/columns.ts'
 import { CutDays } from '../../ground/figures/cut-days.tsx'
 import { measure, type Report } from '../../ground/figures/measures.ts'
@@ -36,6 +37,7 @@ function dimensionOf(by: Breakdown, zone: string): { dimension: Report['dimensio
 
 export function ReportPart({ search, days, zone, goal, onChange }: PartProps) {
   const by = search.by ?? 'campaign'
+  const goalWords = useGoalWords(goal, search.campaign)
   const query = {
     ...dimensionOf(by, zone),
     ...boundsOf(days),
@@ -48,7 +50,9 @@ export function ReportPart({ search, days, zone, goal, onChange }: PartProps) {
       title="Report"
       aside={
         <div className="flex flex-wrap items-center gap-2">
-          {by === 'week' && <HeatChoice heat={search.heat} goal={goal} onChange={heat => onChange({ heat })} />}
+          {by === 'week' && (
+            <HeatChoice heat={search.heat} goalWords={goalWords} onChange={heat => onChange({ heat })} />
+          )}
           <BreakdownSwitch now={by} />
           <Button
             icon={Download}
@@ -90,7 +94,14 @@ export function ReportPart({ search, days, zone, goal, onChange }: PartProps) {
                 className={clsx('transition-opacity', truncated && 'mt-3', report.isPlaceholderData && 'opacity-60')}
               >
                 {shown === 'local_weekday_hour' ? (
-                  <HeatMap rows={rows} heat={search.heat ?? 'clicks'} goal={goal} days={days} zone={zone} />
+                  <HeatMap
+                    rows={rows}
+                    heat={search.heat ?? 'clicks'}
+                    goal={goal}
+                    goalWords={goalWords}
+                    days={days}
+                    zone={zone}
+                  />
                 ) : (
                   <ReportTable
                     report={{ dimension: shown, rows, truncated, ...rest }}
@@ -136,7 +147,7 @@ function MixedGoals({ dimension, days, goal }: { dimension: Report['dimension'];
   )
 }
 
-const BY_WORDS: Record<Breakdown, string> = { ...WORDS, hour: 'Hour', week: 'Week' }
+const BY_WORDS: Record<Breakdown, string> = { ...WORDS, hour: 'Hour', week: 'Heat map' }
 
 function BreakdownSwitch({ now }: { now: Breakdown }) {
   return (
