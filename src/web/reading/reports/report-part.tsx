@@ -3,11 +3,13 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import { Download, Inbox } from 'lucide-react'
+import { DAY_MS } from '../../../contract/days.ts'
+import { minutesAhead } from '../../../contract/time-zones.ts'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask } from '../../ground/call.ts'
+import { CutDays } from '../../ground/figures/cut-days.tsx'
 import { useGoalWords } from '../../ground/figures/goals.ts'
 import { hasSpend } from '../../ground/figures/columns.ts'
-import { CutDays } from '../../ground/figures/cut-days.tsx'
 import { measure, type Report } from '../../ground/figures/measures.ts'
 import { BREAKDOWNS, type Breakdown, type Goal, type OverviewSearch } from '../../ground/figures/search.ts'
 import { boundsOf, type Days } from '../../ground/figures/window.ts'
@@ -15,6 +17,7 @@ import { inWords } from '../../ground/rungs.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { Asked, EmptyState, Section, Waiting } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
+import { dayBegins, isUtc } from '../../ground/zone.ts'
 import { download, reportCsv } from './csv.ts'
 import { HeatChoice, HeatMap } from './heat-map.tsx'
 import { cutsOf, ReportTable, WORDS } from './report-table.tsx'
@@ -28,18 +31,25 @@ type PartProps = {
   onChange: (changes: OverviewSearch) => void
 }
 
-/** Rows by day are UTC's where that is the zone: only those have a cost. */
-function dimensionOf(by: Breakdown, zone: string): { dimension: Report['dimension']; tz?: string } {
+/** Rows by day are the zone's where half hours are kept and make its days; UTC's have a cost. */
+function dimensionOf(by: Breakdown, zone: string, days: Days): { dimension: Report['dimension']; tz?: string } {
   if (by === 'hour') return { dimension: 'local_hour', tz: zone }
   if (by === 'week') return { dimension: 'local_weekday_hour', tz: zone }
-  return by === 'day' && zone !== 'UTC' ? { dimension: 'local_day', tz: zone } : { dimension: by }
+  return by === 'day' && hasOwnDays(zone, days) ? { dimension: 'local_day', tz: zone } : { dimension: by }
+}
+
+const SLOTS_KEPT_MS = 100 * DAY_MS
+
+function hasOwnDays(zone: string, { from }: Days): boolean {
+  const begins = dayBegins(from)
+  return !isUtc() && (minutesAhead(zone, begins) ?? 0) % 30 === 0 && begins > Date.now() - SLOTS_KEPT_MS + DAY_MS
 }
 
 export function ReportPart({ search, days, zone, goal, onChange }: PartProps) {
   const by = search.by ?? 'campaign'
   const goalWords = useGoalWords(goal, search.campaign)
   const query = {
-    ...dimensionOf(by, zone),
+    ...dimensionOf(by, zone, days),
     ...boundsOf(days),
     ...(search.campaign === undefined ? {} : { campaign_id: search.campaign }),
   }

@@ -11,7 +11,7 @@ import { cutsDay, type Days, isRagged } from '../../ground/figures/window.ts'
 import { useGoalWords } from '../../ground/figures/goals.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
-import { isUtc } from '../../ground/zone.ts'
+import { dayAt, isUtc } from '../../ground/zone.ts'
 import { NOT_BROKEN_DOWN } from './csv.ts'
 
 export const WORDS: Record<Report['dimension'], string> = {
@@ -37,7 +37,8 @@ type TableProps = {
 export function ReportTable({ report, goal, days, campaign, sort, onSort }: TableProps) {
   const { dimension, rows, totals, not_broken_down } = report
   const [showsAll, setShowsAll] = useState(false)
-  const today = dayOf(useNow())
+  const now = useNow()
+  const today = dimension === 'local_day' ? dayAt(now) : dayOf(now)
   const isCut = cutsOf(dimension, days)
   const all = columnsOf(dimension, totals)
   const words = useGoalWords(goal, campaign)
@@ -67,7 +68,7 @@ export function ReportTable({ report, goal, days, campaign, sort, onSort }: Tabl
             <Row key={line.key}>
               <RowHead stay className="max-w-36 truncate sm:max-w-56" title={line.label}>
                 <Label dimension={dimension} id={line.key} label={line.label} />
-                {dimension === 'day' && line.key === today && (
+                {(dimension === 'day' || dimension === 'local_day') && line.key === today && (
                   <span className="font-normal text-ink-faint"> so far</span>
                 )}
                 <span
