@@ -225,7 +225,8 @@ test('spend that is recorded by day takes its place, and it takes that of accoun
   await house.call('DELETE', `/api/ad-spend/spreads/${made.id}`, owner)
   assert.equal((await costs(owner, 'day')).total, '40.00 account')
   // No account has booked it: the books would say so.
-  await house.database.worker.query(`delete from booked_spend where org_id = $1`, [owner.org_id])
+  for (const table of ['booked_spend', 'account_spend'])
+    await house.database.worker.query(`delete from ${table} where org_id = $1`, [owner.org_id])
   await holds(owner)
 })
 
