@@ -5,7 +5,7 @@ import { OverviewSearch } from '../../ground/figures/search.ts'
 const KEY = 'overview'
 
 const { goal, range, from, to } = OverviewSearch.shape
-/** `on` is the UTC day of the choice. */
+/** `on` is the day of the choice. */
 const Kept = z.object({ goal, range, from, to, on: z.string().optional() }).catch({})
 
 function kept(): z.output<typeof Kept> {

@@ -122,7 +122,7 @@ export function ReportPart({ search, days, zone, goal, onChange }: PartProps) {
                     onSort={sort => onChange({ sort })}
                   />
                 )}
-                <CutDays days={days} byDay={shown === 'day'} source={rest.totals.cost_source} />
+                {hasSpend(shown) && <CutDays days={days} byDay={shown === 'day'} source={rest.totals.cost_source} />}
                 {search.campaign === undefined && goal !== 'own' && (
                   <MixedGoals dimension={shown} days={days} goal={goal} />
                 )}

@@ -14,7 +14,7 @@ import {
 } from '../../../traffic/sources/api.ts'
 import { ask, call } from '../../ground/call.ts'
 import { count, day, NONE, percent, ratio } from '../../ground/figures/figures.ts'
-import { readSourceShares } from '../../../reading/figures/api.ts'
+import { readDestinationFigures, readSourceShares } from '../../../reading/figures/api.ts'
 import { FiguredTable, useListFigures } from '../../ground/figures/list-figures.tsx'
 import { useNow } from '../../ground/figures/now.ts'
 import { Dialog } from '../../ground/ui/dialog.tsx'
@@ -37,7 +37,7 @@ export function SourcesPage() {
   const { address, query, days, shown, controls } = useListFigures(useListAddress(route.useSearch()))
   const sources = useQuery({ ...ask(listTrafficSources, { query }), placeholderData: keepPreviousData })
   const { figures, error } = useLedFigures('traffic_source', days)
-  const today = useToday()
+  const today = useArrived()
   return (
     <ListPage
       title="Sources"
@@ -91,13 +91,14 @@ type Today = {
   shares: { clicks: number; with_ref_id: number; with_cost: number } | undefined
 }
 
-/** What came today by source: how much, and the shares of the newest of it. */
-function useToday(): (id: string) => Today {
+/** What came on this UTC day, which the shares are of, by source: how much, and the shares of the newest of it. */
+function useArrived(): (id: string) => Today {
   const day = new Date(useNow()).toISOString().slice(0, 10)
-  const { figures } = useLedFigures('traffic_source', { from: day, to: day })
+  const query = { type: 'traffic_source', date_from: day, date_to: day } as const
+  const rows = useQuery(ask(readDestinationFigures, { query })).data?.rows
   const shares = useQuery(ask(readSourceShares, {})).data?.rows
   return id => ({
-    clicks: figures.rows.find(({ key }) => key === id)?.clicks,
+    clicks: rows?.find(({ key }) => key === id)?.clicks,
     shares: shares?.find(({ key }) => key === id),
   })
 }
