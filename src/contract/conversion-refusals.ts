@@ -11,6 +11,12 @@ export const CONVERSION_REFUSALS = {
   rate_unknown: { status: 422, error: 'no rate of the currency is known', code: 'rate_unknown' },
 
   // What is said of a conversion afterwards.
+  amount_too_large: {
+    status: 422,
+    error: 'the amount is more than $1,000,000',
+    code: 'amount_too_large',
+    hint: 'A conversion is worth $1,000,000 at most.',
+  },
   too_many_revisions: {
     status: 409,
     error: 'the conversion was revised 100 times',

@@ -4,16 +4,15 @@
  */
 
 import { USD } from '../../contract/currencies.ts'
-import { dayOf } from '../../contract/days.ts'
 import { newId } from '../../contract/ids.ts'
 import { rungOfEvent, stageOf } from '../../contract/ladder.ts'
-import { parseMoment } from '../../contract/moments.ts'
 import { Refusal, tellLater } from '../../contract/refusals.ts'
 import { isOutside } from '../../ground/scope.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import { inDollars } from '../../money/rates/exact.ts'
 import { type Money, type Place, type RatesRead, unknownRate } from '../../money/rates/rate-of-day.ts'
 import { isCalledFor } from '../../outgoing/postbacks/matching.ts'
+import { dayReceived } from './booked.ts'
 import type { Changes, NewEvent } from './changes.ts'
 import type { Conversion, Item, Revision, Rise } from './items.ts'
 import { Judge, type Revised } from './judge.ts'
@@ -29,8 +28,11 @@ import {
 } from './known.ts'
 import { People } from './people.ts'
 
-/** What became of a conversion. `replayed`: this very request had been recorded before. `present`: of a network's, how it stands. */
-export type Recorded = { event: StoredEvent; replayed: boolean; present?: Present }
+/**
+ * What became of a conversion. `replayed`: this very request had been recorded before. `present`: of a network's, how it stands; `payout`: what
+ * that sent, in dollars by the rate its conversion was booked by, where it was sent in the currency of the booking.
+ */
+export type Recorded = { event: StoredEvent; replayed: boolean; present?: Present; payout?: string | undefined }
 
 /** What an item is answered; a rise says whether its click is known. */
 export type Outcome = Recorded | Revised | Refusal | boolean
@@ -60,7 +62,7 @@ export class Decisions {
     this.#balance = toMillionths(known.balance.balance)
     this.#price = toMillionths(known.balance.price_per_person)
     this.#people = new People(known.people)
-    this.#judge = new Judge(org_id, known, changes)
+    this.#judge = new Judge(org_id, known, changes, at)
     changes.concern(org_id, this.#people)
     changes.caps.concern(org_id, known.caps, at)
   }
@@ -94,8 +96,8 @@ export class Decisions {
       if (isOutside(item.campaigns, recorded.campaign_id)) return new Refusal('campaign_scope_forbidden')
       if (click !== undefined && item.source === 'service') this.#meetAgain(item, click)
       if (item.standing !== undefined) {
-        const present = this.#judge.again(recorded, item)
-        return present instanceof Refusal ? present : { event: recorded, replayed: true, present }
+        const again = this.#judge.again(recorded, item)
+        return again instanceof Refusal ? again : { event: recorded, replayed: true, ...again }
       }
       return { event: recorded, replayed: true }
     }
@@ -121,7 +123,7 @@ export class Decisions {
       const before = this.#judge.presentOf(started)
       started.payout = item.payout
       started.payout_is_explicit = true
-      this.#changes.pay(this.#org_id, started, item.money, true)
+      this.#pay(started, item.money, true)
       // What was said of it since stays in effect.
       this.#judge.count(this.#known.clicks.get(started.click_id), before, this.#judge.presentOf(started))
     }
@@ -133,7 +135,7 @@ export class Decisions {
     const person = this.#people.of(click, item.telegram_user_id)
     const event = this.#eventOf(item, click, id, person, payout)
     this.#changes.events.push(event)
-    this.#changes.pay(this.#org_id, event, money, false)
+    this.#pay(event, money, false)
     this.#known.events.set(id, event)
     this.#known.ofClick.get(click.id)?.push(event)
     if (id !== item.id) this.#alias(item, event)
@@ -152,6 +154,11 @@ export class Decisions {
     }
     if (!click.suppressed_delivery) this.#deliver(event, click)
     return recorded
+  }
+
+  #pay(event: StoredEvent, money: Money | undefined, isAgain: boolean): void {
+    this.#changes.pay(this.#org_id, event, money, isAgain)
+    if (money !== undefined) this.#known.booked.put(event.id, money.currency, money.usd_per_unit)
   }
 
   #eventOf(item: Conversion, click: KnownClick, id: string, person: Person, payout: Paid['payout']) {
@@ -248,12 +255,8 @@ export function inheritedIn(item: Conversion, click: KnownClick, at: string): (P
   const currency = click.payout_currency ?? USD
   if (item.payout !== undefined || currency === USD) return undefined
   const amount = inheritedPayout(item, click)
-  const ms = parseMoment(item.received_at ?? isoOf(at))?.ms
-  return amount === null || ms === undefined ? undefined : { amount, currency, day: dayOf(ms) }
+  return amount === null ? undefined : { amount, currency, day: dayReceived(item.received_at, at) }
 }
-
-/** A time as the database writes it, in the form of the wire. */
-const isoOf = (at: string): string => at.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')
 
 /** The offer's payout, for the types that earn it; Sluice's own events earn only where the offer names their type. */
 function inheritedPayout({ type, source }: Conversion, { offer_payout, payout_types }: KnownClick): string | null {

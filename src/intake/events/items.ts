@@ -3,6 +3,7 @@ import type { EventType } from '../../contract/event-types.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
 import type { Key } from '../../ground/room.ts'
 import type { Money } from '../../money/rates/rate-of-day.ts'
+import type { Foreign } from './booked.ts'
 
 /** The key a conversion came with, for the second look at it. */
 export type UsedKey = Pick<Key, 'key_id' | 'through' | 'read_at'>
@@ -71,8 +72,12 @@ export type Revision = {
   readonly click_id: string
   readonly of: { readonly event_id: string } | Meant
   readonly status: EventStatus
-  /** Decimal string in US dollars; undefined: what it was worth before. */
+  /** Decimal string in US dollars; undefined: what `foreign` comes to, else what it was worth before. */
   readonly amount: string | undefined
+  /** The amount where it was said in another currency. */
+  readonly foreign?: Foreign | undefined
+  /** When it was received, ISO 8601, where that is not now. */
+  readonly received_at?: string | undefined
   readonly reason: string | null
   readonly source: 'network' | 'dashboard' | 'import' | 'hold'
   readonly network_id: string | null

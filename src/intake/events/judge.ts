@@ -7,6 +7,7 @@ import { toWireId } from '../../contract/ids.ts'
 import { hasAmount, MOST_REVISIONS } from '../../contract/revisions.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
+import { type Foreign, worthOf, dayReceived } from './booked.ts'
 import type { Changes } from './changes.ts'
 import type { Conversion, Meant, Revision, Standing } from './items.ts'
 import type { Known, KnownClick, Present, Standings, StoredEvent } from './known.ts'
@@ -19,7 +20,20 @@ export type Revised = {
   readonly isNew: boolean
 }
 
-type Said = Pick<Revision, 'status' | 'amount' | 'reason' | 'source' | 'network_id' | 'actor' | 'hold_days'>
+type Said = Pick<
+  Revision,
+  'status' | 'amount' | 'foreign' | 'received_at' | 'reason' | 'source' | 'network_id' | 'actor' | 'hold_days'
+>
+
+/** How a conversion stands that was called again, and what the call's payout is in dollars. */
+type Again = { readonly present: Present; readonly payout: string | undefined }
+
+/** What a conversion's payout was sent as. */
+function foreignOf({ money }: Conversion): Foreign | undefined {
+  if (money === undefined) return undefined
+  const { original_amount: amount, currency, usd_per_unit } = money
+  return { amount, currency, usd_per_unit }
+}
 
 /** How an event without revisions stands. */
 export function asRecorded(event: Pick<StoredEvent, 'payout'>): Present {
@@ -85,11 +99,14 @@ export class Judge {
   readonly #org_id: number
   readonly #known: Known
   readonly #changes: Changes
+  readonly #at: string
 
-  constructor(org_id: number, known: Known, changes: Changes) {
+  /** `at` is the moment all of it happens, as the database writes it. */
+  constructor(org_id: number, known: Known, changes: Changes, at: string) {
     this.#org_id = org_id
     this.#known = known
     this.#changes = changes
+    this.#at = at
   }
 
   /** How an event stands. Of one that was not looked up nothing was said: nobody asks for others. */
@@ -138,22 +155,35 @@ export class Judge {
   }
 
   /** What a network's call says of a conversion that is recorded: a paid word approves what is held, and amends where it may. */
-  again(event: StoredEvent, { payout, standing }: Conversion): Present | Refusal {
+  again(event: StoredEvent, item: Conversion): Again | Refusal {
+    const { standing, received_at } = item
     const present = this.presentOf(event)
-    if (standing?.says !== 'paid') return present
-    if (!isOf(event, standing.network_id)) return present
+    const foreign = foreignOf(item)
+    const worth = this.#worthOf(event, { foreign, received_at })
+    if (worth instanceof Refusal) return worth
+    const payout = worth?.dollars ?? item.payout
+    const stands = { present, payout }
+    if (standing?.says !== 'paid') return stands
+    if (!isOf(event, standing.network_id)) return stands
     const isPaid = present.status === 'approved'
-    if (present.status !== 'pending' && !standing.amend) return present
-    if (isPaid && payout === undefined) return present
+    if (present.status !== 'pending' && !standing.amend) return stands
+    if (isPaid && payout === undefined) return stands
     const { network_id, reason } = standing
     const said = { status: 'approved', amount: payout, reason, source: 'network', network_id, actor: null } as const
-    const revised = this.#say(event, said)
-    return revised instanceof Refusal ? revised : revised.present
+    const revised = this.#say(event, { ...said, foreign, received_at })
+    return revised instanceof Refusal ? revised : { present: revised.present, payout }
+  }
+
+  #worthOf(event: StoredEvent, { foreign, received_at }: Pick<Said, 'foreign' | 'received_at'>) {
+    if (foreign === undefined) return undefined
+    return worthOf(event.id, foreign, this.#known, dayReceived(received_at, this.#at))
   }
 
   #say(event: StoredEvent, said: Said): Revised | Refusal {
     const present = this.presentOf(event)
-    const next = wanted(event, present, said)
+    const worth = this.#worthOf(event, said)
+    if (worth instanceof Refusal) return worth
+    const next = wanted(event, present, { status: said.status, amount: worth?.dollars ?? said.amount })
     if (!isChange(present, next)) return { event, before: present, present, isNew: false }
     if (present.seq >= MOST_REVISIONS) return new Refusal('too_many_revisions')
     const click = this.#known.clicks.get(event.click_id)
@@ -162,15 +192,20 @@ export class Judge {
     const revised = { ...next, seq: present.seq + 1, was_held: present.was_held || next.status === 'pending' }
     this.#known.revised.set(event.id, revised)
     this.count(click, present, revised)
-    this.#write(event, revised, said)
+    this.#write(event, revised, said, worth?.rate)
     return { event, before: present, present: revised, isNew: true }
   }
 
-  #write(event: StoredEvent, { seq, status, amount }: Present, said: Said): void {
-    const { reason, source, network_id, actor, hold_days = null } = said
+  #write(event: StoredEvent, { seq, status, amount }: Present, said: Said, rate: string | undefined): void {
+    const { foreign, reason, source, network_id, actor, hold_days = null } = said
     const row = { org_id: this.#org_id, event_id: event.id, seq, status, amount: fromMillionths(amount) }
-    const plain = { original_amount: null, original_currency: null, rate: null }
-    this.#changes.revisions.push({ ...row, ...plain, reason, source, network_id, actor })
+    if (foreign !== undefined && rate !== undefined) this.#known.booked.put(event.id, foreign.currency, rate)
+    const original = {
+      original_amount: foreign?.amount ?? null,
+      original_currency: foreign?.currency ?? null,
+      rate: rate ?? null,
+    }
+    this.#changes.revisions.push({ ...row, ...original, reason, source, network_id, actor })
     this.#changes.hold({ ...row, click_id: event.click_id }, status === 'pending' ? hold_days : null)
   }
 

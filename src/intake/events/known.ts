@@ -11,6 +11,7 @@ import { discardStalePlans } from '../../ground/db/stale-plans.ts'
 import type { Value } from '../../ground/db/statement.ts'
 import { toMillionths } from '../../money/billing/money.ts'
 import type { RatesRead } from '../../money/rates/rate-of-day.ts'
+import { Booked } from './booked.ts'
 import type { CapRow } from './caps.ts'
 import { startId } from './identity.ts'
 import type { Conversion, Item } from './items.ts'
@@ -107,8 +108,10 @@ export type Known = {
   caps: CapRow[]
   /** Ids of live bots, by id and by name. */
   bots: Map<string, string>
-  /** The rates that offers' payouts in other currencies need. */
+  /** The rates that offers' payouts and what is said in other currencies need. */
   rateOf: RatesRead
+  /** The rates that events were booked by, of those of which something is said in another currency. */
+  booked: Booked
 }
 
 /** A batch: what each of its organizations has gathered. */
@@ -183,6 +186,7 @@ function unread(balance: Balance): Known {
     caps: [],
     bots: new Map(),
     rateOf: () => undefined,
+    booked: new Booked(),
   }
 }
 

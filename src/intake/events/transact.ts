@@ -7,7 +7,7 @@ import { Decisions, type IsUnsettled, type Outcome } from './decide.ts'
 import type { Named } from '../../traffic/campaigns/live.ts'
 import type { Item, UsedKey } from './items.ts'
 import { type Asked, readKnown, readStarts } from './known.ts'
-import { readOfferRates } from './offer-rates.ts'
+import { readBatchRates } from './batch-rates.ts'
 
 /** What a key may do at this moment: its campaigns, or why it may nothing. */
 export type KeyStanding = { readonly campaigns: readonly string[] | null } | Refusal
@@ -54,7 +54,7 @@ export async function decideBatch(
   const { known, at, also: standings } = await readKnown(client, asked, reread)
   if (at === undefined) return { outcomes: new Map(), writes: [], hasDeliveries: false, filled: [] }
   await readStarts(client, asked, known)
-  await readOfferRates(client, asked, known, { at, order: rateOrder })
+  await readBatchRates(client, asked, known, { at, order: rateOrder })
   if (performance.now() - begun > READING_MS) throw new TooSlow('reading took too long')
   const changes = new Changes()
   const outcomes = new Map<Item, Outcome>()

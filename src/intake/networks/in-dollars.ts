@@ -1,6 +1,7 @@
 /**
  * Payouts that networks send in other currencies, turned into dollars: by the rate of the UTC day the call came, or, where the conversion is
- * recorded already, by the rate it was booked by, so that the same call says the same on any day.
+ * recorded already, by the rate it was booked by, so that the same call says the same on any day. Amounts of verdicts are turned where their
+ * conversion is known, in the room of events.
  */
 import { isCurrencyCode } from '../../contract/currencies.ts'
 import { dayOf } from '../../contract/days.ts'
@@ -11,7 +12,7 @@ import { inDollars } from '../../money/rates/exact.ts'
 import { orderOf, type Rate, readRates, unknownRate } from '../../money/rates/rate-of-day.ts'
 import { wantRates } from '../../money/rates/wanted.ts'
 import { Diagnosed } from '../refused-events/diagnosis.ts'
-import type { CallRead } from './read-call.ts'
+import type { CallRead, VerdictRead } from './read-call.ts'
 
 // A start's own identity is another than its call's.
 const BOOKED = `
@@ -24,9 +25,14 @@ const BOOKED = `
 export function dollarsOf({ database, config }: Pick<Ground, 'database' | 'config'>) {
   const pool = database.keys
   const asked = { pool, order: orderOf(config) }
-  return async (read: CallRead, received_at: number): Promise<CallRead> => {
-    const { org_id, id, foreign } = read
+  return async <Read extends CallRead | VerdictRead>(read: Read, received_at: number): Promise<Read> => {
+    const { foreign } = read
     if (foreign === undefined) return read
+    if (read.kind === 'revision') {
+      await wantRates({ pool, config })
+      return { ...read, received_at: new Date(received_at).toISOString() }
+    }
+    const { org_id, id } = read
     const place = { currency: foreign.currency, day: dayOf(received_at) }
     const isCode = isCurrencyCode(foreign.currency)
     const booked = isCode ? await pool.query<Rate>(BOOKED, [org_id, id, foreign.currency]) : undefined

@@ -36,7 +36,6 @@ export function openNetworks(ground: Ground, given: Omit<Tools, 'heard' | 'refus
       const call = { org_id, network_id, fields: fields as Fields }
       try {
         const read = readCall(call.fields, reading, { org_id, network_id, arrived_at: performance.now() })
-        if (read.kind === 'revision') return read
         return await asDollars({ ...read, received_at: received }, Date.parse(received))
       } catch (error) {
         throw error instanceof Refusal ? await asOf(call, reading, error) : error

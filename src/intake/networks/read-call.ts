@@ -200,7 +200,7 @@ function verdictOf(fields: Fields, network: Reading, { verdict, click_id, nonce,
     click_id,
     of: { network_id, nonce: nonce ?? null },
     status: verdict,
-    amount: hasAmount(verdict) ? dollarsIn(fields, network) : undefined,
+    ...(hasAmount(verdict) ? amountOf(fields, network) : { amount: undefined }),
     reason: status === undefined ? null : reasonOf(status),
     source: 'network',
     network_id,
@@ -212,12 +212,12 @@ function verdictOf(fields: Fields, network: Reading, { verdict, click_id, nonce,
 
 const reasonOf = (status: string): string => status.slice(0, REASON_LENGTH).toWellFormed()
 
-/** The amount of a verdict: which rate its conversion was booked by is known only when it is found, so it is said in dollars. */
-function dollarsIn(fields: Fields, network: Reading): string | undefined {
+/** The amount of a verdict, in its currency: which rate its conversion was booked by is known only when it is found. */
+function amountOf(fields: Fields, network: Reading): Pick<VerdictRead, 'amount' | 'foreign'> {
   const currency = currencyOf(fields, network)
   const payout = payoutOf(fields, network.parameters, currency)
-  if (payout === undefined || currency === USD) return payout
-  throw new Diagnosed('currency_not_usd', `the amount of a verdict is in ${currency}, and only USD is taken`)
+  const isForeign = payout !== undefined && currency !== undefined && currency !== USD && /[1-9]/.test(payout)
+  return isForeign ? { amount: undefined, foreign: { amount: payout, currency } } : { amount: payout }
 }
 
 /** What the call says it is in, else what its network is; undefined where it would have to say. */

@@ -37,7 +37,7 @@ export type Tools = {
   readonly mayRecord: (org_id: number) => Promise<boolean>
   readonly heard: Pick<Heard, 'note'>
   /** Turns a payout in another currency into dollars; `received_at` in Unix ms. Throws `Diagnosed` where no rate is known. */
-  readonly inDollars: (read: CallRead, received_at: number) => Promise<CallRead>
+  readonly inDollars: <Read extends CallRead | VerdictRead>(read: Read, received_at: number) => Promise<Read>
   /** What a refused call is kept as: an ignored status of a recorded conversion differs from it. Throws what the database throws. */
   readonly refusalOf: (
     call: Pick<NetworkCall, 'org_id' | 'network_id' | 'fields'>,
@@ -120,7 +120,7 @@ async function take(tools: Tools, waiting: WaitingCalls, call: NetworkCall, netw
     requireWelcome(network, call.ip)
     const { org_id, network_id } = call
     const read = readCall(call.fields, network, { org_id, network_id, arrived_at: performance.now() })
-    said = await asDollars(tools, read, call.received_at)
+    said = await tools.inDollars(read, call.received_at)
   } catch (error) {
     return await refused(tools, waiting, call, network, error)
   }
@@ -143,14 +143,12 @@ async function take(tools: Tools, waiting: WaitingCalls, call: NetworkCall, netw
   return (await waiting.put(call)) ? OK : LATER
 }
 
-const asDollars = async (tools: Tools, read: CallRead | VerdictRead, received_at: number) =>
-  read.kind === 'revision' ? read : await tools.inDollars(read, received_at)
-
 /** Records what was read, or says it of what is recorded. Throws `Differing` where it says otherwise than what stands. */
 async function record(tools: Tools, said: CallRead | VerdictRead, received_at: number): Promise<void> {
   const { conversions, inDollars } = tools
   if (said.kind === 'revision') return void (await conversions.revise(said))
-  const { event, replayed, present } = await conversions.record(said)
+  const { event, replayed, present, payout } = await conversions.record(said)
+  if (payout !== undefined) return requireSame({ ...said, payout }, event, present)
   requireSame(replayed ? await inDollars(said, received_at) : said, event, present)
 }
 
@@ -226,7 +224,7 @@ export function runner(ground: Ground, tools: Tools, readingOf: (call: WaitingCa
     try {
       const received_at = new Date(call.received_at).toISOString()
       const read = readCall(call.fields, reading, { ...call, arrived_at: performance.now(), received_at })
-      const said = await asDollars(tools, read, call.received_at)
+      const said = await tools.inDollars(read, call.received_at)
       if (!(await tools.mayRecord(call.org_id))) return 'over_quota'
       await record(tools, { ...said, arrived_at: performance.now() }, call.received_at)
       return 'done'

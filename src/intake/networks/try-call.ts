@@ -19,9 +19,11 @@ export async function tryNetworkCall(
   try {
     const read = readCall(fieldsOf(call), { ...saved, ...given }, { org_id, network_id, arrived_at: performance.now() })
     if (read.kind === 'revision') {
-      const { click_id, of, status: verdict, amount: payout = null } = read
+      const { click_id, of, status: verdict, amount, foreign } = read
+      const payout = foreign?.amount ?? amount ?? null
+      const currency = payout === null ? null : (foreign?.currency ?? 'USD')
       const transaction_id = 'nonce' in of ? of.nonce : null
-      return answer({ click_id, transaction_id, type: null, verdict, payout, currency: payout === null ? null : 'USD' })
+      return answer({ click_id, transaction_id, type: null, verdict, payout, currency })
     }
     const { click_id, nonce: transaction_id, type, standing, foreign } = read
     const payout = foreign?.amount ?? read.payout ?? null

@@ -224,7 +224,11 @@ test('verdicts as words of a map of one’s own say what they say', async () => 
     assert.equal(await fire(here, { status, tid: 'T1', ...(payout === '' ? {} : { payout }) }), OK)
     assert.equal(await standing(here), expected)
   }
-  assert.match(await fire(here, { status: 'yes', tid: 'T1', payout: '5', currency: 'EUR' }), /only USD is taken/)
+  const unconverted = await place({ statuses, convert: false })
+  await fire(unconverted, { status: 'sale', tid: 'T1', payout: '50' })
+  const inEuro = { status: 'yes', tid: 'T1', payout: '5', currency: 'EUR' }
+  assert.match(await fire(unconverted, inEuro), /the currency is EUR, and only USD is booked/)
+  assert.equal(await standing(unconverted), 'purchase approved 50 (0): 50')
   const wrong = await house.call('PATCH', `/api/networks/${here.id}`, {
     ...owner,
     body: { statuses: { no: '!maybe' } },

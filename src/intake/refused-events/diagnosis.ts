@@ -63,6 +63,7 @@ const BY_REFUSAL: Partial<Record<RefusalName, Diagnosis>> = {
   role_forbidden: 'key_unusable',
   invalid_json: 'body_unreadable',
   rate_unknown: 'rate_unknown',
+  amount_too_large: 'payout_invalid',
 }
 
 /** The diagnosis of a refusal of this body; `'click'` where its click id has to be looked at. */

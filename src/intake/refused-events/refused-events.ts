@@ -187,8 +187,8 @@ async function run(tools: Tools, context: Running, row: Row): Promise<Row> {
 
 async function recordRead({ conversions }: Tools, row: Row, read: Conversion | Revision): Promise<StoredEvent> {
   if (read.kind === 'revision') return (await conversions.revise(read)).event
-  const { event, present } = await conversions.record(read)
-  if (row.surface === 'network') requireSame(read, event, present)
+  const { event, present, payout = read.payout } = await conversions.record(read)
+  if (row.surface === 'network') requireSame({ ...read, payout }, event, present)
   return event
 }
 

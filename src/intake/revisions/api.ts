@@ -1,5 +1,6 @@
 /** What is said of conversions after they were recorded, over HTTP. No right covers it: by machine a network's address does it. */
 import { z } from 'zod'
+import { Currency, USD } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Amount, Id, Instant, MAX_PAYOUT, Money, Text } from '../../contract/fields.ts'
 import { hasAmount, MOST_REVISIONS, REASON_LENGTH } from '../../contract/revisions.ts'
@@ -49,27 +50,39 @@ export const listRevisions = endpoint({
   refuses: ['object_not_found'],
 })
 
-const DOLLARS = /^(usd|\$|us\$)$/i
+const DOLLARS = /^(\$|us\$)?$/i
+/** Of a currency of which a million are a few dollars. */
+const MOST_FOREIGN = 999_999_999_999_999
+const Dollars = Amount(MAX_PAYOUT)
 
 /** A status, and an amount where it has one. */
 const said = {
   status: EventStatus,
-  amount: Amount(MAX_PAYOUT).nullish().meta({
-    description:
-      'US dollars, only with approved and pending. Left out: what counts or is on hold now, after a refusal the recorded payout',
-  }),
+  amount: Amount(MOST_FOREIGN)
+    .nullish()
+    .meta({
+      description: `In its currency, only with approved and pending; at most ${MAX_PAYOUT.toLocaleString('en-US')} US dollars. Left out: what counts or is on hold now, after a refusal the recorded payout`,
+    }),
   currency: z
     .string()
     .trim()
-    .refine(text => text === '' || DOLLARS.test(text), { message: 'must be USD: other currencies are not booked' })
+    .transform(text => (DOLLARS.test(text) ? USD : text))
+    .pipe(Currency)
     .nullish()
-    .meta({ description: 'USD, or left out' }),
+    .meta({
+      description:
+        'Of the amount; left out: US dollars. By the rate the conversion was booked by in it, else by that of the UTC day it is said',
+    }),
   reason: Text(REASON_LENGTH).nullish().meta({ description: 'Shown in its history' }),
 }
 
-export const Said = z.object(said).refine(({ status, amount }) => amount == null || hasAmount(status), {
-  path: ['amount'],
-  message: 'goes with approved and pending only: all else is worth nothing',
+export const Said = z.object(said).superRefine(({ status, amount, currency }, context) => {
+  const wrong = (message: string) => context.addIssue({ code: 'custom', path: ['amount'], message })
+  if (amount == null) return
+  if (!hasAmount(status)) return wrong('goes with approved and pending only: all else is worth nothing')
+  if ((currency ?? USD) !== USD) return
+  const { error } = Dollars.safeParse(amount)
+  if (error !== undefined) wrong(error.issues[0]?.message ?? 'is too much')
 })
 export type Said = z.output<typeof Said>
 
@@ -87,7 +100,14 @@ export const reviseEvent = endpoint({
     seq: z.number().int().meta({ description: 'Of the last revision; 0: there is none' }),
     unchanged: z.boolean().meta({ description: 'True: it stood like that already' }),
   }),
-  refuses: ['object_not_found', 'too_many_revisions', 'click_not_kept', 'service_unavailable'],
+  refuses: [
+    'object_not_found',
+    'rate_unknown',
+    'amount_too_large',
+    'too_many_revisions',
+    'click_not_kept',
+    'service_unavailable',
+  ],
 })
 
 /** Of one file: so many are decided in a few transactions, within a caller's patience. */

@@ -13,6 +13,7 @@ export type Line = {
   readonly transaction_id: string | null
   readonly status: EventStatus
   readonly amount: string | null | undefined
+  readonly currency: string | null | undefined
   readonly reason: string | null | undefined
 }
 export type WrongLine = { readonly line: number; readonly error: string }
@@ -83,8 +84,9 @@ function readLine({ record, line }: Numbered, places: Record<Role, number>, widt
   if (event_id === undefined) return { line, error: `“${event?.slice(0, 80)}” is no event id` }
   if (event_id === null && (click_id === undefined || click_id === null))
     return { line, error: `“${click?.slice(0, 80)}” is no click id` }
-  const { status, amount, reason } = read.data
-  return { line, event_id, click_id: click_id ?? null, transaction_id: cell('transaction_id'), status, amount, reason }
+  const { status, amount, currency, reason } = read.data
+  const named = { event_id, click_id: click_id ?? null, transaction_id: cell('transaction_id') }
+  return { line, ...named, status, amount, currency, reason }
 }
 
 /** The records with the lines they stand on, by the separator that makes most of the titles. */

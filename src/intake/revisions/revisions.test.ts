@@ -301,7 +301,8 @@ describe('a verdict on a conversion', () => {
       [{ status: 'rejected', amount: 5 }, /amount: goes with approved and pending only/],
       [{ status: 'approved', amount: -5 }, /amount/],
       [{ status: 'approved', amount: 1_000_001 }, /amount/],
-      [{ status: 'approved', amount: 5, currency: 'EUR' }, /currency: must be USD/],
+      [{ status: 'approved', amount: 5, currency: 'E!' }, /currency: must be a currency code/],
+      [{ status: 'approved', amount: 1_000_001, currency: 'us$' }, /amount/],
       [{ status: 'rejected', reason: 'x'.repeat(201) }, /reason/],
     ]
     for (const [body, words] of wrong) {

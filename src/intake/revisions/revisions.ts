@@ -14,6 +14,7 @@ import type { Revision } from '../events/items.ts'
 import { effective, isChange, wanted } from '../events/judge.ts'
 import type { Present } from '../events/known.ts'
 import type * as api from './api.ts'
+import { amountOf, linesInDollars, wantFor } from './in-dollars.ts'
 import { findMeant, type Meant, standingOf } from './meant.ts'
 import { type Line, readRevisionFile, type WrongLine } from './revision-file.ts'
 
@@ -84,12 +85,13 @@ export function revisionDeeds(conversions: Pick<Conversions, 'revise'>) {
       }
     },
 
-    /** Refuses `object_not_found`, `too_many_revisions`, `click_not_kept`. */
+    /** Refuses `object_not_found`, `rate_unknown`, `amount_too_large`, `too_many_revisions`, `click_not_kept`. */
     async reviseEvent(context: Context<typeof api.reviseEvent>, { params, body }: Call<typeof api.reviseEvent>) {
       const { database, actor, arrived_at } = context
       const event_id = idOf(params.id)
       const [found] = await standingOf(database.reads, actor.org_id, [event_id])
       if (found === undefined) refuse('object_not_found')
+      await wantFor(context, [body])
       const asked = { click_id: found.click_id, source: 'dashboard' as const, arrived_at }
       const { present, isNew } = await conversions.revise(revisionOf(actor, event_id, asked, body))
       return { ...shown(event_id, present), seq: present.seq, unchanged: !isNew }
@@ -98,7 +100,12 @@ export function revisionDeeds(conversions: Pick<Conversions, 'revise'>) {
     /** Refuses `revision_file_unreadable`; `revision_lines_wrong` with the numbers of the lines unless it is a dry run. */
     async importRevisions(context: Context<typeof api.importRevisions>, { body }: Call<typeof api.importRevisions>) {
       const { database, actor, arrived_at } = context
-      const lines = await findMeant(database.reads, actor.org_id, readRevisionFile(body.csv))
+      const read = readRevisionFile(body.csv)
+      await wantFor(
+        context,
+        read.flatMap(line => ('error' in line ? [] : line)),
+      )
+      const lines = await linesInDollars(context, await findMeant(database.reads, actor.org_id, read))
       const looked = lines.map(told)
       const wrong = looked.filter(({ fate }) => fate === 'wrong')
       if (wrong.length > 0 && !body.dry_run) refuseLines(wrong)
@@ -126,18 +133,13 @@ export function revisionDeeds(conversions: Pick<Conversions, 'revise'>) {
 type Actor = { readonly org_id: number; readonly user_id: string }
 type Asked = Pick<Revision, 'click_id' | 'source' | 'arrived_at'>
 
-function revisionOf(
-  { org_id, user_id }: Actor,
-  event_id: string,
-  asked: Asked,
-  said: Omit<api.Said, 'currency'>,
-): Revision {
+function revisionOf({ org_id, user_id }: Actor, event_id: string, asked: Asked, said: api.Said): Revision {
   return {
     kind: 'revision',
     org_id,
     of: { event_id },
     status: said.status,
-    amount: said.amount ?? undefined,
+    ...amountOf(said),
     reason: said.reason || null,
     network_id: null,
     actor: user_id,
@@ -149,7 +151,7 @@ const plain = ({ status, amount }: Pick<Present, 'status' | 'amount'>) => ({ sta
 const shown = (event_id: string, present: Present) => ({ event_id, ...plain(present) })
 
 /** What becomes of a line, by how its conversion stands. */
-function told(line: (Line & Meant) | WrongLine): api.RevisionLine {
+function told(line: (Line & Meant & { dollars: string | undefined }) | WrongLine): api.RevisionLine {
   if ('error' in line)
     return {
       line: line.line,
@@ -161,7 +163,7 @@ function told(line: (Line & Meant) | WrongLine): api.RevisionLine {
       error: line.error,
     }
   const { event_id, click_id, present } = line
-  const next = wanted(line, present, { status: line.status, amount: line.amount ?? undefined })
+  const next = wanted(line, present, { status: line.status, amount: line.dollars })
   const fate = isChange(present, next) ? 'changes' : 'same'
   return { line: line.line, fate, event_id, click_id, before: plain(present), becomes: plain(next), error: null }
 }

@@ -105,7 +105,7 @@ function BulkForm({ onClose, query }: Omit<BulkProps, 'open'>) {
         <TextArea
           label="Or what a file says"
           optional
-          hint="CSV with titles: event_id, or click_id with transaction_id; status; amount and reason if you like."
+          hint="CSV with titles: event_id, or click_id with transaction_id; status; amount, currency and reason if you like."
           rows={4}
           spellCheck={false}
           className="[&_textarea]:font-mono"

@@ -7,6 +7,7 @@ import { listRevisions, reviseEvent, Said } from '../../../intake/revisions/api.
 import { readTrace } from '../../../reading/traces/api.ts'
 import { ask, call } from '../../ground/call.ts'
 import { exactMoment, exactMoney } from '../../ground/figures/figures.ts'
+import { CurrencyField, Original } from '../../ground/original.tsx'
 import { inWords } from '../../ground/rungs.ts'
 import { CodeBlock } from '../../ground/ui/copy.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
@@ -37,6 +38,7 @@ function EventForm({ event, onClose }: { event: EventRow; onClose: () => void })
   const form = useDraft<Draft>(Said, {
     status: event.status === 'approved' ? 'rejected' : 'approved',
     amount: null,
+    currency: event.original?.currency ?? null,
     reason: null,
   })
   const errors = form.formState.errors
@@ -49,7 +51,7 @@ function EventForm({ event, onClose }: { event: EventRow; onClose: () => void })
       deed={body =>
         call(reviseEvent, {
           params: { id: event.id },
-          body: hasAmount(body.status) ? body : { ...body, amount: null },
+          body: hasAmount(body.status) ? body : { ...body, amount: null, currency: null },
         })
       }
       refresh={[listEvents, listRevisions, readTrace]}
@@ -63,13 +65,13 @@ function EventForm({ event, onClose }: { event: EventRow; onClose: () => void })
       <p>
         <StatusBadge status={standing.status} />
         {hasAmount(standing.status) && <span className="font-semibold"> ${exactMoney(standing.amount)}</span>}
-        <span className="text-ink-soft"> {recordedAs(event)}</span>
+        <span className="text-ink-soft"> {recordedAs(event)}</span> <Original money={event.original} />
         {revisions.data?.hold_until != null && (
           <span className="text-ink-soft"> Approved by itself at {exactMoment(revisions.data.hold_until)}.</span>
         )}
       </p>
       {revisions.data !== undefined && <History revisions={revisions.data.data} />}
-      <fieldset className="grid gap-4 border-t border-line pt-4 sm:grid-cols-3">
+      <fieldset className="grid gap-4 border-t border-line pt-4 sm:grid-cols-2">
         <SelectField label="New status" error={errors.status?.message} {...form.register('status')}>
           {EVENT_STATUSES.map(status => (
             <option key={status} value={status}>
@@ -78,17 +80,27 @@ function EventForm({ event, onClose }: { event: EventRow; onClose: () => void })
           ))}
         </SelectField>
         {hasAmount(form.watch('status')) && (
-          <TextField
-            label="Amount, $"
-            optional
-            hint="Empty: what it was worth."
-            inputMode="decimal"
-            error={errors.amount?.message}
-            {...form.register('amount', noneIfBlank)}
-          />
+          <div className="grid grid-cols-2 gap-4">
+            <TextField
+              label="Amount"
+              optional
+              hint="Empty: what it was worth."
+              inputMode="decimal"
+              error={errors.amount?.message}
+              {...form.register('amount', noneIfBlank)}
+            />
+            <CurrencyField
+              label="Currency"
+              optional
+              placeholder="USD"
+              hint={event.original === null ? 'At the rate of today.' : `${event.original.currency} at its own rate.`}
+              error={errors.currency?.message}
+              {...form.register('currency', noneIfBlank)}
+            />
+          </div>
         )}
         <TextField label="Reason" optional error={errors.reason?.message} {...form.register('reason', noneIfBlank)} />
-        <p className="text-sm text-ink-faint sm:col-span-3">
+        <p className="text-sm text-ink-faint sm:col-span-2">
           Revenue follows in the day of its click. The click’s status, the charge and what was delivered stay.
         </p>
       </fieldset>

@@ -30,12 +30,19 @@ function speakerOf({ source, network_name, actor_name }: Revision): string {
 }
 
 export function RevisionLine({ revision }: { revision: Revision }) {
-  const { status, amount, reason, source } = revision
+  const { status, amount, reason, source, original_amount, original_currency, rate } = revision
   const isWorth = status === 'approved' || status === 'pending'
   return (
     <>
       <StatusBadge status={status} />
-      {isWorth && <span className="font-semibold"> ${exactMoney(amount)}</span>} {speakerOf(revision)}
+      {isWorth && <span className="font-semibold"> ${exactMoney(amount)}</span>}
+      {original_amount !== null && (
+        <span className="text-ink-faint">
+          {' '}
+          {exactMoney(original_amount)} {original_currency} at {rate}
+        </span>
+      )}{' '}
+      {speakerOf(revision)}
       {reason !== null && (
         <span className="text-ink-soft">{source === 'network' ? ` as “${reason}”` : `: ${reason}`}</span>
       )}
