@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
+import { pino } from 'pino'
 import { seedClicks } from '../../../tests/support/counted-clicks.ts'
 import { useDatabase } from '../../../tests/support/database.ts'
 import { newId } from '../../contract/ids.ts'
+import { openFolder } from './fold.ts'
 import { recountCosts } from './recount.ts'
 import { readReportAsMember } from './report.ts'
 
@@ -119,7 +121,14 @@ test('each rank takes the place of those below it in what it covers, and rows of
       { '': '0.00 -', a: '0.00 -', b: '0.00 -', apart: '60.00 manual' },
     ],
   ]
-  for (const [rows, expected] of cases) assert.deepEqual(await told(await seeded(...rows)), expected, String(rows))
+  const folder = openFolder({ database, log: pino({ level: 'silent' }) })
+  await folder.close()
+  for (const [rows, expected] of cases) {
+    const org_id = await seeded(...rows)
+    assert.deepEqual(await told(org_id), expected, String(rows))
+    await folder.foldAll()
+    assert.deepEqual(await told(org_id), expected, `${String(rows)}, folded`)
+  }
 })
 
 test('where a row goes, what it covered is back', async () => {

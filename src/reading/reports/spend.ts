@@ -64,7 +64,7 @@ export function spentOf({ dimension, window, campaigns, cover }: Asked, isApart:
   ), whole_days as (
     select distinct day, campaign_id from entered where sub1 = '' and (select sum(cost) from grouped) > 0
   ), single_cells as (
-    select day, campaign_id, sub1 from entered e where sub1 <> '' and (select sum(cost) from grouped) > 0
+    select distinct day, campaign_id, sub1 from entered e where sub1 <> '' and (select sum(cost) from grouped) > 0
       and not exists (select from whole_days w where w.day = e.day and w.campaign_id = e.campaign_id)
   ), linked as (
     select distinct campaign_id from report_day
