@@ -230,6 +230,28 @@ test('many calls of one conversion at once leave one amount and one rate', async
   assert.deepEqual(await refused(owner), [])
 })
 
+test('what was held is approved by the rate it was held by, whatever word approves it and however often', async () => {
+  await rates([`${day(1)},EUR,1.1`])
+  for (const amend of [true, false]) {
+    const owner = await seedSignedIn(house)
+    const click = await seedClick(house.database, owner.org_id)
+    const statuses = { hold: 'pend:lead', sale: 'purchase' }
+    const { call } = await network(owner, { currency: 'EUR', convert: true, amend, statuses })
+    assert.equal(await call(click, { status: 'hold', payout: '10', txid: 'a' }), 'OK')
+    await ownRate(owner, 'EUR', '1.5')
+    assert.equal(await call(click, { status: 'sale', payout: '10', txid: 'a' }), 'OK')
+    assert.equal(await revenueOf(click), '11')
+    await ownRate(owner, 'EUR', '1.6')
+    assert.equal(await call(click, { status: 'sale', payout: '10', txid: 'a' }), 'OK')
+    assert.equal(await revenueOf(click), '11')
+    assert.deepEqual(await refused(owner), [])
+    // Another transaction is another conversion, and goes by the rate of its day.
+    assert.equal(await call(click, { status: 'sale', payout: '10', txid: 'b' }), 'OK')
+    assert.equal(await revenueOf(click), '27')
+  }
+  await assertBooks(house.database.worker)
+})
+
 test('an offer in euro pays by the rate of the day; replaced without its currency it pays dollars', async () => {
   const owner = await seedSignedIn(house)
   const body = { name: 'Offer', url: 'https://shop.example/?c={click_id}', payout: '10', payout_currency: 'chf' }

@@ -14,19 +14,26 @@ import { wantRates } from '../../money/rates/wanted.ts'
 import { Diagnosed } from '../refused-events/diagnosis.ts'
 import type { CallRead, VerdictRead } from './read-call.ts'
 
-// A start's own identity is another than its call's.
+// A start's own identity is another than its call's; and what was held is approved under another type of the same transaction.
 const BOOKED = `
   select usd_per_unit, rate_day, rate_source
   from event_money
-  where org_id = $1 and currency = $3
-    and event_id in (select $2::uuid union all select event_id from event_aliases where org_id = $1 and id = $2)`
+  where org_id = $1 and currency = $3 and event_id in (
+    select $2::uuid
+    union all
+    select event_id from event_aliases where org_id = $1 and id = $2
+    union all
+    select e.id from events e
+    join event_revisions r on r.org_id = $1 and r.event_id = e.id and r.status = 'pending'
+    where e.org_id = $1 and e.click_id = $4 and e.nonce = $5 and e.payload->>'network_id' = $6)
+  order by event_id = $2 desc limit 1`
 
 /** The way of a network's call into dollars. Throws `Diagnosed` where no rate is known or it comes to more than a payout may. */
 export function dollarsOf({ database, config }: Pick<Ground, 'database' | 'config'>) {
   const pool = database.keys
   const asked = { pool, order: orderOf(config) }
   return async <Read extends CallRead | VerdictRead>(read: Read, received_at: number): Promise<Read> => {
-    const { foreign } = read
+    const { foreign } = read     const { org_id, id, click_id, nonce, payload, foreign } = read
     if (foreign === undefined) return read
     if (read.kind === 'revision') {
       await wantRates({ pool, config })
@@ -35,7 +42,8 @@ export function dollarsOf({ database, config }: Pick<Ground, 'database' | 'confi
     const { org_id, id } = read
     const place = { currency: foreign.currency, day: dayOf(received_at) }
     const isCode = isCurrencyCode(foreign.currency)
-    const booked = isCode ? await pool.query<Rate>(BOOKED, [org_id, id, foreign.currency]) : undefined
+    const said = [org_id, id, foreign.currency, click_id, nonce, payload?.['network_id']]
+    const booked = isCode ? await pool.query<Rate>(BOOKED, said) : undefined
     const rate = booked?.rows[0] ?? (isCode ? (await readRates(asked, org_id, [place]))(place) : undefined)
     if (rate === undefined) {
       await wantRates({ pool, config })
