@@ -36,7 +36,9 @@ export async function prepareDemo(ground: Ground, wanted: Wanted): Promise<Demo>
     await folder.foldAll()
     await folder.close()
     // So much in new tables is joined row by row until the planner has counted it, which takes minutes in place of a second.
-    await database.worker.query('analyze clicks, events, persons, person_keys, ledger, deliveries')
+    await database.worker.query(
+      'analyze clicks, events, event_counts, event_revisions, persons, person_keys, ledger, deliveries, report_day, report_slot',
+    )
     await auditDemo(database.worker, org_id, wanted.now)
   }
   const key = await db.transaction().execute(trx => makeKey(trx, { org_id, user_id }))
