@@ -166,7 +166,7 @@ function drawClick(
 /** What the link of a push source says: its bid, now and then its macro. By the moment, so that nothing else is drawn otherwise. */
 function drawCost({ dearZones, cost_per_click }: DemoCampaign, sub1: string | null, ms: number, counts: boolean) {
   if (dearZones === undefined) return { cost: null, cost_original: null, cost_currency: null, cost_counts: null }
-  const usual = dearZones.includes(sub1 ?? '') ? cost_per_click * 9 : cost_per_click
+  const usual = dearZones.includes(sub1 ?? '') ? cost_per_click * 4 : cost_per_click
   const cost = ms % 61 === 0 ? null : (usual * (0.85 + (ms % 7) * 0.05)).toFixed(6)
   return { cost, cost_original: cost, cost_currency: 'USD', cost_counts: counts }
 }

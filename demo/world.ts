@@ -73,7 +73,7 @@ export type DemoCampaign = {
   /** Its creatives or zones, as sub1. */
   subs: Weighted<string | null>
   cost_per_click: number
-  /** Where each link says what its click costs: the zones that ask for several times the usual bid. */
+  /** Where each link says what its click costs: the zones that ask for several times the usual bid, and lose money. */
   dearZones?: readonly string[]
   /** Whether the spend is known per sub1. */
   splitSpend?: true
