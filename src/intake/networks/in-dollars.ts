@@ -33,13 +33,13 @@ export function dollarsOf({ database, config }: Pick<Ground, 'database' | 'confi
   const pool = database.keys
   const asked = { pool, order: orderOf(config) }
   return async <Read extends CallRead | VerdictRead>(read: Read, received_at: number): Promise<Read> => {
-    const { foreign } = read     const { org_id, id, click_id, nonce, payload, foreign } = read
+    const { foreign } = read
     if (foreign === undefined) return read
     if (read.kind === 'revision') {
       await wantRates({ pool, config })
       return { ...read, received_at: new Date(received_at).toISOString() }
     }
-    const { org_id, id } = read
+    const { org_id, id, click_id, nonce, payload } = read
     const place = { currency: foreign.currency, day: dayOf(received_at) }
     const isCode = isCurrencyCode(foreign.currency)
     const said = [org_id, id, foreign.currency, click_id, nonce, payload?.['network_id']]
