@@ -192,7 +192,7 @@ test('what is harmed in a month that is kept is still found', async () => {
   const { findings } = await reconcile(house.database.worker, harmed.org_id)
   assert.deepEqual(
     findings.map(({ check }) => check),
-    ['the report counts what the clicks are'],
+    ['the report counts what the clicks are', 'half hours that add up to their day count what the clicks are'],
   )
 })
 
