@@ -47,6 +47,8 @@ test('a network is made, calls, is refused, has its map mended, is run again, an
   await expect(page.getByText('The network is saved').first()).toBeVisible()
 
   await page.getByRole('link', { name: 'Refused', exact: true }).click()
+  await page.getByLabel('Search').fill(id)
+  await expect(page).toHaveURL(new RegExp(`q=${id}`))
   await page.getByRole('button', { name: 'Run all again' }).click()
   const all = page.getByRole('dialog', { name: 'Run these again' })
   await expect(all.getByText('1 refused conversion.')).toBeVisible()
