@@ -56,6 +56,19 @@ test('a network pays in euro: refused without a rate, booked by an own one, and 
   await expect(row.getByTitle(/^Own rate, /)).toHaveText('10.00 EUR at 1.1')
   await page.goto(`/clicks/${id}`)
   await expect(page.getByText('10.00 EUR at 1.1')).toBeVisible()
+
+  // Taken back in part, in euro, by the rate of the booking.
+  await send(owner, 'PUT', '/api/rates/EUR', { from_day: '2026-01-01', usd_per_unit: '1.3', note: null })
+  await page.goto('/conversions')
+  await row.getByRole('button').first().click()
+  const event = page.getByRole('dialog')
+  await event.getByLabel('New status').selectOption('approved')
+  await expect(event.getByLabel('Currency')).toHaveValue('EUR')
+  await event.getByLabel('Amount').fill('4')
+  await event.getByRole('button', { name: 'Save status' }).click()
+  await expect(row).toContainText('4.40')
+  await row.getByRole('button').first().click()
+  await expect(event.getByText('4.00 EUR at 1.1')).toBeVisible()
 })
 
 test('an offer and spend may be in another currency, and a file shows what each line comes to', async ({
@@ -99,4 +112,40 @@ test('an offer and spend may be in another currency, and a file shows what each 
   await page.getByLabel('Lines that name none are in').fill('gbp')
   await page.getByLabel('Lines that name none are in').press('Enter')
   await expect(page.getByRole('row', { name: /2026-02-01/ })).toContainText('12.5010.00 GBP at 1.25')
+})
+
+test('a workspace reads its overview in its own currency, and the page says by what and what is not', async ({
+  page,
+  sluice,
+  owner,
+}) => {
+  const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }
+  const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Report', key: 'report', destination })
+  const click = await fetch(`${sluice.address}/c/report`, { redirect: 'manual', headers: { 'user-agent': BROWSER } })
+  const id = /subid=(\w+)/.exec(click.headers.get('location') ?? '')?.[1] ?? ''
+  await send(owner, 'POST', '/api/events', { clickId: id, type: 'deposit', payout: '11' })
+  await page.goto('/settings/workspace')
+  const currency = page.getByRole('combobox', { name: 'Reporting currency' })
+  await expect(currency).toHaveValue('USD')
+  await currency.fill('inr')
+  await page.getByRole('button', { name: 'Save currency' }).click()
+  await expect(page.getByText('Amounts by day are shown in INR').first()).toBeVisible()
+
+  // No rate yet: dollars, and why.
+  await page.goto(`/?by=day&campaign=${campaign.id}`)
+  const figures = page.getByRole('group', { name: /^Figures of the window/ })
+  await expect(page.getByText(/^Shown in USD: No rate of INR is known for/)).toBeVisible()
+  await expect(figures.getByRole('button', { name: /^Revenue/ })).toContainText('$11.00')
+  await send(owner, 'PUT', '/api/rates/INR', { from_day: '2026-01-01', usd_per_unit: '0.011', note: null })
+  await page.goto(`/?by=day&campaign=${campaign.id}`)
+  await expect(figures.getByRole('button', { name: /^Revenue/ })).toContainText('₹1,000.00')
+  await expect(page.getByText(/are shown in INR at each UTC day’s rate; the books are in USD/)).toBeVisible()
+  const table = page.getByRole('table', { name: 'Report by Day' })
+  await expect(table.getByRole('row').last()).toContainText('1,000.00')
+  const saving = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'CSV' }).click()
+  const saved = await (await saving).createReadStream()
+  expect((await saved.toArray()).join('')).toContain('11.00')
+  await page.goto(`/?by=campaign&campaign=${campaign.id}`)
+  await expect(page.getByRole('table', { name: 'Report by Campaign' }).getByRole('row').last()).toContainText('11.00')
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inDollars, quotient } from './exact.ts'
+import { inCurrency, inDollars, quotient } from './exact.ts'
 
 test('a quotient has 12 significant digits, whatever its size', () => {
   const cases: [string, string, string][] = [
@@ -33,4 +33,15 @@ test('an amount in dollars is exact to the millionth, half up', () => {
   assert.equal(inDollars('0.000004', '0.1'), '0')
   assert.equal(inDollars('25000000', '0.0000384615384615'), '961.538462')
   assert.equal(inDollars('123456789012345.123456789', '1'), '123456789012345.123457')
+})
+
+test('dollars in another currency are exact to its hundredth, half up', () => {
+  assert.equal(inCurrency('11.00', '1.1'), '10.00')
+  assert.equal(inCurrency('0.00', '1.1'), '0.00')
+  assert.equal(inCurrency('1.00', '3'), '0.33')
+  assert.equal(inCurrency('2.00', '3'), '0.67')
+  assert.equal(inCurrency('0.01', '2'), '0.01')
+  assert.equal(inCurrency('0.01', '2.000001'), '0.00')
+  assert.equal(inCurrency('961.54', '0.0000384615384615'), '25000040.00')
+  assert.equal(inCurrency('90071992547409.93', '0.5'), '180143985094819.86')
 })

@@ -25,6 +25,16 @@ export function quotient(dividend: string, divisor: string): string {
   return fromUnits((doubled + 1n) / 2n, places)
 }
 
+/** Dollars in another currency, in hundredths of it: `dollars` by `usd_per_unit`, rounded half up, with two decimals. */
+export function inCurrency(dollars: string, usd_per_unit: string): string {
+  const [a, rate] = [partsOf(dollars), partsOf(usd_per_unit)]
+  const over = 2n * a.units * 100n * 10n ** BigInt(rate.places)
+  const under = rate.units * 10n ** BigInt(a.places)
+  const hundredths = (over / under + 1n) / 2n
+  const digits = hundredths.toString().padStart(3, '0')
+  return `${digits.slice(0, -2)}.${digits.slice(-2)}`
+}
+
 /** An amount in US dollars: `amount` times `usd_per_unit`, rounded half up to the millionth, without trailing zeros. */
 export function inDollars(amount: string, usd_per_unit: string): string {
   const [a, rate] = [partsOf(amount), partsOf(usd_per_unit)]

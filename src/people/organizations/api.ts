@@ -1,5 +1,6 @@
 /** Organizations (the screen says workspace), their members and invitations. All of it needs a session; no key reaches it. */
 import { z } from 'zod'
+import { Currency } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Done, Id, Instant, Name, Page } from '../../contract/fields.ts'
 
@@ -13,6 +14,9 @@ export const Organization = z
     role: Role,
     active: z.boolean(),
     timezone: z.string().meta({ description: 'By whose clock its days begin in the dashboard, an IANA name' }),
+    reporting_currency: z.string().nullable().meta({
+      description: 'What the dashboard shows amounts by day in; null: US dollars, which the books are always in',
+    }),
     created_at: Instant,
     deleted_at: Instant.nullable(),
   })
@@ -58,6 +62,15 @@ export const updateOrganization = endpoint({
   body: OrganizationChanges,
   reply: Organization,
   refuses: ['object_not_found', 'role_forbidden', 'org_deleted', 'tz_unknown'],
+})
+
+export const setReportingCurrency = endpoint({
+  route: 'PUT /api/reporting-currency',
+  access: { session: 'admin' },
+  summary: 'Set what the dashboard of the active organization shows amounts by day in',
+  description: 'Nothing is converted but what is shown: the books, the API and what is exported are in US dollars.',
+  body: z.object({ currency: Currency.nullable().meta({ description: 'null, or USD: US dollars' }) }),
+  reply: Organization,
 })
 
 export const deleteOrganization = endpoint({

@@ -5,6 +5,7 @@
  */
 import { randomInt } from 'node:crypto'
 import { type Kysely, sql, type Transaction } from 'kysely'
+import { USD } from '../../contract/currencies.ts'
 import type { Call, Role } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -13,6 +14,7 @@ import type { Config } from '../../ground/config.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf, type Person } from '../../ground/room.ts'
 import { openBalance } from '../../money/billing/balance.ts'
+import { wantRates } from '../../money/rates/wanted.ts'
 import { announceOrganization } from '../../traffic/campaigns/live.ts'
 import type * as api from './api.ts'
 import { ACTING_FIRST } from './standing.ts'
@@ -24,6 +26,7 @@ type OrganizationRow = {
   role: Role
   active: boolean
   timezone: string
+  reporting_currency: string | null
   created_at: string
   deleted_at: string | null
 }
@@ -31,9 +34,10 @@ type OrganizationRow = {
 /** The caller's organizations, the oldest membership first. A deleted one is shown to its owners, and to whoever acts in it. */
 async function readOrganizations(db: Kysely<Tables>, { user_id, session_id }: Place): Promise<OrganizationRow[]> {
   const { rows } = await sql<OrganizationRow>`
-    select id, name, role, active, timezone, created_at, deleted_at
+    select id, name, role, active, timezone, reporting_currency, created_at, deleted_at
     from (
-      select o.id, o.name, m.role, coalesce(o.timezone, 'UTC') as timezone, o.created_at, o.deleted_at, m.joined_at, m.id as member_id,
+      select o.id, o.name, m.role, coalesce(o.timezone, 'UTC') as timezone, o.reporting_currency, o.created_at, o.deleted_at, m.joined_at,
+        m.id as member_id,
         row_number() over (order by ${ACTING_FIRST}) = 1 as active
       from members m
       join organizations o on o.org_id = m.org_id
@@ -123,6 +127,22 @@ export async function updateOrganization(
   if (body.timezone !== undefined && !isTimeZone(body.timezone)) refuse('tz_unknown')
   if (Object.keys(body).length > 0)
     await db.updateTable('organizations').set(body).where('org_id', '=', org_id).execute()
+  return readOrganization(db, actor, id)
+}
+
+/** Sets what the dashboard shows amounts by day in, and has the rates of it asked for from then on. */
+export async function setReportingCurrency(
+  { db, database, config, actor }: Context<typeof api.setReportingCurrency>,
+  { body }: Call<typeof api.setReportingCurrency>,
+) {
+  const reporting_currency = body.currency === USD ? null : body.currency
+  if (reporting_currency !== null) await wantRates({ pool: database.keys, config })
+  const { id } = await db
+    .updateTable('organizations')
+    .set({ reporting_currency })
+    .where('org_id', '=', actor.org_id)
+    .returning('id')
+    .executeTakeFirstOrThrow()
   return readOrganization(db, actor, id)
 }
 

@@ -1,5 +1,6 @@
 /** The report over HTTP: what clicks of a window have come to, by campaign, geo, sub1, offer or day. */
 import { z } from 'zod'
+import { Currency } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Instant, Money } from '../../contract/fields.ts'
@@ -142,8 +143,12 @@ export const readReportAsMember = endpoint({
       description: 'IANA name of the time zone that local_day, local_hour and local_weekday_hour are of',
       examples: ['Europe/Kyiv'],
     }),
+    currency: Currency.optional().meta({
+      description:
+        'With dimension=day: each UTC day’s dollars by the rate that holds on that day, and totals that are the sums of those. The books are in US dollars',
+    }),
   }),
-  refuses: [...declared.refuses, 'tz_unknown', 'tz_not_offered', 'slots_incomplete'],
+  refuses: [...declared.refuses, 'tz_unknown', 'tz_not_offered', 'slots_incomplete', 'rate_unknown'],
   route: 'GET /api/report',
   access: { session: 'member' },
 })

@@ -4,7 +4,9 @@
  * are still kept.
  */
 import type { Call } from '../../contract/endpoint.ts'
+import { USD } from '../../contract/currencies.ts'
 import { toWireId } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
 import { possible, type Window, windowWarnings } from '../../contract/window.ts'
 import type { Statement, Value } from '../../ground/db/statement.ts'
 import type { Context, Ground, Key, Member } from '../../ground/room.ts'
@@ -16,6 +18,7 @@ import { coverOf } from './cover.ts'
 import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
 import { localDimensionOf, localReport } from './local-report.ts'
 import { type Query, type Question, questionOf } from './question.ts'
+import { inReportingCurrency } from './reporting-currency.ts'
 import { type Put, sourcesOf } from './sources.ts'
 import { isSpending, SOURCE, spentOf } from './spend.ts'
 
@@ -39,13 +42,27 @@ export async function readReport(context: Context<typeof api.readReport>, { quer
  */
 export async function readReportAsMember(
   context: Context<typeof api.readReportAsMember>,
-  { query }: Call<typeof api.readReportAsMember>,
+  asked: Call<typeof api.readReportAsMember>,
 ): Promise<api.MemberReport> {
+  const { query } = asked
+  if (query.currency !== undefined && query.currency !== USD) return reportIn(context, asked, query.currency)
   const local = localDimensionOf(query)
   if (local !== undefined) return localReport(context, query, local)
   const question = questionOf(context.actor, query)
   const goals = await readGoals(context.database.reads, context.actor.org_id)
   return report(context, query, { ...question, asMember: goals }) as Promise<api.MemberReport>
+}
+
+/** The report by day, in another currency. Refuses `invalid_request` by anything else, whose rows are of many days, and `rate_unknown`. */
+async function reportIn(
+  context: Context<typeof api.readReportAsMember>,
+  asked: Call<typeof api.readReportAsMember>,
+  currency: string,
+) {
+  if (asked.query.dimension !== 'day')
+    refuse('invalid_request', { error: 'currency: goes with dimension=day only: rates are of a day' })
+  const report = await readReportAsMember(context, { ...asked, query: { ...asked.query, currency: undefined } })
+  return inReportingCurrency(context, report, currency)
 }
 
 type Asking = Pick<Ground, 'database'> & { readonly actor: Member | Key }

@@ -75,7 +75,7 @@ export function Shell() {
           )}
         </main>
         <footer className="flex flex-wrap gap-x-4 px-4 pb-4 text-sm text-ink-faint sm:px-6 lg:px-8">
-          <span>{`All times are ${zoneNow()}, money is in US dollars.`}</span>
+          <span>{`All times are ${zoneNow()}, money is in US dollars${active.reporting_currency === null ? '' : ' where nothing else is said'}.`}</span>
           <a href="https://db-ip.com" rel="noreferrer" target="_blank" className="underline-offset-2 hover:underline">
             IP Geolocation by DB-IP
           </a>

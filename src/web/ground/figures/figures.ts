@@ -14,6 +14,14 @@ export const count = (value: number) => counts.format(value)
 /** A decimal string with two decimals and grouping, formatted as text so that no digit is lost. */
 export const money = (text: string) => dollars.format(text as Intl.StringNumericLiteral)
 
+/** What stands before an amount: `$`, `€`, or the code where the currency has no sign of its own. */
+export function signOf(currency: string): string {
+  if (currency.length !== 3) return `${currency} `
+  const parts = new Intl.NumberFormat('en-US', { style: 'currency', currency }).formatToParts(0)
+  const sign = parts.find(({ type }) => type === 'currency')?.value ?? currency
+  return /[A-Za-z]$/.test(sign) ? `${sign} ` : sign
+}
+
 /** The same in a table: a dash where there is none, and the minus of the other figures. */
 export const moneyOrNone = (text: string | undefined) => (text === undefined ? NONE : money(text).replace('-', '−'))
 

@@ -2,14 +2,20 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Trash2 } from 'lucide-react'
 import type { z } from 'zod'
-import { deleteOrganization, OrganizationDraft, updateOrganization } from '../../../people/organizations/api.ts'
-import { myOrganizations, onlyFor, useActive, type Workspace } from '../../ground/active.ts'
+import {
+  deleteOrganization,
+  OrganizationDraft,
+  setReportingCurrency,
+  updateOrganization,
+} from '../../../people/organizations/api.ts'
+import { myOrganizations, onlyFor, reasonAgainst, useActive, type Workspace } from '../../ground/active.ts'
 import { call } from '../../ground/call.ts'
 import { day } from '../../ground/figures/figures.ts'
+import { CurrencyField } from '../../ground/original.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { CopyButton } from '../../ground/ui/copy.tsx'
-import { submits, useDraft } from '../../ground/ui/draft.ts'
+import { noneIfBlank, submits, useDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
 import { PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
@@ -40,6 +46,12 @@ export function WorkspacePage() {
             await queries.invalidateQueries({ queryKey: myOrganizations.queryKey })
           }}
         />
+      </Setting>
+      <Setting
+        title="Reporting currency"
+        words="What the overview shows amounts by day in, each day at its own rate. The books, the API, lists and exports stay in US dollars."
+      >
+        <CurrencyForm key={active.id} workspace={active} />
       </Setting>
       <Setting title="Id" words="Names the workspace in the grant of a key.">
         <div className="flex items-center gap-3">
@@ -88,6 +100,44 @@ function NameForm({ workspace, reason }: { workspace: Workspace; reason: string 
       <RefusalNote refused={rename.error} className="w-full" />
       <Button type="submit" look="primary" pending={rename.isPending} reason={reason}>
         Save name
+      </Button>
+    </form>
+  )
+}
+
+type ReportingDraft = z.input<typeof setReportingCurrency.body>
+
+function CurrencyForm({ workspace }: { workspace: Workspace }) {
+  const queries = useQueryClient()
+  const form = useDraft<ReportingDraft>(setReportingCurrency.body, { currency: workspace.reporting_currency ?? 'USD' })
+  useUnsaved(form.formState.isDirty, 'the reporting currency')
+  const reason = reasonAgainst(setReportingCurrency, workspace.role)
+  const save = useMutation({
+    mutationFn: (body: ReportingDraft) => call(setReportingCurrency, { body }),
+    onSuccess: async ({ reporting_currency }) => {
+      await queries.invalidateQueries({ queryKey: myOrganizations.queryKey })
+      form.reset({ currency: reporting_currency ?? 'USD' })
+      notify(`Amounts by day are shown in ${reporting_currency ?? 'USD'}`)
+    },
+  })
+  return (
+    <form
+      noValidate
+      className="flex max-w-md flex-col items-start gap-3"
+      onSubmit={submits(form, draft => save.mutate(draft))}
+    >
+      <CurrencyField
+        label="Reporting currency"
+        hideLabel
+        className="w-full"
+        placeholder="USD"
+        disabled={reason !== undefined}
+        error={form.formState.errors.currency?.message}
+        {...form.register('currency', noneIfBlank)}
+      />
+      <RefusalNote refused={save.error} className="w-full" />
+      <Button type="submit" look="primary" pending={save.isPending} reason={reason}>
+        Save currency
       </Button>
     </form>
   )

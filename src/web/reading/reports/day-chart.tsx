@@ -15,7 +15,7 @@ import {
   XAxis,
   YAxis,
 } from 'recharts'
-import { compact, count, day, money, percent, perUnit, shortDay } from '../../ground/figures/figures.ts'
+import { compact, count, day, money, percent, perUnit, shortDay, signOf } from '../../ground/figures/figures.ts'
 import { measure, numberOf, type Row } from '../../ground/figures/measures.ts'
 import type { Chart, Goal } from '../../ground/figures/search.ts'
 import { shift as shiftDay } from '../../ground/figures/window.ts'
@@ -38,6 +38,8 @@ type DayChartProps = {
   today: string
   /** The one day that the other figures are of, where it is drawn among the days up to it. */
   chosen: string | undefined
+  /** What the amounts are in. */
+  currency: string
 }
 
 /** Under this key stands what leads to the day that is still running. */
@@ -45,6 +47,7 @@ const soFar = (key: string) => `${key} so far`
 
 export function DayChart(props: DayChartProps) {
   const { chart, goalWords, shift, today, chosen } = props
+  const sign = signOf(props.currency)
   const series = seriesOf(chart, goalWords, shift).filter(({ look }) => look !== 'behind' || chosen === undefined)
   const points = splitAt(today, pointsOf(props), series)
   const isRunning = points.at(-1)?.day === today
@@ -66,7 +69,7 @@ export function DayChart(props: DayChartProps) {
             dy={4}
           />
           <YAxis
-            tickFormatter={value => axisWords(chart, Number(value))}
+            tickFormatter={value => axisWords(chart, Number(value), sign)}
             allowDecimals={chart !== 'clicks' && chart !== 'goal'}
             width={58}
             tickCount={4}
@@ -77,7 +80,7 @@ export function DayChart(props: DayChartProps) {
           <Tooltip
             content={({ active, payload, label }) =>
               active ? (
-                <Tip label={String(label)} today={today} chart={chart} entries={payload} series={series} />
+                <Tip label={String(label)} today={today} chart={chart} sign={sign} entries={payload} series={series} />
               ) : null
             }
             cursor={{ stroke: 'var(--line-strong)' }}
@@ -180,16 +183,16 @@ function drawnSoFar({ key, name, colour, look }: Series) {
   )
 }
 
-function axisWords(chart: Chart, value: number): string {
+function axisWords(chart: Chart, value: number, sign: string): string {
   if (chart === 'cr' || chart === 'roi') return `${compact(value * 100)}%`
-  if (chart === 'epc') return `$${perUnit(value)}`
-  return MONEY.has(chart) ? `${value < 0 ? '−' : ''}$${compact(Math.abs(value))}` : compact(value)
+  if (chart === 'epc') return `${sign}${perUnit(value)}`
+  return MONEY.has(chart) ? `${value < 0 ? '−' : ''}${sign}${compact(Math.abs(value))}` : compact(value)
 }
 
-function valueWords(chart: Chart, value: number): string {
+function valueWords(chart: Chart, value: number, sign: string): string {
   if (chart === 'cr' || chart === 'roi') return percent(value)
-  if (chart === 'epc') return `$${perUnit(value)}`
-  return MONEY.has(chart) ? `${value < 0 ? '−' : ''}$${money(String(Math.abs(value)))}` : count(value)
+  if (chart === 'epc') return `${sign}${perUnit(value)}`
+  return MONEY.has(chart) ? `${value < 0 ? '−' : ''}${sign}${money(String(Math.abs(value)))}` : count(value)
 }
 
 function Swatch({ colour, dashes }: { colour: string; dashes?: string | undefined }) {
@@ -229,11 +232,12 @@ type TipProps = {
   label: string
   today: string
   chart: Chart
+  sign: string
   entries: readonly { dataKey?: unknown; value?: unknown; payload?: unknown }[]
   series: readonly Series[]
 }
 
-function Tip({ label, today, chart, entries, series }: TipProps) {
+function Tip({ label, today, chart, sign, entries, series }: TipProps) {
   return (
     <div className="rounded-md border border-line bg-surface px-3 py-2 text-sm shadow-raised">
       <p className="mb-1 font-medium">{`${day(label)}${label === today ? ', so far' : ''}`}</p>
@@ -250,7 +254,7 @@ function Tip({ label, today, chart, entries, series }: TipProps) {
               <dt className="text-ink-soft">
                 {one.look === 'behind' && typeof earlier === 'string' ? day(earlier) : one.name}
               </dt>
-              <dd className="text-right font-medium">{valueWords(chart, entry.value)}</dd>
+              <dd className="text-right font-medium">{valueWords(chart, entry.value, sign)}</dd>
             </div>
           )
         })}

@@ -1,5 +1,5 @@
 /** The overview: how traffic and money go, over a window kept in the address. */
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { dayOf } from '../../../contract/days.ts'
@@ -30,6 +30,7 @@ import { FirstSteps } from './first-steps.tsx'
 import { Flow } from './flow.tsx'
 import { choose } from './remembered.ts'
 import { ReportPart } from './report-part.tsx'
+import { keptIn, type Reporting, ReportingWords, useReporting } from './reporting.tsx'
 import { isOfMoney, Tiles } from './tiles.tsx'
 
 const DayChart = lazy(() => import('./day-chart.tsx').then(module => ({ default: module.DayChart })))
@@ -46,6 +47,7 @@ export function OverviewPage() {
   const today = dayAt(now)
   const days = daysOf(search, today)
   const hasCampaigns = useHasCampaigns()
+  const reporting = useReporting([boundsOf(days), utcBoundsOf(drawnBefore(days) ?? days)], search.campaign)
   return (
     <>
       <PageHeader title="Overview" words={`Counted on the day of the click (${zoneNow()}).`}>
@@ -53,8 +55,15 @@ export function OverviewPage() {
       </PageHeader>
       {hasCampaigns ? (
         <>
-          <Figures search={search} days={days} today={today} now={now} onChange={set} />
-          <ReportPart search={search} days={days} zone={zoneNow()} goal={search.goal ?? 'own'} onChange={set} />
+          <Figures search={search} days={days} today={today} now={now} reporting={reporting} onChange={set} />
+          <ReportPart
+            search={search}
+            days={days}
+            zone={zoneNow()}
+            goal={search.goal ?? 'own'}
+            reporting={reporting}
+            onChange={set}
+          />
           <NewestClicks campaign={search.campaign} />
         </>
       ) : (
@@ -69,26 +78,30 @@ type FiguresProps = {
   days: Days
   today: string
   now: number
+  reporting: Reporting
   onChange: (changes: OverviewSearch) => void
 }
 
+/** One day is a dot; the week up to it is a line. */
+const drawnBefore = (days: Days): Days | undefined =>
+  daysIn(days) === 1 ? { from: shift(days.from, -6), to: days.from } : undefined
+
 /** The window's figures, one of them by day, and how far its clicks came. */
-function Figures({ search, days, today, now, onChange }: FiguresProps) {
-  const narrowed = search.campaign === undefined ? {} : { campaign_id: search.campaign }
+function Figures({ search, days, today, now, reporting, onChange }: FiguresProps) {
+  const narrowed = { ...(search.campaign === undefined ? {} : { campaign_id: search.campaign }), ...reporting.query }
+  const week = drawnBefore(days)
   const byDay = useQuery({
     ...ask(readReportAsMember, { query: { dimension: 'day', ...boundsOf(days), ...narrowed } }),
-    placeholderData: keepPreviousData,
+    placeholderData: keptIn(reporting.currency),
     refetchInterval: 60_000,
   })
   const before = useDaysBefore(days, now, narrowed)
   // What is drawn is counted by UTC day: in another zone those of the same dates, so that each is whole.
   const utcToday = dayOf(now)
   const length = daysIn(days)
-  // One day is a dot; the week up to it is a line.
-  const week = length === 1 ? { from: shift(days.from, -6), to: days.from } : undefined
   const upTo = useQuery({
     ...ask(readReportAsMember, { query: { dimension: 'day', ...utcBoundsOf(week ?? days), ...narrowed } }),
-    placeholderData: keepPreviousData,
+    placeholderData: keptIn(reporting.currency),
   })
   const campaigns = useCampaigns()
   const goal = search.goal ?? 'own'
@@ -109,6 +122,7 @@ function Figures({ search, days, today, now, onChange }: FiguresProps) {
               isCut={isRagged(days)}
               chart={chart}
               days={length}
+              currency={reporting.currency}
               onChart={next => onChange({ chart: next === 'clicks' ? undefined : next })}
             />
             <Suspense fallback={<Waiting className="mx-4 mt-4 mb-1 h-44" />}>
@@ -122,6 +136,7 @@ function Figures({ search, days, today, now, onChange }: FiguresProps) {
                 shift={length}
                 today={utcToday}
                 chosen={week && (week.to > utcToday ? utcToday : week.to)}
+                currency={reporting.currency}
               />
             </Suspense>
             <Flow totals={report.totals} isOne={search.campaign !== undefined || campaigns.length === 1} />
@@ -129,6 +144,7 @@ function Figures({ search, days, today, now, onChange }: FiguresProps) {
         )}
       </Asked>
       <RefusalNote refused={before.error} className="mb-4" />
+      <ReportingWords reporting={reporting} />
     </>
   )
 }

@@ -6,7 +6,7 @@ import { Download, Inbox } from 'lucide-react'
 import { DAY_MS } from '../../../contract/days.ts'
 import { minutesAhead } from '../../../contract/time-zones.ts'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
-import { ask } from '../../ground/call.ts'
+import { ask, call } from '../../ground/call.ts'
 import { CutDays } from '../../ground/figures/cut-days.tsx'
 import { useGoalWords } from '../../ground/figures/goals.ts'
 import { hasSpend } from '../../ground/figures/columns.ts'
@@ -19,6 +19,7 @@ import { Asked, EmptyState, Section, Waiting } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { dayBegins, isUtc } from '../../ground/zone.ts'
 import { download, reportCsv } from './csv.ts'
+import { keptIn, type Reporting } from './reporting.tsx'
 import { HeatChoice, HeatMap } from './heat-map.tsx'
 import { cutsOf, ReportTable, WORDS } from './report-table.tsx'
 
@@ -28,6 +29,7 @@ type PartProps = {
   /** Whose clocks say what a day and an hour are. */
   zone: string
   goal: Goal
+  reporting: Reporting
   onChange: (changes: OverviewSearch) => void
 }
 
@@ -45,15 +47,16 @@ function hasOwnDays(zone: string, { from }: Days): boolean {
   return !isUtc() && (minutesAhead(zone, begins) ?? 0) % 30 === 0 && begins > Date.now() - SLOTS_KEPT_MS + DAY_MS
 }
 
-export function ReportPart({ search, days, zone, goal, onChange }: PartProps) {
+export function ReportPart({ search, days, zone, goal, reporting, onChange }: PartProps) {
   const by = search.by ?? 'campaign'
   const goalWords = useGoalWords(goal, search.campaign)
-  const query = {
-    ...dimensionOf(by, zone, days),
-    ...boundsOf(days),
-    ...(search.campaign === undefined ? {} : { campaign_id: search.campaign }),
-  }
-  const report = useQuery({ ...ask(readReportAsMember, { query }), placeholderData: keepPreviousData })
+  const narrowed = search.campaign === undefined ? {} : { campaign_id: search.campaign }
+  const inDollars = { ...dimensionOf(by, zone, days), ...boundsOf(days), ...narrowed }
+  const query = inDollars.dimension === 'day' ? { ...inDollars, ...reporting.query } : inDollars
+  const report = useQuery({
+    ...ask(readReportAsMember, { query }),
+    placeholderData: keptIn('currency' in query ? reporting.currency : 'USD'),
+  })
   const data = report.data
   return (
     <Section
@@ -73,10 +76,12 @@ export function ReportPart({ search, days, zone, goal, onChange }: PartProps) {
                 : undefined
             }
             onClick={() =>
-              data !== undefined &&
-              download(
-                `sluice-${data.dimension}-${days.from}-${days.to}.csv`,
-                reportCsv(data, goal, cutsOf(data.dimension, days)),
+              // What leaves Sluice is in US dollars.
+              call(readReportAsMember, { query: inDollars }).then(saved =>
+                download(
+                  `sluice-${saved.dimension}-${days.from}-${days.to}.csv`,
+                  reportCsv(saved, goal, cutsOf(saved.dimension, days)),
+                ),
               )
             }
           >

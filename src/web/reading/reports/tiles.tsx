@@ -1,19 +1,19 @@
 /** The figures of the window. Each is a button that draws it in the chart, with its change against the days before. */
 import { clsx } from 'clsx'
-import { compact, count, money, NONE, percent, perUnit } from '../../ground/figures/figures.ts'
+import { compact, count, money, NONE, percent, perUnit, signOf } from '../../ground/figures/figures.ts'
 import { type Measures, measure, numberOf, type Report, type Totals } from '../../ground/figures/measures.ts'
 import { CHARTS, type Chart, type Goal } from '../../ground/figures/search.ts'
 
-const SHOW: Record<Chart, (measures: Measures) => string> = {
+const SHOW: Record<Chart, (measures: Measures, sign: string) => string> = {
   clicks: ({ clicks }) => count(clicks),
   goal: ({ goal }) => count(goal),
   cr: ({ cr }) => percent(cr),
-  revenue: ({ revenue }) => `$${money(revenue)}`,
-  cost: ({ cost }) => (cost === undefined ? NONE : `$${money(cost)}`),
-  profit: ({ profit }) =>
-    profit === undefined ? NONE : `${profit.startsWith('-') ? '−' : ''}$${money(profit.replace('-', ''))}`,
+  revenue: ({ revenue }, sign) => `${sign}${money(revenue)}`,
+  cost: ({ cost }, sign) => (cost === undefined ? NONE : `${sign}${money(cost)}`),
+  profit: ({ profit }, sign) =>
+    profit === undefined ? NONE : `${profit.startsWith('-') ? '−' : ''}${sign}${money(profit.replace('-', ''))}`,
   roi: ({ roi }) => percent(roi, true),
-  epc: ({ epc }) => (epc === undefined ? NONE : `$${perUnit(epc)}`),
+  epc: ({ epc }, sign) => (epc === undefined ? NONE : `${sign}${perUnit(epc)}`),
 }
 
 export function chartWords(chart: Chart, goal: string): string {
@@ -72,10 +72,13 @@ type TilesProps = {
   isCut: boolean
   chart: Chart
   days: number
+  /** What the amounts are in. */
+  currency: string
   onChart: (chart: Chart) => void
 }
 
-export function Tiles({ totals, before, running, goal, goalWords, isCut, chart, days, onChart }: TilesProps) {
+export function Tiles({ totals, before, running, goal, goalWords, isCut, chart, days, currency, onChart }: TilesProps) {
+  const sign = signOf(currency)
   const now = measure(totals, goal, isCut)
   const measured = (report: Report | undefined) =>
     report === undefined ? undefined : measure(report.totals, goal, isCut)
@@ -105,9 +108,10 @@ export function Tiles({ totals, before, running, goal, goalWords, isCut, chart, 
               running && isOfMoney(one) && <span className="font-normal text-ink-faint"> so far</span>
             )}
           </span>
-          <Value text={SHOW[one](now)} />
+          <Value text={SHOW[one](now, sign)} />
           <Against
             chart={one}
+            sign={sign}
             now={now}
             then={isOfMoney(one) ? whole : alike}
             soFar={running && isOfMoney(one)}
@@ -135,28 +139,35 @@ function Value({ text }: { text: string }) {
   )
 }
 
-type AgainstProps = { chart: Chart; now: Measures; then: Measures | undefined; soFar: boolean; span: string }
+type AgainstProps = {
+  chart: Chart
+  sign: string
+  now: Measures
+  then: Measures | undefined
+  soFar: boolean
+  span: string
+}
 
 /** What the figure was in the days before, and by how much it changed where both are whole, or cut alike. */
-function Against({ chart, now, then, soFar, span }: AgainstProps) {
+function Against({ chart, sign, now, then, soFar, span }: AgainstProps) {
   const change = then === undefined || soFar ? undefined : changeOf(chart, now, then)
-  const was = then === undefined ? NONE : SHOW[chart](then)
+  const was = then === undefined ? NONE : SHOW[chart](then, sign)
   const isShown = soFar ? was !== NONE : change !== undefined
   if (then === undefined || !isShown) return <span className="block h-4.5" />
   const title = soFar ? `${was} in all of the ${span}` : `${change?.words} from ${was} in the ${span}`
   return (
     <span className="block h-4.5 truncate text-sm text-ink-faint xl:text-xs xl:leading-4.5 2xl:text-sm" title={title}>
       {change !== undefined && <span className={change.tone}>{change.words} </span>}
-      <span>{`${soFar ? 'before: ' : 'from '}${brief(chart, then)}`}</span>
+      <span>{`${soFar ? 'before: ' : 'from '}${brief(chart, then, sign)}`}</span>
       <span className="sr-only">{` in ${soFar ? 'all of ' : ''}the ${span}`}</span>
     </span>
   )
 }
 
 /** Short enough for a line; the whole figure stands in its title. */
-function brief(chart: Chart, measures: Measures): string {
-  const [value, text] = [numberOf(measures[chart]), SHOW[chart](measures)]
+function brief(chart: Chart, measures: Measures, sign: string): string {
+  const [value, text] = [numberOf(measures[chart]), SHOW[chart](measures, sign)]
   if (value === undefined || chart === 'cr' || chart === 'roi' || chart === 'epc') return text
   if (chart === 'clicks' || chart === 'goal') return compact(value)
-  return Math.abs(value) < 1000 ? text : `${value < 0 ? '−' : ''}$${compact(Math.abs(value))}`
+  return Math.abs(value) < 1000 ? text : `${value < 0 ? '−' : ''}${sign}${compact(Math.abs(value))}`
 }

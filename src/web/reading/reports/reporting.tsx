@@ -1,0 +1,57 @@
+/** What amounts by day are shown in, and the words that say so. */
+import { useQuery } from '@tanstack/react-query'
+import { readReportAsMember } from '../../../reading/reports/api.ts'
+import { useActive } from '../../ground/active.ts'
+import { ask, Refused } from '../../ground/call.ts'
+import { sentence } from '../../ground/ui/plain-words.ts'
+
+export type Reporting = {
+  /** The workspace's currency, or USD where it has none, or no rate of a day of the window. */
+  readonly currency: string
+  /** What a report by day is asked with. */
+  readonly query: { readonly currency?: string }
+  /** Why it is US dollars all the same. */
+  readonly because: string | undefined
+}
+
+type Bounds = { readonly date_from: string; readonly date_to: string }
+
+const DOLLARS: Reporting = { currency: 'USD', query: {}, because: undefined }
+
+/** Whether an amount could not be shown in another currency. */
+export const isRateUnknown = (error: Error | null): boolean => error instanceof Refused && error.code === 'rate_unknown'
+
+/** What the overview is shown in: the figures' window and the drawn days in one currency, or both in US dollars. */
+export function useReporting([figures, drawn]: readonly [Bounds, Bounds], campaign: string | undefined): Reporting {
+  const { reporting_currency: currency } = useActive()
+  const asked = (bounds: Bounds) => {
+    const narrowed = campaign === undefined ? {} : { campaign_id: campaign }
+    const query = { dimension: 'day', ...bounds, ...narrowed, currency: currency ?? 'USD' } as const
+    return { ...ask(readReportAsMember, { query }), enabled: currency !== null }
+  }
+  const errors = [useQuery(asked(figures)).error, useQuery(asked(drawn)).error]
+  if (currency === null) return DOLLARS
+  const unknown = errors.find(isRateUnknown)
+  if (unknown != null) return { ...DOLLARS, because: sentence(unknown.message) }
+  return { currency, query: { currency }, because: undefined }
+}
+
+type Asked = { readonly queryKey: readonly [unknown, { readonly query?: { readonly currency?: string } }] }
+
+/** Keeps what was shown until the next is there, but never an amount of one currency under the name of another. */
+export const keptIn =
+  (currency: string) =>
+  <Shown,>(shown: Shown | undefined, asked: unknown): Shown | undefined =>
+    ((asked as Asked | undefined)?.queryKey[1].query?.currency ?? 'USD') === currency ? shown : undefined
+
+/** Stands under the figures of a workspace that reads in another currency. */
+export function ReportingWords({ reporting: { currency, because } }: { reporting: Reporting }) {
+  if (currency === 'USD' && because === undefined) return null
+  return (
+    <p className="-mt-4 mb-6 text-sm text-ink-faint">
+      {because === undefined
+        ? `These figures and the report by UTC day are shown in ${currency} at each UTC day’s rate; the books are in USD, and so are all other rows, lists and files.`
+        : `Shown in USD: ${because}`}
+    </p>
+  )
+}
