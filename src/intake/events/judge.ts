@@ -184,9 +184,13 @@ export class Judge {
     const worth = this.#worthOf(event, said)
     if (worth instanceof Refusal) return worth
     const next = wanted(event, present, { status: said.status, amount: worth?.dollars ?? said.amount })
-    if (!isChange(present, next)) return { event, before: present, present, isNew: false }
-    if (present.seq >= MOST_REVISIONS) return new Refusal('too_many_revisions')
     const click = this.#known.clicks.get(event.click_id)
+    if (!isChange(present, next)) {
+      // What the version before added beside figures that it does not know is counted with this.
+      this.count(click, present, present)
+      return { event, before: present, present, isNew: false }
+    }
+    if (present.seq >= MOST_REVISIONS) return new Refusal('too_many_revisions')
     // Where it was counted went with it.
     if (click === undefined) return new Refusal('click_not_kept')
     const revised = { ...next, seq: present.seq + 1, was_held: present.was_held || next.status === 'pending' }

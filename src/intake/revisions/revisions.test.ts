@@ -483,6 +483,29 @@ test('conversions of the version before are counted once something is said of on
   assert.deepEqual(await reported(here), ['9 of 1: 3 approved, 0 pending (0), 1 rejected'])
 })
 
+test('a conversion that the version before added beside counted ones is counted when what is so already is said', async () => {
+  const here = await place()
+  await folder.foldAll()
+  await send(here, here.click, { payout: '7', nonce: 'T2' })
+  // As that version writes it: its revenue by the day, and nothing that came later.
+  await house.database.worker.query('update clicks set approved = 1 where org_id = $1', [here.org_id])
+  for (const sheet of ['counter_sheet', 'slot_sheet'])
+    await house.database.worker.query(`delete from ${sheet} where org_id = $1`, [here.org_id])
+  const wrong = await auditBooks(house.database.reads, here.org_id)
+  assert.deepEqual(
+    wrong.map(({ check }) => check),
+    ['approved, pending and rejected are what its conversions are'],
+  )
+  assert.deepEqual(await said(here, { status: 'approved' }), {
+    event_id: here.event_id,
+    status: 'approved',
+    amount: '50',
+    seq: 0,
+    unchanged: true,
+  })
+  assert.deepEqual(await reported(here), ['57 of 1: 2 approved, 0 pending (0), 0 rejected'])
+})
+
 test('a start that is revised keeps its verdict when its first payout comes', async () => {
   const owner = await seedSignedIn(house)
   const bot_id = await seedBot(house.database, owner.org_id, 'some_bot')
