@@ -65,26 +65,55 @@ const CHECKS: Record<string, string> = {
   'A8 the counters are a recount of the clicks': `
     with counted as (
       select org_id, day, sum(clicks) as clicks, sum(landed) as landed, sum(started) as started, sum(registered) as registered,
-        sum(lead) as lead, sum(deposit) as deposit, sum(ftd) as ftd, sum(revenue) as revenue, sum(cost) as cost, sum(unread_costs) as unread
+        sum(lead) as lead, sum(deposit) as deposit, sum(ftd) as ftd, sum(revenue) as revenue, sum(cost) as cost, sum(unread_costs) as unread,
+        sum(approved) as approved, sum(pending) as pending, sum(rejected) as rejected, sum(revenue_pending) as held
       from (
-        select org_id, day, clicks, landed, started, registered, lead, deposit, ftd, revenue, cost, unread_costs
+        select org_id, day, clicks, landed, started, registered, lead, deposit, ftd, revenue, cost, unread_costs,
+            approved, pending, rejected, revenue_pending
           from report_day where dimension = 1
-        union all select org_id, day, clicks, landed, started, registered, lead, deposit, ftd, revenue, 0, 0 from report_delta
-        union all select s.org_id, day, 0, 0, 0, 0, 0, 0, 0, 0, cost, unread_costs from counter_sheet s, unnest(changes)
+        union all select org_id, day, clicks, landed, started, registered, lead, deposit, ftd, revenue, 0, 0, 0, 0, 0, 0 from report_delta
+        union all select s.org_id, day, 0, 0, 0, 0, 0, 0, 0, 0, cost, unread_costs, approved, pending, rejected, revenue_pending
+          from counter_sheet s, unnest(changes)
       ) parts group by 1, 2
     ), recounted as (
       select org_id, (to_timestamp(('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::bigint / 1000.0) at time zone 'utc')::date as day,
         count(*) as clicks, sum(stages >> 1 & 1) as landed, sum(stages >> 2 & 1) as started, sum(stages >> 3 & 1) as registered,
         sum(stages >> 4 & 1) as lead, sum(stages >> 5 & 1) as deposit, sum(stages >> 6 & 1) as ftd, coalesce(sum(revenue), 0) as revenue,
-        coalesce(sum(cost) filter (where cost_counts), 0) as cost, count(*) filter (where cost_counts and cost is null) as unread
+        coalesce(sum(cost) filter (where cost_counts), 0) as cost, count(*) filter (where cost_counts and cost is null) as unread,
+        coalesce(sum(approved), 0) as approved, coalesce(sum(pending), 0) as pending, coalesce(sum(rejected), 0) as rejected,
+        coalesce(sum(revenue_pending), 0) as held
       from clicks where tracked group by 1, 2
     )
     select * from counted full join recounted using (org_id, day)
     where (counted.clicks, counted.landed, counted.started, counted.registered, counted.lead, counted.deposit, counted.ftd, counted.revenue,
-      counted.cost, counted.unread)
+      counted.cost, counted.unread, coalesce(counted.approved, 0), coalesce(counted.pending, 0), coalesce(counted.rejected, 0),
+      coalesce(counted.held, 0))
       is distinct from
       (recounted.clicks, recounted.landed, recounted.started, recounted.registered, recounted.lead, recounted.deposit, recounted.ftd, recounted.revenue,
-      recounted.cost, recounted.unread)`,
+      recounted.cost, recounted.unread, recounted.approved, recounted.pending, recounted.rejected, recounted.held)`,
+  'A8 half hours are a recount of the clicks': `
+    select org_id, day, slot, sum(clicks) as clicks, sum(revenue) as revenue, sum(cost) as cost, sum(approved) as approved
+    from (
+      select org_id, day, slot, clicks, revenue, cost, approved from report_slot where dimension = 1
+      union all select s.org_id, day, slot, clicks, revenue, cost, approved from slot_sheet s, unnest(changes)
+      union all select org_id, made::date, (extract(epoch from made - made::date) / 1800)::int, -1, -coalesce(revenue, 0),
+        case when cost_counts then -coalesce(cost, 0) else 0 end, -coalesce(approved, 0)
+        from clicks, lateral (select date_bin('30 minutes', to_timestamp(
+          ('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::bigint / 1000.0) at time zone 'utc', '2000-01-01') as made) moment
+        where tracked
+    ) parts group by 1, 2, 3
+    having sum(clicks) <> 0 or sum(revenue) <> 0 or sum(cost) <> 0 or sum(approved) <> 0`,
+  'A8 conversions by type are the events': `
+    select org_id, type, sum(events) from (
+      select org_id, type, events from event_counts where dimension = 1
+      union all select org_id, type, -1 from events where counted and not test
+    ) parts group by 1, 2 having sum(events) <> 0`,
+  'a cap has counted every conversion of its period once': `
+    select n.org_id, n.cap_id, n.used, count(e.id) from cap_counts n
+    join caps c on c.org_id = n.org_id and c.id = n.cap_id and c.metric = 'conversions' and c.active and c.period = 'total'
+    left join events e on e.org_id = n.org_id and not e.test and e.created_at >= c.created_at
+      and c.object_id in (e.offer_id, e.campaign_id) and (c.event_types = '{}' or e.type = any(c.event_types))
+    group by n.org_id, n.cap_id, n.period_start, n.used having n.used <> count(e.id)`,
 }
 
 /** Runs every check that needs nothing but the database; fails with the rows that break one. */

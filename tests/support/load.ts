@@ -53,7 +53,7 @@ export class Load {
 
   /** One visit; answers the click id it was redirected with. */
   async click({ campaign, org_id }: Target): Promise<string | undefined> {
-    const answer = await this.#fetch(`/c/${campaign}?sub1=load`, { redirect: 'manual' })
+    const answer = await this.#fetch(`/c/${campaign}?sub1=load&cost=0.013`, { redirect: 'manual' })
     if (answer === undefined) return undefined
     if (answer.status >= 500) this.failures.push({ org_id, body: await answer.text() })
     const id = URL.parse(answer.headers.get('location') ?? '')?.searchParams.get('c')

@@ -2,7 +2,7 @@
 import type { Database } from '../../src/ground/db/connect.ts'
 import { newId, seedKey, seedOrganization } from './house.ts'
 
-/** An organization with a campaign of this key, its offer worth 2.50, a rule for ftd, and a key for intake and the feed. */
+/** An organization with a campaign of this key whose links say what clicks cost, its offer worth 2.50 with a cap, a rule for ftd, and a key for intake and the feed. */
 export async function seedPlace(
   database: Database,
   campaign: string,
@@ -38,7 +38,26 @@ export async function seedPlace(
       destination: JSON.stringify({ type: 'redirect', url: 'https://example.com/?c={click_id}' }),
       offer_id,
       source: '{}',
+      cost: JSON.stringify({ model: 'link', amount: null, currency: 'USD', max: '10' }),
       strict_filter: false,
+      created_at: now,
+      updated_at: now,
+    })
+    .execute()
+  await db
+    .insertInto('caps')
+    .values({
+      org_id,
+      id: newId(),
+      object: 'offer',
+      object_id: offer_id,
+      metric: 'conversions',
+      event_types: ['lead', 'ftd'],
+      limit: 1_000_000_000,
+      period: 'total',
+      timezone: 'UTC',
+      when_unknown: 'closed',
+      active: true,
       created_at: now,
       updated_at: now,
     })
