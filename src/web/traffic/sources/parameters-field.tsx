@@ -1,4 +1,5 @@
 /** What a source calls its values: a line for each field it fills. */
+import { clsx } from 'clsx'
 import { Trash2 } from 'lucide-react'
 import { FILLED_FIELDS, type FilledField, type SourceParameter } from '../../../traffic/sources/api.ts'
 import { Button } from '../../ground/ui/button.tsx'
@@ -20,7 +21,11 @@ export function ParametersField({ parameters, onChange }: ParametersFieldProps) 
         <fieldset
           key={one.field}
           aria-label={`Parameter for ${one.field}`}
-          className="grid grid-cols-2 items-end gap-2 sm:grid-cols-[7rem_1fr_1.4fr_1fr_auto]"
+          // Side by side the first line's labels are the heads of the columns; one above the other each has its own.
+          className={clsx(
+            'grid grid-cols-2 items-end gap-2 sm:grid-cols-[7rem_1fr_1.4fr_1fr_auto]',
+            at > 0 && 'sm:[&_label]:sr-only',
+          )}
         >
           <SelectField
             label="Field"
@@ -44,14 +49,14 @@ export function ParametersField({ parameters, onChange }: ParametersFieldProps) 
           <TextField
             label="Macro"
             className="[&_input]:font-mono"
-            placeholder="none: it appends it"
+            placeholder="none: added by itself"
             spellCheck={false}
             autoComplete="off"
             value={one.macro ?? ''}
             onChange={event => change(at, { macro: event.target.value === '' ? null : event.target.value })}
           />
           <TextField
-            label="Is called"
+            label="Name"
             autoComplete="off"
             value={one.label ?? ''}
             onChange={event => change(at, { label: event.target.value === '' ? null : event.target.value })}

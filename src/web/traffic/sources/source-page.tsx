@@ -52,7 +52,7 @@ const named = (campaigns: number) =>
       ? 'One campaign names it.'
       : `${count(campaigns)} campaigns name it.`
 
-const UNITS = { cpc: 'One click or visit', cpm: 'A thousand of them' }
+const UNITS = { cpc: 'One click', cpm: 'A thousand clicks' }
 
 function SourceSettings({ source }: { source: SourceRow }) {
   const queries = useQueryClient()
@@ -98,16 +98,16 @@ function SourceSettings({ source }: { source: SourceRow }) {
           <ParametersField parameters={now.parameters} onChange={parameters => set({ parameters })} />
         </Setting>
         <Setting
-          title="Amounts"
-          words={passesCost ? 'What the cost in the address is.' : 'It passes no cost in the address.'}
+          title="Cost"
+          words={passesCost ? 'What the amount in the address is.' : 'It passes no cost in the address.'}
         >
           <div className="grid gap-4 sm:grid-cols-2">
             <SelectField
-              label="An amount is of"
+              label="An amount is for"
               value={now.cost_unit ?? ''}
               onChange={event => set({ cost_unit: COST_UNITS.find(unit => unit === event.target.value) ?? null })}
             >
-              <option value="">No amount comes</option>
+              <option value="">None comes</option>
               {COST_UNITS.map(unit => (
                 <option key={unit} value={unit}>
                   {UNITS[unit]}
