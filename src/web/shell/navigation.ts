@@ -29,7 +29,9 @@ import {
 
 type Place = { link: { to: string }; label: string; icon: LucideIcon }
 
-export const NAVIGATION: readonly { title: string; places: readonly Place[] }[] = [
+export type Group = { title: string; places: readonly Place[]; isFolded?: true }
+
+export const NAVIGATION: readonly Group[] = [
   {
     title: 'Results',
     places: [
@@ -63,6 +65,7 @@ export const NAVIGATION: readonly { title: string; places: readonly Place[] }[] 
   },
   {
     title: 'Settings',
+    isFolded: true,
     places: [
       { link: linkOptions({ to: '/settings/api-keys' }), label: 'API keys', icon: KeyRound },
       { link: linkOptions({ to: '/billing' }), label: 'Billing', icon: CircleDollarSign },
