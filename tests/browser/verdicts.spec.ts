@@ -20,7 +20,7 @@ test('a conversion is rejected with a reason, found by its status, approved agai
 
   await page.goto(`/conversions?q=${clickId}`)
   const row = page.getByRole('row', { name: /V-1/ })
-  await row.getByRole('button', { name: /^All of the/ }).click()
+  await row.getByRole('button', { name: /^Details of the/ }).click()
   const dialog = page.getByRole('dialog', { name: 'Deposit' })
   await expect(dialog.getByText('Nothing was said of it since')).toBeVisible()
   await expect(dialog.getByLabel('New status')).toHaveValue('rejected')
@@ -31,7 +31,7 @@ test('a conversion is rejected with a reason, found by its status, approved agai
 
   await page.getByLabel('Status').selectOption('Rejected')
   await expect(page.getByRole('row', { name: /V-2/ })).toHaveCount(0)
-  await row.getByRole('button', { name: /^All of the/ }).click()
+  await row.getByRole('button', { name: /^Details of the/ }).click()
   await expect(dialog.getByRole('listitem')).toContainText(/Rejected by .+: fraud/)
   await dialog.getByRole('button', { name: 'Cancel' }).click()
 

@@ -29,9 +29,9 @@ export function BetweenDays({ search, onChange, happened }: BetweenDaysProps) {
     </div>
   )
   return (
-    <>
+    <div className="flex flex-wrap items-center gap-2 max-sm:w-full max-sm:*:grow sm:flex-nowrap">
       {day('From', `${happened} from (${zoneWords()})`, 'from')}
       {day('to', `${happened} until and including (${zoneWords()})`, 'to')}
-    </>
+    </div>
   )
 }

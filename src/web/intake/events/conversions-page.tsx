@@ -148,13 +148,13 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
           <tr>
             <Head stay>{`Time (${zoneWords()})`}</Head>
             <Head>Type</Head>
-            <Head>Status</Head>
             <Head numeric>Payout, $</Head>
+            <Head>Status</Head>
             <Head>Campaign</Head>
             <Head>Click id</Head>
             <Head>Transaction id</Head>
             <Head>From</Head>
-            <ActionHead>Payload</ActionHead>
+            <ActionHead>Details</ActionHead>
           </tr>
         </thead>
         <tbody>
@@ -167,13 +167,13 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
                 {inWords(event.type)}{' '}
                 {event.test && <Badge title="On a test click: neither billed nor delivered">Test</Badge>}
               </Cell>
-              <Cell>
-                <Standing event={event} />
-              </Cell>
               <Cell numeric faint={event.payout === null}>
                 <Worth event={event} />
                 {event.original !== null && <br />}
                 <Original money={event.original} />
+              </Cell>
+              <Cell>
+                <Standing event={event} />
               </Cell>
               <CampaignCell campaigns={campaigns} id={event.campaign_id} />
               <Cell className="font-mono text-sm">
@@ -192,9 +192,9 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
                   size="sm"
                   look="quiet"
                   onClick={() => setShown(event)}
-                  aria-label={`All of the ${inWords(event.type)} at ${exactMoment(event.created_at)}`}
+                  aria-label={`Details of the ${inWords(event.type)} at ${exactMoment(event.created_at)}`}
                 >
-                  All
+                  Details
                 </Button>
               </ActionCell>
             </Row>
