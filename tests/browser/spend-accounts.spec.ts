@@ -48,7 +48,7 @@ test('an account is connected, a fault is told with its cure, and then its spend
     { ...hour, ad: '120214900000000999', amount: '8.25' },
   ]
   await page.goto('/ad-spend')
-  await page.getByRole('link', { name: 'Accounts', exact: true }).click()
+  await page.getByRole('link', { name: 'Spend accounts', exact: true }).click()
   await page.getByRole('button', { name: 'Connect account' }).first().click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Connect', exact: true }).click()

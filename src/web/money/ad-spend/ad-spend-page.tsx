@@ -54,7 +54,7 @@ export function AdSpendPage() {
         <DaysChoice search={search} days={days} today={today} areUtc onChange={narrow} />
         <Link to="/ad-spend/accounts" className={buttonLook('plain')}>
           <RefreshCw aria-hidden className="size-4" />
-          Accounts
+          Spend accounts
         </Link>
         <Link to="/ad-spend/import" className={buttonLook('plain')}>
           <FileUp aria-hidden className="size-4" />
@@ -125,9 +125,9 @@ function SpendTable({ rows, onEdit }: SpendTableProps) {
       <thead>
         <tr>
           <Head stay>Day</Head>
+          <Head numeric>Amount, $</Head>
           <Head>Campaign</Head>
           <Head>sub1</Head>
-          <Head numeric>Amount, $</Head>
           <Head>From</Head>
           <Head>Changed</Head>
           <ActionHead />
@@ -137,14 +137,14 @@ function SpendTable({ rows, onEdit }: SpendTableProps) {
         {rows.map(row => (
           <Row key={`${row.day} ${row.campaign_id} ${row.sub1}`}>
             <RowHead stay>{day(row.day)}</RowHead>
-            <Cell className="max-w-60 truncate">{nameOf(row.campaign_id)}</Cell>
-            <Cell faint={row.sub1 === ''} className="max-w-44 truncate">
-              {row.sub1 === '' ? NONE : row.sub1}
-            </Cell>
             <Cell numeric>
               {exactMoney(row.amount)}
               {row.original !== null && <br />}
               <Original money={row.original} />
+            </Cell>
+            <Cell className="max-w-60 truncate">{nameOf(row.campaign_id)}</Cell>
+            <Cell faint={row.sub1 === ''} className="max-w-44 truncate">
+              {row.sub1 === '' ? NONE : row.sub1}
             </Cell>
             <Cell>{row.source === 'api' ? 'API key' : 'Dashboard'}</Cell>
             <Cell title={moment(row.updated_at)}>{ago(row.updated_at)}</Cell>
@@ -206,7 +206,7 @@ function SpendForm({ draft, onClose }: { draft: Draft; onClose: () => void }) {
           {...form.register('amount')}
         />
         <CurrencyField
-          label="In"
+          label="Currency"
           placeholder="USD"
           error={errors.currency?.message}
           {...form.register('currency', noneIfBlank)}

@@ -116,7 +116,7 @@ function OfferFields({ offer, original, address = '', onClose, onSaved }: Fields
           {...form.register('payout', noneIfBlank)}
         />
         <CurrencyField
-          label="In"
+          label="Currency"
           placeholder="USD"
           error={errors.payout_currency?.message}
           {...form.register('payout_currency', noneIfBlank)}
