@@ -106,10 +106,10 @@ test('a postback rule is cloned with its campaign, its method and whether it is 
   await page.goto('/postbacks')
   await clone(page, 'Actions for the rule for Subscription renewed')
   const form = page.getByRole('dialog', { name: 'New postback rule' })
-  await expect(form.getByLabel('When this happens')).toHaveValue('subscription_renewed')
+  await expect(form.getByLabel('Conversion', { exact: true })).toHaveValue('subscription_renewed')
   // Also where the campaigns come after the form.
   await page.reload()
-  await expect(form.getByLabel('On', { exact: true })).toHaveValue(campaign.id)
+  await expect(form.getByLabel('Of', { exact: true })).toHaveValue(campaign.id)
   await expect(form.getByLabel('Start from')).toHaveValue('binom')
   await expect(form.getByLabel('Method')).toHaveValue('POST')
   await expect(form.getByLabel('Address')).toHaveValue('https://example.com/pb?id={ref_id}')

@@ -25,7 +25,7 @@ const CHECKS: Record<string, string> = {
   'A5 every event has a delivery for each rule that matches': `
     select e.org_id, e.id from events e
     join postback_rules r on r.org_id = e.org_id and r.event_type = e.type and r.active and r.created_at < e.created_at
-      and (r.campaign_id is null or r.campaign_id = e.campaign_id)
+      and (r.campaign_id is null or r.campaign_id = e.campaign_id) and r.told_on is null
     where not e.test and not exists (
       select 1 from deliveries d where d.org_id = e.org_id and d.event_id = e.id and d.target_id = r.id)
       and not (r.once_per_person and exists (
@@ -36,7 +36,7 @@ const CHECKS: Record<string, string> = {
     left join campaigns p on p.org_id = e.org_id and p.id = e.campaign_id
     cross join lateral (
       select coalesce(array_agg(target_id), '{}') as targets from deliveries d
-      where d.org_id = e.org_id and d.event_id = e.id and d.kind = 'ad_account'
+      where d.org_id = e.org_id and d.event_id = e.id and d.kind = 'ad_account' and d.seq = 0
     ) told
     cross join lateral (
       select coalesce(array_agg(a.id), '{}') as targets from ad_accounts a

@@ -84,6 +84,14 @@ export interface AdAccounts {
   org_id: number
   platform: string
   /**
+   * true: Google is told a smaller amount under the same transaction id
+   */
+  restate: boolean | null
+  /**
+   * approved: what is held when it is recorded is told once it is approved; null: all is told when it is recorded
+   */
+  send_when: string | null
+  /**
    * what names the account at its platform and how conversions are told to it; nothing secret
    */
   settings: Json
@@ -421,6 +429,10 @@ export interface Deliveries {
    * when it is due; while it is being sent, the end of its lease, so that a dead worker's work is due again
    */
   run_at: string
+  /**
+   * the revision of the event that it tells of; 0: the event as it was recorded, or held at first and approved
+   */
+  seq: Generated<number>
   state: string
   target_id: string
 }
@@ -873,6 +885,14 @@ export interface PostbackRules {
    */
   switched_off_at: string | null
   switched_off_reason: string | null
+  /**
+   * of a rule with told_on its campaign; campaign_id is then the nil id, which no campaign has: a process of the version before would call it for what is recorded
+   */
+  told_campaign_id: string | null
+  /**
+   * null: when a conversion is recorded; else approved, rejected, refunded, chargeback, any_change
+   */
+  told_on: string | null
   /**
    * the rule's campaign_id is then the nil id, which no campaign has: a process of the version before would call it for every campaign
    */

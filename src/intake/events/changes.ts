@@ -26,6 +26,8 @@ type Delivery = {
   event: StoredEvent
   kind: 'postback' | 'ad_account'
   target_id: string
+  /** The revision it tells of; 0: the event as it was recorded. */
+  seq: number
   state: 'pending' | 'held'
   /** Where the target is called once per person: this one. */
   person_id: string | null
@@ -196,9 +198,9 @@ function writtenClick(org_id: number, click: KnownClick) {
   return { ...counted, ...standing, revenue_pending: fromMillionths(held) }
 }
 
-function writtenDelivery({ org_id, event, kind, target_id, state, person_id }: Delivery & { org_id: number }) {
+function writtenDelivery({ org_id, event, kind, target_id, seq, state, person_id }: Delivery & { org_id: number }) {
   const { id: event_id, click_id, campaign_id } = event
-  return { org_id, id: newId(), event_id, kind, target_id, state, click_id, campaign_id, person_id }
+  return { org_id, id: newId(), event_id, kind, target_id, seq, state, click_id, campaign_id, person_id }
 }
 
 /** The report's differences: each click after minus the same click before; untracked ones count nowhere. */

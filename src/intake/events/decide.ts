@@ -11,22 +11,13 @@ import { isOutside } from '../../ground/scope.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import { inDollars } from '../../money/rates/exact.ts'
 import { type Money, type Place, type RatesRead, unknownRate } from '../../money/rates/rate-of-day.ts'
-import { isCalledFor } from '../../outgoing/postbacks/matching.ts'
 import { dayReceived } from './booked.ts'
-import type { Changes, NewEvent } from './changes.ts'
+import type { Changes } from './changes.ts'
 import type { Conversion, Item, Revision, Rise } from './items.ts'
 import { Judge, type Revised } from './judge.ts'
-import {
-  type Account,
-  botOf,
-  type Known,
-  type KnownClick,
-  type Person,
-  type Present,
-  type StoredEvent,
-  startOf,
-} from './known.ts'
+import { botOf, type Known, type KnownClick, type Person, type Present, type StoredEvent, startOf } from './known.ts'
 import { People } from './people.ts'
+import { Telling } from './telling.ts'
 
 /**
  * What became of a conversion. `replayed`: this very request had been recorded before. `present`: of a network's, how it stands; `payout`: what
@@ -48,6 +39,7 @@ export class Decisions {
   readonly #known: Known
   readonly #at: string
   readonly #isUnsettled: IsUnsettled
+  readonly #telling: Telling
   readonly #judge: Judge
   readonly #price: bigint
   #balance: bigint
@@ -62,7 +54,9 @@ export class Decisions {
     this.#balance = toMillionths(known.balance.balance)
     this.#price = toMillionths(known.balance.price_per_person)
     this.#people = new People(known.people)
-    this.#judge = new Judge(org_id, known, changes, at)
+    const isEmpty = () => known.balance.hold_when_empty && this.#balance < 0n
+    this.#telling = new Telling(org_id, known, changes, isEmpty)
+    this.#judge = new Judge(org_id, known, changes, at, this.#telling)
     changes.concern(org_id, this.#people)
     changes.caps.concern(org_id, known.caps, at)
   }
@@ -152,7 +146,7 @@ export class Decisions {
       const amount = fromMillionths(-this.#price)
       this.#changes.charges.push({ org_id: this.#org_id, id: newId(), amount, person_id: person.id, event_id: id })
     }
-    if (!click.suppressed_delivery) this.#deliver(event, click)
+    this.#telling.recorded(event, click, recorded.present)
     return recorded
   }
 
@@ -208,32 +202,6 @@ export class Decisions {
     this.#changes.touch(this.#org_id, click)
     click.bot_id = item.bot.id
   }
-
-  #deliver(event: NewEvent, click: KnownClick): void {
-    const org_id = this.#org_id
-    const state = this.#known.balance.hold_when_empty && this.#balance < 0n ? 'held' : 'pending'
-    for (const rule of this.#known.rules) {
-      if (!isCalledFor(rule, event, click)) continue
-      const person_id = rule.once_per_person ? event.person_id : null
-      this.#changes.deliveries.push({ org_id, event, kind: 'postback', target_id: rule.id, state, person_id })
-    }
-    const account = accountOf(click, this.#known.accounts)
-    if (account?.sends.includes(event.type)) {
-      const kind = 'ad_account'
-      this.#changes.deliveries.push({ org_id, event, kind, target_id: account.id, state, person_id: null })
-    }
-  }
-}
-
-/**
- * The account a click's conversions are told to: its campaign's, else the one of the platform whose click id it carries. Of several none:
- * what was told to the wrong advertiser cannot be taken back, and the campaign can name the right one.
- */
-function accountOf(click: KnownClick, accounts: readonly Account[]): Account | undefined {
-  if (click.ad_account_id !== null) return accounts.find(({ id }) => id === click.ad_account_id)
-  if (click.platform === null) return undefined
-  const [only, ...others] = accounts.filter(({ platform }) => platform === click.platform)
-  return others.length === 0 ? only : undefined
 }
 
 /** US dollars, and what they were in another currency. */

@@ -11,6 +11,7 @@ import { type Foreign, worthOf, dayReceived } from './booked.ts'
 import type { Changes } from './changes.ts'
 import type { Conversion, Meant, Revision, Standing } from './items.ts'
 import type { Known, KnownClick, Present, Standings, StoredEvent } from './known.ts'
+import type { Telling } from './telling.ts'
 
 /** How an event stands, and whether that was said just now. */
 export type Revised = {
@@ -100,13 +101,15 @@ export class Judge {
   readonly #known: Known
   readonly #changes: Changes
   readonly #at: string
+  readonly #telling: Telling
 
   /** `at` is the moment all of it happens, as the database writes it. */
-  constructor(org_id: number, known: Known, changes: Changes, at: string) {
+  constructor(org_id: number, known: Known, changes: Changes, at: string, telling: Telling) {
     this.#org_id = org_id
     this.#known = known
     this.#changes = changes
     this.#at = at
+    this.#telling = telling
   }
 
   /** How an event stands. Of one that was not looked up nothing was said: nobody asks for others. */
@@ -120,7 +123,7 @@ export class Judge {
     const present = this.presentOf(event)
     if (item.follows !== undefined && item.follows !== present.seq)
       return { event, before: present, present, isNew: false }
-    return this.#say(event, item)
+    return this.#tell(this.#say(event, item))
   }
 
   #eventOf({ click_id, of }: Revision): StoredEvent | Refusal {
@@ -129,7 +132,7 @@ export class Judge {
     return events.find(({ id }) => id === of.event_id) ?? new Refusal('object_not_found')
   }
 
-  /** Puts a conversion of this batch on hold. */
+  /** Puts a conversion of this batch on hold; it is told together with the conversion. */
   hold(event: StoredEvent, standing: Standing): Present {
     const { network_id, reason, hold_days } = standing
     const held = this.#say(event, {
@@ -170,13 +173,21 @@ export class Judge {
     if (isPaid && payout === undefined) return stands
     const { network_id, reason } = standing
     const said = { status: 'approved', amount: payout, reason, source: 'network', network_id, actor: null } as const
-    const revised = this.#say(event, { ...said, foreign, received_at })
+    const revised = this.#tell(this.#say(event, { ...said, foreign, received_at }))
     return revised instanceof Refusal ? revised : { present: revised.present, payout }
   }
 
   #worthOf(event: StoredEvent, { foreign, received_at }: Pick<Said, 'foreign' | 'received_at'>) {
     if (foreign === undefined) return undefined
     return worthOf(event.id, foreign, this.#known, dayReceived(received_at, this.#at))
+  }
+
+  /** What was said of a conversion is told in the same transaction. */
+  #tell(revised: Revised | Refusal): Revised | Refusal {
+    if (revised instanceof Refusal || !revised.isNew) return revised
+    const click = this.#known.clicks.get(revised.event.click_id)
+    if (click !== undefined) this.#telling.revised(revised.event, click, revised.present)
+    return revised
   }
 
   #say(event: StoredEvent, said: Said): Revised | Refusal {

@@ -3,7 +3,7 @@
  * that changes clicks, persons and money of an organization, over all processes; nobody takes another one before it.
  */
 import type pg from 'pg'
-import type { EventType } from '../../contract/event-types.ts'
+import { EVENT_TYPES, type EventType } from '../../contract/event-types.ts'
 import { boundsOf } from '../../contract/ids.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
 import { ask, flight, type Question } from '../../ground/db/flight.ts'
@@ -30,6 +30,8 @@ export type StoredEvent = {
   payout_is_explicit: boolean
   nonce: string | null
   payload: Readonly<Record<string, unknown>> | null
+  /** Whose it is, of those that may be told of again. */
+  person_id?: string
 }
 
 /** How many conversions are approved, pending and rejected, and what is on hold in millionths. */
@@ -85,6 +87,8 @@ type Rule = {
   campaign_id: string | null
   traffic_source_id: string | null
   once_per_person: boolean
+  /** What it calls on; null: when a conversion is recorded. */
+  told_on: string | null
 }
 /** An ad account that is not switched off; `sends` are the event types it takes. */
 export type Account = { id: string; platform: string; sends: string[] }
@@ -126,12 +130,12 @@ type ClickRow = Omit<KnownClick, 'revenue' | 'standing'> & { revenue: string | n
   ) &
   (PersonColumns | Record<keyof PersonColumns, null>)
 type RevisedColumns = { seq: number; status: EventStatus; amount: string; was_held: true | null }
-type JudgedRow = StoredEvent & (RevisedColumns | Record<keyof RevisedColumns, null>)
+type JudgedRow = StoredEvent & { person_id: string } & (RevisedColumns | Record<keyof RevisedColumns, null>)
 type RevisedRow = Omit<RevisedColumns, 'was_held'> & { event_id: string }
 type AliasedRow = StoredEvent & { asked: string }
 type TargetRow = { id: string } & (
   | (Omit<Rule, 'id'> & { platform: null; sends: null })
-  | (Omit<Account, 'id'> & { event_type: null; campaign_id: null; traffic_source_id: null })
+  | (Omit<Account, 'id'> & { event_type: null; campaign_id: null; traffic_source_id: null; told_on: null })
 )
 type BotRow = { id: string; username_key: string }
 
@@ -205,13 +209,17 @@ function questionsOf(asked: Asked) {
   })
   const judged = keysOf(asked, item => (isJudging(item) ? item.click_id : undefined))
   const items = [...asked.values()].flat()
-  const types = new Set(items.flatMap(item => (item.kind === 'conversion' ? [item.type] : [])))
+  const recorded = new Set(items.flatMap(item => (item.kind === 'conversion' ? [item.type] : [])))
   const [has, hasPeople, hasStarts, isJudged] = [events, people, starts, judged].map(({ keys }) => keys.length > 0)
   return {
     judged: isJudged ? ofKeys<Of<JudgedRow>>(asked, reads.READ_JUDGED, judged) : undefined,
     events: has ? ofKeys<Of<StoredEvent>>(asked, reads.READ_EVENTS, events) : undefined,
     caps: has ? ofOrganizations<Of<CapRow>>(asked, reads.READ_CAPS) : undefined,
-    targets: has ? ofOrganizations<Of<TargetRow>>(asked, reads.READ_TARGETS, [[...types]]) : undefined,
+    // What is judged is of any type.
+    targets:
+      has || isJudged
+        ? ofOrganizations<Of<TargetRow>>(asked, reads.READ_TARGETS, [isJudged ? [...EVENT_TYPES] : [...recorded]])
+        : undefined,
     people: hasPeople ? ofKeys<Of<PersonColumns>>(asked, reads.READ_PEOPLE, people) : undefined,
     aliased: hasStarts ? ofKeys<Of<AliasedRow>>(asked, reads.READ_ALIASED, starts) : undefined,
     bots: hasStarts ? ofOrganizations<Of<BotRow>>(asked, reads.READ_BOTS) : undefined,
@@ -295,6 +303,7 @@ function presentOf({ seq, status, amount, was_held }: RevisedColumns): Present {
 function knowJudged(known: Known | undefined, row: JudgedRow): void {
   const { seq, status, amount, was_held, ...read } = row
   const event = known?.events.get(read.id) ?? read
+  event.person_id = read.person_id
   known?.events.set(event.id, event)
   known?.ofClick.get(event.click_id)?.push(event)
   if (seq !== null) known?.revised.set(event.id, presentOf({ seq, status, amount, was_held }))
@@ -319,8 +328,8 @@ export function botOf(item: Conversion, { bots, clicks }: Pick<Known, 'bots' | '
 function knowTarget(known: Known | undefined, { id, ...row }: TargetRow): void {
   if (row.platform !== null) known?.accounts.push({ id, platform: row.platform, sends: row.sends })
   else {
-    const { event_type, campaign_id, traffic_source_id, once_per_person } = row
-    known?.rules.push({ id, event_type, campaign_id, traffic_source_id, once_per_person })
+    const { event_type, campaign_id, traffic_source_id, once_per_person, told_on } = row
+    known?.rules.push({ id, event_type, campaign_id, traffic_source_id, once_per_person, told_on })
   }
 }
 

@@ -60,7 +60,7 @@ const LAST_REVISION = (org: string, event: string) => `
 /** The events of clicks, each with its last revision, and whether it was ever held. */
 export const READ_JUDGED = forms(
   ({ org, asked }) => `
-  select e.org_id, ${EVENT_COLUMNS}, r.seq, r.status, r.amount, h.was_held
+  select e.org_id, ${EVENT_COLUMNS}, e.person_id, r.seq, r.status, r.amount, h.was_held
   from ${asked('uuid')}
   cross join lateral (select * from events where org_id = ${org} and click_id = asked.key) e
   ${LAST_REVISION(org, 'e.id')}
@@ -134,11 +134,12 @@ export const READ_TARGETS: Forms = {
 
 function targetsOf(organizations: string): string {
   return `
-  select org_id, id, event_type, campaign_id, traffic_source_id, once_per_person, null as platform, null::text[] as sends
+  select org_id, id, event_type, case when told_on is null then campaign_id else told_campaign_id end as campaign_id,
+    traffic_source_id, once_per_person, told_on, null as platform, null::text[] as sends
   from postback_rules
   where ${organizations} and active and deleted_at is null and event_type = any($2)
   union all
-  select org_id, id, null, null, null, null, platform, array(select jsonb_object_keys(event_map))
+  select org_id, id, null, null, null, null, null, platform, array(select jsonb_object_keys(event_map))
   from ad_accounts
   where ${organizations} and state <> 'off' and deleted_at is null`
 }

@@ -179,8 +179,9 @@ export const CLOSE_CAPS = forms(
 /** Due at once by the database's clock, which the worker goes by: a process's own may be ahead of it. */
 function deliveries({ listed, column }: Org): string {
   return `
-  insert into deliveries (attempts, created_at, run_at, id, event_id, kind, target_id, state, click_id, campaign_id, person_id, org_id)
+  insert into deliveries (attempts, created_at, run_at, id, event_id, kind, target_id, seq, state, click_id, campaign_id,
+    person_id, org_id)
   select 0, $2::timestamptz, now(), t.*${listed}
-  from json_to_recordset($1) as t(id uuid, event_id uuid, kind text, target_id uuid, state text, click_id uuid,
+  from json_to_recordset($1) as t(id uuid, event_id uuid, kind text, target_id uuid, seq smallint, state text, click_id uuid,
     campaign_id uuid, person_id uuid${column})`
 }

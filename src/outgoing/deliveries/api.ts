@@ -32,6 +32,9 @@ export const Delivery = z
     target_id: Id.meta({ description: 'The postback rule or ad account' }),
     event_id: Id,
     event_type: EventType,
+    revision: z.number().int().nullable().meta({
+      description: 'The number of the revision it tells of; null: the conversion itself',
+    }),
     click_id: Id,
     campaign_id: Id.nullable(),
     state: DeliveryState,

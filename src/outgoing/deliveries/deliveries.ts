@@ -82,4 +82,5 @@ export const withEvents = (db: Kysely<Tables>, org_id: number) =>
     .where('d.org_id', '=', org_id)
     .select(['d.id', 'd.kind', 'd.target_id', 'd.event_id', 'e.type as event_type', 'd.click_id', 'd.campaign_id'])
     .select(['d.state', 'd.reason', 'd.failure', 'd.attempts', 'd.created_at', 'd.finished_at'])
+    .select(sql<number | null>`nullif(d.seq, 0)`.as('revision'))
     .select(sql<string | null>`case when d.state = 'pending' then d.run_at end`.as('next_attempt_at'))

@@ -50,6 +50,10 @@ export const PRESETS = {
 } as const
 const Preset = z.enum(['keitaro', 'binom', 'custom'] satisfies (keyof typeof PRESETS)[])
 
+/** When a rule calls: once a conversion is recorded, once it is approved, with a verdict, or with all that is said of it later. */
+export const CALLED_ON = ['recorded', 'approved', 'rejected', 'refunded', 'chargeback', 'any_change'] as const
+const CalledOn = z.enum(CALLED_ON)
+
 const PostbackMethod = z.enum(['GET', 'POST'])
 
 export const PostbackRule = z
@@ -65,6 +69,10 @@ export const PostbackRule = z
     campaign_id: Id.nullable().meta({ description: 'null: every campaign of the organization, future ones too' }),
     traffic_source_id: Id.nullable().meta({
       description: 'Only conversions of clicks whose campaign has this traffic source at the time',
+    }),
+    on: CalledOn.meta({
+      description:
+        'recorded: when a conversion is recorded. approved: then too unless it is held, and with each revision that approves it. Else with each revision that says so',
     }),
     preset: z.string().nullable(),
     active: z.boolean(),
@@ -89,6 +97,9 @@ export const PostbackRuleDraft = z.object({
   traffic_source_id: Id.nullish().meta({
     description:
       'In place of campaign_id: every campaign that has this traffic source. Never changes; a key cannot name one',
+  }),
+  on: CalledOn.nullish().meta({
+    description: 'What it calls on; recorded unless given. A key cannot name another',
   }),
   preset: Preset.nullish(),
   active: z.boolean().nullish().meta({
@@ -151,7 +162,13 @@ export const updatePostbackRule = endpoint({
   body: PostbackRuleChanges,
   reply: WrittenPostbackRule,
   receipt: ['active'],
-  refuses: ['object_not_found', 'invalid_request', 'placeholder_left', 'campaign_scope_forbidden'],
+  refuses: [
+    'object_not_found',
+    'invalid_request',
+    'placeholder_left',
+    'campaign_scope_forbidden',
+    'api_key_resource_forbidden',
+  ],
 })
 
 export const deletePostbackRule = endpoint({

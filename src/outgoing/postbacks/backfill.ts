@@ -50,6 +50,11 @@ export async function backfillPostbackRule(
   { params, body }: Call<typeof api.backfillPostbackRule>,
 ) {
   const rule = await ruleOf(db, actor.org_id, params.id)
+  if (rule.on !== 'recorded')
+    refuse('invalid_request', {
+      error: `a run over the past calls for what was recorded, and this rule calls on ${rule.on}`,
+      hint: 'Make a rule on recorded for it.',
+    })
   const { date_from = null, date_to = null, dry_run } = body
   const values = [actor.org_id, rule.id, date_from, date_to]
   const [counted, preview] = await Promise.all([

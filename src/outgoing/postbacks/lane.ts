@@ -3,7 +3,7 @@ import { boundsOf } from '../../contract/ids.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Composed, Lane } from '../deliveries/lane.ts'
 import { findPast } from './backfill.ts'
-import { type Callable, FIRED_COLUMNS, type Fired, lacksId, needsClick, NO_REF_ID, render } from './render.ts'
+import { type Callable, type Fired, lacksId, needsClick, NO_REF_ID, render, TOLD_COLUMNS } from './render.ts'
 
 // One look into the index of due deliveries per rule, however long any rule's queue is; the limit keeps the planner from anything else.
 const FIND_TARGETS = (among: Among) => `
@@ -19,11 +19,14 @@ const FIND_TARGETS = (among: Among) => `
 // Row by row by primary keys, which the limits keep the planner to: else it may read a rule's whole past for one delivery.
 const READ = `
   select d.id, r.url, r.method, r.active, r.traffic_source_id, r.deleted_at is not null as is_deleted,
-    c.id is not null as has_click, ${FIRED_COLUMNS}
+    c.id is not null as has_click, ${TOLD_COLUMNS}
   from unnest($2::uuid[]) as due (id)
   cross join lateral (select * from deliveries where org_id = $1 and id = due.id limit 1) d
   cross join lateral (select * from postback_rules where org_id = $1 and id = d.target_id limit 1) r
   cross join lateral (select * from events where org_id = $1 and id = d.event_id limit 1) e
+  left join lateral (
+    select status, amount from event_revisions where org_id = $1 and event_id = d.event_id and seq = d.seq limit 1
+  ) v on true
   left join lateral (select * from clicks where org_id = $1 and id = d.click_id and id between $3 and $4 limit 1) c on true`
 
 const SWITCH_OFF = `

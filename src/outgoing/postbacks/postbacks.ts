@@ -28,6 +28,8 @@ const COLUMNS = [
   'method',
   'campaign_id',
   'traffic_source_id',
+  'told_on',
+  'told_campaign_id',
   'preset',
   'active',
   'once_per_person',
@@ -44,7 +46,8 @@ export async function listPostbackRules(
 ) {
   const { campaign_id, traffic_source_id, event_type, active } = query
   let rows = live(db, actor.org_id).select(COLUMNS)
-  if (campaign_id !== undefined) rows = rows.where('campaign_id', '=', campaign_id)
+  if (campaign_id !== undefined)
+    rows = rows.where(({ fn }) => fn.coalesce('told_campaign_id', 'campaign_id'), '=', campaign_id)
   if (traffic_source_id !== undefined) rows = rows.where('traffic_source_id', '=', traffic_source_id)
   if (event_type !== undefined) rows = rows.where('event_type', '=', event_type)
   if (active !== undefined) rows = rows.where('active', '=', active === 'true')
@@ -72,6 +75,7 @@ export async function createPostbackRule(
   if (actor.kind === 'key' && method !== 'GET') refuse('postback_method_forbidden')
   requirePublic(config, body.url)
   requireOneSubject(actor, body)
+  requireOn(actor, body.on ?? 'recorded', 'recorded')
   if (body.campaign_id == null) requireScope(actor, null)
   else await requireCampaign({ db, actor }, body.campaign_id)
   const isOpen = body.traffic_source_id != null && PLACEHOLDER.test(body.url)
@@ -86,8 +90,12 @@ export async function createPostbackRule(
         event_type: body.event_type,
         url: body.url,
         method,
-        campaign_id: body.traffic_source_id == null ? (body.campaign_id ?? null) : NIL_ID,
         traffic_source_id: body.traffic_source_id ?? null,
+        ...storedOf({
+          on: body.on ?? 'recorded',
+          campaign_id: body.campaign_id ?? null,
+          traffic_source_id: body.traffic_source_id ?? null,
+        }),
         preset: body.preset ?? null,
         active: body.active ?? !isOpen,
         once_per_person: body.once_per_person ?? false,
@@ -112,6 +120,7 @@ export async function updatePostbackRule(
 ) {
   const now = await ruleOf(db, actor.org_id, params.id)
   requireScope(actor, now.campaign_id)
+  requireOn(actor, body.on ?? now.on, now.on)
   if (body.method != null && body.method !== now.method)
     refuse('invalid_request', {
       error: 'method: a rule keeps its method',
@@ -127,16 +136,21 @@ export async function updatePostbackRule(
     await requireCampaign({ db, actor }, campaign_id)
   const warnings = warningsOn(body)
   const changes = changesOf({ ...body, campaign_id })
-  if (isDeepStrictEqual({ ...now, ...changes }, now)) return { ...now, warnings }
+  const next = { ...now, ...changes }
+  if (isDeepStrictEqual(next, now)) return { ...now, warnings }
+  const { on: _, campaign_id: __, ...columns } = changes
+  const was = storedOf(now)
   const row = await betweenConversions(db, actor.org_id, (trx, changed_at) =>
     trx
       .updateTable('postback_rules')
-      .set({ ...changes, updated_at: changed_at })
+      .set({ ...columns, ...storedOf(next), updated_at: changed_at })
       .where('org_id', '=', actor.org_id)
       .where('id', '=', now.id)
       .where('deleted_at', 'is', null)
       // A rule that was moved to another campaign since may no longer be this key's to change.
-      .where('campaign_id', 'is not distinct from', now.traffic_source_id === null ? now.campaign_id : NIL_ID)
+      .where('campaign_id', 'is not distinct from', was.campaign_id)
+      .where('told_campaign_id', 'is not distinct from', was.told_campaign_id)
+      .where('told_on', 'is not distinct from', was.told_on)
       .returning(COLUMNS)
       .$castTo<Row>()
       .executeTakeFirst(),
@@ -155,6 +169,7 @@ const changesOf = (body: Body) => ({
   ...(body.event_type === undefined ? {} : { event_type: body.event_type }),
   ...(body.url === undefined ? {} : { url: body.url }),
   ...(body.campaign_id === undefined ? {} : { campaign_id: body.campaign_id }),
+  ...(body.on == null ? {} : { on: body.on }),
   ...(body.preset === undefined ? {} : { preset: body.preset }),
   ...(body.active == null ? {} : { active: body.active }),
   ...(body.active === true ? { switched_off_at: null, switched_off_reason: null } : {}),
@@ -191,17 +206,42 @@ export async function ruleOf(db: Kysely<Tables>, org_id: number, id: string): Pr
   return shown((await row.executeTakeFirst()) ?? refuse('object_not_found'))
 }
 
-type Row = Omit<api.PostbackRule, 'unknown_macros'>
+type Row = Omit<api.PostbackRule, 'unknown_macros' | 'on'> & {
+  told_on: api.PostbackRule['on'] | null
+  told_campaign_id: string | null
+}
 
 /** With the macros that are left out of its calls. */
-const shown = (row: Row): api.PostbackRule => ({
+const shown = ({ told_on, told_campaign_id, ...row }: Row): api.PostbackRule => ({
   ...row,
-  campaign_id: row.traffic_source_id === null ? row.campaign_id : null,
+  on: told_on ?? 'recorded',
+  campaign_id: told_on !== null ? told_campaign_id : row.traffic_source_id === null ? row.campaign_id : null,
   unknown_macros: api.unknownMacros(row.url),
 })
 
 /** What of an address only an account at the source knows; its template says `YOUR_AID`. */
 const PLACEHOLDER = /\bYOUR_[A-Z_]+/
+
+type Calling = Pick<api.PostbackRule, 'on' | 'campaign_id' | 'traffic_source_id'>
+
+/** As its columns say it: a process of the version before must find no campaign in a rule that is not to be called as it would call it. */
+function storedOf({ on, campaign_id, traffic_source_id }: Calling) {
+  const isPlain = on === 'recorded'
+  return {
+    campaign_id: isPlain && traffic_source_id === null ? campaign_id : NIL_ID,
+    told_on: isPlain ? null : on,
+    told_campaign_id: isPlain ? null : campaign_id,
+  }
+}
+
+/** What a key leaves out stays; what else than conversions calls is set in the dashboard. */
+function requireOn({ kind }: { readonly kind: 'key' | 'member' }, on: string, now: string): void {
+  if (kind === 'key' && on !== now)
+    refuse('api_key_resource_forbidden', {
+      error: `on: a key cannot set it, here it is ${now}`,
+      hint: 'Set in the dashboard what a rule calls on.',
+    })
+}
 
 type Subject = {
   readonly campaign_id?: string | null | undefined

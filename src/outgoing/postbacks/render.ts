@@ -32,9 +32,16 @@ export type Fired = Subs & {
 /** A conversion without a payout adds nothing to the reports' revenue, so nothing is what it is told to be worth. */
 export const revenueOf = (payout: string): string => `trim_scale(coalesce(${payout}, 0))::text as revenue`
 
-/** Selects a `Fired` from events `e` and, where it is still there, their click `c`. */
-export const FIRED_COLUMNS = `e.id as event_id, e.type as event_type, e.click_id, e.campaign_id, e.offer_id,
-    extract(epoch from e.created_at)::bigint as timestamp, ${revenueOf('e.payout')}, e.nonce as txid, ${CLICK_COLUMNS}`
+/** Selects a `Fired` from events `e` and, where it is still there, their click `c`; `amount` is what they count for. */
+const firedColumns = (amount: string) => `e.id as event_id, e.type as event_type, e.click_id, e.campaign_id, e.offer_id,
+    extract(epoch from e.created_at)::bigint as timestamp, ${revenueOf(amount)}, e.nonce as txid, ${CLICK_COLUMNS}`
+
+export const FIRED_COLUMNS = firedColumns('e.payout')
+
+/** The same of a delivery, with what the event counts for by the revision `v` that it tells of, where it tells of one. */
+export const TOLD_COLUMNS = firedColumns(
+  "case when v.status is null then e.payout when v.status = 'approved' then v.amount else 0 end",
+)
 
 /** Whether the address tells what only the click knows, however its macros are written: without it, nothing would be told in its place. */
 export function needsClick({ url }: Pick<Callable, 'url'>): boolean {

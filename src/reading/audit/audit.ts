@@ -10,6 +10,7 @@ import { onConnection } from '../../ground/db/transaction.ts'
 import { SPEND_CHECKS } from './spend-checks.ts'
 import { CONVERSION_CHECKS, CONVERSIONS } from './conversions.ts'
 import { slotChecks } from './slot-checks.ts'
+import { tellings } from './tellings.ts'
 
 type Finding = { check: string; wrong: string }
 /** A figure that is kept as things happen, and the same counted anew from the rows it stands for. */
@@ -56,15 +57,6 @@ const LAST_REVISION = `
         where org_id = $1 order by event_id, seq desc
       ) r on r.event_id = e.id`
 const COUNTS_FOR = `case when r.status is null then e.payout when r.status = 'approved' then r.amount else 0 end`
-
-/** Of a platform with one account that is switched on, that one: it is meant where the campaign names none. */
-const PLATFORMS = `
-      select platform, max(updated_at) as updated_at,
-        case when count(*) filter (where state <> 'off' and deleted_at is null) = 1
-          then (array_agg(id) filter (where state <> 'off' and deleted_at is null))[1] end as only_id
-      from ad_accounts
-      where org_id = $1
-      group by platform`
 
 /**
  * Each takes the organization as $1 and answers one `wrong` per thing that is wrong. What is meant is said here in words of its own and
@@ -122,46 +114,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     where d.org_id = $1 and not exists (
       select from events e where e.org_id = $1 and e.id = d.event_id and not e.test)`,
 
-  'nothing is delivered twice': `
-    select event_id::text as wrong
-    from deliveries
-    where org_id = $1
-    group by event_id, kind, target_id
-    having count(*) > 1`,
-
-  'every rule that was there fires for every event it means, and no other': `
-    select format('event %s, rule %s: %s', e.id, r.id, case when d.id is null then 'missing' else 'not meant' end) as wrong
-    from events e
-    join postback_rules r on r.org_id = $1 and r.active and r.deleted_at is null and r.updated_at < e.created_at
-    left join clicks c on c.org_id = $1 and c.id = e.click_id
-    left join campaigns p on p.org_id = $1 and p.id = e.campaign_id
-    left join deliveries d
-      on d.org_id = $1 and d.event_id = e.id and d.kind = 'postback' and d.target_id = r.id
-    where e.org_id = $1 and (r.traffic_source_id is null or p.updated_at < e.created_at) and (d.id is not null or c.id is not null or e.click_id >= ${FIRST_KEPT}) and (d.id is not null) <> (
-      not e.test and r.event_type = e.type
-      and (r.campaign_id is null or r.campaign_id = e.campaign_id or coalesce(p.traffic_source_id = r.traffic_source_id, false))
-      and c.suppressed_delivery is not true
-      and (d.id is not null or not r.once_per_person or not exists (
-        select 1 from deliveries one
-        where one.org_id = $1 and one.kind = 'postback' and one.target_id = r.id and one.person_id = e.person_id)))`,
-
-  'every conversion is told to the ad account it was meant for, and to no other': `
-    select format('event %s, ad account %s: %s', e.id, coalesce(d.target_id, a.id),
-      case when d.id is null then 'missing' else 'not meant' end) as wrong
-    from events e
-    join clicks c on c.org_id = $1 and c.id = e.click_id
-    left join campaigns p on p.org_id = $1 and p.id = e.campaign_id
-    left join (${PLATFORMS}) o on p.ad_account_id is null and o.platform = c.platform
-    left join ad_accounts a on a.org_id = $1 and a.id = coalesce(p.ad_account_id, o.only_id)
-    left join deliveries d on d.org_id = $1 and d.event_id = e.id and d.kind = 'ad_account'
-    where e.org_id = $1 and exists (select from ad_accounts where org_id = $1)
-      and (p.updated_at is null or p.updated_at < e.created_at)
-      and (o.updated_at is null or o.updated_at < e.created_at)
-      and (a.updated_at is null or a.updated_at < e.created_at)
-      and d.target_id is distinct from case
-        when not e.test and not c.suppressed_delivery and a.state <> 'off' and a.deleted_at is null and a.event_map ? e.type
-        then a.id
-      end`,
+  ...tellings({ FIRST_KEPT }),
 
   'every cap has counted the conversions of its period': `
     select format('cap %s: %s instead of %s', c.id, n.used, e.count) as wrong

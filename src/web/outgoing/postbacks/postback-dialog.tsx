@@ -3,6 +3,7 @@ import { useRef } from 'react'
 import type { z } from 'zod'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
 import {
+  CALLED_ON,
   createPostbackRule,
   listPostbackRules,
   MACRO,
@@ -26,6 +27,7 @@ import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
+import { WHEN, WHEN_HINTS } from './called-on.ts'
 import { exampleOf } from './example.ts'
 
 type Rule = z.input<typeof PostbackRule>
@@ -69,6 +71,7 @@ const NEW: Draft = {
   url: '',
   method: 'GET',
   campaign_id: null,
+  on: 'recorded',
   preset: 'custom',
   active: true,
   once_per_person: false,
@@ -83,13 +86,15 @@ const ofSource = ({ id, postback }: SourceRow): Draft => ({
 })
 
 function copyOf(rule: Rule): Draft {
-  const { event_type, url, method, campaign_id, traffic_source_id, preset, active, once_per_person } = rule
+  const { event_type, on, url, method, campaign_id, traffic_source_id, preset, active, once_per_person } = rule
   const { data } = PostbackRuleDraft.shape.preset.safeParse(preset)
-  return { event_type, url, method, campaign_id, traffic_source_id, preset: data ?? 'custom', active, once_per_person }
+  const kept = { event_type, on, url, method, campaign_id, traffic_source_id, active, once_per_person }
+  return { ...kept, preset: data ?? 'custom' }
 }
 
-const changesOf = ({ event_type, url, campaign_id, traffic_source_id, once_per_person }: Rule): Draft => ({
+const changesOf = ({ event_type, on, url, campaign_id, traffic_source_id, once_per_person }: Rule): Draft => ({
   event_type,
+  on,
   url,
   campaign_id,
   traffic_source_id,
@@ -117,6 +122,7 @@ function PostbackForm({ rule, original, source, onClose }: FormProps) {
   )
   const campaign = form.watch('campaign_id') ?? ''
   const of = useSource(form.watch('traffic_source_id') ?? undefined)
+  const on = form.watch('on') ?? 'recorded'
   const errors = form.formState.errors
   const url = form.watch('url')
   return (
@@ -139,15 +145,22 @@ function PostbackForm({ rule, original, source, onClose }: FormProps) {
       }
     >
       <div className="grid gap-4 sm:grid-cols-2">
-        <SelectField label="When this happens" error={errors.event_type?.message} {...form.register('event_type')}>
+        <SelectField label="Conversion" error={errors.event_type?.message} {...form.register('event_type')}>
           {EVENT_TYPES.map(type => (
             <option key={type} value={type}>
               {inWords(type)}
             </option>
           ))}
         </SelectField>
+        <SelectField label="When" hint={WHEN_HINTS[on]} error={errors.on?.message} {...form.register('on')}>
+          {CALLED_ON.map(one => (
+            <option key={one} value={one}>
+              {WHEN[one]}
+            </option>
+          ))}
+        </SelectField>
         <SelectField
-          label="On"
+          label="Of"
           error={errors.campaign_id?.message}
           {...form.register('campaign_id', noneIfBlank)}
           // The campaigns may come later than the form, and the oldest not at all.

@@ -32,6 +32,7 @@ import { RowMenu } from '../../ground/ui/row-menu.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { RunDialog } from '../deliveries/run-dialog.tsx'
+import { WHEN } from './called-on.ts'
 import { PostbackDialog } from './postback-dialog.tsx'
 import { TestFireDialog } from './test-fire-dialog.tsx'
 
@@ -164,6 +165,7 @@ function RuleLine({ rule }: { rule: Rule }) {
       </Cell>
       <Cell>
         {rule.method}
+        {rule.on !== 'recorded' && <span className="text-ink-faint">, {WHEN[rule.on].toLowerCase()}</span>}
         {rule.once_per_person && <span className="text-ink-faint">, once per person</span>}
       </Cell>
       <Cell className="max-w-96 truncate font-mono text-sm" title={rule.url}>
