@@ -62,7 +62,7 @@ export function ReportPart({ search, days, zone, goal, reporting, onChange }: Pa
     <Section
       title="Report"
       aside={
-        <div className="flex flex-wrap items-center gap-2">
+        <div className="flex min-w-0 flex-wrap items-center gap-2">
           {by === 'week' && (
             <HeatChoice heat={search.heat} goalWords={goalWords} onChange={heat => onChange({ heat })} />
           )}
