@@ -4,6 +4,7 @@
  */
 
 import { USD } from '../../contract/currencies.ts'
+import { MAX_PAYOUT } from '../../contract/fields.ts'
 import { newId } from '../../contract/ids.ts'
 import { rungOfEvent, stageOf } from '../../contract/ladder.ts'
 import { Refusal, tellLater } from '../../contract/refusals.ts'
@@ -215,8 +216,15 @@ function payoutOf(item: Conversion, click: KnownClick, rateOf: RatesRead, at: st
   const rate = rateOf(place)
   if (rate === undefined) return unknownRate(place)
   const payout = inDollars(place.amount, rate.usd_per_unit)
+  if (toMillionths(payout) > toMillionths(String(MAX_PAYOUT))) return tooMuch(place, payout)
   return { payout, money: { original_amount: place.amount, currency: place.currency, ...rate } }
 }
+
+/** A rate of which nobody knows whether it is meant so: most often it is written the wrong way round. */
+const tooMuch = ({ amount, currency, day }: Place & { amount: string }, payout: string): Refusal =>
+  new Refusal('rate_unknown', {
+    error: `the offer's payout of ${amount} ${currency} is $${payout} by the rate of ${day}, more than ${MAX_PAYOUT.toLocaleString('en-US')}: correct the rate or the payout`,
+  })
 
 /** What a conversion inherits in another currency, and the UTC day whose rate it takes; undefined for dollars, and for nothing. */
 export function inheritedIn(item: Conversion, click: KnownClick, at: string): (Place & { amount: string }) | undefined {

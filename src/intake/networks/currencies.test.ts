@@ -252,6 +252,31 @@ test('what was held is approved by the rate it was held by, whatever word approv
   await assertBooks(house.database.worker)
 })
 
+test('a payout that an offer’s rate makes more than a conversion may pay is refused in words, kept, and run again by the right rate', async () => {
+  const owner = await seedSignedIn(house)
+  // Dong for a dollar instead of dollars for a dong.
+  await ownRate(owner, 'VND', '25000')
+  const offer = { name: 'Dong', url: 'https://offer.example/?c={click_id}', payout: '50000', payout_currency: 'VND' }
+  const { id } = (await house.call('POST', '/api/offers', { ...owner, body: offer })).json<{ id: string }>()
+  const click = await seedClick(house.database, owner.org_id, { offer_id: uuidOf(id) })
+  const body = { clickId: toWireId(click), type: 'lead' }
+  const reply = await house.call('POST', '/api/events', { ...owner, body })
+  assert.deepEqual([reply.statusCode, reply.data()['code']], [422, 'rate_unknown'], reply.body)
+  assert.match(
+    String(reply.data()['error']),
+    /50000 VND is \$1250000000 by the rate of \d{4}-\d\d-\d\d, more than 1,000,000/,
+  )
+  const { call } = await network(owner, {})
+  assert.match(await call(click, { txid: 'a' }), /^Not recorded: rate_unknown: .*50000 VND/)
+  assert.equal(await revenueOf(click), null)
+  await ownRate(owner, 'VND', '0.00004')
+  await eventually('it is kept', async () => (await refused(owner)).length === 2)
+  const [kept] = await refused(owner)
+  const again = await house.call('POST', `/api/refused-events/${kept?.id}/run`, owner)
+  assert.ok(again.statusCode < 300, again.body)
+  assert.equal(await revenueOf(click), '2')
+})
+
 test('an offer in euro pays by the rate of the day; replaced without its currency it pays dollars', async () => {
   const owner = await seedSignedIn(house)
   const body = { name: 'Offer', url: 'https://shop.example/?c={click_id}', payout: '10', payout_currency: 'chf' }
