@@ -101,7 +101,7 @@ export const UPDATE_CLICKS = forms(
     rejected, revenue_pending, org_id)
   select t.*${listed}
   from json_to_recordset($1) as t(id uuid, status smallint, stages smallint, tracked boolean, test boolean, revenue numeric,
-    bot_id uuid, suppressed_delivery boolean, cost_counts boolean, approved smallint, pending smallint, rejected smallint,
+    bot_id uuid, suppressed_delivery boolean, cost_counts boolean, approved integer, pending integer, rejected integer,
     revenue_pending numeric${column})
   on conflict (org_id, id) do update
   set status = excluded.status, stages = excluded.stages, tracked = excluded.tracked, revenue = excluded.revenue,

@@ -506,6 +506,20 @@ test('a conversion that the version before added beside counted ones is counted 
   assert.deepEqual(await reported(here), ['57 of 1: 2 approved, 0 pending (0), 0 rejected'])
 })
 
+test('a click takes more conversions than a small number holds', async () => {
+  const here = await place()
+  const most = 32_767
+  await house.database.worker.query('update clicks set approved = $2, pending = $2, rejected = $2 where org_id = $1', [
+    here.org_id,
+    most,
+  ])
+  await send(here, here.click, { payout: '7', nonce: 'T2' })
+  const { rows } = await house.database.reads.query('select approved, revenue::float from clicks where org_id = $1', [
+    here.org_id,
+  ])
+  assert.deepEqual(rows, [{ approved: most + 1, revenue: 57 }])
+})
+
 test('a start that is revised keeps its verdict when its first payout comes', async () => {
   const owner = await seedSignedIn(house)
   const bot_id = await seedBot(house.database, owner.org_id, 'some_bot')
