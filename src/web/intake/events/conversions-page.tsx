@@ -169,8 +169,11 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
               </Cell>
               <Cell numeric faint={event.payout === null}>
                 <Worth event={event} />
-                {event.original !== null && <br />}
-                <Original money={event.original} />
+                {event.original !== null && (
+                  <span className="block max-sm:hidden">
+                    <Original money={event.original} />
+                  </span>
+                )}
               </Cell>
               <Cell>
                 <Standing event={event} />
