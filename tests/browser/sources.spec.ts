@@ -137,3 +137,15 @@ test('the list of sources shows the clicks of today and how many had a click id 
   expect(await cells(/^Today zones/)).toEqual(['4', '75.0%', '25.0%'])
   expect(await cells(/^Quiet zones/)).toEqual(['—', '—', '—'])
 })
+
+test('the report of a campaign calls sub1 what its source does', async ({ page, owner }) => {
+  const source = await send(owner, 'POST', '/api/traffic-sources', { name: 'Named zones', template: 'propellerads' })
+  const fields = { name: 'By zone', key: 'by-zone', destination, traffic_source_id: source.id }
+  const { id } = await send(owner, 'POST', '/api/campaigns', fields)
+  await owner.get('/c/by-zone?sub1=771', { maxRedirects: 0, headers: VISITOR })
+  await page.goto(`/?range=today&campaign=${id}`)
+  await page.getByRole('link', { name: 'Zone (sub1)' }).click()
+  await expect(page.getByRole('columnheader', { name: 'Zone' })).toBeVisible()
+  await page.getByLabel('Campaign', { exact: true }).selectOption('')
+  await expect(page.getByRole('link', { name: 'sub1', exact: true })).toBeVisible()
+})

@@ -14,6 +14,7 @@ import { measure, type Report } from '../../ground/figures/measures.ts'
 import { BREAKDOWNS, type Breakdown, type Goal, type OverviewSearch } from '../../ground/figures/search.ts'
 import { boundsOf, type Days } from '../../ground/figures/window.ts'
 import { inWords } from '../../ground/rungs.ts'
+import { useNameOfSub1 } from '../../ground/source-choice.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { Asked, EmptyState, Section, Waiting } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
@@ -66,7 +67,7 @@ export function ReportPart({ search, days, zone, goal, reporting, onChange }: Pa
           {by === 'week' && (
             <HeatChoice heat={search.heat} goalWords={goalWords} onChange={heat => onChange({ heat })} />
           )}
-          <BreakdownSwitch now={by} />
+          <BreakdownSwitch now={by} campaign={search.campaign} />
           <Button
             icon={Download}
             size="sm"
@@ -164,7 +165,9 @@ function MixedGoals({ dimension, days, goal }: { dimension: Report['dimension'];
 
 const BY_WORDS: Record<Breakdown, string> = { ...WORDS, hour: 'Hour', week: 'Heat map' }
 
-function BreakdownSwitch({ now }: { now: Breakdown }) {
+/** Under the name that the campaign's source gives it, sub1 is found by whoever looks for zones. */
+function BreakdownSwitch({ now, campaign }: { now: Breakdown; campaign: string | undefined }) {
+  const nameOfSub1 = useNameOfSub1(campaign)
   return (
     <nav
       aria-label="Rows of the report"
@@ -184,7 +187,7 @@ function BreakdownSwitch({ now }: { now: Breakdown }) {
             by === now ? 'bg-raised text-ink shadow-[0_1px_2px_var(--shade)]' : 'text-ink-soft hover:text-ink',
           )}
         >
-          {BY_WORDS[by]}
+          {by === 'sub1' && nameOfSub1 !== undefined ? `${nameOfSub1} (sub1)` : BY_WORDS[by]}
         </Link>
       ))}
     </nav>

@@ -10,6 +10,7 @@ import type { Goal } from '../../ground/figures/search.ts'
 import { cutsDay, type Days, isRagged } from '../../ground/figures/window.ts'
 import { useGoalWords } from '../../ground/figures/goals.ts'
 import { inWords } from '../../ground/rungs.ts'
+import { useNameOfSub1 } from '../../ground/source-choice.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { dayAt, isUtc } from '../../ground/zone.ts'
 import { NOT_BROKEN_DOWN } from './csv.ts'
@@ -42,6 +43,7 @@ export function ReportTable({ report, goal, days, campaign, sort, onSort }: Tabl
   const isCut = cutsOf(dimension, days)
   const all = columnsOf(dimension, totals)
   const words = useGoalWords(goal, campaign)
+  const nameOfSub1 = useNameOfSub1(campaign)
   const empty = all.filter(column => isEmpty(column, totals, goal))
   const columns = showsAll ? all : all.filter(column => !empty.includes(column))
   const lines = sorted(
@@ -57,7 +59,13 @@ export function ReportTable({ report, goal, days, campaign, sort, onSort }: Tabl
       >
         <thead>
           <tr>
-            <Head stay>{dimension === 'day' && !isUtc() ? 'Day (UTC)' : WORDS[dimension]}</Head>
+            <Head stay>
+              {dimension === 'sub1' && nameOfSub1 !== undefined
+                ? nameOfSub1
+                : dimension === 'day' && !isUtc()
+                  ? 'Day (UTC)'
+                  : WORDS[dimension]}
+            </Head>
             {columns.map(column => (
               <ColumnHead key={column.id} column={column} goal={words} sort={sort} onSort={onSort} />
             ))}
