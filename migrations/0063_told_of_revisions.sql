@@ -9,6 +9,10 @@
 alter table deliveries add column seq smallint not null default 0;
 create unique index deliveries_once on deliveries (org_id, event_id, kind, target_id, seq);
 alter table deliveries drop constraint deliveries_org_id_event_id_kind_target_id_key;
+-- Made anew behind it: of indexes that cost the same to a planner without statistics the newest is taken, and a delivery that is looked for by
+-- its id would be by way of all of the organization's.
+drop index deliveries_of_target;
+create index deliveries_of_target on deliveries (org_id, target_id, id);
 comment on column deliveries.seq is 'the revision of the event that it tells of; 0: the event as it was recorded, or held at first and approved';
 
 alter table postback_rules add column told_on text;

@@ -87,6 +87,7 @@ test('a delivery is shown with its attempts; only one that waits says when it is
     target_id: toWireId(target_id),
     event_id: toWireId(seeded[PENDING]?.event_id ?? ''),
     event_type: 'lead',
+    revision: null,
     click_id: toWireId(seeded[PENDING]?.click_id ?? ''),
     campaign_id: null,
     state: 'pending',

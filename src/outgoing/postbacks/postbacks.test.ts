@@ -60,7 +60,7 @@ test('a rule is created for all campaigns, called by GET and active, unless it s
   assert.deepEqual(warnings, [])
   const { id, created_at, updated_at, ...rest } = row
   assert.equal(updated_at, created_at)
-  const notice = { traffic_source_id: null, switched_off_at: null, switched_off_reason: null }
+  const notice = { on: 'recorded', traffic_source_id: null, switched_off_at: null, switched_off_reason: null }
   const plain = {
     unknown_macros: [],
     method: 'GET',
