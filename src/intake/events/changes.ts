@@ -14,7 +14,7 @@ import type { People } from './people.ts'
 import type { Forms } from './reads.ts'
 import * as write from './writes.ts'
 
-export type NewEvent = StoredEvent & {
+type NewEvent = StoredEvent & {
   person_id: string
   bot_id: string | null
   telegram_user_id: string | null
@@ -28,7 +28,11 @@ type Delivery = {
   target_id: string
   /** The revision it tells of; 0: the event as it was recorded. */
   seq: number
-  state: 'pending' | 'held'
+  state: 'pending' | 'held' | 'skipped'
+  /** Why it is skipped. */
+  reason: string | null
+  /** Whether it is left out where the outbox has it already. */
+  mayBeThere: boolean
   /** Where the target is called once per person: this one. */
   person_id: string | null
 }
@@ -142,14 +146,8 @@ export class Changes {
     add(write.MOVE_BALANCES, totals(this.charges))
     add(write.COUNT_FOR_CAPS, this.caps.counted(at))
     add(write.CLOSE_CAPS, this.caps.filled(), at)
-    const deliveries = this.deliveries.map(writtenDelivery)
-    const isOnce = ({ person_id }: { person_id: string | null }) => person_id !== null
-    add(
-      write.INSERT_DELIVERIES,
-      deliveries.filter(one => !isOnce(one)),
-      at,
-    )
-    add(write.INSERT_ONCE_PER_PERSON, deliveries.filter(isOnce), at)
+    add(write.INSERT_DELIVERIES, this.deliveries.filter(({ mayBeThere }) => !mayBeThere).map(writtenDelivery), at)
+    add(write.INSERT_ONCE, this.deliveries.filter(({ mayBeThere }) => mayBeThere).map(writtenDelivery), at)
     const sheet = sheetOf(clicks.map(([click, { org_id, before }]) => ({ org_id, click, before })))
     for (const { text, values } of sheet.statements()) statements.push(ask(text, values))
     return statements
@@ -198,9 +196,18 @@ function writtenClick(org_id: number, click: KnownClick) {
   return { ...counted, ...standing, revenue_pending: fromMillionths(held) }
 }
 
-function writtenDelivery({ org_id, event, kind, target_id, seq, state, person_id }: Delivery & { org_id: number }) {
+function writtenDelivery({
+  org_id,
+  event,
+  kind,
+  target_id,
+  seq,
+  state,
+  reason,
+  person_id,
+}: Delivery & { org_id: number }) {
   const { id: event_id, click_id, campaign_id } = event
-  return { org_id, id: newId(), event_id, kind, target_id, seq, state, click_id, campaign_id, person_id }
+  return { org_id, id: newId(), event_id, kind, target_id, seq, state, reason, click_id, campaign_id, person_id }
 }
 
 /** The report's differences: each click after minus the same click before; untracked ones count nowhere. */

@@ -18,7 +18,7 @@ import type { Conversion, Item, Revision, Rise } from './items.ts'
 import { Judge, type Revised } from './judge.ts'
 import { botOf, type Known, type KnownClick, type Person, type Present, type StoredEvent, startOf } from './known.ts'
 import { People } from './people.ts'
-import { Telling } from './telling.ts'
+import { isoOf, Telling } from './telling.ts'
 
 /**
  * What became of a conversion. `replayed`: this very request had been recorded before. `present`: of a network's, how it stands; `payout`: what
@@ -56,7 +56,7 @@ export class Decisions {
     this.#price = toMillionths(known.balance.price_per_person)
     this.#people = new People(known.people)
     const isEmpty = () => known.balance.hold_when_empty && this.#balance < 0n
-    this.#telling = new Telling(org_id, known, changes, isEmpty)
+    this.#telling = new Telling(org_id, known, changes, at, isEmpty)
     this.#judge = new Judge(org_id, known, changes, at, this.#telling)
     changes.concern(org_id, this.#people)
     changes.caps.concern(org_id, known.caps, at)

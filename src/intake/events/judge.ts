@@ -186,7 +186,7 @@ export class Judge {
   #tell(revised: Revised | Refusal): Revised | Refusal {
     if (revised instanceof Refusal || !revised.isNew) return revised
     const click = this.#known.clicks.get(revised.event.click_id)
-    if (click !== undefined) this.#telling.revised(revised.event, click, revised.present)
+    if (click !== undefined) this.#telling.revised(revised.event, click, revised.before, revised.present)
     return revised
   }
 

@@ -4,6 +4,7 @@
  */
 import type pg from 'pg'
 import { EVENT_TYPES, type EventType } from '../../contract/event-types.ts'
+import type { AdPlatform } from '../../contract/ad-platforms.ts'
 import { boundsOf } from '../../contract/ids.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
 import { ask, flight, type Question } from '../../ground/db/flight.ts'
@@ -32,6 +33,8 @@ export type StoredEvent = {
   payload: Readonly<Record<string, unknown>> | null
   /** Whose it is, of those that may be told of again. */
   person_id?: string
+  /** Whether it was put on hold when it was recorded. */
+  is_withheld?: boolean
 }
 
 /** How many conversions are approved, pending and rejected, and what is on hold in millionths. */
@@ -91,7 +94,13 @@ type Rule = {
   told_on: string | null
 }
 /** An ad account that is not switched off; `sends` are the event types it takes. */
-export type Account = { id: string; platform: string; sends: string[] }
+export type Account = {
+  id: string
+  platform: AdPlatform
+  sends: string[]
+  send_when: string | null
+  restate: boolean | null
+}
 type Balance = { balance: string; price_per_person: string; hold_when_empty: boolean }
 
 export type Known = {
@@ -109,6 +118,8 @@ export type Known = {
   peopleById: Map<string, Person>
   rules: Rule[]
   accounts: Account[]
+  /** The ad accounts that an event was told to, of the events of clicks that are judged. */
+  told: Map<string, string[]>
   caps: CapRow[]
   /** Ids of live bots, by id and by name. */
   bots: Map<string, string>
@@ -130,13 +141,17 @@ type ClickRow = Omit<KnownClick, 'revenue' | 'standing'> & { revenue: string | n
   ) &
   (PersonColumns | Record<keyof PersonColumns, null>)
 type RevisedColumns = { seq: number; status: EventStatus; amount: string; was_held: true | null }
-type JudgedRow = StoredEvent & { person_id: string } & (RevisedColumns | Record<keyof RevisedColumns, null>)
+type JudgedRow = StoredEvent & { person_id: string; is_withheld: true | null } & (
+    | RevisedColumns
+    | Record<keyof RevisedColumns, null>
+  )
 type RevisedRow = Omit<RevisedColumns, 'was_held'> & { event_id: string }
 type AliasedRow = StoredEvent & { asked: string }
 type TargetRow = { id: string } & (
-  | (Omit<Rule, 'id'> & { platform: null; sends: null })
+  | (Omit<Rule, 'id'> & { platform: null; sends: null; send_when: null; restate: null })
   | (Omit<Account, 'id'> & { event_type: null; campaign_id: null; traffic_source_id: null; told_on: null })
 )
+type ToldRow = { event_id: string; target_id: string }
 type BotRow = { id: string; username_key: string }
 
 /**
@@ -166,6 +181,10 @@ export async function readKnown<T>(
   for (const item of [...asked.values()].flat())
     if (isJudging(item)) known.get(item.org_id)?.ofClick.set(item.click_id, [])
   for (const { org_id, ...judged } of read.judged) knowJudged(known.get(org_id), judged)
+  for (const { org_id, event_id, target_id } of read.told) {
+    const told = known.get(org_id)?.told
+    told?.set(event_id, [...(told.get(event_id) ?? []), target_id])
+  }
   for (const { org_id, ...target } of read.targets) knowTarget(known.get(org_id), target)
   for (const { org_id, ...cap } of read.caps) known.get(org_id)?.caps.push(cap)
   for (const { org_id, id, username_key } of read.bots) known.get(org_id)?.bots.set(id, id).set(username_key, id)
@@ -187,6 +206,7 @@ function unread(balance: Balance): Known {
     peopleById: new Map(),
     rules: [],
     accounts: [],
+    told: new Map(),
     caps: [],
     bots: new Map(),
     rateOf: () => undefined,
@@ -212,6 +232,7 @@ function questionsOf(asked: Asked) {
   const recorded = new Set(items.flatMap(item => (item.kind === 'conversion' ? [item.type] : [])))
   const [has, hasPeople, hasStarts, isJudged] = [events, people, starts, judged].map(({ keys }) => keys.length > 0)
   return {
+    told: isJudged ? ofKeys<Of<ToldRow>>(asked, reads.READ_TOLD, judged) : undefined,
     judged: isJudged ? ofKeys<Of<JudgedRow>>(asked, reads.READ_JUDGED, judged) : undefined,
     events: has ? ofKeys<Of<StoredEvent>>(asked, reads.READ_EVENTS, events) : undefined,
     caps: has ? ofOrganizations<Of<CapRow>>(asked, reads.READ_CAPS) : undefined,
@@ -301,9 +322,10 @@ function presentOf({ seq, status, amount, was_held }: RevisedColumns): Present {
 }
 
 function knowJudged(known: Known | undefined, row: JudgedRow): void {
-  const { seq, status, amount, was_held, ...read } = row
-  const event = known?.events.get(read.id) ?? read
+  const { seq, status, amount, was_held, is_withheld, ...read } = row
+  const event: StoredEvent = known?.events.get(read.id) ?? read
   event.person_id = read.person_id
+  event.is_withheld = is_withheld === true
   known?.events.set(event.id, event)
   known?.ofClick.get(event.click_id)?.push(event)
   if (seq !== null) known?.revised.set(event.id, presentOf({ seq, status, amount, was_held }))
@@ -326,8 +348,10 @@ export function botOf(item: Conversion, { bots, clicks }: Pick<Known, 'bots' | '
 }
 
 function knowTarget(known: Known | undefined, { id, ...row }: TargetRow): void {
-  if (row.platform !== null) known?.accounts.push({ id, platform: row.platform, sends: row.sends })
-  else {
+  if (row.platform !== null) {
+    const { platform, sends, send_when, restate } = row
+    known?.accounts.push({ id, platform, sends, send_when, restate })
+  } else {
     const { event_type, campaign_id, traffic_source_id, once_per_person, told_on } = row
     known?.rules.push({ id, event_type, campaign_id, traffic_source_id, once_per_person, told_on })
   }

@@ -60,13 +60,30 @@ const LAST_REVISION = (org: string, event: string) => `
 /** The events of clicks, each with its last revision, and whether it was ever held. */
 export const READ_JUDGED = forms(
   ({ org, asked }) => `
-  select e.org_id, ${EVENT_COLUMNS}, e.person_id, r.seq, r.status, r.amount, h.was_held
+  select e.org_id, ${EVENT_COLUMNS}, e.person_id, r.seq, r.status, r.amount, h.was_held, w.is_withheld
   from ${asked('uuid')}
   cross join lateral (select * from events where org_id = ${org} and click_id = asked.key) e
   ${LAST_REVISION(org, 'e.id')}
   left join lateral (
     select true as was_held from event_revisions where org_id = ${org} and event_id = e.id and status = 'pending' limit 1
-  ) h on true`,
+  ) h on true
+  left join lateral (
+    select true as is_withheld from event_revisions
+    where org_id = ${org} and event_id = e.id and seq = 1 and status = 'pending' and created_at = e.created_at
+    limit 1
+  ) w on true`,
+)
+
+/** The ad accounts that the events of clicks were told to, or are about to be. */
+export const READ_TOLD = forms(
+  ({ org, asked }) => `
+  select d.org_id, d.event_id, d.target_id
+  from ${asked('uuid')}
+  cross join lateral (select id from events where org_id = ${org} and click_id = asked.key) e
+  cross join lateral (
+    select org_id, event_id, target_id from deliveries
+    where org_id = ${org} and event_id = e.id and kind = 'ad_account' and seq = 0 and state in ('pending', 'held', 'delivered')
+  ) d`,
 )
 
 /** The last revisions of events, of those that have one. */
@@ -135,11 +152,11 @@ export const READ_TARGETS: Forms = {
 function targetsOf(organizations: string): string {
   return `
   select org_id, id, event_type, case when told_on is null then campaign_id else told_campaign_id end as campaign_id,
-    traffic_source_id, once_per_person, told_on, null as platform, null::text[] as sends
+    traffic_source_id, once_per_person, told_on, null as platform, null::text[] as sends, null as send_when, null::boolean as restate
   from postback_rules
   where ${organizations} and active and deleted_at is null and event_type = any($2)
   union all
-  select org_id, id, null, null, null, null, null, platform, array(select jsonb_object_keys(event_map))
+  select org_id, id, null, null, null, null, null, platform, array(select jsonb_object_keys(event_map)), send_when, restate
   from ad_accounts
   where ${organizations} and state <> 'off' and deleted_at is null`
 }

@@ -2,7 +2,7 @@
  * The statements a batch writes with, each for any number of rows out of one JSON parameter: one text to prepare whatever the batch's
  * size, and less work for small batches than an array per column (measured). Each has two forms, as the reads have. Plain inserts
  * without `on conflict`: under the lock nothing can be there already, and if it were, the transaction must fail as a whole and be
- * decided anew. Only a rule that calls once per person is kept to it by the outbox's own index.
+ * decided anew. Only what is told once, whoever asks again, is kept to it by the outbox's own indexes.
  */
 import type { Forms } from './reads.ts'
 
@@ -153,8 +153,8 @@ export const MOVE_BALANCES = forms(
 
 export const INSERT_DELIVERIES = forms(3, org => deliveries(org))
 
-/** For those that a rule calls once per person: an earlier one stays, and what comes after it is left out. */
-export const INSERT_ONCE_PER_PERSON = forms(3, org => `${deliveries(org)} on conflict do nothing`)
+/** Of what a rule calls once per person, or an ad account is told once it is approved: an earlier one stays, and what comes after it is left out. */
+export const INSERT_ONCE = forms(3, org => `${deliveries(org)} on conflict do nothing`)
 
 export const COUNT_FOR_CAPS = forms(
   2,
@@ -179,9 +179,9 @@ export const CLOSE_CAPS = forms(
 /** Due at once by the database's clock, which the worker goes by: a process's own may be ahead of it. */
 function deliveries({ listed, column }: Org): string {
   return `
-  insert into deliveries (attempts, created_at, run_at, id, event_id, kind, target_id, seq, state, click_id, campaign_id,
+  insert into deliveries (attempts, created_at, run_at, finished_at, id, event_id, kind, target_id, seq, state, reason, click_id, campaign_id,
     person_id, org_id)
-  select 0, $2::timestamptz, now(), t.*${listed}
-  from json_to_recordset($1) as t(id uuid, event_id uuid, kind text, target_id uuid, seq smallint, state text, click_id uuid,
+  select 0, $2::timestamptz, now(), case when t.state = 'skipped' then $2::timestamptz end, t.*${listed}
+  from json_to_recordset($1) as t(id uuid, event_id uuid, kind text, target_id uuid, seq smallint, state text, reason text, click_id uuid,
     campaign_id uuid, person_id uuid${column})`
 }

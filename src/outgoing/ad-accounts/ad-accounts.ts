@@ -5,7 +5,7 @@
  * whether they are switched off changes between conversions only: each of them is told to whom it was meant for at its moment.
  */
 import { createPrivateKey } from 'node:crypto'
-import type { Kysely, Transaction, Updateable } from 'kysely'
+import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
 import { AD_PLATFORM_LABELS, DEFAULT_MAPS, META_PURCHASE } from '../../contract/ad-platforms.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
@@ -26,6 +26,8 @@ const COLUMNS = [
   'settings',
   'credential_hint',
   'event_map',
+  sql<api.AdAccount['send_when']>`coalesce(send_when, 'recorded')`.as('send_when'),
+  sql<boolean>`coalesce(restate, false)`.as('restate'),
   'state',
   'state_reason',
   'state_changed_at',
@@ -73,6 +75,8 @@ export async function createAdAccount(
         credential: secrets.seal(credential),
         credential_hint: hint,
         event_map: JSON.stringify(event_map),
+        send_when: body.send_when ?? null,
+        restate: 'restate' in body ? (body.restate ?? null) : null,
         state: 'active',
         state_changed_at: now,
         created_at: now,
@@ -104,6 +108,8 @@ export async function updateAdAccount(
       ...(body.name === undefined ? {} : { name: body.name }),
       ...(body.settings === undefined ? {} : { settings: JSON.stringify(body.settings) }),
       ...(body.event_map === undefined ? {} : { event_map: JSON.stringify(body.event_map) }),
+      ...(body.send_when === undefined ? {} : { send_when: body.send_when }),
+      ...(!('restate' in body) || body.restate === undefined ? {} : { restate: body.restate }),
       ...(renewed === undefined ? {} : { credential: secrets.seal(renewed.credential), credential_hint: renewed.hint }),
       ...(state === now.state ? {} : { state, state_reason: null, state_changed_at: at }),
     }

@@ -155,18 +155,53 @@ const KeyCredentials = z.object({
   service_account: Secret(10_000).meta({ description: 'The JSON key of a service account, as Google gave it' }),
 })
 
+/** When a conversion is told that is on hold when it is recorded. */
+export const SEND_WHEN = ['recorded', 'approved'] as const
+const SendWhen = z.enum(SEND_WHEN).meta({
+  description: 'approved: what is held when it is recorded is told once it is approved; recorded unless given',
+})
+const Restate = z.boolean().meta({
+  description:
+    'Google: a smaller amount that is approved later is told under the same transaction id; false unless given',
+})
+
 const drafts = {
-  meta: { settings: MetaSettingsDraft, credentials: TokenCredentials, event_map: MetaMap },
-  tiktok: { settings: TikTokSettingsDraft, credentials: TokenCredentials, event_map: TikTokMap },
-  google: { settings: GoogleSettingsDraft, credentials: KeyCredentials, event_map: GoogleMap },
+  meta: { settings: MetaSettingsDraft, credentials: TokenCredentials, event_map: MetaMap, send_when: SendWhen },
+  tiktok: { settings: TikTokSettingsDraft, credentials: TokenCredentials, event_map: TikTokMap, send_when: SendWhen },
+  google: {
+    settings: GoogleSettingsDraft,
+    credentials: KeyCredentials,
+    event_map: GoogleMap,
+    send_when: SendWhen,
+    restate: Restate,
+  },
 }
 
 /** What an account begins with. Without an event map it gets the platform's usual one. */
 export const AdAccountDraft = z
   .discriminatedUnion('platform', [
-    z.object({ platform: z.literal('meta'), name: Name(), ...drafts.meta, event_map: MetaMap.optional() }),
-    z.object({ platform: z.literal('tiktok'), name: Name(), ...drafts.tiktok, event_map: TikTokMap.optional() }),
-    z.object({ platform: z.literal('google'), name: Name(), ...drafts.google, event_map: GoogleMap.optional() }),
+    z.object({
+      platform: z.literal('meta'),
+      name: Name(),
+      ...drafts.meta,
+      event_map: MetaMap.optional(),
+      send_when: SendWhen.optional(),
+    }),
+    z.object({
+      platform: z.literal('tiktok'),
+      name: Name(),
+      ...drafts.tiktok,
+      event_map: TikTokMap.optional(),
+      send_when: SendWhen.optional(),
+    }),
+    z.object({
+      platform: z.literal('google'),
+      name: Name(),
+      ...drafts.google,
+      event_map: GoogleMap.optional(),
+      send_when: SendWhen.optional(),
+      restate: Restate.optional(),
+    }),
   ])
   .meta({ id: 'AdAccountDraft' })
 export type AdAccountDraft = z.output<typeof AdAccountDraft>
@@ -186,6 +221,8 @@ export type AdAccountChanges = z.output<typeof AdAccountChanges>
 const account = {
   id: Id,
   name: z.string(),
+  send_when: SendWhen,
+  restate: Restate,
   credential_hint: z.string().meta({ description: 'The end of the token, or the service account’s address' }),
   event_map: EventMap,
   state: AdAccountState,

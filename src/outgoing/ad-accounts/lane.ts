@@ -5,6 +5,7 @@
  */
 import type pg from 'pg'
 import { boundsOf } from '../../contract/ids.ts'
+import type { EventStatus } from '../../contract/revisions.ts'
 import type { Config } from '../../ground/config.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
@@ -13,6 +14,7 @@ import { breakAccount, nameAccount } from './breaking.ts'
 import { CLICK_COLUMNS, type ConversionRow, conversionOf, JOIN_PAGE } from './conversion.ts'
 import { openGoogleTokens } from './google-token.ts'
 import { type Account, callFor, type Ways } from './platforms.ts'
+import { whyNotRestated } from './restating.ts'
 
 // One look into the index of due deliveries per account, however long any account's queue is.
 const FIND_TARGETS = (among: Among) => `
@@ -27,17 +29,37 @@ const FIND_TARGETS = (among: Among) => `
 
 // Row by row by primary keys, which the limits keep the planner to: else it may read an account's whole past for one delivery.
 const READ = `
-  select d.id, d.target_id, a.platform, a.settings, a.event_map, a.credential, a.state, a.deleted_at is not null as is_deleted,
-    e.id as event_id, e.type, e.payout, e.person_id, e.source, e.payload -> 'email' as email, e.payload -> 'phone' as phone,
+  select d.id, d.target_id, d.seq, v.status, coalesce(v.amount > 0, false) as is_worth, f.state as first_state, f.is_under_way, a.restate, a.platform, a.settings, a.event_map, a.credential, a.state, a.deleted_at is not null as is_deleted,
+    e.id as event_id, e.type,
+    case when v.status = 'approved' then nullif(v.amount, 0) else e.payout end as payout, e.person_id, e.source, e.payload -> 'email' as email, e.payload -> 'phone' as phone,
     floor(extract(epoch from e.created_at) * 1000)::float8 as happened_ms, ${CLICK_COLUMNS}
   from unnest($2::uuid[]) as due (id)
   cross join lateral (select * from deliveries where org_id = $1 and id = due.id limit 1) d
   cross join lateral (select * from ad_accounts where org_id = $1 and id = d.target_id limit 1) a
   cross join lateral (select * from events where org_id = $1 and id = d.event_id limit 1) e
+  left join lateral (
+    select status, amount from event_revisions where org_id = $1 and event_id = d.event_id order by seq desc limit 1
+  ) v on true
+  left join lateral (
+    select state, coalesce(lease_until > now(), false) as is_under_way from deliveries
+    where org_id = $1 and event_id = d.event_id and kind = 'ad_account' and target_id = d.target_id and seq = 0 and d.seq > 0
+    limit 1
+  ) f on true
   left join lateral (select * from clicks where org_id = $1 and id = d.click_id and id between $3 and $4 limit 1) c on true${JOIN_PAGE}`
 
 type Row = ConversionRow &
-  Account & { id: string; target_id: string; credential: Buffer; state: string; is_deleted: boolean }
+  Account &
+  Again & { id: string; target_id: string; credential: Buffer; state: string; is_deleted: boolean }
+
+/** Of a delivery that tells of a revision (`seq` is not 0): how the conversion stands, and what became of telling it at first. */
+type Again = {
+  seq: number
+  status: EventStatus | null
+  is_worth: boolean
+  restate: boolean | null
+  first_state: string | null
+  is_under_way: boolean | null
+}
 
 type Setup = {
   readonly config: Ways['config'] & Pick<Config, 'googleTokenUrl'>
@@ -78,12 +100,31 @@ function compose(row: Row, { secrets }: Pick<Setup, 'secrets'>, ways: Ways, reme
   const { id } = row
   if (row.is_deleted) return { id, skip: 'the ad account was disconnected' }
   if (row.state === 'off') return { id, skip: 'the ad account is switched off' }
+  const why = row.seq === 0 ? undefined : whyNotAgain(row)
+  if (why !== undefined) return { id, skip: why }
   const website_url = 'website_url' in row.settings ? row.settings.website_url : null
   const conversion = conversionOf(row, website_url, secrets)
   const credential = opened(row.credential, secrets)
   if (credential === undefined) return { id, skip: 'the credential of the ad account cannot be read' }
   const heard = (judged: Judgement) => remember(row, judged)
-  return { id, ...callFor(row, credential, conversion, { ...ways, heard }, Date.now()) }
+  const told = callFor(row, credential, conversion, { ...ways, heard }, Date.now())
+  // Overtaken by the call before it, the amount of then would stand.
+  if ('call' in told && row.is_under_way === true) return { id, call: { ...told.call, complete: comeLater } }
+  return { id, ...told }
+}
+
+const comeLater = async (): Promise<Judgement> => ({
+  outcome: 'retry',
+  reason: 'the conversion is just being told for the first time',
+})
+
+/** Every delivery tells what the conversion counts for when it is sent, so one that waits needs no other behind it. */
+function whyNotAgain({ platform, restate, status, is_worth, first_state, is_under_way }: Row): string | undefined {
+  const why = whyNotRestated({ platform, restate }, { status: status ?? 'approved', isWorth: is_worth })
+  if (why !== undefined || first_state === 'delivered') return why
+  if (first_state === 'pending' || first_state === 'held')
+    return is_under_way === true ? undefined : 'the conversion is not told yet, and will be with this amount'
+  return 'the conversion was not told'
 }
 
 /** One account's damaged row must not hold up the organization's others, which are claimed with it. */

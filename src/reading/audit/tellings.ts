@@ -80,6 +80,8 @@ export const tellings = ({ FIRST_KEPT }: { readonly FIRST_KEPT: string }): Reado
       and (a.updated_at is null or a.updated_at < e.created_at)
       and d.target_id is distinct from case
         when not e.test and not c.suppressed_delivery and a.state <> 'off' and a.deleted_at is null and a.event_map ? e.type
+          and (a.send_when is distinct from 'approved' or not ${IS_WITHHELD} or exists (
+            select from event_revisions v where v.org_id = $1 and v.event_id = e.id and v.status = 'approved'))
         then a.id
       end`,
 })

@@ -33,6 +33,7 @@ import {
   type Faults,
   faultsOf,
   settingsOf,
+  tellingOf,
   type Typed,
   typedOf,
 } from './typed.ts'
@@ -149,7 +150,8 @@ function ConnectionForm({ account, reason }: PartProps) {
   const fields = { platform, typed, faults, onChange: (changed: Partial<Typed>) => setTyped({ ...typed, ...changed }) }
   const submit = () => {
     const credentials = typed.credential === '' ? {} : { credentials: credentialsOf(platform, typed) }
-    const body = { platform, name: typed.name, settings: settingsOf(platform, typed), ...credentials }
+    const parts = { settings: settingsOf(platform, typed), ...tellingOf(platform, typed), ...credentials }
+    const body = { platform, name: typed.name, ...parts }
     const checked = AdAccountChanges.safeParse(body)
     setFaults(checked.success ? {} : faultsOf(checked.error))
     if (checked.success) save.mutate(body as Changes, { onSuccess: saved => setTyped(typedOf(saved)) })

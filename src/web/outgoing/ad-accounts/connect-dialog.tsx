@@ -10,7 +10,16 @@ import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { CredentialField, SettingsFields } from './fields.tsx'
-import { credentialsOf, type Draft, type Faults, faultsOf, settingsOf, type Typed, typedOf } from './typed.ts'
+import {
+  credentialsOf,
+  type Draft,
+  type Faults,
+  faultsOf,
+  settingsOf,
+  tellingOf,
+  type Typed,
+  typedOf,
+} from './typed.ts'
 
 export function ConnectDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
@@ -46,6 +55,7 @@ function ConnectForm({ onClose }: { onClose: () => void }) {
       platform,
       name: typed.name,
       settings: settingsOf(platform, typed),
+      ...tellingOf(platform, typed),
       credentials: credentialsOf(platform, typed),
     }
     const checked = AdAccountDraft.safeParse(body)

@@ -1,7 +1,7 @@
 /** The fields of an ad account, by platform, with where to find what they ask for. */
 
 import type { AdPlatform } from '../../../contract/ad-platforms.ts'
-import { ACTION_SOURCES, CONSENTS } from '../../../outgoing/ad-accounts/api.ts'
+import { ACTION_SOURCES, CONSENTS, SEND_WHEN } from '../../../outgoing/ad-accounts/api.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
 import type { Faults, Typed } from './typed.ts'
@@ -61,6 +61,30 @@ export function SettingsFields(props: FieldsProps) {
       />
       {platform === 'meta' && <MetaFields {...props} />}
       {platform === 'google' ? <GoogleFields {...props} /> : <WebsiteFields {...props} />}
+      <SelectField
+        label="Send when"
+        hint={
+          typed.send_when === 'approved'
+            ? 'What is on hold is told once it is approved, if the platform still takes it then: Meta and TikTok 7 days, Google 90.'
+            : 'At once, also while it is on hold.'
+        }
+        value={typed.send_when}
+        onChange={event => onChange({ send_when: event.target.value })}
+      >
+        {SEND_WHEN.map(one => (
+          <option key={one} value={one}>
+            {one === 'recorded' ? 'A conversion is recorded' : 'A conversion is approved'}
+          </option>
+        ))}
+      </SelectField>
+      {platform === 'google' && (
+        <Checkbox
+          label="Restate"
+          words="A smaller amount that is approved later is told to Google for the same conversion. Never 0: that could not be corrected again."
+          checked={typed.restate}
+          onChange={event => onChange({ restate: event.target.checked })}
+        />
+      )}
       <Checkbox
         label="Send contacts"
         words="The e-mail and phone in a conversion’s payload, hashed as the platform asks. Only with your visitors’ consent."

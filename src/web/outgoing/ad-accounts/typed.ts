@@ -21,6 +21,8 @@ export type Typed = {
   use_payout_as_value: boolean
   keeps_ip: boolean
   sends_contact: boolean
+  send_when: string
+  restate: boolean
 }
 
 /** Of an account as it is, or of a new one. The credential is never there. */
@@ -37,6 +39,8 @@ export function typedOf(account?: Account): Typed {
     use_payout_as_value: false,
     keeps_ip: false,
     sends_contact: false,
+    send_when: account?.send_when ?? 'recorded',
+    restate: account?.restate ?? false,
   }
   if (account === undefined) return blank
   if (account.platform === 'google') {
@@ -66,6 +70,10 @@ export function settingsOf(platform: AdPlatform, typed: Typed): object {
   if (platform === 'tiktok') return { pixel_code: account, website_url, keeps_ip, sends_contact }
   return { pixel_id: account, website_url, keeps_ip, sends_contact, use_payout_as_value, action_source }
 }
+
+/** When an account is told, and whether again: beside its settings. */
+export const tellingOf = (platform: AdPlatform, { send_when, restate }: Typed): object =>
+  platform === 'google' ? { send_when, restate } : { send_when }
 
 export function credentialsOf(platform: AdPlatform, { credential }: Typed): object {
   return platform === 'google' ? { service_account: credential } : { access_token: credential }

@@ -1,0 +1,291 @@
+// Ad accounts that wait for the approval of what is held, and what they are told of a conversion that is worth less than it was.
+import assert from 'node:assert/strict'
+import { after, afterEach, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../../../tests/support/eventually.ts'
+import { type GoogleFake, startGoogle } from '../../../tests/support/google-fake.ts'
+import { seedKey, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { type MetaTaken, startMeta } from '../../../tests/support/meta-fake.ts'
+import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
+import type { Fake } from '../../../tests/support/platform-fake.ts'
+import type { Arrival } from '../../../tests/support/receiver.ts'
+import { startTikTok, type TikTokTaken } from '../../../tests/support/tiktok-fake.ts'
+import { BROWSER } from '../../../tests/support/visits.ts'
+import { toUuid } from '../../contract/ids.ts'
+import { auditBooks } from '../../reading/audit/audit.ts'
+
+const PIXEL = '1234567890'
+const PIXEL_CODE = 'C4ABCDEF'
+const CUSTOMER = '1112223334'
+const ACTION = '77001'
+const tokens: Record<string, string[]> = { 'meta-token-good': [PIXEL], 'meta-token-next': [PIXEL] }
+
+let meta: Fake<MetaTaken>
+let tiktok: Fake<TikTokTaken>
+let google: GoogleFake
+let house: TestHouse
+before(async () => {
+  meta = await startMeta(tokens)
+  tiktok = await startTikTok({ 'tiktok-token-good': [PIXEL_CODE] })
+  google = await startGoogle({ [CUSTOMER]: [ACTION] })
+  house = await startHouse({
+    META_GRAPH_BASE: meta.origin,
+    TIKTOK_API_BASE: tiktok.origin,
+    GOOGLE_DM_BASE: google.origin,
+    GOOGLE_TOKEN_URL: google.tokenUrl,
+    // The operator's own addresses are trusted even where nobody's rules may lead inside.
+    ALLOW_PRIVATE_TARGETS: 'false',
+    TRUST_PROXY: '127.0.0.1',
+  })
+})
+after(async () => {
+  await house.end()
+  for (const fake of [meta, tiktok, google]) await fake.close()
+})
+afterEach(() => {
+  for (const fake of [meta, tiktok, google]) {
+    fake.answer(undefined)
+    fake.calls.length = 0
+    fake.taken.length = 0
+    fake.refusals.length = 0
+  }
+})
+
+const ACCOUNTS = {
+  meta: () => ({
+    platform: 'meta',
+    name: 'Pixel',
+    settings: { pixel_id: PIXEL },
+    credentials: { access_token: 'meta-token-good' },
+    event_map: {
+      lead: { name: 'Lead', custom_data: { value: '7.5', currency: 'EUR' } },
+      purchase: { name: 'Purchase', custom_data: { value: '30', currency: 'USD' } },
+    },
+  }),
+  tiktok: () => ({
+    platform: 'tiktok',
+    name: 'TikTok',
+    settings: { pixel_code: PIXEL_CODE },
+    credentials: { access_token: 'tiktok-token-good' },
+  }),
+  google: () => ({
+    platform: 'google',
+    name: 'Google',
+    settings: { customer_id: CUSTOMER, ad_user_data: 'granted' },
+    credentials: { service_account: google.key },
+    event_map: { lead: { name: ACTION } },
+  }),
+}
+
+type Place = SignedIn & { key: string }
+async function settle(): Promise<Place> {
+  const owner = await seedSignedIn(house)
+  return { ...owner, key: (await seedKey(house.database, owner, { rights: ['events'] })).secret }
+}
+
+async function connect(place: Place, platform: keyof typeof ACCOUNTS, changed: object = {}): Promise<string> {
+  const reply = await house.call('POST', '/api/ad-accounts', {
+    cookie: place.cookie,
+    body: { ...ACCOUNTS[platform](), ...changed },
+  })
+  assert.equal(reply.statusCode, 201, reply.body)
+  return String(reply.data()['id'])
+}
+
+/** A visit through a campaign; answers the click's id. */
+async function visit(place: Place, query: string, ad_account_id: string | null = null, ip = '203.0.114.77') {
+  const destination = { type: 'redirect', url: 'https://shop.example/offer?c={click_id}' }
+  const body = { name: 'Campaign', destination, ad_account_id }
+  const campaign = await house.call('POST', '/api/campaigns', { cookie: place.cookie, body })
+  assert.equal(campaign.statusCode, 201, campaign.body)
+  const headers = { ...BROWSER, 'x-forwarded-for': ip }
+  const { location } = (await house.call('GET', `/c/${String(campaign.data()['key'])}?${query}`, { headers })).headers
+  return new URL(String(location)).searchParams.get('c') ?? ''
+}
+
+async function convert(place: Place, clickId: string, fields: object = {}): Promise<string> {
+  const reply = await house.call('POST', '/api/events', { key: place.key, body: { clickId, type: 'lead', ...fields } })
+  assert.equal(reply.statusCode, 201, reply.body)
+  return String(reply.data()['id'])
+}
+
+type Delivery = Record<'id' | 'state' | 'reason' | 'failure' | 'target_id' | 'kind', string> & { attempts: number }
+const deliveriesOf = async (place: Place, event_id: string) =>
+  (await house.call('GET', `/api/deliveries?event_id=${event_id}`, { cookie: place.cookie })).data()[
+    'data'
+  ] as Delivery[]
+
+/** The calls that tell of an event: those of tests before, tried again meanwhile, are none of them. */
+const callsOf = ({ calls }: { calls: readonly Arrival[] }, event_id: string) =>
+  calls.filter(({ body }) => body.includes(event_id))
+
+/** Lets what waits for its next attempt have it at once: how long the waits are is schedule.ts's to say. */
+const hasten = (id: string) =>
+  house.database.worker.query(
+    "update deliveries set run_at = now() where id = $1 and state = 'pending' and lease_token is null and run_at > now()",
+    [toUuid(id)],
+  )
+
+/** Waits until what an event has put out is in the state. */
+async function until(place: Place, event_id: string, isReached: (one: Delivery) => boolean): Promise<Delivery> {
+  const deadline = performance.now() + 60_000
+  for (;;) {
+    const [one, ...others] = await deliveriesOf(place, event_id)
+    assert.equal(others.length, 0)
+    if (one !== undefined && isReached(one)) return one
+    assert.ok(performance.now() < deadline, `waited too long: ${JSON.stringify(one)}`)
+    if (one !== undefined && one.attempts > 0) await hasten(one.id)
+    await sleep(20)
+  }
+}
+const inState = (state: string) => (one: Delivery) => one.state === state
+const accountOf = async (place: Place, id: string) =>
+  (await house.call('GET', `/api/ad-accounts/${id}`, { cookie: place.cookie })).data()
+const say = async (place: Place, event_id: string, body: object) => {
+  const reply = await house.call('POST', `/api/events/${event_id}/revisions`, { cookie: place.cookie, body })
+  assert.equal(reply.statusCode, 200, reply.body)
+}
+
+/** A conversion that a network puts on hold. */
+async function hold(place: Place, clickId: string) {
+  const body = { name: 'Net', template: 'keitaro' }
+  const made = await house.call('POST', '/api/networks', { cookie: place.cookie, body })
+  const path = new URL(String(made.data()['postback_url'])).pathname
+  const fire = async (query: string) =>
+    assert.equal((await house.call('GET', `${path}?subid=${clickId}&tid=T&${query}`)).body.trim(), 'OK')
+  await fire('status=hold&payout=40')
+  const { data } = (await house.call('GET', `/api/events?click_id=${clickId}`, { cookie: place.cookie })).data() as {
+    data: { id: string }[]
+  }
+  return { event_id: data[0]?.id ?? assert.fail(), fire }
+}
+
+const GOOGLE = { event_map: { purchase: { name: ACTION }, lead: { name: ACTION } } }
+const sound = async (place: Place) => assert.deepEqual(await auditBooks(house.database.reads, place.org_id), [])
+const told = async (place: Place, event_id: string) => {
+  const rows = await deliveriesOf(place, event_id)
+  return rows
+    .map(({ state, reason, ...row }) => [(row as unknown as { revision: number }).revision, state, reason])
+    .toReversed()
+}
+
+test('what is held is told once it is approved: once, with the amount approved and at its own time', async () => {
+  const place = await settle()
+  const account = await connect(place, 'google', { ...GOOGLE, send_when: 'approved' })
+  assert.equal((await accountOf(place, account))['send_when'], 'approved')
+  const { event_id, fire } = await hold(place, await visit(place, 'gclid=abc'))
+  assert.deepEqual(await deliveriesOf(place, event_id), [])
+  await sound(place)
+  await Promise.all([fire('status=approved&payout=35'), say(place, event_id, { status: 'approved', amount: 35 })])
+  await until(place, event_id, inState('delivered'))
+  await say(place, event_id, { status: 'pending' })
+  await say(place, event_id, { status: 'approved' })
+  assert.deepEqual(await told(place, event_id), [[null, 'delivered', null]])
+  const [call, ...others] = callsOf(google, event_id)
+  assert.equal(others.length, 0)
+  const [event] = (JSON.parse(call?.body ?? '') as { events: Record<string, unknown>[] }).events
+  assert.deepEqual([event?.['transactionId'], event?.['conversionValue']], [event_id, 35])
+  const { rows } = await house.database.reads.query<{ at: string }>(
+    'select created_at as at from events where id = $1',
+    [toUuid(event_id)],
+  )
+  const at = Date.parse(String(rows[0]?.at).replace(/([+-]\d\d)$/, '$1:00'))
+  assert.equal(Date.parse(String(event?.['eventTimestamp'])), Math.floor(at))
+  await sound(place)
+})
+
+test('by default it is told when it is recorded, and what is not held is told at once by every account', async () => {
+  const place = await settle()
+  await connect(place, 'google', GOOGLE)
+  const { event_id, fire } = await hold(place, await visit(place, 'gclid=abc'))
+  await until(place, event_id, inState('delivered'))
+  await fire('status=approved&payout=40')
+  assert.deepEqual(await told(place, event_id), [[null, 'delivered', null]])
+  const other = await settle()
+  await connect(other, 'google', { ...GOOGLE, send_when: 'approved' })
+  const recorded = await convert(other, await visit(other, 'gclid=abc'), { payout: 5 })
+  await until(other, recorded, inState('delivered'))
+  await sound(other)
+})
+
+test('approved when it is too old for the platform, it is skipped and the trace says so', async () => {
+  const place = await settle()
+  await connect(place, 'meta', { send_when: 'approved' })
+  const clickId = await visit(place, 'fbclid=abc')
+  const { event_id } = await hold(place, clickId)
+  for (const [table, name] of [
+    ['events', 'id'],
+    ['event_revisions', 'event_id'],
+  ])
+    await house.database.worker.query(
+      `update ${table} set created_at = created_at - interval '8 days' where org_id = $1 and ${name} = $2`,
+      [place.org_id, toUuid(event_id)],
+    )
+  await say(place, event_id, { status: 'approved' })
+  const trace = await house.call('GET', `/api/clicks/${clickId}/trace`, { cookie: place.cookie })
+  const { deliveries } = trace.json<{ deliveries: Delivery[] }>()
+  assert.deepEqual(
+    deliveries.map(({ state, reason }) => [state, reason]),
+    [['skipped', 'too_old: it was approved later than the 7 days that Meta takes']],
+  )
+  assert.equal(callsOf(meta, event_id).length, 0)
+})
+
+test('Google is told a smaller amount under the same transaction id where the account restates, and never 0', async () => {
+  const place = await settle()
+  await connect(place, 'google', { ...GOOGLE, restate: true })
+  const event_id = await convert(place, await visit(place, 'gclid=abc'), { payout: 50 })
+  await until(place, event_id, inState('delivered'))
+  await say(place, event_id, { status: 'approved', amount: 60 })
+  await say(place, event_id, { status: 'approved', amount: 20 })
+  await eventually('it is restated', async () =>
+    (await told(place, event_id)).every(([, state]) => state === 'delivered'),
+  )
+  const values = callsOf(google, event_id).map(({ body }) => {
+    const [event] = (JSON.parse(body) as { events: Record<string, unknown>[] }).events
+    return [event?.['transactionId'], event?.['conversionValue']]
+  })
+  assert.deepEqual(values, [
+    [event_id, 50],
+    [event_id, 20],
+  ])
+  await say(place, event_id, { status: 'approved', amount: 0 })
+  await say(place, event_id, { status: 'refunded' })
+  const why =
+    'cannot be taken back here: Google is never told 0, which could not be corrected again. Retract it in Google Ads'
+  assert.deepEqual(await told(place, event_id), [
+    [null, 'delivered', null],
+    [2, 'delivered', null],
+    [3, 'skipped', why],
+    [4, 'skipped', why],
+  ])
+  await sound(place)
+})
+
+test('without it, and at Meta and TikTok, nothing is told, and the log says so', async () => {
+  const words = {
+    google: ['the ad account does not restate amounts', /^cannot be taken back here: Google/],
+    tiktok: [/TikTok takes no correction/, /TikTok takes no correction/],
+    meta: [/Meta takes no correction/, /Meta takes no correction/],
+  }
+  const ids = { google: 'gclid', tiktok: 'ttclid', meta: 'fbclid' }
+  for (const platform of ['google', 'tiktok', 'meta'] as const) {
+    const place = await settle()
+    await connect(place, platform)
+    const event_id = await convert(place, await visit(place, `${ids[platform]}=abc`), { payout: 50 })
+    await until(place, event_id, inState('delivered'))
+    await say(place, event_id, { status: 'approved', amount: 20 })
+    await say(place, event_id, { status: 'rejected' })
+    await say(place, event_id, { status: 'refunded' })
+    const found = (await told(place, event_id)).slice(1)
+    assert.deepEqual(
+      found.map(([seq, state]) => [seq, state]),
+      [
+        [1, 'skipped'],
+        [2, 'skipped'],
+      ],
+    )
+    for (const [at, word] of words[platform].entries()) assert.match(String(found[at]?.[2]), new RegExp(word))
+    await sound(place)
+  }
+})
