@@ -4,7 +4,6 @@
  */
 import type pg from 'pg'
 import { EVENT_TYPES, type EventType } from '../../contract/event-types.ts'
-import type { AdPlatform } from '../../contract/ad-platforms.ts'
 import { boundsOf } from '../../contract/ids.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
 import { ask, flight, type Question } from '../../ground/db/flight.ts'
@@ -18,6 +17,7 @@ import { startId } from './identity.ts'
 import type { Conversion, Item } from './items.ts'
 import { personKey } from './person.ts'
 import * as reads from './reads.ts'
+import { type Account, knowTarget, type Rule, type TargetRow } from './targets.ts'
 
 /** An event as it is stored and answered. */
 export type StoredEvent = {
@@ -84,23 +84,6 @@ export type Present = {
 }
 
 export type Person = { id: string; telegram_user_id: string | null; is_charged: boolean }
-type Rule = {
-  id: string
-  event_type: string
-  campaign_id: string | null
-  traffic_source_id: string | null
-  once_per_person: boolean
-  /** What it calls on; null: when a conversion is recorded. */
-  told_on: string | null
-}
-/** An ad account that is not switched off; `sends` are the event types it takes. */
-export type Account = {
-  id: string
-  platform: AdPlatform
-  sends: string[]
-  send_when: string | null
-  restate: boolean | null
-}
 type Balance = { balance: string; price_per_person: string; hold_when_empty: boolean }
 
 export type Known = {
@@ -147,10 +130,6 @@ type JudgedRow = StoredEvent & { person_id: string; is_withheld: true | null } &
   )
 type RevisedRow = Omit<RevisedColumns, 'was_held'> & { event_id: string }
 type AliasedRow = StoredEvent & { asked: string }
-type TargetRow = { id: string } & (
-  | (Omit<Rule, 'id'> & { platform: null; sends: null; send_when: null; restate: null })
-  | (Omit<Account, 'id'> & { event_type: null; campaign_id: null; traffic_source_id: null; told_on: null })
-)
 type ToldRow = { event_id: string; target_id: string }
 type BotRow = { id: string; username_key: string }
 
@@ -345,16 +324,6 @@ export function botOf(item: Conversion, { bots, clicks }: Pick<Known, 'bots' | '
   if (item.bot !== undefined) return bots.get('id' in item.bot ? item.bot.id : item.bot.username) ?? 'unknown'
   const behind = clicks.get(item.click_id)?.bot_id
   return behind === undefined || behind === null ? undefined : bots.get(behind)
-}
-
-function knowTarget(known: Known | undefined, { id, ...row }: TargetRow): void {
-  if (row.platform !== null) {
-    const { platform, sends, send_when, restate } = row
-    known?.accounts.push({ id, platform, sends, send_when, restate })
-  } else {
-    const { event_type, campaign_id, traffic_source_id, once_per_person, told_on } = row
-    known?.rules.push({ id, event_type, campaign_id, traffic_source_id, once_per_person, told_on })
-  }
 }
 
 function knowClick(known: Known | undefined, row: Of<ClickRow>): void {

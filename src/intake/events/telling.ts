@@ -7,7 +7,8 @@ import { toMillionths } from '../../money/billing/money.ts'
 import { whyNotRestated, whyTooOld } from '../../outgoing/ad-accounts/restating.ts'
 import { isCalledFor, isOnRecorded, isOnRevision } from '../../outgoing/postbacks/matching.ts'
 import type { Changes } from './changes.ts'
-import type { Account, Known, KnownClick, Present, StoredEvent } from './known.ts'
+import type { Known, KnownClick, Present, StoredEvent } from './known.ts'
+import type { Account } from './targets.ts'
 
 type Told = StoredEvent & { readonly person_id: string }
 

@@ -71,6 +71,8 @@ test('an account is connected with the usual events of its platform, and its tok
       keeps_ip: false,
       sends_contact: false,
     },
+    send_when: 'recorded',
+    restate: false,
     credential_hint: '…lSee',
     event_map: DEFAULT_MAPS.meta,
     state: 'active',

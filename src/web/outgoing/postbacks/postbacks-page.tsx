@@ -165,7 +165,7 @@ function RuleLine({ rule }: { rule: Rule }) {
       </Cell>
       <Cell>
         {rule.method}
-        {rule.on !== 'recorded' && <span className="text-ink-faint">, {WHEN[rule.on].toLowerCase()}</span>}
+        {rule.on !== 'recorded' && <span className="text-ink-faint">, when {WHEN[rule.on].toLowerCase()}</span>}
         {rule.once_per_person && <span className="text-ink-faint">, once per person</span>}
       </Cell>
       <Cell className="max-w-96 truncate font-mono text-sm" title={rule.url}>
