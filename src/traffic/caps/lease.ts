@@ -22,6 +22,8 @@ export type Leased = { readonly places: number }
 /** Of what is left a process takes a sixteenth: a few of them come to the end together, and a crash loses little. */
 const SHARE = 16
 const MOST_PLACES = 500
+/** What the column holds: of cost in cents 21 million dollars, which whoever writes costs into links can come to. */
+const MOST_COUNTED = 2_147_483_647
 
 type CapRow = { metric: CapMetric; limit: number; period: CapPeriod; timezone: string; closed_until: string | null }
 type Standing = CapRow & { used: number; reserved: number; is_reopened: boolean }
@@ -56,9 +58,10 @@ async function leaseIn(trx: Transaction<Tables>, org_id: number, told: Told, now
   const standing = await lock(trx, org_id, told)
   if (standing === undefined) return { places: 0, isChanged: false }
   const period = periodAt(standing, msOf(now))
-  const used = standing.used + told.used + told.beyond
+  const used = Math.min(standing.used + told.used + told.beyond, MOST_COUNTED)
   const reserved = Math.max(0, standing.reserved - told.used - told.returned)
-  const left = standing.is_reopened ? Number.POSITIVE_INFINITY : unitsOf(standing) - used - reserved
+  const limit = Math.min(unitsOf(standing), MOST_COUNTED)
+  const left = standing.is_reopened ? Number.POSITIVE_INFINITY : limit - used - reserved
   const places = told.wantsMore && left > 0 ? Math.min(left, MOST_PLACES, Math.max(1, Math.floor(left / SHARE))) : 0
   const isReached = left <= 0
   await sql`

@@ -43,13 +43,14 @@ export function openPlaces({ db, log }: Pick<Ground, 'db' | 'log'>): Places {
     holdings.set(cap.id, fresh)
     return fresh
   }
+  const onError = (error: unknown) =>
+    log.warn({ err: error }, 'what caps on clicks have used could not be written; it is tried again')
   const tell = async () => {
-    for (const holding of retired) if (await holding.giveBack()) retired.delete(holding)
-    for (const holding of holdings.values()) await holding.tell(performance.now() - IDLE_MS)
+    // Each for itself: they are of many organizations.
+    for (const holding of retired) if (await holding.giveBack().catch(onError)) retired.delete(holding)
+    for (const holding of holdings.values()) await holding.tell(performance.now() - IDLE_MS).catch(onError)
   }
-  const rounds = openRounds(TELL_MS, tell, error =>
-    log.warn({ err: error }, 'what caps on clicks have used could not be written; it is tried again'),
-  )
+  const rounds = openRounds(TELL_MS, tell, onError)
 
   const takeWaiting = async (caps: readonly LiveCap[], ms: number): Promise<boolean> => {
     const until = performance.now() + PATIENCE_MS

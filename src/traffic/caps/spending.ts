@@ -26,10 +26,13 @@ export type Spending = {
 /** Begins to add up, and to tell. */
 export function openSpending({ db, log }: Pick<Ground, 'db' | 'log'>): Spending {
   const noted = new Map<string, Spent>()
+  const onError = (error: unknown) =>
+    log.warn({ err: error }, 'what clicks have cost could not be told to caps; it is tried again')
   const tell = async () => {
     for (const [key, spent] of noted) {
       const cents = spent.units / UNITS_OF_CENT
-      if (cents > 0n) await tellOf(spent, cents)
+      // What one cap cannot take now is no affair of the others, whose organizations know nothing of it.
+      if (cents > 0n) await tellOf(spent, cents).catch(onError)
       if (spent.units === 0n) noted.delete(key)
     }
   }
@@ -45,8 +48,6 @@ export function openSpending({ db, log }: Pick<Ground, 'db' | 'log'>): Spending 
       throw error
     }
   }
-  const onError = (error: unknown) =>
-    log.warn({ err: error }, 'what clicks have cost could not be told to caps; it is tried again')
   const rounds = openRounds(TELL_MS, tell, onError)
   return {
     note(caps, cost, ms) {
@@ -61,7 +62,7 @@ export function openSpending({ db, log }: Pick<Ground, 'db' | 'log'>): Spending 
     },
     async close() {
       await rounds.close()
-      await tell().catch(onError)
+      await tell()
     },
   }
 }
