@@ -46,6 +46,22 @@ test('a source is added from a template, changed, and its postback is off until 
   await expect(page.getByRole('menuitem', { name: /Delete/ })).toContainText('Campaigns name it.')
 })
 
+test('a new campaign reads the cost that its source passes, unless another model was chosen', async ({
+  page,
+  owner,
+}) => {
+  await send(owner, 'POST', '/api/traffic-sources', { name: 'With its cost', template: 'propellerads' })
+  await page.goto('/campaigns/new')
+  const cost = page.getByLabel('Cost of a click')
+  await expect(cost).toHaveValue('none')
+  await page.getByLabel('Traffic source').selectOption({ label: 'With its cost' })
+  await expect(cost).toHaveValue('link')
+  await cost.selectOption('cpc')
+  await page.getByLabel('Traffic source').selectOption('')
+  await page.getByLabel('Traffic source').selectOption({ label: 'With its cost' })
+  await expect(cost).toHaveValue('cpc')
+})
+
 const VISITOR = {
   'user-agent':
     'Mozilla/5.0 (Linux; Android 14; SM-S911B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Mobile Safari/537.36',

@@ -55,11 +55,11 @@ export function CampaignFields({
         address={form.watch('fallback_url') ?? ''}
         preview={url => call(previewOffer, { body: { url } })}
       />
-      <SourceField form={form} />
-      <AdAccountField form={form} />
-      <GoalField form={form} />
+      <SourceField form={form} isNew={isNew} />
       <SourceFields form={form} />
       <CostFields form={form} />
+      <GoalField form={form} />
+      <AdAccountField form={form} />
       <Checkbox
         label="Strict filter"
         words="Keeps generic HTTP libraries out of the counts too. Their clicks are stored and shown as not counted."
