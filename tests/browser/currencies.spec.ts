@@ -24,6 +24,7 @@ test('a network pays in euro: refused without a rate, booked by an own one, and 
     fetch(`${address.split('?')[0]}?click_id=${id}&status=approved&${query}`).then(reply => reply.text())
   expect(await call('payout=10&txid=1')).toMatch(/^Not recorded: rate_unknown/)
 
+  await page.getByText('Settings', { exact: true }).click()
   await page.getByRole('link', { name: 'Rates', exact: true }).click()
   await expect(page.getByText('No source is asked')).toBeVisible()
   await page.getByRole('button', { name: 'Set own rate' }).click()

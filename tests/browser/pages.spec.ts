@@ -165,6 +165,7 @@ test('an invited person signs up by the link and sees what a member may not do',
   await theirs.getByRole('button', { name: 'Create account and join' }).click()
   await expect(theirs.getByRole('button', { name: `Workspace: ${OWNER.organization}` })).toBeVisible()
 
+  await theirs.getByText('Settings', { exact: true }).click()
   await theirs.getByRole('link', { name: 'Workspace' }).click()
   await expect(theirs.getByRole('button', { name: 'Delete workspace' })).toHaveAccessibleDescription(
     'Only owners of the workspace can do this; you are a member.',
