@@ -18,7 +18,7 @@ import type { Conversion, Item, Revision, Rise } from './items.ts'
 import { Judge, type Revised } from './judge.ts'
 import { botOf, type Known, type KnownClick, type Person, type Present, type StoredEvent, startOf } from './known.ts'
 import { People } from './people.ts'
-import { isoOf, Telling } from './telling.ts'
+import { Telling } from './telling.ts'
 
 /**
  * What became of a conversion. `replayed`: this very request had been recorded before. `present`: of a network's, how it stands; `payout`: what

@@ -103,7 +103,7 @@ function isLess({ payout }: StoredEvent, before: Present, present: Present): boo
 }
 
 /** A time as the database writes it, in the form of the wire. */
-export const isoOf = (at: string): string => at.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')
+const isoOf = (at: string): string => at.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')
 
 const msOf = (at: string): number => Date.parse(isoOf(at))
 

@@ -1,5 +1,5 @@
 /** The report as a table: one line per campaign, country, sub1, offer or day, and the totals always in sight. */
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import { Download, Inbox } from 'lucide-react'
@@ -59,6 +59,15 @@ export function ReportPart({ search, days, zone, goal, reporting, onChange }: Pa
     placeholderData: keptIn('currency' in query ? reporting.currency : 'USD'),
   })
   const data = report.data
+  // What leaves Sluice is in US dollars.
+  const saving = useMutation({
+    mutationFn: () => call(readReportAsMember, { query: inDollars }),
+    onSuccess: saved =>
+      download(
+        `sluice-${saved.dimension}-${days.from}-${days.to}.csv`,
+        reportCsv(saved, goal, cutsOf(saved.dimension, days)),
+      ),
+  })
   return (
     <Section
       title="Report"
@@ -76,15 +85,7 @@ export function ReportPart({ search, days, zone, goal, reporting, onChange }: Pa
                 ? 'There are no rows to save.'
                 : undefined
             }
-            onClick={() =>
-              // What leaves Sluice is in US dollars.
-              call(readReportAsMember, { query: inDollars }).then(saved =>
-                download(
-                  `sluice-${saved.dimension}-${days.from}-${days.to}.csv`,
-                  reportCsv(saved, goal, cutsOf(saved.dimension, days)),
-                ),
-              )
-            }
+            onClick={() => saving.mutate()}
           >
             CSV
           </Button>
