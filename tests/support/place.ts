@@ -44,24 +44,7 @@ export async function seedPlace(
       updated_at: now,
     })
     .execute()
-  await db
-    .insertInto('caps')
-    .values({
-      org_id,
-      id: newId(),
-      object: 'offer',
-      object_id: offer_id,
-      metric: 'conversions',
-      event_types: ['lead', 'ftd'],
-      limit: 1_000_000_000,
-      period: 'total',
-      timezone: 'UTC',
-      when_unknown: 'closed',
-      active: true,
-      created_at: now,
-      updated_at: now,
-    })
-    .execute()
+  await seedCap(database, org_id, offer_id)
   await db.insertInto('campaign_keys').values({ key: campaign, org_id, campaign_id }).execute()
   await db
     .insertInto('postback_rules')
@@ -77,4 +60,15 @@ export async function seedPlace(
     })
     .execute()
   return { key: (await seedKey(database, place, { rights: ['events', 'clicks'] })).secret, campaign, org_id }
+}
+
+/** A cap on conversions that is never reached, so that all are counted. */
+async function seedCap({ kysely }: Database, org_id: number, object_id: string): Promise<void> {
+  const now = new Date().toISOString()
+  const counts = { metric: 'conversions', event_types: ['lead', 'ftd'], limit: 1_000_000_000, period: 'total' } as const
+  const row = { org_id, id: newId(), object: 'offer', object_id, ...counts, timezone: 'UTC', when_unknown: 'closed' }
+  await kysely
+    .insertInto('caps')
+    .values({ ...row, active: true, created_at: now, updated_at: now })
+    .execute()
 }
