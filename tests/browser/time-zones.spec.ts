@@ -73,3 +73,13 @@ test('two people of one workspace with different zones see their own days, and t
   await page.getByRole('button', { name: 'Save time zone' }).click()
   await expect(page.getByText('All times are UTC')).toBeVisible()
 })
+
+test('a zone is found under the name its place has', async ({ page }) => {
+  await page.goto('/settings/workspace')
+  await page.getByRole('combobox', { name: 'Time zone' }).selectOption('Europe/Kyiv')
+  await page.getByRole('button', { name: 'Save time zone' }).click()
+  await expect(page.getByText('All times are Europe/Kyiv')).toBeVisible()
+  await page.goto('/ad-spend')
+  await page.getByRole('button', { name: 'Spread an amount' }).click()
+  await page.getByLabel('Time zone').selectOption('Europe/Kyiv')
+})

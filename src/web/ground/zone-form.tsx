@@ -6,6 +6,7 @@ import { SelectField } from './ui/field.tsx'
 import { RefusalNote } from './ui/refusal.tsx'
 import { notify } from './ui/toast.tsx'
 import { useUnsaved } from './ui/unsaved.ts'
+import { ownZone, ZONE_NAMES } from './zone-names.ts'
 
 type ZoneFormProps = {
   zone: string | null
@@ -17,7 +18,7 @@ type ZoneFormProps = {
 
 /** By continent, as zones are named; UTC is none of any. */
 function zonesByPlace(chosen: string | null): [place: string, zones: string[]][] {
-  const known = new Set(Intl.supportedValuesOf('timeZone').filter(zone => zone.includes('/')))
+  const known = new Set(ZONE_NAMES.filter(zone => zone.includes('/')))
   if (chosen !== null && chosen !== 'UTC') known.add(chosen)
   const zones = [...known].toSorted((one, other) => one.localeCompare(other, 'en'))
   return [...Map.groupBy(zones, zone => zone.split('/')[0] ?? '')]
@@ -30,7 +31,7 @@ export function ZoneForm({ zone, none, reason, save }: ZoneFormProps) {
     mutationFn: () => save(chosen),
     onSuccess: () => notify('The time zone is saved'),
   })
-  const here = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const here = ownZone()
   return (
     <form
       noValidate

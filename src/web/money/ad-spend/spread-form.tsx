@@ -15,13 +15,14 @@ import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { CurrencyField } from '../../ground/original.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
+import { ownZone, ZONE_NAMES } from '../../ground/zone-names.ts'
 
 type Draft = Record<'campaign_id' | 'from' | 'to' | 'zone' | 'amount' | 'currency' | 'sub1', string>
 type Wanted = z.input<(typeof spreadAdSpend)['body']>
 type Told = z.input<(typeof spreadAdSpend)['reply']>
 
-const OWN_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone
-const ZONES = [...new Set(['UTC', OWN_ZONE, ...Intl.supportedValuesOf('timeZone')])]
+const OWN_ZONE = ownZone()
+const ZONES = [...new Set(['UTC', OWN_ZONE, ...ZONE_NAMES])]
 
 /** Yesterday, as the zone's clocks have it. */
 function yesterdayIn(zone: string, now: number): Pick<Draft, 'from' | 'to'> {

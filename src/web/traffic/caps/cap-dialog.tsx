@@ -20,7 +20,8 @@ import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
-import { ownZone, ZoneOptions } from './zones.tsx'
+import { ownZone } from '../../ground/zone-names.ts'
+import { ZoneOptions } from './zones.tsx'
 
 export type CapRow = z.input<typeof Cap>
 type Draft = z.input<typeof CapDraft>

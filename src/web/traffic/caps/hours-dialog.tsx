@@ -19,7 +19,8 @@ import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import type { Capped } from './cap-dialog.tsx'
 import { WeekGrid } from './week-grid.tsx'
-import { ownZone, ZoneOptions } from './zones.tsx'
+import { ownZone } from '../../ground/zone-names.ts'
+import { ZoneOptions } from './zones.tsx'
 
 export type Hours = z.input<typeof OpenHours>
 type HoursDialogProps = { of: Capped; hours: Hours | null; open: boolean; onClose: () => void }

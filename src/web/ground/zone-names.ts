@@ -1,0 +1,19 @@
+/** The time zones that this browser knows, under the names their places have: browsers still list some by those of before. */
+
+const NAMES: Readonly<Record<string, string>> = {
+  'America/Buenos_Aires': 'America/Argentina/Buenos_Aires',
+  'Asia/Calcutta': 'Asia/Kolkata',
+  'Asia/Katmandu': 'Asia/Kathmandu',
+  'Asia/Rangoon': 'Asia/Yangon',
+  'Asia/Saigon': 'Asia/Ho_Chi_Minh',
+  'Europe/Kiev': 'Europe/Kyiv',
+}
+
+const named = (zone: string): string => NAMES[zone] ?? zone
+
+/** The zone of whoever sits there. */
+export const ownZone = (): string => named(Intl.DateTimeFormat().resolvedOptions().timeZone)
+
+export const ZONE_NAMES: readonly string[] = [...new Set(Intl.supportedValuesOf('timeZone').map(named))].toSorted(
+  (one, other) => one.localeCompare(other, 'en'),
+)
