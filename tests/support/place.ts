@@ -65,7 +65,12 @@ export async function seedPlace(
 /** A cap on conversions that is never reached, so that all are counted. */
 async function seedCap({ kysely }: Database, org_id: number, object_id: string): Promise<void> {
   const now = new Date().toISOString()
-  const counts = { metric: 'conversions', event_types: ['lead', 'ftd'] as string[], limit: 1_000_000_000, period: 'total' } as const
+  const counts = {
+    metric: 'conversions',
+    event_types: ['lead', 'ftd'] as string[],
+    limit: 1_000_000_000,
+    period: 'total',
+  } as const
   const row = { org_id, id: newId(), object: 'offer', object_id, ...counts, timezone: 'UTC', when_unknown: 'closed' }
   await kysely
     .insertInto('caps')
