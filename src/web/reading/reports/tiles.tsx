@@ -83,6 +83,7 @@ export function Tiles({ totals, before, running, goal, goalWords, isCut, chart, 
   const measured = (report: Report | undefined) =>
     report === undefined ? undefined : measure(report.totals, goal, isCut)
   const isCutCost = (one: Chart) => one === 'cost' && isCut && now.cost !== undefined && totals.cost_source !== 'link'
+  const isLeftOut = (one: Chart) => (one === 'profit' || one === 'roi') && now[one] === undefined && isCutCost('cost')
   const [alike, whole] = [measured(before.alike), measured(before.whole)]
   return (
     <fieldset
@@ -109,14 +110,18 @@ export function Tiles({ totals, before, running, goal, goalWords, isCut, chart, 
             )}
           </span>
           <Value text={SHOW[one](now, sign)} />
-          <Against
-            chart={one}
-            sign={sign}
-            now={now}
-            then={isOfMoney(one) ? whole : alike}
-            soFar={running && isOfMoney(one)}
-            span={days === 1 ? 'day before' : `${days} days before`}
-          />
+          {isLeftOut(one) ? (
+            <UtcSpend />
+          ) : (
+            <Against
+              chart={one}
+              sign={sign}
+              now={now}
+              then={isOfMoney(one) ? whole : alike}
+              soFar={running && isOfMoney(one)}
+              span={days === 1 ? 'day before' : `${days} days before`}
+            />
+          )}
         </button>
       ))}
     </fieldset>
@@ -146,6 +151,18 @@ type AgainstProps = {
   then: Measures | undefined
   soFar: boolean
   span: string
+}
+
+/** In place of a profit: the days are cut out of those that spend is of. */
+function UtcSpend() {
+  return (
+    <span
+      className="block h-4.5 truncate text-sm text-ink-faint xl:text-xs xl:leading-4.5 2xl:text-sm"
+      title="Spend is booked by UTC day, and these days begin at another hour. In UTC it is set against revenue."
+    >
+      spend is by UTC day
+    </span>
+  )
 }
 
 /** What the figure was in the days before, and by how much it changed where both are whole, or cut alike. */
