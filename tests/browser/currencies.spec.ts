@@ -3,6 +3,11 @@ import { expect, send, test } from './dashboard.ts'
 const BROWSER =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1'
 
+// What a workspace reads in is for all the tests of a worker.
+test.afterEach(async ({ owner }) => {
+  await send(owner, 'PUT', '/api/reporting-currency', { currency: null })
+})
+
 test('a network pays in euro: refused without a rate, booked by an own one, and shown with what it sent', async ({
   page,
   sluice,

@@ -3,6 +3,12 @@ import { expect, OWNER, send, test } from './dashboard.ts'
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
+// The clock of a workspace is for all the tests of a worker.
+test.afterEach(async ({ owner }) => {
+  const { data } = (await send(owner, 'GET', '/api/organizations')) as unknown as { data: { id: string }[] }
+  await send(owner, 'PATCH', `/api/organizations/${data[0]?.id}`, { timezone: 'UTC' })
+})
+
 test('two people of one workspace with different zones see their own days, and the same figures of the same moments', async ({
   page,
   owner,
