@@ -136,7 +136,7 @@ describe('a file of spend', () => {
     assert.deepEqual(errors(dry), [
       '3 there is no campaign “Secret”',
       `4 there is no campaign “${other.campaigns[0]?.id}”`,
-      `5 2 campaigns are called “Twin”: name it by its key, such as ${older?.key}`,
+      `5 2 campaigns are called “${older === place.campaigns[1] ? 'Twin' : 'twin'}”: name it by its key, such as ${older?.key}`,
       '6 “2026-02-30” is no day of the calendar',
       '7 “-5” is negative',
       '8 “03/04/2026” can be read as two days: say whether the month or the day is first',
