@@ -310,7 +310,9 @@ test('on a small laptop the figures stand in one row and the report begins in si
   await expect(tiles).toHaveCount(8)
   const tops = await tiles.evaluateAll(found => found.map(tile => Math.round(tile.getBoundingClientRect().top)))
   expect(new Set(tops).size).toBe(1)
-  await expect(page.getByRole('row', { name: /^Broad DE/ }).first()).toBeInViewport({ ratio: 1 })
+  // Whichever campaign earned most in the workspace that the tests of a worker share.
+  const first = page.getByRole('table', { name: /^Report by/ }).getByRole('row').nth(1)
+  await expect(first).toBeInViewport({ ratio: 1 })
 })
 
 test('columns that say nothing are folded, and shown when they are asked for', async ({ page, owner, sluice }) => {
