@@ -311,7 +311,10 @@ test('on a small laptop the figures stand in one row and the report begins in si
   const tops = await tiles.evaluateAll(found => found.map(tile => Math.round(tile.getBoundingClientRect().top)))
   expect(new Set(tops).size).toBe(1)
   // Whichever campaign earned most in the workspace that the tests of a worker share.
-  const first = page.getByRole('table', { name: /^Report by/ }).getByRole('row').nth(1)
+  const first = page
+    .getByRole('table', { name: /^Report by/ })
+    .getByRole('row')
+    .nth(1)
   await expect(first).toBeInViewport({ ratio: 1 })
 })
 
