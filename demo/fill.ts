@@ -43,7 +43,8 @@ export async function insertClicks(trx: Trx, clicks: readonly DemoClick[]): Prom
     if (!click.tracked) continue
     sheet.add(click.org_id, cellOf(click), changeOf(click))
   }
-  for (const { text, values = [] } of sheet.statements()) await trx.executeQuery(CompiledQuery.raw(text, [...values]))
+  const deltas = sheet.statement()
+  if (deltas !== undefined) await trx.executeQuery(CompiledQuery.raw(deltas.text, [...(deltas.values ?? [])]))
 }
 
 const revenueOf = ({ revenue }: DemoClick): string | null => (revenue === 0n ? null : fromMillionths(revenue))

@@ -65,7 +65,7 @@ alter table report_day add column rejected bigint not null default 0;
 comment on column report_day.cost is 'what the clicks themselves have cost; entered spend is in ad_spend';
 comment on column report_day.unread_costs is 'clicks of campaigns with a cost model that brought no readable cost';
 
--- Never altered, like report_change. A counter that is null changes nothing; what is in one of the two types is not in the other.
+-- Never altered, like report_change. A number that is null changes nothing.
 create type report_change2 as (
   org_id integer,
   day date,
@@ -90,8 +90,8 @@ create type report_change2 as (
   rejected integer
 );
 
--- A table of its own, beside report_sheet: a folder of the version before would delete sheets whose counters it does not know. Nobody
--- searches for changes, and gathering statistics on the elements of large arrays takes seconds, so it is never analyzed.
+-- In the place of report_sheet, to which processes of the version before append: their folder would delete sheets whose counters it does not
+-- know. Nobody searches for changes, and gathering statistics on the elements of large arrays takes seconds, so it is never analyzed.
 create table counter_sheet (
   org_id integer not null,
   id uuid not null,
@@ -100,4 +100,19 @@ create table counter_sheet (
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, toast_tuple_target = 8160,
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2000000000);
 alter table counter_sheet alter column changes set storage external;
-comment on table counter_sheet is 'one row per transaction and organization with counters beyond those of report_sheet, folded into report_day';
+comment on table counter_sheet is 'one row per transaction and organization, folded into report_day and report_slot';
+
+-- What is not folded yet, cell by cell, whoever has written it, and as the version before reads it too.
+create or replace view report_delta as
+  select s.org_id, s.id, c.day, c.campaign_id, c.offer_id, c.geo, c.sub1,
+    c.clicks, c.landed, c.started, c.registered, c.lead, c.deposit, c.ftd, c.revenue,
+    null::smallint as slot, 0::numeric as cost, 0 as unread_costs, 0::numeric as revenue_pending, 0 as approved, 0 as pending, 0 as rejected
+  from report_sheet s, unnest(s.changes) as c
+  union all
+  select s.org_id, s.id, c.day, c.campaign_id, c.offer_id, c.geo, c.sub1,
+    coalesce(c.clicks, 0), coalesce(c.landed, 0), coalesce(c.started, 0), coalesce(c.registered, 0), coalesce(c.lead, 0),
+    coalesce(c.deposit, 0), coalesce(c.ftd, 0), coalesce(c.revenue, 0),
+    c.slot, coalesce(c.cost, 0), coalesce(c.unread_costs, 0), coalesce(c.revenue_pending, 0), coalesce(c.approved, 0), coalesce(c.pending, 0),
+    coalesce(c.rejected, 0)
+  from counter_sheet s, unnest(s.changes) as c;
+comment on column report_delta.slot is 'half hour of the UTC day, 0 to 47, that the clicks were made in; null where a process of the version before has counted them';

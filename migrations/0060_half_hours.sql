@@ -25,17 +25,6 @@ comment on table report_slot is 'kept 100 days; a day whose sums are not those o
 comment on column report_slot.dimension is '1 each campaign apart; 11 all campaigns (campaign_id zero)';
 comment on column report_slot.slot is 'half hour of the UTC day, 0 to 47, that the clicks were made in';
 
--- A table of its own, beside the other sheets: a folder of a version before would delete what it cannot count. Not analyzed, as they are not.
-create table slot_sheet (
-  org_id integer not null,
-  id uuid not null,
-  changes report_change2[] not null,
-  primary key (org_id, id)
-) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, toast_tuple_target = 8160,
-  autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2000000000);
-alter table slot_sheet alter column changes set storage external;
-comment on table slot_sheet is 'one row per transaction and organization: all counters by half hour and campaign alone, folded into report_slot';
-
 create table slot_checks (
   org_id integer not null primary key,
   checked_at timestamptz not null

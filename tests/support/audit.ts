@@ -71,9 +71,9 @@ const CHECKS: Record<string, string> = {
         select org_id, day, clicks, landed, started, registered, lead, deposit, ftd, revenue, cost, unread_costs,
             approved, pending, rejected, revenue_pending
           from report_day where dimension = 1
-        union all select org_id, day, clicks, landed, started, registered, lead, deposit, ftd, revenue, 0, 0, 0, 0, 0, 0 from report_delta
-        union all select s.org_id, day, 0, 0, 0, 0, 0, 0, 0, 0, cost, unread_costs, approved, pending, rejected, revenue_pending
-          from counter_sheet s, unnest(changes)
+        union all select org_id, day, clicks, landed, started, registered, lead, deposit, ftd, revenue, cost, unread_costs,
+            approved, pending, rejected, revenue_pending
+          from report_delta
       ) parts group by 1, 2
     ), recounted as (
       select org_id, (to_timestamp(('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::bigint / 1000.0) at time zone 'utc')::date as day,
@@ -95,7 +95,7 @@ const CHECKS: Record<string, string> = {
     select org_id, day, slot, sum(clicks) as clicks, sum(revenue) as revenue, sum(cost) as cost, sum(approved) as approved
     from (
       select org_id, day, slot, clicks, revenue, cost, approved from report_slot where dimension = 1
-      union all select s.org_id, day, slot, clicks, revenue, cost, approved from slot_sheet s, unnest(changes)
+      union all select org_id, day, slot, clicks, revenue, cost, approved from report_delta where slot is not null
       union all select org_id, made::date, (extract(epoch from made - made::date) / 1800)::int, -1, -coalesce(revenue, 0),
         case when cost_counts then -coalesce(cost, 0) else 0 end, -coalesce(approved, 0)
         from clicks, lateral (select date_bin('30 minutes', to_timestamp(

@@ -69,6 +69,19 @@ function standingOf({ stages, revenue }: Pick<SeededClick, 'stages' | 'revenue'>
   }
 }
 
+const KNOWN = ['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd', 'revenue']
+const known = (of: (name: string) => string) => KNOWN.map(of).join(', ')
+/** The same changes as a process of before half hours counts them; what it does not know of is said without one. */
+const OF_BEFORE = [
+  `insert into report_sheet (org_id, id, changes)
+    select $1, $2, array_agg(row(org_id, day, campaign_id, offer_id, geo, sub1, ${known(name => `coalesce(${name}, 0)`)})::report_change)
+    from unnest($3::report_change2[])`,
+  `insert into counter_sheet (org_id, id, changes)
+    select $1, $2, array_agg(row(org_id, day, null, campaign_id, offer_id, geo, sub1, ${known(() => 'null')},
+      cost, unread_costs, revenue_pending, approved, pending, rejected)::report_change2)
+    from unnest($3::report_change2[])`,
+]
+
 /** Without `slots`, as a process of before half hours counts. */
 type How = { readonly slots?: boolean }
 
@@ -164,8 +177,10 @@ function count(sheet: DeltaSheet, org_id: number, click: SeededClick, sign: 1 | 
 }
 
 async function append(client: pg.PoolClient, sheet: DeltaSheet, { slots = true }: How): Promise<void> {
-  const counted = slots ? sheet.statements() : [sheet.statement(), sheet.costs()].filter(one => one !== undefined)
-  for (const { text, values = [] } of counted) await client.query(text, [...values])
+  const { text, values = [] } = sheet.statement() ?? {}
+  if (text === undefined) return
+  if (slots) await client.query(text, [...values])
+  else for (const statement of OF_BEFORE) await client.query(statement, [...values])
 }
 
 async function transact(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<void>): Promise<void> {

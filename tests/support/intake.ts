@@ -118,7 +118,8 @@ export async function seedClicks(
     const portion = rows.slice(from, from + 1000).map(row => ({ ...row, ...plain }))
     await kysely.insertInto('clicks').values(portion).execute()
   }
-  for (const { text, values = [] } of sheet.statements()) await intake.query(text, [...values])
+  const deltas = sheet.statement()
+  if (deltas !== undefined) await intake.query(deltas.text, [...(deltas.values ?? [])])
   return rows.map(row => row.id)
 }
 

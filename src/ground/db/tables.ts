@@ -973,11 +973,13 @@ export interface ReportDay {
 }
 
 export interface ReportDelta {
+  approved: number | null
   /**
    * the zero uuid for clicks without a campaign; offer_id likewise
    */
   campaign_id: string | null
   clicks: number | null
+  cost: string | null
   day: string | null
   deposit: number | null
   ftd: number | null
@@ -990,10 +992,18 @@ export interface ReportDelta {
   lead: number | null
   offer_id: string | null
   org_id: number | null
+  pending: number | null
   registered: number | null
+  rejected: number | null
   revenue: string | null
+  revenue_pending: string | null
+  /**
+   * half hour of the UTC day, 0 to 47, that the clicks were made in; null where a process of the version before has counted them
+   */
+  slot: number | null
   started: number | null
   sub1: string | null
+  unread_costs: number | null
 }
 
 export interface ReportSheet {
@@ -1043,12 +1053,6 @@ export interface Sessions {
 
 export interface SlotChecks {
   checked_at: string
-  org_id: number
-}
-
-export interface SlotSheet {
-  changes: string[]
-  id: string
   org_id: number
 }
 
@@ -1245,7 +1249,6 @@ export interface Tables {
   report_slot: ReportSlot
   sessions: Sessions
   slot_checks: SlotChecks
-  slot_sheet: SlotSheet
   source_faults: SourceFaults
   spend_accounts: SpendAccounts
   spend_matches: SpendMatches

@@ -223,8 +223,8 @@ test('clicks of an outage cost what their links said when they were made, once, 
   const told = async () =>
     (
       await fresh.database.reads.query(
-        `select (select trim_scale(sum(c.cost))::text from counter_sheet s, unnest(s.changes) c where s.org_id = $1) as counted,
-          (select sum(c.unread_costs)::int from counter_sheet s, unnest(s.changes) c where s.org_id = $1) as unread,
+        `select (select trim_scale(sum(c.cost))::text from report_delta c where c.org_id = $1) as counted,
+          (select sum(c.unread_costs)::int from report_delta c where c.org_id = $1) as unread,
           (select trim_scale(sum(cost))::text from clicks where org_id = $1) as stored`,
         [org_id],
       )

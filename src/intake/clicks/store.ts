@@ -28,16 +28,13 @@ const INSERT_ABSENT = `insert into clicks (${columns}, status, stages)
 
 /** Stores clicks that are surely new, in one transaction and one round trip. @throws the database's error; 23505 for an id that exists. */
 export async function storeClicks(pool: pg.Pool, clicks: readonly Click[]): Promise<void> {
-  const sheet = sheetOf(clicks)
-  const [deltas, costs, slots] = [sheet.statement(), sheet.costs(), sheet.slots()]
+  const deltas = sheetOf(clicks).statement()
   const client = await pool.connect()
   try {
     await flight(client, {
       begin: ask('begin'),
       clicks: ask(INSERT, [clicksLiteral(clicks)]),
       deltas: deltas && ask(deltas.text, deltas.values),
-      costs: costs && ask(costs.text, costs.values),
-      slots: slots && ask(slots.text, slots.values),
       commit: ask('commit'),
     })
     client.release()
@@ -58,8 +55,8 @@ export async function storeAbsentClicks(pool: pg.Pool, org_id: number, clicks: r
   await inTransaction(pool, async client => {
     const { rows } = await client.query<{ id: string }>(INSERT_ABSENT, [clicksLiteral(clicks), org_id])
     const stored = new Set(rows.map(row => row.id))
-    const sheet = sheetOf(clicks.filter(click => stored.has(click.id)))
-    for (const { text, values = [] } of sheet.statements()) await client.query(text, [...values])
+    const deltas = sheetOf(clicks.filter(click => stored.has(click.id))).statement()
+    if (deltas !== undefined) await client.query(deltas.text, [...(deltas.values ?? [])])
   })
 }
 

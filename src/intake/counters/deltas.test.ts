@@ -80,17 +80,16 @@ test('a sheet of a great many cells arrives whole', async () => {
   assert.equal((await append(sheet, 9)).length, 70_000)
 })
 
-test('costs are kept by the half hour of the UTC day that their clicks were made in', async () => {
+test('changes are kept by the half hour of the UTC day that their clicks were made in', async () => {
   const sheet = new DeltaSheet()
   const place = { campaign_id: null, offer_id: null, geo: null, sub1: 'a' }
   for (const time of ['00:00:00.000', '23:29:59.999', '23:30:00.000', '23:59:59.999']) {
     const made = cellOf({ ...place, id: newId(Date.parse(`2026-03-01T${time}Z`)) })
     sheet.add(10, made, { clicks: 1, cost: '0.25' })
   }
-  const { text, values = [] } = sheet.costs() ?? {}
-  await ground.database.worker.query(text ?? '', [...values])
+  await append(sheet, 10)
   const { rows } = await ground.database.reads.query(
-    `select c.day, c.slot, c.cost from counter_sheet s, unnest(s.changes) as c where s.org_id = 10 order by c.slot`,
+    'select day, slot, cost from report_delta where org_id = 10 order by slot',
   )
   const [day, half] = ['2026-03-01', '0.25']
   assert.deepEqual(rows, [

@@ -1,7 +1,7 @@
 /**
- * What a transaction changes in the report's counters, gathered in memory and appended by one statement to `report_sheet`, and where clicks
- * cost something by another to `counter_sheet`, which the version before neither reads nor folds.
- * The sheets belong to the transaction that changes the clicks: all are committed, or none, so a report always equals a recount.
+ * What a transaction changes in the report's counters, gathered in memory and appended by one statement to `counter_sheet`; the version before
+ * appends to `report_sheet`. The sheet belongs to the transaction that changes the clicks: both are committed, or none, so a report always
+ * equals a recount.
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { fromUnits, toUnits } from '../../contract/decimals.ts'
@@ -22,7 +22,7 @@ export type Cell = {
   readonly offer_id: string
   readonly geo: string
   readonly sub1: string
-  /** The half hour of the UTC day, 0 to 47, that the click was made in: in `slot_sheet` and `counter_sheet`; `report_sheet` has no place for it. */
+  /** The half hour of the UTC day, 0 to 47, that the click was made in. */
   readonly slot?: number
 }
 
@@ -97,38 +97,21 @@ type Sum = {
 /** Payouts keep 6 decimals, costs 9; the rest is room for amounts that came into the database by another way. */
 const DECIMALS = 20
 
-/** One row per organization; the database groups them, because arrays within an array would be escaped twice over. */
-const INSERT = `insert into report_sheet (org_id, id, changes)
-  select c.org_id, $2::uuid, array_agg(c) from unnest($1::report_change[]) as c group by c.org_id`
+const INSERT = `insert into counter_sheet (org_id, id, changes) values ($1, $2::uuid, $3::report_change2[])`
 
-const INSERT_COSTS = `insert into counter_sheet (org_id, id, changes)
-  select c.org_id, $2::uuid, array_agg(c) from unnest($1::report_change2[]) as c group by c.org_id`
-
-const INSERT_SLOTS = `insert into slot_sheet (org_id, id, changes)
-  select c.org_id, $2::uuid, array_agg(c) from unnest($1::report_change2[]) as c group by c.org_id`
-
-/** What stands in a `report_change2` between sub1 and the cost: counters that are in `report_sheet`. */
-const ELSEWHERE = ','.repeat(COUNTERS.length + 1)
-
-/** Two cells of one half hour and campaign together. */
-function sumOf(one: Sum, other: Sum): Sum {
-  return {
-    org_id: one.org_id,
-    cell: one.cell,
-    counts: one.counts.map((count, at) => count + (other.counts[at] as number)),
-    revenue: one.revenue + other.revenue,
-    cost: one.cost + other.cost,
-    unread_costs: one.unread_costs + other.unread_costs,
-    revenue_pending: one.revenue_pending + other.revenue_pending,
-    verdicts: one.verdicts.map((count, at) => count + (other.verdicts[at] as number)) as Sum['verdicts'],
-  }
-}
+/** For changes of several organizations, which the database groups, because arrays within an array would be escaped twice over. */
+const INSERT_EACH = `insert into counter_sheet (org_id, id, changes)
+  select c.org_id, $1::uuid, array_agg(c) from unnest($2::report_change2[]) as c group by c.org_id`
 
 /** Adds up the changes of one transaction, per organization and cell. */
 export class DeltaSheet {
   readonly #sums = new Map<string, Sum>()
+  /** Whose the sums are; undefined where they are of several. */
+  #org_id: number | undefined
 
   add(org_id: number, cell: Cell, change: Partial<Counts & Costs & Verdicts>): void {
+    if (this.#sums.size === 0) this.#org_id = org_id
+    else if (this.#org_id !== org_id) this.#org_id = undefined
     // sub1 is free text, so it comes last: no other field can hold the separator.
     const key = `${org_id} ${cell.day} ${cell.slot} ${cell.campaign_id} ${cell.offer_id} ${cell.geo} ${cell.sub1}`
     let sum = this.#sums.get(key)
@@ -150,52 +133,30 @@ export class DeltaSheet {
     sum.verdicts[2] += change.rejected ?? 0
   }
 
-  /** The statement that appends the sums, or undefined where nothing has changed. */
+  /** The statement that appends the sums, to be run in the transaction that changes the clicks; undefined where nothing has changed. */
   statement(): Statement | undefined {
     let changes = ''
-    for (const { org_id, cell, counts, revenue } of this.#sums.values()) {
-      if (revenue === 0n && counts.every(count => count === 0)) continue
-      const { day, campaign_id, offer_id, geo, sub1 } = cell
-      changes += `${changes === '' ? '' : ','}"(${org_id},${day},${campaign_id},${offer_id},${quotedField(geo)},${quotedField(sub1)},${counts.join()},${fromUnits(revenue, DECIMALS)})"`
-    }
-    return changes === '' ? undefined : { text: INSERT, values: [`{${changes}}`, newId()] }
-  }
-
-  /** The statement that appends costs and verdicts, or undefined where there are none. */
-  costs(): Statement | undefined {
-    let changes = ''
-    for (const { org_id, cell, cost, unread_costs, revenue_pending, verdicts } of this.#sums.values()) {
-      const isJudged = revenue_pending !== 0n || verdicts.some(count => count !== 0)
-      if (cost === 0n && unread_costs === 0 && !isJudged) continue
-      const judged = isJudged ? `${fromUnits(revenue_pending, DECIMALS)},${verdicts.join()}` : ',,,'
-      const { day, slot = '', campaign_id, offer_id, geo, sub1 } = cell
-      changes += `${changes === '' ? '' : ','}"(${org_id},${day},${slot},${campaign_id},${offer_id},${quotedField(geo)},${quotedField(sub1)},${ELSEWHERE}${fromUnits(cost, DECIMALS)},${unread_costs},${judged})"`
-    }
-    return changes === '' ? undefined : { text: INSERT_COSTS, values: [`{${changes}}`, newId()] }
-  }
-
-  /** The statement that appends all of it by half hour and campaign alone, or undefined where nothing has changed. */
-  slots(): Statement | undefined {
-    const slots = new Map<string, Sum>()
     for (const sum of this.#sums.values()) {
-      const { org_id, cell } = sum
-      if (cell.slot === undefined) continue
-      const key = `${org_id} ${cell.day} ${cell.slot} ${cell.campaign_id}`
-      const others = slots.get(key)
-      slots.set(key, others === undefined ? sum : sumOf(others, sum))
+      const numbers = numbersOf(sum)
+      if (numbers === NO_NUMBERS) continue
+      const { day, slot = '', campaign_id, offer_id, geo, sub1 } = sum.cell
+      changes += `${changes === '' ? '' : ','}"(${sum.org_id},${day},${slot},${campaign_id},${offer_id},${quotedField(geo)},${quotedField(sub1)},${numbers})"`
     }
-    let changes = ''
-    for (const { org_id, cell, counts, revenue, cost, unread_costs, revenue_pending, verdicts } of slots.values()) {
-      const money = [revenue, cost, revenue_pending]
-      if (money.every(sum => sum === 0n) && [...counts, unread_costs, ...verdicts].every(count => count === 0)) continue
-      const [earned, spent, held] = money.map(sum => fromUnits(sum, DECIMALS))
-      changes += `${changes === '' ? '' : ','}"(${org_id},${cell.day},${cell.slot},${cell.campaign_id},,,,${counts.join()},${earned},${spent},${unread_costs},${held},${verdicts.join()})"`
-    }
-    return changes === '' ? undefined : { text: INSERT_SLOTS, values: [`{${changes}}`, newId()] }
-  }
-
-  /** All statements that there are: each is to be run in the transaction that changes the clicks. */
-  statements(): Statement[] {
-    return [this.statement(), this.costs(), this.slots()].filter(statement => statement !== undefined)
+    if (changes === '') return undefined
+    return this.#org_id === undefined
+      ? { text: INSERT_EACH, values: [newId(), `{${changes}}`] }
+      : { text: INSERT, values: [this.#org_id, newId(), `{${changes}}`] }
   }
 }
+
+/** The numbers as a `report_change2` has them; a null changes nothing, and costs nothing to read. */
+function numbersOf({ counts, revenue, cost, unread_costs, revenue_pending, verdicts }: Sum): string {
+  let numbers = ''
+  for (const count of counts) numbers += `${count === 0 ? '' : count},`
+  numbers += `${money(revenue)},${money(cost)},${unread_costs === 0 ? '' : unread_costs},${money(revenue_pending)}`
+  for (const count of verdicts) numbers += `,${count === 0 ? '' : count}`
+  return numbers
+}
+
+const money = (units: bigint): string => (units === 0n ? '' : fromUnits(units, DECIMALS))
+const NO_NUMBERS = ','.repeat(COUNTERS.length + 3 + VERDICTS.length - 1)

@@ -148,8 +148,8 @@ export class Changes {
     add(write.CLOSE_CAPS, this.caps.filled(), at)
     add(write.INSERT_DELIVERIES, this.deliveries.filter(({ mayBeThere }) => !mayBeThere).map(writtenDelivery), at)
     add(write.INSERT_ONCE, this.deliveries.filter(({ mayBeThere }) => mayBeThere).map(writtenDelivery), at)
-    const sheet = sheetOf(clicks.map(([click, { org_id, before }]) => ({ org_id, click, before })))
-    for (const { text, values } of sheet.statements()) statements.push(ask(text, values))
+    const deltas = sheetOf(clicks.map(([click, { org_id, before }]) => ({ org_id, click, before }))).statement()
+    if (deltas !== undefined) statements.push(ask(deltas.text, deltas.values))
     return statements
   }
 }

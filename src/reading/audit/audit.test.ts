@@ -119,7 +119,7 @@ describe('the audit finds', () => {
   harm.push(
     [
       'half hours that add up to their day count what the clicks are',
-      `insert into slot_sheet (org_id, id, changes) select $1::int, gen_random_uuid(), array_agg(
+      `insert into counter_sheet (org_id, id, changes) select $1::int, gen_random_uuid(), array_agg(
         row($1, current_date, slot, '${NIL_ID}', null, null, null, more, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)::report_change2)
         from (values (3, 1), (4, -1)) as moved (slot, more)`,
     ],

@@ -41,12 +41,8 @@ const VERDICTS = ['revenue_pending', 'approved', 'pending', 'rejected']
 const JUDGED = VERDICTS.map(name => `trim_scale(coalesce(sum(${name}), 0))`).join(', ')
 /** The counters that are not folded yet. */
 const UNFOLDED = `
-  select day, clicks, landed, started, registered, lead, deposit, ftd, revenue, 0 as cost, 0 as unread_costs,
-    0 as revenue_pending, 0 as approved, 0 as pending, 0 as rejected
-  from report_delta where org_id = $1
-  union all
-  select c.day, ${['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd', 'revenue', 'cost', 'unread_costs', ...VERDICTS].map(name => `coalesce(c.${name}, 0)`).join(', ')}
-  from counter_sheet s, unnest(s.changes) as c where s.org_id = $1`
+  select day, clicks, landed, started, registered, lead, deposit, ftd, revenue, cost, unread_costs, ${VERDICTS.join(', ')}
+  from report_delta where org_id = $1`
 const COST = 'trim_scale(coalesce(sum(cost) filter (where cost_counts), 0))'
 const UNREAD = 'count(*) filter (where cost_counts and cost is null)'
 

@@ -41,8 +41,7 @@ const slotsOf = (FIRST_DAY: string, UNFOLDED: string) => `
   slots as materialized (
     select campaign_id, day, slot, ${NUMBERS.join(', ')} from report_slot where org_id = $1 and dimension = 1
     union all
-    select c.campaign_id, c.day, c.slot, ${NUMBERS.map(name => `c.${name}`).join(', ')}
-    from slot_sheet s, unnest(s.changes) as c where s.org_id = $1
+    select campaign_id, day, slot, ${NUMBERS.join(', ')} from report_delta where org_id = $1 and slot is not null
   ), complete as (
     select day from (
       select day, ${NUMBERS.join(', ')} from slots

@@ -1,6 +1,6 @@
 /**
  * On which days a country or a sub1 was clicked at all, by the report's counters: no index finds clicks by either, and the days without any
- * need not be walked through. Reads `report_day`, `report_delta` and `counter_sheet`; only tracked clicks are in them.
+ * need not be walked through. Reads `report_day` and `report_delta`; only tracked clicks are in them.
  */
 import type pg from 'pg'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
@@ -40,12 +40,8 @@ export async function stretchesOf(
   )
   const { rows } = await reads.query<{ day: string }>(
     `with unfolded as materialized (
-      select day, geo, sub1 from (
-        select day, campaign_id, geo, sub1 from report_delta where org_id = $1
-        union all
-        select c.day, c.campaign_id, c.geo, c.sub1 from counter_sheet s, unnest(s.changes) as c where s.org_id = $1
-      ) sheets
-      where day between $2::date and $3::date and ($4 = '${NO_ID}'::uuid or campaign_id = $4)
+      select day, geo, sub1 from report_delta
+      where org_id = $1 and day between $2::date and $3::date and ($4 = '${NO_ID}'::uuid or campaign_id = $4)
     ), days as (
       select $2::date + n as day from generate_series(0, $3::date - $2::date) as n
     )

@@ -1,6 +1,6 @@
 /**
  * The tracked clicks of one campaign by cell (UTC day and sub1), from the same counters as a report; and on which days its clicks have cost
- * something themselves. For whoever divides an amount by them. Owns no table. Reads `report_day`, `report_delta`, `counter_sheet`, `clicks` and `dropped_clicks`.
+ * something themselves. For whoever divides an amount by them. Owns no table. Reads `report_day`, `report_delta`, `clicks` and `dropped_clicks`.
  */
 import type pg from 'pg'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
@@ -46,8 +46,6 @@ function partsOf({ days, ends }: Cover, sub1: string | undefined, put: Put): str
     parts.push(
       `select day, key as sub1, clicks from report_day where org_id = $1 and dimension = ${UNITS.sub1} and ${among}${only('key')}`,
       `select day, sub1, clicks from report_delta where org_id = $1 and ${among}${only('sub1')}`,
-      `select c.day, c.sub1, coalesce(c.clicks, 0) from counter_sheet s, unnest(s.changes) as c
-        where s.org_id = $1 and ${among}${only('sub1')}`,
     )
   }
   for (const { sign, from, to } of ends)
@@ -66,8 +64,8 @@ export async function daysWithCost(reads: pg.Pool, wanted: Wanted, days: readonl
       where org_id = $1 and campaign_id = $2::uuid and dimension = ${sub1 === null ? UNITS.campaign : UNITS.sub1} and day = any($3::date[])
         and ($4::text is null or key = $4)
       union all
-      select c.day, c.cost from counter_sheet s, unnest(s.changes) as c
-      where s.org_id = $1 and campaign_id = $2::uuid and day = any($3::date[]) and ($4::text is null or sub1 = $4)
+      select day, cost from report_delta
+      where org_id = $1 and campaign_id = $2::uuid and day = any($3::date[]) and ($4::text is null or sub1 = $4)
     ) parts group by day having sum(cost) <> 0 order by day`,
     [org_id, campaign_id, days, sub1],
   )

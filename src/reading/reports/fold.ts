@@ -1,7 +1,7 @@
 /**
- * The folder: moves what transactions appended to `report_sheet` and `counter_sheet` into `report_day`, and `slot_sheet` into `report_slot`,
- * organization by organization, each portion in one statement, so that a report that sums both in one snapshot is right before, during and
- * after. Owns `report_sheet`, its rows cell by cell (the view `report_delta`), `counter_sheet`, `slot_sheet` and `report_day`.
+ * The folder: moves what transactions appended to `counter_sheet`, and those of the version before to `report_sheet`, into `report_day` and
+ * `report_slot`, organization by organization, each portion in one statement, so that a report that sums both in one snapshot is right before,
+ * during and after. Owns both sheets, their rows cell by cell (the view `report_delta`) and `report_day`.
  *
  * A row of `report_day` counts one unit (campaign, geo, sub1, offer) at one of four levels: per day or per week, each campaign apart or all
  * of them together. Weeks and all campaigns together are what makes a report of 92 days read tens of rows per key, not thousands.
@@ -12,7 +12,7 @@ import { isRetryable } from '../../ground/db/faults.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith } from '../../ground/rounds.ts'
 import { COUNTERS, NO_ID } from '../../intake/counters/deltas.ts'
-import { FOLD_SLOTS } from './slots.ts'
+import { ADD_SLOTS } from './slots.ts'
 import { ALL_CAMPAIGNS, ALL_COUNTERS, UNITS, WEEK } from './units.ts'
 
 /**
@@ -25,51 +25,53 @@ const PAUSE_MS = 5000
 const TRIES = 5
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** The statements that fold one kind of sheets. */
-type Fold = { readonly next: (among: Among) => string; readonly bound: string; readonly fold: string }
+const SHEETS = ['counter_sheet', 'report_sheet'] as const
+type Sheet = (typeof SHEETS)[number]
 
-const portionsOf = (sheet: string): Omit<Fold, 'fold'> => ({
-  next: among => `select org_id from ${sheet} where org_id > $1${among('org_id')} order by org_id limit 1`,
-  // By size, not by number: a sheet counts one click or five hundred.
-  bound: `
+const nextOf = (sheet: Sheet) => (among: Among) =>
+  `select org_id from ${sheet} where org_id > $1${among('org_id')} order by org_id limit 1`
+
+/** By size, not by number: a sheet counts one click or five hundred. */
+const boundOf = (sheet: Sheet) => `
   select id from (
     select id, sum(pg_column_size(changes)) over (order by id rows unbounded preceding) as bytes from ${sheet} where org_id = $1
-  ) sheets where bytes >= ${PORTION_BYTES} order by id limit 1`,
-})
+  ) sheets where bytes >= ${PORTION_BYTES} order by id limit 1`
 
-function foldOf(sheet: 'report_sheet' | 'counter_sheet', counters: readonly string[]): Fold {
-  const sums = counters.map(name => `sum(${name}) as ${name}`).join(', ')
-  const known = counters.map(name => `coalesce(sum(${name}), 0) as ${name}`).join(', ')
-  return {
-    ...portionsOf(sheet),
-    // Rows are written in the order of the primary key, so that two folders of one organization seldom deadlock.
-    fold: `
+const listed = (of: (name: string) => string): string => ALL_COUNTERS.map(of).join(', ')
+/** What the version before counts. */
+const IN_REPORT_SHEET: ReadonlySet<string> = new Set([...COUNTERS, 'revenue'])
+
+/**
+ * Folds the sheets of the organization $1 up to the ids $2 and $3. Rows are written in the order of the primary key, so that two folders of one
+ * organization seldom deadlock.
+ */
+const FOLD = `
   with taken as (
-    delete from ${sheet} where org_id = $1 and id <= $2 returning changes
+    delete from counter_sheet where org_id = $1 and id <= $2 returning changes
+  ), taken_of_before as (
+    delete from report_sheet where org_id = $1 and id <= $3 returning changes
+  ), told as (
+    select day, slot, campaign_id, offer_id, geo, sub1, ${listed(name => name)} from taken, unnest(changes)
+    union all
+    select day, null, campaign_id, offer_id, geo, sub1, ${listed(name => (IN_REPORT_SHEET.has(name) ? name : 'null'))}
+    from taken_of_before, unnest(changes)
+  ), slots as (${ADD_SLOTS}
   ), daily as (
     select case when grouping(geo) = 0 then ${UNITS.geo} when grouping(sub1) = 0 then ${UNITS.sub1}
         when grouping(offer_id) = 0 then ${UNITS.offer} else ${UNITS.campaign} end as unit,
       day, date_trunc('week', day::timestamp)::date as week, campaign_id,
-      coalesce(geo, sub1, case when offer_id <> '${NO_ID}' then offer_id::text end, '') as key, ${sums}
-    from taken, unnest(changes)
+      coalesce(geo, sub1, case when offer_id <> '${NO_ID}' then offer_id::text end, '') as key, ${listed(name => `sum(${name}) as ${name}`)}
+    from told
     group by grouping sets ((day, campaign_id), (day, campaign_id, geo), (day, campaign_id, sub1), (day, campaign_id, offer_id))
   )
-  insert into report_day as counted (org_id, dimension, day, campaign_id, key, ${counters.join(', ')})
+  insert into report_day as counted (org_id, dimension, day, campaign_id, key, ${listed(name => name)})
   select $1::int, unit + ${ALL_CAMPAIGNS} * grouping(campaign_id) + ${WEEK} * grouping(day) as dimension,
-    coalesce(day, week) as day, coalesce(campaign_id, '${NO_ID}') as campaign_id, key, ${known}
+    coalesce(day, week) as day, coalesce(campaign_id, '${NO_ID}') as campaign_id, key, ${listed(name => `coalesce(sum(${name}), 0) as ${name}`)}
   from daily
   group by grouping sets ((unit, day, campaign_id, key), (unit, day, key), (unit, week, campaign_id, key), (unit, week, key))
   order by 2, 3, 4, 5
   on conflict (org_id, dimension, day, campaign_id, key) do update
-    set ${counters.map(name => `${name} = counted.${name} + excluded.${name}`).join(', ')}`,
-  }
-}
-
-const FOLDS = [
-  foldOf('report_sheet', [...COUNTERS, 'revenue']),
-  foldOf('counter_sheet', ALL_COUNTERS),
-  { ...portionsOf('slot_sheet'), fold: FOLD_SLOTS },
-]
+    set ${listed(name => `${name} = counted.${name} + excluded.${name}`)}`
 
 type Folder = {
   /** Folds all that is there now; for tests, the bench and bulk loads. @throws what the database says */
@@ -100,20 +102,20 @@ export function openFolder({ database, log }: Pick<Ground, 'database' | 'log'>, 
 }
 
 async function foldOrganizations(pool: pg.Pool, signal?: AbortSignal): Promise<void> {
-  for (const fold of FOLDS)
-    for await (const org_id of organizationsWith(fold.next, pool, signal)) {
-      while (!signal?.aborted && (await foldPortion(pool, fold, org_id)));
+  for (const sheet of SHEETS)
+    for await (const org_id of organizationsWith(nextOf(sheet), pool, signal)) {
+      while (!signal?.aborted && (await foldPortion(pool, org_id)));
     }
 }
 
 /** True when there was a full portion, so that more may be left. */
-async function foldPortion(pool: pg.Pool, { bound, fold }: Fold, org_id: number): Promise<boolean> {
-  const found = await pool.query<{ id: string }>(bound, [org_id])
-  const last = found.rows[0]?.id
+async function foldPortion(pool: pg.Pool, org_id: number): Promise<boolean> {
+  const bounds: (string | undefined)[] = []
+  for (const sheet of SHEETS) bounds.push((await pool.query<{ id: string }>(boundOf(sheet), [org_id])).rows[0]?.id)
   for (let tried = 1; ; tried += 1) {
     try {
-      await pool.query(fold, [org_id, last ?? LAST_ID])
-      return last !== undefined
+      await pool.query(FOLD, [org_id, ...bounds.map(bound => bound ?? LAST_ID)])
+      return bounds.some(bound => bound !== undefined)
     } catch (error) {
       if (!isRetryable(error) || tried === TRIES) throw error
     }

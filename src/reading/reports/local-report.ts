@@ -1,7 +1,7 @@
 /**
  * The report by day, hour of the day, or weekday and hour of any time zone whose clocks stand on the half hour, from half hours of UTC: exact
  * through the nights in which clocks are changed. Ragged ends come from the clicks, and so do days whose half hours do not add up to them.
- * Reads `report_slot`, `slot_sheet`, `events` and what the other report reads, in one statement and so in one snapshot.
+ * Reads `report_slot`, `report_delta`, `events` and what the other report reads, in one statement and so in one snapshot.
  */
 import type { Call } from '../../contract/endpoint.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
@@ -141,7 +141,7 @@ function localStatementFor(org_id: number, asked: Asked, recounted: readonly str
   with slotted as materialized (
     select day, slot, ${numbers} from report_slot where org_id = $1 and dimension = ${level}${together} and ${days}
     union all
-    select day, slot, ${numbers} from slot_sheet s, unnest(s.changes) where s.org_id = $1${within} and ${days}
+    select day, slot, ${numbers} from report_delta where org_id = $1 and slot is not null${within} and ${days}
   ), differing as (
     select day from (
       select day, ${numbers} from slotted

@@ -1,6 +1,6 @@
 /**
  * The report: tracked clicks by the moment they were made, with what they have earned and cost so far. Reads `report_day`,
- * `report_delta`, `counter_sheet`, `event_counts`, `clicks`, `events`, `ad_spend`, `booked_spend` and names, in one statement and so in one snapshot, and must always equal a recount of the clicks that
+ * `report_delta`, `event_counts`, `clicks`, `events`, `ad_spend`, `booked_spend` and names, in one statement and so in one snapshot, and must always equal a recount of the clicks that
  * are still kept.
  */
 import type { Call } from '../../contract/endpoint.ts'

@@ -2,13 +2,13 @@
  * Half hours of the UTC day, from which the days and hours of a time zone are made: the SQL of how they are folded, held against the days of
  * `report_day`, and completed from the clicks. Owns `report_slot`, with the folder.
  *
- * `slot_sheet` gets what changes by half hour from every process of this version on, `report_day` what changes from all of them. So what is
+ * Every process of this version on says the half hour of what it changes, `report_day` has what changes from all of them. So what is
  * missing in the half hours of a day is what an earlier version has written; it took nothing away, so it is missing in sums as well: in one
  * snapshot, a day whose half hours add up to the day, counter by counter, is right in each of them (docs/decisions/004-deltas.md).
  */
 import { DAY_MS } from '../../contract/days.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
-import { COUNTERS, NO_ID, VERDICTS } from '../../intake/counters/deltas.ts'
+import { NO_ID, VERDICTS } from '../../intake/counters/deltas.ts'
 import { ALL_CAMPAIGNS, ALL_COUNTERS, UNITS } from './units.ts'
 
 export const SLOT_MS = DAY_MS / 48
@@ -27,9 +27,6 @@ const OF_CLICKS: Readonly<Record<string, string>> = {
   unread_costs: 'count(*) filter (where cost_counts and cost is null)',
   ...Object.fromEntries(VERDICTS.map(name => [name, `coalesce(sum(${name}), 0)`])),
 }
-
-/** What `report_sheet` and its view count; the others are in `counter_sheet` alone. */
-const IN_REPORT_SHEET: ReadonlySet<string> = new Set([...COUNTERS, 'revenue'])
 
 /** What is counted by half hours. */
 export const SLOT_NUMBERS = Object.keys(OF_CLICKS)
@@ -54,26 +51,20 @@ const added = (names: readonly string[]) => `
 const LEVEL = `${UNITS.campaign} + ${ALL_CAMPAIGNS} * grouping(campaign_id)`
 const EITHER_LEVEL = 'group by grouping sets ((campaign_id, day, slot), (day, slot))'
 
-/** Folds the sheets of the organization $1 up to the id $2. */
-export const FOLD_SLOTS = `
-  with taken as (
-    delete from slot_sheet where org_id = $1 and id <= $2 returning changes
-  )
+/** Adds what `told` says by half hour, rows of a campaign, a day, a slot and all counters; for the folder's statement. */
+export const ADD_SLOTS = `
   insert into report_slot as counted (org_id, dimension, campaign_id, day, slot, ${ALL_COUNTERS.join(', ')})
   select $1::int, ${LEVEL}, coalesce(campaign_id, '${NO_ID}'), day, slot,
     ${ALL_COUNTERS.map(name => `coalesce(sum(${name}), 0)`).join(', ')}
-  from taken, unnest(changes)
+  from told where slot is not null
   ${EITHER_LEVEL}${added(ALL_COUNTERS)}`
 
-/** What the days come to by `report_day` and its sheets, taken away: rows of `day` and the numbers, where `where` holds of each source. */
+/** What the days come to by `report_day` and the sheets, taken away: rows of `day` and the numbers, where `where` holds of each source. */
 export function daysTaken(dimension: number, where: string): string {
-  const some = listed(name => (IN_REPORT_SHEET.has(name) ? `-${name}` : '0'))
-  const all = listed(name => `-${name}`)
-  return `select day, ${all} from report_day where org_id = $1 and dimension = ${dimension} and ${where}
+  const taken = listed(name => `-${name}`)
+  return `select day, ${taken} from report_day where org_id = $1 and dimension = ${dimension} and ${where}
     union all
-    select day, ${some} from report_delta where org_id = $1 and ${where}
-    union all
-    select day, ${all} from counter_sheet s, unnest(s.changes) where s.org_id = $1 and ${where}`
+    select day, ${taken} from report_delta where org_id = $1 and ${where}`
 }
 
 export const IS_ANY_LEFT = `(${SLOT_NUMBERS.map(name => `sum(${name}) <> 0`).join(' or ')})`
@@ -84,7 +75,7 @@ export const DIFFERING_DAYS = `
     select day, ${SLOT_NUMBERS.join(', ')} from report_slot
     where org_id = $1 and dimension = ${UNITS.campaign + ALL_CAMPAIGNS} and campaign_id = '${NO_ID}' and day >= $2::date
     union all
-    select day, ${SLOT_NUMBERS.join(', ')} from slot_sheet s, unnest(s.changes) where s.org_id = $1 and day >= $2::date
+    select day, ${SLOT_NUMBERS.join(', ')} from report_delta where org_id = $1 and slot is not null and day >= $2::date
     union all
     ${daysTaken(UNITS.campaign + ALL_CAMPAIGNS, 'day >= $2::date')}
   ) compared
@@ -102,8 +93,8 @@ export const COMPLETE_DAY = `
     select campaign_id, slot, ${listed(name => `-${name}`)} from report_slot
     where org_id = $1 and dimension = ${UNITS.campaign} and day = $2::date
     union all
-    select campaign_id, slot, ${listed(name => `-${name}`)} from slot_sheet s, unnest(s.changes)
-    where s.org_id = $1 and day = $2::date
+    select campaign_id, slot, ${listed(name => `-${name}`)} from report_delta
+    where org_id = $1 and slot is not null and day = $2::date
   ), missing as (
     select campaign_id, slot, $2::date as day, ${listed(name => `coalesce(sum(${name}), 0) as ${name}`)}
     from compared where not exists (select from dropped_clicks where before_id > $3::uuid)

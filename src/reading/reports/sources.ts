@@ -32,8 +32,7 @@ const KEYS: Record<Exclude<Dimension, 'day'>, { counted: string; unfolded: strin
   offer: { counted: 'key', unfolded: UUID_KEY('offer_id'), clicked: `coalesce(offer_id::text, '')` },
 }
 
-const KNOWN = [...COUNTERS, 'revenue'].join(', ')
-const NUMBERS = `${KNOWN}, cost, unread_costs`
+const NUMBERS = [...COUNTERS, 'revenue', 'cost', 'unread_costs']
 
 /**
  * Rows of `key`, the counters, `revenue`, `cost` of the clicks, `unread_costs` and where they are asked for the verdicts, not yet added up, for
@@ -41,8 +40,7 @@ const NUMBERS = `${KNOWN}, cost, unread_costs`
  */
 export function sourcesOf({ dimension, campaigns, cover, verdicts }: Slice, put: Put): string {
   const judged = verdicts ? VERDICTS : []
-  const numbers = [NUMBERS, ...judged].join(', ')
-  const unjudged = judged.map(name => `, 0 as ${name}`).join('')
+  const numbers = [...NUMBERS, ...judged].join(', ')
   const within = campaigns === null ? '' : ` and campaign_id = any(${put(campaigns)}::uuid[])`
   const key = dimension === 'day' ? { counted: 'day::text', unfolded: 'day::text' } : KEYS[dimension]
   const unit = UNITS[dimension === 'day' ? 'campaign' : dimension]
@@ -56,9 +54,7 @@ export function sourcesOf({ dimension, campaigns, cover, verdicts }: Slice, put:
   if (weeks !== undefined && isAny(weeks)) sources.push(counted(weeks, level + WEEK))
   if (isAny(cover.days))
     sources.push(
-      `select ${key.unfolded} as key, ${KNOWN}, 0 as cost, 0 as unread_costs${unjudged} from report_delta where org_id = $1 and ${between(cover.days)}`,
-      // Whatever is null is not counted by it.
-      `select ${key.unfolded} as key, ${numbers} from counter_sheet s, unnest(s.changes) as c where s.org_id = $1 and ${between(cover.days)}`,
+      `select ${key.unfolded} as key, ${numbers} from report_delta where org_id = $1 and ${between(cover.days)}`,
     )
   for (const end of cover.ends)
     sources.push(

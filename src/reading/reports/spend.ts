@@ -99,8 +99,8 @@ function replacedOf(dimension: Spending, { days, ends }: Cover, put: Put): strin
     sources.push(
       counted('whole_days', dimension === 'sub1' ? UNITS.sub1 : UNITS.campaign),
       `${counted('single_cells', UNITS.sub1)} and d.key = r.sub1`,
-      `select ${keyOf({ row: 'c', sub1: 'c.sub1' })}, c.cost from counter_sheet s, unnest(s.changes) as c
-        where s.org_id = $1 and c.cost <> 0 and ${between('c.day')} and ${isReplaced('c.day', 'c.campaign_id', 'c.sub1')}`,
+      `select ${keyOf({ row: 'c', sub1: 'c.sub1' })}, c.cost from report_delta c
+        where c.org_id = $1 and c.cost <> 0 and ${between('c.day')} and ${isReplaced('c.day', 'c.campaign_id', 'c.sub1')}`,
     )
   }
   for (const end of ends) sources.push(ofClicks(end))
