@@ -1,4 +1,5 @@
-// The redirect: durable clicks against the same Fastify that answers a bare 302, and their latency at half of that load.
+// The redirect: durable clicks against the same Fastify that answers a bare 302, those that cost something against those that do not, and
+// their latency at half of that load.
 import type pg from 'pg'
 import type { Child, startLoad } from './children.ts'
 import type { Measured } from './load.ts'
@@ -14,11 +15,15 @@ type Loaded = { load: Awaited<ReturnType<typeof startLoad>>; bare: Child; pool: 
 export async function measureClicks(
   { load, bare, pool }: Loaded,
   server: Child,
-  { org_id, campaignKeys }: Organization,
+  { large, costing }: Record<'large' | 'costing', Organization>,
   { rounds, seconds, warmSeconds, halfSeconds }: Plan,
 ): Promise<Finding[]> {
-  const recipe = { kind: 'redirects', campaignKeys } as const
-  const redirects = async (port: number, seconds: number, rate?: number): Promise<Measured> => {
+  const redirects = async (
+    port: number,
+    seconds: number,
+    { of = large, rate }: { of?: Organization; rate?: number } = {},
+  ): Promise<Measured> => {
+    const recipe = { kind: 'redirects', campaignKeys: of.campaignKeys } as const
     const measured = await load.ask({
       port,
       connections: CONNECTIONS,
@@ -30,38 +35,49 @@ export async function measureClicks(
       throw new Error(`not every click was redirected: ${JSON.stringify(measured.statuses)}`)
     return measured
   }
-  const before = await countClicks(pool, org_id)
+  const before = await countClicks(pool, [large, costing])
   const clicks = [await redirects(server.port, warmSeconds)]
   await redirects(bare.port, warmSeconds)
   const yardstick: number[] = []
+  const costly: Measured[] = []
   for (let round = 0; round < rounds; round += 1) {
     yardstick.push((await redirects(bare.port, seconds)).per_second)
     clicks.push(await redirects(server.port, seconds))
+    costly.push(await redirects(server.port, seconds, { of: costing }))
   }
   const measured = clicks.slice(1)
   const rate = median(measured.map(({ per_second }) => per_second))
   // What full load has left to be written is not to weigh on half of it.
   await pool.query('checkpoint')
-  const half = await redirects(server.port, halfSeconds, rate / 2)
-  const answered = [...clicks, half].reduce((sum, { answered }) => sum + answered, 0)
-  const stored = (await countClicks(pool, org_id)) - before
+  const half = await redirects(server.port, halfSeconds, { rate: rate / 2 })
+  const answered = [...clicks, ...costly, half].reduce((sum, { answered }) => sum + answered, 0)
+  const stored = (await countClicks(pool, [large, costing])) - before
   if (stored !== answered) throw new Error(`${answered} clicks were redirected, ${stored} are stored`)
   return [
     finding('click_redirect_ratio', median(measured.map(({ per_second }, at) => per_second / (yardstick[at] ?? NaN))), [
       `${perSecond(rate)} durable redirects beside ${perSecond(median(yardstick))} bare 302 of the same Fastify, ${CONNECTIONS} connections`,
       `p50 ${ms(median(measured.map(({ p50 }) => p50)))}, p99 ${ms(median(measured.map(({ p99 }) => p99)))} at full load; all ${answered} clicks are in the database`,
     ]),
+    finding(
+      'click_cost_ratio',
+      median(costly.map(({ per_second }, at) => per_second / (measured[at]?.per_second ?? Number.NaN))),
+      [
+        `${perSecond(median(costly.map(({ per_second }) => per_second)))} where each click has a cost beside ${perSecond(rate)} where none has`,
+      ],
+    ),
     finding('click_p99_ms', half.p99, [
       `at ${perSecond(rate / 2)} for ${halfSeconds} s, evenly due; p50 ${ms(half.p50)}, p95 ${ms(half.p95)}`,
     ]),
   ]
 }
 
-async function countClicks(pool: pg.Pool, org_id: number): Promise<number> {
-  const { rows } = await pool.query<{ count: number }>('select count(*)::int as count from clicks where org_id = $1', [
-    org_id,
-  ])
-  return rows[0]?.count ?? 0
+async function countClicks(pool: pg.Pool, organizations: readonly Organization[]): Promise<number> {
+  let count = 0
+  for (const { org_id } of organizations) {
+    const text = 'select count(*)::int as count from clicks where org_id = $1'
+    count += (await pool.query<{ count: number }>(text, [org_id])).rows[0]?.count ?? 0
+  }
+  return count
 }
 
 export const perSecond = (value: number): string => `${Math.round(value).toLocaleString('en-US')}/s`

@@ -15,7 +15,7 @@ import { DAYS, fillClicks, mintClicks, settleStock } from './stock.ts'
 import { measureTools } from './tools.ts'
 
 /** `quiet` has no clicks at all. */
-type Stock = { large: Organization; small: Organization; quiet: Organization; fresh: Fresh; now: number }
+type Stock = Record<'large' | 'small' | 'quiet' | 'costing', Organization> & { fresh: Fresh; now: number }
 type Tell = (line: string) => void
 
 /**
@@ -54,7 +54,7 @@ async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promi
       return findings
     },
     feed: server => measureFeed(server, stock, plan),
-    click: server => measureClicks({ load, bare, pool }, server, stock.large, plan),
+    click: server => measureClicks({ load, bare, pool }, server, stock, plan),
     conversion: server => {
       const tools = { load, plain, connection: ground.connection, pool }
       return measureConversions(tools, { server, serveOnly: () => ground.serve('serve') }, stock.fresh, plan)
@@ -88,6 +88,7 @@ async function layIn(ground: BenchGround, bare: Child, { parts, ...plan }: Plan,
   const wide = { campaigns: CAMPAIGNS, offers: OFFERS, postback }
   const large = await createOrganization(ground, owner, wide)
   const small = await createOrganization(ground, owner, wide)
+  const costing = await createOrganization(ground, owner, { ...wide, cost: '0.012' })
   const quiet = await createOrganization(ground, owner, { postback })
   const now = Date.now()
   if (parts.has('report') || parts.has('feed') || parts.has('start')) {
@@ -107,7 +108,7 @@ async function layIn(ground: BenchGround, bare: Child, { parts, ...plan }: Plan,
   tell(`folding the counters, after ${seconds(started)}`)
   await settleStock(ground)
   tell(`the stock is laid in, after ${seconds(started)}`)
-  return { large, small, quiet, fresh, now }
+  return { large, small, quiet, costing, fresh, now }
 }
 
 const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`

@@ -4,6 +4,7 @@ import { newId } from '../src/contract/ids.ts'
 import type { Tables } from '../src/ground/db/tables.ts'
 import { firstCharacters, hashSecret, newSecret } from '../src/people/keys/secret.ts'
 import { foundOrganization } from '../src/people/organizations/organizations.ts'
+import { costText, storedCost } from '../src/traffic/campaigns/cost.ts'
 import type { BenchGround } from './ground.ts'
 
 /** `key` is the secret of a key that may read clicks and the report, and record events. */
@@ -30,17 +31,20 @@ export async function createOwner({ database }: BenchGround): Promise<string> {
   return id
 }
 
+/** `cost` is what each click of its campaigns costs, in US dollars. */
+type Wide = { campaigns?: number; offers?: number; cost?: string | null }
+
 /** An organization with a key, campaigns that redirect, offers that pay, and one rule that calls `postback` at every lead. */
 export async function createOrganization(
   { database, config }: BenchGround,
   user_id: string,
-  { campaigns = 1, offers = 1, postback }: { campaigns?: number; offers?: number; postback: string },
+  { campaigns = 1, offers = 1, cost = null, postback }: Wide & { postback: string },
 ): Promise<Organization> {
   return database.kysely.transaction().execute(async trx => {
     const { org_id } = await foundOrganization(trx, config, { name: 'Bench', user_id })
     const key = await grantKey(trx, org_id, user_id)
     const offerIds = await createOffers(trx, org_id, offers)
-    const made = await createCampaigns(trx, org_id, campaigns, offerIds)
+    const made = await createCampaigns(trx, org_id, { campaigns, cost }, offerIds)
     await trx
       .insertInto('postback_rules')
       .values({
@@ -89,11 +93,22 @@ async function createOffers(trx: Transaction<Tables>, org_id: number, count: num
   return ids
 }
 
-async function createCampaigns(trx: Transaction<Tables>, org_id: number, count: number, offers: readonly string[]) {
+async function createCampaigns(
+  trx: Transaction<Tables>,
+  org_id: number,
+  { campaigns: count, cost }: { campaigns: number; cost: string | null },
+  offers: readonly string[],
+) {
   const campaigns = Array.from({ length: count }, () => newId())
   const keyOf = (id: string) => `bench-${id.replaceAll('-', '').slice(14)}`
   const url = 'https://offer.example/landing?click={click_id}&creative={sub1}'
-  const campaign = { destination: JSON.stringify({ type: 'redirect', url }), source: '{}', strict_filter: false }
+  const model = cost === null ? null : storedCost({ model: 'cpc', amount: cost })
+  const campaign = {
+    destination: JSON.stringify({ type: 'redirect', url }),
+    source: '{}',
+    strict_filter: false,
+    cost: costText(model),
+  }
   const rows = campaigns.map((id, at) => ({
     org_id,
     id,

@@ -2,6 +2,7 @@
 
 export const BUDGETS = {
   click_redirect_ratio: { unit: 'x', budget: '>= 0.25' },
+  click_cost_ratio: { unit: 'x', budget: '>= 0.95' },
   click_p99_ms: { unit: 'ms', budget: '<= 25' },
   conversion_ratio: { unit: 'x', budget: '>= 0.2' },
   replay_ratio: { unit: 'x', budget: '>= 1.5' },
