@@ -1,7 +1,7 @@
 /**
  * The folder: moves what transactions appended to `counter_sheet`, and those of the version before to `report_sheet`, into `report_day` and
  * `report_slot`, organization by organization, each portion in one statement, so that a report that sums both in one snapshot is right before,
- * during and after. Owns both sheets, their rows cell by cell (the view `report_delta`) and `report_day`.
+ * during and after. Owns `counter_sheet`, `report_sheet`, the rows of both cell by cell (the view `report_delta`) and `report_day`.
  *
  * A row of `report_day` counts one unit (campaign, geo, sub1, offer) at one of four levels: per day or per week, each campaign apart or all
  * of them together. Weeks and all campaigns together are what makes a report of 92 days read tens of rows per key, not thousands.
