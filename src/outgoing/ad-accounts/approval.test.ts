@@ -1,146 +1,39 @@
 // Ad accounts that wait for the approval of what is held, and what they are told of a conversion that is worth less than it was.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { type GoogleFake, startGoogle } from '../../../tests/support/google-fake.ts'
-import { seedKey, startHouse, type TestHouse } from '../../../tests/support/house.ts'
-import { type MetaTaken, startMeta } from '../../../tests/support/meta-fake.ts'
-import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
-import type { Fake } from '../../../tests/support/platform-fake.ts'
-import type { Arrival } from '../../../tests/support/receiver.ts'
-import { startTikTok, type TikTokTaken } from '../../../tests/support/tiktok-fake.ts'
-import { BROWSER } from '../../../tests/support/visits.ts'
+import {
+  ACTION,
+  accountOf,
+  type AdPlatforms,
+  callsOf,
+  connect,
+  convert,
+  type Delivery,
+  deliveriesOf,
+  inState,
+  type Place,
+  settleAt,
+  startAdPlatforms,
+  until,
+  visit,
+} from '../../../tests/support/telling.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { auditBooks } from '../../reading/audit/audit.ts'
 
-const PIXEL = '1234567890'
-const PIXEL_CODE = 'C4ABCDEF'
-const CUSTOMER = '1112223334'
-const ACTION = '77001'
-const tokens: Record<string, string[]> = { 'meta-token-good': [PIXEL], 'meta-token-next': [PIXEL] }
-
-let meta: Fake<MetaTaken>
-let tiktok: Fake<TikTokTaken>
-let google: GoogleFake
-let house: TestHouse
+let platforms: AdPlatforms
+let meta: AdPlatforms['meta']
+let google: AdPlatforms['google']
+let house: AdPlatforms['house']
 before(async () => {
-  meta = await startMeta(tokens)
-  tiktok = await startTikTok({ 'tiktok-token-good': [PIXEL_CODE] })
-  google = await startGoogle({ [CUSTOMER]: [ACTION] })
-  house = await startHouse({
-    META_GRAPH_BASE: meta.origin,
-    TIKTOK_API_BASE: tiktok.origin,
-    GOOGLE_DM_BASE: google.origin,
-    GOOGLE_TOKEN_URL: google.tokenUrl,
-    // The operator's own addresses are trusted even where nobody's rules may lead inside.
-    ALLOW_PRIVATE_TARGETS: 'false',
-    TRUST_PROXY: '127.0.0.1',
-  })
+  platforms = await startAdPlatforms()
+  ;({ meta, google, house } = platforms)
 })
-after(async () => {
-  await house.end()
-  for (const fake of [meta, tiktok, google]) await fake.close()
-})
-afterEach(() => {
-  for (const fake of [meta, tiktok, google]) {
-    fake.answer(undefined)
-    fake.calls.length = 0
-    fake.taken.length = 0
-    fake.refusals.length = 0
-  }
-})
+after(() => platforms.end())
+afterEach(() => platforms.forget())
 
-const ACCOUNTS = {
-  meta: () => ({
-    platform: 'meta',
-    name: 'Pixel',
-    settings: { pixel_id: PIXEL },
-    credentials: { access_token: 'meta-token-good' },
-    event_map: {
-      lead: { name: 'Lead', custom_data: { value: '7.5', currency: 'EUR' } },
-      purchase: { name: 'Purchase', custom_data: { value: '30', currency: 'USD' } },
-    },
-  }),
-  tiktok: () => ({
-    platform: 'tiktok',
-    name: 'TikTok',
-    settings: { pixel_code: PIXEL_CODE },
-    credentials: { access_token: 'tiktok-token-good' },
-  }),
-  google: () => ({
-    platform: 'google',
-    name: 'Google',
-    settings: { customer_id: CUSTOMER, ad_user_data: 'granted' },
-    credentials: { service_account: google.key },
-    event_map: { lead: { name: ACTION } },
-  }),
-}
+const settle = () => settleAt(platforms)
 
-type Place = SignedIn & { key: string }
-async function settle(): Promise<Place> {
-  const owner = await seedSignedIn(house)
-  return { ...owner, key: (await seedKey(house.database, owner, { rights: ['events'] })).secret }
-}
-
-async function connect(place: Place, platform: keyof typeof ACCOUNTS, changed: object = {}): Promise<string> {
-  const reply = await house.call('POST', '/api/ad-accounts', {
-    cookie: place.cookie,
-    body: { ...ACCOUNTS[platform](), ...changed },
-  })
-  assert.equal(reply.statusCode, 201, reply.body)
-  return String(reply.data()['id'])
-}
-
-/** A visit through a campaign; answers the click's id. */
-async function visit(place: Place, query: string, ad_account_id: string | null = null, ip = '203.0.114.77') {
-  const destination = { type: 'redirect', url: 'https://shop.example/offer?c={click_id}' }
-  const body = { name: 'Campaign', destination, ad_account_id }
-  const campaign = await house.call('POST', '/api/campaigns', { cookie: place.cookie, body })
-  assert.equal(campaign.statusCode, 201, campaign.body)
-  const headers = { ...BROWSER, 'x-forwarded-for': ip }
-  const { location } = (await house.call('GET', `/c/${String(campaign.data()['key'])}?${query}`, { headers })).headers
-  return new URL(String(location)).searchParams.get('c') ?? ''
-}
-
-async function convert(place: Place, clickId: string, fields: object = {}): Promise<string> {
-  const reply = await house.call('POST', '/api/events', { key: place.key, body: { clickId, type: 'lead', ...fields } })
-  assert.equal(reply.statusCode, 201, reply.body)
-  return String(reply.data()['id'])
-}
-
-type Delivery = Record<'id' | 'state' | 'reason' | 'failure' | 'target_id' | 'kind', string> & { attempts: number }
-const deliveriesOf = async (place: Place, event_id: string) =>
-  (await house.call('GET', `/api/deliveries?event_id=${event_id}`, { cookie: place.cookie })).data()[
-    'data'
-  ] as Delivery[]
-
-/** The calls that tell of an event: those of tests before, tried again meanwhile, are none of them. */
-const callsOf = ({ calls }: { calls: readonly Arrival[] }, event_id: string) =>
-  calls.filter(({ body }) => body.includes(event_id))
-
-/** Lets what waits for its next attempt have it at once: how long the waits are is schedule.ts's to say. */
-const hasten = (id: string) =>
-  house.database.worker.query(
-    "update deliveries set run_at = now() where id = $1 and state = 'pending' and lease_token is null and run_at > now()",
-    [toUuid(id)],
-  )
-
-/** Waits until what an event has put out is in the state. */
-async function until(place: Place, event_id: string, isReached: (one: Delivery) => boolean): Promise<Delivery> {
-  const deadline = performance.now() + 60_000
-  for (;;) {
-    const [one, ...others] = await deliveriesOf(place, event_id)
-    assert.equal(others.length, 0)
-    if (one !== undefined && isReached(one)) return one
-    assert.ok(performance.now() < deadline, `waited too long: ${JSON.stringify(one)}`)
-    if (one !== undefined && one.attempts > 0) await hasten(one.id)
-    await sleep(20)
-  }
-}
-const inState = (state: string) => (one: Delivery) => one.state === state
-const accountOf = async (place: Place, id: string) =>
-  (await house.call('GET', `/api/ad-accounts/${id}`, { cookie: place.cookie })).data()
 const say = async (place: Place, event_id: string, body: object) => {
   const reply = await house.call('POST', `/api/events/${event_id}/revisions`, { cookie: place.cookie, body })
   assert.equal(reply.statusCode, 200, reply.body)
