@@ -8,7 +8,8 @@ import { type Place, rateQuestions, ratesRead } from '../../money/rates/rate-of-
 import { BOOKED, Booked, type BookedRow, dayReceived } from './booked.ts'
 import { inheritedIn } from './decide.ts'
 import type { Item } from './items.ts'
-import type { Asked, Known } from './known.ts'
+import type { Known } from './known.ts'
+import type { Asked } from './read-known.ts'
 
 /** Reads them into what is known; without another currency it asks nothing. `at` is the moment of the batch, as the database writes it. */
 export async function readBatchRates(

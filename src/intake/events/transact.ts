@@ -6,7 +6,7 @@ import { Changes } from './changes.ts'
 import { Decisions, type IsUnsettled, type Outcome } from './decide.ts'
 import type { Named } from '../../traffic/campaigns/live.ts'
 import type { Item, UsedKey } from './items.ts'
-import { type Asked, readKnown, readStarts } from './known.ts'
+import { type Asked, readKnown, readStarts } from './read-known.ts'
 import { readBatchRates } from './batch-rates.ts'
 
 /** What a key may do at this moment: its campaigns, or why it may nothing. */
