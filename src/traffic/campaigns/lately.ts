@@ -48,7 +48,7 @@ export type LiveFlow = LiveRow & {
 }
 
 /** A bot as traffic needs it. */
-export type LiveBot = LiveRow & { readonly username: string }
+type LiveBot = LiveRow & { readonly username: string }
 
 /** An ad account as traffic needs it. `wants_ip`: it is in use, and matches by the visitor's address. */
 type LiveAdAccount = LiveRow & { readonly wants_ip: boolean }
