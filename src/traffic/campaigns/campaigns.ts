@@ -2,7 +2,6 @@
  * Campaigns: the addresses traffic is sent to. Owns `campaigns` and `campaign_keys`. A key names one campaign for ever, over all
  * organizations and after deletion, because it stays in ads that someone has paid for. Deletion is soft.
  */
-import { randomInt } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -15,6 +14,7 @@ import { isInScope, requireScope } from '../../ground/scope.ts'
 import { betweenConversions, readMoment } from '../../money/billing/balance.ts'
 import type * as api from './api.ts'
 import { costText, storedCost } from './cost.ts'
+import { takeKey } from './key.ts'
 import { addressed, type Row, shownLink } from './link.ts'
 import { announceChange } from './live.ts'
 import { ledTo, requireAdAccount, requireTrafficSource } from './named.ts'
@@ -278,25 +278,6 @@ const live = (db: Kysely<Tables>, org_id: number) =>
 async function campaignOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {
   const row = await live(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<Row>().executeTakeFirst()
   return row ?? refuse('object_not_found')
-}
-
-// Without letters and digits that people mistake for each other.
-const KEY_LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
-const KEY_LENGTH = 8
-const newKey = () => Array.from({ length: KEY_LENGTH }, () => KEY_LETTERS[randomInt(KEY_LETTERS.length)]).join('')
-
-/** Reserves the wanted key, or a free random one, for the campaign. Refuses `already_exists`. */
-async function takeKey(db: Transaction<Tables>, org_id: number, campaign_id: string, wanted?: string): Promise<string> {
-  const key = wanted ?? newKey()
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('campaign_keys')
-    .values({ key, org_id, campaign_id })
-    .onConflict(on => on.doNothing())
-    .executeTakeFirst()
-  if (numInsertedOrUpdatedRows === 1n) return key
-  if (wanted !== undefined)
-    refuse('already_exists', { error: 'key: is taken', hint: 'Choose another key, or leave it out for a random one.' })
-  return takeKey(db, org_id, campaign_id)
 }
 
 const sourceOf = (source: api.CampaignDraft['source']) =>
