@@ -1,6 +1,7 @@
 /** Why a request was refused, from what was sent: pure, so that it costs a flood of garbage next to nothing. */
 
 import { DAY_MS } from '../../contract/days.ts'
+import type { Diagnosis } from '../../contract/diagnoses.ts'
 import { timeOfId, toUuid } from '../../contract/ids.ts'
 import { fieldsOf } from '../../contract/json.ts'
 import type { RefusalName } from '../../contract/refusal-catalogue.ts'
@@ -8,7 +9,6 @@ import { Refusal } from '../../contract/refusals.ts'
 import { organizationOfClick } from '../clicks/click-id.ts'
 import { isUnreplaced } from '../clicks/parameters.ts'
 import { ConversionDraft } from '../events/api.ts'
-import type { Diagnosis } from './api.ts'
 
 /** A refusal that knows its diagnosis. */
 export class Diagnosed extends Refusal {

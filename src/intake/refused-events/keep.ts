@@ -4,6 +4,7 @@
  */
 
 import { MINUTE_MS } from '../../contract/days.ts'
+import type { Diagnosis } from '../../contract/diagnoses.ts'
 import { newId, toUuid } from '../../contract/ids.ts'
 import { fieldsOf } from '../../contract/json.ts'
 import type { Refusal } from '../../contract/refusals.ts'
@@ -11,7 +12,6 @@ import { isSecretName } from '../../contract/secret-names.ts'
 import { cut, faithful } from '../../contract/texts.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
-import type { Diagnosis } from './api.ts'
 import { diagnose, lookAtClickId } from './diagnosis.ts'
 import { Differing } from './difference.ts'
 

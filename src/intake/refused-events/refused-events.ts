@@ -4,6 +4,7 @@
  * run writes what came of it.
  */
 import { sql } from 'kysely'
+import { DIAGNOSES, type Diagnosis } from '../../contract/diagnoses.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
 import { Instant } from '../../contract/fields.ts'
@@ -66,7 +67,7 @@ export function refusedEventDeeds(tools: Tools) {
       const row = await rowsOf(context).where('id', '=', id).$castTo<Row>().executeTakeFirst()
       if (row === undefined) refuse('object_not_found')
       if (row.state === 'recorded') return row
-      if (row.difference !== null) refuse('cannot_run_again', { hint: api.DIAGNOSES.differs_from_recorded.advice })
+      if (row.difference !== null) refuse('cannot_run_again', { hint: DIAGNOSES.differs_from_recorded.advice })
       if (!row.is_whole) refuse('cannot_run_again')
       return await run(tools, context, row)
     },
@@ -131,7 +132,7 @@ function filtered(rows: ReturnType<typeof rowsOf>, { q, diagnosis, surface, netw
 /** In what was sent and why it was refused, row by row: 10,000 are kept at most. A click id is found in each of its forms. */
 function textHolds(q: string) {
   const click_id = toUuid(q)
-  const diagnoses = Object.entries(api.DIAGNOSES).flatMap(([diagnosis, { words }]) =>
+  const diagnoses = Object.entries(DIAGNOSES).flatMap(([diagnosis, { words }]) =>
     words.toLowerCase().includes(q.toLowerCase()) ? [diagnosis] : [],
   )
   const words = sql.join(
@@ -230,7 +231,7 @@ async function conversionOf({ readCallAgain }: Tools, org_id: number, row: Row):
 }
 
 /** What it is refused for now; whose another workspace's click is does not change. */
-async function diagnosisNow({ secrets, actor }: Running, refusal: Refusal, row: Row): Promise<api.Diagnosis> {
+async function diagnosisNow({ secrets, actor }: Running, refusal: Refusal, row: Row): Promise<Diagnosis> {
   const found = diagnose(refusal, JSON.parse(row.body ?? 'null'))
   if (found !== 'click') return found
   const look = lookAtClickId(row.click_text ?? '', actor.org_id, secrets.clickKey)
@@ -245,7 +246,7 @@ type Outcome = {
   event_id?: string
   status?: number
   error?: string
-  diagnosis?: api.Diagnosis
+  diagnosis?: Diagnosis
   difference?: Difference
 }
 

@@ -1,8 +1,9 @@
 /** What the addresses of lists hold: what is looked for, and where one is in it. */
 import { z } from 'zod'
+import { Diagnosis } from '../../contract/diagnoses.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { EVENT_STATUSES } from '../../contract/revisions.ts'
-import { Diagnosis, RefusedState, RefusedSurface } from '../../intake/refused-events/api.ts'
+import { RefusedState, RefusedSurface } from '../../intake/refused-events/api.ts'
 import { LedgerEntry } from '../../money/billing/api.ts'
 import { DeliveryFailure, DeliveryState } from '../../outgoing/deliveries/api.ts'
 import { CAMPAIGN_STATUSES } from '../../traffic/campaigns/api.ts'

@@ -3,14 +3,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ShieldQuestion } from 'lucide-react'
 import { useState } from 'react'
-import {
-  DIAGNOSES,
-  Diagnosis,
-  type Fault,
-  listRefusedEvents,
-  RefusedState,
-  RefusedSurface,
-} from '../../../intake/refused-events/api.ts'
+import { DIAGNOSES, Diagnosis, type Fault } from '../../../contract/diagnoses.ts'
+import { listRefusedEvents, RefusedState, RefusedSurface } from '../../../intake/refused-events/api.ts'
 import { ask } from '../../ground/call.ts'
 import { exactMoment, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'

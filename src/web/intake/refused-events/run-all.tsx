@@ -3,12 +3,8 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { RotateCcw } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
-import {
-  type Diagnosis,
-  listRefusedEvents,
-  previewRefusedRun,
-  runRefusedEvents,
-} from '../../../intake/refused-events/api.ts'
+import type { Diagnosis } from '../../../contract/diagnoses.ts'
+import { listRefusedEvents, previewRefusedRun, runRefusedEvents } from '../../../intake/refused-events/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { call } from '../../ground/call.ts'
 import { count, exactMoment, exactMoney } from '../../ground/figures/figures.ts'
