@@ -1,19 +1,14 @@
 /** A postback rule, new or changed: presets, macros to insert, and the address as it will be called. */
-import { useRef } from 'react'
 import type { z } from 'zod'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
 import {
   CALLED_ON,
   createPostbackRule,
   listPostbackRules,
-  MACRO,
-  POSTBACK_MACROS,
-  type PostbackMacro,
   type PostbackRule,
   PostbackRuleDraft,
   PRESETS,
   readPostbackRule,
-  unknownMacros,
   updatePostbackRule,
 } from '../../../outgoing/postbacks/api.ts'
 import type { TrafficSource } from '../../../traffic/sources/api.ts'
@@ -25,10 +20,10 @@ import { NewDialog } from '../../ground/ui/clone.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
 import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
-import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
+import { Checkbox, SelectField } from '../../ground/ui/field.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
+import { AddressField } from './address-field.tsx'
 import { WHEN, WHEN_HINTS } from './called-on.ts'
-import { exampleOf } from './example.ts'
 
 type Rule = z.input<typeof PostbackRule>
 type Draft = z.input<typeof PostbackRuleDraft>
@@ -205,7 +200,7 @@ function PostbackForm({ rule, original, source, onClose }: FormProps) {
           </>
         )}
       </div>
-      <Address
+      <AddressField
         error={errors.url?.message}
         url={url}
         onChange={next => form.setValue('url', next, { shouldValidate: form.formState.isSubmitted, shouldDirty: true })}
@@ -223,87 +218,5 @@ function PostbackForm({ rule, original, source, onClose }: FormProps) {
         />
       )}
     </DraftForm>
-  )
-}
-
-function Address({
-  url,
-  error,
-  onChange,
-}: {
-  url: string
-  error: string | undefined
-  onChange: (url: string) => void
-}) {
-  const input = useRef<HTMLInputElement>(null)
-  const insert = (macro: PostbackMacro) => {
-    const field = input.current
-    const [from, to] = [field?.selectionStart ?? url.length, field?.selectionEnd ?? url.length]
-    const text = `{${macro}}`
-    onChange(url.slice(0, from) + text + url.slice(to))
-    field?.focus()
-    requestAnimationFrame(() => field?.setSelectionRange(from + text.length, from + text.length))
-  }
-  return (
-    <div className="flex flex-col gap-2.5">
-      <TextField
-        ref={input}
-        label="Address"
-        placeholder="https://tracker.example/postback?subid={ref_id}"
-        value={url}
-        error={error}
-        onChange={event => onChange(event.target.value)}
-        className="[&_input]:font-mono"
-        spellCheck={false}
-        autoComplete="off"
-      />
-      <fieldset aria-label="Macros to insert" className="flex flex-wrap gap-1">
-        {POSTBACK_MACROS.map(macro => (
-          <button
-            key={macro}
-            type="button"
-            onClick={() => insert(macro)}
-            className="rounded-sm border border-line bg-sunken px-1.5 py-0.5 font-mono text-sm text-ink-soft hover:border-line-strong hover:text-ink pointer-coarse:py-1.5"
-          >{`{${macro}}`}</button>
-        ))}
-      </fieldset>
-      {url !== '' && (
-        <p className="text-sm break-all text-ink-faint">
-          Called as <span className="font-mono text-ink-soft">{exampleOf(url)}</span>
-        </p>
-      )}
-      {url.includes('YOUR_') && (
-        <p className="text-sm text-warn">
-          What begins with YOUR_ is of your account at the source. A rule of a source is off until it stands there.
-        </p>
-      )}
-      <LeftOut unknown={unknownMacros(url)} onReplace={() => onChange(withRevenue(url))} />
-    </div>
-  )
-}
-
-/** Payout travels with the conversion and is no macro; what stands for the amount is offered in its place. */
-const withRevenue = (url: string) =>
-  url.replace(MACRO, (text, name: string | undefined) => (name?.toLowerCase() === 'payout' ? '{revenue}' : text))
-
-function LeftOut({ unknown, onReplace }: { unknown: readonly string[]; onReplace: () => void }) {
-  const others = unknown.filter(name => name !== 'payout').map(name => `{${name}}`)
-  return (
-    <div className="flex flex-col gap-1 text-sm text-warn" aria-live="polite">
-      {unknown.includes('payout') && (
-        <p>
-          {'{payout}'} is no macro and is left out. The amount of the conversion is {'{revenue}'}.{' '}
-          <button type="button" onClick={onReplace} className="font-medium underline hover:no-underline">
-            Use {'{revenue}'}
-          </button>
-        </p>
-      )}
-      {others.length > 0 && (
-        <p className="break-all">
-          {others.join(', ')} {others.length === 1 ? 'is no macro' : 'are no macros'} of Sluice and{' '}
-          {others.length === 1 ? 'is' : 'are'} left out.
-        </p>
-      )}
-    </div>
   )
 }

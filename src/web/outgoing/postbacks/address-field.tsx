@@ -1,0 +1,85 @@
+/** The address of a postback rule: macros to insert, how it will be called, and what of it is left out. */
+import { useRef } from 'react'
+import { MACRO, POSTBACK_MACROS, type PostbackMacro, unknownMacros } from '../../../outgoing/postbacks/api.ts'
+import { TextField } from '../../ground/ui/field.tsx'
+import { exampleOf } from './example.ts'
+
+type AddressFieldProps = {
+  url: string
+  error: string | undefined
+  onChange: (url: string) => void
+}
+
+export function AddressField({ url, error, onChange }: AddressFieldProps) {
+  const input = useRef<HTMLInputElement>(null)
+  const insert = (macro: PostbackMacro) => {
+    const field = input.current
+    const [from, to] = [field?.selectionStart ?? url.length, field?.selectionEnd ?? url.length]
+    const text = `{${macro}}`
+    onChange(url.slice(0, from) + text + url.slice(to))
+    field?.focus()
+    requestAnimationFrame(() => field?.setSelectionRange(from + text.length, from + text.length))
+  }
+  return (
+    <div className="flex flex-col gap-2.5">
+      <TextField
+        ref={input}
+        label="Address"
+        placeholder="https://tracker.example/postback?subid={ref_id}"
+        value={url}
+        error={error}
+        onChange={event => onChange(event.target.value)}
+        className="[&_input]:font-mono"
+        spellCheck={false}
+        autoComplete="off"
+      />
+      <fieldset aria-label="Macros to insert" className="flex flex-wrap gap-1">
+        {POSTBACK_MACROS.map(macro => (
+          <button
+            key={macro}
+            type="button"
+            onClick={() => insert(macro)}
+            className="rounded-sm border border-line bg-sunken px-1.5 py-0.5 font-mono text-sm text-ink-soft hover:border-line-strong hover:text-ink pointer-coarse:py-1.5"
+          >{`{${macro}}`}</button>
+        ))}
+      </fieldset>
+      {url !== '' && (
+        <p className="text-sm break-all text-ink-faint">
+          Called as <span className="font-mono text-ink-soft">{exampleOf(url)}</span>
+        </p>
+      )}
+      {url.includes('YOUR_') && (
+        <p className="text-sm text-warn">
+          What begins with YOUR_ is of your account at the source. A rule of a source is off until it stands there.
+        </p>
+      )}
+      <LeftOut unknown={unknownMacros(url)} onReplace={() => onChange(withRevenue(url))} />
+    </div>
+  )
+}
+
+/** Payout travels with the conversion and is no macro; what stands for the amount is offered in its place. */
+const withRevenue = (url: string) =>
+  url.replace(MACRO, (text, name: string | undefined) => (name?.toLowerCase() === 'payout' ? '{revenue}' : text))
+
+function LeftOut({ unknown, onReplace }: { unknown: readonly string[]; onReplace: () => void }) {
+  const others = unknown.filter(name => name !== 'payout').map(name => `{${name}}`)
+  return (
+    <div className="flex flex-col gap-1 text-sm text-warn" aria-live="polite">
+      {unknown.includes('payout') && (
+        <p>
+          {'{payout}'} is no macro and is left out. The amount of the conversion is {'{revenue}'}.{' '}
+          <button type="button" onClick={onReplace} className="font-medium underline hover:no-underline">
+            Use {'{revenue}'}
+          </button>
+        </p>
+      )}
+      {others.length > 0 && (
+        <p className="break-all">
+          {others.join(', ')} {others.length === 1 ? 'is no macro' : 'are no macros'} of Sluice and{' '}
+          {others.length === 1 ? 'is' : 'are'} left out.
+        </p>
+      )}
+    </div>
+  )
+}
