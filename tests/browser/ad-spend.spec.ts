@@ -1,4 +1,4 @@
-// Ad spend on the screen: an amount of another zone's days, spread over clicks and taken back.
+// Ad spend on the screen: an amount of another zone's days, spread over clicks and taken back; and files that do not go in as they are.
 import pg from 'pg'
 import { toUuid } from '../../src/contract/ids.ts'
 import { seedClicks } from '../support/counted-clicks.ts'
@@ -66,4 +66,42 @@ test('an amount is spread over the clicks of a window of another zone, counts in
   await page.goto(`/?campaign=${id}&by=sub1`)
   await expect(page.getByRole('row', { name: /^a/ })).toBeVisible()
   await expect(page.getByText(/spread/)).toHaveCount(0)
+})
+
+test('a file of spend with a wrong line goes in without it, once that is said', async ({ page, owner }) => {
+  await send(owner, 'POST', '/api/campaigns', {
+    name: 'Filed',
+    destination: { type: 'redirect', url: 'https://example.com/' },
+  })
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
+  const csv = `day,campaign,amount\n${yesterday},Filed,12.5\n${yesterday},Nobody,7`
+  await page.goto('/ad-spend/import')
+  await page.getByLabel('CSV file').setInputFiles({ name: 'spend.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
+  await expect(page.getByRole('row', { name: /There is no campaign “Nobody”/ })).toBeVisible()
+  await page.getByRole('button', { name: 'Leave out the wrong line' }).click()
+  await expect(page.getByText('1 line is left out: 3.')).toBeVisible()
+  await page.getByRole('button', { name: 'Take them back in' }).click()
+  await page.getByRole('button', { name: 'Leave out the wrong line' }).click()
+  await page.getByRole('button', { name: 'Import 1 change' }).click()
+  await expect(page.getByRole('row', { name: /Filed/ })).toContainText('12.50')
+})
+
+test('a file of spend in a currency without a rate says so, and keeps the columns to choose from', async ({
+  page,
+  owner,
+}) => {
+  await send(owner, 'POST', '/api/campaigns', {
+    name: 'In euros',
+    destination: { type: 'redirect', url: 'https://example.com/' },
+  })
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
+  const csv = `Day,Campaign,Zone ID,Cost (CZK),In dollars\n${yesterday},In euros,77,10,11.5`
+  await page.goto('/ad-spend/import')
+  await page.getByLabel('CSV file').setInputFiles({ name: 'spend.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
+  await expect(page.getByRole('row', { name: /No rate of CZK is known/ })).toBeVisible()
+  await expect(page.getByLabel('Day', { exact: true })).toHaveText(/Day \(found\)/)
+  await expect(page.getByLabel('sub1')).toHaveText(/Zone ID \(found\)/)
+  await page.getByLabel('Amount').selectOption('In dollars')
+  await page.getByRole('button', { name: 'Import 1 change' }).click()
+  await expect(page.getByRole('row', { name: /In euros/ })).toContainText('11.50')
 })
