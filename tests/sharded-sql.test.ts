@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as reads from '../src/intake/events/reads.ts'
 import * as writes from '../src/intake/events/writes.ts'
-import { brokenRules } from './support/sharded-sql.ts'
+import { brokenPlans, brokenRules } from './support/sharded-sql.ts'
 
 /** As they once were sent, and what a cluster said of them. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
@@ -54,6 +54,19 @@ for (const [rule, texts] of Object.entries(REFUSED))
   test(`found in what is sent: ${rule}`, () => {
     for (const text of texts) assert.ok(brokenRules(text).includes(rule), text)
   })
+
+test('found on the pool of keys: what a cluster has no plan for whatever value comes', () => {
+  for (const text of [
+    `select usd_per_unit from event_money where org_id = $1 and event_id in (select $2::uuid union all select event_id from event_aliases)`,
+    `insert into fx_sources (source) select name from unnest($1::text[]) as wanted (name) order by name on conflict do nothing`,
+  ])
+    assert.equal(brokenPlans(text).length, 1, text)
+  for (const text of [
+    'select parameters from networks where org_id = $1 and id = $2 and deleted_at is null',
+    'select t.org_id from network_tokens t join organizations o on o.org_id = t.org_id where t.hash = $1',
+  ])
+    assert.deepEqual(brokenPlans(text), [], text)
+})
 
 test('nothing is said against what a cluster takes', () => {
   const taken = [

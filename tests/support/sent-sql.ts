@@ -1,7 +1,7 @@
 // Holds every statement that Sluice sends in a test against what a cluster is known to refuse; the test's own are its own affair. A file whose
 // tests had one sent ends with an error that names it.
 import pg from 'pg'
-import { brokenRules } from './sharded-sql.ts'
+import { brokenPlans, brokenRules, isGeneric } from './sharded-sql.ts'
 
 /** Session settings of a pool that reads nothing but tables which every node has. */
 const ALLOWED: readonly string[] = ['src/people/keys/verify.ts: a generic plan for whatever the session sends']
@@ -36,11 +36,18 @@ function note(text: unknown, from = sender): void {
 type Asked = string | { text?: string } | undefined
 type Query = (asked: Asked, ...rest: unknown[]) => unknown
 
+/** Connections whose plans are made for whatever value comes. */
+const generic = new WeakSet<object>()
+
 /** Hears what is asked of a pool or client, before it is sent. */
 function hear(prototype: { query: unknown }): void {
   const query = prototype.query as Query
   prototype.query = function (this: unknown, asked: Asked, ...rest: unknown[]) {
-    note(typeof asked === 'string' ? asked : asked?.text)
+    const text = typeof asked === 'string' ? asked : asked?.text
+    note(text)
+    if (text !== undefined && isGeneric(text)) generic.add(this)
+    else if (text !== undefined && generic.has(this) && brokenPlans(text).length > 0)
+      broken.add(`src/ (on the pool of keys): ${brokenPlans(text)}\n  ${text.trim().replace(/\s+/g, ' ')}`)
     return query.call(this, asked, ...rest)
   }
 }

@@ -109,12 +109,25 @@ const RULES: readonly Rule[] = [
 const GENERIC =
   /plan_cache_mode(?!.*to_regproc\('create_distributed_table'\) is null).*force_generic_plan|set plan_cache_mode = force_generic_plan/s
 
+/** Whether a session is set to such plans. */
+export const isGeneric = (text: string): boolean => GENERIC.test(text)
+
+/** The names of the rules that a statement breaks in such a session: there, a row of an organization is read from one table, by itself. */
+export function brokenPlans(text: string): string[] {
+  const sql = bare(text)
+  const isPlain = !/\bjoin\b|\bunion\b|\bunnest\b|\(\s*select\b/.test(sql)
+  const isFirst = FIRST_NODE_TABLES.some(table =>
+    new RegExp(`\\b(insert into|update|delete from) ${table}\\b`).test(sql),
+  )
+  return (isSharded(sql) || isFirst) && !isPlain ? ['a generic plan of more than one table'] : []
+}
+
 /** For one server only: many organizations at once, each beside its rows. A cluster is never sent them (sharing.ts). */
 const OF_MANY = /\borg_id int\b|\bas asked \(org_id, key\)|\borg_id = any\(\$1\) order by org_id for update/
 
 /** The names of the rules that a statement breaks. */
 export function brokenRules(text: string): string[] {
-  if (GENERIC.test(text)) return ['a generic plan for whatever the session sends']
+  if (isGeneric(text)) return ['a generic plan for whatever the session sends']
   const sql = bare(text)
   if (!isSharded(sql) || OF_MANY.test(sql)) return []
   return RULES.filter(({ breaks }) => breaks(sql)).map(({ name }) => name)

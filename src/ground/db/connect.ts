@@ -16,7 +16,10 @@ export type Database = {
   kysely: Kysely<Tables>
   /** Feed, reports and lists by SQL text. Up to 8 connections, a statement may take 5 s. */
   reads: pg.Pool
-  /** Keys and grants at every call: up to 2 connections, pipelined, statements prepared by name. */
+  /**
+   * Keys and grants at every call: up to 2 connections, pipelined, statements prepared by name and planned once for whatever value comes. Of an
+   * organization's tables a cluster can read one at a time that way, by its key; all else goes through `reads`.
+   */
   keys: pg.Pool
   /** The batches of clicks: up to 3 connections, pipelined and prepared; gives up after 2 s for the journal's sake. */
   clicks: pg.Pool

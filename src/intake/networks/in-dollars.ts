@@ -30,7 +30,7 @@ const BOOKED = `
 
 /** The way of a network's call into dollars. Throws `Diagnosed` where no rate is known or it comes to more than a payout may. */
 export function dollarsOf({ database, config }: Pick<Ground, 'database' | 'config'>) {
-  const pool = database.keys
+  const pool = database.reads
   const asked = { pool, order: orderOf(config) }
   return async <Read extends CallRead | VerdictRead>(read: Read, received_at: number): Promise<Read> => {
     const { foreign } = read

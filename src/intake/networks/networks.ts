@@ -143,7 +143,7 @@ export async function updateNetwork(
     ...(statuses === undefined ? {} : { statuses: JSON.stringify(statuses) }),
   }
   const row = await change(context.db, context.actor.org_id, idOf(params.id), changes)
-  if (row.convert && row.currency !== USD) await wantRates({ pool: context.database.keys, config: context.config })
+  if (row.convert && row.currency !== USD) await wantRates({ pool: context.database.reads, config: context.config })
   return await showOne(context, row)
 }
 

@@ -25,7 +25,7 @@ type Asking = Pick<Context<never>, 'database' | 'config'> & { readonly actor: { 
 
 /** Has the sources asked for rates from now on where something is in another currency. */
 export async function wantFor({ database, config }: Omit<Asking, 'actor'>, said: readonly Amount[]): Promise<void> {
-  if (said.some(one => amountOf(one).foreign !== undefined)) await wantRates({ pool: database.keys, config })
+  if (said.some(one => amountOf(one).foreign !== undefined)) await wantRates({ pool: database.reads, config })
 }
 
 /** The lines in dollars, as they would be booked at this moment; one without a rate is wrong. */

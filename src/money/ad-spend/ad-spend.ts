@@ -92,7 +92,7 @@ export async function dollarsOf(
 ): Promise<(Dollars | undefined)[]> {
   const asked = { pool: database.reads, order: orderOf(config) }
   const foreign = amounts.filter(({ currency }) => currency !== USD)
-  if (foreign.length > 0) await wantRates({ pool: database.keys, config })
+  if (foreign.length > 0) await wantRates({ pool: database.reads, config })
   const rateOf = await readRates(asked, actor.org_id, foreign)
   return amounts.map(({ amount, ...place }) => {
     if (place.currency === USD) return { amount, original: null }

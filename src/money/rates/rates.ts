@@ -91,6 +91,6 @@ export async function setOwnRate(
     .insertInto('org_rates')
     .values({ org_id: actor.org_id, ...row })
     .execute()
-  await wantRates({ pool: database.keys, config })
+  await wantRates({ pool: database.reads, config })
   return { ...row, actor: { id: actor.user_id, name: actor.name } }
 }

@@ -73,7 +73,7 @@ async function readAndBook(ground: Syncing, account: Claimed, { now, signal }: W
     )
   const { currency } = billing
   if (!isCurrencyCode(currency)) throw new SpendFault('unexpected_answer', `the account bills in “${currency}”`)
-  if (currency !== USD) await wantRates({ pool: ground.database.keys, config: ground.config })
+  if (currency !== USD) await wantRates({ pool: ground.database.reads, config: ground.config })
   const { first, deep_on } = reachOf(account, zone, now)
   const keep = keeper(ground, account)
   const unrated: string[] = []

@@ -136,7 +136,7 @@ export async function setReportingCurrency(
   { body }: Call<typeof api.setReportingCurrency>,
 ) {
   const reporting_currency = body.currency === USD ? null : body.currency
-  if (reporting_currency !== null) await wantRates({ pool: database.keys, config })
+  if (reporting_currency !== null) await wantRates({ pool: database.reads, config })
   const { id } = await db
     .updateTable('organizations')
     .set({ reporting_currency })

@@ -108,7 +108,7 @@ async function warningsOn({ database, config, actor }: Writing, draft: api.Offer
   const { url, payout, payout_currency: currency } = draft
   const warnings = macroWarnings('url', unknownMacros(url))
   if (currency === null) return before !== null && payout != null ? [...warnings, clearedWarning(before)] : warnings
-  const pool = database.keys
+  const pool = database.reads
   await wantRates({ pool, config })
   const place = { currency, day: dayOf(Date.now()) }
   const rateOf = await readRates({ pool, order: orderOf(config) }, actor.org_id, [place])

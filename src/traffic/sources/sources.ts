@@ -99,7 +99,7 @@ export async function createTrafficSource(
   )
   await announceChange(db, actor.org_id, id)
   const made = shown(await sourceOf(db, actor.org_id, id))
-  if (made.cost_currency !== USD) await wantRates({ pool: database.keys, config })
+  if (made.cost_currency !== USD) await wantRates({ pool: database.reads, config })
   return made
 }
 
@@ -123,7 +123,7 @@ export async function updateTrafficSource(
     )
     await announceChange(db, actor.org_id, id)
   }
-  if (rest.cost_currency !== undefined && rest.cost_currency !== USD) await wantRates({ pool: database.keys, config })
+  if (rest.cost_currency !== undefined && rest.cost_currency !== USD) await wantRates({ pool: database.reads, config })
   return shown(await sourceOf(db, actor.org_id, id))
 }
 
