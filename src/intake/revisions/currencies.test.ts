@@ -125,10 +125,10 @@ test('of what was booked in dollars it is the rate of the day it came, then that
   const [kept] = await refused()
   assert.equal(kept?.diagnosis, 'rate_unknown')
   assert.deepEqual(await history(here), ['10'])
-  await house.database.worker.query(
-    "update refused_events set received_at = received_at - interval '3 days' where org_id = $1",
-    [owner.org_id],
-  )
+  await house.database.worker.query('update refused_events set received_at = $2 where org_id = $1', [
+    owner.org_id,
+    new Date(Date.now() - 3 * DAY_MS),
+  ])
   await ownRate('1.2', 'GBP', day(3))
   await ownRate('1.4', 'GBP')
   const run = await house.call('POST', `/api/refused-events/${kept?.id}/run`, owner)

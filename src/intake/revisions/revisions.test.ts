@@ -1,6 +1,7 @@
 // What is said of a conversion after it was recorded, through the door: what follows it, what is never undone, and what is refused.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { sql } from 'kysely'
 import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { readClick, seedBot, seedCampaign, seedClick, seedRule, tally } from '../../../tests/support/intake.ts'
 import { openQueue } from '../../../tests/support/organization-queue.ts'
@@ -268,11 +269,10 @@ describe('a verdict on a conversion', () => {
       ['event_revisions', 'org_id'],
       ['clicks', `case when revenue is null then org_id else 0 end`],
     ]) {
-      await house.database.worker.query(
-        `alter table ${table} add constraint harmed check (${harm} <> ${here.org_id}) not valid`,
-      )
+      const onTable = (what: string) => sql.raw(`alter table ${table} ${what}`).execute(house.database.schema)
+      await onTable(`add constraint harmed check (${harm} <> ${here.org_id}) not valid`)
       const answer = await say(here, here.event_id, { status: 'pending' })
-      await house.database.worker.query(`alter table ${table} drop constraint harmed`)
+      await onTable('drop constraint harmed')
       assert.equal(answer.statusCode, 500, table)
       assert.deepEqual((await historyOf(here, here.event_id)).data, [])
       assert.deepEqual(await reported(here), ['50 of 1: 1 approved, 0 pending (0), 0 rejected'])
