@@ -7,7 +7,7 @@
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { Dimension } from './api.ts'
-import type { Cover, Stretch } from './cover.ts'
+import type { Cover, Days, Stretch } from './cover.ts'
 import { UNITS, WEEK } from './units.ts'
 import type { Question } from './question.ts'
 import type { Put } from './sources.ts'
@@ -24,17 +24,13 @@ export function isSpending(dimension: Dimension): dimension is Spending {
 export const SOURCE = `case when min(cost_source) = max(cost_source) then min(cost_source)
         when count(cost_source) > 0 then 'mixed' end`
 
-const ENTERED_KEYS: Record<Spending, string> = { campaign: 'campaign_id::text', sub1: 'sub1', day: 'day::text' }
+/** The column that rows of spend and cells of clicks are added up by. */
+const COLUMNS: Record<Spending, string> = { campaign: 'campaign_id', sub1: 'sub1', day: 'day' }
 
 /** What was spread over the clicks without a sub1 is theirs; other spend without one is of nobody in particular. */
 const APART = `case when source = 'spread' then sub1 else nullif(sub1, '') end`
 
-/** What was entered cell by cell is of the first rank, and what clicks have cost of the last. */
-const RANK = `case when origin like 'spread:%' then 2 else 3 end`
-
-/** Nothing of higher rank covers the row. Asked for each way of covering, so that each is a join by equality. */
-const isFree = (sub1: string) =>
-  `not exists (select from entered h where h.rank < e.rank and h.day = e.day and h.campaign_id = e.campaign_id and h.sub1 = ${sub1})`
+const IS_SPREAD = `origin like 'spread:%'`
 
 type Asked = Pick<Question, 'window' | 'campaigns'> & { readonly dimension: Spending; readonly cover: Cover }
 
@@ -44,77 +40,99 @@ export function spentDays({ from, to }: Question['window']): [first: string, las
 }
 
 /**
- * Parts of a `with`; `linked` keeps spend of campaigns whose clicks cost nothing from being looked up cell by cell. The last of them `spent`: `key`, `cost` and `cost_source`. They stand behind `grouped`, the counters by key. Where
+ * Parts of a `with`, the last of them `spent`: `key`, `cost` and `cost_source`. They stand behind `grouped`, the counters by key. Where
  * `isApart`, spend without a sub1 has the key null, which no clicks have.
  */
 export function spentOf({ dimension, window, campaigns, cover }: Asked, isApart: boolean, put: Put): string {
-  const [first, last] = spentDays(window)
-  const within = campaigns === null ? '' : `and campaign_id = any(${put(campaigns)}::uuid[])`
-  const booked = `day between ${put(first)}::date and ${put(last)}::date ${within}`
-  const key = isApart ? APART : ENTERED_KEYS[dimension]
-  return `entered as materialized (
-    select 1 as rank, day, campaign_id, sub1, amount, source from ad_spend where org_id = $1 and ${booked}
+  const [first, last] = spentDays(window).map(day => `${put(day)}::date`)
+  const within = campaigns === null ? '' : ` and campaign_id = any(${put(campaigns)}::uuid[])`
+  const booked = `org_id = $1 and day between ${first} and ${last}${within}`
+  const column = COLUMNS[dimension]
+  return `counting as (
+    ${countingOf(booked)}
+  ), cells as not materialized (
+    select day, campaign_id, sub1 from ad_spend where ${booked}
     union all
-    select ${RANK}, day, campaign_id, sub1, amount, split_part(origin, ':', 1) from booked_spend where org_id = $1 and ${booked}
-  ), counting as (
-    select day, campaign_id, sub1, amount, source from entered where rank = 1
-    union all
-    select day, campaign_id, sub1, amount, source from entered e
-    where rank > 1 and amount <> 0 and ${isFree(`''`)} and ${isFree('e.sub1')}
-  ), whole_days as (
-    select distinct day, campaign_id from entered where sub1 = '' and (select sum(cost) from grouped) > 0
-  ), single_cells as (
-    select distinct day, campaign_id, sub1 from entered e where sub1 <> '' and (select sum(cost) from grouped) > 0
-      and not exists (select from whole_days w where w.day = e.day and w.campaign_id = e.campaign_id)
+    select day, campaign_id, sub1 from booked_spend where ${booked}
+  ), unfolded as materialized (
+    ${unfoldedOf(cover, within, put)}
   ), linked as (
-    select distinct campaign_id from report_day
-    where org_id = $1 and dimension = ${UNITS.campaign + WEEK} and day between ${put(first)}::date - 6 and ${put(last)}::date ${within} and cost <> 0
+    select campaign_id from report_day
+    where org_id = $1 and dimension = ${UNITS.campaign + WEEK} and day between ${first} - 6 and ${last}${within} and cost <> 0
+  ), replacing as materialized (
+    select campaign_id, day, bool_or(sub1 = '') as is_whole, array_agg(sub1) filter (where sub1 <> '') as subs from cells
+    where campaign_id in (select campaign_id from linked) group by campaign_id, day
   ), replaced as (
-    ${replacedOf(dimension, cover, put)}
+    select ${column}::text as key, sum(cost) as cost from (
+      ${replacedOf(dimension, cover, put)}
+    ) parts group by ${column}
   ), of_clicks as (
     select key, sum(cost) as cost from (
       select key, cost from grouped where cost <> 0 union all select key, -cost from replaced
     ) own group by key having sum(cost) <> 0
   ), spent as (
     select key, sum(cost) as cost, ${SOURCE} as cost_source from (
-      select ${key} as key, amount as cost, source as cost_source from counting
+      select ${isApart ? APART : `${column}::text`} as key, sum(amount) as cost, source as cost_source from counting group by ${column}, source
       union all
       select key, cost, 'link' from of_clicks
     ) sources group by key
   )`
 }
 
-/** What the clicks of replaced cells have cost within the window: from the same places as all counters. */
-function replacedOf(dimension: Spending, { days, ends }: Cover, put: Put): string {
-  const sources: string[] = []
-  const keyOf = (of: { sub1: string; row: string }) =>
-    ({ campaign: `${of.row}.campaign_id::text`, day: `${of.row}.day::text`, sub1: of.sub1 })[dimension]
-  if (days.first <= days.last) {
-    const between = (column: string) =>
-      `${column} between ${put(dayOf(days.first * DAY_MS))}::date and ${put(dayOf(days.last * DAY_MS))}::date`
-    const counted = (cells: string, unit: number) =>
-      `select ${keyOf({ row: 'r', sub1: 'd.key' })} as key, d.cost from ${cells} r
-        join report_day d on d.org_id = $1 and d.dimension = ${unit} and d.day = r.day and d.campaign_id = r.campaign_id
-        where ${between('r.day')} and r.campaign_id in (select campaign_id from linked)`
-    sources.push(
-      counted('whole_days', dimension === 'sub1' ? UNITS.sub1 : UNITS.campaign),
-      `${counted('single_cells', UNITS.sub1)} and d.key = r.sub1`,
-      `select ${keyOf({ row: 'c', sub1: 'c.sub1' })}, c.cost from report_delta c
-        where c.org_id = $1 and c.cost <> 0 and ${between('c.day')} and ${isReplaced('c.day', 'c.campaign_id', 'c.sub1')}`,
-    )
-  }
-  for (const end of ends) sources.push(ofClicks(end))
-  return sources.join('\n    union all ')
-
-  function ofClicks({ sign, from, to }: Stretch): string {
-    const day = `${put(dayOf(from))}::date`
-    const key = { campaign: 'campaign_id::text', day: `${day}::text`, sub1: `coalesce(sub1, '')` }[dimension]
-    return `select ${key} as key, ${sign < 0 ? '-' : ''}cost as cost from clicks c
-        where org_id = $1 and id >= ${put(firstIdAt(from))}::uuid and id < ${put(firstIdAt(to + 1))}::uuid
-          and tracked and cost_counts and cost <> 0 and ${isReplaced(day, 'c.campaign_id', `coalesce(c.sub1, '')`)}`
-  }
+/** The rows of spend that nothing of higher rank covers. */
+function countingOf(booked: string): string {
+  const entered = `(select day, campaign_id, sub1 from ad_spend where ${booked})`
+  const spread = `(select day, campaign_id, sub1 from booked_spend where ${booked} and ${IS_SPREAD})`
+  return `select day, campaign_id, sub1, amount, source from ad_spend where ${booked}
+    union all
+    select day, campaign_id, sub1, amount, split_part(origin, ':', 1) as source from booked_spend e
+    where ${booked} and amount <> 0 and not ${isCovered('e', entered)} and (${IS_SPREAD} or not ${isCovered('e', spread)})`
 }
 
-const isReplaced = (day: string, campaign_id: string, sub1: string) =>
-  `(exists (select from whole_days w where w.day = ${day} and w.campaign_id = ${campaign_id})
-          or exists (select from single_cells w where w.day = ${day} and w.campaign_id = ${campaign_id} and w.sub1 = ${sub1}))`
+/**
+ * Whether rows cover a cell: its campaign's whole day, or itself. As one or the other it is not planned as joins, but looked up for each cell in a
+ * hash or an index; how many cells there are, which is guessed badly, can do little harm then.
+ */
+function isCovered(cell: string, by: string): string {
+  const isThere = (sub1: string) =>
+    `exists (select from ${by} h where h.day = ${cell}.day and h.campaign_id = ${cell}.campaign_id and h.sub1 = ${sub1})`
+  return `(${isThere(`''`)} or ${isThere(`${cell}.sub1`)})`
+}
+
+/** What clicks have cost by cell, as far as it is not folded yet or cut by the ends of the window. */
+function unfoldedOf({ days, ends }: Cover, within: string, put: Put): string {
+  const ofEnd = ({ sign, from, to }: Stretch) => {
+    const cost = `${sign < 0 ? '-' : ''}sum(cost) as cost`
+    return `select ${put(dayOf(from))}::date as day, campaign_id, coalesce(sub1, '') as sub1, ${cost}
+      from clicks where org_id = $1 and id >= ${put(firstIdAt(from))}::uuid and id < ${put(firstIdAt(to + 1))}::uuid
+        and tracked and cost_counts and cost <> 0${within} group by 2, 3`
+  }
+  const sources = ends.map(ofEnd)
+  if (days.first <= days.last)
+    sources.push(`select day, campaign_id, sub1, sum(cost) as cost from report_delta
+      where org_id = $1 and cost <> 0 and ${betweenOf(days, put)}${within} group by day, campaign_id, sub1`)
+  return sources.join('\n    union all ')
+}
+
+/**
+ * What the clicks of replaced cells have cost within the window: from the same places as all counters. Of counted days all cells of a
+ * campaign's day are looked up at once, and all whole days of a campaign, because a search of its own for each is most of what a report takes.
+ */
+function replacedOf(dimension: Spending, { days }: Cover, put: Put): string {
+  const unfolded = `select u.day, u.campaign_id, u.sub1, u.cost from unfolded u where ${isCovered('u', 'cells')}`
+  if (days.first > days.last) return unfolded
+  const counted = (unit: number) =>
+    `join report_day d on d.org_id = $1 and d.dimension = ${unit} and d.campaign_id = r.campaign_id and d.${betweenOf(days, put)}`
+  return `${unfolded}
+      union all
+      select d.day, d.campaign_id, d.key as sub1, d.cost
+      from (select campaign_id, array_agg(day) as days from replacing where is_whole group by campaign_id) r
+        ${counted(dimension === 'sub1' ? UNITS.sub1 : UNITS.campaign)} and d.day = any(r.days)
+      union all
+      select d.day, d.campaign_id, d.key as sub1, d.cost
+      from replacing r ${counted(UNITS.sub1)} and d.day = r.day and d.key = any(r.subs)
+      where not is_whole`
+}
+
+const betweenOf = ({ first, last }: Days, put: Put) =>
+  `day between ${put(dayOf(first * DAY_MS))}::date and ${put(dayOf(last * DAY_MS))}::date`
