@@ -70,6 +70,7 @@ export class Outbox {
     const url = fillMacros(rule.url, {
       ...click,
       event_type: type,
+      status: 'approved',
       event_id: toWireId(id),
       click_id: toWireId(click.id),
       campaign_id: click.campaign_id && toWireId(click.campaign_id),

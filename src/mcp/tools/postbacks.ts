@@ -8,7 +8,7 @@ const RULE = { name: 'postback_id', text: 'Rule id: from service_create_postback
 
 const fields = {
   event_type: 'What fires the rule.',
-  url: `Address to call, macros in path or query: ${macroList(postbacks.POSTBACK_MACROS)}.`,
+  url: `Address, macros in path or query: ${macroList(postbacks.POSTBACK_MACROS)}.`,
   method: leftOut('keys create GET rules only, and it never changes'),
   campaign_id: `Only conversions of this campaign. ${CAMPAIGN_ID} None: all campaigns of the workspace, future ones too.`,
   traffic_source_id: leftOut('only in the dashboard'),

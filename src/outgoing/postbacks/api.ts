@@ -13,6 +13,7 @@ import { dryRun, RunPlan } from '../deliveries/api.ts'
 export const POSTBACK_MACROS = [
   'click_id',
   'event_type',
+  'status',
   'revenue',
   'currency',
   'txid',
@@ -140,7 +141,7 @@ export const createPostbackRule = endpoint({
   access: { session: 'admin', key: 'postbacks' },
   summary: 'Create a postback rule',
   description:
-    'From then on the address is called once for each matching conversion. Macros: {click_id}, {event_type}, {revenue}, {currency}, {txid}, {sub1} to {sub9}, {ref_id}, {event_id}, {campaign_id}, {offer_id}, {geo}, {timestamp}. A key creates GET rules only.',
+    'From then on the address is called once for each matching conversion. Macros: {click_id}, {event_type}, {status}, {revenue}, {currency}, {txid}, {sub1} to {sub9}, {ref_id}, {event_id}, {campaign_id}, {offer_id}, {geo}, {timestamp}. A key creates GET rules only.',
   body: PostbackRuleDraft,
   reply: WrittenPostbackRule,
   status: 201,

@@ -28,7 +28,11 @@ async function workspace() {
   const place = await seedWorkspace(house, receiver)
   const on = async (told: string, fields: object = {}) => {
     const path = `${place.owner.org_id}-${told}`
-    const id = await place.rule({ on: told, url: `${receiver.origin}/${path}?r={revenue}&e={event_id}`, ...fields })
+    const id = await place.rule({
+      on: told,
+      url: `${receiver.origin}/${path}?s={status}&r={revenue}&e={event_id}`,
+      ...fields,
+    })
     return { id, path }
   }
   const say = async (event_id: string, body: object) => await place.post(`/api/events/${event_id}/revisions`, body, 200)
@@ -47,7 +51,8 @@ async function told({ deliveries, owner }: Workspace, { id }: { id: string }): P
     rows.map(async row => {
       const one = await house.call('GET', `/api/deliveries/${String(row['id'])}`, { cookie: owner.cookie })
       const [attempt] = one.json<{ history: { url: string }[] }>().history
-      return `${String(row['revision'])}: ${new URL(attempt?.url ?? '').searchParams.get('r')}`
+      const said = new URL(attempt?.url ?? '').searchParams
+      return `${String(row['revision'])}: ${said.get('s')} ${said.get('r')}`
     }),
   )
   assert.deepEqual(await auditBooks(house.database.reads, owner.org_id), [])
@@ -70,12 +75,12 @@ describe('a rule that calls on what is said later', () => {
       await Promise.all(rules.map(async ([one, rule]) => [one, await told(place, rule)] as const)),
     )
     assert.deepEqual(found, {
-      recorded: ['null: 50'],
-      approved: ['null: 50', '2: 20', '3: 30'],
-      rejected: ['1: 0'],
-      refunded: ['4: 0'],
-      chargeback: ['5: 0'],
-      any_change: ['1: 0', '2: 20', '3: 30', '4: 0', '5: 0'],
+      recorded: ['null: approved 50'],
+      approved: ['null: approved 50', '2: approved 20', '3: approved 30'],
+      rejected: ['1: rejected 0'],
+      refunded: ['4: refunded 0'],
+      chargeback: ['5: chargeback 0'],
+      any_change: ['1: rejected 0', '2: approved 20', '3: approved 30', '4: refunded 0', '5: chargeback 0'],
     })
   })
 
@@ -96,9 +101,14 @@ describe('a rule that calls on what is said later', () => {
     await fire('status=hold&payout=40')
     assert.deepEqual(await told(place, approved), [])
     await fire('status=approved&payout=35')
-    assert.deepEqual(await told(place, recorded), ['null: 40'])
-    assert.deepEqual(await told(place, approved), ['2: 35'])
-    assert.deepEqual(await told(place, any), ['1: 0', '2: 35'])
+    assert.deepEqual(await told(place, recorded), ['null: pending 40'])
+    assert.deepEqual(await told(place, approved), ['2: approved 35'])
+    assert.deepEqual(await told(place, any), ['1: pending 0', '2: approved 35'])
+    const later = await place.on('recorded', { event_type: 'purchase' })
+    const { calls } = (await place.post(`/api/postbacks/${later.id}/backfill`, {})) as { calls?: { url: string }[] }
+    assert.match(calls?.[0]?.url ?? '', /\?s=pending&r=40&/)
+    const fired = await place.post(`/api/postbacks/${any.id}/test`, { click_id: subid })
+    assert.match(String(fired['url']), /\?s=approved&/)
   })
 
   test('is called for its own type, campaign, source and persons, and not while it is off', async () => {
@@ -120,9 +130,9 @@ describe('a rule that calls on what is said later', () => {
     const event_id = await place.convert(await place.click(), { payout: '50' })
     await place.say(event_id, { status: 'rejected' })
     await place.say(event_id, { status: 'approved' })
-    assert.deepEqual(await told(place, mine), ['1: 0'])
+    assert.deepEqual(await told(place, mine), ['1: rejected 0'])
     for (const rule of none) assert.deepEqual(await told(place, rule), [])
-    assert.deepEqual(await told(place, once), ['1: 0'])
+    assert.deepEqual(await told(place, once), ['1: rejected 0'])
     const shown = (await house.call('GET', `/api/postbacks?campaign_id=${place.campaign_id}`, place.as)).json<{
       data: { id: string; on: string; campaign_id: string }[]
     }>().data
@@ -187,7 +197,7 @@ describe('a rule that calls on what is said later', () => {
       assert.equal(rows.length, 0)
     }
     await place.say(event_id, { status: 'rejected' })
-    assert.deepEqual(await told(place, rule), ['1: 0'])
+    assert.deepEqual(await told(place, rule), ['1: rejected 0'])
   })
 })
 

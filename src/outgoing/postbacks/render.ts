@@ -1,6 +1,7 @@
 /** Fills a rule's address with what a conversion and its click know, and says how it is called. */
 import { SUBS, type Sub } from '../../contract/fields.ts'
 import { toWireId } from '../../contract/ids.ts'
+import type { EventStatus } from '../../contract/revisions.ts'
 import type { Outgoing } from '../deliveries/lane.ts'
 import { MACRO } from './api.ts'
 import { fillMacros, type MacroValues } from './macros.ts'
@@ -21,6 +22,8 @@ export type Fired = Subs & {
   readonly campaign_id: string | null
   readonly offer_id: string | null
   readonly timestamp: string
+  /** How it stands by what is told: as it was recorded, else by the revision. */
+  readonly status: EventStatus
   /** The amount in dollars, a decimal string without trailing zeros. */
   readonly revenue: string
   /** The nonce its sender gave; Sluice's own conversions have none. */
@@ -32,15 +35,25 @@ export type Fired = Subs & {
 /** A conversion without a payout adds nothing to the reports' revenue, so nothing is what it is told to be worth. */
 export const revenueOf = (payout: string): string => `trim_scale(coalesce(${payout}, 0))::text as revenue`
 
-/** Selects a `Fired` from events `e` and, where it is still there, their click `c`; `amount` is what they count for. */
-const firedColumns = (amount: string) => `e.id as event_id, e.type as event_type, e.click_id, e.campaign_id, e.offer_id,
-    extract(epoch from e.created_at)::bigint as timestamp, ${revenueOf(amount)}, e.nonce as txid, ${CLICK_COLUMNS}`
+// What holds an event at once is written with it, at the same moment. One look by the primary key, which the limit keeps the planner to.
+const STATUS_AS_RECORDED = `coalesce((
+      select w.status from event_revisions w
+      where w.org_id = e.org_id and w.event_id = e.id and w.seq = 1 and w.status = 'pending' and w.created_at = e.created_at
+      limit 1), 'approved')`
 
-export const FIRED_COLUMNS = firedColumns('e.payout')
+/** Selects a `Fired` from events `e` and, where it is still there, their click `c`; `amount` is what they count for, `status` how they stand. */
+const firedColumns = (
+  amount: string,
+  status: string,
+) => `e.id as event_id, e.type as event_type, e.click_id, e.campaign_id, e.offer_id,
+    extract(epoch from e.created_at)::bigint as timestamp, ${status} as status, ${revenueOf(amount)}, e.nonce as txid, ${CLICK_COLUMNS}`
+
+export const FIRED_COLUMNS = firedColumns('e.payout', STATUS_AS_RECORDED)
 
 /** The same of a delivery, with what the event counts for by the revision `v` that it tells of, where it tells of one. */
 export const TOLD_COLUMNS = firedColumns(
   "case when v.status is null then e.payout when v.status = 'approved' then v.amount else 0 end",
+  `coalesce(v.status, ${STATUS_AS_RECORDED})`,
 )
 
 /** Whether the address tells what only the click knows, however its macros are written: without it, nothing would be told in its place. */

@@ -61,7 +61,7 @@ async function readClick(
     ),
   )
   const { rows } = await sql<Fired>`
-    select ${event_id}::text as event_id, ${toWireId(event_id)}::text as txid, ${inherited}, t.type as event_type, c.id as click_id, c.campaign_id, c.offer_id,
+    select ${event_id}::text as event_id, ${toWireId(event_id)}::text as txid, 'approved' as status, ${inherited}, t.type as event_type, c.id as click_id, c.campaign_id, c.offer_id,
       ${String(Math.floor(Date.now() / 1000))}::text as timestamp, ${sql.raw(CLICK_COLUMNS)}
     from clicks c
     cross join (select ${rule.event_type}::text as type) t

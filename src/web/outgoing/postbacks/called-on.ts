@@ -16,5 +16,5 @@ export const WHEN_HINTS: Readonly<Record<CalledOn, string>> = {
   rejected: 'With {revenue} 0.',
   refunded: 'With {revenue} 0.',
   chargeback: 'With {revenue} 0.',
-  any_change: 'Whatever is said of it after it was recorded, with {revenue} as it counts then.',
+  any_change: 'Whatever is said of it after it was recorded, with {status}, and {revenue} as it counts then.',
 }

@@ -5,6 +5,7 @@ import { MACRO, POSTBACK_MACROS, type PostbackMacro } from '../../../outgoing/po
 const EXAMPLE: Record<PostbackMacro, string> = {
   click_id: '01h455vb4pex5vsknk084sn02q',
   event_type: 'lead',
+  status: 'approved',
   revenue: '40',
   currency: 'USD',
   txid: 'order-1001',
