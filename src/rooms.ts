@@ -40,6 +40,7 @@ import * as tracesApi from './reading/traces/api.ts'
 import * as traces from './reading/traces/traces.ts'
 import * as campaignsApi from './traffic/campaigns/api.ts'
 import * as campaigns from './traffic/campaigns/campaigns.ts'
+import { nameCampaigns } from './traffic/campaigns/names.ts'
 import * as capsApi from './traffic/caps/api.ts'
 import * as caps from './traffic/caps/caps.ts'
 import * as clickFlowsApi from './traffic/click-flows/api.ts'
@@ -68,7 +69,7 @@ export const probes = room(vitalsApi, vitals)
 export const plainRooms = [
   room(organizationsApi, { ...organizations, ...members, ...invitations }),
   room(keysApi, { ...keys, ...grants }),
-  room(campaignsApi, campaigns),
+  room(campaignsApi, { ...campaigns, nameCampaigns }),
   room(sourcesApi, sources),
   room(capsApi, caps),
   room(openHoursApi, openHours),

@@ -105,3 +105,16 @@ test('a file of spend in a currency without a rate says so, and keeps the column
   await page.getByRole('button', { name: 'Import 1 change' }).click()
   await expect(page.getByRole('row', { name: /In euros/ })).toContainText('11.50')
 })
+
+test('spend of a campaign that is deleted is shown by its name, in the filter too', async ({ page, owner }) => {
+  const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Closed', key: 'closed', destination })
+  const day = new Date().toISOString().slice(0, 10)
+  await send(owner, 'PUT', '/api/ad-spend', { campaign_id: id, day, amount: '12.50' })
+  await send(owner, 'PUT', `/api/campaigns/${id}/status`, { status: 'archived' })
+  await send(owner, 'DELETE', `/api/campaigns/${id}`)
+  await page.goto(`/ad-spend?campaign=${id}`)
+  const row = page.getByRole('table', { name: 'Ad spend' }).getByRole('row').last()
+  await expect(row).toContainText('Closed (deleted)')
+  await expect(page.getByRole('combobox', { name: 'Campaign' })).toContainText('Closed (deleted)')
+  await expect(page.getByRole('main')).not.toContainText(id)
+})

@@ -239,3 +239,21 @@ export const NamedCampaigns = z
   .array(z.object({ id: Id, name: z.string(), is_deleted: z.boolean() }))
   .meta({ description: 'The campaigns that the rows name, deleted ones too' })
 export type NamedCampaigns = z.output<typeof NamedCampaigns>
+
+const MOST_NAMED = 200
+
+export const nameCampaigns = endpoint({
+  route: 'GET /api/campaigns/names',
+  access: { session: 'member' },
+  summary: 'Name campaigns by their ids, deleted ones too',
+  description:
+    'For rows that outlive their campaigns, such as spend. An id that is none of the workspace’s is left out.',
+  query: z.object({
+    ids: z
+      .string()
+      .transform(sent => sent.split(','))
+      .pipe(z.array(Id).max(MOST_NAMED))
+      .meta({ description: `Ids with commas between them, ${MOST_NAMED} at most` }),
+  }),
+  reply: z.object({ data: NamedCampaigns }),
+})

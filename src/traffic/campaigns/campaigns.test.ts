@@ -359,3 +359,22 @@ test('the traffic source is kept, and no incoming name fills two fields', async 
   assert.deepEqual((await read(id)).data()['source'], { template: 'propellerads', sub1: 'zoneid' })
   assert.equal((await patch(id, { source: { sub1: 'sub1', sub2: 'zone' } })).statusCode, 200)
 })
+
+test('campaigns are named by their ids, deleted ones too, and those of other workspaces are as if they were not there', async () => {
+  const [one, gone, theirs] = [await made({ name: 'Here' }), await made({ name: 'Gone' }), await made({}, other)]
+  await remove(gone.id)
+  const name = (ids: string, as: { cookie?: string; key?: string } = { cookie: owner.cookie }) =>
+    house.call('GET', `/api/campaigns/names?ids=${ids}`, as)
+  const named = await name([one.id, gone.id, theirs.id, toWireId(newId())].join())
+  assert.deepEqual(named.json(), {
+    data: [
+      { id: one.id, name: 'Here', is_deleted: false },
+      { id: gone.id, name: 'Gone', is_deleted: true },
+    ],
+  })
+  for (const wrong of ['x', '', Array.from({ length: 201 }, () => one.id).join()])
+    assert.equal((await name(wrong)).statusCode, 400, wrong)
+  assert.equal((await house.call('GET', '/api/campaigns/names', { cookie: owner.cookie })).statusCode, 400)
+  const refused = await name(one.id, await keyWith(['campaigns']))
+  assert.deepEqual([refused.statusCode, refused.data()['code']], [403, 'api_key_resource_forbidden'])
+})

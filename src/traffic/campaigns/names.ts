@@ -1,5 +1,8 @@
 /** The names of campaigns that rows of other rooms go by: clicks, conversions and deliveries outlive them. Reads `campaigns`. */
 import type pg from 'pg'
+import type { Call } from '../../contract/endpoint.ts'
+import type { Context } from '../../ground/room.ts'
+import type * as api from './api.ts'
 import type { NamedCampaigns } from './api.ts'
 
 type Naming = { readonly campaign_id: string | null }
@@ -18,4 +21,13 @@ export async function campaignsNamed(
     [org_id, [...ids]],
   )
   return found
+}
+
+/** The same for whoever asks for them by their ids; those of nobody here are left out. */
+export async function nameCampaigns(
+  { database, actor }: Context<typeof api.nameCampaigns>,
+  { query }: Call<typeof api.nameCampaigns>,
+) {
+  const rows = query.ids.map(campaign_id => ({ campaign_id }))
+  return { data: await campaignsNamed(database.reads, actor.org_id, rows) }
 }

@@ -1,6 +1,6 @@
 /** Campaigns by name, and the control that narrows a page to one of them. */
-import { useQuery } from '@tanstack/react-query'
-import { listCampaigns } from '../../traffic/campaigns/api.ts'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { listCampaigns, nameCampaigns } from '../../traffic/campaigns/api.ts'
 import { ask } from './call.ts'
 import { Choice } from './ui/choice.tsx'
 
@@ -8,7 +8,7 @@ const MOST = 200
 
 const newest = ask(listCampaigns, { query: { limit: MOST, status: 'all' } })
 
-/** The newest campaigns; older ones are shown by their id where a name is missing. */
+/** The newest campaigns. */
 export function useCampaigns() {
   return useQuery(newest).data?.data ?? []
 }
@@ -18,15 +18,26 @@ export function useHasCampaigns(): boolean {
   return useQuery(newest).data?.data.length !== 0
 }
 
-export function useCampaignNames(): (id: string | null) => string | undefined {
-  const names = new Map(useCampaigns().map(campaign => [campaign.id, campaign.name]))
+/** The names of campaigns. Those of `ids` that are not among the newest are asked for: older ones, and deleted ones, which are said to be. */
+export function useCampaignNames(
+  ids: readonly (string | null | undefined)[] = [],
+): (id: string | null) => string | undefined {
+  const listed = useQuery(newest).data?.data
+  const names = new Map(listed?.map(campaign => [campaign.id, campaign.name]))
+  const unlisted = listed === undefined ? [] : [...new Set(ids)].filter(id => id != null && !names.has(id))
+  const others = useQuery({
+    ...ask(nameCampaigns, { query: { ids: unlisted.slice(0, MOST).join() } }),
+    enabled: unlisted.length > 0,
+    placeholderData: keepPreviousData,
+  })
+  for (const { id, name, is_deleted } of others.data?.data ?? []) names.set(id, is_deleted ? `${name} (deleted)` : name)
   return id => (id === null ? undefined : (names.get(id) ?? id))
 }
 
 type CampaignChoiceProps = { campaign: string | undefined; onChange: (campaign: string | undefined) => void }
 
 export function CampaignChoice({ campaign, onChange }: CampaignChoiceProps) {
-  const nameOf = useCampaignNames()
+  const nameOf = useCampaignNames([campaign])
   const known = useCampaigns().map(({ id }) => id)
   return (
     <Choice

@@ -119,7 +119,7 @@ type SpendTableProps = { rows: readonly SpendRow[]; onEdit: (row: SpendRow) => v
 
 function SpendTable({ rows, onEdit }: SpendTableProps) {
   const { role } = useActive()
-  const nameOf = useCampaignNames()
+  const nameOf = useCampaignNames(rows.map(({ campaign_id }) => campaign_id))
   return (
     <Table caption="Ad spend">
       <thead>
@@ -168,6 +168,7 @@ function SpendTable({ rows, onEdit }: SpendTableProps) {
 
 function SpendForm({ draft, onClose }: { draft: Draft; onClose: () => void }) {
   const campaigns = useCampaigns()
+  const nameOf = useCampaignNames([draft.campaign_id || null])
   const form = useDraft<Draft>(AdSpendDraft, draft)
   const errors = form.formState.errors
   const known = campaigns.some(campaign => campaign.id === draft.campaign_id)
@@ -189,7 +190,7 @@ function SpendForm({ draft, onClose }: { draft: Draft; onClose: () => void }) {
         <option value="" disabled>
           Choose a campaign
         </option>
-        {draft.campaign_id !== '' && !known && <option value={draft.campaign_id}>{draft.campaign_id}</option>}
+        {draft.campaign_id !== '' && !known && <option value={draft.campaign_id}>{nameOf(draft.campaign_id)}</option>}
         {campaigns.map(campaign => (
           <option key={campaign.id} value={campaign.id}>
             {campaign.name}

@@ -35,7 +35,7 @@ export function SpreadsSection({ campaign }: { campaign: string | undefined }) {
 }
 
 function SpreadsTable({ rows }: { rows: readonly SpreadRow[] }) {
-  const nameOf = useCampaignNames()
+  const nameOf = useCampaignNames(rows.map(({ campaign_id }) => campaign_id))
   return (
     <Table caption="Amounts that were spread over clicks">
       <thead>

@@ -149,7 +149,7 @@ function RuleTable({ rules }: { rules: readonly Rule[] }) {
 }
 
 function RuleLine({ rule }: { rule: Rule }) {
-  const nameOf = useCampaignNames()
+  const nameOf = useCampaignNames([rule.campaign_id])
   const source = useSource(rule.traffic_source_id ?? undefined)
   const [editing, setEditing] = useState(false)
   return (
