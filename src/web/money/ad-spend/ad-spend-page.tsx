@@ -14,6 +14,7 @@ import { daysOf, utcBoundsOf } from '../../ground/figures/window.ts'
 import { DaysChoice } from '../../ground/figures/window-controls.tsx'
 import { CurrencyField, Original } from '../../ground/original.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
+import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
 import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
@@ -158,11 +159,38 @@ function SpendTable({ rows, onEdit }: SpendTableProps) {
               >
                 Change
               </Button>
+              <DeleteSpend row={row} of={`${nameOf(row.campaign_id) ?? 'its campaign'} on ${day(row.day)}`} />
             </ActionCell>
           </Row>
         ))}
       </tbody>
     </Table>
+  )
+}
+
+function DeleteSpend({ row: { campaign_id, day: on, sub1, amount }, of }: { row: SpendRow; of: string }) {
+  const { role } = useActive()
+  const confirm = useConfirm()
+  return (
+    <Button
+      size="sm"
+      look="quiet"
+      reason={reasonAgainst(recordAdSpend, role)}
+      aria-label={`Delete the spend of ${of}`}
+      onClick={() =>
+        confirm({
+          title: `Delete $${exactMoney(amount)}?`,
+          words: `Of ${sub1 === '' ? of : `${of}, sub1 ${sub1}`}. What it took the place of, such as the cost of the clicks, counts again.`,
+          action: 'Delete',
+          look: 'danger',
+          deed: () => call(recordAdSpend, { body: { campaign_id, day: on, sub1, amount: null } }),
+          refresh: [listAdSpend],
+          news: 'The spend is deleted',
+        })
+      }
+    >
+      Delete
+    </Button>
   )
 }
 
