@@ -25,6 +25,7 @@ test('a network is made, calls, is refused, has its map mended, is run again, an
   const dialog = page.getByRole('dialog', { name: 'New network' })
   await dialog.getByLabel('Name').fill('Great Offers')
   await dialog.getByLabel('Style').selectOption('affise')
+  await expect(dialog.getByLabel('Currency')).toHaveValue('')
   await dialog.getByRole('button', { name: 'Add network' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Great Offers' })).toBeVisible()
   const address = (await page.getByText(/\/postback\/\w{32}\?/).textContent()) ?? ''
@@ -132,4 +133,17 @@ test('a later call with another payout stands under Refused with both values, an
   await expect(page.getByText('No conversion has this id')).toBeVisible()
   await page.getByRole('button', { name: 'Show all' }).click()
   await expect(page.getByRole('row', { name: /TX-77/ })).toBeVisible()
+})
+
+test('a network that pays in euro is made so, and its page says it', async ({ page }) => {
+  await page.goto('/networks')
+  await page.getByRole('button', { name: 'New network' }).first().click()
+  const dialog = page.getByRole('dialog', { name: 'New network' })
+  await dialog.getByLabel('Name').fill('Euro Offers')
+  await dialog.getByLabel('Currency').fill('eur')
+  await dialog.getByRole('button', { name: 'Add network' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Euro Offers' })).toBeVisible()
+  await expect(page.getByLabel('A call that names none is in')).toHaveValue('other')
+  await expect(page.getByLabel('Code')).toHaveValue('EUR')
+  await expect(page.getByLabel('Convert other currencies')).toBeChecked()
 })

@@ -148,6 +148,10 @@ export type Network = z.output<typeof Network>
 export const NetworkDraft = z.object({
   name: Name(),
   template: TemplateName,
+  currency: NetworkCurrency.nullish().meta({
+    description:
+      'What a call is in that names no currency, US dollars unless sent; with another, or from_call, the network converts',
+  }),
 })
 
 export const NetworkChanges = z

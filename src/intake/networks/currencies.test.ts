@@ -72,6 +72,26 @@ const count = async (table: 'event_money' | 'events', org_id: number) =>
     ])
   ).rows[0]?.count
 
+test('a network is made in a currency, whatever its style reads, and books by it from its first call', async () => {
+  await rates([`${day(1)},EUR,1.1`])
+  const owner = await seedSignedIn(house)
+  const make = (body: object) => house.call('POST', '/api/networks', { ...owner, body: { name: 'Net', ...body } })
+  for (const template of ['plain', 'everflow']) {
+    const made = (await make({ template, currency: 'eur' })).json<api.Network>()
+    assert.deepEqual([made.currency, made.convert], ['EUR', true], template)
+    const click = await seedClick(house.database, owner.org_id)
+    const path = new URL(made.postback_url).pathname
+    const sent = `click_id=${toWireId(click)}&sub1=${toWireId(click)}&status=approved&event=approved&payout=10&txid=a`
+    assert.equal((await house.call('GET', `${path}?${sent}`)).body.trim(), 'OK')
+    assert.equal(await revenueOf(click), '11', template)
+  }
+  const from = (await make({ template: 'plain', currency: 'from_call' })).json<api.Network>()
+  assert.deepEqual([from.currency, from.convert], ['from_call', true])
+  const usual = (await make({ template: 'plain', currency: null })).json<api.Network>()
+  assert.equal(usual.currency, 'USD')
+  assert.equal((await make({ template: 'plain', currency: '€' })).statusCode, 400)
+})
+
 test('ten euro are eleven dollars at 1.1, in the event, its click, the log and the trace; later rates change nothing', async () => {
   await rates([`${day(1)},EUR,1.1`])
   const owner = await seedSignedIn(house)

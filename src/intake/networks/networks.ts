@@ -81,19 +81,27 @@ export async function createNetwork(
     id: newId(),
     name: body.name,
     template: body.template,
+    currency: body.currency ?? USD,
     created_at: new Date().toISOString(),
   }
   const row = await db.transaction().execute(trx => insertNetwork(trx, secrets, created))
   return await showOne(context, row)
 }
 
-type NewNetwork = { org_id: number; id: string; name: string; template: api.TemplateName; created_at: string }
+type NewNetwork = {
+  org_id: number
+  id: string
+  name: string
+  template: api.TemplateName
+  currency?: string | undefined
+  created_at: string
+}
 
 /** Writes a network with its template's parameters and statuses, and a new token. */
 export async function insertNetwork(
   trx: Transaction<Tables>,
   secrets: Pick<Secrets, 'seal'>,
-  { org_id, id, template, created_at, ...named }: NewNetwork,
+  { org_id, id, template, currency = USD, created_at, ...named }: NewNetwork,
 ): Promise<Row> {
   const { parameters, statuses, default_type, unpaid_types } = TEMPLATES[template]
   const token = newToken()
@@ -112,9 +120,9 @@ export async function insertNetwork(
       statuses: JSON.stringify(statuses),
       default_type,
       unpaid_types: [...unpaid_types],
-      currency: USD,
+      currency,
       // Where what a call says is read at all, it is believed; older networks refuse it.
-      convert: parameters.currency.length > 0,
+      convert: parameters.currency.length > 0 || currency !== USD,
       amend: false,
       hold_days: null,
       ips: [],

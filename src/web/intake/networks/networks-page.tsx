@@ -13,10 +13,11 @@ import {
 } from '../../../intake/networks/api.ts'
 import { ask, call } from '../../ground/call.ts'
 import { ago, count, moment, NONE } from '../../ground/figures/figures.ts'
+import { CurrencyField } from '../../ground/original.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CopyButton } from '../../ground/ui/copy.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
-import { useDraft } from '../../ground/ui/draft.ts'
+import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
@@ -109,7 +110,7 @@ function NetworkTable({ networks }: { networks: readonly NetworkRow[] }) {
 
 function NewNetworkForm({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate()
-  const form = useDraft<z.input<typeof NetworkDraft>>(NetworkDraft, { name: '', template: 'keitaro' })
+  const form = useDraft<z.input<typeof NetworkDraft>>(NetworkDraft, { name: '', template: 'keitaro', currency: null })
   return (
     <DraftForm
       form={form}
@@ -133,6 +134,13 @@ function NewNetworkForm({ onClose }: { onClose: () => void }) {
           </option>
         ))}
       </SelectField>
+      <CurrencyField
+        label="Currency"
+        placeholder="USD"
+        hint="What it pays in where its calls do not say. The books are in US dollars: others are converted by the rate of their day."
+        error={form.formState.errors.currency?.message}
+        {...form.register('currency', noneIfBlank)}
+      />
     </DraftForm>
   )
 }
