@@ -42,7 +42,7 @@ const generic = new WeakSet<object>()
 /** Hears what is asked of a pool or client, before it is sent. */
 function hear(prototype: { query: unknown }): void {
   const query = prototype.query as Query
-  prototype.query = function (this: unknown, asked: Asked, ...rest: unknown[]) {
+  prototype.query = function (this: object, asked: Asked, ...rest: unknown[]) {
     const text = typeof asked === 'string' ? asked : asked?.text
     note(text)
     if (text !== undefined && isGeneric(text)) generic.add(this)
