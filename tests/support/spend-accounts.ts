@@ -4,7 +4,7 @@ import type { Sub } from '../../src/contract/fields.ts'
 import type { SpendAccount, SpendAccountRead } from '../../src/money/spend-accounts/api.ts'
 import { syncDueAccounts } from '../../src/money/spend-accounts/worker.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
-import { startHouse, type TestHouse, toWireId } from './house.ts'
+import { startHouse, type TestHouse } from './house.ts'
 import { seedClicks } from './intake.ts'
 import { startMetaInsights } from './meta-insights-fake.ts'
 import { type SignedIn, seedSignedIn } from './people.ts'
@@ -102,5 +102,3 @@ export async function booked({ reads }: Database, org_id: number): Promise<strin
   )
   return rows.map(({ day, campaign_id, sub1, amount }) => `${day} ${campaign_id} ${sub1 || '-'} ${amount}`)
 }
-
-export { toWireId }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { seedKey, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { metaError } from '../../../tests/support/meta-fake.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
@@ -20,7 +20,6 @@ import {
   sync,
   TIKTOK,
   TOKEN,
-  toWireId,
 } from '../../../tests/support/spend-accounts.ts'
 import { tiktokReply } from '../../../tests/support/tiktok-fake.ts'
 import { HOUR_MS, MINUTE_MS } from '../../contract/days.ts'

@@ -1,7 +1,7 @@
 // From a platform's report to what is booked: which days, whose campaigns, and what is left over.
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import type { TestHouse } from '../../../tests/support/house.ts'
+import { type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import {
   adHour,
   booked,
@@ -15,7 +15,6 @@ import {
   startServing,
   sync,
   TIKTOK,
-  toWireId,
 } from '../../../tests/support/spend-accounts.ts'
 import { seedCampaign } from '../../../tests/support/visits.ts'
 import { DAY_MS, dayOf, HOUR_MS } from '../../contract/days.ts'
