@@ -9,9 +9,8 @@ import {
 } from '../../../money/spend-accounts/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { call } from '../../ground/call.ts'
-import { Button } from '../../ground/ui/button.tsx'
+import { PartForm } from '../../ground/ui/part-form.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
-import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import { NameField, OwnerFields, TokenField } from './fields.tsx'
@@ -42,25 +41,13 @@ export function ConnectionForm({ account }: { account: Account }) {
   }
   const fields = { typed, faults, onChange: (changed: Partial<Typed>) => setTyped({ ...typed, ...changed }) }
   return (
-    <form
-      noValidate
-      onSubmit={event => {
-        event.preventDefault()
-        submit()
-      }}
-    >
-      <fieldset disabled={reason !== undefined} className="flex min-w-0 flex-col gap-4">
-        <NameField {...fields} />
-        <p className="text-ink-soft">
-          Token now: <code className="font-mono text-sm">{account.token_hint}</code>
-        </p>
-        <TokenField {...fields} />
-        <OwnerFields {...fields} />
-        <RefusalNote refused={save.error} />
-        <Button type="submit" look="primary" className="self-start" pending={save.isPending} reason={reason}>
-          Save connection
-        </Button>
-      </fieldset>
-    </form>
+    <PartForm action="Save connection" onSubmit={submit} save={save} reason={reason}>
+      <NameField {...fields} />
+      <p className="text-ink-soft">
+        Token now: <code className="font-mono text-sm">{account.token_hint}</code>
+      </p>
+      <TokenField {...fields} />
+      <OwnerFields {...fields} />
+    </PartForm>
   )
 }

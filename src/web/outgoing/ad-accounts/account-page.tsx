@@ -19,6 +19,7 @@ import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { PartForm } from '../../ground/ui/part-form.tsx'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
@@ -157,32 +158,20 @@ function ConnectionForm({ account, reason }: PartProps) {
     if (checked.success) save.mutate(body as Changes, { onSuccess: saved => setTyped(typedOf(saved)) })
   }
   return (
-    <form
-      noValidate
-      onSubmit={event => {
-        event.preventDefault()
-        submit()
-      }}
-    >
-      <fieldset disabled={reason !== undefined} className="flex min-w-0 flex-col gap-4">
-        <TextField
-          label="Name"
-          autoComplete="off"
-          error={faults.name}
-          value={typed.name}
-          onChange={event => fields.onChange({ name: event.target.value })}
-        />
-        <p className="text-ink-soft">
-          Credential now: <code className="font-mono text-sm">{account.credential_hint}</code>
-        </p>
-        <CredentialField {...fields} />
-        <SettingsFields {...fields} />
-        <RefusalNote refused={save.error} />
-        <Button type="submit" look="primary" className="self-start" pending={save.isPending} reason={reason}>
-          Save connection
-        </Button>
-      </fieldset>
-    </form>
+    <PartForm action="Save connection" onSubmit={submit} save={save} reason={reason}>
+      <TextField
+        label="Name"
+        autoComplete="off"
+        error={faults.name}
+        value={typed.name}
+        onChange={event => fields.onChange({ name: event.target.value })}
+      />
+      <p className="text-ink-soft">
+        Credential now: <code className="font-mono text-sm">{account.credential_hint}</code>
+      </p>
+      <CredentialField {...fields} />
+      <SettingsFields {...fields} />
+    </PartForm>
   )
 }
 

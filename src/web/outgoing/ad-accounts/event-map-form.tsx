@@ -6,9 +6,8 @@ import { STANDARD_EVENTS } from '../../../contract/ad-platforms.ts'
 import { EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
 import { AdAccountChanges } from '../../../outgoing/ad-accounts/api.ts'
 import { inWords } from '../../ground/rungs.ts'
-import { Button } from '../../ground/ui/button.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
-import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { PartForm } from '../../ground/ui/part-form.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import type { Account, Changes } from './typed.ts'
@@ -76,63 +75,51 @@ export function EventMapForm({ account, reason, save }: FormProps) {
   const change = (type: EventType, changed: Partial<Line>) =>
     setLines({ ...lines, [type]: { ...lines[type], ...changed } })
   return (
-    <form
-      noValidate
-      onSubmit={event => {
-        event.preventDefault()
-        submit()
-      }}
-    >
-      <fieldset disabled={reason !== undefined} className="flex min-w-0 flex-col gap-4">
-        <datalist id={names}>
-          {STANDARD_EVENTS[platform].map(name => (
-            <option key={name} value={name}>
-              {name}
-            </option>
+    <PartForm action="Save events" onSubmit={submit} save={save} reason={reason}>
+      <datalist id={names}>
+        {STANDARD_EVENTS[platform].map(name => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </datalist>
+      <Table caption="Event map">
+        <thead>
+          <tr>
+            <Head stay>Conversion</Head>
+            <Head>{platform === 'google' ? 'Conversion action id' : 'Sent as'}</Head>
+            {platform === 'meta' && (
+              <>
+                <Head>Value</Head>
+                <Head>Currency</Head>
+                <Head>Content name</Head>
+              </>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {EVENT_TYPES.map(type => (
+            <MapLine
+              key={type}
+              type={type}
+              line={lines[type]}
+              isMeta={platform === 'meta'}
+              names={names}
+              faults={faults[type] ?? {}}
+              onChange={changed => change(type, changed)}
+            />
           ))}
-        </datalist>
-        <Table caption="Event map">
-          <thead>
-            <tr>
-              <Head stay>Conversion</Head>
-              <Head>{platform === 'google' ? 'Conversion action id' : 'Sent as'}</Head>
-              {platform === 'meta' && (
-                <>
-                  <Head>Value</Head>
-                  <Head>Currency</Head>
-                  <Head>Content name</Head>
-                </>
-              )}
-            </tr>
-          </thead>
-          <tbody>
-            {EVENT_TYPES.map(type => (
-              <MapLine
-                key={type}
-                type={type}
-                line={lines[type]}
-                isMeta={platform === 'meta'}
-                names={names}
-                faults={faults[type] ?? {}}
-                onChange={changed => change(type, changed)}
-              />
-            ))}
-          </tbody>
-        </Table>
-        {platform === 'meta' && (
-          <p className="text-sm text-ink-faint">
-            Meta takes a Purchase only with a value and a currency.
-            {'use_payout_as_value' in account.settings && account.settings.use_payout_as_value
-              ? ' The payout comes before the value here.'
-              : ' The payout of a conversion is not told to Meta.'}
-          </p>
-        )}
-        <RefusalNote refused={save.error} />
-        <Button type="submit" look="primary" className="self-start" pending={save.isPending} reason={reason}>
-          Save events
-        </Button>
-      </fieldset>
-    </form>
+        </tbody>
+      </Table>
+      {platform === 'meta' && (
+        <p className="text-sm text-ink-faint">
+          Meta takes a Purchase only with a value and a currency.
+          {'use_payout_as_value' in account.settings && account.settings.use_payout_as_value
+            ? ' The payout comes before the value here.'
+            : ' The payout of a conversion is not told to Meta.'}
+        </p>
+      )}
+    </PartForm>
   )
 }
 
