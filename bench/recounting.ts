@@ -3,7 +3,8 @@ import { DAY_MS } from '../src/contract/days.ts'
 import { toWireId } from '../src/contract/ids.ts'
 import { COUNTERS } from '../src/intake/counters/deltas.ts'
 import { DIMENSIONS } from '../src/reading/reports/api.ts'
-import { type Recounted, recount } from '../src/reading/reports/recount.ts'
+import { type Recounted, recount, recountCosts } from '../src/reading/reports/recount.ts'
+import { isSpending } from '../src/reading/reports/spend.ts'
 import type { Child } from './children.ts'
 import type { BenchGround } from './ground.ts'
 import type { Organization } from './organizations.ts'
@@ -24,11 +25,15 @@ export async function checkReports(
   try {
     for (const dimension of DIMENSIONS) {
       const { body } = await asking.ask(key, `/api/v1/report?dimension=${dimension}&${windowOf(now)}`)
-      const { rows } = body as { rows: (Counts & { key: string; revenue: string })[] }
+      const { rows } = body as { rows: (Counts & { key: string; revenue: string; cost?: string })[] }
       const from = midnight - (DAYS - 1) * DAY_MS
-      const recounted = await recount(database.worker, org_id, from, midnight + DAY_MS - 1, dimension)
-      const told = rows.map(row => lineOf(row, row.key))
-      const counted = recounted.map(row => lineOf(row, wireKey(dimension, row)))
+      const to = midnight + DAY_MS - 1
+      const recounted = await recount(database.worker, org_id, from, to, dimension)
+      const costs = isSpending(dimension) ? await recountCosts(database.worker, org_id, from, to, dimension) : []
+      const costOf = (key: string) => costs.find(row => row.key === key)?.cost ?? '0'
+      // Spend of what nobody has clicked makes a row of its own.
+      const told = rows.filter(({ clicks }) => clicks > 0).map(row => lineOf(row, row.key, row.cost ?? '0'))
+      const counted = recounted.map(row => lineOf(row, wireKey(dimension, row), costOf(row.key)))
       const differing = counted.find((line, at) => line !== told[at])
       if (differing !== undefined || told.length !== counted.length)
         throw new Error(
@@ -43,5 +48,11 @@ export async function checkReports(
 const wireKey = (dimension: string, { key }: Recounted): string =>
   (dimension === 'campaign' || dimension === 'offer') && key !== '' ? toWireId(key) : key
 
-const lineOf = (row: Counts & { revenue: string }, key: string): string =>
-  [key, ...COUNTERS.map(name => row[name]), Number(row.revenue).toFixed(2)].join(' ')
+const lineOf = (row: Counts & { revenue: string }, key: string, cost: string): string =>
+  [key, ...COUNTERS.map(name => row[name]), ...[row.revenue, cost].map(inCents)].join(' ')
+
+/** Exact, half a cent upwards, as a report rounds. */
+function inCents(amount: string): string {
+  const [whole = '0', fraction = ''] = amount.split('.')
+  return String((BigInt(whole + fraction.padEnd(9, '0')) + 5_000_000n) / 10_000_000n)
+}

@@ -1,7 +1,7 @@
-// The clicks that the bench measures on: by the million, put in by whole days, their counters folded by the server's own folder.
+// The clicks that the bench measures on: by the million, put in by whole days, their counters folded by the server's own folder; and spend beside them.
 import type pg from 'pg'
 import { pino } from 'pino'
-import { DAY_MS } from '../src/contract/days.ts'
+import { DAY_MS, dayOf } from '../src/contract/days.ts'
 import { toWireId } from '../src/contract/ids.ts'
 import { mintClickId } from '../src/intake/clicks/click-id.ts'
 import { ensurePartitions } from '../src/intake/clicks/partitions.ts'
@@ -11,13 +11,17 @@ import { CAMPAIGNS, OFFERS, type Organization } from './organizations.ts'
 import type { Conversion } from './requests.ts'
 
 export const DAYS = 92
+/** Rows of spend in those days. */
+export const SPEND_ROWS = 10_000
+/** Values of sub1 in a campaign. */
+const CREATIVES = 16
 /** Two statements at a time fill two cores. */
 const LANES = 2
 
 // One day's clicks, drawn in the database: a few campaigns carry most of the traffic, each with its own countries and creatives.
 const INSERT_DAY = `
   insert into clicks (org_id, id, campaign_id, offer_id, status, stages, tracked, test, revenue, geo, device, os, browser, ref_id,
-    sub1, sub2, sub3, visitor_id, visitor_is_new, ip_hash, user_agent, suppressed_delivery)
+    sub1, sub2, sub3, visitor_id, visitor_is_new, ip_hash, user_agent, suppressed_delivery, cost, cost_counts)
   select $1::int, id, ($4::uuid[])[campaign + 1], ($5::uuid[])[(campaign + case when pick < 0.7 then 0 else 5 end) % ${OFFERS} + 1],
     case when stages & 64 > 0 then 6 when stages & 32 > 0 then 5 when stages & 16 > 0 then 4 when stages & 8 > 0 then 3
       when stages & 4 > 0 then 2 when stages & 2 > 0 then 1 else 0 end,
@@ -27,9 +31,10 @@ const INSERT_DAY = `
       [(campaign * 5 + floor(8 * draw * draw)::int) % 20 + 1],
     case when pick < 0.8 then 'mobile' else 'desktop' end, case when pick < 0.6 then 'Android' when pick < 0.8 then 'iOS' else 'Windows' end,
     case when pick < 0.6 then 'Mobile Chrome' when pick < 0.8 then 'Mobile Safari' else 'Chrome' end, hex,
-    case when draw > 0.04 then 'creative-' || campaign * 16 + floor(16 * other)::int end, 'adset-' || campaign % 7, 'mobile_feed',
+    case when draw > 0.04 then 'creative-' || campaign * ${CREATIVES} + floor(${CREATIVES} * other)::int end, 'adset-' || campaign % 7, 'mobile_feed',
     hex::uuid, pick > 0.1, decode(hex || hex, 'hex'),
-    'Mozilla/5.0 (Linux; Android 14; SM-S911B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Mobile Safari/537.36', false
+    'Mozilla/5.0 (Linux; Android 14; SM-S911B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Mobile Safari/537.36', false,
+    round((0.01 + 0.04 * draw)::numeric, 6), pick > 0.03
   from (
     select hex, floor(${CAMPAIGNS} * power(random(), 1.6))::int as campaign, random() as pick, random() as draw, random() as other,
       (lpad(to_hex(floor($2::bigint + (n - random()) * ($3::bigint - $2::bigint) / $6)::bigint), 12, '0') || '7' || substr(hex, 1, 3) || 'a'
@@ -42,13 +47,21 @@ const INSERT_DAY = `
 
 const rung = (bit: number) => `count(*) filter (where stages & ${bit} > 0)`
 const INSERT_SHEETS = `
-  insert into report_sheet (org_id, id, changes)
+  insert into counter_sheet (org_id, id, changes)
   select org_id, gen_random_uuid(), array_agg(change) from (
-    select org_id, row(org_id, $4::date, campaign_id, offer_id, coalesce(geo, ''), coalesce(sub1, ''), count(*),
-      ${[2, 4, 8, 16, 32, 64].map(rung).join(', ')}, coalesce(sum(revenue), 0))::report_change as change
+    select org_id, row(org_id, $4::date, null, campaign_id, offer_id, coalesce(geo, ''), coalesce(sub1, ''), count(*),
+      ${[2, 4, 8, 16, 32, 64].map(rung).join(', ')}, coalesce(sum(revenue), 0), coalesce(sum(cost) filter (where cost_counts), 0), 0, 0, 0, 0, 0)::report_change2 as change
     from clicks where org_id = any($1::int[]) and id >= $2 and id < $3 and tracked
     group by org_id, campaign_id, offer_id, geo, sub1
   ) cells group by org_id`
+
+// What is entered for a creative takes the place of what its clicks have cost.
+const INSERT_SPEND = `
+  insert into ad_spend (org_id, campaign_id, day, sub1, amount, source, updated_at)
+  select $1::int, ($2::uuid[])[campaign + 1], $3::date + day, 'creative-' || campaign * ${CREATIVES} + creative, round((1 + 9 * random())::numeric, 2),
+    'api', $4::timestamptz
+  from generate_series(0, ${CREATIVES - 1}) creative, generate_series(0, ${DAYS - 1}) day, generate_series(0, ${CAMPAIGNS - 1}) campaign
+  order by creative, day, campaign limit ${SPEND_ROWS}`
 
 const dayStart = (ms: number) => ms - (ms % DAY_MS)
 const idAt = (ms: number) =>
@@ -57,7 +70,7 @@ const idAt = (ms: number) =>
     .padStart(12, '0')
     .replace(/^(.{8})/, '$1-')}-0000-0000-000000000000`
 
-/** Spreads `perDay` clicks over each of the last 92 days, the present one up to now, and counts them. */
+/** Spreads `perDay` clicks with a cost over each of the last 92 days, the present one up to now, and counts them; and enters spend for those days. */
 export async function fillClicks(
   { database }: BenchGround,
   { org_id, campaigns, offers }: Organization,
@@ -76,6 +89,7 @@ export async function fillClicks(
     }
   }
   await Promise.all(Array.from({ length: LANES }, fillNext))
+  await database.worker.query(INSERT_SPEND, [org_id, campaigns, dayOf(first), new Date(now)])
 }
 
 async function countDay(pool: pg.Pool, orgs: number[], day: number): Promise<void> {
