@@ -142,3 +142,25 @@ test('where a row goes, what it covered is back', async () => {
   await less('delete from booked_spend where org_id = $1 and origin = $2', account)
   assert.deepEqual(await told(org_id), { '': '1.00 link', a: '2.00 link', b: '4.00 link' })
 })
+
+test('of hundreds of cells of a campaign’s day each is replaced for itself', async () => {
+  const [org_id, campaign_id] = [randomInt(1, 2 ** 31 - 1), newId()]
+  const zones = Array.from({ length: 301 }, (_, at) => `zone-${at * 7919}`)
+  const cost = { cost: '0.5', cost_counts: true }
+  const ofOthers = { at, campaign_id: newId(), sub1: zones[0] ?? '', ...cost }
+  await seedClicks(database, org_id, [...zones.map(sub1 => ({ at, campaign_id, sub1, ...cost })), ofOthers])
+  const entered = zones.filter((_, at) => at % 2 === 0)
+  await database.worker.query(
+    `insert into ad_spend (org_id, day, campaign_id, sub1, amount, source, updated_at)
+      select $1, $2, $3, sub1, 3, 'manual', now() from unnest($4::text[]) sub1`,
+    [org_id, day, campaign_id, entered],
+  )
+  const expected = Object.fromEntries(
+    zones.map((sub1, at) => [sub1, at === 0 ? '3.50 mixed' : at % 2 === 0 ? '3.00 manual' : '0.50 link']),
+  )
+  const folder = openFolder({ database, log: pino({ level: 'silent' }) })
+  await folder.close()
+  assert.deepEqual(await told(org_id), expected)
+  await folder.foldAll()
+  assert.deepEqual(await told(org_id), expected)
+})

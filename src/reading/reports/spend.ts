@@ -46,14 +46,14 @@ export function spentDays({ from, to }: Question['window']): [first: string, las
 export function spentOf({ dimension, window, campaigns, cover }: Asked, isApart: boolean, put: Put): string {
   const [first, last] = spentDays(window).map(day => `${put(day)}::date`)
   const within = campaigns === null ? '' : ` and campaign_id = any(${put(campaigns)}::uuid[])`
-  const booked = `org_id = $1 and day between ${first} and ${last}${within}`
+  const booked = `day between ${first} and ${last}${within}`
   const column = COLUMNS[dimension]
   return `counting as (
     ${countingOf(booked)}
   ), cells as not materialized (
-    select day, campaign_id, sub1 from ad_spend where ${booked}
+    select day, campaign_id, sub1 from ad_spend where org_id = $1 and ${booked}
     union all
-    select day, campaign_id, sub1 from booked_spend where ${booked}
+    select day, campaign_id, sub1 from booked_spend where org_id = $1 and ${booked}
   ), unfolded as materialized (
     ${unfoldedOf(cover, within, put)}
   ), linked as (
@@ -81,12 +81,12 @@ export function spentOf({ dimension, window, campaigns, cover }: Asked, isApart:
 
 /** The rows of spend that nothing of higher rank covers. */
 function countingOf(booked: string): string {
-  const entered = `(select day, campaign_id, sub1 from ad_spend where ${booked})`
-  const spread = `(select day, campaign_id, sub1 from booked_spend where ${booked} and ${IS_SPREAD})`
-  return `select day, campaign_id, sub1, amount, source from ad_spend where ${booked}
+  const entered = `(select day, campaign_id, sub1 from ad_spend where org_id = $1 and ${booked})`
+  const spread = `(select day, campaign_id, sub1 from booked_spend where org_id = $1 and ${booked} and ${IS_SPREAD})`
+  return `select day, campaign_id, sub1, amount, source from ad_spend where org_id = $1 and ${booked}
     union all
     select day, campaign_id, sub1, amount, split_part(origin, ':', 1) as source from booked_spend e
-    where ${booked} and amount <> 0 and not ${isCovered('e', entered)} and (${IS_SPREAD} or not ${isCovered('e', spread)})`
+    where org_id = $1 and ${booked} and amount <> 0 and not ${isCovered('e', entered)} and (${IS_SPREAD} or not ${isCovered('e', spread)})`
 }
 
 /**
@@ -115,6 +115,12 @@ function unfoldedOf({ days, ends }: Cover, within: string, put: Put): string {
 }
 
 /**
+ * So many cells of one campaign's day are searched between their first and last, which only the index that ends in the sub1 can do: by another one
+ * every cell there would be held against each of them.
+ */
+const MANY = 100
+
+/**
  * What the clicks of replaced cells have cost within the window: from the same places as all counters. Of counted days all cells of a
  * campaign's day are looked up at once, and all whole days of a campaign, because a search of its own for each is most of what a report takes.
  */
@@ -122,16 +128,21 @@ function replacedOf(dimension: Spending, { days }: Cover, put: Put): string {
   const unfolded = `select u.day, u.campaign_id, u.sub1, u.cost from unfolded u where ${isCovered('u', 'cells')}`
   if (days.first > days.last) return unfolded
   const counted = (unit: number) =>
-    `join report_day d on d.org_id = $1 and d.dimension = ${unit} and d.campaign_id = r.campaign_id and d.${betweenOf(days, put)}`
+    `join report_day d on d.org_id = $1 and d.dimension = ${unit} and d.${betweenOf(days, put)}`
+  const cells = 'select d.day, d.campaign_id, d.key as sub1, d.cost'
+  const end = (which: 'min' | 'max') => `(select ${which}(sub1) from unnest(subs) sub1) as ${which}`
   return `${unfolded}
       union all
-      select d.day, d.campaign_id, d.key as sub1, d.cost
-      from (select campaign_id, array_agg(day) as days from replacing where is_whole group by campaign_id) r
-        ${counted(dimension === 'sub1' ? UNITS.sub1 : UNITS.campaign)} and d.day = any(r.days)
+      ${cells} from (select campaign_id, array_agg(day) as days from replacing where is_whole group by campaign_id) r
+        ${counted(dimension === 'sub1' ? UNITS.sub1 : UNITS.campaign)} and d.campaign_id = r.campaign_id and d.day = any(r.days)
       union all
-      select d.day, d.campaign_id, d.key as sub1, d.cost
-      from replacing r ${counted(UNITS.sub1)} and d.day = r.day and d.key = any(r.subs)
-      where not is_whole`
+      ${cells} from replacing r ${counted(UNITS.sub1)} and d.day = r.day and d.campaign_id = r.campaign_id and d.key = any(r.subs)
+      where not is_whole and cardinality(subs) <= ${MANY}
+      union all
+      ${cells}
+      from (select day, campaign_id, subs, ${end('min')}, ${end('max')} from replacing where not is_whole and cardinality(subs) > ${MANY}) r
+        ${counted(UNITS.sub1)} and d.day = r.day and (d.campaign_id, d.key) >= (r.campaign_id, r.min)
+          and (d.campaign_id, d.key) <= (r.campaign_id, r.max) and d.key = any(r.subs)`
 }
 
 const betweenOf = ({ first, last }: Days, put: Put) =>
