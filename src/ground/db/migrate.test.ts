@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
 import pg from 'pg'
 import { useDatabase } from '../../../tests/support/database.ts'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { StartError } from '../start-error.ts'
 import { listMigrations, type Migration, migrate } from './migrate.ts'
 
@@ -76,6 +77,26 @@ test('a migration that fails leaves nothing of itself and names its file', async
   const { rows } = await own.query(`select to_regclass('leaves') as leaves, to_regclass('fruits')::text as fruits`)
   assert.deepEqual(rows, [{ leaves: null, fruits: 'fruits' }])
   assert.deepEqual(await migrate(own, [first, second]), ['2.sql'])
+})
+
+test('a migration that traffic has locked against is tried again, and traffic loses nothing', async () => {
+  await migrate(own, [first])
+  const traffic = await client()
+  // The migration finds out first, as long as both wait for each other within its two seconds.
+  await own.query(`set deadlock_timeout = '2s'`)
+  await traffic.query(`set deadlock_timeout = '1min'`)
+  await traffic.query('begin')
+  await traffic.query('lock table trees in access share mode')
+  const third = step(3, 'alter table fruits add column colour text; alter table trees add column height int')
+  const migrated = migrate(own, [first, third])
+  const watcher = await client()
+  await eventually('the migration waits for the traffic', async () => {
+    const { rows } = await watcher.query(`select from pg_locks where relation = 'trees'::regclass and not granted`)
+    return rows.length > 0
+  })
+  await traffic.query('lock table fruits in access share mode')
+  await traffic.query('commit')
+  assert.deepEqual(await migrated, ['3.sql'])
 })
 
 test('a migration that was changed after it had been applied is refused', async () => {

@@ -6,10 +6,12 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { StartError } from '../start-error.ts'
 import { aloneOnCitus, distribute, isOnCitus } from './distribute.ts'
-import { isTaken, isThereAlready } from './faults.ts'
+import { isRetryable, isTaken, isThereAlready } from './faults.ts'
 
 export type Migration = { number: number; name: string; checksum: string; sql: string }
 
+/** Of one migration that deadlocks with traffic. */
+const TRIES = 10
 const MIGRATIONS = join(import.meta.dirname, '../../../migrations')
 
 /** Of texts that a file had for a while: databases that had it then are, with the files behind it, as all others. */
@@ -88,27 +90,39 @@ export async function missingMigrations(client: pg.ClientBase, migrations = list
   return migrations.filter(({ number }) => !done.has(number))
 }
 
-/** False when another process has applied it meanwhile. */
-async function apply(client: pg.ClientBase, { number, name, checksum, sql }: Migration): Promise<boolean> {
+/**
+ * False when another process has applied it meanwhile. Where processes of the version before wait for its locks while it waits for theirs, the
+ * database may end it for them: nothing of it has happened, so it begins anew.
+ */
+async function apply(client: pg.ClientBase, migration: Migration): Promise<boolean> {
+  for (let tried = 1; ; tried += 1) {
+    if (!(await begin(client, migration))) return false
+    try {
+      for (const statement of statementsOf(migration.sql)) await client.query(statement)
+      await client.query('commit')
+      return true
+    } catch (error) {
+      await client.query('rollback').catch(() => {})
+      if (tried < TRIES && isRetryable(error)) continue
+      throw new StartError(`${migration.name} failed: ${error instanceof Error ? error.message : String(error)}`, {
+        cause: error,
+      })
+    }
+  }
+}
+
+/** Begins the transaction of a migration with its number; false, and none is begun, where another process has applied it. */
+async function begin(client: pg.ClientBase, { number, name, checksum }: Migration): Promise<boolean> {
   await client.query('begin')
   try {
     const row = [number, name, checksum, new Date().toISOString()]
     await client.query('insert into migrations (number, name, checksum, applied_at) values ($1, $2, $3, $4)', row)
+    return true
   } catch (error) {
     await client.query('rollback')
     if (isTaken(error)) return false
     throw error
   }
-  try {
-    for (const statement of statementsOf(sql)) await client.query(statement)
-    await client.query('commit')
-  } catch (error) {
-    await client.query('rollback').catch(() => {})
-    throw new StartError(`${name} failed: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    })
-  }
-  return true
 }
 
 /**
