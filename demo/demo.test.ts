@@ -185,6 +185,8 @@ describe('the demo', () => {
     const listOf = async (url: string): Promise<Listed[]> =>
       (await house.call('GET', url, { cookie })).json<{ data: Listed[] }>().data
     for (const screen of SCREENS) assert.ok((await listOf(screen)).length > 0, screen)
+    const rules = await listOf('/api/postbacks')
+    assert.deepEqual(new Set(rules.map(({ on }) => on)), new Set(['recorded', 'any_change']))
     const [account] = await listOf('/api/ad-accounts')
     assert.equal(account?.['state'], 'off')
     const [spending] = await listOf('/api/spend-accounts')

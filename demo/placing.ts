@@ -8,6 +8,7 @@ import { CAMPAIGNS } from './campaigns.ts'
 import { letters } from './chance.ts'
 import { type PlacedNetwork, placeNetwork } from './network.ts'
 import { type Founding, offerUrl, placeBot, placeFlow, placeFunnel, placeOffers, Standing } from './objects.ts'
+import { NIL_ID } from '../src/contract/ids.ts'
 import type { PlacedRule } from './outbox.ts'
 import { placeSources } from './sources.ts'
 import type { Place } from './traffic.ts'
@@ -18,6 +19,7 @@ import {
   type OfferName,
   type PlacedAccount,
   RULES,
+  TELLS_CHANGES,
   USUAL_GOAL,
 } from './world.ts'
 
@@ -154,7 +156,7 @@ async function freeKeys({ trx }: Founding): Promise<Map<string, string>> {
 }
 
 async function placeRules(
-  { trx, org_id, nextId, times: { created_at } }: Founding,
+  { trx, org_id, nextId, times: { created_at, updated_at } }: Founding,
   places: readonly Place[],
 ): Promise<PlacedRule[]> {
   const rules = RULES.map(({ campaign, ...rule }) => ({
@@ -165,6 +167,12 @@ async function placeRules(
   await trx
     .insertInto('postback_rules')
     .values(rules.map(rule => ({ org_id, method: 'GET', active: true, ...rule, created_at, updated_at: created_at })))
+    .execute()
+  // Made today, so that it has told of nothing yet: on the screen it shows what a rule can be called on.
+  const told = { told_on: 'any_change', told_campaign_id: null, campaign_id: NIL_ID, method: 'GET', active: true }
+  await trx
+    .insertInto('postback_rules')
+    .values({ org_id, id: nextId(), ...told, ...TELLS_CHANGES, created_at: updated_at, updated_at })
     .execute()
   return rules
 }

@@ -130,3 +130,10 @@ export const RULES: readonly { event_type: EventType; url: string; preset: strin
     preset: 'custom',
   },
 ]
+
+/** The rule that tells the partner of purchases what became of them after they were recorded. */
+export const TELLS_CHANGES = {
+  event_type: 'purchase',
+  url: 'https://tracker.partner.example/a1b2c3/postback?subid={ref_id}&status={status}&tid={event_id}&payout={revenue}&currency={currency}',
+  preset: 'keitaro',
+} as const
