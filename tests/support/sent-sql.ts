@@ -47,7 +47,7 @@ function hear(prototype: { query: unknown }): void {
     note(text)
     if (text !== undefined && isGeneric(text)) generic.add(this)
     else if (text !== undefined && generic.has(this) && brokenPlans(text).length > 0)
-      broken.add(`src/ (on the pool of keys): ${brokenPlans(text)}\n  ${text.trim().replace(/\s+/g, ' ')}`)
+      broken.add(`src/ (on the pool of keys): ${brokenPlans(text).join(', ')}\n  ${text.trim().replace(/\s+/g, ' ')}`)
     return query.call(this, asked, ...rest)
   }
 }
