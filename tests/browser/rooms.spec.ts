@@ -101,7 +101,7 @@ test('spend is recorded and deleted, and the balance is topped up', async ({ pag
   await dialog.getByRole('button', { name: 'Save spend' }).click()
   const row = page.getByRole('row', { name: /Spent/ })
   await expect(row).toContainText('34.50')
-  await row.getByRole('button').click()
+  await row.getByRole('button', { name: 'Change the spend of Spent' }).click()
   await dialog.getByLabel('Amount, $').fill('')
   await dialog.getByRole('button', { name: 'Save spend' }).click()
   await expect(row).toHaveCount(0)
