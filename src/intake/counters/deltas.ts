@@ -149,7 +149,7 @@ export class DeltaSheet {
   }
 }
 
-/** The numbers as a `report_change2` has them; a null changes nothing, and costs nothing to read. */
+/** The numbers as a `report_change2` has them; one that is null changes nothing, and takes the database least. */
 function numbersOf({ counts, revenue, cost, unread_costs, revenue_pending, verdicts }: Sum): string {
   let numbers = ''
   for (const count of counts) numbers += `${count === 0 ? '' : count},`
