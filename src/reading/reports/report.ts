@@ -154,16 +154,16 @@ export function statementFor(org_id: number, question: Asked, now: number): Stat
       coalesce(sum(unread_costs), 0)::bigint as total_unread_costs${listed(name => `${told(`coalesce(sum(${name}), 0)`, name)} as total_${name}`)}
     from slice
   ), ${converted === undefined ? '' : `converted as (${converted}), `}shown as (
-    select * from slice order by ${order} limit ${MOST_ROWS + (isApart ? 2 : 1)}
+    select *, row_number() over (order by ${order}) as place from slice order by place limit ${MOST_ROWS + (isApart ? 2 : 1)}
   )
   select shown.key, ${COUNTERS.map(name => `shown.${name}`).join(', ')},
     round(shown.revenue, 2)::text as revenue, round(shown.cost, 2)::text as cost, shown.cost_source,
     round(shown.cost_of_clicks, 2)::text as cost_of_clicks, shown.unread_costs${listed(name => `${told(`shown.${name}`, name)} as ${name}`)},
     totals.*, ${names === undefined ? 'null' : 'named.name'} as name${converted === undefined ? '' : CONVERTED}
-  from shown cross join totals
+  from shown left join totals on shown.place = 1
     ${converted === undefined ? '' : JOIN_CONVERTED}
     ${names === undefined ? '' : `left join ${names} named on named.org_id = $1 and named.id = nullif(shown.key, '')::uuid`}
-  order by ${order.replace(/key|clicks/g, 'shown.$&')}`
+  order by shown.place`
   return { text, values }
 }
 

@@ -5,10 +5,12 @@ import { test } from 'node:test'
 import { pino } from 'pino'
 import { seedClicks } from '../../../tests/support/counted-clicks.ts'
 import { useDatabase } from '../../../tests/support/database.ts'
-import { newId } from '../../contract/ids.ts'
+import { DAY_MS, dayOf } from '../../contract/days.ts'
+import { newId, toWireId } from '../../contract/ids.ts'
 import { openFolder } from './fold.ts'
 import { recountCosts } from './recount.ts'
-import { readReportAsMember } from './report.ts'
+import { readReport, readReportAsMember } from './report.ts'
+import type { Spending } from './spend.ts'
 
 const { database } = await useDatabase()
 const [day, at] = ['2026-03-02', Date.UTC(2026, 2, 2, 12)]
@@ -164,3 +166,77 @@ test('of hundreds of cells of a campaign’s day each is replaced for itself', a
   await folder.foldAll()
   assert.deepEqual(await told(org_id), expected)
 })
+
+test('over weeks replaced whole, in part and across the ends of windows, each dimension equals a recount', async () => {
+  const org_id = randomInt(1, 2 ** 31 - 1)
+  const campaigns = [newId(), newId(), newId()] as const
+  const subs = [null, 'a', 'b', 'c'] as const
+  const days = Array.from({ length: 24 }, (_, n) => Date.UTC(2026, 2, 5) + n * DAY_MS)
+  const clicks = days.flatMap(from =>
+    campaigns.flatMap(campaign_id =>
+      subs.map(sub1 => {
+        const cost = (randomInt(1, 1000) / 100).toFixed(2)
+        return { at: from + randomInt(DAY_MS), campaign_id, sub1, cost, cost_counts: true }
+      }),
+    ),
+  )
+  await seedClicks(database, org_id, clicks)
+  const [byCell, byDay, inPart] = campaigns
+  const cells = days.flatMap((from, n) => [
+    { from, campaign_id: byCell, sub1: 'a' },
+    { from, campaign_id: byDay, sub1: '' },
+    ...(n % 3 > 0 ? [{ from, campaign_id: inPart, sub1: 'b' }] : []),
+    ...(n % 9 === 0 ? [{ from, campaign_id: inPart, sub1: '' }] : []),
+  ])
+  await database.worker.query(
+    `insert into ad_spend (org_id, day, campaign_id, sub1, amount, source, updated_at)
+      select $1, day, campaign_id, sub1, 0.25, 'manual', now() from unnest($2::date[], $3::uuid[], $4::text[]) cells (day, campaign_id, sub1)`,
+    [
+      org_id,
+      cells.map(({ from }) => dayOf(from)),
+      cells.map(({ campaign_id }) => campaign_id),
+      cells.map(({ sub1 }) => sub1),
+    ],
+  )
+  const [start, end] = [days[0] ?? 0, (days.at(-1) ?? 0) + DAY_MS - 1]
+  // Ends in the morning of each day of a week, and in the evening before.
+  const windows = days.slice(10, 17).flatMap(to => [
+    { from: start, to: to + DAY_MS / 8 },
+    { from: to - DAY_MS / 8, to: end },
+    { from: to + randomInt(-DAY_MS, DAY_MS), to: to + randomInt(DAY_MS, 3 * DAY_MS) },
+  ])
+  const folder = openFolder({ database, log: pino({ level: 'silent' }) })
+  await folder.close()
+  const hold = async (when: string) => {
+    for (const { from, to } of [{ from: start, to: end }, ...windows])
+      for (const dimension of ['campaign', 'sub1', 'day'] as const)
+        assert.deepEqual(
+          await costsTold(org_id, dimension, from, to),
+          await costsRecounted(org_id, dimension, from, to),
+          `${when}, by ${dimension}, ${new Date(from).toISOString()} to ${new Date(to).toISOString()}`,
+        )
+  }
+  await hold('unfolded')
+  await folder.foldAll()
+  await hold('folded')
+  await seedClicks(database, org_id, clicks.slice(0, 60))
+  await hold('folded in part')
+})
+
+const sorted = (costs: [string, string][]) =>
+  costs.filter(([, cost]) => Number(cost) !== 0).sort(([one], [other]) => (one < other ? -1 : 1))
+
+async function costsTold(org_id: number, dimension: Spending, from: number, to: number) {
+  const query = { dimension, date_from: new Date(from).toISOString(), date_to: new Date(to).toISOString() }
+  const { rows } = await readReport(
+    { database, actor: { kind: 'key', org_id, campaigns: null } } as unknown as Parameters<typeof readReport>[0],
+    { query, params: {}, body: undefined },
+  )
+  return sorted(rows.map(({ key, cost }) => [key, cost ?? '']))
+}
+
+async function costsRecounted(org_id: number, dimension: Spending, from: number, to: number) {
+  const rows = await recountCosts(database.reads, org_id, from, to, dimension)
+  const wire = (key: string) => (dimension === 'campaign' ? toWireId(key) : key)
+  return sorted(rows.map(({ key, cost }) => [wire(key), Number(cost).toFixed(2)]))
+}

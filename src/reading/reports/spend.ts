@@ -27,6 +27,12 @@ export const SOURCE = `case when min(cost_source) = max(cost_source) then min(co
 /** The column that rows of spend and cells of clicks are added up by. */
 const COLUMNS: Record<Spending, string> = { campaign: 'campaign_id', sub1: 'sub1', day: 'day' }
 
+/** A day as the index `report_day_cell` has it, where the days of a cell lie side by side; day 0 was a Monday. */
+const NUMBER = `day - date '0001-01-01'`
+
+/** So many days stand in one number, a bit each: weeks, because those replaced whole are added up already, or as many as a `bigint` has bits for. */
+const spanOf = (dimension: Spending) => (dimension === 'day' ? 63 : 7)
+
 /** What was spread over the clicks without a sub1 is theirs; other spend without one is of nobody in particular. */
 const APART = `case when source = 'spread' then sub1 else nullif(sub1, '') end`
 
@@ -48,20 +54,29 @@ export function spentOf({ dimension, window, campaigns, cover }: Asked, isApart:
   const within = campaigns === null ? '' : ` and campaign_id = any(${put(campaigns)}::uuid[])`
   const booked = `day between ${first} and ${last}${within}`
   const column = COLUMNS[dimension]
-  return `counting as (
-    ${countingOf(booked)}
-  ), cells as not materialized (
-    select day, campaign_id, sub1 from ad_spend where org_id = $1 and ${booked}
+  const span = spanOf(dimension)
+  return `entered as materialized (
+    select campaign_id, sub1, (${NUMBER}) / ${span} as span, source, bit_or(1::bigint << (${NUMBER}) % ${span}) as days, sum(amount) as amount
+    from ad_spend where org_id = $1 and ${booked} group by campaign_id, sub1, span, source
+  ), counting as (
+    ${dimension === 'day' ? `select day, amount, source from ad_spend where org_id = $1 and ${booked}` : `select ${column}, amount, source from entered`}
     union all
-    select day, campaign_id, sub1 from booked_spend where org_id = $1 and ${booked}
+    ${uncoveredOf(column, booked)}
   ), unfolded as materialized (
     ${unfoldedOf(cover, within, put)}
-  ), linked as (
-    select campaign_id from report_day
+  ), costing as materialized (
+    select 1 from report_day
     where org_id = $1 and dimension = ${UNITS.campaign + WEEK} and day between ${first} - 6 and ${last}${within} and cost <> 0
+    union all select 1 from unfolded limit 1
+  ), covering as materialized (
+    select campaign_id, sub1, span, bit_or(days) as days from (
+      select campaign_id, sub1, span, days from entered
+      union all
+      select campaign_id, sub1, (${NUMBER}) / ${span}, 1::bigint << (${NUMBER}) % ${span} from booked_spend where org_id = $1 and ${booked}
+    ) cells where exists (select from costing) group by campaign_id, sub1, span
   ), replacing as materialized (
-    select campaign_id, day, bool_or(sub1 = '') as is_whole, array_agg(sub1) filter (where sub1 <> '') as subs from cells
-    where campaign_id in (select campaign_id from linked) group by campaign_id, day
+    select c.campaign_id, c.sub1, c.span, c.days & ~coalesce(w.days, 0) as days from covering c
+      left join covering w on c.sub1 <> '' and w.sub1 = '' and w.campaign_id = c.campaign_id and w.span = c.span
   ), replaced as (
     select ${column}::text as key, sum(cost) as cost from (
       ${replacedOf(dimension, cover, put)}
@@ -79,13 +94,11 @@ export function spentOf({ dimension, window, campaigns, cover }: Asked, isApart:
   )`
 }
 
-/** The rows of spend that nothing of higher rank covers. */
-function countingOf(booked: string): string {
+/** The rows of booked spend that nothing of higher rank covers. */
+function uncoveredOf(column: string, booked: string): string {
   const entered = `(select day, campaign_id, sub1 from ad_spend where org_id = $1 and ${booked})`
   const spread = `(select day, campaign_id, sub1 from booked_spend where org_id = $1 and ${booked} and ${IS_SPREAD})`
-  return `select day, campaign_id, sub1, amount, source from ad_spend where org_id = $1 and ${booked}
-    union all
-    select day, campaign_id, sub1, amount, split_part(origin, ':', 1) as source from booked_spend e
+  return `select ${column}, amount, split_part(origin, ':', 1) as source from booked_spend e
     where org_id = $1 and ${booked} and amount <> 0 and not ${isCovered('e', entered)} and (${IS_SPREAD} or not ${isCovered('e', spread)})`
 }
 
@@ -115,35 +128,52 @@ function unfoldedOf({ days, ends }: Cover, within: string, put: Put): string {
 }
 
 /**
- * So many cells of one campaign's day are searched between their first and last, which only the index that ends in the sub1 can do: by another one
- * every cell there would be held against each of them.
- */
-const MANY = 100
-
-/**
- * What the clicks of replaced cells have cost within the window: from the same places as all counters. Of counted days all cells of a
- * campaign's day are looked up at once, and all whole days of a campaign, because a search of its own for each is most of what a report takes.
+ * What the clicks of replaced cells have cost within the window: from the same places as all counters. Of counted days, many days of a cell are
+ * looked up at once: what searches cost is most of what a report takes. A cell without a sub1 is its campaign's whole day. Campaign and sub1 are
+ * compared with arrays because joins by equality would be planned as a walk through all cells of the organization.
  */
 function replacedOf(dimension: Spending, { days }: Cover, put: Put): string {
-  const unfolded = `select u.day, u.campaign_id, u.sub1, u.cost from unfolded u where ${isCovered('u', 'cells')}`
+  const span = spanOf(dimension)
+  const bitOf = (row: string) => `${row}.days >> (d.${NUMBER}) % ${span} & 1 = 1`
+  const unfolded = `select d.day, d.campaign_id, d.sub1, d.cost from unfolded d
+      left join replacing w on w.sub1 = '' and w.campaign_id = d.campaign_id and w.span = (d.${NUMBER}) / ${span}
+      left join replacing r on d.sub1 <> '' and r.sub1 = d.sub1 and r.campaign_id = d.campaign_id and r.span = (d.${NUMBER}) / ${span}
+      where ${bitOf('w')} or ${bitOf('r')}`
   if (days.first > days.last) return unfolded
-  const counted = (unit: number) =>
-    `join report_day d on d.org_id = $1 and d.dimension = ${unit} and d.${betweenOf(days, put)}`
-  const cells = 'select d.day, d.campaign_id, d.key as sub1, d.cost'
-  const end = (which: 'min' | 'max') => `(select ${which}(sub1) from unnest(subs) sub1) as ${which}`
-  return `${unfolded}
-      union all
-      ${cells} from (select campaign_id, array_agg(day) as days from replacing where is_whole group by campaign_id) r
-        ${counted(dimension === 'sub1' ? UNITS.sub1 : UNITS.campaign)} and d.campaign_id = r.campaign_id and d.day = any(r.days)
-      union all
-      ${cells} from replacing r ${counted(UNITS.sub1)} and d.day = r.day and d.campaign_id = r.campaign_id and d.key = any(r.subs)
-      where not is_whole and cardinality(subs) <= ${MANY}
-      union all
-      ${cells}
-      from (select day, campaign_id, subs, ${end('min')}, ${end('max')} from replacing where not is_whole and cardinality(subs) > ${MANY}) r
-        ${counted(UNITS.sub1)} and d.day = r.day and (d.campaign_id, d.key) >= (r.campaign_id, r.min)
-          and (d.campaign_id, d.key) <= (r.campaign_id, r.max) and d.key = any(r.subs)`
+  const isWeek =
+    dimension === 'day'
+      ? 'false'
+      : `r.days = 127 and date '0001-01-01' + r.span * 7 between ${dayAt(days.first, put)} and ${dayAt(days.last - 6, put)}`
+  const counted = (
+    where: string,
+    unit: number,
+    join: string,
+  ) => `select d.day, d.campaign_id, d.key as sub1, d.cost from replacing r
+      join report_day d on d.org_id = $1 and d.dimension = ${unit} and d.${betweenOf(days, put)} and d.campaign_id = any(array[r.campaign_id]) and ${join}
+      where ${where}`
+  const ofCampaign = dimension === 'sub1' ? UNITS.sub1 : UNITS.campaign
+  const start = `date '0001-01-01' + r.span * ${span}`
+  return [
+    unfolded,
+    counted(`r.sub1 = '' and ${isWeek}`, ofCampaign + WEEK, `d.day = ${start}`),
+    counted(
+      `r.sub1 = '' and not (${isWeek})`,
+      ofCampaign,
+      `d.day between ${start} and ${start} + ${span - 1} and ${bitOf('r')}`,
+    ),
+    counted(
+      `r.sub1 <> '' and ${isWeek}`,
+      UNITS.sub1 + WEEK,
+      `d.key = any(array[r.sub1]) and d.${NUMBER} = any(array[r.span * 7])`,
+    ),
+    counted(
+      `r.sub1 <> '' and not (${isWeek})`,
+      UNITS.sub1,
+      `d.key = any(array[r.sub1]) and d.${NUMBER} between r.span * ${span} and r.span * ${span} + ${span - 1} and ${bitOf('r')}`,
+    ),
+  ].join('\n      union all\n      ')
 }
 
-const betweenOf = ({ first, last }: Days, put: Put) =>
-  `day between ${put(dayOf(first * DAY_MS))}::date and ${put(dayOf(last * DAY_MS))}::date`
+const dayAt = (day: number, put: Put) => `${put(dayOf(day * DAY_MS))}::date`
+
+const betweenOf = ({ first, last }: Days, put: Put) => `day between ${dayAt(first, put)} and ${dayAt(last, put)}`
