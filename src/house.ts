@@ -57,6 +57,7 @@ import { standingOf } from './people/organizations/standing.ts'
 import { openSlotChecks } from './reading/reports/complete-slots.ts'
 import { openFolder } from './reading/reports/fold.ts'
 import { openEventFolder } from './reading/reports/fold-events.ts'
+import { openSealing } from './reading/segments/seal.ts'
 import { plainRooms, probes } from './rooms.ts'
 import * as botsApi from './telegram/bots/api.ts'
 import { botDeeds } from './telegram/bots/bots.ts'
@@ -107,7 +108,7 @@ export async function openHouse(
   }
 }
 
-/** What goes on behind the house: folding, forgetting; deliveries, erasing, notices and reading spend, unless another process does them. */
+/** What goes on behind the house: folding, forgetting; deliveries, sealing, erasing, notices and reading spend, unless another process does them. */
 function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDisposableStack): void {
   const take = into(running)
   take(openFolder(ground))
@@ -118,6 +119,7 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openWorker(ground, lanes))
   take(openIpErasure(ground))
   take(openAttemptRetention(ground))
+  take(openSealing(ground))
   take(openClickRetention(ground))
   take(openLowBalanceWatch(ground))
   take(openRateFetch(ground))

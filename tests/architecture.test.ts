@@ -35,7 +35,7 @@ const BANNED =
  */
 const WRITES_FOR_OTHERS: Readonly<Record<string, readonly string[]>> = {
   events: ['clicks', 'balances', 'ledger', 'deliveries', 'caps', 'cap_counts'],
-  counters: ['counter_sheet'],
+  counters: ['counter_sheet', 'click_sheet'],
   reports: ['events'],
 }
 

@@ -389,6 +389,17 @@ export interface Clicks {
   wbraid: string | null
 }
 
+export interface ClickSheet {
+  /**
+   * new clicks that are tracked and know no bot, as nearly all are; the others are in born_otherwise
+   */
+  born: string[] | null
+  born_otherwise: string[] | null
+  changes: string[] | null
+  id: string
+  org_id: number
+}
+
 export interface CounterSheet {
   changes: string[]
   id: string
@@ -584,6 +595,14 @@ export interface EventSettings {
   org_id: number
   updated_at: string
   updated_by: string
+}
+
+export interface ExploreTurns {
+  /**
+   * when its segments were last held against the counters
+   */
+  checked_at: string | null
+  org_id: number
 }
 
 export interface FailingTargets {
@@ -1040,6 +1059,45 @@ export interface ReportSlot {
   unread_costs: string
 }
 
+export interface Segments {
+  approved: string
+  /**
+   * a Parquet file
+   */
+  body: Buffer
+  /**
+   * like all that follow, the sum over its tracked rows
+   */
+  clicks: string
+  cost: string
+  /**
+   * the UTC day of the ids of the clicks
+   */
+  day: string
+  deposit: string
+  ftd: string
+  id: string
+  /**
+   * the clicks are no longer kept, and what could tell one visitor from another is gone
+   */
+  is_emptied: boolean
+  landed: string
+  lead: string
+  org_id: number
+  pending: string
+  registered: string
+  rejected: string
+  revenue: string
+  revenue_pending: string
+  rows: number
+  started: string
+  /**
+   * how many of its rows take a fact away
+   */
+  taken: number
+  unread_costs: string
+}
+
 export interface Sessions {
   created_at: string
   expires_at: string
@@ -1207,6 +1265,7 @@ export interface Tables {
   caps: Caps
   click_flow_versions: ClickFlowVersions
   click_flows: ClickFlows
+  click_sheet: ClickSheet
   clicks: Clicks
   counter_sheet: CounterSheet
   daily_secrets: DailySecrets
@@ -1220,6 +1279,7 @@ export interface Tables {
   event_revisions: EventRevisions
   event_settings: EventSettings
   events: Events
+  explore_turns: ExploreTurns
   failing_targets: FailingTargets
   funnels: Funnels
   fx_rates: FxRates
@@ -1247,6 +1307,7 @@ export interface Tables {
   report_delta: ReportDelta
   report_sheet: ReportSheet
   report_slot: ReportSlot
+  segments: Segments
   sessions: Sessions
   slot_checks: SlotChecks
   source_faults: SourceFaults

@@ -1,9 +1,10 @@
-// The statements that put clicks into the database, each with the report's counters in the same transaction.
+// The statements that put clicks into the database, each with the report's counters and what Explore is told in the same transaction.
 import type pg from 'pg'
 import { CLICKED } from '../../contract/ladder.ts'
 import { sqlState } from '../../ground/db/faults.ts'
 import { ask, flight } from '../../ground/db/flight.ts'
 import { inTransaction } from '../../ground/db/transaction.ts'
+import { ClickSheet } from '../counters/click-sheet.ts'
 import { cellOf, costsOf, DeltaSheet } from '../counters/deltas.ts'
 import { CLICK_COLUMNS, type Click, clicksLiteral } from './click.ts'
 
@@ -29,12 +30,14 @@ const INSERT_ABSENT = `insert into clicks (${columns}, status, stages)
 /** Stores clicks that are surely new, in one transaction and one round trip. @throws the database's error; 23505 for an id that exists. */
 export async function storeClicks(pool: pg.Pool, clicks: readonly Click[]): Promise<void> {
   const deltas = sheetOf(clicks).statement()
+  const born = bornOf(clicks).statement()
   const client = await pool.connect()
   try {
     await flight(client, {
       begin: ask('begin'),
       clicks: ask(INSERT, [clicksLiteral(clicks)]),
       deltas: deltas && ask(deltas.text, deltas.values),
+      born: born && ask(born.text, born.values),
       commit: ask('commit'),
     })
     client.release()
@@ -55,8 +58,9 @@ export async function storeAbsentClicks(pool: pg.Pool, org_id: number, clicks: r
   await inTransaction(pool, async client => {
     const { rows } = await client.query<{ id: string }>(INSERT_ABSENT, [clicksLiteral(clicks), org_id])
     const stored = new Set(rows.map(row => row.id))
-    const deltas = sheetOf(clicks.filter(click => stored.has(click.id))).statement()
-    if (deltas !== undefined) await client.query(deltas.text, [...(deltas.values ?? [])])
+    const added = clicks.filter(click => stored.has(click.id))
+    for (const statement of [sheetOf(added).statement(), bornOf(added).statement()])
+      if (statement !== undefined) await client.query(statement.text, [...(statement.values ?? [])])
   })
 }
 
@@ -75,5 +79,11 @@ function sheetOf(clicks: readonly Click[]): DeltaSheet {
     if (!click.tracked) continue
     sheet.add(click.org_id, cellOf(click), { clicks: 1, ...costsOf(click) })
   }
+  return sheet
+}
+
+function bornOf(clicks: readonly Click[]): ClickSheet {
+  const sheet = new ClickSheet()
+  for (const click of clicks) sheet.bear(click.org_id, click)
   return sheet
 }

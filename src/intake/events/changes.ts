@@ -6,6 +6,7 @@ import type { EventStatus } from '../../contract/revisions.ts'
 import { ask, type Question } from '../../ground/db/flight.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import type { Money } from '../../money/rates/rate-of-day.ts'
+import { ClickSheet, type ClickState } from '../counters/click-sheet.ts'
 import { type Costs, type Counts, cellOf, costsOf, DeltaSheet, type Verdicts } from '../counters/deltas.ts'
 import { CapCounts } from './caps.ts'
 import type { Revision, Source } from './items.ts'
@@ -37,6 +38,7 @@ type Delivery = {
   person_id: string | null
 }
 type Before = Pick<KnownClick, 'stages' | 'tracked' | 'revenue' | 'bot_id' | 'standing'>
+type Changed = { readonly org_id: number; readonly click: KnownClick; readonly before: Before }
 
 type Rows = readonly { org_id: number }[]
 
@@ -110,7 +112,9 @@ export class Changes {
       const json = JSON.stringify(rows)
       statements.push(org_ids.length === 1 ? ask(one, [json, ...same, only]) : ask(many, [json, ...same]))
     }
-    const clicks = [...this.#clicks].filter(([click, { before }]) => isChanged(click, before))
+    const clicks = [...this.#clicks].flatMap(([click, { org_id, before }]) =>
+      isChanged(click, before) ? { org_id, click, before } : [],
+    )
     const people = [...this.#people]
     add(write.INSERT_EVENTS, this.events, at)
     const money = [...this.#money].map(([event_id, one]) => ({ event_id, ...one }))
@@ -137,7 +141,7 @@ export class Changes {
     )
     add(
       write.UPDATE_CLICKS,
-      clicks.map(([click, { org_id }]) => writtenClick(org_id, click)),
+      clicks.map(({ org_id, click }) => writtenClick(org_id, click)),
     )
     add(write.INSERT_PERSONS, of(people, 'created'), at)
     add(write.UPDATE_PERSONS, of(people, 'adopted'))
@@ -148,8 +152,8 @@ export class Changes {
     add(write.CLOSE_CAPS, this.caps.filled(), at)
     add(write.INSERT_DELIVERIES, this.deliveries.filter(({ mayBeThere }) => !mayBeThere).map(writtenDelivery), at)
     add(write.INSERT_ONCE, this.deliveries.filter(({ mayBeThere }) => mayBeThere).map(writtenDelivery), at)
-    const deltas = sheetOf(clicks.map(([click, { org_id, before }]) => ({ org_id, click, before }))).statement()
-    if (deltas !== undefined) statements.push(ask(deltas.text, deltas.values))
+    for (const sheet of [sheetOf(clicks).statement(), changesOf(clicks).statement()])
+      if (sheet !== undefined) statements.push(ask(sheet.text, sheet.values))
     return statements
   }
 }
@@ -175,25 +179,35 @@ function isChanged(click: KnownClick, before: Before): boolean {
 }
 
 function writtenClick(org_id: number, click: KnownClick) {
-  const { id, stages, tracked, test, revenue, bot_id, suppressed_delivery } = click
-  const money = revenue === null ? null : fromMillionths(revenue)
-  const cost_counts = bringsCost(click) || click.cost_counts
-  const status = highestRung(stages)
-  const counted = {
-    org_id,
-    id,
-    status,
+  const { id, test, suppressed_delivery } = click
+  const status = highestRung(click.stages)
+  const state = stateOf(click, bringsCost(click) || click.cost_counts)
+  return { org_id, id, status, test, suppressed_delivery, ...state }
+}
+
+/** What of a click changes, as its row has it. */
+function stateOf({ stages, tracked, bot_id, revenue, standing }: Before, cost_counts: boolean | null): ClickState {
+  return {
     stages,
     tracked,
-    test,
-    revenue: money,
     bot_id,
-    suppressed_delivery,
+    revenue: revenue === null ? null : fromMillionths(revenue),
     cost_counts,
+    approved: standing?.approved ?? null,
+    pending: standing?.pending ?? null,
+    rejected: standing?.rejected ?? null,
+    revenue_pending: standing === null ? null : fromMillionths(standing.held),
   }
-  if (click.standing === null) return counted
-  const { held, ...standing } = click.standing
-  return { ...counted, ...standing, revenue_pending: fromMillionths(held) }
+}
+
+/** How each click was and how it is, tracked or not. */
+function changesOf(clicks: readonly Changed[]): ClickSheet {
+  const sheet = new ClickSheet()
+  for (const { org_id, click, before } of clicks) {
+    const is = stateOf(click, bringsCost(click) || click.cost_counts)
+    sheet.change(org_id, click.id, stateOf(before, click.cost_counts), is)
+  }
+  return sheet
 }
 
 function writtenDelivery({
@@ -211,7 +225,7 @@ function writtenDelivery({
 }
 
 /** The report's differences: each click after minus the same click before; untracked ones count nowhere. */
-function sheetOf(clicks: readonly { org_id: number; click: KnownClick; before: Before }[]): DeltaSheet {
+function sheetOf(clicks: readonly Changed[]): DeltaSheet {
   const sheet = new DeltaSheet()
   for (const { org_id, click, before } of clicks) {
     if (click.tracked) sheet.add(org_id, cellOf(click), difference(click, before))

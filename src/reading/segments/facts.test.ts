@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+import { newId } from '../../contract/ids.ts'
+import type { ClickState } from '../../intake/counters/click-sheet.ts'
+import { type Entry, type Fixed, factOf, net, type Row, rowsOf } from './facts.ts'
+import { decode, encode } from './parquet.ts'
+
+const DAY = Date.parse('2026-03-01')
+const hash = (visitor_id: string): bigint => BigInt.asIntN(64, BigInt(`0x${visitor_id.slice(-12)}`))
+
+const text = fc.option(fc.oneof(fc.constantFrom('', 'a', '=', 'ünï', '\n'), fc.string({ unit: 'grapheme' })))
+const clicks = fc
+  .record({
+    ms: fc.nat(3),
+    campaign: fc.option(fc.constantFrom(newId(1), newId(2))),
+    sub1: text,
+    sub9: text,
+    visitor_id: fc.option(fc.constantFrom(newId(3), newId(4))),
+    cost: fc.option(fc.constantFrom('0', '0.000000001', '12.5')),
+    is_priced: fc.boolean(),
+  })
+  .map(({ ms, ...own }): Fixed => {
+    const none = { offer: null, landing: null, path: null, ad_account: null, geo: 'DE', device: null, os: null }
+    const subs = { sub2: null, sub3: null, sub4: null, sub5: null, sub6: null, sub7: null, sub8: null }
+    const rest = { browser: null, platform: null, ref_id: null, visitor_is_new: true }
+    return { id: newId(DAY + ms), ...none, ...subs, ...rest, ...own }
+  })
+
+const born = fc.record({ tracked: fc.boolean(), bot_id: fc.option(fc.constantFrom(newId(5))) })
+const change = fc.record(
+  {
+    stages: fc.constantFrom(1, 3, 35, 127),
+    tracked: fc.constant(true),
+    bot_id: fc.constantFrom(newId(5), newId(6)),
+    revenue: fc.option(fc.constantFrom('1', '2.500000', '-0.000001')),
+    cost_counts: fc.constant(true),
+    approved: fc.option(fc.nat(2)),
+    pending: fc.option(fc.nat(2)),
+    rejected: fc.option(fc.nat(2)),
+    revenue_pending: fc.option(fc.constantFrom('0', '7.25')),
+  },
+  { requiredKeys: [] },
+)
+
+const NEW = { stages: 1, revenue: null, approved: null, pending: null, rejected: null, revenue_pending: null }
+const changeOf = (id: string, was: ClickState, is: ClickState): Entry =>
+  ({ id, ...is, ...Object.fromEntries(Object.entries(was).map(([name, value]) => [`was_${name}`, value])) }) as Entry
+
+/** A click's history as sheets tell of it, and the state it ends in. */
+const histories = fc
+  .tuple(clicks, born, fc.array(change, { maxLength: 6 }))
+  .map(([click, { tracked, bot_id }, all]) => {
+    const first: ClickState = { ...NEW, tracked, bot_id, cost_counts: click.is_priced ? tracked : null }
+    // A sheet says nothing of the costs of a click that is born.
+    const entries = [{ ...changeOf(click.id, first, { ...first, cost_counts: null }), was_stages: null }]
+    let state = first
+    for (const { cost_counts, ...changed } of all) {
+      const is = {
+        ...state,
+        ...changed,
+        cost_counts: click.is_priced ? cost_counts === true || state.cost_counts : null,
+      }
+      entries.push(changeOf(click.id, state, is) as (typeof entries)[number])
+      state = is
+    }
+    return { click, entries: entries as Entry[], state }
+  })
+
+const sorted = (rows: readonly Row[]) =>
+  rows
+    .map(row =>
+      JSON.stringify(
+        Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)),
+        (_, value) => (typeof value === 'bigint' ? `${value}` : value),
+      ),
+    )
+    .sort()
+
+test('whatever has happened to clicks, in whatever order it is told and however it is parted, it nets to how they are', () => {
+  fc.assert(
+    fc.property(fc.array(histories, { maxLength: 8 }), fc.infiniteStream(fc.nat()), (all, random) => {
+      const told = all.flatMap(({ click, entries }) =>
+        entries.map(entry => ({ entry, click, at: random.next().value })),
+      )
+      told.sort((a, b) => a.at - b.at)
+      const parts: Row[][] = [[], [], []]
+      for (const { click, entry, at } of told) parts[at % 3]?.push(...rowsOf(click, entry, hash))
+      const left = net(parts.flatMap(part => net(part)))
+      const is = all.map(({ click, state }) => ({ ...factOf(click, state, hash), sign: 1 as const }))
+      assert.deepEqual(sorted(left), sorted(is))
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('what is told after a state is taken from it is how the click was before, and adds up to it again', () => {
+  fc.assert(
+    fc.property(histories, fc.nat(6), ({ click, entries, state }, from) => {
+      const waiting = entries.slice(from)
+      const sealed = net([
+        { ...factOf(click, state, hash), sign: 1 },
+        ...waiting.flatMap(entry => rowsOf(click, entry, hash, -1)),
+      ])
+      assert.ok(sealed.every(({ sign }) => sign === 1) && sealed.length === (from === 0 ? 0 : 1))
+      const later = net([...sealed, ...waiting.flatMap(entry => rowsOf(click, entry, hash))])
+      assert.deepEqual(sorted(later), sorted([{ ...factOf(click, state, hash), sign: 1 }]))
+    }),
+  )
+})
+
+test('rows come back from a body as they were put in', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(histories, { minLength: 1, maxLength: 20 }), async all => {
+      const rows = all.flatMap(({ click, entries }) => entries.flatMap(entry => rowsOf(click, entry, hash)))
+      assert.deepEqual(sorted(await decode(encode(rows))), sorted(rows))
+    }),
+  )
+})

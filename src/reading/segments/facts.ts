@@ -1,0 +1,225 @@
+/**
+ * Facts: what Explore knows of a click, without its id. A click that changes is taken out as it was and put in as it is, so all that is ever
+ * asked is a sum over signs. Of two rows alike but for their sign neither is kept, whichever click they were of: equality is enough.
+ */
+import { DAY_MS, dayOf } from '../../contract/days.ts'
+import { toUnits } from '../../contract/decimals.ts'
+import { timeOfId } from '../../contract/ids.ts'
+import { CLICKED } from '../../contract/ladder.ts'
+import { type ClickState, STATES } from '../../intake/counters/click-sheet.ts'
+import { toMillionths } from '../../money/billing/money.ts'
+
+/** What is said in words; ids as uuids, the path as the click has it. */
+export const TEXTS = [
+  'campaign',
+  'offer',
+  'landing',
+  'path',
+  'ad_account',
+  'bot',
+  'geo',
+  'device',
+  'os',
+  'browser',
+  'platform',
+  'sub1',
+  'sub2',
+  'sub3',
+  'sub4',
+  'sub5',
+  'sub6',
+  'sub7',
+  'sub8',
+  'sub9',
+  'ref_id',
+] as const
+type Text = (typeof TEXTS)[number]
+
+type Fact = { readonly [name in Text]: string | null } & {
+  /** Milliseconds within the UTC day of the click's id. */
+  readonly ms: number
+  /** The first 8 bytes of his keyed hash, as a signed number. */
+  readonly visitor: bigint | null
+  readonly is_new: boolean
+  readonly tracked: boolean
+  /** A bit per rung. */
+  readonly stages: number
+  /** Millionths of a US dollar. */
+  readonly revenue: bigint | null
+  /** Billionths of a US dollar; null where none counts. */
+  readonly cost: bigint | null
+  /** It counts, and none could be read. */
+  readonly unread_cost: boolean
+  readonly approved: number
+  readonly pending: number
+  readonly rejected: number
+  /** Millionths of a US dollar. */
+  readonly revenue_pending: bigint
+}
+
+/** A fact that is put in or taken out. */
+export type Row = Fact & { readonly sign: 1 | -1 }
+
+/** What of a click never changes, as `FIXED` reads it. */
+export type Fixed = { readonly [name in Exclude<Text, 'bot'>]: string | null } & {
+  readonly id: string
+  readonly visitor_id: string | null
+  readonly visitor_is_new: boolean | null
+  readonly cost: string | null
+  /** Its campaign had a cost model. */
+  readonly is_priced: boolean
+}
+
+/** What never changes of a click `c`, for a select. */
+export const FIXED = `c.id, c.campaign_id as campaign, c.offer_id as offer, c.landing_id as landing, c.click_flow_node_path as path,
+  c.ad_account_id as ad_account, c.geo, c.device, c.os, c.browser, c.platform, c.sub1, c.sub2, c.sub3, c.sub4, c.sub5, c.sub6, c.sub7, c.sub8,
+  c.sub9, c.ref_id, c.visitor_id, c.visitor_is_new, c.cost, c.cost_counts is not null as is_priced`
+
+/** What a sheet says of a click: that it is new, where `was_stages` is null, or how it was and how it is. */
+export type Entry = { readonly id: string } & ClickState & {
+    readonly [name in keyof ClickState as `was_${name}`]: ClickState[name] | null
+  }
+
+/** What of `click_born` and `click_change` is told of rows `from` of `click_sheet`, as entries. */
+export const entriesOf = (from: string) => `
+  select b as id, ${STATES.map(name => `${OF_BORN[name] ?? NONE[name]} as ${name}, ${NONE[name]} as was_${name}`).join(', ')}
+  from ${from}, unnest(born) as b
+  union all
+  select b.id, ${STATES.map(name => `${name === 'tracked' || name === 'bot_id' ? `b.${name}` : (OF_BORN[name] ?? NONE[name])}, ${NONE[name]}`).join(', ')}
+  from ${from}, unnest(born_otherwise) as b
+  union all
+  select c.id, ${STATES.map(name => `c.${name}${AS_TEXT[name] ?? ''}, c.was_${name}${AS_TEXT[name] ?? ''}`).join(', ')}
+  from ${from}, unnest(changes) as c`
+
+const OF_BORN: Partial<Record<keyof ClickState, string>> = { stages: `${CLICKED}::smallint`, tracked: 'true' }
+const NONE: Record<keyof ClickState, string> = {
+  stages: 'null::smallint',
+  tracked: 'null::boolean',
+  bot_id: 'null::uuid',
+  revenue: 'null::text',
+  cost_counts: 'null::boolean',
+  approved: 'null::integer',
+  pending: 'null::integer',
+  rejected: 'null::integer',
+  revenue_pending: 'null::text',
+}
+/** As JSON has no exact decimals. */
+const AS_TEXT: Partial<Record<keyof ClickState, string>> = { revenue: '::text', revenue_pending: '::text' }
+
+/** The keyed hash of a visitor. */
+export type Hash = (visitor_id: string) => bigint
+
+/** The fact of a click in some state. Spelled out: to take objects apart and put them together costs three times as much. */
+export function factOf(click: Fixed, state: ClickState, hash: Hash): Fact {
+  const isCosting = state.cost_counts === true
+  return {
+    ms: timeOfId(click.id) % DAY_MS,
+    campaign: click.campaign,
+    offer: click.offer,
+    landing: click.landing,
+    path: click.path,
+    ad_account: click.ad_account,
+    geo: click.geo,
+    device: click.device,
+    os: click.os,
+    browser: click.browser,
+    platform: click.platform,
+    sub1: click.sub1,
+    sub2: click.sub2,
+    sub3: click.sub3,
+    sub4: click.sub4,
+    sub5: click.sub5,
+    sub6: click.sub6,
+    sub7: click.sub7,
+    sub8: click.sub8,
+    sub9: click.sub9,
+    ref_id: click.ref_id,
+    bot: state.bot_id,
+    visitor: click.visitor_id === null ? null : hash(click.visitor_id),
+    is_new: click.visitor_is_new === true,
+    tracked: state.tracked,
+    stages: state.stages,
+    revenue: state.revenue === null ? null : toMillionths(state.revenue),
+    cost: isCosting && click.cost !== null ? toUnits(click.cost, 9) : null,
+    unread_cost: isCosting && click.cost === null,
+    approved: state.approved ?? 0,
+    pending: state.pending ?? 0,
+    rejected: state.rejected ?? 0,
+    revenue_pending: state.revenue_pending === null ? 0n : toMillionths(state.revenue_pending),
+  }
+}
+
+/** Puts a fact in or takes it out. The fact itself becomes the row. */
+export const signed = (fact: Fact, sign: 1 | -1): Row => Object.assign(fact, { sign })
+
+/** What an entry puts in and takes out; `sign` -1 undoes it. */
+export function rowsOf(click: Fixed, entry: Entry, hash: Hash, sign: 1 | -1 = 1): Row[] {
+  if (entry.was_stages === null) {
+    // What a click has cost counts from its birth on where it does.
+    const born = { ...entry, cost_counts: click.is_priced && entry.tracked }
+    return [signed(factOf(click, born, hash), sign)]
+  }
+  const was = Object.fromEntries(STATES.map(name => [name, entry[`was_${name}`]])) as ClickState
+  return [signed(factOf(click, was, hash), sign === 1 ? -1 : 1), signed(factOf(click, entry, hash), sign)]
+}
+
+const OTHERS = [
+  'ms',
+  'visitor',
+  'is_new',
+  'tracked',
+  'stages',
+  'revenue',
+  'cost',
+  'unread_cost',
+  'approved',
+  'pending',
+  'rejected',
+  'revenue_pending',
+] as const satisfies readonly (keyof Fact)[]
+
+/** Equal for equal facts alone: no text holds U+0000, and none that is there is like one that is missing. */
+function keyOf(fact: Fact): string {
+  let key = ''
+  for (const name of OTHERS) key += `${fact[name] ?? ''}\0`
+  for (const name of TEXTS) {
+    const text = fact[name]
+    key += text === null ? '\0' : `=${text}\0`
+  }
+  return key
+}
+
+/** The rows without those that cancel, in the order of their time. */
+export function net(rows: Iterable<Row>): Row[] {
+  const sums = new Map<string, { row: Row; sum: number }>()
+  for (const row of rows) {
+    const key = keyOf(row)
+    const found = sums.get(key)
+    if (found === undefined) sums.set(key, { row, sum: row.sign })
+    else found.sum += row.sign
+  }
+  const left: Row[] = []
+  for (const { row, sum } of sums.values()) {
+    const isLike = Math.sign(sum) === row.sign
+    const one: Row = isLike ? row : { ...row, sign: sum < 0 ? -1 : 1 }
+    for (let count = Math.abs(sum); count > 0; count -= 1) left.push(one)
+  }
+  return left.sort((a, b) => a.ms - b.ms)
+}
+
+/** The rows by the UTC day of their clicks. */
+export class Days {
+  readonly #days = new Map<string, Row[]>()
+
+  add(id: string, rows: readonly Row[]): void {
+    const day = dayOf(timeOfId(id))
+    const of = this.#days.get(day)
+    if (of === undefined) this.#days.set(day, [...rows])
+    else of.push(...rows)
+  }
+
+  /** Each day that has rows left, net. */
+  net(): { day: string; rows: Row[] }[] {
+    return [...this.#days].map(([day, rows]) => ({ day, rows: net(rows) })).filter(({ rows }) => rows.length > 0)
+  }
+}

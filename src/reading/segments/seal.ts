@@ -1,0 +1,92 @@
+/**
+ * Seals what transactions said of their clicks (`click_sheet`) into segments: takes sheets, puts segments, in one transaction, organization by
+ * organization. Nothing on disk counts, and no watermark: what was taken is gone, so a click that is stored late is never passed over. Owns
+ * `click_sheet`, `segments` and `explore_turns`.
+ */
+import { setImmediate as breathe } from 'node:timers/promises'
+import type pg from 'pg'
+import { boundsOf } from '../../contract/ids.ts'
+import type { Among } from '../../ground/db/everywhere.ts'
+import type { Secrets } from '../../ground/db/secrets.ts'
+import type { Ground } from '../../ground/room.ts'
+import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
+import { Days, type Entry, entriesOf, FIXED, type Fixed, type Hash, rowsOf } from './facts.ts'
+import { BREATH, insertSegments, inTurn } from './store.ts'
+
+/** Some 5,000 new clicks, of which a segment is written within 40 ms: as long as a visitor of this process may have to wait. */
+const PORTION_BYTES = 100_000
+/** What waits is read with every question, and each round writes a file for every day that it touches. */
+const PAUSE_MS = 10_000
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+const NEXT = (among: Among) =>
+  `select org_id from click_sheet where org_id > $1${among('org_id')} order by org_id limit 1`
+
+/** By size, not by number: a sheet is of one click or five hundred. */
+const BOUND = `
+  select id from (
+    select id, sum(coalesce(pg_column_size(born), 0) + coalesce(pg_column_size(born_otherwise), 0) + coalesce(pg_column_size(changes), 0))
+      over (order by id rows unbounded preceding) as bytes
+    from click_sheet where org_id = $1
+  ) sheets where bytes >= ${PORTION_BYTES} order by id limit 1`
+
+const TAKE = `
+  with taken as (
+    delete from click_sheet where org_id = $1 and id <= $2 returning born, born_otherwise, changes
+  )${entriesOf('taken')}`
+
+// What is read of them never changes, so it is no matter that they are read after their sheets.
+const READ = `
+  select ${FIXED} from unnest($2::uuid[]) as asked (key)
+  cross join lateral (select * from clicks where org_id = $1 and id = asked.key and id between $3 and $4 limit 1) c`
+
+/** Opens the sealing, which goes round until it is closed; any number of processes may have it. */
+export function openSealing(
+  { database, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
+  pause_ms = PAUSE_MS,
+): Rounds {
+  return openRounds(
+    pause_ms,
+    signal => sealAll(database.worker, secrets, signal),
+    error => log.warn({ err: error }, 'clicks were not sealed for Explore; nothing is lost, and it is tried again'),
+  )
+}
+
+/** Seals all that waits of every organization. @throws what the database says */
+export async function sealAll(pool: pg.Pool, secrets: Pick<Secrets, 'mac'>, signal?: AbortSignal): Promise<void> {
+  for await (const org_id of organizationsWith(NEXT, pool, signal))
+    while (signal?.aborted !== true && (await sealPortion(pool, org_id, hashOf(secrets, org_id))));
+}
+
+/** True when there was a full portion, so that more may be left; false also where another process is at it. */
+async function sealPortion(pool: pg.Pool, org_id: number, hash: Hash): Promise<boolean> {
+  const isFull = await inTurn(pool, org_id, async client => {
+    const { rows } = await client.query<{ id: string }>(BOUND, [org_id])
+    const bound = rows[0]?.id
+    await sealUpTo(client, org_id, bound ?? LAST_ID, hash)
+    return bound !== undefined
+  })
+  return isFull === true
+}
+
+async function sealUpTo(client: pg.PoolClient, org_id: number, bound: string, hash: Hash): Promise<void> {
+  const { rows: entries } = await client.query<Entry>(TAKE, [org_id, bound])
+  if (entries.length === 0) return
+  const ids = [...new Set(entries.map(({ id }) => id))]
+  const read = await client.query<Fixed>(READ, [org_id, ids, ...boundsOf(ids)])
+  const clicks = new Map(read.rows.map(click => [click.id, click]))
+  const days = new Days()
+  for (const [at, entry] of entries.entries()) {
+    if (at % BREATH === BREATH - 1) await breathe()
+    const click = clicks.get(entry.id)
+    // One that is not there was given up with its month: its day keeps what was sealed of it.
+    if (click !== undefined) days.add(entry.id, rowsOf(click, entry, hash))
+  }
+  await breathe()
+  for (const { day, rows } of days.net()) await insertSegments(client, org_id, day, rows)
+}
+
+/** An organization's visitors, whom nobody knows again without the secret, nor among those of another organization. */
+export function hashOf(secrets: Pick<Secrets, 'mac'>, org_id: number): Hash {
+  return visitor_id => secrets.mac('explore visitor', `${org_id} ${visitor_id}`).readBigInt64BE(0)
+}
