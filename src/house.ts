@@ -57,6 +57,7 @@ import { standingOf } from './people/organizations/standing.ts'
 import { openSlotChecks } from './reading/reports/complete-slots.ts'
 import { openFolder } from './reading/reports/fold.ts'
 import { openEventFolder } from './reading/reports/fold-events.ts'
+import { openSegmentChecks } from './reading/segments/check.ts'
 import { openSealing } from './reading/segments/seal.ts'
 import { plainRooms, probes } from './rooms.ts'
 import * as botsApi from './telegram/bots/api.ts'
@@ -120,6 +121,7 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openIpErasure(ground))
   take(openAttemptRetention(ground))
   take(openSealing(ground))
+  take(openSegmentChecks(ground))
   take(openClickRetention(ground))
   take(openLowBalanceWatch(ground))
   take(openRateFetch(ground))

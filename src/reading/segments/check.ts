@@ -1,0 +1,200 @@
+/**
+ * Holds the segments of each organization against the report's counters, day by day, and builds anew from the clicks those that do not come to
+ * the same: days of before there were segments, and what a process of an earlier version changes beside a newer one, which writes no sheets.
+ */
+import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import { DAY_MS, dayOf } from '../../contract/days.ts'
+import { firstIdAt } from '../../contract/ids.ts'
+import { LADDER, REACHED } from '../../contract/ladder.ts'
+import type { Among } from '../../ground/db/everywhere.ts'
+import type { Ground } from '../../ground/room.ts'
+import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
+import type { ClickState } from '../../intake/counters/click-sheet.ts'
+import { clicksKeptFrom } from '../reports/kept.ts'
+import { daysTaken, IS_ANY_LEFT, SLOT_NUMBERS } from '../reports/slots.ts'
+import { ALL_CAMPAIGNS, UNITS } from '../reports/units.ts'
+import { type Entry, entriesOf, FIXED, type Fixed, factOf, type Hash, net, type Row, rowsOf, signed } from './facts.ts'
+import { hashOf } from './seal.ts'
+import { BREATH, insertSegments, inTurn } from './store.ts'
+
+/** Days that differ are named by every answer, so they are not to differ for long. */
+const PAUSE_MS = 60_000
+/** Between processes: one check within a pause is enough. */
+const CHECKED_MS = PAUSE_MS / 3
+/** Clicks at a time, and of one segment: as many as are sealed at a time. */
+const PORTION = 5000
+
+const NEXT = (among: Among) =>
+  `select org_id from report_day where org_id > $1${among('org_id')} order by org_id limit 1`
+const CLAIM = `
+  insert into explore_turns as t (org_id, checked_at) values ($1, $2)
+  on conflict (org_id) do update set checked_at = excluded.checked_at
+  where t.checked_at is null or t.checked_at <= $3
+  returning org_id`
+
+const DAY_OF_ID = `(date '1970-01-01' + (('x' || left(replace(c.id::text, '-', ''), 12))::bit(48)::bigint / ${DAY_MS})::int)`
+
+/** What a state of a click adds to each number; `e` is the entry, `was_` in front where it is how it was. */
+function numbersOf(was: '' | 'was_'): Record<string, string> {
+  const sign = was === '' ? '' : '-'
+  const counts =
+    was === ''
+      ? 'case when e.was_stages is null then c.cost_counts is not null else e.cost_counts end'
+      : 'e.was_cost_counts'
+  return {
+    clicks: `${sign}1`,
+    ...Object.fromEntries(
+      LADDER.slice(1).map((rung, at) => [rung, `${sign}(e.${was}stages & ${REACHED[at]} <> 0)::int`]),
+    ),
+    revenue: `${sign}coalesce(e.${was}revenue::numeric, 0)`,
+    cost: `${sign}case when ${counts} then coalesce(c.cost, 0) else 0 end`,
+    unread_costs: `${sign}(${counts} and c.cost is null)::int`,
+    revenue_pending: `${sign}coalesce(e.${was}revenue_pending::numeric, 0)`,
+    approved: `${sign}coalesce(e.${was}approved, 0)`,
+    pending: `${sign}coalesce(e.${was}pending, 0)`,
+    rejected: `${sign}coalesce(e.${was}rejected, 0)`,
+  }
+}
+
+/** The days and numbers of what waits to be sealed, of the states before or after. */
+const waiting = (was: '' | 'was_') => {
+  const numbers = numbersOf(was)
+  return `select ${DAY_OF_ID} as day, ${SLOT_NUMBERS.map(name => `coalesce(${numbers[name]}, 0) as ${name}`).join(', ')}
+    from entries e
+    cross join lateral (select id, cost, cost_counts from clicks where org_id = $1 and id = e.id limit 1) c
+    where e.${was}tracked`
+}
+
+/** The days from $2 on whose segments, with what waits, do not come to what the report counts, the last first; `differing` is by how much. */
+const DIFFERING = `
+  with entries as (${entriesOf('(select * from click_sheet where org_id = $1) as sheets')})
+  select day::text as day, ${`concat_ws(' ', ${SLOT_NUMBERS.map(name => `sum(${name})`).join(', ')})`} as differing
+  from (
+    select day, ${SLOT_NUMBERS.join(', ')} from segments where org_id = $1 and day >= $2::date
+    union all ${waiting('')}
+    union all ${waiting('was_')}
+    union all ${daysTaken(UNITS.campaign + ALL_CAMPAIGNS, 'day >= $2::date')}
+  ) compared
+  where day >= $2::date
+  group by day having ${IS_ANY_LEFT} order by day desc`
+
+const CLEAR = 'delete from segments where org_id = $1 and day = $2'
+const IS_KEPT = 'select 1 where not exists (select from dropped_clicks where before_id > $1::uuid)'
+const BOUND = `
+  select id from clicks where org_id = $1 and id >= $2::uuid and id < $3::uuid order by id offset ${PORTION} limit 1`
+/** Clicks as they are, each with what waits to be sealed of it, in one snapshot. */
+const READ = `
+  with entries as (${entriesOf('(select * from click_sheet where org_id = $1) as sheets')}), told as (
+    select id, json_agg(e) as entries from entries e where id >= $2::uuid and id < $3::uuid group by id
+  )
+  select ${FIXED}, c.stages, c.tracked, c.bot_id, c.revenue, c.cost_counts, c.approved, c.pending, c.rejected, c.revenue_pending, t.entries
+  from clicks c left join told t on t.id = c.id
+  where c.org_id = $1 and c.id >= $2::uuid and c.id < $3::uuid`
+
+type Parts = Pick<Ground, 'database' | 'secrets' | 'log'>
+type Differing = { readonly day: string; readonly differing: string }
+
+/** Opens the checks, which go round until they are closed; any number of processes may have them. */
+export function openSegmentChecks(ground: Parts): Rounds {
+  return openRounds(
+    PAUSE_MS,
+    signal => checkSegments(ground, { apart_ms: CHECKED_MS, signal }),
+    error => ground.log.warn({ err: error }, 'days of Explore were not completed; it is tried again'),
+  )
+}
+
+type How = { readonly apart_ms?: number; readonly signal?: AbortSignal }
+
+/** Checks every organization that was not checked within `apart_ms`, and builds what it finds, the last day first. @throws what the database says */
+export async function checkSegments(ground: Parts, { apart_ms = 0, signal }: How = {}): Promise<void> {
+  const { worker } = ground.database
+  for await (const org_id of organizationsWith(NEXT, worker, signal)) {
+    const now = Date.now()
+    const claimed = await worker.query(CLAIM, [org_id, new Date(now), new Date(now - apart_ms)])
+    if (claimed.rows.length > 0) await checkOrganization(ground, org_id, signal)
+  }
+}
+
+async function checkOrganization(
+  { database, secrets, log }: Parts,
+  org_id: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { worker } = database
+  for (const { day, differing } of await differingDays(worker, org_id)) {
+    if (signal?.aborted) return
+    const began = performance.now()
+    if (known.get(`${org_id} ${day}`) === differing) continue
+    if (!(await rebuildDay(worker, org_id, day, hashOf(secrets, org_id), signal))) continue
+    const left = (await differingDays(worker, org_id, day)).find(one => one.day === day)
+    // What clicks themselves do not come to is no fault of the segments: it is not to be built again and again.
+    if (left?.differing === differing) {
+      known.set(`${org_id} ${day}`, differing)
+      log.warn(
+        { org_id, day, differing },
+        'the clicks of a day do not come to what the report counts; npm run reconcile says more',
+      )
+    }
+    // As long as it took: whoever waits for the database comes first.
+    await sleep(performance.now() - began, undefined, { signal }).catch(() => {})
+  }
+}
+
+/** Days that were built and still differ, by how much. */
+const known = new Map<string, string>()
+
+async function differingDays(pool: pg.Pool, org_id: number, from?: string): Promise<Differing[]> {
+  const kept = dayOf(await clicksKeptFrom(pool))
+  const { rows } = await pool.query<Differing>(DIFFERING, [org_id, from === undefined || from < kept ? kept : from])
+  return rows
+}
+
+type Read = Fixed & ClickState & { readonly entries: Entry[] | null }
+
+/**
+ * Builds the segments of a UTC day anew from its clicks: each as it is, less what waits to be sealed of it, which is sealed as ever. So what waits
+ * is not touched, and portions may be of several snapshots: sealing has to wait meanwhile. False where another process has the turn, the day's clicks
+ * are no longer kept, or `signal` has ended it. @throws what the database says
+ */
+async function rebuildDay(
+  pool: pg.Pool,
+  org_id: number,
+  day: string,
+  hash: Hash,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const [first, end] = [firstIdAt(Date.parse(day)), firstIdAt(Date.parse(day) + DAY_MS)]
+  const over = new Error('the day is left as it was')
+  try {
+    const built = await inTurn(pool, org_id, async client => {
+      await client.query(CLEAR, [org_id, day])
+      for (let from: string | undefined = first; from !== undefined; ) {
+        if (signal?.aborted) throw over
+        const bound: { id: string } | undefined = (await client.query<{ id: string }>(BOUND, [org_id, from, end]))
+          .rows[0]
+        const { rows } = await client.query<Read>(READ, [org_id, from, bound?.id ?? end])
+        const stated: Row[] = []
+        for (const [at, read] of rows.entries()) {
+          if (at % BREATH === BREATH - 1) await breathe()
+          stated.push(...statedRows(read, hash))
+        }
+        await insertSegments(client, org_id, day, net(stated))
+        from = bound?.id
+      }
+      // Of the partition it has read this transaction holds a lock, for which a drop waits: what has gone was given up before.
+      const kept = await client.query(IS_KEPT, [first])
+      if (kept.rows.length === 0) throw over
+      return true
+    })
+    return built === true
+  } catch (error) {
+    if (error === over) return false
+    throw error
+  }
+}
+
+function statedRows({ entries, ...click }: Read, hash: Hash): Row[] {
+  const is = signed(factOf(click, click, hash), 1)
+  return entries === null ? [is] : [is, ...entries.flatMap(entry => rowsOf(click, entry, hash, -1))]
+}
