@@ -58,6 +58,7 @@ import { openSlotChecks } from './reading/reports/complete-slots.ts'
 import { openFolder } from './reading/reports/fold.ts'
 import { openEventFolder } from './reading/reports/fold-events.ts'
 import { openSegmentChecks } from './reading/segments/check.ts'
+import { openMerging } from './reading/segments/merge.ts'
 import { openSealing } from './reading/segments/seal.ts'
 import { plainRooms, probes } from './rooms.ts'
 import * as botsApi from './telegram/bots/api.ts'
@@ -122,6 +123,7 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openAttemptRetention(ground))
   take(openSealing(ground))
   take(openSegmentChecks(ground))
+  take(openMerging(ground))
   take(openClickRetention(ground))
   take(openLowBalanceWatch(ground))
   take(openRateFetch(ground))

@@ -15,6 +15,7 @@ import { clicksKeptFrom } from '../reports/kept.ts'
 import { daysTaken, IS_ANY_LEFT, SLOT_NUMBERS } from '../reports/slots.ts'
 import { ALL_CAMPAIGNS, UNITS } from '../reports/units.ts'
 import { type Entry, entriesOf, FIXED, type Fixed, factOf, type Hash, net, type Row, rowsOf, signed } from './facts.ts'
+import { partsOf } from './parts.ts'
 import { hashOf } from './seal.ts'
 import { BREATH, insertSegments, inTurn } from './store.ts'
 
@@ -179,7 +180,7 @@ async function rebuildDay(
           if (at % BREATH === BREATH - 1) await breathe()
           stated.push(...statedRows(read, hash))
         }
-        await insertSegments(client, org_id, day, net(stated))
+        await insertSegments(client, org_id, day, partsOf(net(stated)))
         from = bound?.id
       }
       // Of the partition it has read this transaction holds a lock, for which a drop waits: what has gone was given up before.

@@ -11,6 +11,7 @@ import type { Secrets } from '../../ground/db/secrets.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
 import { Days, type Entry, entriesOf, FIXED, type Fixed, type Hash, rowsOf } from './facts.ts'
+import { partsOf } from './parts.ts'
 import { BREATH, insertSegments, inTurn } from './store.ts'
 
 /** Some 5,000 new clicks, of which a segment is written within 40 ms: as long as a visitor of this process may have to wait. */
@@ -83,7 +84,7 @@ async function sealUpTo(client: pg.PoolClient, org_id: number, bound: string, ha
     if (click !== undefined) days.add(entry.id, rowsOf(click, entry, hash))
   }
   await breathe()
-  for (const { day, rows } of days.net()) await insertSegments(client, org_id, day, rows)
+  for (const { day, rows } of days.net()) await insertSegments(client, org_id, day, partsOf(rows))
 }
 
 /** An organization's visitors, whom nobody knows again without the secret, nor among those of another organization. */

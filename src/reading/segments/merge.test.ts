@@ -1,0 +1,90 @@
+// Merging changes what segments are stored in, and nothing of what they say.
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type FreshDatabase, freshDatabase } from '../../../tests/support/database.ts'
+import { openTestHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { seedSignedIn } from '../../../tests/support/people.ts'
+import { assertSealed, readSegments } from '../../../tests/support/segments.ts'
+import { aClick } from '../../../tests/support/visits.ts'
+import { storeClicks } from '../../intake/clicks/store.ts'
+import { chosen, mergeAll } from './merge.ts'
+import { sealAll } from './seal.ts'
+
+let fresh: FreshDatabase
+let house: TestHouse
+const dataDir = mkdtempSync(join(tmpdir(), 'sluice-merge-'))
+before(async () => {
+  fresh = await freshDatabase()
+  // Another process seals and merges, if any: here it is the tests.
+  house = await openTestHouse(fresh.database, { DATA_DIR: dataDir, ROLE: 'serve' })
+})
+after(async () => {
+  await house.close()
+  await fresh.drop()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+const seal = () => sealAll(fresh.database.worker, house.ground.secrets)
+const merge = () => mergeAll(fresh.database.worker)
+
+test('segments that were sealed one by one become few, of the same facts and sums, while more are sealed', async () => {
+  const owner = await seedSignedIn(house)
+  const { org_id } = owner
+  let isOver = false
+  const load = async () => {
+    for (let turn = 0; turn < 20; turn += 1) {
+      const clicks = Array.from({ length: 5 }, () => aClick(house.ground.secrets.clickKey, org_id, { sub1: `${turn}` }))
+      await storeClicks(fresh.database.clicks, clicks)
+      await seal()
+      const body = { clickId: toWireId(clicks[0]?.id ?? ''), type: 'lead', nonce: 'a', payout: '0.5' }
+      const answer = await house.call('POST', '/api/events', { cookie: owner.cookie, body })
+      assert.equal(answer.statusCode, 201, answer.body)
+      await seal()
+    }
+    isOver = true
+  }
+  const merging = async () => {
+    while (!isOver) await merge()
+  }
+  await Promise.all([load(), merging(), merging()])
+  await merge()
+  await merge()
+  const segments = await readSegments(fresh.database, org_id)
+  assert.ok(segments.length < 16, `${segments.length} segments`)
+  await assertSealed(fresh.database, house.ground.secrets, org_id)
+})
+
+test('segments that change while they are merged are left as they are then', async () => {
+  const { org_id } = await seedSignedIn(house)
+  for (let turn = 0; turn < 9; turn += 1) {
+    await storeClicks(fresh.database.clicks, [aClick(house.ground.secrets.clickKey, org_id)])
+    await seal()
+  }
+  const before = await readSegments(fresh.database, org_id)
+  assert.equal(before.length, 9)
+  await Promise.all([merge(), merge(), merge()])
+  const segments = await readSegments(fresh.database, org_id)
+  assert.deepEqual(
+    segments.map(({ rows, clicks }) => ({ rows, clicks })),
+    [{ rows: 9, clicks: '9' }],
+  )
+  await assertSealed(fresh.database, house.ground.secrets, org_id)
+})
+
+test('a crowd of one size is merged with what is smaller, and larger ones are not written again for it', () => {
+  const of = (rows: number, count: number, taken = 0) =>
+    Array.from({ length: count }, (_, at) => ({ id: `${rows} ${at}`, rows, taken }))
+  const told = (sizes: ReturnType<typeof of>) => chosen(sizes).map(({ rows }) => rows)
+  assert.deepEqual(told([...of(1, 7), ...of(20, 7), ...of(300, 7)]), [])
+  assert.deepEqual(
+    told([...of(1, 8), ...of(20, 2)]),
+    of(1, 8).map(({ rows }) => rows),
+  )
+  assert.equal(told([...of(1, 3), ...of(20, 8), ...of(300, 1)]).length, 11)
+  assert.deepEqual(told(of(120_000, 9)), [120_000])
+  assert.equal(told([...of(10, 1, 10), ...of(50, 1)]).length, 2)
+  assert.equal(told([...of(10, 1, 10), ...of(5000, 1)]).length, 0)
+})

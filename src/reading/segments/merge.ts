@@ -1,0 +1,100 @@
+/**
+ * Merges segments of a day: each round of sealing adds one, and of a click that has changed the rows that cancel are in several. What is merged
+ * comes to what it was, so it needs no clicks, and goes on for days whose clicks are gone.
+ */
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import type pg from 'pg'
+import type { Among } from '../../ground/db/everywhere.ts'
+import type { Ground } from '../../ground/room.ts'
+import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
+import { MOST_ROWS } from './parquet.ts'
+import type { Part } from './parts.ts'
+import { insertSegments, inTurn } from './store.ts'
+
+const PAUSE_MS = 60_000
+/** So many of about one size become one: each row is written again a handful of times, and no day has more than some dozens. */
+const OF_A_SIZE = 8
+/** More than one row in ten that only takes away is not worth reading again and again. */
+const TAKEN_SHARE = 0.1
+
+const NEXT = (among: Among) =>
+  `select org_id from explore_turns where org_id > $1${among('org_id')} order by org_id limit 1`
+const CROWDED = `
+  select id, day, rows, taken from segments
+  where org_id = $1 and day in (
+    select day from segments where org_id = $1 group by day
+    having count(*) >= ${OF_A_SIZE} or (count(*) > 1 and sum(taken) > ${TAKEN_SHARE} * sum(rows))
+  )
+  order by day desc, rows, id`
+const BODIES = 'select body from segments where org_id = $1 and id = any($2) order by id'
+const THERE = 'select id from segments where org_id = $1 and id = any($2)'
+const REMOVE = 'delete from segments where org_id = $1 and id = any($2)'
+
+type Size = { readonly id: string; readonly rows: number; readonly taken: number }
+
+/** Opens the merging, which goes round until it is closed; any number of processes may have it. */
+export function openMerging({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
+  return openRounds(
+    PAUSE_MS,
+    signal => mergeAll(database.worker, signal),
+    error => log.warn({ err: error }, 'segments of Explore were not merged; they stay right, and it is tried again'),
+  )
+}
+
+/** Merges all that is to be merged. @throws what the database says */
+export async function mergeAll(pool: pg.Pool, signal?: AbortSignal): Promise<void> {
+  for await (const org_id of organizationsWith(NEXT, pool, signal)) {
+    const { rows } = await pool.query<Size & { day: string }>(CROWDED, [org_id])
+    for (const [day, sizes] of Map.groupBy(rows, ({ day }) => day)) {
+      if (signal?.aborted) return
+      const ids = chosen(sizes).map(({ id }) => id)
+      if (ids.length > 1) await mergeSegments(pool, org_id, day, ids)
+    }
+  }
+}
+
+/**
+ * Which of a day's segments are to be one, the smallest first as they are given: those of the largest size that is crowded with all that are smaller;
+ * or, where too many rows only take away, as many as fit. None where nothing is to be done.
+ */
+export function chosen(sizes: readonly Size[]): readonly Size[] {
+  const sizeOf = ({ rows }: Size) => Math.floor(Math.log(Math.max(rows, 1)) / Math.log(OF_A_SIZE))
+  const crowds = [...Map.groupBy(sizes, sizeOf)].filter(([, { length }]) => length >= OF_A_SIZE)
+  const most = Math.max(...crowds.map(([size]) => size))
+  const sum = (of: 'rows' | 'taken') => sizes.reduce((all, one) => all + one[of], 0)
+  const isWorn = sum('taken') > TAKEN_SHARE * sum('rows')
+  if (crowds.length === 0 && !isWorn) return []
+  let left = MOST_ROWS
+  const some: Size[] = []
+  for (const one of sizes) {
+    left -= one.rows
+    if (left < 0 || (!isWorn && sizeOf(one) > most)) break
+    some.push(one)
+  }
+  return some
+}
+
+/** Segments never change, so they are merged without a lock; where one of them has gone meanwhile, nothing happens. */
+async function mergeSegments(pool: pg.Pool, org_id: number, day: string, ids: readonly string[]): Promise<void> {
+  const { rows } = await pool.query<{ body: Buffer }>(BODIES, [org_id, ids])
+  if (rows.length < ids.length) return
+  const parts = await mergedInThread(rows.map(({ body }) => body))
+  await inTurn(pool, org_id, async client => {
+    const there = await client.query(THERE, [org_id, ids])
+    if (there.rows.length < ids.length) return
+    await client.query(REMOVE, [org_id, ids])
+    await insertSegments(client, org_id, day, parts)
+  })
+}
+
+async function mergedInThread(bodies: readonly Uint8Array[]): Promise<Part[]> {
+  const thread = new Worker(new URL('./merge-thread.ts', import.meta.url))
+  try {
+    thread.postMessage(bodies)
+    const [parts] = (await once(thread, 'message')) as [Part[]]
+    return parts
+  } finally {
+    await thread.terminate()
+  }
+}

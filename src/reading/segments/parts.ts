@@ -1,0 +1,53 @@
+/** Rows of a day as they are stored: bodies, each beside what its tracked rows come to. */
+import { fromUnits } from '../../contract/decimals.ts'
+import { LADDER, REACHED } from '../../contract/ladder.ts'
+import { fromMillionths } from '../../money/billing/money.ts'
+import type { Row } from './facts.ts'
+import { encode, MOST_ROWS } from './parquet.ts'
+
+export type Part = {
+  readonly rows: number
+  /** How many of them take a fact away. */
+  readonly taken: number
+  readonly sums: Readonly<Record<string, number | string>>
+  readonly body: Uint8Array
+}
+
+/** As many parts as the rows need; none for none. */
+export function partsOf(rows: readonly Row[]): Part[] {
+  const parts: Part[] = []
+  for (let from = 0; from < rows.length; from += MOST_ROWS) {
+    const some = rows.slice(from, from + MOST_ROWS)
+    const taken = some.filter(({ sign }) => sign === -1).length
+    parts.push({ rows: some.length, taken, sums: sumsOf(some), body: encode(some) })
+  }
+  return parts
+}
+
+/** The sums over the tracked rows, by the names of what the report counts. */
+function sumsOf(rows: readonly Row[]): Readonly<Record<string, number | string>> {
+  const counts = LADDER.map(() => 0)
+  const others = { unread_costs: 0, approved: 0, pending: 0, rejected: 0 }
+  const money = { revenue: 0n, cost: 0n, revenue_pending: 0n }
+  for (const row of rows) {
+    if (!row.tracked) continue
+    const { sign, stages } = row
+    const size = BigInt(sign)
+    counts[0] = (counts[0] ?? 0) + sign
+    for (const [at, bit] of REACHED.entries()) if (stages & bit) counts[at + 1] = (counts[at + 1] ?? 0) + sign
+    if (row.unread_cost) others.unread_costs += sign
+    others.approved += sign * row.approved
+    others.pending += sign * row.pending
+    others.rejected += sign * row.rejected
+    money.revenue += size * (row.revenue ?? 0n)
+    money.cost += size * (row.cost ?? 0n)
+    money.revenue_pending += size * row.revenue_pending
+  }
+  return {
+    ...Object.fromEntries(LADDER.map((rung, at) => [rung === 'clicked' ? 'clicks' : rung, counts[at] ?? 0])),
+    ...others,
+    revenue: fromMillionths(money.revenue),
+    cost: fromUnits(money.cost, 9),
+    revenue_pending: fromMillionths(money.revenue_pending),
+  }
+}
