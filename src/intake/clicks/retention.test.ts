@@ -21,6 +21,7 @@ import { firstIdAt } from '../../contract/ids.ts'
 import { reconcile } from '../../reading/audit/audit.ts'
 import type { Report } from '../../reading/reports/api.ts'
 import { recount } from '../../reading/reports/recount.ts'
+import { sealAll } from '../../reading/segments/seal.ts'
 import type { Trace } from '../../reading/traces/api.ts'
 import { ensurePartitions } from './partitions.ts'
 import { dropOldClicks } from './retention.ts'
@@ -76,8 +77,10 @@ const iso = (ms: number) => new Date(ms).toISOString()
 const wholeMonth = (dimension: string) =>
   `dimension=${dimension}&date_from=${iso(beginningOf(5))}&date_to=${iso(beginningOf(4) - 1)}`
 /** As of when the tests began: the month may end meanwhile. */
-const drop = (months = KEPT_MONTHS, options = {}) =>
-  dropOldClicks(house.ground, months, { this_ms: today.getTime(), ...options })
+const drop = async (months = KEPT_MONTHS, options = {}) => {
+  await sealAll(house.database.worker, house.ground.secrets)
+  return dropOldClicks(house.ground, months, { this_ms: today.getTime(), ...options })
+}
 const monthsThere = async () => {
   const { rows } = await house.database.reads.query<{ name: string }>(
     `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'clicks'::regclass order by 1`,
@@ -124,6 +127,13 @@ test('a month whose click a conversion has read goes only after that conversion'
   assert.deepEqual((await reconcile(house.database.worker, owner.org_id)).findings, [])
   reportBefore = (await report(wholeMonth('sub1'))).report()
   assert.equal(reportBefore.totals.revenue, '8.00')
+})
+
+test('a month of which something waits to be sealed stays until that is sealed', async () => {
+  const { rows } = await house.database.reads.query('select id from click_sheet where org_id = $1', [owner.org_id])
+  assert.ok(rows.length > 0, 'something waits')
+  assert.deepEqual(await dropOldClicks(house.ground, KEPT_MONTHS, { this_ms: today.getTime() }), [])
+  assert.ok((await monthsThere()).includes(nameOf(OLD)))
 })
 
 test('whole months go, those kept stay, and clicks that lie in no month go too', async () => {

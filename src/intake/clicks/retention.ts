@@ -2,7 +2,8 @@
  * How long clicks are kept: KEEP_CLICKS_MONTHS whole months before this one. Owns `dropped_clicks`. What counted them stays: the report's
  * days, events, persons, charges. What must stay true: nobody counts clicks of a month that is gone and takes them for none. So it is
  * written down which months go before the first one does, and whoever counts looks there (reports/kept.ts, audit/audit.ts); whoever
- * changes clicks holds a lock on their month until it has committed, for which the drop waits.
+ * changes clicks holds a lock on their month until it has committed, for which the drop waits. Nor does a month go of which something waits to be
+ * sealed for Explore, whose facts of it stay.
  */
 import { type Kysely, sql } from 'kysely'
 import { HOUR_MS } from '../../contract/days.ts'
@@ -11,7 +12,7 @@ import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
-import { dropPartition, partitionsBefore } from './partitions.ts'
+import { dropPartition, partitionsBefore, tellsOfBefore } from './partitions.ts'
 
 /** Rows of the default partition at a time: few enough for a fraction of a second. */
 const PORTION = 1000
@@ -38,7 +39,7 @@ export async function dropOldClicks(
   const dropped: string[] = []
   for (const name of partitions) {
     // What holds one of them holds the others as well.
-    if (signal?.aborted === true || !(await dropPartition(database.schema, name, log))) break
+    if (signal?.aborted === true || !(await dropPartition(database.schema, name, before_id, log))) break
     dropped.push(name)
   }
   for await (const org_id of organizationsWith(strays, database.worker, signal))
@@ -81,6 +82,9 @@ async function giveUp(db: Kysely<Tables>, before_id: string): Promise<void> {
 async function dropStrays(db: Kysely<Tables>, org_id: number, before_id: string): Promise<boolean> {
   return await db.transaction().execute(async trx => {
     await sql`select 1 from balances where org_id = ${org_id} for update`.execute(trx)
+    const unsealed = await sql`
+      select 1 from click_sheet where org_id = ${org_id} and ${tellsOfBefore(before_id)} limit 1`.execute(trx)
+    if (unsealed.rows.length > 0) return false
     const { rows } = await sql<{ id: string }>`
       select id from clicks_default where org_id = ${org_id} and id < ${before_id} order by id limit ${PORTION}`.execute(
       trx,
