@@ -54,6 +54,9 @@ import * as accountsApi from './people/accounts/api.ts'
 import { openKeyUses } from './people/keys/uses.ts'
 import { openKeyReader } from './people/keys/verify.ts'
 import { standingOf } from './people/organizations/standing.ts'
+import * as exploreApi from './reading/explore/api.ts'
+import { exploreDeeds } from './reading/explore/explore.ts'
+import { openExplorer } from './reading/explore/open.ts'
 import { openSlotChecks } from './reading/reports/complete-slots.ts'
 import { openFolder } from './reading/reports/fold.ts'
 import { openEventFolder } from './reading/reports/fold-events.ts'
@@ -156,6 +159,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
   const mayRecord = (org_id: number) => isWithin(quotas, org_id)
   const networks = take(openNetworks(ground, { conversions, keeper, mayRecord }))
   const accounts = take(openAccounts(ground))
+  const explorer = take(openExplorer(ground))
   const uses = take(openKeyUses(database.worker, log))
   const furnished = [
     ...room(accountsApi, accounts.deeds),
@@ -167,6 +171,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
     ...room(onwardApi, onwardDeeds({ live, clicks, landed })),
     ...room(networksApi, networks.deeds),
     ...room(refusedEventsApi, refusedEventDeeds({ conversions, readCallAgain: networks.readCallAgain })),
+    ...room(exploreApi, exploreDeeds(explorer)),
     ...plainRooms,
   ]
   const reader = openKeyReader(database.keys)

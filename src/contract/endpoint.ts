@@ -53,6 +53,10 @@ export type Endpoint = {
    */
   readonly receipt?: readonly string[]
   readonly refuses?: readonly RefusalName[]
+  /** What a body that does not fit is refused as; `invalid_request` unless given. */
+  readonly misfit?: RefusalName
+  /** Instead of a reply: the deed answers with a file of this kind, text or bytes, which is sent as it is. */
+  readonly file?: FileType
   /** Headers its good answer may carry, beside those of its quota. */
   readonly headers?: readonly HeaderName[]
   /**
@@ -71,6 +75,9 @@ export type Said = {
   readonly reply?: z.ZodType
   readonly headers?: readonly HeaderName[]
 }
+
+/** What files are. */
+export type FileType = 'text/csv' | 'application/vnd.apache.parquet'
 
 /** Headers that somebody reads; the documents explain each once. */
 export type HeaderName =
@@ -112,7 +119,11 @@ export type Call<E extends Endpoint> = {
 }
 
 /** What a deed returns; the gate encodes it to the wire and drops what the schema does not name. */
-export type Reply<E extends Endpoint> = E['reply'] extends z.ZodType ? z.output<E['reply']> : undefined
+export type Reply<E extends Endpoint> = E['reply'] extends z.ZodType
+  ? z.output<E['reply']>
+  : E['file'] extends FileType
+    ? string | Uint8Array
+    : undefined
 
 /** What a caller sends and receives: the wire's side of the same schemas. */
 export type WireCall<E extends Endpoint> = {

@@ -42,6 +42,24 @@ export const READING_REFUSALS = {
     code: 'window_too_wide',
     hint: 'A window covers at most 92 days.',
   },
+  invalid_question: {
+    status: 400,
+    error: 'invalid question',
+    code: 'invalid_question',
+    hint: 'Compare the question with POST /api/explore in /api/docs.',
+  },
+  question_too_wide: {
+    status: 400,
+    error: 'the question is too wide',
+    code: 'question_too_wide',
+    hint: 'Choose fewer days, fewer levels or another filter, such as one campaign.',
+  },
+  explore_busy: {
+    status: 503,
+    error: 'others are being answered',
+    code: 'explore_busy',
+    hint: 'Questions are answered one after the other. Try again in a few seconds.',
+  },
   invalid_status: {
     status: 400,
     error: 'invalid status',

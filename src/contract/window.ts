@@ -22,10 +22,11 @@ export function after({ ms, finer }: Moment, by: number): Moment {
 /** Beside what a window has found; left out where there is nothing to say. */
 export const WindowWarnings = Warnings.optional()
 
-/** Refuses `invalid_window` for an end before its start, `window_too_wide` for more than 92 days. */
-export function windowBetween(from: Moment, to: Moment): Window {
+/** Refuses `invalid_window` for an end before its start, `window_too_wide` for more than `widest_days`. */
+export function windowBetween(from: Moment, to: Moment, widest_days = WIDEST_DAYS): Window {
   if (isBefore(to, from)) refuse('invalid_window', { error: 'invalid window: date_to is before date_from' })
-  if (isBefore(after(from, WIDEST_DAYS * DAY_MS), to)) refuse('window_too_wide')
+  if (isBefore(after(from, widest_days * DAY_MS), to))
+    refuse('window_too_wide', { hint: `A window covers at most ${widest_days} days.` })
   return { from: from.finer === '' ? from.ms : from.ms + 1, to: to.ms }
 }
 

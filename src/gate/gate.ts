@@ -13,7 +13,8 @@
 import { METHODS as HTTP_METHODS } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyRequest, type HTTPMethods } from 'fastify'
 import { z } from 'zod'
-import { type Endpoint, routeOf } from '../contract/endpoint.ts'
+import { type Endpoint, type FileType, routeOf } from '../contract/endpoint.ts'
+import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { type RefusalDetail, refuse } from '../contract/refusals.ts'
 import type { Answer, Asked, Furnished, Ground, Visit } from '../ground/room.ts'
 import { answerBrokenRequest, answerRefusal, wordsFor } from './answer.ts'
@@ -143,13 +144,18 @@ function receiveCalls(app: FastifyInstance, door: Door, { endpoint, deed }: Furn
       if (quota !== undefined && org_id !== undefined) await quotas.spend(quota, org_id, reply)
     },
     handler: async (request, reply) => {
-      reply
-        .code(endpoint.status ?? 200)
-        .header('cache-control', 'no-store')
-        .header('content-type', 'application/json; charset=utf-8')
-      return JSON.stringify(await act(request, (name, value) => void reply.header(name, value)))
+      const answered = await act(request, (name, value) => void reply.header(name, value))
+      const { file, status = 200 } = endpoint
+      const type = file === undefined ? 'application/json; charset=utf-8' : FILE_TYPES[file]
+      reply.code(status).header('cache-control', 'no-store').header('content-type', type)
+      return file === undefined ? JSON.stringify(answered) : answered
     },
   })
+}
+
+const FILE_TYPES: Readonly<Record<FileType, string>> = {
+  'text/csv': 'text/csv; charset=utf-8',
+  'application/vnd.apache.parquet': 'application/vnd.apache.parquet',
 }
 
 type SetHeader = (name: string, value: string) => void
@@ -165,7 +171,7 @@ function deedRunner({ ground, once }: Door, endpoint: Endpoint, deed: Furnished[
     const call = {
       params: request.params,
       query: query === undefined ? undefined : parsedQuery(query, request.query as Sent),
-      body: body === undefined ? undefined : body.parse(request.body),
+      body: body === undefined ? undefined : parsedBody(body, request.body, endpoint.misfit),
     }
     const { actor, arrived_at, ip, headers } = request
     const idempotency_key = endpoint.once ? idempotencyKeyOf(request) : undefined
@@ -201,6 +207,11 @@ function parsedQuery(schema: z.ZodType, sent: Sent): unknown {
   const twice = new Set(read.error.issues.map(({ path }) => String(path[0])).filter(name => Array.isArray(sent[name])))
   if (twice.size === 0) throw read.error
   return refuse('invalid_request', { error: `${[...twice].join(', ')}: must be sent once` })
+}
+
+function parsedBody(schema: z.ZodType, sent: unknown, misfit: RefusalName = 'invalid_request'): unknown {
+  const read = schema.safeParse(sent)
+  return read.success ? read.data : refuse(misfit, { error: wordsFor(read.error.issues) })
 }
 
 function idempotencyKeyOf(request: FastifyRequest): string | undefined {

@@ -58,11 +58,11 @@ function refusalsOnTheWay(endpoint: Endpoint): RefusalName[] {
 }
 
 /** A body is read wherever one may be, also where none is asked for. */
-function refusalsOfBodies({ route, body, takesRaw }: Endpoint): RefusalName[] {
+function refusalsOfBodies({ route, body, takesRaw, misfit = 'invalid_request' }: Endpoint): RefusalName[] {
   if (route.startsWith('GET ')) return []
   const names: RefusalName[] = ['payload_too_large', 'unsupported_encoding']
   if (!takesRaw) names.push('invalid_json')
-  return body === undefined ? names : [...names, 'invalid_request']
+  return body === undefined ? names : [...names, misfit]
 }
 
 function refusalsOfSessions({ access }: Endpoint): RefusalName[] {
@@ -139,7 +139,8 @@ function refusals(endpoint: Endpoint): [number, Response][] {
 const codeInWords = ({ code }: RefusalBody): string => (code === undefined ? '' : ` (\`${code}\`)`)
 
 function reply(endpoint: Endpoint, words: string, schemas: Json, headers: readonly HeaderName[] = []): Response {
-  const { reply: form } = endpoint
+  const { reply: form, file } = endpoint
+  if (file !== undefined) return answerOf({ words: 'The file', type: file, headers }, schemas)
   const receipt = receiptSchema(endpoint)
   const whole = form === undefined || receipt === undefined ? form : z.union([form, receipt])
   return answerOf(

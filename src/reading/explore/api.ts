@@ -1,0 +1,60 @@
+/** Explore over HTTP: any question about clicks, for people who are signed in. */
+import { z } from 'zod'
+import { endpoint } from '../../contract/endpoint.ts'
+import {
+  EXPLORE_DIMENSIONS,
+  ExploreAnswer,
+  ExploreQuestion,
+  ExploreValues,
+  MOST_CSV_LINES,
+} from '../../contract/explore.ts'
+import { Text } from '../../contract/fields.ts'
+
+const refuses = [
+  'invalid_question',
+  'window_required',
+  'invalid_window',
+  'window_too_wide',
+  'question_too_wide',
+  'explore_busy',
+] as const
+
+const declared = {
+  access: { session: 'member' },
+  body: ExploreQuestion,
+  misfit: 'invalid_question',
+  refuses,
+} as const
+
+export const explore = endpoint({
+  ...declared,
+  route: 'POST /api/explore',
+  summary: 'Ask anything of the clicks',
+  description:
+    'Tracked clicks made in the window, broken down by one to four levels, with what they have come to so far. Each level has its first rows and one, other, for all ' +
+    'that is left out, so that rows add up to the one above. Where the answer would be too long, rows further down have no children: open one with within.',
+  reply: ExploreAnswer,
+})
+
+export const exploreAsCsv = endpoint({
+  ...declared,
+  route: 'POST /api/explore/csv',
+  summary: 'Ask anything of the clicks, as a file',
+  description: `A line for each row of the last level, at most ${MOST_CSV_LINES.toLocaleString('en-US')}. Levels without top are whole.`,
+  file: 'text/csv',
+})
+
+export const listExploreValues = endpoint({
+  route: 'GET /api/explore/values',
+  access: { session: 'member' },
+  summary: 'List what a filter may name',
+  description: 'Up to 50: objects by name; texts by how many clicks of the window have them, which only they need.',
+  query: z.object({
+    dimension: z.enum(EXPLORE_DIMENSIONS),
+    search: Text(200).optional().meta({ description: 'Is in the name or the text, whatever the case' }),
+    date_from: z.string().optional(),
+    date_to: z.string().optional(),
+  }),
+  reply: ExploreValues,
+  refuses,
+})

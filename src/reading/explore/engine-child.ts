@@ -1,0 +1,49 @@
+/**
+ * The process that scans: DuckDB over local Parquet files, by statements its parent sends. It has none of the parent's settings, reads nothing
+ * outside its folder, and ends with the parent.
+ */
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import type { Answered, Asked } from './engine.ts'
+
+const [folder = '.', memory = '512MB', threads = '2'] = process.argv.slice(2)
+
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
+
+const instance = DuckDBInstance.create(':memory:', {
+  memory_limit: memory,
+  threads,
+  temp_directory: `${folder}/spilled-${process.pid}`,
+  max_temp_directory_size: '4GB',
+  autoinstall_known_extensions: 'false',
+  autoload_known_extensions: 'false',
+})
+const isReady = instance.then(async opened => {
+  const connection = await opened.connect()
+  await connection.run('set global parquet_metadata_cache = true')
+  await connection.run(`set allowed_directories = [${quoted(folder)}]`)
+  await connection.run('set enable_external_access = false')
+  await connection.run('set lock_configuration = true')
+  connection.closeSync()
+  return opened
+})
+
+/** One for each question: what it has put into temporary tables goes with it. */
+let current: DuckDBConnection | undefined
+
+async function answer({ id, sql, is_first }: Asked): Promise<Answered> {
+  try {
+    if (is_first || current === undefined) {
+      current?.closeSync()
+      current = await (await isReady).connect()
+    }
+    const reader = await current.runAndReadAll(sql)
+    return { id, rows: reader.getRowObjectsJS() as Answered['rows'] }
+  } catch (error) {
+    return { id, rows: [], failed: (error as Error).message }
+  }
+}
+
+process.on('message', (asked: Asked) => {
+  void answer(asked).then(answered => process.send?.(answered))
+})
+process.on('disconnect', () => process.exit(0))

@@ -1,0 +1,191 @@
+/**
+ * The parent's side of the process that scans: begun by the first question, ended when nobody has asked for a while, and ended at once with a
+ * question that takes too long, because memory and faults of a scan are not to touch the process that redirects. One question at a time.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { availableParallelism, constants, setPriority } from 'node:os'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { Refusal, refuse } from '../../contract/refusals.ts'
+import type { Cell } from './columns.ts'
+
+/** A statement on its way to the process, `is_first` of its question. */
+export type Asked = { readonly id: number; readonly sql: string; readonly is_first: boolean }
+export type Found = { readonly [column: string]: Cell }
+export type Answered = { readonly id: number; readonly rows: readonly Found[]; readonly failed?: string }
+
+/** Sends one statement of a question and answers its rows. */
+export type Ask = (sql: string) => Promise<readonly Found[]>
+
+export type Engine = {
+  /**
+   * Runs a question's statements, one after the other, when those before it are done. Refuses `explore_busy` where too many wait,
+   * `question_too_wide` for one that takes too long or too much memory.
+   * @throws FilesGone when local files are not as they were: the question may be asked again.
+   */
+  run<T>(org_id: number, question: (ask: Ask) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+/** The local files of a question were missing or broken. */
+export class FilesGone extends Error {}
+
+type Limits = {
+  readonly idle_ms: number
+  readonly question_ms: number
+  readonly waiting: number
+  readonly waiting_of_one: number
+}
+const LIMITS: Limits = { idle_ms: 5 * 60_000, question_ms: 10_000, waiting: 16, waiting_of_one: 4 }
+
+/** Of the child: what a scan of ten million clicks needs, and no more than a small server can spare. */
+const MEMORY = '512MB'
+const MOST_THREADS = 2
+
+const TOO_LONG = {
+  error: 'the question takes too long',
+  hint: 'Choose fewer days, fewer levels or another filter, such as one campaign.',
+}
+const TOO_MUCH = {
+  error: 'the question needs too much memory',
+  hint: 'Choose fewer days, fewer levels or another filter, such as one campaign.',
+}
+
+export function openEngine(folder: string, log: Logger, given: Partial<Limits> = {}): Engine {
+  const limits = { ...LIMITS, ...given }
+  let child: Child | undefined
+  let idle: NodeJS.Timeout | undefined
+  let last: Promise<unknown> = Promise.resolve()
+  const waiting = new Map<number, number>()
+
+  async function runNow<T>(question: (ask: Ask) => Promise<T>): Promise<T> {
+    clearTimeout(idle)
+    child ??= startChild(folder, log)
+    const one = child
+    const late = setTimeout(() => void one.end('late'), limits.question_ms)
+    try {
+      let is_first = true
+      return await question(sql => {
+        const answered = one.ask(sql, is_first)
+        is_first = false
+        return answered
+      })
+    } catch (error) {
+      throw refused(error)
+    } finally {
+      clearTimeout(late)
+      if (one.ended !== undefined) child = undefined
+      idle = setTimeout(() => void stop(), limits.idle_ms).unref()
+    }
+  }
+
+  async function stop(): Promise<void> {
+    const one = child
+    child = undefined
+    await one?.end('idle')
+  }
+
+  return {
+    async run(org_id, question) {
+      const own = waiting.get(org_id) ?? 0
+      const all = [...waiting.values()].reduce((sum, count) => sum + count, 0)
+      // The one that runs is counted too.
+      if (own > limits.waiting_of_one || all > limits.waiting)
+        refuse('explore_busy', { headers: { 'retry-after': '5' } })
+      waiting.set(org_id, own + 1)
+      const mine = last.then(() => runNow(question))
+      last = mine.catch(() => undefined)
+      try {
+        return await mine
+      } finally {
+        const left = (waiting.get(org_id) ?? 1) - 1
+        if (left === 0) waiting.delete(org_id)
+        else waiting.set(org_id, left)
+      }
+    },
+    async close() {
+      await last
+      clearTimeout(idle)
+      await stop()
+    },
+  }
+}
+
+/** What the process said, or that it is gone. */
+class Failed extends Error {}
+
+function refused(error: unknown): unknown {
+  if (!(error instanceof Failed)) return error
+  if (error.message === 'late') return new Refusal('question_too_wide', TOO_LONG)
+  if (/Out of Memory|max_temp_directory_size/i.test(error.message)) return new Refusal('question_too_wide', TOO_MUCH)
+  if (error.message === 'ended') return new Refusal('explore_busy', { headers: { 'retry-after': '5' } })
+  if (/^IO Error|No magic bytes|too small to be a Parquet|TProtocolException|Decompression/i.test(error.message))
+    return new FilesGone(error.message)
+  return error
+}
+
+type Child = {
+  ask(sql: string, is_first: boolean): Promise<readonly Found[]>
+  end(why: 'late' | 'idle'): Promise<void>
+  readonly ended: string | undefined
+}
+
+function startChild(folder: string, log: Logger): Child {
+  const threads = Math.min(MOST_THREADS, availableParallelism())
+  const process_ = fork(new URL('./engine-child.ts', import.meta.url), [folder, MEMORY, String(threads)], {
+    serialization: 'advanced',
+    // Nothing of the parent's settings, which hold secrets.
+    env: { PATH: process.env['PATH'], TZ: 'UTC' },
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  })
+  yieldToOthers(process_)
+  const open = new Map<number, (answered: Answered) => void>()
+  let next = 0
+  let ended: string | undefined
+  const gone = new Promise<void>(resolve => {
+    process_.once('exit', (code, signal) => {
+      if (ended === undefined) log.error({ code, signal }, 'the process that answers Explore has ended')
+      ended ??= 'ended'
+      for (const [id, resolveOne] of open) resolveOne({ id, rows: [], failed: ended })
+      open.clear()
+      rmSync(join(folder, `spilled-${process_.pid}`), { recursive: true, force: true })
+      resolve()
+    })
+  })
+  process_.once('error', error => log.error({ err: error }, 'the process that answers Explore cannot be reached'))
+  process_.on('message', (answered: Answered) => {
+    open.get(answered.id)?.(answered)
+    open.delete(answered.id)
+  })
+  return {
+    get ended() {
+      return ended
+    },
+    async ask(sql, is_first) {
+      if (ended !== undefined) throw new Failed(ended)
+      const id = next++
+      const { rows, failed } = await new Promise<Answered>(resolve => {
+        open.set(id, resolve)
+        process_.send({ id, sql, is_first } satisfies Asked)
+      })
+      if (failed !== undefined) throw new Failed(failed)
+      return rows
+    },
+    end(why) {
+      ended ??= why
+      process_.kill('SIGKILL')
+      return gone
+    },
+  }
+}
+
+/** Behind the process that redirects, where both want the same core. */
+function yieldToOthers({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // A system that does not allow it answers all the same.
+  }
+}

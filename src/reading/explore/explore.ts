@@ -1,0 +1,157 @@
+/**
+ * Explore: any question about the clicks of an organization, answered from segments, the facts of its clicks, which a process of its own scans.
+ * The answer holds what was committed when it was asked. Reads `segments` and the names of objects.
+ */
+import {
+  type ExploreAnswer,
+  type ExploreMeasures,
+  type ExploreRow,
+  isObjectDimension,
+  MOST_CSV_LINES,
+  MOST_EXPLORE_ROWS,
+  type ObjectDimension,
+} from '../../contract/explore.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { possible, type Window } from '../../contract/window.ts'
+import type { Context, Ground } from '../../ground/room.ts'
+import type { Call } from '../../contract/endpoint.ts'
+import type * as api from './api.ts'
+import { keyOf } from './columns.ts'
+import { csvOf } from './csv.ts'
+import { type Ask, type Engine, FilesGone } from './engine.ts'
+import type { Files } from './files.ts'
+import { labelOf, type Names, namesOf, OTHER } from './labels.ts'
+import { type AllFound, askLevels, type Group, ROOT, type Sums } from './levels.ts'
+import { measuresOf } from './measures.ts'
+import { type Question, questionOf } from './question.ts'
+import type { Facts } from './scan.ts'
+import { readSnapshot } from './snapshot.ts'
+import { valuesOf } from './values.ts'
+
+export type Explorer = { readonly engine: Engine; readonly files: Files }
+
+/** A segment may be replaced between the statement that names it and the one that fetches it, and files may be taken away. */
+const MOST_TRIES = 4
+
+/** The deeds, over what they scan with. */
+export const exploreDeeds = (explorer: Explorer) => ({
+  /** Refuses `invalid_question`, `window_required`, `invalid_window`, `window_too_wide`, `question_too_wide`, `explore_busy`. */
+  async explore(context: Context<typeof api.explore>, { body }: Call<typeof api.explore>): Promise<ExploreAnswer> {
+    const began = performance.now()
+    const question = questionOf(body)
+    const counted_at = new Date().toISOString()
+    const { org_id } = context.actor
+    const found = await answer(explorer, context, org_id, question, MOST_EXPLORE_ROWS)
+    const rows = rowsOf(found, question, await namesIn(context, org_id, found, question))
+    return {
+      window: instants(question.window),
+      ...(question.before && { window_before: instants(question.before) }),
+      time_zone: question.time_zone,
+      rows,
+      totals: compared(found.totals, found.before, question),
+      distinct: found.levels.map(({ distinct }) => distinct),
+      unique_visitors_is_estimate: found.is_estimate,
+      counted_at,
+      incomplete_days: [],
+      took_ms: Math.round(performance.now() - began),
+    }
+  },
+
+  /** The same, a line for each row that has none below it. Levels that say nothing are whole. */
+  async exploreAsCsv(context: Context<typeof api.exploreAsCsv>, { body }: Call<typeof api.exploreAsCsv>) {
+    const question = questionOf(body, Array(body.levels.length).fill(MOST_CSV_LINES))
+    const { org_id } = context.actor
+    const found = await answer(explorer, context, org_id, question, MOST_CSV_LINES)
+    return csvOf(rowsOf(found, question, await namesIn(context, org_id, found, question)), question)
+  },
+
+  async listExploreValues(
+    context: Context<typeof api.listExploreValues>,
+    { query }: Call<typeof api.listExploreValues>,
+  ) {
+    const { database, actor } = context
+    return valuesOf(database.reads, actor.org_id, query, (window, question) =>
+      scan(explorer, context, actor.org_id, window, question, false),
+    )
+  },
+})
+
+const instants = ({ from, to }: Window) => ({ from: new Date(from).toISOString(), to: new Date(to).toISOString() })
+
+/** Runs `question` over the local files of the window's days. */
+export async function scan<T>(
+  { engine, files }: Explorer,
+  { database, log }: Pick<Ground, 'database' | 'log'>,
+  org_id: number,
+  window: Window,
+  question: (ask: Ask, facts: Facts) => Promise<T>,
+  wantsTies: boolean,
+): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    const snapshot = await readSnapshot(database.reads, org_id, possible(window), wantsTies)
+    const paths = await files.have(database.reads, org_id, snapshot.segments)
+    try {
+      if (paths !== undefined)
+        return await engine.run(org_id, ask => question(ask, { files: paths, ties: snapshot.ties }))
+    } catch (error) {
+      if (!(error instanceof FilesGone) || tries === MOST_TRIES) throw error
+      log.warn({ err: error, org_id }, 'local files of Explore were lost; they are fetched again')
+      await files.forget(org_id)
+    }
+    if (tries === MOST_TRIES) refuse('explore_busy', { headers: { 'retry-after': '5' } })
+  }
+}
+
+function answer(explorer: Explorer, ground: Ground, org_id: number, question: Question, most: number) {
+  const { window, before, levels, filters } = question
+  const all = { from: before?.from ?? window.from, to: window.to }
+  const wantsTies = [...levels, ...filters].some(({ dimension }) => dimension === 'source' || dimension === 'funnel')
+  return scan(explorer, ground, org_id, all, (ask, facts) => askLevels(ask, facts, question, most), wantsTies)
+}
+
+/** By level, the names of the objects that were found. */
+async function namesIn({ database }: Ground, org_id: number, { levels }: AllFound, question: Question) {
+  const first = question.within?.length ?? 0
+  return Promise.all(
+    levels.map(async ({ groups }, at): Promise<Names | undefined> => {
+      const dimension = question.levels[first + at]?.dimension
+      if (dimension === undefined || !isObjectDimension(dimension)) return undefined
+      const ids = new Set([...groups.values()].flat().flatMap(({ value }) => (value === null ? [] : [String(value)])))
+      return namesOf(database.reads, org_id, dimension satisfies ObjectDimension, [...ids])
+    }),
+  )
+}
+
+const compared = (
+  sums: Sums,
+  before: Sums | undefined,
+  { measures }: Question,
+): ExploreMeasures & { before?: ExploreMeasures } => ({
+  ...measuresOf(sums, measures),
+  ...(before && { before: measuresOf(before, measures) }),
+})
+
+function rowsOf({ levels }: AllFound, question: Question, names: readonly (Names | undefined)[]): ExploreRow[] {
+  const first = question.within?.length ?? 0
+  const below = (parent: number, at: number): ExploreRow[] | undefined => {
+    const level = levels[at]
+    const groups = level?.groups.get(parent)
+    const dimension = question.levels[first + at]?.dimension
+    if (level === undefined || groups === undefined || dimension === undefined) return undefined
+    const rest = level.rest.get(parent)
+    const rowOf = ({ id, value, sums, before }: Group): ExploreRow => {
+      const children = below(id, at + 1)
+      const own = { key: keyOf(dimension, value), label: labelOf(dimension, value, names[at]), is_other: false }
+      return { ...own, ...compared(sums, before, question), ...(children && { children }) }
+    }
+    const other = rest && {
+      key: null,
+      label: OTHER,
+      is_other: true,
+      count_of_other: rest.keys,
+      ...compared(rest.sums, rest.before, question),
+    }
+    return [...groups.map(rowOf), ...(other ? [other] : [])]
+  }
+  return below(ROOT, 0) ?? []
+}

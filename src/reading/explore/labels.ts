@@ -1,0 +1,68 @@
+/** The names of what keys stand for. Reads the organization's own objects alone, so that another's id has no name. */
+import type pg from 'pg'
+import { COUNTRIES } from '../../contract/countries.ts'
+import { isObjectDimension, type ObjectDimension } from '../../contract/explore.ts'
+import { type Cell, type Dimension, keyOf } from './columns.ts'
+
+export const NO_VALUE = '(none)'
+export const OTHER = '(other)'
+
+/** Where names are, deleted objects among them: their clicks are still there. */
+const NAMES: Record<ObjectDimension, { readonly table: string; readonly name: string }> = {
+  campaign: { table: 'campaigns', name: 'name' },
+  offer: { table: 'offers', name: 'name' },
+  landing: { table: 'landings', name: 'name' },
+  source: { table: 'traffic_sources', name: 'name' },
+  funnel: { table: 'funnels', name: 'name' },
+  ad_account: { table: 'ad_accounts', name: 'name' },
+  bot: { table: 'bots', name: "'@' || username" },
+}
+
+export type Names = ReadonlyMap<string, string>
+
+/** By id (uuid), the names of these objects. */
+export async function namesOf(
+  reads: Pick<pg.Pool, 'query'>,
+  org_id: number,
+  dimension: ObjectDimension,
+  ids: readonly string[],
+): Promise<Names> {
+  const { table, name } = NAMES[dimension]
+  const { rows } = await reads.query<{ id: string; name: string }>(
+    `select id, ${name} as name from ${table} where org_id = $1 and id = any($2::uuid[])`,
+    [org_id, ids],
+  )
+  return new Map(rows.map(row => [row.id, row.name]))
+}
+
+/** Ids and names of the objects whose name has `search` in it, by name. */
+export async function objectsNamed(
+  reads: Pick<pg.Pool, 'query'>,
+  org_id: number,
+  dimension: ObjectDimension,
+  search: string,
+  most: number,
+): Promise<{ id: string; name: string }[]> {
+  const { table, name } = NAMES[dimension]
+  const { rows } = await reads.query<{ id: string; name: string }>(
+    `select id, ${name} as name from ${table}
+    where org_id = $1 and strpos(lower(${name}), lower($2)) > 0 order by deleted_at is not null, lower(${name}), id limit $3`,
+    [org_id, search, most],
+  )
+  return rows
+}
+
+/** What a value is called. */
+export function labelOf(dimension: Dimension, value: Cell | undefined, names: Names | undefined): string {
+  const key = keyOf(dimension, value)
+  if (key === null) return NO_VALUE
+  if (isObjectDimension(dimension)) return names?.get(String(value)) ?? key
+  return wordsFor(dimension, key)
+}
+
+/** What a key is called that is no object's. */
+export function wordsFor(dimension: Dimension, key: string): string {
+  if (dimension === 'geo') return COUNTRIES.get(key) ?? key
+  if (dimension === 'is_new') return key === 'true' ? 'New' : 'Returning'
+  return key
+}

@@ -1,0 +1,61 @@
+/** What sums come to: exact counts and amounts, and quotients of them. */
+import { type ExploreMeasures, type Measure, UNIQUE_VISITORS } from '../../contract/explore.ts'
+import { fromUnits } from '../../contract/decimals.ts'
+import type { Sums } from './levels.ts'
+
+const MILLIONTHS = 6
+const BILLIONTHS = 9
+
+/** At least two decimals, as amounts are read. */
+function amount(units: bigint, places: number): string {
+  const text = fromUnits(units, places)
+  const decimals = text.split('.')[1]?.length ?? 0
+  if (decimals >= 2) return text
+  return decimals === 0 ? `${text}.00` : `${text}0`
+}
+
+/** An amount (in billionths) for each of a number, to six decimals, rounded half away from zero; null for none. */
+function each(billionths: bigint, number: bigint): string | null {
+  if (number === 0n) return null
+  const isNegative = billionths < 0n !== number < 0n
+  const [above, below] = [billionths < 0n ? -billionths : billionths, (number < 0n ? -number : number) * 1000n]
+  const rounded = (2n * above + below) / (2n * below)
+  return amount(isNegative ? -rounded : rounded, MILLIONTHS)
+}
+
+const share = (above: bigint, below: bigint): number | null => (below === 0n ? null : Number(above) / Number(below))
+
+/** The measures that were asked for. */
+export function measuresOf(sums: Sums, measures: readonly Measure[]): ExploreMeasures {
+  return Object.fromEntries(measures.map(measure => [measure, measureOf(sums, measure)]))
+}
+
+function measureOf(sums: Sums, measure: Measure): number | string | null {
+  // Revenue is kept in millionths, cost in billionths.
+  const revenue = () => sums.revenue * 1000n
+  switch (measure) {
+    case 'revenue':
+    case 'revenue_pending':
+      return amount(sums[measure], MILLIONTHS)
+    case 'cost':
+      return amount(sums.cost, BILLIONTHS)
+    case 'profit':
+      return amount(revenue() - sums.cost, BILLIONTHS)
+    case 'epc':
+      return each(revenue(), sums.clicks)
+    case 'cpc':
+      return each(sums.cost, sums.clicks)
+    case 'cpa':
+      return each(sums.cost, sums.approved)
+    case 'cr':
+      return share(sums.approved, sums.clicks)
+    case 'roi':
+      return share(revenue() - sums.cost, sums.cost)
+    case 'approval_rate':
+      return share(sums.approved, sums.approved + sums.rejected)
+    case UNIQUE_VISITORS:
+      return Number(sums.unique_visitors ?? 0n)
+    default:
+      return Number(sums[measure])
+  }
+}

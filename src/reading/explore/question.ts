@@ -1,0 +1,112 @@
+/** Reads a question of Explore: its window, and what its filters name. Refuses `invalid_question`, naming the field, and the refusals of windows. */
+import { DAY_MS } from '../../contract/days.ts'
+import {
+  type ExploreFilter,
+  type ExploreQuestion,
+  type ExploreSort,
+  isObjectDimension,
+  isTextDimension,
+  isTimeDimension,
+  type Measure,
+  USUAL_MEASURES,
+  USUAL_TOP,
+  WIDEST_EXPLORE_DAYS,
+} from '../../contract/explore.ts'
+import { toUuid } from '../../contract/ids.ts'
+import { LADDER } from '../../contract/ladder.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { momentOf, type Window, windowBetween } from '../../contract/window.ts'
+import type { Dimension } from './columns.ts'
+
+/** What a value is where it is compared: text, a uuid among them, or the number that stands for a word or a time. Null: none. */
+export type Value = string | number | null
+
+export type Filter = {
+  readonly dimension: Dimension
+  readonly op: ExploreFilter['op']
+  readonly values: readonly Value[]
+}
+export type Level = { readonly dimension: Dimension; readonly top: number; readonly sort: ExploreSort }
+
+export type Question = {
+  readonly window: Window
+  /** The period before, where it is compared with. */
+  readonly before: Window | undefined
+  readonly time_zone: string
+  readonly levels: readonly Level[]
+  readonly filters: readonly Filter[]
+  readonly measures: readonly Measure[]
+  /** The branch that is opened: a value for each level above. */
+  readonly within: readonly Value[] | undefined
+  readonly after: number
+}
+
+const wrong = (field: string, message: string): never =>
+  refuse('invalid_question', { error: `${field}: ${message}`, hint: HINT })
+const HINT = 'Compare the question with POST /api/explore in /api/docs.'
+
+/** The question with its defaults. `top`: rows of a level that says nothing. */
+export function questionOf(asked: ExploreQuestion, top: readonly number[] = USUAL_TOP): Question {
+  const window = windowOf(asked)
+  const length = window.to - window.from + 1
+  return {
+    window,
+    before: asked.compare === undefined ? undefined : { from: window.from - length, to: window.from - 1 },
+    time_zone: asked.time_zone ?? 'UTC',
+    levels: asked.levels.map((level, at) => ({
+      dimension: level.dimension,
+      top: level.top ?? top[at] ?? 1,
+      sort: level.sort ?? asked.sort ?? usualSort(level.dimension),
+    })),
+    filters: (asked.filters ?? []).map(({ dimension, op, values = [] }, at) => ({
+      dimension,
+      op,
+      values: values.map((value, place) => valueOf(dimension, value, `filters.${at}.values.${place}`)),
+    })),
+    measures: asked.measures ?? USUAL_MEASURES,
+    within: asked.within?.map((key, at) =>
+      key === null ? null : valueOf(asked.levels[at]?.dimension as Dimension, key, `within.${at}`),
+    ),
+    after: asked.after ?? 0,
+  }
+}
+
+const usualSort = (dimension: Dimension): ExploreSort =>
+  isTimeDimension(dimension) ? { by: 'key', descending: false } : { by: 'clicks', descending: true }
+
+/** Refuses `window_required`, `invalid_window`, `window_too_wide`. */
+export function windowOf({ date_from, date_to }: Pick<ExploreQuestion, 'date_from' | 'date_to'>): Window {
+  if (!date_from || !date_to) return refuse('window_required')
+  const [from, to] = [momentOf(date_from, 'date_from'), momentOf(date_to, 'date_to')]
+  const window = windowBetween(from, to, WIDEST_EXPLORE_DAYS)
+  return window
+}
+
+const NUMBERED: Readonly<Record<string, { form: RegExp; words: string; number: (text: string) => number }>> = {
+  day: {
+    form: /^\d{4}-\d\d-\d\d$/,
+    words: 'must be a day, such as 2026-01-31',
+    number: text => Date.parse(`${text}T00:00:00Z`) / DAY_MS,
+  },
+  hour: { form: /^([01]\d|2[0-3])$/, words: 'must be an hour, 00 to 23', number: Number },
+  weekday: { form: /^[1-7]$/, words: 'must be a weekday, 1 for Monday to 7', number: Number },
+  weekday_hour: {
+    form: /^[1-7]-([01]\d|2[0-3])$/,
+    words: 'must be a weekday and an hour, such as 1-09',
+    number: text => Number(text.slice(0, 1)) * 24 + Number(text.slice(2)),
+  },
+}
+
+/** A key as it is sent, as what it is compared by. */
+export function valueOf(dimension: Dimension, text: string, field: string): Value {
+  if (isTextDimension(dimension)) return text === '' ? null : text
+  if (isObjectDimension(dimension)) return toUuid(text) ?? wrong(field, 'is not an id')
+  if (dimension === 'is_new') return text === 'true' || text === 'false' ? text : wrong(field, 'must be true or false')
+  if (dimension === 'status') {
+    const rung = LADDER.findIndex(name => name === text)
+    return rung < 0 ? wrong(field, `must be one of ${LADDER.join(', ')}`) : rung
+  }
+  const read = NUMBERED[dimension]
+  const number = read?.form.test(text) ? read.number(text) : Number.NaN
+  return Number.isNaN(number) ? wrong(field, read?.words ?? 'is not known') : number
+}

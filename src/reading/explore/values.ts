@@ -1,0 +1,93 @@
+/** What a filter may name: objects by their names, texts that clicks came with, and the words of the rest. */
+import type pg from 'pg'
+import type { ExploreValues } from '../../contract/explore.ts'
+import { isObjectDimension, isTextDimension, isTimeDimension } from '../../contract/explore.ts'
+import { toWireId } from '../../contract/ids.ts'
+import { LADDER } from '../../contract/ladder.ts'
+import { refuse } from '../../contract/refusals.ts'
+import type { Window } from '../../contract/window.ts'
+import type { Dimension } from './columns.ts'
+import type { Ask } from './engine.ts'
+import { labelOf, objectsNamed, wordsFor } from './labels.ts'
+import { type Question, windowOf } from './question.ts'
+import { type Facts, factsOf } from './scan.ts'
+
+/** Words of a list that somebody picks from. */
+export const MOST_SHOWN = 50
+
+type Query = {
+  readonly dimension: Dimension
+  readonly search?: string | undefined
+  readonly date_from?: string | undefined
+  readonly date_to?: string | undefined
+}
+type Scan = <T>(window: Window, question: (ask: Ask, facts: Facts) => Promise<T>) => Promise<T>
+
+/** Texts by how many clicks of the window have them. Refuses the windows' refusals for texts. */
+export async function valuesOf(
+  reads: Pick<pg.Pool, 'query'>,
+  org_id: number,
+  { dimension, search = '', ...dates }: Query,
+  scan: Scan,
+): Promise<ExploreValues> {
+  if (isObjectDimension(dimension)) {
+    const found = await objectsNamed(reads, org_id, dimension, search, MOST_SHOWN)
+    return { values: found.map(({ id, name }) => ({ key: toWireId(id), label: name, clicks: null })) }
+  }
+  if (!isTextDimension(dimension)) return { values: wordsOf(dimension, search) }
+  const window = windowOf(dates)
+  const question = questionFor(dimension, search, window)
+  const rows = await scan(window, (ask, facts) =>
+    ask(`select k1 as k, sum(sign) as clicks from (${factsOf(facts, question, window, [dimension])})
+      group by all having sum(sign) <> 0 order by 2 desc, 1 limit ${MOST_SHOWN}`),
+  )
+  return {
+    values: rows.map(row => ({
+      key: String(row['k']),
+      label: labelOf(dimension, row['k'], undefined),
+      clicks: Number(row['clicks']),
+    })),
+  }
+}
+
+function questionFor(dimension: Dimension, search: string, window: Window): Question {
+  const filled = { dimension, op: 'is_filled', values: [] } as const
+  const named = { dimension, op: 'contains', values: [search] } as const
+  const filters = search === '' ? [filled] : [named]
+  return {
+    window,
+    before: undefined,
+    time_zone: 'UTC',
+    levels: [],
+    filters,
+    measures: ['clicks'],
+    within: undefined,
+    after: 0,
+  }
+}
+
+const two = (number: number) => String(number).padStart(2, '0')
+const WORDS: Readonly<Record<string, readonly string[]>> = {
+  is_new: ['true', 'false'],
+  status: LADDER,
+  hour: Array.from({ length: 24 }, (_, hour) => two(hour)),
+  weekday: Array.from({ length: 7 }, (_, day) => String(day + 1)),
+}
+
+function wordsOf(dimension: Dimension, search: string): ExploreValues['values'] {
+  const words =
+    WORDS[dimension] ??
+    (isTimeDimension(dimension)
+      ? refuse('invalid_question', {
+          error: `dimension: ${dimension} has no list of values`,
+          hint: 'Name the value itself.',
+        })
+      : [])
+  return words
+    .map(key => ({
+      key,
+      label: wordsFor(dimension, key),
+      clicks: null,
+    }))
+    .filter(({ key, label }) => `${key} ${label}`.toLowerCase().includes(search.toLowerCase()))
+}

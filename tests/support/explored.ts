@@ -1,0 +1,161 @@
+// Clicks with all that Explore asks of them, stored as clicks and as facts in segments, some of which take another away again.
+import { createHash } from 'node:crypto'
+import { zstdCompressSync } from 'node:zlib'
+import { parquetWriteBuffer } from 'hyparquet-writer'
+import { DAY_MS, dayOf } from '../../src/contract/days.ts'
+import { toUnits } from '../../src/contract/decimals.ts'
+import { newId, timeOfId } from '../../src/contract/ids.ts'
+import { highestRung } from '../../src/contract/ladder.ts'
+import type { Database } from '../../src/ground/db/connect.ts'
+
+const TEXTS = {
+  campaign: 'campaign_id',
+  offer: 'offer_id',
+  landing: 'landing_id',
+  path: 'click_flow_node_path',
+  ad_account: 'ad_account_id',
+  bot: 'bot_id',
+  geo: 'geo',
+  device: 'device',
+  os: 'os',
+  browser: 'browser',
+  platform: 'platform',
+  sub1: 'sub1',
+  sub2: 'sub2',
+  sub3: 'sub3',
+  sub4: 'sub4',
+  sub5: 'sub5',
+  sub6: 'sub6',
+  sub7: 'sub7',
+  sub8: 'sub8',
+  sub9: 'sub9',
+  ref_id: 'ref_id',
+} as const
+type Text = keyof typeof TEXTS
+
+export type ExploredClick = { readonly at: number } & { readonly [name in Text]?: string | null } & {
+  readonly visitor_id?: string | null
+  readonly is_new?: boolean
+  readonly tracked?: boolean
+  readonly stages?: number
+  readonly revenue?: string | null
+  readonly cost?: string | null
+  readonly cost_counts?: boolean | null
+  readonly approved?: number
+  readonly pending?: number
+  readonly rejected?: number
+  readonly revenue_pending?: string
+}
+
+type Whole = { -readonly [K in keyof Required<ExploredClick>]: Required<ExploredClick>[K] } & { id: string }
+
+const wholeOf = (click: ExploredClick): Whole => ({
+  ...(Object.fromEntries(Object.keys(TEXTS).map(name => [name, null])) as Record<Text, null>),
+  id: newId(click.at),
+  visitor_id: null,
+  is_new: false,
+  tracked: true,
+  stages: 1,
+  revenue: null,
+  cost: null,
+  cost_counts: null,
+  approved: 0,
+  pending: 0,
+  rejected: 0,
+  revenue_pending: '0',
+  ...click,
+})
+
+type Row = Whole & { readonly sign: 1 | -1 }
+
+/** Stores clicks, and segments of them: `part` says which of a day's segments a click goes to, and each third was in a state before. */
+export async function seedExplored(
+  database: Pick<Database, 'worker'>,
+  org_id: number,
+  clicks: readonly ExploredClick[],
+  parts = 3,
+): Promise<void> {
+  const whole = clicks.map(wholeOf)
+  await storeClicks(database, org_id, whole)
+  const rows: (Row & { part: number })[] = []
+  for (const [at, click] of whole.entries()) {
+    rows.push({ ...click, sign: 1, part: at % parts })
+    if (at % 3 !== 0) continue
+    const was = { ...click, stages: 1, revenue: null, approved: 0, tracked: at % 2 === 0 }
+    rows.push({ ...was, sign: 1, part: (at + 1) % parts }, { ...was, sign: -1, part: at % parts })
+  }
+  const groups = Map.groupBy(rows, row => `${dayOf(timeOfId(row.id))} ${row.part}`)
+  for (const [key, inside] of groups) await storeSegment(database, org_id, key.slice(0, 10), inside)
+}
+
+async function storeClicks({ worker }: Pick<Database, 'worker'>, org_id: number, clicks: readonly Whole[]) {
+  const columns = Object.values(TEXTS)
+  const rows = clicks.map(click => ({
+    ...Object.fromEntries(Object.entries(TEXTS).map(([name, column]) => [column, click[name as Text]])),
+    ...click,
+    status: highestRung(click.stages),
+    visitor_is_new: click.is_new,
+  }))
+  const typed = columns.map(column => `${column} ${column.endsWith('_id') && column !== 'ref_id' ? 'uuid' : 'text'}`)
+  await worker.query(
+    `insert into clicks (org_id, id, ${columns.join(', ')}, visitor_id, visitor_is_new, tracked, test, stages, status, revenue, cost, cost_counts,
+      approved, pending, rejected, revenue_pending, suppressed_delivery)
+    select $1::int, id, ${columns.join(', ')}, visitor_id, visitor_is_new, tracked, false, stages, status, revenue, cost, cost_counts,
+      approved, pending, rejected, revenue_pending, false
+    from json_to_recordset($2::json) as click (id uuid, ${typed.join(', ')}, visitor_id uuid, visitor_is_new boolean, tracked boolean,
+      stages smallint, status smallint, revenue numeric, cost numeric, cost_counts boolean, approved smallint, pending smallint, rejected smallint,
+      revenue_pending numeric)`,
+    [org_id, JSON.stringify(rows)],
+  )
+}
+
+const visitorOf = (id: string | null) =>
+  id === null ? null : createHash('sha256').update(id).digest().readBigInt64BE(0)
+
+/** Stores one segment. */
+async function storeSegment(
+  { worker }: Pick<Database, 'worker'>,
+  org_id: number,
+  day: string,
+  rows: readonly Row[],
+): Promise<void> {
+  const tracked = rows.filter(row => row.tracked)
+  const count = (of: (row: Row) => number) => tracked.reduce((sum, row) => sum + row.sign * of(row), 0)
+  await worker.query(
+    `insert into segments (org_id, id, day, rows, taken, is_emptied, clicks, landed, started, registered, lead, deposit, ftd, revenue, cost,
+      unread_costs, revenue_pending, approved, pending, rejected, body)
+    values ($1, $2, $3, $4, $5, false, $6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $7)`,
+    [org_id, newId(), day, rows.length, rows.filter(row => row.sign < 0).length, count(() => 1), bodyOf(rows)],
+  )
+}
+
+function bodyOf(rows: readonly Row[]): Buffer {
+  const text = (name: Text) => ({ name, type: 'STRING' as const, data: rows.map(row => row[name]) })
+  const column = (name: string, type: 'INT32' | 'INT64' | 'BOOLEAN', of: (row: Row) => unknown) => ({
+    name,
+    type,
+    data: rows.map(of),
+  })
+  const isCosting = (row: Row) => row.cost_counts === true && row.tracked
+  const body = parquetWriteBuffer({
+    columnData: [
+      column('sign', 'INT32', row => row.sign),
+      column('ms', 'INT32', row => timeOfId(row.id) % DAY_MS),
+      ...(Object.keys(TEXTS) as Text[]).map(text),
+      column('visitor', 'INT64', row => visitorOf(row.visitor_id)),
+      column('is_new', 'BOOLEAN', row => row.is_new),
+      column('tracked', 'BOOLEAN', row => row.tracked),
+      column('stages', 'INT32', row => row.stages),
+      column('revenue', 'INT64', row => (row.revenue === null ? null : toUnits(row.revenue, 6))),
+      column('cost', 'INT64', row => (isCosting(row) && row.cost !== null ? toUnits(row.cost, 9) : null)),
+      column('unread_cost', 'BOOLEAN', row => isCosting(row) && row.cost === null),
+      column('approved', 'INT32', row => row.approved),
+      column('pending', 'INT32', row => row.pending),
+      column('rejected', 'INT32', row => row.rejected),
+      column('revenue_pending', 'INT64', row => toUnits(row.revenue_pending, 6)),
+    ] as never,
+    codec: 'ZSTD',
+    compressors: { ZSTD: bytes => zstdCompressSync(bytes) },
+  })
+  return Buffer.from(body)
+}
