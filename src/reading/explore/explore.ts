@@ -79,7 +79,7 @@ export const exploreDeeds = (explorer: Explorer) => ({
 const instants = ({ from, to }: Window) => ({ from: new Date(from).toISOString(), to: new Date(to).toISOString() })
 
 /** Runs `question` over the local files of the window's days. */
-export async function scan<T>(
+async function scan<T>(
   { engine, files }: Explorer,
   { database, log }: Pick<Ground, 'database' | 'log'>,
   org_id: number,

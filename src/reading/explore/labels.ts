@@ -4,7 +4,7 @@ import { COUNTRIES } from '../../contract/countries.ts'
 import { isObjectDimension, type ObjectDimension } from '../../contract/explore.ts'
 import { type Cell, type Dimension, keyOf } from './columns.ts'
 
-export const NO_VALUE = '(none)'
+const NO_VALUE = '(none)'
 export const OTHER = '(other)'
 
 /** Where names are, deleted objects among them: their clicks are still there. */

@@ -19,7 +19,7 @@ export type Group = {
   readonly before: Sums | undefined
 }
 /** What a row above has besides its groups. `keys` is how many. */
-export type Rest = { readonly keys: number; readonly sums: Sums; readonly before: Sums | undefined }
+type Rest = { readonly keys: number; readonly sums: Sums; readonly before: Sums | undefined }
 
 export type LevelFound = {
   readonly groups: ReadonlyMap<number, readonly Group[]>

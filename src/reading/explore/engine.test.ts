@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { pino } from 'pino'
+import { type Engine, FilesGone, openEngine } from './engine.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-engine-'))
+const log = pino({ level: 'silent' })
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+/** More than anybody waits for, whatever the machine. */
+const ENDLESS = 'select sum(a.range * b.range) from range(100000000) a, range(100000000) b'
+
+const processOf = async (engine: Engine) =>
+  engine.run(1, ask => ask("select current_setting('temp_directory') as place"))
+const refusedAs = (name: string) => (error: { refusal?: string }) => error.refusal === name
+
+test('a question that takes too long is refused, its process ended, and the next one answered by another', async () => {
+  const engine = openEngine(folder, log, { question_ms: 2000 })
+  const first = await processOf(engine)
+  await assert.rejects(
+    engine.run(1, ask => ask(ENDLESS)),
+    refusedAs('question_too_wide'),
+  )
+  const second = await processOf(engine)
+  assert.notDeepEqual(second, first)
+  await engine.close()
+})
+
+test('a question that needs too much memory is refused, and the next one answered', async () => {
+  const engine = openEngine(folder, log)
+  const wide = "select length(string_agg(range::varchar || repeat('x', 1000), '')) as length from range(2000000)"
+  await assert.rejects(
+    engine.run(1, ask => ask(wide)),
+    refusedAs('question_too_wide'),
+  )
+  assert.deepEqual(await engine.run(1, ask => ask('select 1::integer as one')), [{ one: 1 }])
+  await engine.close()
+})
+
+test('where too many of an organization wait, the next is refused and told when to come again, and another’s is answered', async () => {
+  const engine = openEngine(folder, log)
+  const held = Promise.withResolvers<void>()
+  const running = engine.run(1, () => held.promise)
+  const waiting = [1, 2, 3, 4].map(number => engine.run(1, ask => ask(`select ${number}::integer as one`)))
+  await assert.rejects(
+    engine.run(1, async () => undefined),
+    (error: { refusal?: string; detail?: object }) => {
+      assert.deepEqual(error.detail, { headers: { 'retry-after': '5' } })
+      return error.refusal === 'explore_busy'
+    },
+  )
+  const other = engine.run(2, ask => ask('select 7::integer as one'))
+  held.resolve()
+  await running
+  assert.deepEqual(
+    await Promise.all([...waiting, other]),
+    [1, 2, 3, 4, 7].map(one => [{ one }]),
+  )
+  await engine.close()
+})
+
+test('what one question keeps is gone with it', async () => {
+  const engine = openEngine(folder, log)
+  await engine.run(1, ask => ask('create temp table kept as select 1'))
+  await assert.rejects(
+    engine.run(2, ask => ask('select * from kept')),
+    /kept does not exist/,
+  )
+  await engine.close()
+})
+
+test('the process reads its folder and nothing else, and its settings stay as they are', async () => {
+  const engine = openEngine(folder, log)
+  for (const sql of [
+    "select * from read_text('/etc/hostname')",
+    "copy (select 1) to '/tmp/sluice-out.csv'",
+    "attach '/tmp/sluice.db'",
+  ])
+    await assert.rejects(
+      engine.run(1, ask => ask(sql)),
+      /Permission Error/,
+    )
+  await assert.rejects(
+    engine.run(1, ask => ask('set threads = 8')),
+    /locked/,
+  )
+  const gone = join(folder, 'd=1', 'gone.parquet')
+  await assert.rejects(
+    engine.run(1, ask => ask(`select * from read_parquet(['${gone}'])`)),
+    FilesGone,
+  )
+  await engine.close()
+})
+
+test('nobody asking, the process ends', async () => {
+  const engine = openEngine(folder, log, { idle_ms: 1 })
+  const first = await processOf(engine)
+  const { setTimeout: wait } = await import('node:timers/promises')
+  for (let second = first; JSON.stringify(second) === JSON.stringify(first); second = await processOf(engine))
+    await wait(5)
+  await engine.close()
+})
