@@ -5,8 +5,9 @@ import { parquetWriteBuffer } from 'hyparquet-writer'
 import { DAY_MS, dayOf } from '../../src/contract/days.ts'
 import { toUnits } from '../../src/contract/decimals.ts'
 import { newId, timeOfId } from '../../src/contract/ids.ts'
-import { highestRung } from '../../src/contract/ladder.ts'
+import { CLICKED, highestRung } from '../../src/contract/ladder.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
+import { ClickSheet, type ClickState } from '../../src/intake/counters/click-sheet.ts'
 
 const TEXTS = {
   campaign: 'campaign_id',
@@ -158,4 +159,32 @@ function bodyOf(rows: readonly Row[]): Buffer {
     compressors: { ZSTD: bytes => zstdCompressSync(bytes) },
   })
   return Buffer.from(body)
+}
+
+/** Stores new clicks, and what their transaction says of them: a click with more stages than the first is born and then changed. */
+export async function seedUnsealed(
+  database: Pick<Database, 'worker'>,
+  org_id: number,
+  clicks: readonly ExploredClick[],
+): Promise<void> {
+  const whole = clicks.map(wholeOf)
+  await storeClicks(database, org_id, whole)
+  const sheet = new ClickSheet()
+  for (const { id, tracked, bot: bot_id, stages } of whole) {
+    const was: ClickState = { ...NEW, tracked, bot_id }
+    sheet.bear(org_id, { id, tracked, bot_id })
+    if (stages !== CLICKED) sheet.change(org_id, id, was, { ...was, stages })
+  }
+  const statement = sheet.statement()
+  if (statement !== undefined) await database.worker.query(statement.text, [...(statement.values ?? [])])
+}
+
+const NEW = {
+  stages: CLICKED,
+  revenue: null,
+  cost_counts: null,
+  approved: null,
+  pending: null,
+  rejected: null,
+  revenue_pending: null,
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedExplored } from '../../../tests/support/explored.ts'
+import { seedExplored, seedUnsealed } from '../../../tests/support/explored.ts'
 import { newId, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedCampaign } from '../../../tests/support/visits.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import type { ExploreAnswer } from '../../contract/explore.ts'
+import { sealAll } from '../segments/seal.ts'
 
 let house: TestHouse
 before(async () => {
@@ -263,4 +264,25 @@ test('files that were lost or broken cost time, and no number', async () => {
   await rm(`${house.ground.config.dataDir}/explore`, { recursive: true })
   assert.deepEqual((await ask(cookie, question)).rows, rows)
   assert.equal(newId().length, 36)
+})
+
+test('what is committed is in the next answer, and sealing changes no number', async () => {
+  const { org_id, cookie } = await seedSignedIn(house)
+  await seedExplored(house.database, org_id, [{ at: NOON, geo: 'DE' }])
+  const stored = [
+    { at: NOON + 1, geo: 'FR', stages: 3 },
+    { at: NOON + 2, geo: 'DE' },
+  ]
+  await seedUnsealed(house.database, org_id, stored)
+  const question = { levels: [{ dimension: 'geo' }], measures: ['clicks', 'landed'] }
+  const shown = async () => (await ask(cookie, question)).rows.map(({ key, clicks, landed }) => [key, clicks, landed])
+  const wanted = [
+    ['DE', 2, 0],
+    ['FR', 1, 1],
+  ]
+  assert.deepEqual(await shown(), wanted)
+  await sealAll(house.database.worker, house.ground.secrets)
+  const { rows } = await house.database.worker.query('select 1 from click_sheet where org_id = $1', [org_id])
+  assert.deepEqual(rows, [])
+  assert.deepEqual(await shown(), wanted)
 })

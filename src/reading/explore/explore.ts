@@ -14,6 +14,7 @@ import {
 import { refuse } from '../../contract/refusals.ts'
 import { possible, type Window } from '../../contract/window.ts'
 import type { Context, Ground } from '../../ground/room.ts'
+import { hashOf } from '../segments/seal.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import type * as api from './api.ts'
 import { keyOf } from './columns.ts'
@@ -81,22 +82,27 @@ const instants = ({ from, to }: Window) => ({ from: new Date(from).toISOString()
 /** Runs `question` over the local files of the window's days. */
 async function scan<T>(
   { engine, files }: Explorer,
-  { database, log }: Pick<Ground, 'database' | 'log'>,
+  { database: { reads }, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
   org_id: number,
   window: Window,
   question: (ask: Ask, facts: Facts) => Promise<T>,
   wantsTies: boolean,
 ): Promise<T> {
   for (let tries = 1; ; tries += 1) {
-    const snapshot = await readSnapshot(database.reads, org_id, possible(window), wantsTies)
-    const paths = await files.have(database.reads, org_id, snapshot.segments)
-    try {
-      if (paths !== undefined)
-        return await engine.run(org_id, ask => question(ask, { files: paths, ties: snapshot.ties }))
-    } catch (error) {
-      if (!(error instanceof FilesGone) || tries === MOST_TRIES) throw error
-      log.warn({ err: error, org_id }, 'local files of Explore were lost; they are fetched again')
-      await files.forget(org_id)
+    const snapshot = await readSnapshot(reads, org_id, possible(window), hashOf(secrets, org_id), wantsTies)
+    const sealed = await files.have(reads, org_id, snapshot.segments)
+    if (sealed !== undefined) {
+      const laid = await files.lay(org_id, snapshot.tail)
+      try {
+        const facts = { files: [...sealed, ...laid.paths], ties: snapshot.ties }
+        return await engine.run(org_id, ask => question(ask, facts))
+      } catch (error) {
+        if (!(error instanceof FilesGone) || tries === MOST_TRIES) throw error
+        log.warn({ err: error, org_id }, 'local files of Explore were lost; they are fetched again')
+        await files.forget(org_id)
+      } finally {
+        await laid.drop()
+      }
     }
     if (tries === MOST_TRIES) refuse('explore_busy', { headers: { 'retry-after': '5' } })
   }

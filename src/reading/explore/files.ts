@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { DAY_MS } from '../../contract/days.ts'
 import { newId } from '../../contract/ids.ts'
+import { encode, MOST_ROWS } from '../segments/parquet.ts'
+import type { Snapshot } from './snapshot.ts'
 
 export type Segment = { readonly id: string; readonly day: string; readonly rows: number }
 
@@ -18,6 +20,8 @@ const KEPT_UNNAMED_MS = 60_000
 export type Files = {
   /** The paths of these segments, fetched where they are not here; undefined where one is no longer in the database. */
   have(reads: Pick<pg.Pool, 'query'>, org_id: number, segments: readonly Segment[]): Promise<string[] | undefined>
+  /** Writes what is in no segment yet for one question; `drop` takes it away. */
+  lay(org_id: number, tail: Snapshot['tail']): Promise<{ paths: string[]; drop(): Promise<void> }>
   /** Looks anew at what is there, because it was not as expected: those of the organization are fetched again. */
   forget(org_id: number): Promise<void>
 }
@@ -83,6 +87,20 @@ export function openFiles(folder: string): Files {
       if (!(await fetchBodies(reads, org_id, missing))) return undefined
       for (const [place, wanted] of byPlace) await tidy(place, wanted)
       return segments.map(({ id, day }) => join(placeOf(org_id, day), `${id}.parquet`))
+    },
+    async lay(org_id, tail) {
+      const own = join(folder, String(org_id), `tail-${newId()}`)
+      const paths: string[] = []
+      for (const { day, rows } of tail) {
+        const place = join(own, `d=${dayNumber(day)}`)
+        await mkdir(place, { recursive: true, mode: 0o700 })
+        for (let at = 0; at < rows.length; at += MOST_ROWS) {
+          const path = join(place, `${at}.parquet`)
+          await writeFile(path, encode(rows.slice(at, at + MOST_ROWS)), { mode: 0o600 })
+          paths.push(path)
+        }
+      }
+      return { paths, drop: () => rm(own, { recursive: true, force: true }) }
     },
     async forget(org_id) {
       const own = join(folder, String(org_id))

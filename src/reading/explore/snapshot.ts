@@ -1,24 +1,65 @@
-/** What a question is answered from, as one statement sees it: the segments of its days, and what is not sealed yet. Reads `segments` and `campaigns`. */
+/**
+ * What a question is answered from, as one statement sees it: the segments of its days, and what sheets say that is not sealed yet. Reads `segments`,
+ * `click_sheet`, `clicks` and `campaigns`.
+ */
 import type pg from 'pg'
 import { dayOf } from '../../contract/days.ts'
+import { firstIdAt } from '../../contract/ids.ts'
 import type { Window } from '../../contract/window.ts'
+import { Days, type Entry, entriesOf, type Hash, type Row, rowsOf } from '../segments/facts.ts'
+import { readFixed } from '../segments/seal.ts'
 import type { Segment } from './files.ts'
 import type { CampaignTie } from './scan.ts'
 
-export type Snapshot = { readonly segments: readonly Segment[]; readonly ties: readonly CampaignTie[] }
+export type Snapshot = {
+  readonly segments: readonly Segment[]
+  /** Facts that are in no segment, by day. */
+  readonly tail: readonly { readonly day: string; readonly rows: readonly Row[] }[]
+  readonly ties: readonly CampaignTie[]
+}
 
-/** The segments of the days that a window touches, and what campaigns lead to and come from now. */
+// What is sealed in the meantime is either still in a sheet or already in a segment, never both and never neither.
+const SNAPSHOT = `
+  with sheets as (select born, born_otherwise, changes from click_sheet where org_id = $1),
+  entries as (${entriesOf('sheets')}),
+  sealed as (
+    select json_agg(json_build_object('id', id, 'day', day, 'rows', rows) order by day, id) as segments
+    from segments where org_id = $1 and day >= $2 and day <= $3
+  ),
+  waiting as (select json_agg(entries) as entries from entries where id >= $4 and id < $5)
+  select segments, entries from sealed, waiting`
+
+/** All that is known of the clicks of a window, and what campaigns lead to and come from now. */
 export async function readSnapshot(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,
   { from, to }: Window,
+  hash: Hash,
   wantsTies: boolean,
 ): Promise<Snapshot> {
-  const { rows } = await reads.query<Segment>(
-    'select id, day, rows from segments where org_id = $1 and day >= $2 and day <= $3 order by day, id',
-    [org_id, dayOf(from), dayOf(to)],
-  )
-  return { segments: rows, ties: wantsTies ? await readTies(reads, org_id) : [] }
+  const { rows } = await reads.query<{ segments: Segment[] | null; entries: Entry[] | null }>(SNAPSHOT, [
+    org_id,
+    dayOf(from),
+    dayOf(to),
+    firstIdAt(from),
+    firstIdAt(to + 1),
+  ])
+  const { segments, entries } = rows[0] ?? {}
+  return {
+    segments: segments ?? [],
+    tail: await factsOfEntries(reads, org_id, entries ?? [], hash),
+    ties: wantsTies ? await readTies(reads, org_id) : [],
+  }
+}
+
+async function factsOfEntries(reads: Pick<pg.Pool, 'query'>, org_id: number, entries: readonly Entry[], hash: Hash) {
+  const clicks = await readFixed(reads, org_id, entries)
+  const days = new Days()
+  for (const entry of entries) {
+    const click = clicks.get(entry.id)
+    if (click !== undefined) days.add(entry.id, rowsOf(click, entry, hash))
+  }
+  return days.net()
 }
 
 async function readTies(reads: Pick<pg.Pool, 'query'>, org_id: number): Promise<CampaignTie[]> {

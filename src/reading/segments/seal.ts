@@ -73,9 +73,7 @@ async function sealPortion(pool: pg.Pool, org_id: number, hash: Hash): Promise<b
 async function sealUpTo(client: pg.PoolClient, org_id: number, bound: string, hash: Hash): Promise<void> {
   const { rows: entries } = await client.query<Entry>(TAKE, [org_id, bound])
   if (entries.length === 0) return
-  const ids = [...new Set(entries.map(({ id }) => id))]
-  const read = await client.query<Fixed>(READ, [org_id, ids, ...boundsOf(ids)])
-  const clicks = new Map(read.rows.map(click => [click.id, click]))
+  const clicks = await readFixed(client, org_id, entries)
   const days = new Days()
   for (const [at, entry] of entries.entries()) {
     if (at % BREATH === BREATH - 1) await breathe()
@@ -85,6 +83,18 @@ async function sealUpTo(client: pg.PoolClient, org_id: number, bound: string, ha
   }
   await breathe()
   for (const { day, rows } of days.net()) await insertSegments(client, org_id, day, partsOf(rows))
+}
+
+/** By id, what never changes of the clicks that entries are of. */
+export async function readFixed(
+  client: Pick<pg.Pool, 'query'>,
+  org_id: number,
+  entries: readonly Entry[],
+): Promise<Map<string, Fixed>> {
+  const ids = [...new Set(entries.map(({ id }) => id))]
+  if (ids.length === 0) return new Map()
+  const { rows } = await client.query<Fixed>(READ, [org_id, ids, ...boundsOf(ids)])
+  return new Map(rows.map(click => [click.id, click]))
 }
 
 /** An organization's visitors, whom nobody knows again without the secret, nor among those of another organization. */
