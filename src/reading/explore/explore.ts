@@ -26,7 +26,7 @@ import { type AllFound, askLevels, type Group, ROOT, type Sums } from './levels.
 import { measuresOf } from './measures.ts'
 import { type Question, questionOf } from './question.ts'
 import type { Facts } from './scan.ts'
-import { readSnapshot } from './snapshot.ts'
+import { readSnapshot, type Snapshot } from './snapshot.ts'
 import { valuesOf } from './values.ts'
 
 export type Explorer = { readonly engine: Engine; readonly files: Files }
@@ -53,7 +53,7 @@ export const exploreDeeds = (explorer: Explorer) => ({
       distinct: found.levels.map(({ distinct }) => distinct),
       unique_visitors_is_estimate: found.is_estimate,
       counted_at,
-      incomplete_days: [],
+      incomplete_days: [...found.incomplete_days],
       took_ms: Math.round(performance.now() - began),
     }
   },
@@ -85,7 +85,7 @@ async function scan<T>(
   { database: { reads }, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
   org_id: number,
   window: Window,
-  question: (ask: Ask, facts: Facts) => Promise<T>,
+  question: (ask: Ask, facts: Facts & Pick<Snapshot, 'incomplete_days'>) => Promise<T>,
   wantsTies: boolean,
 ): Promise<T> {
   for (let tries = 1; ; tries += 1) {
@@ -94,7 +94,8 @@ async function scan<T>(
     if (sealed !== undefined) {
       const laid = await files.lay(org_id, snapshot.tail)
       try {
-        const facts = { files: [...sealed, ...laid.paths], ties: snapshot.ties }
+        const { ties, incomplete_days } = snapshot
+        const facts = { files: [...sealed, ...laid.paths], ties, incomplete_days }
         return await engine.run(org_id, ask => question(ask, facts))
       } catch (error) {
         if (!(error instanceof FilesGone) || tries === MOST_TRIES) throw error
@@ -112,7 +113,17 @@ function answer(explorer: Explorer, ground: Ground, org_id: number, question: Qu
   const { window, before, levels, filters } = question
   const all = { from: before?.from ?? window.from, to: window.to }
   const wantsTies = [...levels, ...filters].some(({ dimension }) => dimension === 'source' || dimension === 'funnel')
-  return scan(explorer, ground, org_id, all, (ask, facts) => askLevels(ask, facts, question, most), wantsTies)
+  return scan(
+    explorer,
+    ground,
+    org_id,
+    all,
+    async (ask, facts) => ({
+      ...(await askLevels(ask, facts, question, most)),
+      incomplete_days: facts.incomplete_days,
+    }),
+    wantsTies,
+  )
 }
 
 /** By level, the names of the objects that were found. */

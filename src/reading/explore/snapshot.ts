@@ -6,6 +6,7 @@ import type pg from 'pg'
 import { dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { Window } from '../../contract/window.ts'
+import { DIFFERING } from '../segments/check.ts'
 import { Days, type Entry, entriesOf, type Hash, type Row, rowsOf } from '../segments/facts.ts'
 import { readFixed } from '../segments/seal.ts'
 import type { Segment } from './files.ts'
@@ -16,6 +17,8 @@ export type Snapshot = {
   /** Facts that are in no segment, by day. */
   readonly tail: readonly { readonly day: string; readonly rows: readonly Row[] }[]
   readonly ties: readonly CampaignTie[]
+  /** UTC days whose clicks are not all here, such as those that a process of an earlier version has just changed. */
+  readonly incomplete_days: readonly string[]
 }
 
 // What is sealed in the meantime is either still in a sheet or already in a segment, never both and never neither.
@@ -24,10 +27,13 @@ const SNAPSHOT = `
   entries as (${entriesOf('sheets')}),
   sealed as (
     select json_agg(json_build_object('id', id, 'day', day, 'rows', rows) order by day, id) as segments
-    from segments where org_id = $1 and day >= $2 and day <= $3
+    from segments where org_id = $1 and day >= $2::date and day <= $3::date
   ),
-  waiting as (select json_agg(entries) as entries from entries where id >= $4 and id < $5)
-  select segments, entries from sealed, waiting`
+  waiting as (select json_agg(entries) as entries from entries where id >= $4 and id < $5),
+  differing as (select json_agg(d.day order by d.day) as days from (${DIFFERING}) d where d.day <= $3::date::text)
+  select segments, entries, days from sealed, waiting, differing`
+
+type Told = { segments: Segment[] | null; entries: Entry[] | null; days: string[] | null }
 
 /** All that is known of the clicks of a window, and what campaigns lead to and come from now. */
 export async function readSnapshot(
@@ -37,16 +43,17 @@ export async function readSnapshot(
   hash: Hash,
   wantsTies: boolean,
 ): Promise<Snapshot> {
-  const { rows } = await reads.query<{ segments: Segment[] | null; entries: Entry[] | null }>(SNAPSHOT, [
+  const { rows } = await reads.query<Told>(SNAPSHOT, [
     org_id,
     dayOf(from),
     dayOf(to),
     firstIdAt(from),
     firstIdAt(to + 1),
   ])
-  const { segments, entries } = rows[0] ?? {}
+  const { segments, entries, days } = rows[0] ?? {}
   return {
     segments: segments ?? [],
+    incomplete_days: days ?? [],
     tail: await factsOfEntries(reads, org_id, entries ?? [], hash),
     ties: wantsTies ? await readTies(reads, org_id) : [],
   }

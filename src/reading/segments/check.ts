@@ -67,8 +67,8 @@ const waiting = (was: '' | 'was_') => {
     where e.${was}tracked`
 }
 
-/** The days from $2 on whose segments, with what waits, do not come to what the report counts, the last first; `differing` is by how much. */
-const DIFFERING = `
+/** For a question as well. The days from $2 on whose segments, with what waits, do not come to what the report counts, the last first; `differing` is by how much. */
+export const DIFFERING = `
   with entries as (${entriesOf('(select * from click_sheet where org_id = $1) as sheets')})
   select day::text as day, ${`concat_ws(' ', ${SLOT_NUMBERS.map(name => `sum(${name})`).join(', ')})`} as differing
   from (
