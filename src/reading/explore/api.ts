@@ -42,6 +42,7 @@ export const exploreAsCsv = endpoint({
   summary: 'Ask anything of the clicks, as a file',
   description: `A line for each row of the last level, at most ${MOST_CSV_LINES.toLocaleString('en-US')}. Levels without top are whole.`,
   file: 'text/csv',
+  status: 200,
 })
 
 export const listExploreValues = endpoint({
