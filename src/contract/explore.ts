@@ -2,17 +2,16 @@
 import { z } from 'zod'
 import './words.ts'
 import { FAITHFUL, Instant, Money, SUBS } from './fields.ts'
-import { LADDER } from './ladder.ts'
 import { TimeZone } from './time-zones.ts'
 
 /** Of the clock: by the asked time zone. Keys: YYYY-MM-DD, 00 to 23, 1 (Monday) to 7, and 1-00 to 7-23. */
 export const TIME_DIMENSIONS = ['day', 'hour', 'weekday', 'weekday_hour'] as const
 /** Of objects of the organization: keys are ids, labels their names. Source and funnel are those that the campaign has now. */
-export const OBJECT_DIMENSIONS = ['campaign', 'offer', 'landing', 'source', 'funnel', 'ad_account', 'bot'] as const
+const OBJECT_DIMENSIONS = ['campaign', 'offer', 'landing', 'source', 'funnel', 'ad_account', 'bot'] as const
 /** Texts as they came with the click. `path`: the version of a click flow and the nodes that led to the goal. */
-export const TEXT_DIMENSIONS = ['path', 'geo', 'device', 'os', 'browser', 'platform', ...SUBS, 'ref_id'] as const
+const TEXT_DIMENSIONS = ['path', 'geo', 'device', 'os', 'browser', 'platform', ...SUBS, 'ref_id'] as const
 /** Of few words: `is_new` is true or false, `status` the highest stage reached. */
-export const WORD_DIMENSIONS = ['is_new', 'status'] as const
+const WORD_DIMENSIONS = ['is_new', 'status'] as const
 
 export const EXPLORE_DIMENSIONS = [
   ...TIME_DIMENSIONS,
@@ -21,9 +20,9 @@ export const EXPLORE_DIMENSIONS = [
   ...WORD_DIMENSIONS,
 ] as const
 export type ExploreDimension = (typeof EXPLORE_DIMENSIONS)[number]
-export type TimeDimension = (typeof TIME_DIMENSIONS)[number]
+type TimeDimension = (typeof TIME_DIMENSIONS)[number]
 export type ObjectDimension = (typeof OBJECT_DIMENSIONS)[number]
-export type TextDimension = (typeof TEXT_DIMENSIONS)[number]
+type TextDimension = (typeof TEXT_DIMENSIONS)[number]
 
 const among =
   <T extends string>(names: readonly T[]) =>
@@ -33,12 +32,9 @@ export const isTimeDimension = among(TIME_DIMENSIONS) as (dimension: string) => 
 export const isObjectDimension = among(OBJECT_DIMENSIONS) as (dimension: string) => dimension is ObjectDimension
 export const isTextDimension = among(TEXT_DIMENSIONS) as (dimension: string) => dimension is TextDimension
 
-/** What the highest stage may be, in its order; keys of `status`. */
-export const STATUS_KEYS = LADDER
-
 /** With one value: is, is_not. With up to 200: in, not_in, contains and not_contains (any of them, whatever the case). With none: the last two. */
-export const OPERATORS = ['is', 'is_not', 'in', 'not_in', 'contains', 'not_contains', 'is_empty', 'is_filled'] as const
-export type Operator = (typeof OPERATORS)[number]
+const OPERATORS = ['is', 'is_not', 'in', 'not_in', 'contains', 'not_contains', 'is_empty', 'is_filled'] as const
+type Operator = (typeof OPERATORS)[number]
 
 /** The operators that a dimension takes. A missing value is none of those named: is_not, not_in and not_contains let it through. */
 export function operatorsOf(dimension: ExploreDimension): readonly Operator[] {
@@ -65,7 +61,7 @@ export const COUNT_MEASURES = [
 /** Decimal strings, exact sums with at least two decimals. */
 export const MONEY_MEASURES = ['revenue', 'revenue_pending', 'cost', 'profit'] as const
 /** Of a click or a conversion, US dollars as decimal strings with six decimals; null where there is none. */
-export const UNIT_MEASURES = ['epc', 'cpc', 'cpa'] as const
+const UNIT_MEASURES = ['epc', 'cpc', 'cpa'] as const
 /** Shares as numbers, 0.25 being a quarter; null where the divisor is 0. */
 export const SHARE_MEASURES = ['cr', 'roi', 'approval_rate'] as const
 /** The costly one, and so in no answer that does not ask for it. */
@@ -85,7 +81,7 @@ export const USUAL_MEASURES: readonly Measure[] = MEASURES.filter(measure => mea
 export const MOST_LEVELS = 4
 /** Rows of each level below a row of the one above, where the question does not say. */
 export const USUAL_TOP = [100, 20, 10, 5] as const
-export const MOST_TOP = 1000
+const MOST_TOP = 1000
 /** Rows of an answer in all. */
 export const MOST_EXPLORE_ROWS = 10_000
 /** Lines of a file. */
@@ -198,7 +194,6 @@ export const ExploreQuestion = z
   .meta({ id: 'ExploreQuestion' })
 export type ExploreQuestion = z.output<typeof ExploreQuestion>
 export type ExploreSort = z.output<typeof Sort>
-export type ExploreLevel = z.output<typeof Level>
 export type ExploreFilter = z.output<typeof Filter>
 
 const fields = <const Names extends readonly string[], T extends z.ZodType>(names: Names, schema: T) =>

@@ -8,9 +8,7 @@ import type pg from 'pg'
 import { DAY_MS } from '../../contract/days.ts'
 import { newId } from '../../contract/ids.ts'
 import { encode, MOST_ROWS } from '../segments/parquet.ts'
-import type { Snapshot } from './snapshot.ts'
-
-export type Segment = { readonly id: string; readonly day: string; readonly rows: number }
+import type { Segment, Snapshot } from './snapshot.ts'
 
 /** As many rows as are fetched at a time: some twenty megabytes. */
 const ROWS_AT_ONCE = 500_000

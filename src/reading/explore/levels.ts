@@ -21,7 +21,7 @@ export type Group = {
 /** What a row above has besides its groups. `keys` is how many. */
 type Rest = { readonly keys: number; readonly sums: Sums; readonly before: Sums | undefined }
 
-export type LevelFound = {
+type LevelFound = {
   readonly groups: ReadonlyMap<number, readonly Group[]>
   readonly rest: ReadonlyMap<number, Rest>
   /** How many keys there are, of all rows above that were opened. */

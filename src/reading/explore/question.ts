@@ -98,7 +98,7 @@ const NUMBERED: Readonly<Record<string, { form: RegExp; words: string; number: (
 }
 
 /** A key as it is sent, as what it is compared by. */
-export function valueOf(dimension: Dimension, text: string, field: string): Value {
+function valueOf(dimension: Dimension, text: string, field: string): Value {
   if (isTextDimension(dimension)) return text === '' ? null : text
   if (isObjectDimension(dimension)) return toUuid(text) ?? wrong(field, 'is not an id')
   if (dimension === 'is_new') return text === 'true' || text === 'false' ? text : wrong(field, 'must be true or false')

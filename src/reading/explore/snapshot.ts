@@ -9,8 +9,9 @@ import type { Window } from '../../contract/window.ts'
 import { DIFFERING } from '../segments/check.ts'
 import { Days, type Entry, entriesOf, type Hash, type Row, rowsOf } from '../segments/facts.ts'
 import { readFixed } from '../segments/seal.ts'
-import type { Segment } from './files.ts'
 import type { CampaignTie } from './scan.ts'
+
+export type Segment = { readonly id: string; readonly day: string; readonly rows: number }
 
 export type Snapshot = {
   readonly segments: readonly Segment[]

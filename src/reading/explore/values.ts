@@ -13,7 +13,7 @@ import { type Question, windowOf } from './question.ts'
 import { type Facts, factsOf } from './scan.ts'
 
 /** Words of a list that somebody picks from. */
-export const MOST_SHOWN = 50
+const MOST_SHOWN = 50
 
 type Query = {
   readonly dimension: Dimension
