@@ -24,6 +24,21 @@ export type Files = {
   forget(org_id: number): Promise<void>
 }
 
+/** Writes the facts of a tail as files of `own`, which is theirs alone. */
+async function layTail(own: string, tail: Snapshot['tail']) {
+  const paths: string[] = []
+  for (const { day, rows } of tail) {
+    const place = join(own, `d=${dayNumber(day)}`)
+    await mkdir(place, { recursive: true, mode: 0o700 })
+    for (let at = 0; at < rows.length; at += MOST_ROWS) {
+      const path = join(place, `${at}.parquet`)
+      await writeFile(path, encode(rows.slice(at, at + MOST_ROWS)), { mode: 0o600 })
+      paths.push(path)
+    }
+  }
+  return { paths, drop: () => rm(own, { recursive: true, force: true }) }
+}
+
 const dayNumber = (day: string) => Date.parse(`${day}T00:00:00Z`) / DAY_MS
 
 export function openFiles(folder: string): Files {
@@ -86,20 +101,7 @@ export function openFiles(folder: string): Files {
       for (const [place, wanted] of byPlace) await tidy(place, wanted)
       return segments.map(({ id, day }) => join(placeOf(org_id, day), `${id}.parquet`))
     },
-    async lay(org_id, tail) {
-      const own = join(folder, String(org_id), `tail-${newId()}`)
-      const paths: string[] = []
-      for (const { day, rows } of tail) {
-        const place = join(own, `d=${dayNumber(day)}`)
-        await mkdir(place, { recursive: true, mode: 0o700 })
-        for (let at = 0; at < rows.length; at += MOST_ROWS) {
-          const path = join(place, `${at}.parquet`)
-          await writeFile(path, encode(rows.slice(at, at + MOST_ROWS)), { mode: 0o600 })
-          paths.push(path)
-        }
-      }
-      return { paths, drop: () => rm(own, { recursive: true, force: true }) }
-    },
+    lay: (org_id, tail) => layTail(join(folder, String(org_id), `tail-${newId()}`), tail),
     async forget(org_id) {
       const own = join(folder, String(org_id))
       for (const place of here.keys()) if (place.startsWith(`${own}/`)) here.delete(place)
