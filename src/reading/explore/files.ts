@@ -74,7 +74,6 @@ export function openFiles(folder: string): Files {
     await rename(aside, join(place, name))
     here.get(place)?.add(name)
   }
-
   /** Files of segments that were replaced. */
   async function tidy(place: string, wanted: ReadonlySet<string>): Promise<void> {
     const names = here.get(place) ?? new Set()
