@@ -24,6 +24,13 @@ export type Files = {
   forget(org_id: number): Promise<void>
 }
 
+/** Under its name a file is whole, or not there. */
+async function writeAside(path: string, body: Uint8Array): Promise<void> {
+  const aside = `${path}.${newId()}.part`
+  await writeFile(aside, body, { mode: 0o600 })
+  await rename(aside, path)
+}
+
 /** Writes the facts of a tail as files of `own`, which is theirs alone. */
 async function layTail(own: string, tail: Snapshot['tail']) {
   const paths: string[] = []
@@ -69,9 +76,7 @@ export function openFiles(folder: string): Files {
   }
 
   async function put(place: string, name: string, body: Uint8Array): Promise<void> {
-    const aside = join(place, `${newId()}.part`)
-    await writeFile(aside, body, { mode: 0o600 })
-    await rename(aside, join(place, name))
+    await writeAside(join(place, name), body)
     here.get(place)?.add(name)
   }
   /** Files of segments that were replaced. */
