@@ -29,6 +29,8 @@ import * as members from './people/organizations/members.ts'
 import * as organizations from './people/organizations/organizations.ts'
 import * as auditApi from './reading/audit/api.ts'
 import * as audit from './reading/audit/reconcile.ts'
+import * as exploreViewsApi from './reading/explore-views/api.ts'
+import * as exploreViews from './reading/explore-views/explore-views.ts'
 import * as feedApi from './reading/feed/api.ts'
 import * as feed from './reading/feed/feed.ts'
 import * as figuresApi from './reading/figures/api.ts'
@@ -86,6 +88,7 @@ export const plainRooms = [
   room(tracesApi, traces),
   room(reportsApi, reports),
   room(figuresApi, figures),
+  room(exploreViewsApi, exploreViews),
   room(adSpendApi, { ...adSpend, ...spendImport, ...spreadDeeds({ clicksByCell, daysWithCost }) }),
   room(spendAccountsApi, spendAccounts),
   room(adAccountsApi, { ...adAccounts, ...adOutcome, ...adTest }),

@@ -605,6 +605,25 @@ export interface ExploreTurns {
   org_id: number
 }
 
+export interface ExploreViews {
+  created_at: string
+  created_by: string
+  id: string
+  /**
+   * true: the workspace's; false: seen by created_by alone
+   */
+  is_shared: boolean
+  is_start_page: boolean
+  name: string
+  org_id: number
+  question: Json
+  /**
+   * what the dashboard keeps beside the question: its days, columns and tab
+   */
+  screen: Json | null
+  updated_at: string
+}
+
 export interface FailingTargets {
   failing_since: string
   /**
@@ -1280,6 +1299,7 @@ export interface Tables {
   event_settings: EventSettings
   events: Events
   explore_turns: ExploreTurns
+  explore_views: ExploreViews
   failing_targets: FailingTargets
   funnels: Funnels
   fx_rates: FxRates

@@ -1,0 +1,188 @@
+/**
+ * Saved views of Explore: questions under a name. Owns `explore_views`. A view is its author's own, and then there for nobody else, owners and
+ * admins included; or the workspace's. At most one of a person's own, and one of the workspace's, is the start page: two unique indexes.
+ * Deletion is final, because nothing refers to a view.
+ */
+import { type Kysely, sql } from 'kysely'
+import type { Call } from '../../contract/endpoint.ts'
+import { ExploreQuestion } from '../../contract/explore.ts'
+import { newId } from '../../contract/ids.ts'
+import { refuse } from '../../contract/refusals.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { type Context, idOf, type Member } from '../../ground/room.ts'
+import { betweenConversions } from '../../money/billing/balance.ts'
+import * as api from './api.ts'
+
+const COLUMNS = [
+  'id',
+  'name',
+  'question',
+  'screen',
+  'is_shared',
+  'is_start_page',
+  'created_by',
+  'created_at',
+  'updated_at',
+] as const
+
+type Row = Omit<api.ExploreView, 'question' | 'is_own' | 'saved_by'> & { created_by: string; question: unknown }
+
+/** One's own views and the workspace's, by name. */
+export async function listExploreViews({ db, actor }: Context<typeof api.listExploreViews>) {
+  return { data: await shown(db, actor, await seen(db, actor).orderBy('name').orderBy('id').execute()) }
+}
+
+/** Saves a question. Refuses `invalid_request` where there are enough, and `role_forbidden` for the workspace's start page. */
+export async function createExploreView(
+  { db, actor }: Context<typeof api.createExploreView>,
+  { body }: Call<typeof api.createExploreView>,
+): Promise<api.ExploreView> {
+  const { name, question, screen = null, is_shared = false, is_start_page = false } = body
+  const { org_id, user_id: created_by } = actor
+  const id = newId()
+  if (is_shared && is_start_page) requireAdmin(actor)
+  await alone(db, org_id, async (trx, now) => {
+    await requireRoom(trx, actor, is_shared)
+    if (is_start_page) await clearStartPage(trx, { org_id, created_by, is_shared })
+    const kept = { question: JSON.stringify(question), screen: textOf(screen) }
+    await trx
+      .insertInto('explore_views')
+      .values({ org_id, id, name, ...kept, is_shared, is_start_page, created_by, created_at: now, updated_at: now })
+      .execute()
+  })
+  return one(db, actor, id)
+}
+
+/** Changes the fields that are sent. Refuses `object_not_found`, `role_forbidden`, and `invalid_request` where there are enough. */
+export async function updateExploreView(
+  { db, actor }: Context<typeof api.updateExploreView>,
+  { params, body }: Call<typeof api.updateExploreView>,
+): Promise<api.ExploreView> {
+  const id = idOf(params.id)
+  const { org_id } = actor
+  const { name, question, screen } = body
+  await alone(db, org_id, async (trx, now) => {
+    const before = await changeable(trx, actor, id)
+    const { created_by } = before
+    const is_shared = body.is_shared ?? before.is_shared
+    const isMoved = is_shared !== before.is_shared
+    if (isMoved && !is_shared && created_by !== actor.user_id) refuse('role_forbidden', NOT_TAKEN)
+    const is_start_page = body.is_start_page ?? (before.is_start_page && !isMoved)
+    const isChosen = is_start_page && (isMoved || !before.is_start_page)
+    if (is_shared && (isChosen || (before.is_start_page && !isMoved && !is_start_page))) requireAdmin(actor)
+    if (isMoved) await requireRoom(trx, actor, is_shared)
+    if (isChosen) await clearStartPage(trx, { org_id, created_by, is_shared })
+    await trx
+      .updateTable('explore_views')
+      .set({
+        ...(name !== undefined && { name }),
+        ...(question !== undefined && { question: JSON.stringify(question) }),
+        ...(screen !== undefined && { screen: textOf(screen) }),
+        is_shared,
+        is_start_page,
+        updated_at: now,
+      })
+      .where('org_id', '=', org_id)
+      .where('id', '=', id)
+      .execute()
+  })
+  return one(db, actor, id)
+}
+
+/** Deletes a view for good. Refuses `object_not_found`, `role_forbidden`. */
+export async function deleteExploreView(
+  { db, actor }: Context<typeof api.deleteExploreView>,
+  { params }: Call<typeof api.deleteExploreView>,
+) {
+  const id = idOf(params.id)
+  const { org_id } = actor
+  await alone(db, org_id, async trx => {
+    await changeable(trx, actor, id)
+    await trx.deleteFrom('explore_views').where('org_id', '=', org_id).where('id', '=', id).execute()
+  })
+  return { ok: true as const }
+}
+
+/** One change at a time in an organization, so that two do not choose a start page, or take the last place, at once. */
+const alone = betweenConversions
+
+const textOf = (screen: api.ExploreView['screen']) => (screen === null ? null : JSON.stringify(screen))
+
+const NOT_TAKEN = {
+  error: 'only whoever saved a view takes it back from the workspace',
+  hint: 'Save one of your own like it, and delete this one.',
+}
+
+/** What the member sees. */
+const seen = (db: Kysely<Tables>, { org_id, user_id }: Member) =>
+  db
+    .selectFrom('explore_views')
+    .select(COLUMNS)
+    .where('org_id', '=', org_id)
+    .where(on => on.or([on('is_shared', '=', true), on('created_by', '=', user_id)]))
+    .$castTo<Row>()
+
+/** A view that the member may change. Refuses `object_not_found` for what they do not see, `role_forbidden`. */
+async function changeable(db: Kysely<Tables>, actor: Member, id: string): Promise<Row> {
+  const row = (await seen(db, actor).where('id', '=', id).executeTakeFirst()) ?? refuse('object_not_found')
+  if (row.created_by !== actor.user_id && actor.role === 'member')
+    refuse('role_forbidden', {
+      error: 'the view is somebody else’s',
+      hint: 'Owners and admins change any view of the workspace. Save one of your own like it.',
+    })
+  return row
+}
+
+function requireAdmin({ role }: Member): void {
+  if (role === 'member')
+    refuse('role_forbidden', {
+      error: 'is_start_page: the workspace’s start page is chosen by owners and admins',
+      hint: 'Save a view of your own and make it your start page.',
+    })
+}
+
+/** Refuses `invalid_request` where the member, or the workspace, has as many as there may be. */
+async function requireRoom(trx: Kysely<Tables>, { org_id, user_id }: Member, is_shared: boolean): Promise<void> {
+  let views = trx.selectFrom('explore_views').where('org_id', '=', org_id).where('is_shared', '=', is_shared)
+  if (!is_shared) views = views.where('created_by', '=', user_id)
+  const { count } = await views.select(sql<number>`count(*)::int`.as('count')).executeTakeFirstOrThrow()
+  const most = is_shared ? api.MOST_SHARED : api.MOST_OWN
+  if (count >= most)
+    refuse('invalid_request', {
+      error: is_shared ? `a workspace has at most ${most} views` : `you have ${most} views of your own, and no more`,
+      hint: 'Delete one that is not needed any more.',
+    })
+}
+
+type Whose = Pick<Tables['explore_views'], 'org_id' | 'created_by' | 'is_shared'>
+
+/** The view that was the start page until now is none. */
+async function clearStartPage(trx: Kysely<Tables>, { org_id, created_by, is_shared }: Whose): Promise<void> {
+  let views = trx
+    .updateTable('explore_views')
+    .set({ is_start_page: false })
+    .where('org_id', '=', org_id)
+    .where('is_shared', '=', is_shared)
+    .where('is_start_page', '=', true)
+  if (!is_shared) views = views.where('created_by', '=', created_by)
+  await views.execute()
+}
+
+async function one(db: Kysely<Tables>, actor: Member, id: string): Promise<api.ExploreView> {
+  const row = (await seen(db, actor).where('id', '=', id).executeTakeFirst()) ?? refuse('object_not_found')
+  return (await shown(db, actor, [row]))[0] ?? refuse('object_not_found')
+}
+
+/** With who saved them. A question that a later version has kept may be none here. */
+async function shown(db: Kysely<Tables>, { user_id }: Member, rows: readonly Row[]): Promise<api.ExploreView[]> {
+  const ids = [...new Set(rows.map(({ created_by }) => created_by))]
+  const people =
+    ids.length === 0 ? [] : await db.selectFrom('users').select(['id', 'name']).where('id', 'in', ids).execute()
+  const names = new Map(people.map(({ id, name }) => [id, name]))
+  return rows.map(({ created_by, question, ...row }) => ({
+    ...row,
+    question: ExploreQuestion.safeParse(question).data ?? null,
+    is_own: created_by === user_id,
+    saved_by: names.get(created_by) ?? null,
+  }))
+}
