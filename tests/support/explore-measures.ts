@@ -1,0 +1,127 @@
+// The figures of a recounted row: sums as the database has them, and what is divided. Exact but for shares.
+import type { ExploreMeasures, Measure } from '../../src/contract/explore.ts'
+
+const COUNTS = [
+  'clicks',
+  'new_visitors',
+  'landed',
+  'started',
+  'registered',
+  'lead',
+  'deposit',
+  'ftd',
+  'approved',
+  'pending',
+  'rejected',
+  'unread_costs',
+] as const
+const MONEY = ['revenue', 'revenue_pending', 'cost'] as const
+
+/** A row of the database: numbers as text. */
+export type Counted = { readonly [name in (typeof COUNTS)[number] | (typeof MONEY)[number] | 'visitors']: string }
+
+const reached = ['landed', 'started', 'registered', 'lead', 'deposit', 'ftd'].map(
+  (name, at) => `count(*) filter (where stages >> ${at + 1} & 1 = 1) as ${name}`,
+)
+
+/** What is summed up over clicks. */
+export const SUMS = [
+  'count(*) as clicks',
+  'count(*) filter (where visitor_is_new) as new_visitors',
+  ...reached,
+  ...['approved', 'pending', 'rejected', 'revenue', 'revenue_pending'].map(
+    name => `coalesce(sum(${name}), 0) as ${name}`,
+  ),
+  'coalesce(sum(case when cost_counts then cost end), 0) as cost',
+  'count(*) filter (where cost_counts and cost is null) as unread_costs',
+  'count(distinct visitor_id) as visitors',
+].join(', ')
+
+/** Billionths: the finest that costs are kept in. */
+const PLACES = 9
+const ONE = 10n ** BigInt(PLACES)
+
+function billionths(text: string): bigint {
+  const [whole = '0', fraction = ''] = text.replace('-', '').split('.')
+  const units = BigInt(whole) * ONE + BigInt(fraction.slice(0, PLACES).padEnd(PLACES, '0'))
+  return text.startsWith('-') ? -units : units
+}
+
+/** With `least` decimals, and as many more as it has. */
+function decimal(units: bigint, least = 2): string {
+  const size = units < 0n ? -units : units
+  const fraction = (size % ONE).toString().padStart(PLACES, '0').replace(/0+$/, '').padEnd(least, '0')
+  return `${units < 0n ? '-' : ''}${size / ONE}.${fraction}`
+}
+
+const NOTHING = Object.fromEntries([...COUNTS, ...MONEY, 'visitors'].map(name => [name, '0'])) as Counted
+
+/** One without the other. Visitors are left as they are: they do not subtract. */
+export function minus(one: Counted = NOTHING, other: Counted = NOTHING): Counted {
+  const less = COUNTS.map(name => [name, String(BigInt(one[name]) - BigInt(other[name]))] as const)
+  const money = MONEY.map(name => [name, decimal(billionths(one[name]) - billionths(other[name]))] as const)
+  return { ...one, ...Object.fromEntries([...less, ...money]) }
+}
+
+const isMoney = (name: string): name is (typeof MONEY)[number] => (MONEY as readonly string[]).includes(name)
+const isCount = (name: string): name is (typeof COUNTS)[number] => (COUNTS as readonly string[]).includes(name)
+
+/** A measure over what it is divided by: both in whole numbers of the same kind; what is divided by nothing is null. */
+function fractionOf(counted: Counted, measure: Measure): readonly [above: bigint, below: bigint] | undefined {
+  const [revenue, cost] = [billionths(counted.revenue), billionths(counted.cost)]
+  const [clicks, approved, rejected] = [counted.clicks, counted.approved, counted.rejected].map(BigInt) as [
+    bigint,
+    bigint,
+    bigint,
+  ]
+  switch (measure) {
+    case 'epc':
+      return [revenue, clicks]
+    case 'cpc':
+      return [cost, clicks]
+    case 'cpa':
+      return [cost, approved]
+    case 'cr':
+      return [approved, clicks]
+    case 'roi':
+      return [revenue - cost, cost]
+    case 'approval_rate':
+      return [approved, approved + rejected]
+    default:
+      return undefined
+  }
+}
+
+const profitOf = ({ revenue, cost }: Counted): bigint => billionths(revenue) - billionths(cost)
+
+/** What rows are sorted by; null where there is none. */
+export function valueOf(counted: Counted, measure: Measure): number | bigint | null {
+  if (measure === 'unique_visitors') return BigInt(counted.visitors)
+  if (measure === 'profit') return profitOf(counted)
+  if (isCount(measure)) return BigInt(counted[measure])
+  if (isMoney(measure)) return billionths(counted[measure])
+  const [above, below] = fractionOf(counted, measure) ?? [0n, 0n]
+  return below === 0n ? null : Number(above) / Number(below)
+}
+
+/** The measures as an answer has them. */
+export function measuresOf(counted: Counted = NOTHING, measures: readonly Measure[]): ExploreMeasures {
+  const told = measures.map(measure => {
+    if (measure === 'unique_visitors') return [measure, Number(counted.visitors)]
+    if (isCount(measure)) return [measure, Number(counted[measure])]
+    if (isMoney(measure)) return [measure, decimal(billionths(counted[measure]))]
+    if (measure === 'profit') return [measure, decimal(profitOf(counted))]
+    const [above, below] = fractionOf(counted, measure) ?? [0n, 0n]
+    if (below === 0n) return [measure, null]
+    if (['cr', 'roi', 'approval_rate'].includes(measure)) return [measure, Number(above) / Number(below)]
+    return [measure, sixPlaces(above, below)]
+  })
+  return Object.fromEntries(told)
+}
+
+/** Billionths divided, rounded half away from zero to six decimals, of which two are always written. */
+function sixPlaces(above: bigint, below: bigint): string {
+  const size = above < 0n ? -above : above
+  const millionths = (size * 2n + below * 1000n) / (below * 2000n)
+  return decimal((above < 0n ? -millionths : millionths) * 1000n)
+}

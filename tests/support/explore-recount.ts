@@ -1,0 +1,247 @@
+// What an answer of Explore is held against: the same question by plain SQL over the clicks themselves. It reads every click of the window, in
+// words of its own: nothing here is of the rooms that answer. Rows of one level that tie go by their keys' bytes, the one without a key last.
+// An answer is cut where it would have too many rows; this one is not.
+import type pg from 'pg'
+import {
+  type ExploreDimension,
+  type ExploreFilter,
+  type ExploreLevel,
+  type ExploreMeasures,
+  type ExploreQuestion,
+  type Measure,
+  USUAL_MEASURES,
+  USUAL_TOP,
+} from '../../src/contract/explore.ts'
+import { firstIdAt, toUuid, toWireId } from '../../src/contract/ids.ts'
+import { type Counted, measuresOf, minus, SUMS, valueOf } from './explore-measures.ts'
+
+type Db = Pick<pg.Pool, 'query'>
+export type RecountedRow = ExploreMeasures & {
+  key: string | null
+  is_other: boolean
+  count_of_other?: number
+  before?: ExploreMeasures
+  children?: RecountedRow[]
+}
+export type Recounted = {
+  rows: RecountedRow[]
+  totals: ExploreMeasures & { before?: ExploreMeasures }
+  distinct: number[]
+}
+
+/** The millisecond of the click, which its id begins with. */
+const MADE = `to_timestamp(('x' || substr(replace(c.id::text, '-', ''), 1, 12))::bit(48)::bigint / 1000.0)`
+const CLOCKS: Partial<Record<ExploreDimension, string>> = {
+  day: 'YYYY-MM-DD',
+  hour: 'HH24',
+  weekday: 'ID',
+  weekday_hour: 'ID-HH24',
+}
+const STAGES: readonly string[] = ['clicked', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd']
+const WORDS: Partial<Record<ExploreDimension, string>> = {
+  campaign: 'c.campaign_id::text',
+  offer: 'c.offer_id::text',
+  landing: 'c.landing_id::text',
+  ad_account: 'c.ad_account_id::text',
+  bot: 'c.bot_id::text',
+  source: 'g.traffic_source_id::text',
+  funnel: `case when g.destination->>'type' = 'funnel' then g.destination->>'funnel_id' end`,
+  path: 'c.click_flow_node_path',
+  is_new: `case when c.visitor_is_new then 'true' else 'false' end`,
+  status: `(array['${STAGES.join(`','`)}'])[c.status + 1]`,
+}
+const OBJECTS: readonly string[] = ['campaign', 'offer', 'landing', 'ad_account', 'bot', 'source', 'funnel']
+
+/** What a click's key is, as text; null where it has none. `zone` is a parameter's place. */
+function keyOf(dimension: ExploreDimension, zone: string): string {
+  const clock = CLOCKS[dimension]
+  if (clock !== undefined) return `to_char(${MADE} at time zone ${zone}, '${clock}')`
+  return `nullif(${WORDS[dimension] ?? `c.${dimension}`}, '')`
+}
+
+const moment = (text: string): number => Date.parse(text.length === 10 ? `${text}T00:00:00Z` : text)
+
+/** The clicks of a stretch of time that the filters let through, with the keys k1, k2 … of the levels; and its parameters. */
+type Clicks = { readonly text: string; readonly values: readonly unknown[] }
+
+async function clicksOf(db: Db, org_id: number, question: ExploreQuestion, from: number, to: number): Promise<Clicks> {
+  const values: unknown[] = [org_id, firstIdAt(from), firstIdAt(to + 1), question.time_zone ?? 'UTC']
+  const put = (value: unknown) => `$${values.push(value)}`
+  const found = `from clicks c left join campaigns g on g.org_id = c.org_id and g.id = c.campaign_id
+    where c.org_id = $1 and c.id >= $2::uuid and c.id < $3::uuid and c.tracked and $4::text is not null`
+  const conditions: string[] = []
+  for (const filter of question.filters ?? []) {
+    const key = keyOf(filter.dimension, '$4::text')
+    const matched = await keysNamed(filter, async () => {
+      const { rows } = await db.query<{ key: string }>(
+        `select distinct ${key} as key ${found} and ${key} is not null`,
+        values.slice(0, 4),
+      )
+      return rows.map(row => row.key)
+    })
+    // A key that is missing is none of those named; the empty text names it.
+    const isNamed = `coalesce(${key}, '') = any(${put(matched)}::text[])`
+    conditions.push(/^(not_|is_not|is_filled)/.test(filter.op) ? `not ${isNamed}` : isNamed)
+  }
+  const keys = question.levels.map(({ dimension }, at) => `${keyOf(dimension, '$4::text')} as k${at + 1}`)
+  const within = (question.within ?? []).map(
+    (key, at) => `k${at + 1} is not distinct from ${put(innerKey(question.levels[at], key))}`,
+  )
+  const text = `select * from (select ${keys.join(', ')}, c.* ${[found, ...conditions].join(' and ')}) k
+    where ${['true', ...within].join(' and ')}`
+  return { text, values }
+}
+
+/** The keys a filter names, as the database has them. Those that contain a text are looked for among all there are: letters have cases in every alphabet. */
+async function keysNamed(
+  { dimension, op, values = [] }: ExploreFilter,
+  keys: () => Promise<string[]>,
+): Promise<string[]> {
+  if (op === 'is_empty' || op === 'is_filled') return ['']
+  if (op !== 'contains' && op !== 'not_contains')
+    return values.map(value => (OBJECTS.includes(dimension) && value !== '' ? (toUuid(value) ?? 'none') : value))
+  const parts = values.map(value => value.toLowerCase())
+  return (await keys()).filter(key => parts.some(part => key.toLowerCase().includes(part)))
+}
+
+const innerKey = (level: ExploreLevel | undefined, key: string | null) =>
+  key !== null && OBJECTS.includes(level?.dimension ?? '') ? (toUuid(key) ?? 'none') : key
+
+/** A row of a level, or the total (no keys): its sums, and its place by the keys above it. */
+type Node = { readonly keys: readonly (string | null)[]; readonly counted: Counted }
+
+/** All rows of all levels in one question: so that a level's row is counted, not added up. */
+async function nodesOf(db: Db, { text, values }: Clicks, levels: number): Promise<Map<string, Node[]>> {
+  const names = Array.from({ length: levels }, (_, at) => `k${at + 1}`)
+  const sets = [...names.keys(), levels].map(depth => `(${names.slice(0, depth).join(', ')})`)
+  const { rows } = await db.query<Record<string, string | null>>(
+    `select ${names.join(', ')}, ${names.map(name => `1 - grouping(${name})`).join(' + ')} as depth, ${SUMS} from (${text}) clicks
+    group by grouping sets (${sets.join(', ')})`,
+    [...values],
+  )
+  const below = new Map<string, Node[]>()
+  for (const row of rows) {
+    const keys = names.slice(0, Number(row['depth'])).map(name => row[name] ?? null)
+    const place = keys.length === 0 ? 'total' : placeOf(keys.slice(0, -1))
+    below.set(place, [...(below.get(place) ?? []), { keys, counted: row as unknown as Counted }])
+  }
+  return below
+}
+
+const placeOf = (keys: readonly (string | null)[]): string => JSON.stringify(keys)
+
+/** What is asked, what was counted, and of the period before where it is asked for. */
+type Asked = {
+  readonly db: Db
+  readonly question: ExploreQuestion
+  readonly measures: readonly Measure[]
+  readonly clicks: Clicks
+  readonly below: Map<string, Node[]>
+  readonly earlier?: { readonly clicks: Clicks; readonly below: Map<string, Node[]> }
+}
+
+/** Answers a question that has its window, of clicks that are kept. Revenue, cost and counts are exact; unique visitors too, however many. */
+export async function recountExplore(db: Db, org_id: number, question: ExploreQuestion): Promise<Recounted> {
+  const [from, to] = [moment(question.date_from ?? ''), moment(question.date_to ?? '')]
+  const clicks = await clicksOf(db, org_id, question, from, to)
+  const depth = question.levels.length
+  const below = await nodesOf(db, clicks, depth)
+  const measures = question.measures ?? USUAL_MEASURES
+  const asked: Asked = { db, question, measures, clicks, below }
+  if (question.compare === 'before') {
+    const before = await clicksOf(db, org_id, question, from - (to - from + 1), from - 1)
+    Object.assign(asked, { earlier: { clicks: before, below: await nodesOf(db, before, depth) } })
+  }
+  // A branch that is opened is answered without what lies below its rows.
+  const distinct = (question.within === undefined ? question.levels : [0]).map(() => 0)
+  const start = (question.within ?? []).map((key, at) => innerKey(question.levels[at], key))
+  const rows = await rowsBelow(asked, start, distinct)
+  return { rows, totals: figures(asked, sumsAt(below, start), earlierAt(asked, start)), distinct }
+}
+
+const isOfTime = ({ dimension }: ExploreLevel): boolean => dimension in CLOCKS
+/** The sums at a place; of none, zeros. */
+const sumsAt = (below: Map<string, Node[]>, keys: readonly (string | null)[]): Counted | undefined =>
+  below
+    .get(keys.length === 0 ? 'total' : placeOf(keys.slice(0, -1)))
+    ?.find(node => placeOf(node.keys) === placeOf(keys))?.counted
+
+const earlierAt = ({ earlier }: Asked, keys: readonly (string | null)[]) =>
+  earlier && { sums: sumsAt(earlier.below, keys) }
+
+function figures({ measures }: Asked, counted: Counted | undefined, earlier?: { sums: Counted | undefined }) {
+  const now = measuresOf(counted, measures)
+  return earlier === undefined ? now : { ...now, before: measuresOf(earlier.sums, measures) }
+}
+
+/** The rows below the keys, the best first, and the one of all others. `distinct` is added to: how many keys there are at each level shown. */
+async function rowsBelow(asked: Asked, above: readonly (string | null)[], distinct: number[]): Promise<RecountedRow[]> {
+  const { question, below, earlier } = asked
+  const at = above.length
+  const level = question.levels[at] as ExploreLevel
+  const nodes = (below.get(placeOf(above)) ?? []).toSorted(inOrder(question, level))
+  const shown = at - (question.within?.length ?? 0)
+  distinct[shown] = (distinct[shown] ?? 0) + nodes.length
+  const skipped = question.after ?? 0
+  const top = level.top ?? USUAL_TOP[at] ?? 0
+  const kept = nodes.slice(skipped, skipped + top)
+  const rows: RecountedRow[] = []
+  for (const { keys, counted } of kept) {
+    const inner = keys.at(-1) ?? null
+    const key = inner !== null && OBJECTS.includes(level.dimension) ? toWireId(inner) : inner
+    const row: RecountedRow = { key, is_other: false, ...figures(asked, counted, earlierAt(asked, keys)) }
+    const isDeeper = question.within === undefined && at + 1 < question.levels.length
+    rows.push(isDeeper ? { ...row, children: await rowsBelow(asked, keys, distinct) } : row)
+  }
+  const others = nodes.slice(skipped + top)
+  if (others.length === 0) return rows
+  const gone = nodes.slice(0, skipped + top)
+  const other = await restOf(asked, asked, above, gone)
+  const otherBefore = earlier && { sums: await restOf(asked, earlier, above, gone) }
+  return [...rows, { key: null, is_other: true, count_of_other: others.length, ...figures(asked, other, otherBefore) }]
+}
+
+/** What the parent has come to without the rows that are gone; its visitors are counted again, for some have seen both. */
+async function restOf(
+  { db, measures }: Asked,
+  { clicks, below }: Pick<Asked, 'clicks' | 'below'>,
+  above: readonly (string | null)[],
+  gone: readonly Node[],
+): Promise<Counted> {
+  const rest = gone.reduce((sum, { keys }) => minus(sum, sumsAt(below, keys)), minus(sumsAt(below, above), undefined))
+  if (!measures.includes('unique_visitors')) return rest
+  const values = [...clicks.values]
+  const put = (value: unknown) => `$${values.push(value)}::text`
+  const parent = above.map((key, at) => `k${at + 1} is not distinct from ${put(key)}`)
+  const others = gone.map(({ keys }) => `k${keys.length} is distinct from ${put(keys.at(-1))}`)
+  const { rows } = await db.query<{ visitors: string }>(
+    `select count(distinct visitor_id) as visitors from (${clicks.text}) clicks where ${['true', ...parent, ...others].join(' and ')}`,
+    values,
+  )
+  return { ...rest, visitors: rows[0]?.visitors ?? '0' }
+}
+
+/** Which of two rows of a level comes first. What has no figure comes last, whichever way they are sorted. */
+function inOrder({ sort }: ExploreQuestion, level: ExploreLevel): (one: Node, other: Node) => number {
+  const usual = isOfTime(level)
+    ? { by: 'key' as const, descending: false }
+    : { by: 'clicks' as const, descending: true }
+  const { by, descending } = level.sort ?? sort ?? usual
+  const sign = descending ? -1 : 1
+  const keys = (one: Node, other: Node) => byKey(level, one.keys.at(-1) ?? null, other.keys.at(-1) ?? null)
+  if (by === 'key') return (one, other) => keys(one, other) * (isMissing(one) || isMissing(other) ? 1 : sign)
+  return (one, other) => {
+    const [left, right] = [valueOf(one.counted, by), valueOf(other.counted, by)]
+    if (left === null || right === null) return Number(left === null) - Number(right === null) || keys(one, other)
+    return (left < right ? -sign : left > right ? sign : 0) || keys(one, other)
+  }
+}
+
+const isMissing = ({ keys }: Node): boolean => keys.at(-1) == null
+
+/** By their bytes, stages in their order; none comes last. */
+function byKey({ dimension }: ExploreLevel, one: string | null, other: string | null): number {
+  if (one === null || other === null) return Number(one === null) - Number(other === null)
+  if (dimension === 'status') return STAGES.indexOf(one) - STAGES.indexOf(other)
+  return Buffer.compare(Buffer.from(one), Buffer.from(other))
+}
