@@ -1,0 +1,84 @@
+/** A saved view, new or renamed: its name, who sees it, and whether Explore opens with it. */
+import { createExploreView, listExploreViews, updateExploreView } from '../../../reading/explore-views/api.ts'
+import { onlyFor, useActive } from '../../ground/active.ts'
+import { call } from '../../ground/call.ts'
+import { Dialog } from '../../ground/ui/dialog.tsx'
+import { useDraft } from '../../ground/ui/draft.ts'
+import { DraftForm } from '../../ground/ui/draft-form.tsx'
+import { Checkbox, TextField } from '../../ground/ui/field.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import type { Kept, View } from './kept.ts'
+
+const Said = createExploreView.body.pick({ name: true, is_shared: true, is_start_page: true })
+
+type ViewDialogProps = {
+  /** The view that is changed; without one the screen is kept as a new one. */
+  view: View | undefined
+  kept: Kept
+  open: boolean
+  onClose: () => void
+  onSaved: (view: View) => void
+}
+
+export function ViewDialog(props: ViewDialogProps) {
+  const { view, open, onClose } = props
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title={view === undefined ? 'Save as a view' : view.name}
+      {...(view === undefined && {
+        description: 'Levels, filters, columns and days as they are on the screen; days such as Last 7 days move on.',
+      })}
+    >
+      <ViewForm key={view?.id} {...props} />
+    </Dialog>
+  )
+}
+
+function ViewForm({ view, kept, onClose, onSaved }: ViewDialogProps) {
+  const { role } = useActive()
+  const form = useDraft(Said, {
+    name: view?.name ?? '',
+    is_shared: view?.is_shared ?? false,
+    is_start_page: view?.is_start_page ?? false,
+  })
+  const isShared = form.watch('is_shared') === true
+  const isTaken = view !== undefined && view.is_shared && !view.is_own
+  const mayChoose = !isShared || role !== 'member'
+  const errors = form.formState.errors
+  return (
+    <DraftForm
+      form={form}
+      action="Save view"
+      endpoint={view === undefined ? createExploreView : updateExploreView}
+      deed={typed => {
+        // Who may not choose the workspace’s start page shares a view as none.
+        const said = mayChoose ? typed : { ...typed, is_start_page: view?.is_shared === true && view.is_start_page }
+        return view === undefined
+          ? call(createExploreView, { body: { ...said, ...kept } })
+          : call(updateExploreView, { params: { id: view.id }, body: said })
+      }}
+      refresh={[listExploreViews]}
+      onClose={onClose}
+      onSaved={saved => {
+        notify(`${saved.name} is saved`)
+        onSaved(saved)
+      }}
+    >
+      <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
+      <Checkbox
+        label="Share with the workspace"
+        words="Everyone in it sees the view; you, owners and admins can change it."
+        reason={isTaken ? 'Only whoever saved it takes it back.' : undefined}
+        {...form.register('is_shared')}
+      />
+      <Checkbox
+        label="Open Explore with it"
+        words={isShared ? 'For everyone who has no start page of their own.' : 'For you alone.'}
+        reason={mayChoose ? undefined : onlyFor('admin', role)}
+        {...form.register('is_start_page')}
+      />
+    </DraftForm>
+  )
+}

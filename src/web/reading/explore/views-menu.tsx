@@ -1,0 +1,165 @@
+/** Saved views: opens one, keeps the question on the screen as one, changes the one that is open. */
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Bookmark, House, Pencil, Plus, Save, Trash2 } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { deleteExploreView, listExploreViews, updateExploreView } from '../../../reading/explore-views/api.ts'
+import { useActive } from '../../ground/active.ts'
+import { ask, call } from '../../ground/call.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { useConfirm } from '../../ground/ui/confirm.tsx'
+import { Menu, MenuChoice, MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
+import { notify } from '../../ground/ui/toast.tsx'
+import { isAlike, type Kept, keptOf, type Question, type Screen, type View } from './kept.ts'
+import { ViewDialog } from './view-dialog.tsx'
+
+type ViewsMenuProps = {
+  /** What is asked now. Its window is not kept: the days stand in `screen`, as the preset they were chosen by. */
+  question: Question
+  /** What the address holds now. */
+  screen: Screen
+  /** Shows a view. `isStart`: nobody has chosen it, the page was opened without saying anything. */
+  onOpen: (view: View, isStart: boolean) => void
+}
+
+export function ViewsMenu({ question, screen, onOpen }: ViewsMenuProps) {
+  const views = useQuery(ask(listExploreViews)).data?.data
+  const kept = keptOf(question, screen)
+  const [openedId, setOpenedId] = useState<string>()
+  const [editing, setEditing] = useState<View | 'new'>()
+  useStartPage(views, kept, view => {
+    setOpenedId(view.id)
+    onOpen(view, true)
+  })
+  const shown = views?.find(view => view.id === openedId) ?? views?.find(view => isAlike(view, kept))
+  const choose = (id: string) => {
+    const view = views?.find(one => one.id === id)
+    if (view === undefined) return
+    if (view.question === null) return notify(`${view.name} asks what this version of Sluice cannot`)
+    setOpenedId(view.id)
+    onOpen(view, false)
+  }
+  const isChanged = shown !== undefined && !isAlike(shown, kept)
+  return (
+    <>
+      <Menu
+        align="start"
+        trigger={
+          <Button icon={Bookmark}>
+            <span className="max-w-48 truncate">
+              {shown === undefined ? 'Views' : `${shown.name}${isChanged ? ' *' : ''}`}
+            </span>
+          </Button>
+        }
+      >
+        <Choices title="Mine" views={views?.filter(view => !view.is_shared)} shown={shown} onChoose={choose} />
+        <Choices
+          title="The workspace’s"
+          views={views?.filter(view => view.is_shared)}
+          shown={shown}
+          onChoose={choose}
+        />
+        {views !== undefined && views.length > 0 && <MenuLine />}
+        <MenuItem icon={Plus} onSelect={() => setEditing('new')}>
+          Save as a view
+        </MenuItem>
+        {shown !== undefined && (
+          <OfShown
+            view={shown}
+            kept={isChanged ? kept : undefined}
+            onEdit={() => setEditing(shown)}
+            onDeleted={() => setOpenedId(undefined)}
+          />
+        )}
+      </Menu>
+      <ViewDialog
+        view={editing === 'new' ? undefined : editing}
+        kept={kept}
+        open={editing !== undefined}
+        onClose={() => setEditing(undefined)}
+        onSaved={({ id }) => setOpenedId(id)}
+      />
+    </>
+  )
+}
+
+/** Opens the start page where the address says nothing, once: whoever goes back to nothing means it. */
+function useStartPage(views: readonly View[] | undefined, { screen }: Kept, onStart: (view: View) => void): void {
+  const isDone = useRef(Object.keys(screen).length > 0)
+  useEffect(() => {
+    if (isDone.current || views === undefined) return
+    isDone.current = true
+    const starts = views.filter(view => view.is_start_page && view.question !== null)
+    const start = starts.find(view => !view.is_shared) ?? starts[0]
+    if (start !== undefined) onStart(start)
+  })
+}
+
+type ChoicesProps = {
+  title: string
+  views: readonly View[] | undefined
+  shown: View | undefined
+  onChoose: (id: string) => void
+}
+
+function Choices({ title, views = [], shown, onChoose }: ChoicesProps) {
+  if (views.length === 0) return null
+  const options = views.map(view => ({
+    value: view.id,
+    label: (
+      <>
+        {view.name}
+        {view.is_start_page && <House aria-label="Start page" className="ml-1.5 inline size-3 text-ink-faint" />}
+      </>
+    ),
+  }))
+  return <MenuChoice label={title} value={shown?.id ?? ''} options={options} onChange={onChoose} />
+}
+
+type OfShownProps = {
+  view: View
+  /** What the screen shows in its place, where that is something else. */
+  kept: Kept | undefined
+  onEdit: () => void
+  onDeleted: () => void
+}
+
+function OfShown({ view, kept, onEdit, onDeleted }: OfShownProps) {
+  const { role } = useActive()
+  const refresh = useRefresh()
+  const confirm = useConfirm()
+  const saving = useMutation({
+    mutationFn: (body: Kept) => call(updateExploreView, { params: { id: view.id }, body }),
+    onSuccess: async () => {
+      await refresh(listExploreViews)
+      notify(`${view.name} is saved`)
+    },
+    onError: error => notify(`${view.name} is not saved`, error.message),
+  })
+  const reason =
+    view.is_own || role !== 'member' ? undefined : 'Only whoever saved it, owners and admins can change it.'
+  const remove = () =>
+    confirm({
+      title: `Delete ${view.name}?`,
+      words: view.is_shared ? 'It goes for everyone in the workspace. No figures are lost.' : 'No figures are lost.',
+      action: 'Delete view',
+      deed: () => call(deleteExploreView, { params: { id: view.id } }).then(onDeleted),
+      refresh: [listExploreViews],
+      news: `${view.name} is deleted`,
+    })
+  return (
+    <>
+      {kept !== undefined && (
+        <MenuItem icon={Save} reason={reason} onSelect={() => saving.mutate(kept)}>
+          Save changes to {view.name}
+        </MenuItem>
+      )}
+      <MenuItem icon={Pencil} reason={reason} onSelect={onEdit}>
+        Rename or share
+      </MenuItem>
+      <MenuItem icon={Trash2} danger reason={reason} onSelect={remove}>
+        Delete
+      </MenuItem>
+    </>
+  )
+}
