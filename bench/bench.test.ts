@@ -43,7 +43,7 @@ test('a part that does not exist is refused with the ones that do', async () => 
   const run = promisify(execFile)(process.execPath, [join(import.meta.dirname, 'bench.ts'), '--only', 'clicks'])
   await assert.rejects(run, (error: { code?: number; stderr?: string }) => {
     assert.equal(error.code, 2)
-    assert.match(error.stderr ?? '', /no part "clicks"[^]*click,conversion,report,feed,mcp,memory,start/)
+    assert.match(error.stderr ?? '', /no part "clicks"[^]*click,conversion,report,feed,explore,mcp,memory,start/)
     return true
   })
 })

@@ -2,6 +2,8 @@
 import { type Child, startLoad, startPlain, startServer } from './children.ts'
 import { measureClicks } from './clicks.ts'
 import { type Fresh, measureConversions } from './conversions.ts'
+import { type Explored, measureExplore } from './explore.ts'
+import { EXPLORED, fillExplored } from './explore-stock.ts'
 import { type BenchGround, openGround } from './ground.ts'
 import { measureMemory } from './memory.ts'
 import { remarkOnNeighbours } from './neighbours.ts'
@@ -15,7 +17,11 @@ import { DAYS, fillClicks, mintClicks, settleStock } from './stock.ts'
 import { measureTools } from './tools.ts'
 
 /** `quiet` has no clicks at all. */
-type Stock = Record<'large' | 'small' | 'quiet' | 'costing', Organization> & { fresh: Fresh; now: number }
+type Stock = Record<'large' | 'small' | 'quiet' | 'costing', Organization> & {
+  fresh: Fresh
+  now: number
+  explored?: Explored
+}
 type Tell = (line: string) => void
 
 /**
@@ -34,7 +40,7 @@ export async function runBench(plan: Plan, tell: Tell): Promise<Finding[]> {
 }
 
 /** What is written in one part, or left undelivered, is not to weigh on the next: only those that read share a server. */
-const GROUPS = [['report', 'feed'], ['mcp'], ['click'], ['conversion'], ['memory']] as const
+const GROUPS = [['report', 'feed'], ['explore'], ['mcp'], ['click'], ['conversion'], ['memory']] as const
 
 /** Everything that a running server is measured by. */
 async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promise<Finding[]> {
@@ -54,6 +60,10 @@ async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promi
       return findings
     },
     feed: server => measureFeed(server, stock, plan),
+    explore: server => {
+      if (stock.explored === undefined) throw new Error('there is nothing to explore')
+      return measureExplore(ground, server, stock.explored, { ...plan, now: stock.now })
+    },
     click: server => measureClicks({ load, bare, pool }, server, stock, plan),
     conversion: server => {
       const tools = { load, plain, connection: ground.connection, pool }
@@ -96,6 +106,7 @@ async function layIn(ground: BenchGround, bare: Child, { parts, ...plan }: Plan,
     await fillClicks(ground, large, Math.round(plan.clicks / DAYS), now)
     await fillClicks(ground, small, Math.round(plan.clicks / DAYS / 10), now)
   }
+  const explored = parts.has('explore') ? await layInExplored(ground, postback, plan.clicks, now, tell) : undefined
   const fresh: Fresh = { many: [], few: [] }
   if (parts.has('conversion')) {
     for (const kind of ['many', 'few'] as const) {
@@ -108,7 +119,21 @@ async function layIn(ground: BenchGround, bare: Child, { parts, ...plan }: Plan,
   tell(`folding the counters, after ${seconds(started)}`)
   await settleStock(ground)
   tell(`the stock is laid in, after ${seconds(started)}`)
-  return { large, small, quiet, costing, fresh, now }
+  return { large, small, quiet, costing, fresh, now, ...(explored && { explored }) }
+}
+
+/** Of an owner of its own: a session acts in the first organization of its person. */
+async function layInExplored(
+  ground: BenchGround,
+  postback: string,
+  clicks: number,
+  now: number,
+  tell: Tell,
+): Promise<Explored> {
+  tell(`laying in ${clicks.toLocaleString('en-US')} clicks to explore, and sealing them`)
+  const user_id = await createOwner(ground, 'explorer@example.com')
+  const organization = await createOrganization(ground, user_id, { ...EXPLORED, postback })
+  return { organization, user_id, sealed: await fillExplored(ground, organization, clicks, now) }
 }
 
 const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`

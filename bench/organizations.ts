@@ -20,10 +20,10 @@ export type Organization = {
 export const CAMPAIGNS = 24
 export const OFFERS = 12
 
-/** The owner of every organization of the bench; nobody signs in as them. */
-export async function createOwner({ database }: BenchGround): Promise<string> {
+/** The owner of organizations of the bench. */
+export async function createOwner({ database }: BenchGround, email = 'bench@example.com'): Promise<string> {
   const id = newId()
-  const person = { id, name: 'Bench', email: 'bench@example.com', email_verified: false }
+  const person = { id, name: 'Bench', email, email_verified: false }
   await database.kysely
     .insertInto('users')
     .values({ ...person, ...times() })

@@ -1,12 +1,12 @@
 // How much is measured, and with what.
 
-export const PARTS = ['click', 'conversion', 'report', 'feed', 'mcp', 'memory', 'start'] as const
+export const PARTS = ['click', 'conversion', 'report', 'feed', 'explore', 'mcp', 'memory', 'start'] as const
 export type Part = (typeof PARTS)[number]
 
 /** `seconds` is the length of one round of load; rounds of the measured and of its yardstick take turns. */
 export type Plan = {
   parts: ReadonlySet<Part>
-  /** Clicks of the large organization; the small one has a tenth. */
+  /** Clicks of the large organization, and of the one that is explored; the small one has a tenth. */
   clicks: number
   rounds: number
   seconds: number

@@ -92,7 +92,8 @@ export async function fillClicks(
   await database.worker.query(INSERT_SPEND, [org_id, campaigns, dayOf(first), new Date(now)])
 }
 
-async function countDay(pool: pg.Pool, orgs: number[], day: number): Promise<void> {
+/** Says the counters of a day's clicks, as the version before does. */
+export async function countDay(pool: pg.Pool, orgs: number[], day: number): Promise<void> {
   const name = new Date(day).toISOString().slice(0, 10)
   await pool.query(INSERT_SHEETS, [orgs, idAt(day), idAt(day + DAY_MS), name])
 }

@@ -1,0 +1,129 @@
+// Explore through HTTP with a session: twenty questions of everyday, beside the same in plain SQL over the clicks in the same run.
+import { createHmac, randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import type pg from 'pg'
+import { Client } from 'undici'
+import { DAY_MS } from '../src/contract/days.ts'
+import { firstIdAt, newId } from '../src/contract/ids.ts'
+import type { Child } from './children.ts'
+import { ms } from './clicks.ts'
+import { type Asked, questionsOn } from './explore-questions.ts'
+import { EXPLORED, type Sealed } from './explore-stock.ts'
+import type { BenchGround } from './ground.ts'
+import type { Organization } from './organizations.ts'
+import type { Plan } from './plan.ts'
+import { type Finding, finding, median, percentile } from './rows.ts'
+
+export type Explored = { readonly organization: Organization; readonly user_id: string; readonly sealed: Sealed }
+type Totals = { readonly clicks: number; readonly revenue: string }
+
+/** How long answers take, how they compare with plain SQL, and what the process that scans holds of memory. */
+export async function measureExplore(
+  ground: BenchGround,
+  server: Child,
+  { organization, user_id, sealed }: Explored,
+  { now, rounds }: Pick<Plan, 'rounds'> & { now: number },
+): Promise<Finding[]> {
+  const to = now - (now % DAY_MS) - 1
+  const asked = questionsOn(organization.campaigns, { to, days: EXPLORED.days })
+  const client = new Client(`http://127.0.0.1:${server.port}`, { headersTimeout: 60_000, bodyTimeout: 60_000 })
+  const cookie = await signIn(ground, user_id)
+  const origin = `http://127.0.0.1:${server.port}`
+  const took = asked.map((): number[] => [])
+  const plain: number[] = []
+  try {
+    // The first round has local files made.
+    for (let round = 0; round <= rounds; round += 1)
+      for (const [at, { asked: one, from }] of asked.entries()) {
+        const answer = await ask(client, { cookie, origin }, one)
+        if (round > 0) took[at]?.push(answer.took)
+        if (round !== 1) continue
+        const counted = await count(ground.database.worker, organization.org_id, one, { from, to })
+        plain.push(counted.took)
+        requireAlike(one.name, answer.totals, counted.totals)
+      }
+  } finally {
+    await client.close()
+  }
+  const all = took.flat()
+  const usual = took.map(median)
+  const slowest = usual.indexOf(Math.max(...usual))
+  const memory = Math.max(...childrenOf(server.pid).map(peakMb))
+  return [
+    finding('explore_p50_ms', median(all), [
+      `twenty questions ${rounds} times over ${sealed.clicks.toLocaleString('en-US')} clicks of ${EXPLORED.days} days`,
+    ]),
+    finding('explore_p95_ms', percentile(all, 0.95), [
+      `the slowest, ${asked[slowest]?.asked.name ?? ''}, p50 ${ms(usual[slowest] ?? Number.NaN)}`,
+    ]),
+    finding('explore_pg_ratio', median(plain.map((time, at) => time / (usual[at] ?? Number.NaN))), [
+      `beside plain SQL over the clicks, p50 ${ms(median(plain))}, the slowest ${ms(Math.max(...plain))}; the totals of all twenty agree`,
+    ]),
+    finding('explore_memory_mb', memory, ['the most that the process which scans has held']),
+    finding('explore_sealing_us', (sealed.wall_ms * 1000) / sealed.clicks, [
+      `a click with all that becomes of it; ${((sealed.cpu_ms * 1000) / sealed.clicks).toFixed(1)} us of them on this process's processor, the rest waiting for the database`,
+    ]),
+  ]
+}
+
+async function ask(client: Client, { cookie, origin }: { cookie: string; origin: string }, { name, question }: Asked) {
+  const started = performance.now()
+  const answer = await client.request({
+    method: 'POST',
+    path: '/api/explore',
+    headers: { cookie, origin, 'content-type': 'application/json' },
+    body: JSON.stringify(question),
+  })
+  const text = await answer.body.text()
+  const took = performance.now() - started
+  if (answer.statusCode !== 200) throw new Error(`${name} answered ${answer.statusCode}: ${text.slice(0, 300)}`)
+  const { totals, incomplete_days } = JSON.parse(text) as { totals: Totals; incomplete_days: string[] }
+  if (incomplete_days.length > 0) throw new Error(`${name} is without ${incomplete_days.length} days`)
+  return { took, totals }
+}
+
+/** The same as a person would count it. */
+async function count(pool: pg.Pool, org_id: number, { sql }: Asked, { from, to }: { from: number; to: number }) {
+  const started = performance.now()
+  const { rows } = await pool.query<{ all_clicks: string; all_revenue: string | null }>(sql, [
+    org_id,
+    firstIdAt(from),
+    firstIdAt(to + 1),
+  ])
+  const took = performance.now() - started
+  return { took, totals: { clicks: Number(rows[0]?.all_clicks ?? 0), revenue: rows[0]?.all_revenue ?? '0' } }
+}
+
+function requireAlike(name: string, told: Totals, counted: Totals): void {
+  if (told.clicks !== counted.clicks || Number(told.revenue) !== Number(counted.revenue))
+    throw new Error(
+      `${name} says ${told.clicks} clicks and ${told.revenue}, the clicks ${counted.clicks} and ${counted.revenue}`,
+    )
+}
+
+/** A session of the person, as the cookie to send. */
+async function signIn({ database, secrets }: BenchGround, user_id: string): Promise<string> {
+  const token = randomBytes(16).toString('hex')
+  const now = new Date().toISOString()
+  const times = { created_at: now, updated_at: now, expires_at: new Date(Date.now() + DAY_MS).toISOString() }
+  await database.kysely
+    .insertInto('sessions')
+    .values({ id: newId(), user_id, token, ...times })
+    .execute()
+  const secret = secrets.mac('sign-in', 'cookies').toString('base64url')
+  const signature = createHmac('sha256', secret).update(token).digest('base64')
+  return `sluice.session_token=${encodeURIComponent(`${token}.${signature}`)}`
+}
+
+/** The processes that one has begun. */
+function childrenOf(pid: number): number[] {
+  const found = readdirSync(`/proc/${pid}/task`).flatMap(task =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  )
+  if (found.length === 0) throw new Error('the process that scans has ended')
+  return found
+}
+
+function peakMb(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+}
