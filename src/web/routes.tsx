@@ -20,6 +20,7 @@ import {
 } from './ground/lists.ts'
 import { Waiting } from './ground/ui/page.tsx'
 import { dayAt } from './ground/zone.ts'
+import { ExploreSearch } from './reading/explore/search.ts'
 import { ClicksSearch } from './reading/feed/search.ts'
 import { remembered } from './reading/reports/remembered.ts'
 import { SETTINGS } from './settings-routes.tsx'
@@ -35,6 +36,12 @@ const overview = createRoute({
     if (Object.values(last).some(value => value !== undefined)) throw redirect({ to: '/', search: last, replace: true })
   },
   component: lazyRouteComponent(() => import('./reading/reports/overview-page.tsx'), 'OverviewPage'),
+})
+const explore = createRoute({
+  getParentRoute: () => inside,
+  path: '/explore',
+  validateSearch: ExploreSearch,
+  component: lazyRouteComponent(() => import('./reading/explore/explore-page.tsx'), 'ExplorePage'),
 })
 const clicks = createRoute({
   getParentRoute: () => inside,
@@ -183,6 +190,7 @@ const map = root.addChildren([
   ...DOOR,
   inside.addChildren([
     overview,
+    explore,
     clicks,
     trace,
     networks,

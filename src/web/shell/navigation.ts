@@ -20,6 +20,7 @@ import {
   ShieldQuestion,
   Signpost,
   Tag,
+  Telescope,
   Trophy,
   UserRound,
   UsersRound,
@@ -36,6 +37,7 @@ export const NAVIGATION: readonly Group[] = [
     title: 'Results',
     places: [
       { link: linkOptions({ to: '/' }), label: 'Overview', icon: ChartNoAxesCombined },
+      { link: linkOptions({ to: '/explore' }), label: 'Explore', icon: Telescope },
       { link: linkOptions({ to: '/clicks' }), label: 'Clicks', icon: MousePointerClick },
       { link: linkOptions({ to: '/conversions' }), label: 'Conversions', icon: Trophy },
       { link: linkOptions({ to: '/refused-events' }), label: 'Refused', icon: ShieldQuestion },

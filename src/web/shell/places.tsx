@@ -8,7 +8,7 @@ type GoProps = { onGo: () => void }
 
 export function Places({ onGo }: GoProps) {
   return (
-    <nav aria-label="Main" className="-mx-3 flex min-h-0 flex-1 flex-col gap-2.5 overflow-y-auto px-3 pb-1">
+    <nav aria-label="Main" className="-mx-3 flex min-h-0 flex-1 flex-col gap-1.5 overflow-y-auto px-3 pb-1">
       {NAVIGATION.map(group =>
         group.isFolded ? (
           <Folded key={group.title} group={group} onGo={onGo} />
@@ -54,7 +54,7 @@ function Links({ group, onGo }: GoProps & { group: Group }) {
             {...link}
             onClick={onGo}
             activeOptions={{ exact: link.to === '/', includeSearch: false }}
-            className="relative flex h-6.75 items-center gap-2.5 rounded-md px-2 font-medium text-ink-soft hover:bg-line/50 hover:text-ink pointer-coarse:h-10 aria-[current=page]:bg-accent-soft aria-[current=page]:text-accent aria-[current=page]:before:absolute aria-[current=page]:before:inset-y-1.5 aria-[current=page]:before:-left-3 aria-[current=page]:before:w-0.75 aria-[current=page]:before:rounded-r-full aria-[current=page]:before:bg-accent"
+            className="relative flex h-6.5 items-center gap-2.5 rounded-md px-2 font-medium text-ink-soft hover:bg-line/50 hover:text-ink pointer-coarse:h-10 aria-[current=page]:bg-accent-soft aria-[current=page]:text-accent aria-[current=page]:before:absolute aria-[current=page]:before:inset-y-1.5 aria-[current=page]:before:-left-3 aria-[current=page]:before:w-0.75 aria-[current=page]:before:rounded-r-full aria-[current=page]:before:bg-accent"
           >
             <Icon aria-hidden className="size-4 shrink-0" strokeWidth={1.75} />
             {label}

@@ -1,7 +1,7 @@
 /** A menu of deeds behind a button. */
 import { Menu as Base } from '@base-ui/react/menu'
 import { clsx } from 'clsx'
-import { Check, type LucideIcon } from 'lucide-react'
+import { Check, ChevronRight, type LucideIcon } from 'lucide-react'
 import type { ReactElement, ReactNode } from 'react'
 
 const ITEM =
@@ -27,6 +27,51 @@ export function Menu({
         </Base.Positioner>
       </Base.Portal>
     </Base.Root>
+  )
+}
+
+type MenuAtProps = {
+  /** Where it stands, and where the focus returns to; undefined while it is closed. */
+  anchor: HTMLElement | undefined
+  onClose: () => void
+  children: ReactNode
+}
+
+/** One menu for many places that open it, such as the rows of a long table. */
+export function MenuAt({ anchor, onClose, children }: MenuAtProps) {
+  return (
+    <Base.Root open={anchor !== undefined} onOpenChange={open => !open && onClose()}>
+      <Base.Portal>
+        <Base.Positioner anchor={anchor} sideOffset={4} align="start" className="z-50">
+          <Base.Popup
+            finalFocus={() => anchor ?? true}
+            className="popup max-h-(--available-height) min-w-52 max-w-80 overflow-y-auto p-1"
+          >
+            {children}
+          </Base.Popup>
+        </Base.Positioner>
+      </Base.Portal>
+    </Base.Root>
+  )
+}
+
+/** A menu within a menu. */
+export function SubMenu({ icon: Icon, label, children }: { icon: LucideIcon; label: string; children: ReactNode }) {
+  return (
+    <Base.SubmenuRoot>
+      <Base.SubmenuTrigger className={ITEM}>
+        <Icon aria-hidden className="size-3.5 shrink-0" />
+        <span className="min-w-0 flex-1">{label}</span>
+        <ChevronRight aria-hidden className="size-3.5 shrink-0 text-ink-faint" />
+      </Base.SubmenuTrigger>
+      <Base.Portal>
+        <Base.Positioner sideOffset={2} alignOffset={-4} className="z-50">
+          <Base.Popup className="popup max-h-(--available-height) min-w-44 max-w-80 overflow-y-auto p-1">
+            {children}
+          </Base.Popup>
+        </Base.Positioner>
+      </Base.Portal>
+    </Base.SubmenuRoot>
   )
 }
 

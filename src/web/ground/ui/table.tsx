@@ -3,7 +3,15 @@ import { clsx } from 'clsx'
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import type { ComponentProps, ReactNode } from 'react'
 
-export function Table({ caption, children, className }: { caption: string; children: ReactNode; className?: string }) {
+type TableProps = {
+  caption: string
+  children: ReactNode
+  className?: string
+  /** Of rows that open in place, as a tree. */
+  role?: 'treegrid'
+}
+
+export function Table({ caption, children, className, role }: TableProps) {
   return (
     // A scrolling region must be reachable by keyboard.
     <section
@@ -12,7 +20,7 @@ export function Table({ caption, children, className }: { caption: string; child
       aria-label={caption}
       className={clsx('scrolls-sideways relative overflow-auto rounded-lg border border-line', className)}
     >
-      <table className="w-full border-separate border-spacing-0">
+      <table role={role} className="w-full border-separate border-spacing-0">
         <caption className="sr-only">{caption}</caption>
         {children}
       </table>
@@ -65,11 +73,12 @@ export function Head({ numeric, sort, stay, unseen, children, className, ...rest
   )
 }
 
-export function Row({ children, className }: { children: ReactNode; className?: string }) {
+export function Row({ className, ...rest }: ComponentProps<'tr'>) {
   return (
-    <tr className={clsx('group/row [&:last-child>*]:border-b-0 [&>*]:border-b [&>*]:border-line', className)}>
-      {children}
-    </tr>
+    <tr
+      {...rest}
+      className={clsx('group/row [&:last-child>*]:border-b-0 [&>*]:border-b [&>*]:border-line', className)}
+    />
   )
 }
 

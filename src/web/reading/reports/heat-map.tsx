@@ -121,7 +121,8 @@ function inWords(row: Totals, goal: Goal, goalWords: string): string {
   return `clicks ${count(row.clicks)}, ${goalWords} ${count(reached)}, revenue $${money(row.revenue)}${ratios}`
 }
 
-function shadeOf(value: number | undefined, most: number) {
+/** `most` is the highest of the map. */
+export function shadeOf(value: number | undefined, most: number) {
   if (value === undefined || value <= 0 || most <= 0) return undefined
   const depth = Math.round(6 + 54 * Math.min(1, value / most))
   return { backgroundColor: `color-mix(in oklab, var(--chart-1) ${depth}%, transparent)` }

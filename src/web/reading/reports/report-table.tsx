@@ -198,7 +198,7 @@ function Figure({ column, line, isTotal = false }: { column: Column; line: Line;
 }
 
 /** From where a row earns or loses a tenth of its cost, the deeper the more, so that a long list can be scanned. */
-function tintOf(roi: number | undefined) {
+export function tintOf(roi: number | undefined) {
   if (roi === undefined || Math.abs(roi) < 0.1) return undefined
   const depth = Math.round(35 + 65 * Math.min(1, Math.abs(roi)))
   return {

@@ -1,0 +1,240 @@
+/** The rows of one level below a row, or the first; an open one is followed by its own. */
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { clsx } from 'clsx'
+import { ChevronRight } from 'lucide-react'
+import { createContext, useContext } from 'react'
+import type { ExploreDimension } from '../../../contract/explore.ts'
+import { call } from '../../ground/call.ts'
+import { count, percent } from '../../ground/figures/figures.ts'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { Cell, Row as TableRow, RowHead } from '../../ground/ui/table.tsx'
+import { tintOf } from '../reports/report-table.tsx'
+import { askExplore } from './asked.ts'
+import type { Chosen } from './cell-menu.tsx'
+import { type Column, differenceOf, type Figures, isSigned, toneOf } from './columns.ts'
+import { keyInWords } from './dimensions.ts'
+import { type Answer, branchOf, type Question, type Row } from './question.ts'
+import { byOpening, type Change, type ExploreSearch, isOpen, type Threshold } from './search.ts'
+
+type Path = readonly (string | null)[]
+
+export type Tree = {
+  readonly question: Question
+  readonly levels: readonly ExploreDimension[]
+  readonly columns: readonly Column[]
+  readonly search: ExploreSearch
+  /** All clicks of the question, which a row's bar is a share of. */
+  readonly clicks: number
+  readonly isEstimate: boolean
+  readonly onChange: Change
+  readonly onChoose: (chosen: Chosen) => void
+}
+
+export const TreeContext = createContext<Tree | undefined>(undefined)
+
+function useTree(): Tree {
+  const tree = useContext(TreeContext)
+  if (tree === undefined) throw new Error('a row stands outside of its tree')
+  return tree
+}
+
+const shownOf = (pages: readonly Answer[]): number =>
+  pages.reduce((all, { rows }) => all + rows.filter(row => !row.is_other).length, 0)
+
+/** The rows below a row, page by page. */
+export function useBranch(question: Question, path: Path) {
+  return useInfiniteQuery({
+    queryKey: [askExplore.route, question, path],
+    queryFn: ({ pageParam }) => call(askExplore, { body: branchOf(question, path, pageParam) }),
+    initialPageParam: 0,
+    getNextPageParam: (last, pages) => (last.rows.some(row => row.is_other) ? shownOf(pages) : undefined),
+    placeholderData: keepPreviousData,
+  })
+}
+
+export type Branch = ReturnType<typeof useBranch>
+
+/** Their level of the tree, 1 for the first. */
+export function Rows({ branch, path }: { branch: Branch; path: Path }) {
+  const { levels, search } = useTree()
+  const pages = branch.data?.pages ?? []
+  const other = pages.at(-1)?.rows.find(row => row.is_other)
+  const hasBelow = path.length + 1 < levels.length
+  return (
+    <>
+      {pages
+        .flatMap(page => page.rows.filter(row => !row.is_other))
+        .map((row, at) => {
+          const own = [...path, row.key]
+          const open = hasBelow ? isOpen(search, own) : undefined
+          return [
+            <Line
+              key={JSON.stringify(row.key)}
+              row={row}
+              path={own}
+              open={open}
+              isFirst={path.length === 0 && at === 0}
+            />,
+            open === true && <Below key={`${JSON.stringify(row.key)} below`} path={own} />,
+          ]
+        })}
+      {other !== undefined && <Other row={other} level={path.length + 1} branch={branch} />}
+    </>
+  )
+}
+
+/** The rows of an open row, which are asked for in one call. */
+function Below({ path }: { path: Path }) {
+  const { question, columns } = useTree()
+  const branch = useBranch(question, path)
+  if (branch.data !== undefined) return <Rows branch={branch} path={path} />
+  return (
+    <TableRow>
+      <td colSpan={columns.length + 1} className="h-8.5" style={{ paddingLeft: indent(path.length + 1) + 22 }}>
+        {branch.error === null ? (
+          <span className="text-ink-faint">Counting …</span>
+        ) : (
+          <RefusalNote refused={branch.error} className="my-1" />
+        )}
+      </td>
+    </TableRow>
+  )
+}
+
+const indent = (level: number): number => 10 + (level - 1) * 20
+
+type LineProps = { row: Row; path: Path; open: boolean | undefined; isFirst: boolean }
+
+function Line({ row, path, open, isFirst }: LineProps) {
+  const { levels, search, columns, clicks, onChange, onChoose } = useTree()
+  const level = path.length
+  const name = keyInWords(levels[level - 1] ?? 'campaign', row.key, row.label)
+  const share = clicks === 0 ? 0 : (row.clicks ?? 0) / clicks
+  return (
+    <TableRow
+      aria-level={level}
+      aria-expanded={open}
+      onContextMenu={event => {
+        const anchor = event.currentTarget.querySelector<HTMLElement>('[data-row]')
+        if (anchor === null) return
+        event.preventDefault()
+        onChoose({ path, name, anchor })
+      }}
+    >
+      <RowHead stay className="max-w-44 sm:max-w-80" style={{ paddingLeft: indent(level) }}>
+        <span className="flex items-center gap-0.5">
+          {open === undefined ? (
+            levels.length > 1 && <span className="w-5 shrink-0" />
+          ) : (
+            <button
+              type="button"
+              tabIndex={-1}
+              aria-label={`${open ? 'Close' : 'Open'} ${name}`}
+              data-toggle
+              className="grid size-5 shrink-0 place-items-center rounded-sm text-ink-faint hover:bg-line/60 hover:text-ink pointer-coarse:size-8"
+              onClick={() => onChange(byOpening(search, path))}
+            >
+              <ChevronRight aria-hidden className={clsx('size-3.5 transition-transform', open && 'rotate-90')} />
+            </button>
+          )}
+          <button
+            type="button"
+            data-row={level}
+            data-open={open}
+            aria-haspopup="menu"
+            tabIndex={isFirst ? 0 : -1}
+            title={name}
+            className={clsx(
+              'min-w-0 truncate rounded-sm px-1 text-left underline-offset-2 hover:underline',
+              row.key === null && 'font-normal text-ink-faint',
+            )}
+            onClick={event => onChoose({ path, name, anchor: event.currentTarget })}
+          >
+            {name}
+            {levels[level - 1] === 'geo' && row.key !== null && (
+              <span className="font-normal text-ink-faint"> {row.key}</span>
+            )}
+          </button>
+        </span>
+        <span
+          aria-hidden
+          title={`${percent(share)} of the clicks`}
+          className="absolute bottom-0 left-0 h-0.5 bg-chart-1/60"
+          style={{ width: `${Math.min(1, share) * 100}%` }}
+        />
+      </RowHead>
+      {columns.map(column => (
+        <Figure key={column.id} column={column} row={row} />
+      ))}
+    </TableRow>
+  )
+}
+
+function Other({ row, level, branch }: { row: Row; level: number; branch: Branch }) {
+  const { columns, levels } = useTree()
+  const more = row.count_of_other
+  return (
+    <TableRow aria-level={level}>
+      <RowHead
+        stay
+        className="font-normal! text-ink-soft"
+        style={{ paddingLeft: indent(level) + (levels.length > 1 ? 22 : 0) }}
+      >
+        <button
+          type="button"
+          data-row={level}
+          tabIndex={-1}
+          aria-busy={branch.isFetchingNextPage || undefined}
+          className="rounded-sm px-1 underline-offset-2 hover:underline"
+          onClick={() => void branch.fetchNextPage()}
+        >
+          {branch.isFetchingNextPage ? 'Counting …' : more === undefined ? 'other' : `other (${count(more)} more)`}
+        </button>
+      </RowHead>
+      {columns.map(column => (
+        <Figure key={column.id} column={column} row={row} />
+      ))}
+    </TableRow>
+  )
+}
+
+type FigureProps = { column: Column; row: Figures & { before?: Figures | undefined }; isTotal?: boolean }
+
+const TINTS = { good: 'bg-good-soft!', bad: 'bg-bad-soft!' } as const
+
+/** A figure of a row, coloured where that says something, and what it was in the period before. */
+export function Figure({ column, row, isTotal = false }: FigureProps) {
+  const { search, isEstimate } = useTree()
+  const value = column.number(row)
+  const text = column.text(row)
+  const difference = differenceOf(column, row, row.before)
+  const colours: readonly Threshold[] = search.colours ?? []
+  const tone = isTotal ? undefined : toneOf(column, row, colours)
+  const isOwnColour = colours.some(([id]) => id === column.id)
+  const isApproximate = isEstimate && column.id === 'unique_visitors' && value !== undefined
+  return (
+    <Cell
+      numeric
+      faint={value === undefined || value === 0}
+      className={clsx(
+        isSigned(column) && value !== undefined && value !== 0 && (value > 0 ? 'text-good' : 'text-bad'),
+        tone !== undefined && TINTS[tone],
+      )}
+      style={column.id === 'roi' && !isTotal && !isOwnColour ? tintOf(value) : undefined}
+    >
+      {isApproximate && '≈ '}
+      {text}
+      {row.before !== undefined && (
+        <span
+          title={`Before: ${column.text(row.before)}`}
+          className={clsx(
+            '-mt-0.5 block min-h-4 text-xs font-normal',
+            difference?.tone === 1 ? 'text-good' : difference?.tone === -1 ? 'text-bad' : 'text-ink-faint',
+          )}
+        >
+          {difference?.words}
+        </span>
+      )}
+    </Cell>
+  )
+}

@@ -1,0 +1,146 @@
+/** What may be done with a row: narrowed to it, taken out, broken down, its clicks looked at, and what it speaks of opened. */
+import { linkOptions, useNavigate } from '@tanstack/react-router'
+import { ArrowUpRight, CircleMinus, ListFilter, MousePointerClick, Split } from 'lucide-react'
+import type { ExploreDimension } from '../../../contract/explore.ts'
+import { MenuAt, MenuItem, MenuLine, SubMenu } from '../../ground/ui/menu.tsx'
+import { clicksOf } from './clicks-of.ts'
+import { DIMENSION_WORDS } from './dimensions.ts'
+import { DimensionChoices, type Words } from './level-chips.tsx'
+import {
+  byFilter,
+  byLevels,
+  byOpening,
+  type Change,
+  type ExploreSearch,
+  type Filter,
+  isOpen,
+  levelsOf,
+  saidOf,
+} from './search.ts'
+
+/** The row whose menu is open: its keys from the first level, what it is called, and where it stands. */
+export type Chosen = { readonly path: readonly (string | null)[]; readonly name: string; readonly anchor: HTMLElement }
+
+const SPOKEN = new Intl.ListFormat('en', { type: 'disjunction' })
+
+type CellMenuProps = {
+  chosen: Chosen | undefined
+  search: ExploreSearch
+  words: Words
+  onChange: Change
+  onClose: () => void
+}
+
+/** What a key says of its dimension: that it is this, or that there is none. */
+function filterOf(dimension: ExploreDimension, key: string | null, isOut: boolean): Filter {
+  if (key !== null) return [dimension, isOut ? 'is_not' : 'is', key]
+  return saidOf(dimension).includes('is_empty')
+    ? [dimension, isOut ? 'is_filled' : 'is_empty']
+    : [dimension, isOut ? 'is_not' : 'is', '']
+}
+
+export function CellMenu({ chosen, search, words, onChange, onClose }: CellMenuProps) {
+  return (
+    <MenuAt anchor={chosen?.anchor} onClose={onClose}>
+      {chosen !== undefined && <Deeds chosen={chosen} search={search} words={words} onChange={onChange} />}
+    </MenuAt>
+  )
+}
+
+function Deeds({
+  chosen: { path, name },
+  search,
+  words,
+  onChange,
+}: Omit<CellMenuProps, 'onClose' | 'chosen'> & { chosen: Chosen }) {
+  const navigate = useNavigate()
+  const levels = levelsOf(search)
+  const at = path.length - 1
+  const level = levels[at] as ExploreDimension
+  const key = path[at] ?? null
+  const place = key === null ? undefined : placeOf(level, key, name)
+  const filters = path.flatMap((one, index) => {
+    const dimension = levels[index]
+    return dimension === undefined ? [] : [filterOf(dimension, one, false)]
+  })
+  const clicks = clicksOf([...(search.where ?? []), ...filters])
+  const others = levels.slice(0, path.length)
+  const breakDown = (dimension: ExploreDimension) => {
+    const changes = byLevels([...others, dimension], search)
+    const next = { ...search, ...changes }
+    onChange({ ...changes, ...(isOpen(next, path) ? {} : byOpening(next, path)) })
+  }
+  // Whatever leads to the row stays true of it, so all of its keys narrow.
+  const only = filters.reduce((before, filter) => ({ ...before, ...byFilter(filter, before) }), search)
+  return (
+    <>
+      <p className="truncate px-2 pt-1 pb-1.5 font-medium">{name}</p>
+      <MenuItem
+        icon={ListFilter}
+        onSelect={() =>
+          onChange({
+            where: only.where,
+            ...byLevels(levels.length > path.length ? levels.slice(path.length) : levels, {
+              ...search,
+              open: undefined,
+            }),
+          })
+        }
+      >
+        Only this
+      </MenuItem>
+      <MenuItem icon={CircleMinus} onSelect={() => onChange(byFilter(filterOf(level, key, true), search))}>
+        Not this
+      </MenuItem>
+      {levels.length <= 4 && path.length < 4 && (
+        <SubMenu icon={Split} label="Break down by …">
+          <DimensionChoices words={words} isOffered={one => !others.includes(one)} onChange={breakDown} />
+        </SubMenu>
+      )}
+      <MenuLine />
+      <MenuItem
+        icon={MousePointerClick}
+        onSelect={() =>
+          void navigate({
+            to: '/clicks',
+            search: { range: search.range, from: search.from, to: search.to, ...clicks.search },
+          })
+        }
+      >
+        Show clicks
+        {clicks.left.length > 0 && (
+          <span className="block text-sm text-ink-faint">
+            {`Of any ${SPOKEN.format(clicks.left.map(one => DIMENSION_WORDS[one].toLowerCase()))}: the log cannot be narrowed by that.`}
+          </span>
+        )}
+      </MenuItem>
+      {place !== undefined && (
+        <MenuItem icon={ArrowUpRight} onSelect={() => void navigate(place)}>
+          {`Open the ${DIMENSION_WORDS[level].toLowerCase()}`}
+        </MenuItem>
+      )}
+    </>
+  )
+}
+
+/** Where the object of a row has its page; what has none is found in its list by its name. */
+function placeOf(level: ExploreDimension, id: string, name: string) {
+  switch (level) {
+    case 'campaign':
+      return linkOptions({ to: '/campaigns/$id', params: { id } })
+    case 'source':
+      return linkOptions({ to: '/sources/$id', params: { id } })
+    case 'ad_account':
+      return linkOptions({ to: '/ad-accounts/$id', params: { id } })
+    case 'offer':
+      return linkOptions({ to: '/offers', search: { q: name } })
+    case 'landing':
+      return linkOptions({ to: '/landings', search: { q: name } })
+    case 'funnel':
+      return linkOptions({ to: '/funnels', search: { q: name } })
+    case 'bot':
+      return linkOptions({ to: '/bots' })
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,56 @@
+/** The click log's address for the same clicks, as far as the log can be narrowed. */
+import { z } from 'zod'
+import type { ExploreDimension } from '../../../contract/explore.ts'
+import { type ClicksSearch, UNKNOWN_COUNTRY } from '../feed/search.ts'
+import { LADDER } from '../../ground/rungs.ts'
+import type { Filter } from './search.ts'
+
+type Narrowing = Pick<ClicksSearch, 'campaign' | 'country' | 'sub1' | 'status' | 'from' | 'to' | 'range'>
+
+/** What one filter is in the log's address; undefined where it says no such thing. */
+function narrowing([dimension, said, value, ...more]: Filter): Partial<Narrowing> | undefined {
+  if (more.length > 0 || (said !== 'is' && said !== 'is_empty')) return undefined
+  const isNone = said === 'is_empty' || value === undefined || value === ''
+  switch (dimension) {
+    case 'campaign':
+      return isNone ? undefined : { campaign: value }
+    case 'geo':
+      return isNone ? { country: UNKNOWN_COUNTRY } : /^[A-Z]{2}$/.test(value) ? { country: value } : undefined
+    case 'sub1':
+      return isNone ? undefined : { sub1: value }
+    case 'status': {
+      const status = LADDER.find(one => one === value)
+      return status && { status }
+    }
+    case 'day':
+      return z.iso.date().safeParse(value).success ? { range: undefined, from: value, to: value } : undefined
+    default:
+      return undefined
+  }
+}
+
+/** The address, and the dimensions that the log cannot be narrowed by. */
+export function clicksOf(filters: readonly Filter[]): {
+  readonly search: Partial<Narrowing>
+  readonly left: readonly ExploreDimension[]
+} {
+  const found = filters.map(filter => ({ dimension: filter[0], of: narrowing(filter) }))
+  // What is one of several is this one where something else says which.
+  const isImplied = ([dimension, said, ...values]: Filter) =>
+    said === 'is' &&
+    values.length > 1 &&
+    filters.some(
+      ([of, one, value, ...more]) =>
+        of === dimension && one === 'is' && more.length === 0 && values.includes(value ?? ''),
+    )
+  return {
+    search: Object.assign({}, ...found.map(({ of }) => of ?? {})) as Partial<Narrowing>,
+    left: [
+      ...new Set(
+        found.flatMap(({ dimension, of }, at) =>
+          of === undefined && !isImplied(filters[at] as Filter) ? [dimension] : [],
+        ),
+      ),
+    ],
+  }
+}

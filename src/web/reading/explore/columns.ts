@@ -1,0 +1,199 @@
+/** The columns of Explore: measures as the server counts them, and figures of one's own; how they are written, compared and coloured. */
+import type { z } from 'zod'
+import {
+  COUNT_MEASURES,
+  type ExploreMeasures,
+  MEASURES,
+  type Measure,
+  MONEY_MEASURES,
+  SHARE_MEASURES,
+  UNIQUE_VISITORS,
+} from '../../../contract/explore.ts'
+import { count, moneyOrNone, NONE, percent, perUnit } from '../../ground/figures/figures.ts'
+import { inWords } from '../../ground/rungs.ts'
+import { readFormula } from './formula.ts'
+import type { ExploreSearch, Own, Shape, Threshold } from './search.ts'
+
+export type Figures = z.input<typeof ExploreMeasures>
+
+export type Column = {
+  readonly id: string
+  readonly title: string
+  /** What the heading means, where that is not plain. */
+  readonly means?: string
+  readonly shape: 'count' | 'unit' | Shape
+  /** Whether more of it is better (1), worse (-1), or neither. */
+  readonly better: 1 | 0 | -1
+  readonly number: (row: Figures) => number | undefined
+  readonly text: (row: Figures) => string
+}
+
+type Meaning = { title: string; means?: string; better?: 1 | -1 }
+
+const MEANINGS: Readonly<Record<Measure, Meaning>> = {
+  clicks: { title: 'Clicks' },
+  unique_visitors: { title: 'Unique', means: 'Unique visitors' },
+  new_visitors: { title: 'New', means: 'Clicks of visitors who were never here before' },
+  landed: { title: 'Landed', means: 'Clicks that came to a landing', better: 1 },
+  started: { title: 'Started', means: 'Clicks that came to a bot’s start', better: 1 },
+  registered: { title: 'Reg.', means: 'Clicks that came to a registration', better: 1 },
+  lead: { title: 'Lead', means: 'Clicks that came to a lead', better: 1 },
+  deposit: { title: 'Deposit', means: 'Clicks that came to a deposit', better: 1 },
+  ftd: { title: 'FTD', means: 'Clicks that came to a first deposit', better: 1 },
+  approved: { title: 'Approved', means: 'Conversions that are approved', better: 1 },
+  pending: { title: 'On hold', means: 'Conversions that are on hold' },
+  rejected: { title: 'Rejected', means: 'Conversions that were rejected, refunded or charged back', better: -1 },
+  unread_costs: { title: 'Cost unread', means: 'Clicks that came with a cost that could not be read', better: -1 },
+  revenue: { title: 'Revenue', better: 1 },
+  revenue_pending: { title: 'Hold', means: 'Revenue on hold: worth this much if it is approved' },
+  cost: { title: 'Cost', means: 'What the clicks themselves cost' },
+  profit: { title: 'Profit', better: 1 },
+  epc: { title: 'EPC', means: 'Revenue per click', better: 1 },
+  cpc: { title: 'CPC', means: 'Cost per click', better: -1 },
+  cpa: { title: 'CPA', means: 'Cost per approved conversion', better: -1 },
+  cr: { title: 'CR', means: 'Approved conversions per click', better: 1 },
+  roi: { title: 'ROI', means: 'Profit per cost', better: 1 },
+  approval_rate: { title: 'Approval', means: 'Of the conversions that were decided, so many were approved', better: 1 },
+}
+
+/** Stages are called as the workspace calls them. */
+const CALLED: readonly Measure[] = ['landed', 'started', 'lead', 'deposit', 'ftd']
+
+const has = (names: readonly string[], name: string) => names.includes(name)
+
+function shapeOf(measure: Measure): Column['shape'] {
+  if (has(COUNT_MEASURES, measure) || measure === UNIQUE_VISITORS) return 'count'
+  if (has(MONEY_MEASURES, measure)) return 'money'
+  return has(SHARE_MEASURES, measure) ? 'percent' : 'unit'
+}
+
+/** Signs of these are said. */
+const SIGNED: readonly string[] = ['profit', 'roi']
+export const isSigned = ({ id }: Column): boolean => SIGNED.includes(id)
+
+function numberOf(value: string | number | null | undefined): number | undefined {
+  return value === null || value === undefined ? undefined : Number(value)
+}
+
+function textOf(measure: Measure, value: string | number | null | undefined): string {
+  if (value === null || value === undefined) return NONE
+  const shape = shapeOf(measure)
+  // Sums of money are written as they came, so that no digit is lost.
+  if (shape === 'money') return moneyOrNone(String(value))
+  return written(shape, Number(value), SIGNED.includes(measure))
+}
+
+export function written(shape: Column['shape'], value: number | undefined, signed = false): string {
+  if (value === undefined) return NONE
+  if (shape === 'percent') return percent(value, signed)
+  if (shape === 'unit') return perUnit(value)
+  if (shape === 'money') return moneyOrNone(String(value))
+  if (shape === 'count') return count(value)
+  return (Math.abs(value) < 10 ? Math.round(value * 1000) / 1000 : Math.round(value * 10) / 10)
+    .toLocaleString('en-US')
+    .replace('-', '−')
+}
+
+const ofMeasure = (measure: Measure): Column => {
+  const { title, means, better = 0 } = MEANINGS[measure]
+  return {
+    id: measure,
+    title: CALLED.includes(measure) ? inWords(measure) : title,
+    ...(means === undefined ? {} : { means }),
+    shape: shapeOf(measure),
+    better,
+    number: row => numberOf(row[measure]),
+    text: row => textOf(measure, row[measure]),
+  }
+}
+
+/** Every measure as a column, called as the workspace calls it. */
+export const measureColumns = (): readonly Column[] => MEASURES.map(ofMeasure)
+
+/** Figures of one's own are told from measures by this, before their name. */
+export const OWN = '='
+export const NAMES: ReadonlySet<string> = new Set(MEASURES)
+
+function ofOwn([name, expression, shape]: Own): Column {
+  const formula = readFormula(expression, NAMES)
+  const number = (row: Figures) =>
+    'wrong' in formula ? undefined : formula.value(figure => numberOf(row[figure as Measure]))
+  return {
+    id: `${OWN}${name}`,
+    title: name,
+    means: 'wrong' in formula ? `${formula.wrong}: ${expression}` : expression,
+    shape,
+    better: 0,
+    number,
+    text: row => written(shape, number(row)),
+  }
+}
+
+const USUAL: readonly Measure[] = ['clicks', 'landed', 'lead', 'ftd', 'cr', 'epc', 'revenue', 'cost', 'profit', 'roi']
+
+/** The columns of an address, in its order: what is usual where it names none. */
+export function columnsOf({ columns, own = [] }: Pick<ExploreSearch, 'columns' | 'own'>): readonly Column[] {
+  const owned = new Map(own.map(one => [`${OWN}${one[0]}`, one]))
+  const ids = columns === undefined ? [...USUAL, ...owned.keys()] : columns.split(',')
+  return [...new Set(ids)].flatMap(id => {
+    const mine = owned.get(id)
+    if (mine !== undefined) return ofOwn(mine)
+    const measure = MEASURES.find(one => one === id)
+    return measure === undefined ? [] : ofMeasure(measure)
+  })
+}
+
+/** The part of the address that names these columns; none where they are the usual ones. */
+export function columnsInAddress(ids: readonly string[], own: readonly Own[] = []): string | undefined {
+  const usual = [...USUAL, ...own.map(([name]) => `${OWN}${name}`)]
+  return ids.join() === usual.join() ? undefined : ids.join()
+}
+
+/** What has to be counted for the columns of an address: their measures and what formulas name; clicks always. */
+export function measuresOf({ columns, own = [] }: Pick<ExploreSearch, 'columns' | 'own'>): readonly Measure[] {
+  const shown = new Set(columnsOf({ columns, own }).map(({ id }) => id))
+  const named = own
+    .filter(([name]) => shown.has(`${OWN}${name}`))
+    .flatMap(([, expression]) => {
+      const formula = readFormula(expression, NAMES)
+      return 'wrong' in formula ? [] : [...formula.names]
+    })
+  const needed = new Set<string>(['clicks', ...shown, ...named])
+  return MEASURES.filter(measure => needed.has(measure))
+}
+
+/** How a figure differs from the period before: in words, and whether that is good (1), bad (-1) or neither. */
+export type Difference = { readonly words: string; readonly tone: 1 | 0 | -1 }
+
+export function differenceOf(column: Column, row: Figures, before: Figures | undefined): Difference | undefined {
+  const [now, then] = [column.number(row), before && column.number(before)]
+  if (now === undefined || then === undefined || (now === 0 && then === 0)) return undefined
+  const by = now - then
+  const words = differenceInWords(column.shape, by, then)
+  return { words, tone: words === SAME || column.better === 0 ? 0 : by * column.better > 0 ? 1 : -1 }
+}
+
+const SAME = '±0'
+
+/** Shares in points; what was above 0 as a part of that; all else by how much. */
+function differenceInWords(shape: Column['shape'], by: number, then: number): string {
+  if (by === 0) return SAME
+  if (shape === 'percent') {
+    const points = Math.abs(by * 100).toFixed(Math.abs(by) < 0.1 ? 1 : 0)
+    return Number(points) === 0 ? SAME : `${by > 0 ? '+' : '−'}${points} pp`
+  }
+  if (then > 0) return Math.abs(by / then) < 0.00005 ? SAME : percent(by / then, true)
+  return `${by > 0 ? '+' : ''}${written(shape, by)}`
+}
+
+/** The colour of a figure by the thresholds someone has set; of several that it passes, the last. Shares are held against per cent. */
+export function toneOf(
+  { id, shape, number }: Column,
+  row: Figures,
+  colours: readonly Threshold[] = [],
+): 'good' | 'bad' | undefined {
+  const value = number(row)
+  if (value === undefined) return undefined
+  const held = shape === 'percent' ? value * 100 : value
+  return colours.findLast(([of, side, limit]) => of === id && (side === 'above' ? held > limit : held < limit))?.[3]
+}

@@ -1,0 +1,78 @@
+/** What narrows the question, as chips in one line: pressed to be changed, taken away by their cross. */
+import { Plus, X } from 'lucide-react'
+import { useState } from 'react'
+import { MOST_FILTERS } from '../../../contract/explore.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { FilterDialog } from './filter-dialog.tsx'
+import { useNamed, type Window } from './names.ts'
+import type { Words } from './level-chips.tsx'
+import { type Filter, SAID_WORDS } from './search.ts'
+
+type FilterChipsProps = {
+  filters: readonly Filter[]
+  words: Words
+  window: Window
+  onChange: (filters: readonly Filter[]) => void
+}
+
+const MOST_NAMED = 3
+
+export function FilterChips({ filters, words, window, onChange }: FilterChipsProps) {
+  /** The place of the filter that is changed; past the last for a new one. */
+  const [edited, setEdited] = useState<number>()
+  const named = useNamed(filters, window)
+  const inWords = ([dimension, said, ...values]: Filter) => {
+    const some = values.slice(0, MOST_NAMED).map(value => named(dimension, value))
+    const more = values.length > MOST_NAMED ? ` and ${values.length - MOST_NAMED} more` : ''
+    return { head: `${words(dimension)} ${SAID_WORDS[said]}`, values: some.join(', ') + more }
+  }
+  return (
+    <fieldset className="flex min-w-0 flex-wrap items-center gap-1">
+      <legend className="sr-only">Filters</legend>
+      <span aria-hidden className="w-12 shrink-0 text-sm text-ink-faint">
+        Where
+      </span>
+      {filters.map((filter, at) => {
+        const { head, values } = inWords(filter)
+        return (
+          <span key={JSON.stringify(filter)} className="chip max-w-full">
+            <button type="button" className="chip-words" onClick={() => setEdited(at)}>
+              <span className="text-ink-soft">{head}</span> {values}
+            </button>
+            <button
+              type="button"
+              aria-label={`Remove the filter ${head} ${values}`}
+              className="chip-end"
+              onClick={() => onChange(filters.toSpliced(at, 1))}
+            >
+              <X aria-hidden className="size-3.5" />
+            </button>
+          </span>
+        )
+      })}
+      <Button
+        look="quiet"
+        size="sm"
+        icon={Plus}
+        reason={filters.length < MOST_FILTERS ? undefined : `A question has at most ${MOST_FILTERS} filters.`}
+        onClick={() => setEdited(filters.length)}
+      >
+        Filter
+      </Button>
+      <FilterDialog
+        key={edited}
+        isOpen={edited !== undefined}
+        filter={edited === undefined ? undefined : filters[edited]}
+        words={words}
+        window={window}
+        onClose={() => setEdited(undefined)}
+        onSave={filter => {
+          onChange(
+            edited === undefined || edited >= filters.length ? [...filters, filter] : filters.with(edited, filter),
+          )
+          setEdited(undefined)
+        }}
+      />
+    </fieldset>
+  )
+}

@@ -1,0 +1,181 @@
+/** One filter: of which dimension, what is said of it, and of which values; those that are there are looked up. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Plus, X } from 'lucide-react'
+import { useState } from 'react'
+import { type ExploreDimension, isTextDimension, MOST_VALUES } from '../../../contract/explore.ts'
+import { ask } from '../../ground/call.ts'
+import { compact } from '../../ground/figures/figures.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
+import { SelectField } from '../../ground/ui/field.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { SearchField } from '../../ground/ui/search-field.tsx'
+import { listExploreValues } from './asked.ts'
+import { keyInWords, OFFERED } from './dimensions.ts'
+import type { Words } from './level-chips.tsx'
+import { useNamed, type Window } from './names.ts'
+import { type Filter, isBare, SAID_WORDS, type Said, saidOf } from './search.ts'
+
+type FilterDialogProps = {
+  isOpen: boolean
+  filter: Filter | undefined
+  words: Words
+  window: Window
+  onClose: () => void
+  onSave: (filter: Filter) => void
+}
+
+export function FilterDialog({ isOpen, filter, onClose, ...rest }: FilterDialogProps) {
+  return (
+    <Dialog open={isOpen} onClose={onClose} title={filter === undefined ? 'New filter' : 'Filter'}>
+      <FilterForm filter={filter ?? ['geo', 'is']} isNew={filter === undefined} onClose={onClose} {...rest} />
+    </Dialog>
+  )
+}
+
+type FilterFormProps = Omit<FilterDialogProps, 'isOpen' | 'filter'> & { filter: Filter; isNew: boolean }
+
+function FilterForm({ filter, isNew, words, window, onClose, onSave }: FilterFormProps) {
+  const [dimension, setDimension] = useState(filter[0])
+  const [said, setSaid] = useState(filter[1])
+  const [values, setValues] = useState<readonly string[]>(filter.slice(2))
+  const bare = isBare(said)
+  const choose = (next: ExploreDimension) => {
+    setDimension(next)
+    setValues([])
+    if (!saidOf(next).includes(said)) setSaid('is')
+  }
+  const reason = !bare && values.length === 0 ? 'Choose a value.' : undefined
+  return (
+    <DialogForm onSubmit={() => reason === undefined && onSave([dimension, said, ...(bare ? [] : values)])}>
+      <DialogBody>
+        <div className="grid grid-cols-2 gap-3">
+          <SelectField label="Of" value={dimension} onChange={({ target }) => choose(target.value as ExploreDimension)}>
+            {OFFERED.map(({ title, dimensions }) => (
+              <optgroup key={title} label={title}>
+                {dimensions.map(one => (
+                  <option key={one} value={one}>
+                    {words(one)}
+                  </option>
+                ))}
+              </optgroup>
+            ))}
+          </SelectField>
+          <SelectField label="That" value={said} onChange={({ target }) => setSaid(target.value as Said)}>
+            {saidOf(dimension).map(one => (
+              <option key={one} value={one}>
+                {SAID_WORDS[one]}
+              </option>
+            ))}
+          </SelectField>
+        </div>
+        {!bare && (
+          <Values
+            key={dimension}
+            dimension={dimension}
+            isPart={said === 'contains' || said === 'not_contains'}
+            values={values}
+            window={window}
+            onChange={setValues}
+          />
+        )}
+      </DialogBody>
+      <SaveFoot action={isNew ? 'Add filter' : 'Change filter'} pending={false} reason={reason} onCancel={onClose} />
+    </DialogForm>
+  )
+}
+
+type ValuesProps = {
+  dimension: ExploreDimension
+  /** Parts of values are typed, and none is looked up as a whole. */
+  isPart: boolean
+  values: readonly string[]
+  window: Window
+  onChange: (values: readonly string[]) => void
+}
+
+function Values({ dimension, isPart, values, window, onChange }: ValuesProps) {
+  const [sought, setSought] = useState<string>()
+  const named = useNamed(
+    values.map((value): Filter => [dimension, 'is', value]),
+    window,
+  )
+  const found = useQuery({
+    ...ask(listExploreValues, { query: { dimension, ...window, ...(sought === undefined ? {} : { search: sought }) } }),
+    placeholderData: keepPreviousData,
+  })
+  const offered = (found.data?.values ?? []).filter(({ key }) => !values.includes(key))
+  const add = (value: string) => onChange([...new Set([...values, value])].slice(0, MOST_VALUES))
+  // A text that nobody has come with yet may be meant all the same.
+  const canType = sought !== undefined && isTextDimension(dimension) && !values.includes(sought)
+  const isListed = !isPart && offered.some(({ key }) => key === sought)
+  return (
+    <div
+      // Enter takes what was typed; the filter is not done by that.
+      role="presentation"
+      className="flex flex-col gap-2"
+      onKeyDown={event => {
+        if (event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return
+        event.preventDefault()
+        const typed = event.target.value.trim()
+        const [first] = offered
+        if (typed !== '' && isTextDimension(dimension) && dimension !== 'geo') add(typed)
+        else if (typed !== '' && typed === sought && first !== undefined) add(first.key)
+      }}
+    >
+      <ul aria-label="Values" className="flex flex-wrap gap-1 empty:hidden">
+        {values.map(value => (
+          <li key={value} className="chip max-w-full">
+            <span className="chip-words">{named(dimension, value)}</span>
+            <button
+              type="button"
+              aria-label={`Remove ${named(dimension, value)}`}
+              className="chip-end"
+              onClick={() => onChange(values.filter(one => one !== value))}
+            >
+              <X aria-hidden className="size-3.5" />
+            </button>
+          </li>
+        ))}
+      </ul>
+      <SearchField
+        value={sought}
+        label={isPart ? 'Part of the value' : 'Look for a value'}
+        placeholder={isPart ? 'Part of the value' : 'Look for a value'}
+        onSeek={setSought}
+      />
+      <ul
+        aria-label="Found"
+        className="flex max-h-56 min-h-24 flex-col overflow-y-auto rounded-md border border-line p-1"
+      >
+        {canType && !isListed && (
+          <Offer onChoose={() => add(sought)}>{isPart ? `contains “${sought}”` : `“${sought}”, as typed`}</Offer>
+        )}
+        {!isPart &&
+          offered.map(({ key, label, clicks }) => (
+            <Offer key={key} clicks={clicks} onChoose={() => add(key)}>
+              {key === '' ? '(none)' : keyInWords(dimension, key, label)}
+            </Offer>
+          ))}
+        {!isPart && found.data?.values.length === 0 && !canType && (
+          <li className="px-2 py-1 text-ink-faint">No value like that in these days.</li>
+        )}
+        {isPart && !canType && <li className="px-2 py-1 text-ink-faint">Type a part of it above.</li>}
+      </ul>
+      <RefusalNote refused={found.error} />
+    </div>
+  )
+}
+
+type OfferProps = { clicks?: number | null; onChoose: () => void; children: string }
+
+function Offer({ clicks, onChoose, children }: OfferProps) {
+  return (
+    <li className="contents">
+      <Button look="quiet" size="sm" icon={Plus} className="w-full justify-start!" onClick={onChoose}>
+        <span className="min-w-0 flex-1 truncate text-left">{children}</span>
+        {clicks != null && <span className="font-normal text-ink-faint">{compact(clicks)}</span>}
+      </Button>
+    </li>
+  )
+}

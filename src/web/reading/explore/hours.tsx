@@ -1,0 +1,151 @@
+/** The hours of the week as a map: a table of weekdays and hours with the chosen figure in each, shaded by how much it is. */
+import { keepPreviousData, useQueries } from '@tanstack/react-query'
+import type { ExploreDimension, Measure } from '../../../contract/explore.ts'
+import { ask } from '../../ground/call.ts'
+import { compact, NONE } from '../../ground/figures/figures.ts'
+import { Choice } from '../../ground/ui/choice.tsx'
+import { Asked, Waiting } from '../../ground/ui/page.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { zoneNow } from '../../ground/zone.ts'
+import { shadeOf } from '../reports/heat-map.tsx'
+import { askExplore } from './asked.ts'
+import { type Column, type Figures, measureColumns } from './columns.ts'
+import { keyInWords } from './dimensions.ts'
+import { hoursOf, type Question } from './question.ts'
+import { WordsBelow } from './words-below.tsx'
+
+const WEEKDAYS = ['1', '2', '3', '4', '5', '6', '7']
+const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'))
+const PARTS = ['weekday_hour', 'weekday', 'hour'] as const satisfies readonly ExploreDimension[]
+
+type ShadeChoiceProps = { shade: Measure | undefined; onChange: (shade: Measure | undefined) => void }
+
+export function ShadeChoice({ shade, onChange }: ShadeChoiceProps) {
+  const columns = measureColumns()
+  return (
+    <Choice
+      label="Shaded by"
+      any="Clicks"
+      options={columns.flatMap(({ id }) => (id === 'clicks' ? [] : [id as Measure]))}
+      words={id => columns.find(column => column.id === id)?.title ?? id}
+      value={shade === 'clicks' ? undefined : shade}
+      onChange={onChange}
+    />
+  )
+}
+
+type HoursProps = { question: Question; shade: Measure; isRunning: boolean }
+
+/** Sums of visitors and ratios are not made of others, so weekdays and hours are asked for themselves. */
+export function Hours({ question, shade, isRunning }: HoursProps) {
+  const measures: Measure[] = shade === 'clicks' ? ['clicks'] : ['clicks', shade]
+  const [hours, ...sides] = useQueries({
+    queries: PARTS.map(part => ({
+      ...ask(askExplore, { body: { ...hoursOf(question, part), measures } }),
+      placeholderData: keepPreviousData,
+    })),
+  })
+  const column = measureColumns().find(({ id }) => id === shade)
+  if (hours === undefined || column === undefined) return null
+  return (
+    <Asked query={hours} waiting={<Waiting className="h-80" />}>
+      {answer => {
+        const rows = new Map<string | null, Figures>(
+          [answer, ...sides.map(({ data }) => data)].flatMap(one => one?.rows ?? []).map(row => [row.key, row]),
+        )
+        return (
+          <>
+            <Map7x24
+              column={column}
+              isEstimate={shade === 'unique_visitors' && answer.unique_visitors_is_estimate}
+              at={key => rows.get(key)}
+              total={answer.totals}
+              most={Math.max(0, ...answer.rows.map(row => column.number(row) ?? 0))}
+            />
+            <WordsBelow answer={answer} columns={[column]} isRunning={isRunning} />
+          </>
+        )
+      }}
+    </Asked>
+  )
+}
+
+type MapProps = {
+  column: Column
+  isEstimate: boolean
+  at: (key: string) => Figures | undefined
+  total: Figures
+  most: number
+}
+
+function Map7x24({ column, isEstimate, at, total, most }: MapProps) {
+  const shown = (row: Figures | undefined) => (row === undefined ? '' : short(column, row))
+  const titled = (key: string, row: Figures | undefined) =>
+    `${keyInWords('weekday_hour', key, key)}: ${column.title} ${isEstimate ? '≈ ' : ''}${row === undefined ? NONE : column.text(row)}`
+  return (
+    <Table
+      caption={`${column.title} by weekday and hour, ${zoneNow()}`}
+      className="[&_td]:px-0.5! [&_td]:text-sm [&_th]:px-0.5! [&_th:first-child]:pr-2! [&_th:first-child]:pl-3.5! [&_tr>*:last-child]:pr-3!"
+    >
+      <thead>
+        <tr>
+          <Head stay>Day</Head>
+          {HOURS.map(hour => (
+            <Head key={hour} numeric abbr={`${hour}:00`}>
+              {hour}
+            </Head>
+          ))}
+          <Head numeric className="border-l pr-3.5!">
+            All
+          </Head>
+        </tr>
+      </thead>
+      <tbody>
+        {WEEKDAYS.map(day => (
+          <Row key={day}>
+            <RowHead stay>
+              <abbr title={keyInWords('weekday', day, day)} className="no-underline">
+                {keyInWords('weekday', day, day).slice(0, 3)}
+              </abbr>
+            </RowHead>
+            {HOURS.map(hour => {
+              const key = `${day}-${hour}`
+              const row = at(key)
+              return (
+                <Cell key={hour} numeric title={titled(key, row)} style={shadeOf(row && column.number(row), most)}>
+                  {shown(row)}
+                </Cell>
+              )
+            })}
+            <Cell numeric className="border-l border-line pr-3.5! font-medium">
+              {shown(at(day))}
+            </Cell>
+          </Row>
+        ))}
+      </tbody>
+      <tfoot>
+        <tr className="font-semibold [&>*]:border-t [&>*]:border-line-strong/50 [&>*]:bg-sunken">
+          <RowHead stay className="bg-sunken! font-semibold!">
+            All
+          </RowHead>
+          {HOURS.map(hour => (
+            <Cell key={hour} numeric>
+              {shown(at(hour))}
+            </Cell>
+          ))}
+          <Cell numeric className="border-l border-line pr-3.5!">
+            {short(column, total)}
+          </Cell>
+        </tr>
+      </tfoot>
+    </Table>
+  )
+}
+
+/** Short enough for a cell; the whole of it stands in its title. */
+function short(column: Column, row: Figures): string {
+  const value = column.number(row)
+  if (value === undefined) return NONE
+  if (column.shape === 'percent') return `${(value * 100).toFixed(value !== 0 && Math.abs(value) < 0.1 ? 1 : 0)}%`
+  return column.shape === 'unit' ? column.text(row) : compact(value)
+}

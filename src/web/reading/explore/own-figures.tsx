@@ -1,0 +1,96 @@
+/** Figures of one's own: name, formula, and how they are written. */
+import { Plus, X } from 'lucide-react'
+import { Button, IconButton } from '../../ground/ui/button.tsx'
+import { SelectField, TextField } from '../../ground/ui/field.tsx'
+import { NAMES, OWN } from './columns.ts'
+import { readFormula } from './formula.ts'
+import { MOST_OWN, type Own, SHAPES, type Shape } from './search.ts'
+
+/** Why the figures cannot be kept as they are. */
+export function wrongOf(own: readonly Own[]): string | undefined {
+  const wrong = own.find(one => wrongFormula(one) !== undefined || wrongName(one, own) !== undefined)
+  return wrong && `“${wrong[0]}” is not right yet.`
+}
+
+function wrongFormula([, expression]: Own): string | undefined {
+  const formula = readFormula(expression, NAMES)
+  return 'wrong' in formula ? formula.wrong : undefined
+}
+
+function wrongName([name]: Own, own: readonly Own[]): string | undefined {
+  if (name.trim() === '') return 'Give it a name'
+  if (name.includes(',')) return 'A name has no comma'
+  return own.filter(one => one[0] === name).length > 1 ? 'There are two of this name' : undefined
+}
+
+const SHAPE_WORDS: Readonly<Record<Shape, string>> = { number: 'Number', money: 'Money', percent: 'Per cent' }
+
+type OwnProps = {
+  own: readonly Own[]
+  /** `renamed`: a column's id before and after. */
+  onChange: (own: readonly Own[], renamed?: readonly [string, string]) => void
+}
+
+export function OwnFigures({ own, onChange }: OwnProps) {
+  return (
+    <>
+      {own.map((one, at) => {
+        const [name, expression, shape] = one
+        return (
+          // Neither name nor formula stays the same while one types.
+          // biome-ignore lint/suspicious/noArrayIndexKey: figures are told apart by their place.
+          <div key={at} className="flex flex-wrap items-start gap-2">
+            <TextField
+              label="Name"
+              hideLabel
+              placeholder="Name"
+              className="w-32 grow sm:grow-0"
+              maxLength={40}
+              value={name}
+              error={name === '' ? undefined : wrongName(one, own)}
+              onChange={({ target }) =>
+                onChange(own.with(at, [target.value, expression, shape]), [OWN + name, OWN + target.value])
+              }
+            />
+            <TextField
+              label="Formula"
+              hideLabel
+              placeholder="revenue / clicks"
+              className="w-64 grow"
+              spellCheck={false}
+              autoComplete="off"
+              value={expression}
+              error={expression === '' ? undefined : wrongFormula(one)}
+              onChange={({ target }) => onChange(own.with(at, [name, target.value, shape]))}
+            />
+            <SelectField
+              label="Shown as"
+              hideLabel
+              className="w-28"
+              value={shape}
+              onChange={({ target }) => onChange(own.with(at, [name, expression, target.value as Shape]))}
+            >
+              {SHAPES.map(form => (
+                <option key={form} value={form}>
+                  {SHAPE_WORDS[form]}
+                </option>
+              ))}
+            </SelectField>
+            <IconButton icon={X} label={`Remove the figure ${name}`} onClick={() => onChange(own.toSpliced(at, 1))} />
+          </div>
+        )
+      })}
+      {own.length > 0 && <p className="text-sm text-ink-faint">Figures to use: {[...NAMES].join(', ')}.</p>}
+      <div>
+        <Button
+          size="sm"
+          icon={Plus}
+          reason={own.length < MOST_OWN ? undefined : `There are at most ${MOST_OWN}.`}
+          onClick={() => onChange([...own, [`Figure ${own.length + 1}`, '', 'number']])}
+        >
+          Figure
+        </Button>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,86 @@
+/** From what the address says to the question that is asked, and back: a saved view keeps questions. */
+import type { z } from 'zod'
+import type { ExploreAnswer, ExploreDimension, ExploreQuestion, Measure, Operator } from '../../../contract/explore.ts'
+import { measuresOf } from './columns.ts'
+import { type ExploreSearch, type Filter, levelsOf, SAID, type Said } from './search.ts'
+
+export type Question = z.input<typeof ExploreQuestion>
+export type Answer = z.input<typeof ExploreAnswer>
+export type Row = Answer['rows'][number]
+
+/** Rows at once, of the first level and below an open row; more are asked for. */
+const FIRST_ROWS = 50
+const ROWS_BELOW = 20
+
+type Window = { readonly date_from: string; readonly date_to: string }
+
+const several: Partial<Record<Said, Operator>> = { is: 'in', is_not: 'not_in' }
+
+function filterOf([dimension, said, ...values]: Filter): NonNullable<Question['filters']>[number] {
+  if (values.length === 0) return { dimension, op: said }
+  return { dimension, op: values.length > 1 ? (several[said] ?? said) : said, values }
+}
+
+/** The question of the whole screen: what is in the address, over a window, by the clocks of a zone. */
+export function questionOf(search: ExploreSearch, window: Window, zone: string): Question {
+  const levels = levelsOf(search)
+  const measures = measuresOf(search)
+  const sort = sortOf(search, measures)
+  return {
+    ...window,
+    ...(zone === 'UTC' ? {} : { time_zone: zone }),
+    levels: levels.map(dimension => ({ dimension })),
+    ...(search.where === undefined ? {} : { filters: search.where.map(filterOf) }),
+    ...(sort === undefined ? {} : { sort }),
+    measures: [...measures],
+    ...(isCompared(search) ? { compare: 'before' as const } : {}),
+  }
+}
+
+/** Days are compared with nothing: the period before has none of them. */
+export const canCompare = (levels: readonly ExploreDimension[]): boolean => !levels.includes('day')
+
+export const isCompared = (search: ExploreSearch): boolean =>
+  search.compare !== undefined && canCompare(levelsOf(search))
+
+function sortOf({ sort }: ExploreSearch, measures: readonly Measure[]): Question['sort'] {
+  if (sort === undefined) return undefined
+  const by = sort.replace(/^-/, '')
+  const known = by === 'key' ? by : measures.find(measure => measure === by)
+  return known && { by: known, descending: sort.startsWith('-') }
+}
+
+/** The rows below a row, or of the first level; `after` so many that are shown already. */
+export function branchOf(question: Question, within: readonly (string | null)[], after: number): Question {
+  const top = within.length === 0 ? FIRST_ROWS : ROWS_BELOW
+  return {
+    ...question,
+    levels: question.levels.slice(0, within.length + 1).map(level => ({ ...level, top })),
+    within: [...within],
+    ...(after === 0 ? {} : { after }),
+  }
+}
+
+/** The question of the map of hours, by one of its three dimensions. */
+export function hoursOf(question: Question, dimension: 'weekday_hour' | 'weekday' | 'hour'): Question {
+  const { sort: _, compare: __, ...rest } = question
+  return { ...rest, levels: [{ dimension, top: 168 }] }
+}
+
+const fromOperator: Partial<Record<Operator, Said>> = { in: 'is', not_in: 'is_not' }
+
+/** What an address holds that asks a question, but for its days: those of the screen stay. */
+export function searchOf(question: Question): Partial<ExploreSearch> {
+  const { levels, filters = [], sort, measures, compare } = question
+  const where = filters.map(({ dimension, op, values = [] }): Filter => {
+    const said = fromOperator[op] ?? SAID.find(one => one === op) ?? 'is'
+    return [dimension, said, ...values]
+  })
+  return {
+    by: levels.map(({ dimension }) => dimension).join(','),
+    where: where.length === 0 ? undefined : where,
+    sort: sort && `${sort.descending ? '-' : ''}${sort.by}`,
+    compare,
+    columns: measures && measures.join(','),
+  }
+}

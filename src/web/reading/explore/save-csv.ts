@@ -1,0 +1,17 @@
+/** The lines of a question as a file. */
+import { Refused } from '../../ground/call.ts'
+import { download } from '../reports/csv.ts'
+import type { Question } from './question.ts'
+
+/** Throws `Refused`, as a call does. */
+export async function saveCsv(question: Question, name: string): Promise<void> {
+  const response = await fetch('/api/explore/csv', {
+    method: 'POST',
+    body: JSON.stringify(question),
+    headers: { 'content-type': 'application/json' },
+  }).catch(() => {
+    throw new Refused(0, { error: 'Sluice cannot be reached', hint: 'Check the connection, then try again.' })
+  })
+  if (response.ok) return download(name, await response.text())
+  throw new Refused(response.status, (await response.json().catch(() => ({}))) as Record<string, unknown>)
+}

@@ -1,0 +1,125 @@
+/**
+ * What the address of Explore holds, which is the whole question: a link shows whoever opens it the same. Whatever is left out has its
+ * default, whatever is mistyped counts as left out.
+ */
+import { z } from 'zod'
+import {
+  EXPLORE_DIMENSIONS,
+  type ExploreDimension,
+  MEASURES,
+  MOST_FILTERS,
+  MOST_LEVELS,
+  operatorsOf,
+} from '../../../contract/explore.ts'
+import { WindowSearch } from '../../ground/figures/search.ts'
+import { LONGEST_FORMULA } from './formula.ts'
+
+/** As one says it; of several values `is` means any of them. */
+export const SAID = ['is', 'is_not', 'contains', 'not_contains', 'is_empty', 'is_filled'] as const
+export type Said = (typeof SAID)[number]
+
+export const SAID_WORDS: Readonly<Record<Said, string>> = {
+  is: 'is',
+  is_not: 'is not',
+  contains: 'contains',
+  not_contains: 'does not contain',
+  is_empty: 'is empty',
+  is_filled: 'is filled',
+}
+
+/** How a figure of one's own is written. */
+export const SHAPES = ['number', 'money', 'percent'] as const
+export type Shape = (typeof SHAPES)[number]
+
+const dimension = z.enum(EXPLORE_DIMENSIONS)
+/** Dimension, what is said of it, and the values: `["geo","is","DE","AT"]`. */
+const Filter = z
+  .tuple([dimension, z.enum(SAID)], z.string())
+  .refine(([of, said, ...values]) => saidOf(of).includes(said) && values.length > 0 !== isBare(said))
+/** Name, expression, and how it is written. */
+const Own = z.tuple([z.string().min(1).max(40), z.string().max(LONGEST_FORMULA), z.enum(SHAPES)])
+/** Column, above or below which number, and what that is. */
+const Threshold = z.tuple([z.string(), z.enum(['above', 'below']), z.number(), z.enum(['good', 'bad'])])
+
+export const MOST_OWN = 8
+export const MOST_THRESHOLDS = 20
+/** An address of so many open rows is long enough. */
+export const MOST_OPEN = 30
+
+const text = z.string().optional().catch(undefined)
+
+export const ExploreSearch = WindowSearch.extend({
+  /** Levels, by commas. */
+  by: text,
+  where: z.array(Filter).max(MOST_FILTERS).optional().catch(undefined),
+  /** A measure or `key`, with a leading minus for the largest first. */
+  sort: text,
+  compare: z.literal('before').optional().catch(undefined),
+  /** Columns, by commas; figures of one's own by their names. */
+  columns: text,
+  own: z.array(Own).max(MOST_OWN).optional().catch(undefined),
+  colours: z.array(Threshold).max(MOST_THRESHOLDS).optional().catch(undefined),
+  /** The map of the hours of the week in place of the table. */
+  view: z.literal('hours').optional().catch(undefined),
+  /** What the map is shaded by. */
+  shade: z.enum(MEASURES).optional().catch(undefined),
+  /** The open rows, each by the keys that lead to it. */
+  open: z.array(z.array(z.string().nullable()).min(1).max(MOST_LEVELS)).max(MOST_OPEN).optional().catch(undefined),
+})
+export type ExploreSearch = z.output<typeof ExploreSearch>
+export type Filter = z.output<typeof Filter>
+export type Own = z.output<typeof Own>
+export type Threshold = z.output<typeof Threshold>
+export type Change = (changes: Partial<ExploreSearch>) => void
+
+/** What may be said of a dimension. */
+export const saidOf = (of: ExploreDimension): readonly Said[] => SAID.filter(said => operatorsOf(of).includes(said))
+
+/** What is said without a value. */
+export const isBare = (said: Said): boolean => said === 'is_empty' || said === 'is_filled'
+
+const isDimension = (name: string): name is ExploreDimension => (EXPLORE_DIMENSIONS as readonly string[]).includes(name)
+
+/** The levels of an address, from the top; campaigns where it names none. */
+export function levelsOf({ by = '' }: Pick<ExploreSearch, 'by'>): readonly ExploreDimension[] {
+  const named = [...new Set(by.split(',').filter(isDimension))].slice(0, MOST_LEVELS)
+  return named.length > 0 ? named : ['campaign']
+}
+
+/** The changes that make these the levels: what was open lies below others then, unless the upper ones stayed. */
+export function byLevels(levels: readonly ExploreDimension[], search: ExploreSearch): Partial<ExploreSearch> {
+  const before = levelsOf(search)
+  const changed = before.findIndex((level, at) => levels[at] !== level)
+  const alike = changed < 0 ? before.length : changed
+  // A row of the level n has n keys, and shows rows of the level after it.
+  const open = search.open?.filter(path => path.length < levels.length && path.length <= alike)
+  return {
+    by: levels.length === 1 && levels[0] === 'campaign' ? undefined : levels.join(','),
+    open: open === undefined || open.length === 0 ? undefined : open,
+  }
+}
+
+/** The changes that add a filter. Of a dimension that is narrowed already, what is left out grows, and what is meant is this alone. */
+export function byFilter(added: Filter, { where = [] }: ExploreSearch): Partial<ExploreSearch> {
+  const [of, said, ...values] = added
+  const alike = said === 'is' || said === 'is_not' ? where.findIndex(one => one[0] === of && one[1] === said) : -1
+  const [, , ...others] = where[alike] ?? added
+  if (alike < 0) {
+    const isThere = where.some(one => JSON.stringify(one) === JSON.stringify(added))
+    return { where: isThere ? where : [...where, added] }
+  }
+  return { where: where.with(alike, [of, said, ...new Set(said === 'is' ? values : [...others, ...values])]) }
+}
+
+const isAt = (path: readonly (string | null)[]) => (one: readonly (string | null)[]) =>
+  JSON.stringify(one.slice(0, path.length)) === JSON.stringify(path)
+
+/** Whether a row is open, by the keys that lead to it. */
+export const isOpen = ({ open = [] }: Pick<ExploreSearch, 'open'>, path: readonly (string | null)[]): boolean =>
+  open.some(one => one.length === path.length && isAt(path)(one))
+
+/** The changes that open a row, or close it with all that is open below. The oldest closes where more are open than an address holds. */
+export function byOpening({ open = [] }: ExploreSearch, path: readonly (string | null)[]): Partial<ExploreSearch> {
+  const next = isOpen({ open }, path) ? open.filter(one => !isAt(path)(one)) : [...open, [...path]].slice(-MOST_OPEN)
+  return { open: next.length === 0 ? undefined : next }
+}

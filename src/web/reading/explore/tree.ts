@@ -1,0 +1,46 @@
+/** How the keys of a tree move among its rows, as they stand on the screen from the top. */
+
+export type TreeRow = {
+  /** 1 for the first. */
+  readonly level: number
+  /** Undefined where there is nothing below it. */
+  readonly isOpen: boolean | undefined
+}
+
+/** Where the focus goes, or that the row opens or closes. */
+export type Move = { readonly to: number } | 'toggle' | undefined
+
+/** Right opens a row, or goes to the first below it; left closes it, or goes to the one above; undefined where a key means nothing here. */
+export function moveBy(key: string, rows: readonly TreeRow[], at: number): Move {
+  const row = rows[at]
+  if (row === undefined) return undefined
+  const last = rows.length - 1
+  switch (key) {
+    case 'ArrowDown':
+      return { to: Math.min(at + 1, last) }
+    case 'ArrowUp':
+      return { to: Math.max(at - 1, 0) }
+    case 'Home':
+      return { to: 0 }
+    case 'End':
+      return { to: last }
+    case 'ArrowRight':
+      return intoRow(row, rows[at + 1], at)
+    case 'ArrowLeft':
+      return outOfRow(row, rows, at)
+    default:
+      return undefined
+  }
+}
+
+function intoRow(row: TreeRow, next: TreeRow | undefined, at: number): Move {
+  if (row.isOpen === undefined) return undefined
+  if (!row.isOpen) return 'toggle'
+  return next !== undefined && next.level > row.level ? { to: at + 1 } : undefined
+}
+
+function outOfRow(row: TreeRow, rows: readonly TreeRow[], at: number): Move {
+  if (row.isOpen === true) return 'toggle'
+  const above = rows.slice(0, at).findLastIndex(one => one.level < row.level)
+  return above < 0 ? undefined : { to: above }
+}

@@ -1,0 +1,59 @@
+/** What is to be known of an answer: days that are missing, what is estimated, what it is compared with. */
+import { count, day, exactMoment } from '../../ground/figures/figures.ts'
+import { Note } from '../../ground/ui/refusal.tsx'
+import type { Column } from './columns.ts'
+import type { Answer } from './question.ts'
+
+const SPOKEN = new Intl.ListFormat('en')
+const MOST_NAMED = 5
+
+type WordsBelowProps = {
+  answer: Answer
+  columns: readonly Column[]
+  isRunning: boolean
+  /** What the first level is called, where that is to be counted. */
+  words?: string
+}
+
+export function WordsBelow({ answer, columns, isRunning, words }: WordsBelowProps) {
+  const { incomplete_days, window_before, unique_visitors_is_estimate, distinct, counted_at, took_ms } = answer
+  const shows = (id: string) => columns.some(column => column.id === id)
+  const [keys] = distinct
+  const said = [
+    ...(keys === undefined || words === undefined ? [] : [`${words}: ${count(keys)} different.`]),
+    ...(window_before === undefined
+      ? []
+      : [
+          `Compared with ${exactMoment(window_before.from)} to ${exactMoment(window_before.to)}.${isRunning ? ' The last day is still running, the period before is whole.' : ''}`,
+        ]),
+    ...(unique_visitors_is_estimate && shows('unique_visitors')
+      ? ['≈: so many unique visitors are estimated, to about one in a hundred.']
+      : []),
+    ...(['cost', 'profit', 'roi', 'cpc', 'cpa'].some(shows)
+      ? ['Cost is what the clicks themselves cost; spend that is booked by day stands in the overview.']
+      : []),
+    `Counted at ${exactMoment(counted_at)} in ${count(took_ms)} ms.`,
+  ]
+  return (
+    <>
+      {incomplete_days.length > 0 && (
+        <div className="mt-3">
+          <Note kind="warning">
+            <strong>
+              {incomplete_days.length === 1
+                ? 'One day is incomplete.'
+                : `${count(incomplete_days.length)} days are incomplete.`}
+            </strong>{' '}
+            {`Clicks of ${named(incomplete_days)} (UTC) are still being counted into this page. The overview has all of them.`}
+          </Note>
+        </div>
+      )}
+      <p className="mt-2 text-sm text-ink-faint">{said.join(' ')}</p>
+    </>
+  )
+}
+
+function named(days: readonly string[]): string {
+  const more = days.length - MOST_NAMED
+  return SPOKEN.format([...days.slice(0, MOST_NAMED).map(day), ...(more > 0 ? [`${more} more`] : [])])
+}

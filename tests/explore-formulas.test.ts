@@ -1,0 +1,56 @@
+// Figures of one's own: what is read of an expression, what it comes to, and how what is wrong in it is said.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readFormula } from '../src/web/reading/explore/formula.ts'
+
+const FIGURES: Readonly<Record<string, number>> = { clicks: 200, landed: 50, revenue: 30, cost: 12, lead: 0 }
+const known = new Set([...Object.keys(FIGURES), 'profit'])
+
+function worked(text: string): number | undefined {
+  const formula = readFormula(text, known)
+  assert.ok('value' in formula, `${text}: ${'wrong' in formula ? formula.wrong : ''}`)
+  return formula.value(name => FIGURES[name])
+}
+
+const wrongOf = (text: string) => {
+  const formula = readFormula(text, known)
+  return 'wrong' in formula ? formula.wrong : undefined
+}
+
+test('products come before sums, signs of one rank from the left, and parentheses first', () => {
+  assert.equal(worked('2 + 3 * 4'), 14)
+  assert.equal(worked('(2 + 3) * 4'), 20)
+  assert.equal(worked('20 - 5 - 3'), 12)
+  assert.equal(worked('100 / 5 / 2'), 10)
+  assert.equal(worked('-clicks + 1'), -199)
+  assert.equal(worked('2 * -(1 + .5)'), -3)
+})
+
+test('figures are called by their names, in whatever letters', () => {
+  assert.equal(worked('Revenue/clicks'), 0.15)
+  assert.equal(worked(' (revenue-cost) / landed '), 0.36)
+})
+
+test('what is divided by 0, or has no value, is none', () => {
+  assert.equal(worked('revenue / lead'), undefined)
+  assert.equal(worked('1 + cost / (clicks - 200)'), undefined)
+  assert.equal(worked('profit + 1'), undefined)
+  assert.equal(worked('0 * profit'), undefined)
+})
+
+test('nothing but figures and arithmetic is read', () => {
+  assert.equal(wrongOf('clicks.constructor'), '“.” has no meaning here')
+  assert.equal(wrongOf('alert(1)'), 'There is no figure called “alert”')
+  assert.equal(wrongOf('clicks = 1'), '“=” has no meaning here')
+  assert.equal(wrongOf('constructor'), 'There is no figure called “constructor”')
+})
+
+test('what is wrong is said', () => {
+  assert.equal(wrongOf('  '), 'Type a formula, such as revenue / clicks')
+  assert.equal(wrongOf('revenue /'), 'Something is missing at the end')
+  assert.equal(wrongOf('(revenue'), 'A parenthesis is not closed')
+  assert.equal(wrongOf('revenue)'), '“)” stands where a sign is missing')
+  assert.equal(wrongOf('revenue clicks'), '“clicks” stands where a sign is missing')
+  assert.equal(wrongOf('* clicks'), '“*” stands where a figure is missing')
+  assert.equal(wrongOf('1'.repeat(201)), 'A formula has at most 200 characters')
+})

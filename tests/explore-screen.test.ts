@@ -1,0 +1,236 @@
+// What the screen of Explore works out by itself: the question of an address and the address of a question, which rows are open, where
+// arrows lead, and how figures are written, compared and coloured.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { ExploreQuestion } from '../src/contract/explore.ts'
+import { clicksOf } from '../src/web/reading/explore/clicks-of.ts'
+import { columnsInAddress, columnsOf, differenceOf, measuresOf, toneOf } from '../src/web/reading/explore/columns.ts'
+import { keyInWords } from '../src/web/reading/explore/dimensions.ts'
+import { branchOf, hoursOf, questionOf, searchOf } from '../src/web/reading/explore/question.ts'
+import { byFilter, byLevels, byOpening, ExploreSearch, isOpen, levelsOf } from '../src/web/reading/explore/search.ts'
+import { moveBy } from '../src/web/reading/explore/tree.ts'
+
+const WINDOW = { date_from: '2026-03-01', date_to: '2026-03-31T23:59:59.999Z' }
+const read = (address: unknown) => ExploreSearch.parse(address)
+/** The question, as the server reads it. */
+const asked = (address: unknown, zone = 'UTC') => {
+  const question = questionOf(read(address), WINDOW, zone)
+  assert.deepEqual(ExploreQuestion.parse(question), question)
+  return question
+}
+
+describe('the address', () => {
+  test('an empty one asks for campaigns with the usual measures', () => {
+    const { levels, filters, sort, measures, compare, ...rest } = asked({})
+    assert.deepEqual(levels, [{ dimension: 'campaign' }])
+    assert.deepEqual([filters, sort, compare], [undefined, undefined, undefined])
+    assert.deepEqual(rest, WINDOW)
+    assert.ok(measures?.includes('clicks') && measures.includes('roi') && !measures.includes('unique_visitors'))
+  })
+
+  test('holds levels, filters, order, comparison and zone of the question', () => {
+    const question = asked(
+      {
+        by: 'geo,campaign,device',
+        where: [
+          ['geo', 'is', 'DE', 'AT'],
+          ['sub1', 'contains', 'zone'],
+          ['os', 'is_empty'],
+          ['browser', 'is_not', 'Opera'],
+        ],
+        sort: '-revenue',
+        compare: 'before',
+      },
+      'Europe/Kyiv',
+    )
+    assert.deepEqual(
+      question.levels.map(({ dimension }) => dimension),
+      ['geo', 'campaign', 'device'],
+    )
+    assert.deepEqual(question.filters, [
+      { dimension: 'geo', op: 'in', values: ['DE', 'AT'] },
+      { dimension: 'sub1', op: 'contains', values: ['zone'] },
+      { dimension: 'os', op: 'is_empty' },
+      { dimension: 'browser', op: 'is_not', values: ['Opera'] },
+    ])
+    assert.deepEqual(question.sort, { by: 'revenue', descending: true })
+    assert.equal(question.compare, 'before')
+    assert.equal(question.time_zone, 'Europe/Kyiv')
+  })
+
+  test('a question and its address say the same', () => {
+    const question = asked({
+      by: 'sub1,hour',
+      where: [
+        ['campaign', 'is_not', '01h455vb4pex5vsknk084sn02q', '01h455vb4pex5vsknk084sn02r'],
+        ['ref_id', 'is_filled'],
+      ],
+      sort: 'key',
+      compare: 'before',
+      columns: 'clicks,unique_visitors,profit',
+    })
+    assert.deepEqual(questionOf(read(searchOf(question)), WINDOW, 'UTC'), question)
+  })
+
+  test('what is mistyped counts as left out', () => {
+    const search = read({
+      by: 'geo,shoe,geo,os,device,browser,sub1',
+      where: [['geo', 'is']],
+      colours: 'red',
+      sort: '-shoe',
+    })
+    assert.deepEqual(levelsOf(search), ['geo', 'os', 'device', 'browser'])
+    assert.deepEqual([search.where, search.colours], [undefined, undefined])
+    assert.equal(asked(search).sort, undefined)
+    assert.equal(read({ where: [['campaign', 'contains', 'a']] }).where, undefined)
+  })
+
+  test('days are compared with nothing', () => {
+    assert.equal(asked({ by: 'day', compare: 'before' }).compare, undefined)
+  })
+
+  test('one branch is asked for, without what is below it, and on from what is shown', () => {
+    const question = asked({ by: 'geo,campaign,device' })
+    const top = branchOf(question, [], 0)
+    assert.deepEqual([top.levels.length, top.within, top.after], [1, [], undefined])
+    const next = branchOf(question, ['DE', null], 40)
+    assert.deepEqual([next.levels.length, next.within, next.after], [3, ['DE', null], 40])
+    for (const branch of [top, next]) assert.ok(ExploreQuestion.safeParse(branch).success)
+  })
+
+  test('the map of hours has all of its hours', () => {
+    const question = hoursOf(asked({ by: 'geo', sort: '-clicks', compare: 'before' }), 'weekday_hour')
+    assert.deepEqual(question.levels, [{ dimension: 'weekday_hour', top: 168 }])
+    assert.deepEqual([question.sort, question.compare], [undefined, undefined])
+    assert.ok(ExploreQuestion.safeParse(question).success)
+  })
+})
+
+describe('the tree', () => {
+  test('a row opens and closes, and with it whatever is open below', () => {
+    const opened = [['DE'], ['DE', 'c1'], ['AT']].reduce(
+      (search, path) => ({ ...search, ...byOpening(search, path) }),
+      read({}),
+    )
+    assert.ok(isOpen(opened, ['DE', 'c1']) && isOpen(opened, ['AT']) && !isOpen(opened, ['DE', null]))
+    assert.deepEqual(byOpening(opened, ['DE']), { open: [['AT']] })
+    assert.deepEqual(byOpening({ ...opened, open: [['AT']] }, ['AT']), { open: undefined })
+  })
+
+  test('rows stay open under levels that stayed, and no others', () => {
+    const search = read({ by: 'geo,campaign,device', open: [['DE'], ['DE', 'c1']] })
+    assert.deepEqual(byLevels(['geo', 'campaign', 'os'], search).open, [['DE'], ['DE', 'c1']])
+    assert.deepEqual(byLevels(['geo', 'os'], search).open, [['DE']])
+    assert.equal(byLevels(['campaign', 'geo'], search).open, undefined)
+    assert.equal(byLevels(['geo'], search).open, undefined)
+    assert.deepEqual(byLevels(['campaign'], read({})), { by: undefined, open: undefined })
+  })
+
+  test('what is meant is this alone, and what is left out grows', () => {
+    const search = read({
+      where: [
+        ['geo', 'is', 'DE', 'AT'],
+        ['os', 'is_not', 'iOS'],
+      ],
+    })
+    assert.deepEqual(byFilter(['geo', 'is', 'DE'], search).where?.[0], ['geo', 'is', 'DE'])
+    assert.deepEqual(byFilter(['os', 'is_not', 'Linux'], search).where?.[1], ['os', 'is_not', 'iOS', 'Linux'])
+    assert.equal(byFilter(['device', 'is_empty'], search).where?.length, 3)
+    const twice = read({ where: [['device', 'is_empty']] })
+    assert.equal(byFilter(['device', 'is_empty'], twice).where?.length, 1)
+  })
+
+  test('arrows move, right opens and goes in, left closes and goes out', () => {
+    const rows = [
+      { level: 1, isOpen: true },
+      { level: 2, isOpen: false },
+      { level: 2, isOpen: undefined },
+      { level: 1, isOpen: false },
+    ]
+    assert.deepEqual(moveBy('ArrowDown', rows, 0), { to: 1 })
+    assert.deepEqual(moveBy('ArrowDown', rows, 3), { to: 3 })
+    assert.deepEqual(moveBy('ArrowUp', rows, 0), { to: 0 })
+    assert.deepEqual(moveBy('End', rows, 0), { to: 3 })
+    assert.deepEqual(moveBy('ArrowRight', rows, 0), { to: 1 })
+    assert.equal(moveBy('ArrowRight', rows, 1), 'toggle')
+    assert.equal(moveBy('ArrowRight', rows, 2), undefined)
+    assert.equal(moveBy('ArrowLeft', rows, 0), 'toggle')
+    assert.deepEqual(moveBy('ArrowLeft', rows, 2), { to: 0 })
+    assert.equal(moveBy('ArrowLeft', rows, 3), undefined)
+    assert.equal(moveBy('a', rows, 0), undefined)
+  })
+})
+
+describe('figures', () => {
+  const own = read({ columns: 'clicks,=Each', own: [['Each', 'revenue / landed', 'money']] })
+
+  test('columns are those of the address, in its order, with what formulas need', () => {
+    assert.deepEqual(
+      columnsOf(own).map(({ title }) => title),
+      ['Clicks', 'Each'],
+    )
+    assert.deepEqual(measuresOf(own), ['clicks', 'landed', 'revenue'])
+    assert.deepEqual(asked(own).measures, ['clicks', 'landed', 'revenue'])
+    const ids = columnsOf(read({})).map(({ id }) => id)
+    assert.equal(columnsInAddress(ids), undefined)
+    assert.equal(columnsInAddress(ids.slice(1)), ids.slice(1).join())
+  })
+
+  test('a figure of one’s own is worked out of the row, and is none where it has no value', () => {
+    const each = columnsOf(own).at(-1)
+    assert.equal(each?.text({ landed: 4, revenue: '10.00' }), '2.50')
+    assert.equal(each?.text({ landed: 0, revenue: '10.00' }), '—')
+    assert.equal(each?.text({ landed: 4 }), '—')
+  })
+
+  test('what grew is a part of what was, shares are points, and a loss is no base', () => {
+    const [revenue, roi, profit, cpc] = columnsOf(read({ columns: 'revenue,roi,profit,cpc' }))
+    assert.ok(revenue && roi && profit && cpc)
+    assert.deepEqual(differenceOf(revenue, { revenue: '150.00' }, { revenue: '100.00' }), { words: '+50.0%', tone: 1 })
+    assert.deepEqual(differenceOf(roi, { roi: 0.2 }, { roi: 0.5 }), { words: '−30 pp', tone: -1 })
+    assert.deepEqual(differenceOf(profit, { profit: '5.00' }, { profit: '-10.00' }), { words: '+15.00', tone: 1 })
+    assert.deepEqual(differenceOf(cpc, { cpc: '0.050000' }, { cpc: '0.040000' }), { words: '+25.0%', tone: -1 })
+    assert.deepEqual(differenceOf(roi, { roi: 0.2 }, { roi: 0.2 }), { words: '±0', tone: 0 })
+    assert.equal(differenceOf(roi, { roi: 0.2 }, { roi: null }), undefined)
+    assert.equal(differenceOf(revenue, { revenue: '1.00' }, undefined), undefined)
+  })
+
+  test('thresholds colour, shares by their per cent, the last that holds', () => {
+    const [roi, clicks] = columnsOf(read({ columns: 'roi,clicks' }))
+    assert.ok(roi && clicks)
+    const colours = read({
+      colours: [
+        ['roi', 'below', 0, 'bad'],
+        ['roi', 'below', -50, 'good'],
+        ['clicks', 'above', 9, 'good'],
+      ],
+    }).colours
+    assert.equal(toneOf(roi, { roi: -0.2 }, colours), 'bad')
+    assert.equal(toneOf(roi, { roi: -0.6 }, colours), 'good')
+    assert.equal(toneOf(roi, { roi: 0 }, colours), undefined)
+    assert.equal(toneOf(roi, { roi: null }, colours), undefined)
+    assert.equal(toneOf(clicks, { clicks: 10 }, colours), 'good')
+  })
+
+  test('keys are said in words', () => {
+    assert.equal(keyInWords('geo', 'DE', 'DE'), 'Germany')
+    assert.equal(keyInWords('weekday_hour', '7-09', '7-09'), 'Sunday 09:00')
+    assert.equal(keyInWords('campaign', '01h455vb4pex5vsknk084sn02q', 'Broad'), 'Broad')
+    assert.equal(keyInWords('sub1', null, '(none)'), '(none)')
+    assert.equal(keyInWords('is_new', 'false', 'false'), 'Returning visitors')
+  })
+})
+
+test('the click log is narrowed as far as it can be, and the rest is named', () => {
+  const { search, left } = clicksOf([
+    ['geo', 'is', 'DE', 'AT'],
+    ['device', 'is', 'mobile'],
+    ['sub1', 'contains', 'zone'],
+    ['geo', 'is', 'DE'],
+    ['campaign', 'is', '01h455vb4pex5vsknk084sn02q'],
+    ['status', 'is', 'lead'],
+  ])
+  assert.deepEqual(search, { country: 'DE', campaign: '01h455vb4pex5vsknk084sn02q', status: 'lead' })
+  assert.deepEqual(left, ['device', 'sub1'])
+  assert.deepEqual(clicksOf([['geo', 'is_empty']]), { search: { country: 'none' }, left: [] })
+})
