@@ -52,7 +52,7 @@ export function useBranch(question: Question, path: Path) {
   })
 }
 
-export type Branch = ReturnType<typeof useBranch>
+type Branch = ReturnType<typeof useBranch>
 
 /** Their level of the tree, 1 for the first. */
 export function Rows({ branch, path }: { branch: Branch; path: Path }) {

@@ -83,7 +83,7 @@ function textOf(measure: Measure, value: string | number | null | undefined): st
   return written(shape, Number(value), SIGNED.includes(measure))
 }
 
-export function written(shape: Column['shape'], value: number | undefined, signed = false): string {
+function written(shape: Column['shape'], value: number | undefined, signed = false): string {
   if (value === undefined) return NONE
   if (shape === 'percent') return percent(value, signed)
   if (shape === 'unit') return perUnit(value)
@@ -163,7 +163,7 @@ export function measuresOf({ columns, own = [] }: Pick<ExploreSearch, 'columns' 
 }
 
 /** How a figure differs from the period before: in words, and whether that is good (1), bad (-1) or neither. */
-export type Difference = { readonly words: string; readonly tone: 1 | 0 | -1 }
+type Difference = { readonly words: string; readonly tone: 1 | 0 | -1 }
 
 export function differenceOf(column: Column, row: Figures, before: Figures | undefined): Difference | undefined {
   const [now, then] = [column.number(row), before && column.number(before)]

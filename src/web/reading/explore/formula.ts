@@ -4,12 +4,12 @@
  */
 
 /** A figure of a row by its name; undefined where the row has none. */
-export type FigureOf = (name: string) => number | undefined
+type FigureOf = (name: string) => number | undefined
 
 type Worked = (figure: FigureOf) => number | undefined
 
 /** What it is worked out by, and the figures it names; or what is wrong with it. */
-export type Formula = { readonly value: Worked; readonly names: ReadonlySet<string> } | { readonly wrong: string }
+type Formula = { readonly value: Worked; readonly names: ReadonlySet<string> } | { readonly wrong: string }
 
 /** Longer than anyone types, and short enough to stand in an address. */
 export const LONGEST_FORMULA = 200

@@ -44,7 +44,7 @@ const Threshold = z.tuple([z.string(), z.enum(['above', 'below']), z.number(), z
 export const MOST_OWN = 8
 export const MOST_THRESHOLDS = 20
 /** An address of so many open rows is long enough. */
-export const MOST_OPEN = 30
+const MOST_OPEN = 30
 
 const text = z.string().optional().catch(undefined)
 

@@ -8,7 +8,7 @@ export type TreeRow = {
 }
 
 /** Where the focus goes, or that the row opens or closes. */
-export type Move = { readonly to: number } | 'toggle' | undefined
+type Move = { readonly to: number } | 'toggle' | undefined
 
 /** Right opens a row, or goes to the first below it; left closes it, or goes to the one above; undefined where a key means nothing here. */
 export function moveBy(key: string, rows: readonly TreeRow[], at: number): Move {
