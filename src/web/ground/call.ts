@@ -57,7 +57,7 @@ export async function send(method: string, address: string, body?: unknown): Pro
   })
   const reply: unknown = await response.json().catch(() => undefined)
   if (response.ok) return reply
-  if (response.status === 503) throw new Refused(503, unavailable(method))
+  if (response.status === 503 && !isReasoned(reply)) throw new Refused(503, unavailable(method))
   if (response.status === 401 && (reply as { code?: string } | undefined)?.code === 'sign_in_required')
     throw sessionEnded()
   throw new Refused(response.status, typeof reply === 'object' && reply !== null ? reply : {})
@@ -70,6 +70,12 @@ const sessionEnded = () =>
     error: 'Your session had ended',
     hint: 'Nothing was done. Sign in, then press it again.',
   })
+
+/** Whether it says more than that the database is away, such as that others are before it. */
+function isReasoned(reply: unknown): boolean {
+  const code = (reply as { code?: unknown } | undefined)?.code
+  return typeof code === 'string' && code !== 'service_unavailable'
+}
 
 /** In the words of the dashboard, whoever says 503: Sluice, or a proxy before it that sends no reason. */
 const unavailable = (method: string) => ({

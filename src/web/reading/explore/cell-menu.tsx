@@ -2,6 +2,7 @@
 import { linkOptions, useNavigate } from '@tanstack/react-router'
 import { ArrowUpRight, CircleMinus, ListFilter, MousePointerClick, Split } from 'lucide-react'
 import type { ExploreDimension } from '../../../contract/explore.ts'
+import { useCampaigns } from '../../ground/campaign-choice.tsx'
 import { MenuAt, MenuItem, MenuLine, SubMenu } from '../../ground/ui/menu.tsx'
 import { clicksOf } from './clicks-of.ts'
 import { DIMENSION_WORDS } from './dimensions.ts'
@@ -63,6 +64,7 @@ function Deeds({
     const dimension = levels[index]
     return dimension === undefined ? [] : [filterOf(dimension, one, false)]
   })
+  const flow = useFlowOf(level === 'campaign' || level === 'path' ? filters : [])
   const clicks = clicksOf([...(search.where ?? []), ...filters])
   const others = levels.slice(0, path.length)
   const breakDown = (dimension: ExploreDimension) => {
@@ -114,6 +116,11 @@ function Deeds({
           </span>
         )}
       </MenuItem>
+      {flow !== undefined && (
+        <MenuItem icon={ArrowUpRight} onSelect={() => void navigate({ to: '/click-flows/$id', params: { id: flow } })}>
+          Open the click flow
+        </MenuItem>
+      )}
       {place !== undefined && (
         <MenuItem icon={ArrowUpRight} onSelect={() => void navigate(place)}>
           {`Open the ${DIMENSION_WORDS[level].toLowerCase()}`}
@@ -121,6 +128,14 @@ function Deeds({
       )}
     </>
   )
+}
+
+/** The click flow that the campaign of a row leads to. */
+function useFlowOf(filters: readonly Filter[]): string | undefined {
+  const campaigns = useCampaigns()
+  const [, , id] = filters.find(([of, said]) => of === 'campaign' && said === 'is') ?? []
+  const destination = campaigns.find(one => one.id === id)?.destination
+  return destination?.type === 'click_flow' ? destination.click_flow_id : undefined
 }
 
 /** Where the object of a row has its page; what has none is found in its list by its name. */

@@ -18,8 +18,13 @@ type FilterChipsProps = {
 const MOST_NAMED = 3
 
 export function FilterChips({ filters, words, window, onChange }: FilterChipsProps) {
-  /** The place of the filter that is changed; past the last for a new one. */
-  const [edited, setEdited] = useState<number>()
+  /** The place of the filter that is changed; past the last for a new one. It stays while the dialog closes. */
+  const [edited, setEdited] = useState(0)
+  const [isOpen, setOpen] = useState(false)
+  const edit = (at: number) => {
+    setEdited(at)
+    setOpen(true)
+  }
   const named = useNamed(filters, window)
   const inWords = ([dimension, said, ...values]: Filter) => {
     const some = values.slice(0, MOST_NAMED).map(value => named(dimension, value))
@@ -36,7 +41,7 @@ export function FilterChips({ filters, words, window, onChange }: FilterChipsPro
         const { head, values } = inWords(filter)
         return (
           <span key={JSON.stringify(filter)} className="chip max-w-full">
-            <button type="button" className="chip-words" onClick={() => setEdited(at)}>
+            <button type="button" className="chip-words" onClick={() => edit(at)}>
               <span className="text-ink-soft">{head}</span> {values}
             </button>
             <button
@@ -55,22 +60,19 @@ export function FilterChips({ filters, words, window, onChange }: FilterChipsPro
         size="sm"
         icon={Plus}
         reason={filters.length < MOST_FILTERS ? undefined : `A question has at most ${MOST_FILTERS} filters.`}
-        onClick={() => setEdited(filters.length)}
+        onClick={() => edit(filters.length)}
       >
         Filter
       </Button>
       <FilterDialog
-        key={edited}
-        isOpen={edited !== undefined}
-        filter={edited === undefined ? undefined : filters[edited]}
+        isOpen={isOpen}
+        filter={filters[edited]}
         words={words}
         window={window}
-        onClose={() => setEdited(undefined)}
+        onClose={() => setOpen(false)}
         onSave={filter => {
-          onChange(
-            edited === undefined || edited >= filters.length ? [...filters, filter] : filters.with(edited, filter),
-          )
-          setEdited(undefined)
+          onChange(edited < filters.length ? filters.with(edited, filter) : [...filters, filter])
+          setOpen(false)
         }}
       />
     </fieldset>

@@ -40,8 +40,7 @@ export function questionOf(search: ExploreSearch, window: Window, zone: string):
 /** Days are compared with nothing: the period before has none of them. */
 export const canCompare = (levels: readonly ExploreDimension[]): boolean => !levels.includes('day')
 
-const isCompared = (search: ExploreSearch): boolean =>
-  search.compare !== undefined && canCompare(levelsOf(search))
+const isCompared = (search: ExploreSearch): boolean => search.compare !== undefined && canCompare(levelsOf(search))
 
 function sortOf({ sort }: ExploreSearch, measures: readonly Measure[]): Question['sort'] {
   if (sort === undefined) return undefined

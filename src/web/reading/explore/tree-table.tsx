@@ -21,7 +21,8 @@ export function TreeTable({ question, search, isRunning, words, onChange }: Tree
   const branch = useBranch(question, [])
   const levels = levelsOf(search)
   const columns = columnsOf(search)
-  const title = levels.map(words).join(' › ')
+  const [top = '', ...below] = levels.map(words)
+  const title = [top, ...below].join(' › ')
   return (
     <>
       <Asked query={{ ...branch, data: branch.data?.pages[0] }} waiting={<Waiting className="h-96" />}>
@@ -52,7 +53,7 @@ export function TreeTable({ question, search, isRunning, words, onChange }: Tree
                 >
                   <thead>
                     <tr>
-                      <ColumnHead id="key" title={title} search={search} onChange={onChange} />
+                      <ColumnHead id="key" title={top} below={below} search={search} onChange={onChange} />
                       {columns.map(column => (
                         <ColumnHead key={column.id} {...headOf(column)} numeric search={search} onChange={onChange} />
                       ))}
@@ -109,18 +110,21 @@ type HeadProps = {
   title: string
   means?: string
   numeric?: boolean
+  /** What the levels below are called: on a phone there is no room for it. */
+  below?: readonly string[]
   search: ExploreSearch
   onChange: Change
 }
 
 /** The server sorts, all rows and not only those shown, so a figure of one's own is no order. */
-function ColumnHead({ id, title, means, numeric = false, search, onChange }: HeadProps) {
+function ColumnHead({ id, title, means, numeric = false, below = [], search, onChange }: HeadProps) {
   const rest = { numeric, stay: !numeric, ...(means === undefined ? {} : { title: means }) }
   if (id.startsWith(OWN)) return <Head {...rest}>{title}</Head>
   const { now, next } = orderBy(id, search.sort)
   return (
     <Head {...rest} sort={{ now, onSort: () => onChange({ sort: next }) }}>
       {title}
+      {below.length > 0 && <span className="max-sm:sr-only">{below.map(one => ` › ${one}`)}</span>}
     </Head>
   )
 }
