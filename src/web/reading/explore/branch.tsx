@@ -9,7 +9,7 @@ import { count, percent } from '../../ground/figures/figures.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { Cell, Row as TableRow, RowHead } from '../../ground/ui/table.tsx'
 import { tintOf } from '../reports/report-table.tsx'
-import { askExplore } from './asked.ts'
+import { explore } from '../../../reading/explore/api.ts'
 import type { Chosen } from './cell-menu.tsx'
 import { type Column, differenceOf, type Figures, isSigned, toneOf } from './columns.ts'
 import { keyInWords } from './dimensions.ts'
@@ -44,8 +44,8 @@ const shownOf = (pages: readonly Answer[]): number =>
 /** The rows below a row, page by page. */
 export function useBranch(question: Question, path: Path) {
   return useInfiniteQuery({
-    queryKey: [askExplore.route, question, path],
-    queryFn: ({ pageParam }) => call(askExplore, { body: branchOf(question, path, pageParam) }),
+    queryKey: [explore.route, question, path],
+    queryFn: ({ pageParam }) => call(explore, { body: branchOf(question, path, pageParam) }),
     initialPageParam: 0,
     getNextPageParam: (last, pages) => (last.rows.some(row => row.is_other) ? shownOf(pages) : undefined),
     placeholderData: keepPreviousData,

@@ -10,7 +10,7 @@ import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog
 import { SelectField } from '../../ground/ui/field.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { SearchField } from '../../ground/ui/search-field.tsx'
-import { listExploreValues } from './asked.ts'
+import { listExploreValues } from '../../../reading/explore/api.ts'
 import { keyInWords, OFFERED } from './dimensions.ts'
 import type { Words } from './level-chips.tsx'
 import { useNamed, type Window } from './names.ts'

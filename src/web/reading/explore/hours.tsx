@@ -8,7 +8,7 @@ import { Asked, Waiting } from '../../ground/ui/page.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { zoneNow } from '../../ground/zone.ts'
 import { shadeOf } from '../reports/heat-map.tsx'
-import { askExplore } from './asked.ts'
+import { explore } from '../../../reading/explore/api.ts'
 import { type Column, type Figures, measureColumns } from './columns.ts'
 import { keyInWords } from './dimensions.ts'
 import { hoursOf, type Question } from './question.ts'
@@ -41,7 +41,7 @@ export function Hours({ question, shade, isRunning }: HoursProps) {
   const measures: Measure[] = shade === 'clicks' ? ['clicks'] : ['clicks', shade]
   const [hours, ...sides] = useQueries({
     queries: PARTS.map(part => ({
-      ...ask(askExplore, { body: { ...hoursOf(question, part), measures } }),
+      ...ask(explore, { body: { ...hoursOf(question, part), measures } }),
       placeholderData: keepPreviousData,
     })),
   })

@@ -3,7 +3,7 @@ import { useQueries } from '@tanstack/react-query'
 import { type ExploreDimension, isObjectDimension } from '../../../contract/explore.ts'
 import { ask } from '../../ground/call.ts'
 import { useCampaignNames } from '../../ground/campaign-choice.tsx'
-import { listExploreValues } from './asked.ts'
+import { listExploreValues } from '../../../reading/explore/api.ts'
 import { keyInWords } from './dimensions.ts'
 import type { Filter } from './search.ts'
 

@@ -1,12 +1,15 @@
 /** The lines of a question as a file. */
+import { routeOf } from '../../../contract/endpoint.ts'
+import { exploreAsCsv } from '../../../reading/explore/api.ts'
 import { Refused } from '../../ground/call.ts'
 import { download } from '../reports/csv.ts'
 import type { Question } from './question.ts'
 
 /** Throws `Refused`, as a call does. */
 export async function saveCsv(question: Question, name: string): Promise<void> {
-  const response = await fetch('/api/explore/csv', {
-    method: 'POST',
+  const { method, path } = routeOf(exploreAsCsv)
+  const response = await fetch(path, {
+    method,
     body: JSON.stringify(question),
     headers: { 'content-type': 'application/json' },
   }).catch(() => {
