@@ -20,7 +20,7 @@ export function WordsBelow({ answer, columns, isRunning, words }: WordsBelowProp
   const shows = (id: string) => columns.some(column => column.id === id)
   const [keys] = distinct
   const said = [
-    ...(keys === undefined || words === undefined ? [] : [`${words}: ${count(keys)} different.`]),
+    ...(keys === undefined || words === undefined ? [] : [`${words}: ${count(keys)} in all.`]),
     ...(window_before === undefined
       ? []
       : [
