@@ -3,6 +3,7 @@ import { expect, OWNER, send, test } from './dashboard.ts'
 
 const PAGES = [
   '/',
+  '/explore',
   '/clicks',
   '/conversions',
   '/campaigns',

@@ -1,0 +1,181 @@
+// Explore on the screen, over clicks that came through the door: levels that open in place, filters, columns, the map of hours.
+import type { APIRequestContext, Page } from '@playwright/test'
+import { awayFromMidnight } from '../support/midnight.ts'
+import { expect, send, test } from './dashboard.ts'
+
+const PHONE =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1'
+const DESKTOP =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36'
+
+/** Two campaigns: one with three clicks of two zones, one of them a lead for 10; one with a click of no zone. */
+async function seedClicks(owner: APIRequestContext, address: string): Promise<{ wide: string }> {
+  await awayFromMidnight()
+  const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }
+  const offer = await send(owner, 'POST', '/api/offers', {
+    name: 'Explored',
+    url: 'https://example.com/',
+    payout: '10',
+  })
+  const wide = await send(owner, 'POST', '/api/campaigns', { name: 'Wide', destination, offer_id: offer.id })
+  const narrow = await send(owner, 'POST', '/api/campaigns', { name: 'Narrow', destination })
+  const click = async (key: unknown, agent: string, query = '') => {
+    const answer = await fetch(`${address}/c/${String(key)}${query}`, {
+      redirect: 'manual',
+      headers: { 'user-agent': agent },
+    })
+    return /subid=(\w+)/.exec(answer.headers.get('location') ?? '')?.[1]
+  }
+  const first = await click(wide['key'], DESKTOP, '?sub1=zone-7')
+  await click(wide['key'], PHONE, '?sub1=zone-7')
+  await click(wide['key'], DESKTOP, '?sub1=zone-9')
+  await click(narrow['key'], PHONE)
+  await send(owner, 'POST', '/api/events', { clickId: first, type: 'lead', payout: '10' })
+  const today = new Date().toISOString().slice(0, 10)
+  const question = {
+    date_from: today,
+    date_to: `${today}T23:59:59.999Z`,
+    levels: [{ dimension: 'campaign' }],
+    filters: [{ dimension: 'campaign', op: 'in', values: [wide.id, narrow.id] }],
+    measures: ['clicks', 'lead'],
+  }
+  const counted = async () => (await send(owner, 'POST', '/api/explore', question))['totals']
+  await expect.poll(counted).toEqual({ clicks: 4, lead: 1 })
+  return { wide: wide.id }
+}
+
+const tree = (page: Page) => page.getByRole('treegrid')
+const row = (page: Page, name: string) =>
+  tree(page).getByRole('row', { name: new RegExp(`(^|(Open|Close) .*)${name}`) })
+/** The first figure of a row is its clicks. */
+const clicksOf = (page: Page, name: string) => row(page, name).getByRole('gridcell').first()
+
+test('clicks are broken down level by level in place, narrowed by a row, and the address shows the same again', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  await page.goto('/explore?range=today')
+  await expect(clicksOf(page, 'Wide')).toHaveText('3')
+  await expect(clicksOf(page, 'Narrow')).toHaveText('1')
+  await expect(row(page, 'Wide')).toContainText('10.00')
+  await expect(clicksOf(page, 'Total')).toHaveText('4')
+
+  await page.getByRole('button', { name: 'Level', exact: true }).click()
+  await page.getByRole('menuitemradio', { name: 'sub1' }).click()
+  await expect(page).toHaveURL(/by=campaign%2Csub1/)
+  await page.getByRole('button', { name: 'Open Wide' }).click()
+  await expect(clicksOf(page, 'zone-7')).toHaveText('2')
+  await expect(clicksOf(page, 'zone-9')).toHaveText('1')
+  await page.reload()
+  await expect(clicksOf(page, 'zone-7')).toHaveText('2')
+
+  await page.getByRole('button', { name: 'zone-7', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'Not this' }).click()
+  await expect(page.getByRole('group', { name: 'Filters' })).toContainText('sub1 is not zone-7')
+  await expect(clicksOf(page, 'Wide')).toHaveText('1')
+  await page.goBack()
+  await expect(clicksOf(page, 'Wide')).toHaveText('3')
+
+  await page.getByRole('button', { name: 'zone-7', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'Show clicks' }).click()
+  await expect(page).toHaveURL(new RegExp(`/clicks\\?.*campaign=${wide}`))
+  await expect(page.getByRole('table', { name: 'Clicks' }).getByRole('row')).toHaveCount(3)
+})
+
+test('a filter is made of values that are looked up, and of parts that are typed', async ({ page, owner, sluice }) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  await page.goto(
+    `/explore?range=today&by=device&where=${encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))}`,
+  )
+  await expect(page.getByRole('group', { name: 'Filters' })).toContainText('Campaign is Wide')
+  await expect(clicksOf(page, 'Total')).toHaveText('3')
+  await page.getByRole('button', { name: 'Filter', exact: true }).click()
+  const filter = page.getByRole('dialog', { name: 'New filter' })
+  await filter.getByLabel('Of', { exact: true }).selectOption('sub1')
+  await filter
+    .getByRole('list', { name: 'Found' })
+    .getByRole('button', { name: /^zone-9/ })
+    .click()
+  await filter.getByRole('button', { name: 'Add filter' }).click()
+  await expect(clicksOf(page, 'Total')).toHaveText('1')
+  await page.getByRole('button', { name: 'sub1 is zone-9', exact: true }).click()
+  const again = page.getByRole('dialog', { name: 'Filter' })
+  await again.getByLabel('That').selectOption('contains')
+  await again.getByRole('button', { name: 'Remove zone-9' }).click()
+  await again.getByLabel('Part of the value').fill('zone')
+  await again.getByLabel('Part of the value').press('Enter')
+  await again.getByRole('button', { name: 'Change filter' }).click()
+  await expect(page.getByRole('group', { name: 'Filters' })).toContainText('sub1 contains zone')
+  await expect(clicksOf(page, 'Total')).toHaveText('3')
+})
+
+test('arrows move among the rows, right opens, left closes', async ({ page, owner, sluice }) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
+  await page.goto(`/explore?range=today&by=sub1,device&where=${only}`)
+  const zone = page.getByRole('button', { name: 'zone-7', exact: true })
+  await zone.focus()
+  await page.keyboard.press('ArrowRight')
+  await expect(row(page, 'zone-7')).toHaveAttribute('aria-expanded', 'true')
+  await expect(row(page, 'mobile')).toHaveAttribute('aria-level', '2')
+  await page.keyboard.press('ArrowRight')
+  await expect(zone).not.toBeFocused()
+  await page.keyboard.press('ArrowLeft')
+  await expect(zone).toBeFocused()
+  await page.keyboard.press('ArrowLeft')
+  await expect(row(page, 'zone-7')).toHaveAttribute('aria-expanded', 'false')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('menuitem', { name: 'Only this' })).toBeVisible()
+  await page.keyboard.press('Escape')
+  await expect(zone).toBeFocused()
+})
+
+test('a figure of one’s own stands in its column, and what is wrong with a formula is said', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
+  await page.goto(`/explore?range=today&by=sub1&where=${only}`)
+  await page.getByRole('button', { name: 'Columns' }).click()
+  const columns = page.getByRole('dialog', { name: 'Columns' })
+  await columns.getByRole('button', { name: 'Figure', exact: true }).click()
+  await columns.getByLabel('Formula').fill('revenue / clicsk')
+  await expect(columns.getByLabel('Formula')).toHaveAccessibleDescription('There is no figure called “clicsk”.')
+  await columns.getByLabel('Formula').fill('revenue / (clicks * 2)')
+  await columns.getByLabel('Name').fill('Half')
+  await columns.getByRole('button', { name: 'Show', exact: true }).click()
+  await expect(row(page, 'zone-7').getByRole('gridcell').last()).toHaveText('2.5')
+  await expect(row(page, 'Total').getByRole('gridcell').last()).toHaveText('1.667')
+  await page.reload()
+  await expect(tree(page).getByRole('columnheader', { name: 'Half' })).toBeVisible()
+})
+
+test('the hours of the week are a map of the same clicks', async ({ page, owner, sluice }) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
+  await page.goto(`/explore?range=today&where=${only}`)
+  await page.getByRole('button', { name: 'Heat map' }).click()
+  const map = page.getByRole('table', { name: 'Clicks by weekday and hour, UTC' })
+  await expect(map.getByRole('row', { name: /^All/ }).getByRole('cell').last()).toHaveText('3')
+  await page.getByLabel('Shaded by').selectOption('Revenue')
+  await expect(
+    page
+      .getByRole('table', { name: /^Revenue/ })
+      .getByRole('row', { name: /^All/ })
+      .getByRole('cell')
+      .last(),
+  ).toHaveText('10')
+})
+
+test('the lines of the question are a file', async ({ page, owner, sluice }) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
+  await page.goto(`/explore?range=today&by=sub1&columns=clicks,revenue&where=${only}`)
+  await expect(clicksOf(page, 'zone-7')).toHaveText('2')
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()])
+  expect(file.suggestedFilename()).toMatch(/^sluice-explore-.*\.csv$/)
+})
