@@ -34,7 +34,7 @@ export const isTextDimension = among(TEXT_DIMENSIONS) as (dimension: string) => 
 
 /** With one value: is, is_not. With up to 200: in, not_in, contains and not_contains (any of them, whatever the case). With none: the last two. */
 const OPERATORS = ['is', 'is_not', 'in', 'not_in', 'contains', 'not_contains', 'is_empty', 'is_filled'] as const
-type Operator = (typeof OPERATORS)[number]
+export type Operator = (typeof OPERATORS)[number]
 
 /** The operators that a dimension takes. A missing value is none of those named: is_not, not_in and not_contains let it through. */
 export function operatorsOf(dimension: ExploreDimension): readonly Operator[] {
@@ -60,7 +60,7 @@ export const COUNT_MEASURES = [
 ] as const
 /** Decimal strings, exact sums with at least two decimals. */
 export const MONEY_MEASURES = ['revenue', 'revenue_pending', 'cost', 'profit'] as const
-/** Of a click or a conversion, US dollars as decimal strings with six decimals; null where there is none. */
+/** Of a click or a conversion, US dollars as decimal strings, rounded to six decimals, of which at least two are written; null where there is none. */
 const UNIT_MEASURES = ['epc', 'cpc', 'cpa'] as const
 /** Shares as numbers, 0.25 being a quarter; null where the divisor is 0. */
 export const SHARE_MEASURES = ['cr', 'roi', 'approval_rate'] as const
@@ -193,6 +193,7 @@ export const ExploreQuestion = z
   })
   .meta({ id: 'ExploreQuestion' })
 export type ExploreQuestion = z.output<typeof ExploreQuestion>
+export type ExploreLevel = z.output<typeof Level>
 export type ExploreSort = z.output<typeof Sort>
 export type ExploreFilter = z.output<typeof Filter>
 
@@ -240,7 +241,8 @@ export const ExploreAnswer = z
       description: 'Over all that the filters (and within) let through',
     }),
     distinct: z.array(z.int()).meta({
-      description: 'Per level: how many keys it has, below the rows that are shown of the level above',
+      description:
+        'Per level that is asked for, with within the next alone: how many keys it has, below the rows that are shown of the level above',
     }),
     unique_visitors_is_estimate: z.boolean(),
     counted_at: Instant,

@@ -44,6 +44,9 @@ type Asking = {
   readonly visitors: 'exact' | 'estimate' | undefined
 }
 
+/** A level below one without rows. */
+const NOTHING_FOUND: LevelFound = { groups: new Map(), rest: new Map(), distinct: 0 }
+
 /** The number of the row that all others are below. */
 export const ROOT = 0
 
@@ -66,12 +69,15 @@ export async function askLevels(ask: Ask, facts: Facts, question: Question, most
   const first = question.within?.length ?? 0
   const last = question.within === undefined ? question.levels.length : first + 1
   for (let at = first; at < last; at += 1) {
+    if (parents.size === 0) {
+      levels.push(NOTHING_FOUND)
+      continue
+    }
     const found = await askLevel(whole, at, parents, left)
     levels.push(found)
     const groups = [...found.groups.values()].flat()
     parents = new Map(groups.map(group => [group.id, group]))
     left -= groups.length
-    if (groups.length === 0) break
   }
   return { totals, before, levels, is_estimate: whole.visitors === 'estimate' }
 }

@@ -21,8 +21,9 @@ import { Hours, ShadeChoice } from './hours.tsx'
 import { LevelChips } from './level-chips.tsx'
 import { canCompare, questionOf } from './question.ts'
 import { saveCsv } from './save-csv.ts'
-import { byLevels, type Change, type ExploreSearch, levelsOf } from './search.ts'
+import { byLevels, type Change, ExploreSearch, levelsOf } from './search.ts'
 import { TreeTable } from './tree-table.tsx'
+import { ViewsMenu } from './views-menu.tsx'
 
 const route = getRouteApi('/inside/explore')
 
@@ -57,6 +58,13 @@ export function ExplorePage() {
   return (
     <>
       <PageHeader title="Explore" words={`Counted on the day of the click (${zoneNow()}).`}>
+        <ViewsMenu
+          question={question}
+          screen={search}
+          onOpen={({ screen }, isStart) =>
+            void navigate({ search: ExploreSearch.parse(screen ?? {}), replace: isStart })
+          }
+        />
         <DaysChoice search={search} days={days} today={today} onChange={change} />
         {!isHours && (
           <Checkbox
