@@ -3,11 +3,13 @@
 // An answer is cut where it would have too many rows; this one is not.
 import type pg from 'pg'
 import {
+  type ExploreAnswer,
   type ExploreDimension,
   type ExploreFilter,
   type ExploreLevel,
   type ExploreMeasures,
   type ExploreQuestion,
+  type ExploreRow,
   type Measure,
   USUAL_MEASURES,
   USUAL_TOP,
@@ -28,6 +30,16 @@ export type Recounted = {
   totals: ExploreMeasures & { before?: ExploreMeasures }
   distinct: number[]
 }
+
+/** An answer as far as a recount has it: it knows no names. */
+export const asRecounted = ({ rows, totals, distinct }: ExploreAnswer): object => ({
+  rows: rows.map(unnamed),
+  totals,
+  distinct,
+})
+
+const unnamed = ({ label: _, children, ...row }: ExploreRow): object =>
+  children === undefined ? row : { ...row, children: children.map(unnamed) }
 
 /** The millisecond of the click, which its id begins with. */
 const MADE = `to_timestamp(('x' || substr(replace(c.id::text, '-', ''), 1, 12))::bit(48)::bigint / 1000.0)`
