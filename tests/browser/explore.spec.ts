@@ -204,7 +204,7 @@ test('a question is kept as a view, opened again, and is what Explore opens with
   await expect(clicksOf(page, 'Total')).toHaveText('3')
   await menu.click()
   await page.getByRole('menuitem', { name: 'Rename or share' }).click()
-  const renaming = page.getByRole('dialog', { name: 'Zones of Wide' })
+  const renaming = page.getByRole('dialog', { name: 'Zones of Wide', exact: true })
   await renaming.getByLabel('Open Explore with it').check()
   await renaming.getByRole('button', { name: 'Save view' }).click()
   await expect(renaming).toBeHidden()
