@@ -19,7 +19,7 @@ import { DIMENSION_WORDS } from './dimensions.ts'
 import { FilterChips } from './filter-chips.tsx'
 import { Hours, ShadeChoice } from './hours.tsx'
 import { LevelChips } from './level-chips.tsx'
-import { canCompare, questionOf } from './question.ts'
+import { canCompare, questionOf, searchOf } from './question.ts'
 import { saveCsv } from './save-csv.ts'
 import { byLevels, type Change, ExploreSearch, levelsOf } from './search.ts'
 import { TreeTable } from './tree-table.tsx'
@@ -61,8 +61,9 @@ export function ExplorePage() {
         <ViewsMenu
           question={question}
           screen={search}
-          onOpen={({ screen }, isStart) =>
-            void navigate({ search: ExploreSearch.parse(screen ?? {}), replace: isStart })
+          onOpen={({ screen, question: asked }, isStart) =>
+            // One that was saved without a screen says by its question what to show.
+            void navigate({ search: ExploreSearch.parse(screen ?? (asked && searchOf(asked)) ?? {}), replace: isStart })
           }
         />
         <DaysChoice search={search} days={days} today={today} onChange={change} />
