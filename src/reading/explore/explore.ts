@@ -60,10 +60,11 @@ export const exploreDeeds = (explorer: Explorer) => ({
 
   /** The same, a line for each row that has none below it. Levels that say nothing are whole. */
   async exploreAsCsv(context: Context<typeof api.exploreAsCsv>, { body }: Call<typeof api.exploreAsCsv>) {
-    const question = questionOf(body, Array(body.levels.length).fill(MOST_CSV_LINES))
+    const { columns, ...asked } = body
+    const question = questionOf(asked, Array(asked.levels.length).fill(MOST_CSV_LINES))
     const { org_id } = context.actor
     const found = await answer(explorer, context, org_id, question, MOST_CSV_LINES)
-    return csvOf(rowsOf(found, question, await namesIn(context, org_id, found, question)), question)
+    return csvOf(rowsOf(found, question, await namesIn(context, org_id, found, question)), question, columns)
   },
 
   async listExploreValues(

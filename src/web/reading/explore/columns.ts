@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import {
   COUNT_MEASURES,
   type ExploreMeasures,
+  type FileColumn,
   MEASURES,
   type Measure,
   MONEY_MEASURES,
@@ -11,7 +12,7 @@ import {
 } from '../../../contract/explore.ts'
 import { count, moneyOrNone, NONE, percent, perUnit } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
-import { readFormula } from './formula.ts'
+import { readFormula } from '../../../contract/formula.ts'
 import type { ExploreSearch, Own, Shape, Threshold } from './search.ts'
 
 export type Figures = z.input<typeof ExploreMeasures>
@@ -147,6 +148,17 @@ export function columnsOf({ columns, own = [] }: Pick<ExploreSearch, 'columns' |
 export function columnsInAddress(ids: readonly string[], own: readonly Own[] = []): string | undefined {
   const usual = [...USUAL, ...own.map(([name]) => `${OWN}${name}`)]
   return ids.join() === usual.join() ? undefined : ids.join()
+}
+
+/** The same columns for the file; of a figure that cannot be read there is none. */
+export function fileColumnsOf(search: Pick<ExploreSearch, 'columns' | 'own'>): FileColumn[] {
+  const { own = [] } = search
+  return columnsOf(search).flatMap(({ id }): FileColumn[] => {
+    const measure = MEASURES.find(one => one === id)
+    if (measure !== undefined) return [measure]
+    const [name, formula = ''] = own.find(one => `${OWN}${one[0]}` === id) ?? []
+    return name === undefined || 'wrong' in readFormula(formula, NAMES) ? [] : [{ name, formula }]
+  })
 }
 
 /** What has to be counted for the columns of an address: their measures and what formulas name; clicks always. */

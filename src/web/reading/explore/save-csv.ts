@@ -3,10 +3,11 @@ import { routeOf } from '../../../contract/endpoint.ts'
 import { exploreAsCsv } from '../../../reading/explore/api.ts'
 import { Refused } from '../../ground/call.ts'
 import { download } from '../reports/csv.ts'
-import type { Question } from './question.ts'
+import type { z } from 'zod'
+import type { ExploreFileQuestion } from '../../../contract/explore.ts'
 
 /** Throws `Refused`, as a call does. */
-export async function saveCsv(question: Question, name: string): Promise<void> {
+export async function saveCsv(question: z.input<typeof ExploreFileQuestion>, name: string): Promise<void> {
   const { method, path } = routeOf(exploreAsCsv)
   const response = await fetch(path, {
     method,
