@@ -97,7 +97,7 @@ function Deeds({
         Not this
       </MenuItem>
       {levels.length <= 4 && path.length < 4 && (
-        <SubMenu icon={Split} label="Break down by …">
+        <SubMenu wide icon={Split} label="Break down by …">
           <DimensionChoices words={words} isOffered={one => !others.includes(one)} onChange={breakDown} />
         </SubMenu>
       )}

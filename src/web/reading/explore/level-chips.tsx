@@ -55,6 +55,7 @@ export function LevelChips({ levels, words, onChange }: LevelChipsProps) {
       ))}
       {levels.length < MOST_LEVELS && (
         <Menu
+          wide
           align="start"
           trigger={
             <Button look="quiet" size="sm" icon={Plus}>
@@ -79,6 +80,7 @@ function LevelMenu({ levels, at, words, onChange }: LevelMenuProps) {
   const level = levels[at] as ExploreDimension
   return (
     <Menu
+      wide
       align="start"
       trigger={
         <button type="button" className="chip-words">
