@@ -216,6 +216,17 @@ describe('figures', () => {
     assert.equal(columnsInAddress(ids.slice(1)), ids.slice(1).join())
   })
 
+  test('without a cost of clicks nothing is made of it', () => {
+    const [profit, roi] = columnsOf({ columns: 'profit,roi' })
+    assert.deepEqual(measuresOf({ columns: 'profit,roi' }), ['clicks', 'cost', 'profit', 'roi'])
+    assert.deepEqual(
+      [profit?.text({ cost: '0.00', profit: '9.00' }), profit?.number({ cost: '0.00' })],
+      ['—', undefined],
+    )
+    assert.equal(profit?.text({ cost: '0.000001', profit: '9.00' }), '9.00')
+    assert.equal(roi?.text({ cost: '10.00', roi: -0.5 }), '−50.0%')
+  })
+
   test('a figure of one’s own is worked out of the row, and is none where it has no value', () => {
     const each = columnsOf(own).at(-1)
     assert.equal(each?.text({ landed: 4, revenue: '10.00' }), '2.50')

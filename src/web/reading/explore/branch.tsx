@@ -26,6 +26,8 @@ export type Tree = {
   /** All clicks of the question, which a row's bar is a share of. */
   readonly clicks: number
   readonly isEstimate: boolean
+  /** Some rows have a cost and others none, so that what the total makes of it says little. */
+  readonly isMixed: boolean
   readonly onChange: Change
   readonly onChoose: (chosen: Chosen) => void
 }
@@ -124,7 +126,7 @@ function Line({ row, path, open, isFirst }: LineProps) {
       <RowHead stay className="max-w-44 sm:max-w-80" style={{ paddingLeft: indent(level) }}>
         <span className="flex items-center gap-0.5">
           {open === undefined ? (
-            levels.length > 1 && <span className="w-5 shrink-0" />
+            levels.length > 1 && <span className="w-5 shrink-0 pointer-coarse:w-8" />
           ) : (
             <button
               type="button"
@@ -204,7 +206,8 @@ const TINTS = { good: 'bg-good-soft!', bad: 'bg-bad-soft!' } as const
 
 /** A figure of a row, coloured where that says something, and what it was in the period before. */
 export function Figure({ column, row, isTotal = false }: FigureProps) {
-  const { search, isEstimate } = useTree()
+  const { search, isEstimate, isMixed } = useTree()
+  const isSaid = isSigned(column) && !(isTotal && isMixed)
   const value = column.number(row)
   const text = column.text(row)
   const difference = differenceOf(column, row, row.before)
@@ -217,7 +220,7 @@ export function Figure({ column, row, isTotal = false }: FigureProps) {
       numeric
       faint={value === undefined || value === 0}
       className={clsx(
-        isSigned(column) && value !== undefined && value !== 0 && (value > 0 ? 'text-good' : 'text-bad'),
+        isSaid && value !== undefined && value !== 0 && (value > 0 ? 'text-good' : 'text-bad'),
         tone !== undefined && TINTS[tone],
       )}
       style={column.id === 'roi' && !isTotal && !isOwnColour ? tintOf(value) : undefined}

@@ -95,16 +95,31 @@ function written(shape: Column['shape'], value: number | undefined, signed = fal
     .replace('-', '−')
 }
 
+/** What is made of the cost of clicks: without a cost there is none of it, as in the report. */
+const OF_COST: readonly string[] = ['cost', 'profit', 'roi', 'cpc', 'cpa']
+export const needsCost = ({ id }: Pick<Column, 'id'>): boolean => OF_COST.includes(id)
+
+/** Clicks of which none says what it cost. */
+const isCostless = ({ cost }: Figures): boolean => cost !== undefined && Number(cost) === 0
+
+/** The revenue of rows whose clicks say no cost, where others do: the total holds both. Undefined where all are of one kind. */
+export function mixedOf({ rows, totals }: { rows: readonly Figures[]; totals: Figures }): number | undefined {
+  const costless = rows.filter(isCostless)
+  if (costless.length === 0 || isCostless(totals)) return undefined
+  return costless.reduce((sum, { revenue = '0' }) => sum + Number(revenue), 0)
+}
+
 const ofMeasure = (measure: Measure): Column => {
   const { title, means, better = 0 } = MEANINGS[measure]
+  const figure = (row: Figures) => (OF_COST.includes(measure) && isCostless(row) ? undefined : row[measure])
   return {
     id: measure,
     title: CALLED.includes(measure) ? inWords(measure) : title,
     ...(means === undefined ? {} : { means }),
     shape: shapeOf(measure),
     better,
-    number: row => numberOf(row[measure]),
-    text: row => textOf(measure, row[measure]),
+    number: row => numberOf(figure(row)),
+    text: row => textOf(measure, figure(row)),
   }
 }
 
@@ -161,7 +176,7 @@ export function fileColumnsOf(search: Pick<ExploreSearch, 'columns' | 'own'>): F
   })
 }
 
-/** What has to be counted for the columns of an address: their measures and what formulas name; clicks always. */
+/** What has to be counted for the columns of an address: their measures and what formulas name; clicks always, and the cost of what is made of it. */
 export function measuresOf({ columns, own = [] }: Pick<ExploreSearch, 'columns' | 'own'>): readonly Measure[] {
   const shown = new Set(columnsOf({ columns, own }).map(({ id }) => id))
   const named = own
@@ -170,7 +185,8 @@ export function measuresOf({ columns, own = [] }: Pick<ExploreSearch, 'columns' 
       const formula = readFormula(expression, NAMES)
       return 'wrong' in formula ? [] : [...formula.names]
     })
-  const needed = new Set<string>(['clicks', ...shown, ...named])
+  const cost = [...shown].some(id => needsCost({ id })) ? ['cost'] : []
+  const needed = new Set<string>(['clicks', ...shown, ...named, ...cost])
   return MEASURES.filter(measure => needed.has(measure))
 }
 
