@@ -12,6 +12,7 @@ import {
   type ObjectDimension,
 } from '../../contract/explore.ts'
 import { refuse } from '../../contract/refusals.ts'
+import { dayOf } from '../../contract/days.ts'
 import { possible, type Window } from '../../contract/window.ts'
 import type { Context, Ground } from '../../ground/room.ts'
 import { hashOf } from '../segments/seal.ts'
@@ -21,15 +22,16 @@ import { keyOf } from './columns.ts'
 import { csvOf } from './csv.ts'
 import { type Ask, type Engine, FilesGone } from './engine.ts'
 import type { Files } from './files.ts'
+import { bring, forget, type Lacking } from './local.ts'
 import { labelOf, type Names, namesOf, OTHER } from './labels.ts'
-import { type AllFound, askLevels, type Group, ROOT, type Sums } from './levels.ts'
+import { type AllFound, askLevels, type Group, type Sums } from './levels.ts'
 import { measuresOf } from './measures.ts'
 import { type Question, questionOf } from './question.ts'
-import type { Facts } from './scan.ts'
+import { type Facts, ROOT } from './scan.ts'
 import { readSnapshot, type Snapshot } from './snapshot.ts'
 import { valuesOf } from './values.ts'
 
-export type Explorer = { readonly engine: Engine; readonly files: Files }
+export type Explorer = { readonly engine: Engine; readonly files: Files; readonly folder: string }
 
 /** A segment may be replaced between the statement that names it and the one that fetches it, and files may be taken away. */
 const MOST_TRIES = 4
@@ -80,33 +82,52 @@ export const exploreDeeds = (explorer: Explorer) => ({
 
 const instants = ({ from, to }: Window) => ({ from: new Date(from).toISOString(), to: new Date(to).toISOString() })
 
-/** Runs `question` over the local files of the window's days. */
+type Known = Facts & Pick<Snapshot, 'incomplete_days'>
+
+/**
+ * Runs `question` over the local copy of the facts. What it reads is looked up when it is its turn, so that no question finds a copy that is
+ * further than itself.
+ */
 async function scan<T>(
-  { engine, files }: Explorer,
+  { engine, files, folder }: Explorer,
   { database: { reads }, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
   org_id: number,
-  window: Window,
-  question: (ask: Ask, facts: Facts & Pick<Snapshot, 'incomplete_days'>) => Promise<T>,
+  asked: Window,
+  question: (ask: Ask, facts: Known) => Promise<T>,
   wantsTies: boolean,
 ): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    const snapshot = await readSnapshot(reads, org_id, possible(window), hashOf(secrets, org_id), wantsTies)
-    const sealed = await files.have(reads, org_id, snapshot.segments)
-    if (sealed !== undefined) {
-      const laid = await files.lay(org_id, snapshot.tail)
-      try {
-        const { ties, incomplete_days } = snapshot
-        const facts = { files: [...sealed, ...laid.paths], ties, incomplete_days }
-        return await engine.run(org_id, ask => question(ask, facts))
-      } catch (error) {
-        if (!(error instanceof FilesGone) || tries === MOST_TRIES) throw error
-        log.warn({ err: error, org_id }, 'local files of Explore were lost; they are fetched again')
-        await files.forget(org_id)
-      } finally {
-        await laid.drop()
-      }
+  const window = possible(asked)
+  const days = { first: dayOf(window.from), last: dayOf(window.to) }
+  const attempt = (ask: Ask) => async (): Promise<{ told: T } | Lacking> => {
+    const snapshot = await readSnapshot(reads, org_id, window, hashOf(secrets, org_id), wantsTies)
+    const facts = await bring(ask, { files, reads }, { folder, org_id }, { ...snapshot, ...days })
+    if (typeof facts === 'string') return facts
+    return { told: await question(ask, { ...facts, incomplete_days: snapshot.incomplete_days }) }
+  }
+  for (let tries = 1; tries <= MOST_TRIES; ) {
+    try {
+      const answered = await engine.run(org_id, ask => orForget(ask, org_id, attempt(ask)))
+      if (typeof answered === 'object') return answered.told
+      // What it has brought is there: others may have their turn, and it is nearer.
+      if (answered === 'gone') tries += 1
+    } catch (error) {
+      if (!(error instanceof FilesGone)) throw error
+      log.warn({ err: error, org_id }, 'local files of Explore were lost; they are made again')
+      tries += 1
     }
-    if (tries === MOST_TRIES) refuse('explore_busy', { headers: { 'retry-after': '5' } })
+  }
+  return refuse('explore_busy', { headers: { 'retry-after': '5' } })
+}
+
+/** Files and folders may be taken away at any time, also while they are written. */
+async function orForget<T>(ask: Ask, org_id: number, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const isGone = error instanceof FilesGone || (error as NodeJS.ErrnoException).code === 'ENOENT'
+    if (!isGone) throw error
+    await forget(ask.process, org_id)
+    throw error instanceof FilesGone ? error : new FilesGone((error as Error).message)
   }
 }
 

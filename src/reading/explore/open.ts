@@ -8,5 +8,5 @@ import { openFiles } from './files.ts'
 export function openExplorer({ config, log }: Pick<Ground, 'config' | 'log'>): Explorer & { close(): Promise<void> } {
   const folder = join(config.dataDir, 'explore')
   const engine = openEngine(folder, log)
-  return { engine, files: openFiles(folder), close: () => engine.close() }
+  return { engine, folder, files: openFiles(folder), close: () => engine.close() }
 }
