@@ -1,5 +1,5 @@
 /** The rows of one level below a row, or the first; an open one is followed by its own. */
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { clsx } from 'clsx'
 import { ChevronRight } from 'lucide-react'
 import { createContext, useContext } from 'react'
@@ -43,6 +43,12 @@ function useTree(): Tree {
 const shownOf = (pages: readonly Answer[]): number =>
   pages.reduce((all, { rows }) => all + rows.filter(row => !row.is_other).length, 0)
 
+/** Whether rows of the question before may stand, faint, until those of the next are there: the same level, and all that is to be shown of it. */
+function canStand(before: unknown, { levels, measures = [] }: Question): boolean {
+  const { levels: levelsBefore, measures: measuresBefore = [] } = before as Question
+  return levels[0]?.dimension === levelsBefore[0]?.dimension && measures.every(one => measuresBefore.includes(one))
+}
+
 /** The rows below a row, page by page. */
 export function useBranch(question: Question, path: Path) {
   return useInfiniteQuery({
@@ -50,7 +56,7 @@ export function useBranch(question: Question, path: Path) {
     queryFn: ({ pageParam }) => call(explore, { body: branchOf(question, path, pageParam) }),
     initialPageParam: 0,
     getNextPageParam: (last, pages) => (last.rows.some(row => row.is_other) ? shownOf(pages) : undefined),
-    placeholderData: keepPreviousData,
+    placeholderData: (data, query) => (query !== undefined && canStand(query.queryKey[1], question) ? data : undefined),
   })
 }
 
