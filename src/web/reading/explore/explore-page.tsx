@@ -17,6 +17,7 @@ import { zoneNow } from '../../ground/zone.ts'
 import { fileColumnsOf } from './columns.ts'
 import { ColumnsDialog } from './columns-dialog.tsx'
 import { DIMENSION_WORDS } from './dimensions.ts'
+import { FactsLink } from './facts-link.tsx'
 import { FilterChips } from './filter-chips.tsx'
 import { Hours, ShadeChoice } from './hours.tsx'
 import { LevelChips } from './level-chips.tsx'
@@ -94,6 +95,7 @@ export function ExplorePage() {
       ) : (
         <TreeTable question={question} search={search} isRunning={running} words={words} onChange={change} />
       )}
+      <FactsLink last={days.to} />
     </>
   )
 }
