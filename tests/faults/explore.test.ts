@@ -142,7 +142,10 @@ async function askOn(cookies: readonly string[], isOn: () => boolean): Promise<v
     const headers = { cookie, origin: to, 'content-type': 'application/json' }
     const body = JSON.stringify({ ...window, levels, measures: ['clicks', 'unique_visitors'] })
     const answer = await fetch(`${to}/api/explore`, { method: 'POST', headers, body }).catch(() => undefined)
-    if (answer === undefined || answer.status === 503) return void (await sleep(20))
+    if (answer === undefined || answer.status === 503) {
+      await sleep(20)
+      return
+    }
     const told = await answer.text().catch(() => 'cut off')
     // As slow as a machine is on which processes start all the time.
     if (!told.includes('question_too_wide')) assert.equal(answer.status, 200, told)

@@ -21,7 +21,11 @@ const ZONES = ['UTC', 'Europe/Kyiv', 'Asia/Kolkata', 'America/New_York', 'Austra
 /** A question, and whether a branch of it is opened: below its first row, from the row after so many. */
 export type AnyQuestion = { readonly question: ExploreQuestion; readonly opened: number | undefined }
 /** Between which moments the clicks are, and what filters name. */
-type Ground = { readonly from: number; readonly to: number; keysOf(dimension: ExploreDimension): fc.Arbitrary<string> }
+type Ground = {
+  readonly from: number
+  readonly to: number
+  readonly keysOf: (dimension: ExploreDimension) => fc.Arbitrary<string>
+}
 
 export function anyQuestion({ from: first, to: last, keysOf }: Ground): fc.Arbitrary<AnyQuestion> {
   const filter: fc.Arbitrary<ExploreFilter> = fc.constantFrom(...EXPLORE_DIMENSIONS).chain(dimension =>

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { askerOf } from '../../../tests/support/any-question.ts'
 import { type FreshDatabase, freshDatabase } from '../../../tests/support/database.ts'
 import { asRecounted, recountExplore } from '../../../tests/support/explore-recount.ts'
 import { newId, openTestHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
@@ -48,11 +49,8 @@ const MEASURED = { measures: [...MEASURES] }
 
 const seal = () => sealAll(fresh.database.worker, house.ground.secrets)
 
-async function ask({ cookie }: SignedIn, question: object): Promise<ExploreAnswer> {
-  const response = await house.call('POST', '/api/explore', { cookie, body: { ...WINDOW, ...MEASURED, ...question } })
-  assert.equal(response.statusCode, 200, response.body)
-  return response.json<ExploreAnswer>()
-}
+const ask = ({ cookie }: SignedIn, question: object): Promise<ExploreAnswer> =>
+  askerOf(house, cookie)(ExploreQuestion.parse({ ...WINDOW, ...MEASURED, ...question }))
 
 async function assertExact(owner: SignedIn, when: string): Promise<void> {
   for (const question of QUESTIONS) {

@@ -95,17 +95,17 @@ const sumsOf = (of: { readonly [name: string]: unknown }, cost: unknown) => ({
 const ofExplore = (row: ExploreMeasures) => sumsOf(row, row.cost)
 const ofReport = (row: MemberReport['totals']) => sumsOf(row, row.cost_of_clicks)
 
-async function read<T>(response: Promise<{ statusCode: number; body: string; json<U>(): U }>): Promise<T> {
-  const { statusCode, body, json } = await response
-  assert.equal(statusCode, 200, body)
-  return json<T>()
+async function readReport(cookie: string, query: Record<string, string>): Promise<MemberReport> {
+  const response = await house.call('GET', `/api/report?${new URLSearchParams(query).toString()}`, { cookie })
+  assert.equal(response.statusCode, 200, response.body)
+  return response.json<MemberReport>()
 }
 
 async function assertSame({ cookie }: SignedIn, window: { date_from: string; date_to: string }, dimension: Dimension) {
   const question = { ...window, levels: [{ dimension, top: 1000 }] }
   const [explored, report] = await Promise.all([
     askerOf(house, cookie)(question),
-    read<MemberReport>(house.call('GET', `/api/report?${new URLSearchParams({ ...window, dimension })}`, { cookie })),
+    readReport(cookie, { ...window, dimension }),
   ])
   const of = `${dimension} ${JSON.stringify(window)}`
   assert.deepEqual(explored.incomplete_days, [], of)

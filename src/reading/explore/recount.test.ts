@@ -1,5 +1,4 @@
 // Random questions of Explore against a recount of the clicks themselves, by SQL that knows nothing of facts.
-import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { type Ask, anyQuestion, askerOf, assertAnswered } from '../../../tests/support/any-question.ts'
