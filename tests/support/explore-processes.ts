@@ -33,7 +33,7 @@ export async function cookieOf(database: Database, secrets: Secrets, { org_id }:
   return seedSession({ database, ground: { secrets } }, rows[0]?.user_id ?? assert.fail())
 }
 
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 300_000
 
 /**
  * Asks the process that `address` names then, again for as long as it says that it cannot: a database that has just come back, a queue that is full,

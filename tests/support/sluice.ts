@@ -21,16 +21,23 @@ export type Sluice = {
 /** What a process that ended by itself has said. */
 type Ended = { code: number | null; stdout: string; stderr: string }
 
-/** `stderr` is an open file for the log, in place of a pipe. */
-export type SluiceOptions = { uid?: number; gid?: number; command?: string; given?: string[]; stderr?: number }
+/** `stderr` is an open file for the log, in place of a pipe; `main` the program of another version. */
+export type SluiceOptions = {
+  uid?: number
+  gid?: number
+  command?: string
+  given?: string[]
+  stderr?: number
+  main?: string
+}
 
 /** The settings a test gives; nothing of the surrounding environment but the path. */
 function launch(
   env: Record<string, string>,
-  { command, given = [], stderr, ...who }: SluiceOptions = {},
+  { command, given = [], stderr, main = MAIN, ...who }: SluiceOptions = {},
 ): ChildProcess {
   const { PATH = '' } = process.env
-  return spawn(process.execPath, [...START_FLAGS, MAIN, ...(command === undefined ? [] : [command, ...given])], {
+  return spawn(process.execPath, [...START_FLAGS, main, ...(command === undefined ? [] : [command, ...given])], {
     ...who,
     env: { PATH, PORT: '0', LOG_LEVEL: 'warn', FX_SOURCES: 'off', ...env },
     stdio: ['ignore', 'pipe', stderr ?? 'pipe'],

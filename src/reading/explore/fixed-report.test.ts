@@ -35,8 +35,10 @@ function traffic(owner: SignedIn, campaigns: readonly (string | null)[], offers:
   const { org_id, cookie } = owner
   const known: string[] = []
   const events: string[] = []
-  const call = async (url: string, body: object) => {
+  const call = async (url: string, body: object): Promise<string> => {
     const answer = await house.call('POST', url, { cookie, body })
+    // Where the machine is busy it is sent again, as every caller does.
+    if (answer.statusCode === 503) return call(url, body)
     assert.ok(answer.statusCode === 200 || answer.statusCode === 201, answer.body)
     return String(answer.data()['id'])
   }
