@@ -99,10 +99,12 @@ const filesIn = (folder: string): { path: string; body: Buffer }[] =>
     .map(one => join(one.parentPath, one.name))
     .map(path => ({ path, body: readFileSync(path) }))
 
-/** What a Parquet file says, as it is and as it is read. */
-const told = async (body: Buffer): Promise<string> =>
-  body.toString('latin1') +
-  JSON.stringify(await decode(body), (_, value) => (typeof value === 'bigint' ? String(value) : value))
+/** What a file says, as it is and, where it is of Parquet, as it is read. */
+async function told(body: Buffer): Promise<string> {
+  const raw = body.toString('latin1')
+  if (!raw.startsWith('PAR1')) return raw
+  return raw + JSON.stringify(await decode(body), (_, value) => (typeof value === 'bigint' ? String(value) : value))
+}
 
 /** Everything that somebody can be told of each dimension: an answer, its file, and the values for filters. */
 async function allTold({ cookie }: Place): Promise<string> {
@@ -231,7 +233,7 @@ test('nothing that names a visitor is in a segment or a local file: address, age
   assert.ok(bodies.length >= 2)
   for (const { path, body } of bodies) {
     const all = await told(body)
-    assert.ok(all.includes('readable'))
+    assert.ok(all.includes('readable') || !all.startsWith('PAR1'))
     for (const text of texts) assert.ok(!all.toLowerCase().includes(text.toLowerCase()), `${text} in ${path}`)
     for (const some of bytes) assert.ok(!body.includes(some) && !all.includes(some.toString('hex')), path)
   }
