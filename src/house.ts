@@ -49,14 +49,14 @@ import { openAttemptRetention } from './outgoing/deliveries/retention.ts'
 import * as runs from './outgoing/deliveries/runs.ts'
 import { openWorker } from './outgoing/deliveries/worker.ts'
 import { postbackLane } from './outgoing/postbacks/lane.ts'
-import { openAccounts } from './people/accounts/accounts.ts'
-import * as accountsApi from './people/accounts/api.ts'
 import { openKeyUses } from './people/keys/uses.ts'
 import { openKeyReader } from './people/keys/verify.ts'
 import { standingOf } from './people/organizations/standing.ts'
 import * as exploreApi from './reading/explore/api.ts'
 import { exploreDeeds } from './reading/explore/explore.ts'
 import { openExplorer } from './reading/explore/open.ts'
+import * as signInApi from './people/sign-in/api.ts'
+import { openSignIn } from './people/sign-in/sign-in.ts'
 import { openSlotChecks } from './reading/reports/complete-slots.ts'
 import { openFolder } from './reading/reports/fold.ts'
 import { openEventFolder } from './reading/reports/fold-events.ts'
@@ -158,11 +158,11 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
   const keeper = take(openKeeper(ground))
   const mayRecord = (org_id: number) => isWithin(quotas, org_id)
   const networks = take(openNetworks(ground, { conversions, keeper, mayRecord }))
-  const accounts = take(openAccounts(ground))
+  const signIn = take(openSignIn(ground))
   const explorer = take(openExplorer(ground))
   const uses = take(openKeyUses(database.worker, log))
   const furnished = [
-    ...room(accountsApi, accounts.deeds),
+    ...room(signInApi, signIn.deeds),
     ...room(deliveriesApi, { ...deliveries, ...resend, ...runs, resendDeliveries: openResend(lanes) }),
     ...room(clicksApi, clickDeeds(clicks)),
     ...room(eventsApi, eventDeeds(conversions)),
@@ -180,7 +180,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
     if (record?.accepted) uses.note({ id: record.key_id })
     return record
   }
-  const identities = { verifyKey, whoIs: accounts.whoIs }
+  const identities = { verifyKey, whoIs: signIn.whoIs }
   const standings = { standingOf: (person: Person) => standingOf(db, person) }
   const once = openOnce(redis, options.budget_ms)
   const onRefusedIntake = (refused: RefusedIntake) => void keeper.keep(refused)

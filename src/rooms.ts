@@ -20,6 +20,9 @@ import * as postbacksApi from './outgoing/postbacks/api.ts'
 import * as backfill from './outgoing/postbacks/backfill.ts'
 import * as postbacks from './outgoing/postbacks/postbacks.ts'
 import * as testFire from './outgoing/postbacks/test-fire.ts'
+import * as accounts from './people/accounts/accounts.ts'
+import * as accountsApi from './people/accounts/api.ts'
+import * as preferences from './people/accounts/preferences.ts'
 import * as keysApi from './people/keys/api.ts'
 import * as grants from './people/keys/grants.ts'
 import * as keys from './people/keys/keys.ts'
@@ -69,6 +72,7 @@ import * as vitals from './vitals/vitals.ts'
 export const probes = room(vitalsApi, vitals)
 
 export const plainRooms = [
+  room(accountsApi, { ...accounts, ...preferences }),
   room(organizationsApi, { ...organizations, ...members, ...invitations }),
   room(keysApi, { ...keys, ...grants }),
   room(campaignsApi, { ...campaigns, nameCampaigns }),

@@ -2,7 +2,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { z } from 'zod'
-import { readSetup } from '../people/accounts/api.ts'
+import { readSetup } from '../people/sign-in/api.ts'
 import { root } from './frame.tsx'
 import { ask } from './ground/call.ts'
 

@@ -1,82 +1,26 @@
 /**
- * People: accounts, sign-in and sessions. Owns `users`, `sessions`, `accounts` and `verifications`, most of which the sign-in
- * library writes. A session lives in its row alone: without the row, or past its end, nobody is signed in.
+ * People: who they are and where they are signed in. Owns `users`, `sessions`, `accounts` and `verifications`, most of which the sign-in
+ * library writes.
  */
-import { HOUR_MS } from '../../contract/days.ts'
+import type { Transaction } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
-import { toWireId } from '../../contract/ids.ts'
-import { type Answer, type Context, type Ground, idOf, type Person, type Visit } from '../../ground/room.ts'
-import { openRounds } from '../../ground/rounds.ts'
+import { newId } from '../../contract/ids.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { type Context, idOf } from '../../ground/room.ts'
 import type * as api from './api.ts'
-import { FirstOwner } from './api.ts'
-import { openAttempts } from './attempts.ts'
 import { endSessionOf, sessionsOf } from './sessions.ts'
-import { readPreferences, replacePreferences } from './preferences.ts'
-import { openLibrary } from './sign-in.ts'
-import { createFirstOwner, needsOwner } from './sign-up.ts'
-import { answerSignIn, type Desk, forward } from './visits.ts'
 
-/** Opens sign-in. `deeds` furnish the room; `whoIs` is the door's question. Forgets what has ended once an hour until closed. */
-export function openAccounts(ground: Ground) {
-  const library = openLibrary(ground)
+/** Someone who is to have an account; `hash` is the library's of their password. */
+export type Newcomer = { name: string; email: string; hash: string }
 
-  /** The person behind a session cookie; undefined without a good one. Throws when the database could not be asked. */
-  async function whoIs({ cookie }: Visit['headers']): Promise<Person | undefined> {
-    if (typeof cookie !== 'string') return undefined
-    const headers = new Headers({ cookie })
-    // No refresh here: it would lengthen the session without its cookie. The dashboard's own get-session does both.
-    const ask = () => library.auth.api.getSession({ headers, query: { disableRefresh: true } })
-    const found = await library.faithfully(ask)
-    if (found === null) return undefined
-    const { user, session } = found
-    return { user_id: user.id, email: user.email, name: user.name, session_id: session.id }
-  }
-
-  const desk: Desk = { ground, library, attempts: openAttempts(), whoIs }
-  const visit = (_ground: Ground, asked: Visit): Promise<Answer> => answerSignIn(desk, asked)
-  const rounds = openRounds(
-    HOUR_MS,
-    () => forgetEnded(ground, new Date().toISOString()),
-    error => ground.log.warn({ err: error }, 'ended sessions could not be forgotten'),
-  )
-  return {
-    whoIs,
-    close: () => rounds.close(),
-    deeds: {
-      askSignIn: visit,
-      signIn: visit,
-      createOwner: (_ground: Ground, asked: Visit) => createOwner(desk, asked),
-      readSetup,
-      readPreferences,
-      replacePreferences,
-      listSessions,
-      revokeSession,
-    },
-  }
-}
-
-async function createOwner(desk: Desk, visit: Visit): Promise<Answer> {
-  const { db, config } = desk.ground
-  const form = FirstOwner.parse(visit.body)
-  const { password } = await desk.library.auth.$context
-  const { user_id, organization_id } = await createFirstOwner(db, config, form, password.hash)
-  const { headers = {} } = await forward(desk, visit, 'POST /sign-in/email', {
-    email: form.email,
-    password: form.password,
-  })
-  return { status: 201, headers, body: { user_id: toWireId(user_id), organization_id: toWireId(organization_id) } }
-}
-
-async function readSetup({ db, config }: Context<typeof api.readSetup>) {
-  return { needs_owner: await needsOwner(db), sign_up: config.signUp }
-}
-
-async function listSessions({ db, actor }: Context<typeof api.listSessions>) {
+/** The browsers the caller is signed in with, the last seen first, in one page. */
+export async function listSessions({ db, actor }: Context<typeof api.listSessions>) {
   const rows = await sessionsOf(db, actor)
   return { data: rows.map(row => ({ ...row, current: row.id === actor.session_id })), next_cursor: null }
 }
 
-async function revokeSession(
+/** Signs one of the caller's browsers out at once. Refuses `object_not_found`, for somebody else's too. */
+export async function revokeSession(
   { db, actor }: Context<typeof api.revokeSession>,
   { params }: Call<typeof api.revokeSession>,
 ) {
@@ -84,8 +28,18 @@ async function revokeSession(
   return { ok: true as const }
 }
 
-/** Forgets sessions and reset links that ended before `now` (ISO): housekeeping, as their end alone keeps them out. */
-export async function forgetEnded({ db }: Pick<Ground, 'db'>, now: string): Promise<void> {
-  await db.deleteFrom('sessions').where('expires_at', '<', now).execute()
-  await db.deleteFrom('verifications').where('expires_at', '<', now).execute()
+/** Makes the account of someone who signs in with a password, in the transaction of what it belongs to. Throws for a taken address. */
+export async function addAccount(trx: Transaction<Tables>, { name, email, hash }: Newcomer): Promise<string> {
+  const user_id = newId()
+  const now = new Date().toISOString()
+  const at = { created_at: now, updated_at: now }
+  await trx
+    .insertInto('users')
+    .values({ id: user_id, name, email: email.toLowerCase(), email_verified: false, ...at })
+    .execute()
+  await trx
+    .insertInto('accounts')
+    .values({ id: newId(), user_id, account_id: user_id, provider_id: 'credential', password: hash, ...at })
+    .execute()
+  return user_id
 }

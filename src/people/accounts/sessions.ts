@@ -28,3 +28,9 @@ export async function endSessionOf(
     .executeTakeFirst()
   if (numDeletedRows !== 1n) refuse('object_not_found')
 }
+
+/** Forgets sessions and reset links that ended before `now` (ISO): housekeeping, as their end alone keeps them out. */
+export async function forgetEnded({ db }: { db: Kysely<Tables> }, now: string): Promise<void> {
+  await db.deleteFrom('sessions').where('expires_at', '<', now).execute()
+  await db.deleteFrom('verifications').where('expires_at', '<', now).execute()
+}

@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import type { z } from 'zod'
-import { createOwner, FirstOwner, PASSWORD_MIN } from '../../../people/accounts/api.ts'
+import { createOwner, FirstOwner, PASSWORD_MIN } from '../../../people/sign-in/api.ts'
 import { call } from '../../ground/call.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'

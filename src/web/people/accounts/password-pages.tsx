@@ -2,7 +2,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { z } from 'zod'
-import { PASSWORD_MIN, PasswordReset, PasswordResetRequest } from '../../../people/accounts/api.ts'
+import { PASSWORD_MIN, PasswordReset, PasswordResetRequest } from '../../../people/sign-in/api.ts'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'

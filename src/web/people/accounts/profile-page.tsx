@@ -1,14 +1,8 @@
 /** Settings, profile: name, e-mail, password, and the browsers one is signed in with. */
 import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { z } from 'zod'
-import {
-  EmailChange,
-  listSessions,
-  PASSWORD_MIN,
-  PasswordChange,
-  Profile,
-  replacePreferences,
-} from '../../../people/accounts/api.ts'
+import { listSessions, replacePreferences } from '../../../people/accounts/api.ts'
+import { EmailChange, PASSWORD_MIN, PasswordChange, Profile } from '../../../people/sign-in/api.ts'
 import { myPreferences, useOrganizations } from '../../ground/active.ts'
 import { call } from '../../ground/call.ts'
 import { ZoneForm } from '../../ground/zone-form.tsx'

@@ -1,7 +1,7 @@
 /** Who is signed in, and the ways in and out. These routes belong to the sign-in library, so they are called by address. */
 import { queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
-import type { AUTH_FORMS } from '../../../people/accounts/api.ts'
+import type { AUTH_FORMS } from '../../../people/sign-in/api.ts'
 import { send } from '../../ground/call.ts'
 
 export type SignedIn = { user: { id: string; name: string; email: string; image?: string | null } }

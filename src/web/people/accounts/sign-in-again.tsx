@@ -5,7 +5,7 @@
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 import type { z } from 'zod'
-import { SignIn } from '../../../people/accounts/api.ts'
+import { SignIn } from '../../../people/sign-in/api.ts'
 import { activateOrganization } from '../../../people/organizations/api.ts'
 import { myOrganizations } from '../../ground/active.ts'
 import { call, Refused } from '../../ground/call.ts'

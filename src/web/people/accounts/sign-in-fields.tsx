@@ -1,7 +1,7 @@
 /** What one signs in with. */
 import type { UseFormReturn } from 'react-hook-form'
 import type { z } from 'zod'
-import type { SignIn } from '../../../people/accounts/api.ts'
+import type { SignIn } from '../../../people/sign-in/api.ts'
 import { TextField } from '../../ground/ui/field.tsx'
 
 type Draft = z.input<typeof SignIn>

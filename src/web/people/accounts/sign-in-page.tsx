@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
 import type { z } from 'zod'
-import { readSetup, SignIn } from '../../../people/accounts/api.ts'
+import { readSetup, SignIn } from '../../../people/sign-in/api.ts'
 import { ask } from '../../ground/call.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'

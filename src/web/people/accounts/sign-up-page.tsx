@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { z } from 'zod'
-import { PASSWORD_MIN, readSetup, SignUp } from '../../../people/accounts/api.ts'
+import { PASSWORD_MIN, readSetup, SignUp } from '../../../people/sign-in/api.ts'
 import { ask } from '../../ground/call.ts'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { ORIGIN, startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { seedPerson, seedSession, seedSignedIn } from '../../../tests/support/people.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
-import { forgetEnded } from './accounts.ts'
+import { forgetEnded } from '../accounts/sessions.ts'
 
 let house: TestHouse
 before(async () => {

@@ -1,6 +1,6 @@
 /**
  * The sign-in library, set up for Sluice: e-mail and password, sessions in the database, nothing cached in cookies, so that a
- * revoked session is out at once. Its tables are `users`, `sessions`, `accounts` and `verifications`.
+ * revoked session is out at once. Its tables are those of the room of accounts.
  */
 import { betterAuth } from 'better-auth'
 import { newId } from '../../contract/ids.ts'

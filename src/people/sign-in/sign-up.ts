@@ -4,18 +4,17 @@
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { z } from 'zod'
-import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Config } from '../../ground/config.ts'
 import { isTaken } from '../../ground/db/faults.ts'
 import type { Tables } from '../../ground/db/tables.ts'
+import { addAccount } from '../accounts/accounts.ts'
 import { addMember, takeInvitation } from '../organizations/invitations.ts'
 import { foundOrganization } from '../organizations/organizations.ts'
 import type { FirstOwner, SignUp } from './api.ts'
 
 type Form<T extends z.ZodType> = z.output<T>
 type Hash = (password: string) => Promise<string>
-type Newcomer = { name: string; email: string; hash: string }
 
 /** Whether nobody has an account yet. */
 export async function needsOwner(db: Kysely<Tables>): Promise<boolean> {
@@ -71,19 +70,4 @@ export async function createAccount(
 async function stillNeedsOwner(trx: Transaction<Tables>): Promise<boolean> {
   await sql`lock table users in share row exclusive mode`.execute(trx)
   return needsOwner(trx)
-}
-
-async function addAccount(trx: Transaction<Tables>, { name, email, hash }: Newcomer): Promise<string> {
-  const user_id = newId()
-  const now = new Date().toISOString()
-  const at = { created_at: now, updated_at: now }
-  await trx
-    .insertInto('users')
-    .values({ id: user_id, name, email: email.toLowerCase(), email_verified: false, ...at })
-    .execute()
-  await trx
-    .insertInto('accounts')
-    .values({ id: newId(), user_id, account_id: user_id, provider_id: 'credential', password: hash, ...at })
-    .execute()
-  return user_id
 }

@@ -11,11 +11,11 @@ import { refuse } from '../../contract/refusals.ts'
 import { isTaken } from '../../ground/db/faults.ts'
 import { sendMail } from '../../ground/mail/mail.ts'
 import { type Answer, type Ground, idOf, type Person, type Visit } from '../../ground/room.ts'
+import { endSessionOf, sessionsOf } from '../accounts/sessions.ts'
 import { activate } from '../organizations/organizations.ts'
 import { AUTH_FORMS, type EmailChange, type PasswordChange, type SessionEnd, type SignUp } from './api.ts'
 import { type Attempts, networkOf } from './attempts.ts'
-import { endSessionOf, sessionsOf } from './sessions.ts'
-import type { openLibrary } from './sign-in.ts'
+import type { openLibrary } from './library.ts'
 import { createAccount } from './sign-up.ts'
 
 export type Desk = {

@@ -1,0 +1,249 @@
+/**
+ * Ways in and out, as the browser sees them. Under `/api/auth/*` the fields are the sign-in library's
+ * (camelCase), and its refusals come as everywhere, `{ error, code }`, with its own codes (`INVALID_PASSWORD`). `AUTH_FORMS` holds
+ * what may be sent there; any other path is a 404.
+ */
+import { z } from 'zod'
+import { type Endpoint, endpoint } from '../../contract/endpoint.ts'
+import { Id, Instant, Name } from '../../contract/fields.ts'
+
+export const PASSWORD_MIN = 10
+export const PASSWORD_MAX = 128
+
+const Email = z.string().trim().max(254).pipe(z.email()).meta({ format: 'email' })
+const NewPassword = z.string().min(PASSWORD_MIN).max(PASSWORD_MAX)
+const Password = z.string().min(1).max(PASSWORD_MAX)
+const Picture = z
+  .string()
+  .max(100_000)
+  .regex(/^data:image\/(png|jpeg|webp);base64,[A-Za-z0-9+/]+=*$/, {
+    message: 'must be a small PNG, JPEG or WebP image',
+  })
+
+/**
+ * `POST /api/auth/sign-up/email`; `invitation` is the id in the invitation's link and makes the person a member at once. Answers
+ * `{ user }` and signs in; 403 `sign_up_closed`, 409 `invitation_invalid`, 409 `already_exists`.
+ */
+export const SignUp = z.object({
+  name: Name(),
+  email: Email,
+  password: NewPassword,
+  invitation: z.string().max(64).optional(),
+})
+/** `POST /api/auth/sign-in/email`. Answers `{ user }` and sets the session's cookie; 401 `INVALID_EMAIL_OR_PASSWORD`. */
+export const SignIn = z.object({ email: Email, password: Password, rememberMe: z.boolean().optional() })
+/** `POST /api/auth/change-password`. Ends every other session; 400 `INVALID_PASSWORD`. */
+export const PasswordChange = z.object({ currentPassword: Password, newPassword: NewPassword })
+/** `POST /api/auth/change-email`. Needs the current password unless the session is young; 400 `INVALID_PASSWORD`. */
+export const EmailChange = z.object({ newEmail: Email, currentPassword: Password.optional() })
+/** `POST /api/auth/update-user`: the name, the picture (a data URL, or null to remove it). */
+export const Profile = z.object({ name: Name().optional(), image: Picture.nullable().optional() })
+/** `POST /api/auth/request-password-reset`. Always answers 200, whether the address is known or not. */
+export const PasswordResetRequest = z.object({ email: Email })
+/** `POST /api/auth/reset-password`; the token is the one in the mail's link, `/reset-password?token=…`. Ends every session. */
+export const PasswordReset = z.object({ token: z.string().min(1).max(200), newPassword: NewPassword })
+
+/** `POST /api/auth/revoke-session`; the token is the one `list-sessions` showed, which is the session's id. */
+export const SessionEnd = z.object({ token: z.string().min(1).max(64) })
+
+/** The paths below `/api/auth` and what may be sent to each. `get-session` answers `{ session, user }` or null. */
+export const AUTH_FORMS = {
+  'GET /get-session': undefined,
+  'POST /sign-up/email': SignUp,
+  'POST /sign-in/email': SignIn,
+  'POST /sign-out': undefined,
+  'POST /change-password': PasswordChange,
+  'POST /change-email': EmailChange,
+  'POST /update-user': Profile,
+  'GET /list-sessions': undefined,
+  'POST /revoke-session': SessionEnd,
+  'POST /revoke-other-sessions': undefined,
+  'POST /request-password-reset': PasswordResetRequest,
+  'POST /reset-password': PasswordReset,
+} as const satisfies Record<string, z.ZodType | undefined>
+
+const User = z
+  .object({
+    id: Id,
+    name: z.string(),
+    email: z.string(),
+    emailVerified: z.boolean(),
+    image: z.string().nullable(),
+    createdAt: Instant,
+    updatedAt: Instant,
+  })
+  .meta({ id: 'User' })
+const OpenSession = z
+  .object({
+    id: Id,
+    userId: Id,
+    createdAt: Instant,
+    updatedAt: Instant,
+    expiresAt: Instant,
+    ipAddress: z.string().nullable(),
+    userAgent: z.string().nullable(),
+  })
+  .meta({ id: 'OpenSession' })
+const SignedIn = z.object({ redirect: z.literal(false), user: User }).meta({ id: 'SignedIn' })
+const AccountDone = z.object({ status: z.literal(true) }).meta({ id: 'AccountDone' })
+
+const anyone = { access: 'anyone', visit: true } as const
+const person = { access: { session: 'person' }, visit: true } as const
+const wrongPassword = { 400: { words: 'the current password is wrong (`INVALID_PASSWORD`)', type: 'refusal' } } as const
+
+const READING_PARTS = {
+  readSignIn: endpoint({
+    ...anyone,
+    route: 'GET /api/auth/get-session',
+    summary: 'Who is signed in, or null',
+    reply: z.object({ session: OpenSession, user: User }).nullable(),
+    headers: ['Set-Cookie'],
+    refuses: ['service_unavailable'],
+  }),
+  listOpenSessions: endpoint({
+    ...person,
+    route: 'GET /api/auth/list-sessions',
+    summary: 'The sessions of who is signed in; `GET /api/sessions` says more',
+    reply: z.array(OpenSession.extend({ token: z.string().meta({ description: 'What revoke-session takes' }) })),
+    refuses: ['service_unavailable'],
+  }),
+} as const satisfies Record<string, Endpoint>
+
+const CHANGING_PARTS = {
+  signUpWithEmail: endpoint({
+    ...anyone,
+    route: 'POST /api/auth/sign-up/email',
+    summary: 'Make an account, and sign in',
+    body: SignUp,
+    reply: SignedIn,
+    headers: ['Set-Cookie'],
+    refuses: ['sign_up_closed', 'invitation_invalid', 'already_exists', 'rate_limited', 'service_unavailable'],
+  }),
+  signInWithEmail: endpoint({
+    ...anyone,
+    route: 'POST /api/auth/sign-in/email',
+    summary: 'Sign in',
+    body: SignIn,
+    reply: SignedIn,
+    headers: ['Set-Cookie'],
+    answers: { 401: { words: 'address or password is wrong (`INVALID_EMAIL_OR_PASSWORD`)', type: 'refusal' } },
+    refuses: ['rate_limited', 'service_unavailable'],
+  }),
+  signOut: endpoint({
+    ...anyone,
+    route: 'POST /api/auth/sign-out',
+    summary: 'End this session',
+    reply: z.object({ success: z.literal(true) }),
+    headers: ['Set-Cookie'],
+    refuses: ['service_unavailable'],
+  }),
+  changePassword: endpoint({
+    ...person,
+    route: 'POST /api/auth/change-password',
+    summary: 'Change the password; every other session ends',
+    body: PasswordChange,
+    reply: z.object({ user: User }),
+    headers: ['Set-Cookie'],
+    answers: wrongPassword,
+    refuses: ['rate_limited', 'service_unavailable'],
+  }),
+  changeEmail: endpoint({
+    ...person,
+    route: 'POST /api/auth/change-email',
+    summary: 'Change the address of the account',
+    description: 'Needs the current password unless the session is younger than ten minutes.',
+    body: EmailChange,
+    reply: AccountDone,
+    headers: ['Set-Cookie'],
+    answers: {
+      400: {
+        words: 'the current password is wrong (`INVALID_PASSWORD`) or needed (`PASSWORD_REQUIRED`)',
+        type: 'refusal',
+      },
+    },
+    refuses: ['already_exists', 'rate_limited', 'service_unavailable'],
+  }),
+  updateProfile: endpoint({
+    ...person,
+    route: 'POST /api/auth/update-user',
+    summary: 'Change name or picture',
+    body: Profile,
+    reply: AccountDone,
+    headers: ['Set-Cookie'],
+    refuses: ['service_unavailable'],
+  }),
+  revokeOpenSession: endpoint({
+    ...person,
+    route: 'POST /api/auth/revoke-session',
+    summary: 'End one session',
+    body: SessionEnd,
+    reply: AccountDone,
+    refuses: ['object_not_found', 'service_unavailable'],
+  }),
+  revokeOtherSessions: endpoint({
+    ...person,
+    route: 'POST /api/auth/revoke-other-sessions',
+    summary: 'End every session but this one',
+    reply: AccountDone,
+    refuses: ['service_unavailable'],
+  }),
+  requestPasswordReset: endpoint({
+    ...anyone,
+    route: 'POST /api/auth/request-password-reset',
+    summary: 'Have a link for a new password sent; the answer is the same where the address has no account',
+    body: PasswordResetRequest,
+    reply: AccountDone.extend({ message: z.string() }),
+    refuses: ['rate_limited', 'service_unavailable'],
+  }),
+  resetPassword: endpoint({
+    ...anyone,
+    route: 'POST /api/auth/reset-password',
+    summary: "Set a new password with the token of the mail's link; every session ends",
+    body: PasswordReset,
+    reply: AccountDone,
+    answers: { 400: { words: 'the token is wrong or too old (`INVALID_TOKEN`)', type: 'refusal' } },
+    refuses: ['rate_limited', 'service_unavailable'],
+  }),
+} as const satisfies Record<string, Endpoint>
+
+export const askSignIn = endpoint({
+  route: 'GET /api/auth/*',
+  access: 'anyone',
+  visit: true,
+  summary: 'Who is signed in',
+  parts: READING_PARTS,
+})
+
+export const signIn = endpoint({
+  route: 'POST /api/auth/*',
+  access: 'anyone',
+  visit: true,
+  summary: 'Sign up, in and out; change what belongs to the account',
+  parts: CHANGING_PARTS,
+})
+
+/** `needs_owner`: nobody has an account yet, so the first page creates the owner. */
+export const Setup = z.object({ needs_owner: z.boolean(), sign_up: z.enum(['invite', 'open']) }).meta({ id: 'Setup' })
+
+export const readSetup = endpoint({
+  route: 'GET /api/setup',
+  access: 'anyone',
+  summary: 'Whether this installation still needs its owner, and how others sign up',
+  reply: Setup,
+})
+
+/** The form of the very first page. */
+export const FirstOwner = z.object({ name: Name(), email: Email, password: NewPassword, organization: Name() })
+
+export const createOwner = endpoint({
+  route: 'POST /api/setup',
+  access: 'anyone',
+  visit: true,
+  summary: 'Create the first account with its organization, and sign in',
+  description: 'Works once in the life of an installation. Sets the session cookie.',
+  body: FirstOwner,
+  reply: z.object({ user_id: Id, organization_id: Id }),
+  status: 201,
+  headers: ['Set-Cookie'],
+  refuses: ['invalid_request', 'setup_done', 'service_unavailable'],
+})
