@@ -22,6 +22,7 @@ import * as postbacks from './outgoing/postbacks/postbacks.ts'
 import * as testFire from './outgoing/postbacks/test-fire.ts'
 import * as accounts from './people/accounts/accounts.ts'
 import * as accountsApi from './people/accounts/api.ts'
+import * as avatars from './people/accounts/avatars.ts'
 import * as preferences from './people/accounts/preferences.ts'
 import * as keysApi from './people/keys/api.ts'
 import * as grants from './people/keys/grants.ts'
@@ -72,7 +73,7 @@ import * as vitals from './vitals/vitals.ts'
 export const probes = room(vitalsApi, vitals)
 
 export const plainRooms = [
-  room(accountsApi, { ...accounts, ...preferences }),
+  room(accountsApi, { ...accounts, ...preferences, ...avatars }),
   room(organizationsApi, { ...organizations, ...members, ...invitations }),
   room(keysApi, { ...keys, ...grants }),
   room(campaignsApi, { ...campaigns, nameCampaigns }),

@@ -71,7 +71,7 @@ export type Endpoint = {
 /** An answer in words. `type`: of its body, or `refusal` for the form that refusals have; without one it has none. */
 export type Said = {
   readonly words: string
-  readonly type?: 'refusal' | `${'text' | 'application'}/${string}`
+  readonly type?: 'refusal' | `${'text' | 'application' | 'image'}/${string}`
   readonly reply?: z.ZodType
   readonly headers?: readonly HeaderName[]
 }

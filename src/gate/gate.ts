@@ -251,8 +251,9 @@ function receiveVisits(app: FastifyInstance, { ground, identities }: Door, { end
       const answer = await receive(ground, { method: request.method, url, params, headers, ip, peer, body })
       reply.code(answer.status)
       for (const name in answer.headers) reply.header(name, answer.headers[name])
-      if (answer.body === undefined || typeof answer.body === 'string') return reply.send(answer.body)
-      return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer.body))
+      const { body: sent } = answer
+      if (sent === undefined || typeof sent === 'string' || sent instanceof Uint8Array) return reply.send(sent)
+      return reply.type('application/json; charset=utf-8').send(JSON.stringify(sent))
     },
   })
 }

@@ -77,7 +77,7 @@ export type Visit = {
   readonly body: unknown
 }
 
-/** What a visit is answered with. A string is sent as it is, anything else as JSON. */
+/** What a visit is answered with. A string or bytes are sent as they are, anything else as JSON. */
 export type Answer = { status: number; headers?: Record<string, string | string[]>; body?: unknown }
 
 /** What accompanies a call besides its parsed parts. */

@@ -30,6 +30,7 @@ export const FIRST_NODE_TABLES: readonly string[] = [
   'verifications',
   'sessions',
   'active_organizations',
+  'avatars',
   'api_key_uses',
   'fx_sources',
 ]

@@ -157,6 +157,14 @@ export interface ApiKeyUses {
   last_used_at: string
 }
 
+export interface Avatars {
+  bytes: Buffer
+  created_at: string
+  id: string
+  type: string
+  user_id: string
+}
+
 export interface Balances {
   balance: string
   hold_when_empty: boolean
@@ -1274,6 +1282,7 @@ export interface Tables {
   api_key_grants: ApiKeyGrants
   api_key_uses: ApiKeyUses
   api_keys: ApiKeys
+  avatars: Avatars
   balances: Balances
   booked_spend: BookedSpend
   bot_hooks: BotHooks

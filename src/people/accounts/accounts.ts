@@ -11,7 +11,7 @@ import type * as api from './api.ts'
 import { endSessionOf, sessionsOf } from './sessions.ts'
 
 /** Someone who is to have an account; `hash` is the library's of their password. */
-export type Newcomer = { name: string; email: string; hash: string }
+type Newcomer = { name: string; email: string; hash: string }
 
 /** The browsers the caller is signed in with, the last seen first, in one page. */
 export async function listSessions({ db, actor }: Context<typeof api.listSessions>) {

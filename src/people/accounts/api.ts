@@ -62,3 +62,40 @@ export const revokeSession = endpoint({
   reply: Done,
   refuses: ['object_not_found'],
 })
+
+/** What a picture may weigh and measure. The dashboard makes it 256 pixels square before it is sent. */
+export const AVATAR_BYTES = 256 * 1024
+export const AVATAR_PIXELS = 1024
+
+export const setAvatar = endpoint({
+  route: 'PUT /api/avatar',
+  access: { session: 'person' },
+  summary: 'Set your picture',
+  description: `A PNG, JPEG or WebP image of at most ${AVATAR_BYTES / 1024} KiB and ${AVATAR_PIXELS} pixels wide and high; what it is, its own bytes say.`,
+  body: z.object({
+    image: z
+      .base64()
+      .min(1)
+      .max(Math.ceil(AVATAR_BYTES / 3) * 4 + 4)
+      .meta({ description: 'The file in base64' }),
+  }),
+  reply: z.object({ image: z.string().meta({ description: 'The path it is served under, new with every picture' }) }),
+})
+
+export const deleteAvatar = endpoint({
+  route: 'DELETE /api/avatar',
+  access: { session: 'person' },
+  summary: 'Remove your picture',
+  reply: Done,
+})
+
+export const readAvatar = endpoint({
+  route: 'GET /api/avatars/:id',
+  access: { session: 'person' },
+  visit: true,
+  summary: "Someone's picture, to whoever is signed in and knows its path",
+  answers: {
+    200: { words: 'the picture', type: 'image/*' },
+  },
+  refuses: ['object_not_found', 'key_not_accepted', 'api_key_resource_forbidden', 'service_unavailable'],
+})

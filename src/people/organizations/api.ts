@@ -105,6 +105,7 @@ export const Member = z
     user_id: Id,
     name: z.string(),
     email: z.string(),
+    image: z.string().nullable().meta({ description: 'The path of their picture' }),
     role: Role,
     joined_at: Instant,
     is_you: z.boolean(),

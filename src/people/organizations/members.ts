@@ -9,14 +9,23 @@ import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf, type Member } from '../../ground/room.ts'
 import type * as api from './api.ts'
 
-type Row = { id: string; user_id: string; name: string; email: string; role: Role; joined_at: string; is_you: boolean }
+type Row = {
+  id: string
+  user_id: string
+  name: string
+  email: string
+  image: string | null
+  role: Role
+  joined_at: string
+  is_you: boolean
+}
 
 async function readMembers(
   db: Kysely<Tables>,
   { org_id, user_id }: Pick<Member, 'org_id' | 'user_id'>,
 ): Promise<Row[]> {
   const { rows } = await sql<Row>`
-    select m.id, m.user_id, u.name, u.email, m.role, m.joined_at, m.user_id = ${user_id} as is_you
+    select m.id, m.user_id, u.name, u.email, u.image, m.role, m.joined_at, m.user_id = ${user_id} as is_you
     from members m
     join users u on u.id = m.user_id
     where m.org_id = ${org_id}

@@ -13,12 +13,6 @@ export const PASSWORD_MAX = 128
 const Email = z.string().trim().max(254).pipe(z.email()).meta({ format: 'email' })
 const NewPassword = z.string().min(PASSWORD_MIN).max(PASSWORD_MAX)
 const Password = z.string().min(1).max(PASSWORD_MAX)
-const Picture = z
-  .string()
-  .max(100_000)
-  .regex(/^data:image\/(png|jpeg|webp);base64,[A-Za-z0-9+/]+=*$/, {
-    message: 'must be a small PNG, JPEG or WebP image',
-  })
 
 /**
  * `POST /api/auth/sign-up/email`; `invitation` is the id in the invitation's link and makes the person a member at once. Answers
@@ -36,8 +30,8 @@ export const SignIn = z.object({ email: Email, password: Password, rememberMe: z
 export const PasswordChange = z.object({ currentPassword: Password, newPassword: NewPassword })
 /** `POST /api/auth/change-email`. Needs the current password unless the session is young; 400 `INVALID_PASSWORD`. */
 export const EmailChange = z.object({ newEmail: Email, currentPassword: Password.optional() })
-/** `POST /api/auth/update-user`: the name, the picture (a data URL, or null to remove it). */
-export const Profile = z.object({ name: Name().optional(), image: Picture.nullable().optional() })
+/** `POST /api/auth/update-user`: the name. The picture is set by `PUT /api/avatar`. */
+export const Profile = z.object({ name: Name() })
 /** `POST /api/auth/request-password-reset`. Always answers 200, whether the address is known or not. */
 export const PasswordResetRequest = z.object({ email: Email })
 /** `POST /api/auth/reset-password`; the token is the one in the mail's link, `/reset-password?token=…`. Ends every session. */
@@ -166,7 +160,7 @@ const CHANGING_PARTS = {
   updateProfile: endpoint({
     ...person,
     route: 'POST /api/auth/update-user',
-    summary: 'Change name or picture',
+    summary: 'Change the name',
     body: Profile,
     reply: AccountDone,
     headers: ['Set-Cookie'],

@@ -3,6 +3,7 @@ import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-q
 import { useNavigate } from '@tanstack/react-router'
 import { ChevronsUpDown, LogOut, UserRound } from 'lucide-react'
 import { chooseTheme, THEMES, type Theme, useTheme } from '../../ground/theme.ts'
+import { Face } from '../../ground/ui/face.tsx'
 import { Menu, MenuChoice, MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { postAuth, whoIsSignedIn } from './session.ts'
@@ -55,21 +56,5 @@ export function PersonMenu() {
         Sign out
       </MenuItem>
     </Menu>
-  )
-}
-
-function Face({ name, image }: { name: string; image?: string | null | undefined }) {
-  if (typeof image === 'string') return <img src={image} alt="" className="size-7 shrink-0 rounded-full object-cover" />
-  const letters = name
-    .split(/\s+/)
-    .map(part => part.charAt(0))
-    .filter(Boolean)
-  return (
-    <span
-      aria-hidden
-      className="grid size-7 shrink-0 place-items-center rounded-full bg-accent-soft text-sm font-semibold text-accent"
-    >
-      {[letters[0], letters.length > 1 ? letters.at(-1) : undefined].join('').toUpperCase()}
-    </span>
   )
 }

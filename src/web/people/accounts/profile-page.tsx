@@ -13,6 +13,7 @@ import { PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { useUnsaved } from '../../ground/ui/unsaved.ts'
+import { AvatarForm } from './avatar.tsx'
 import { postAuth, whoIsSignedIn } from './session.ts'
 import { Sessions } from './sessions.tsx'
 
@@ -24,6 +25,9 @@ export function ProfilePage() {
       <PageHeader title="Profile" words="You, in every workspace." />
       <Setting title="Name" words="What your team sees.">
         <NameForm name={user.name} />
+      </Setting>
+      <Setting title="Picture" words="Stands beside your name, for your team and for you.">
+        <AvatarForm user={user} />
       </Setting>
       <Setting title="E-mail" words="You sign in with it.">
         <EmailForm email={user.email} />
@@ -59,7 +63,7 @@ function OwnZone() {
 }
 
 const FORM = 'flex max-w-md flex-col items-stretch gap-3 [&>button]:self-start'
-const NameDraft = z.object({ name: Profile.shape.name.unwrap() })
+const NameDraft = z.object({ name: Profile.shape.name })
 
 function NameForm({ name }: { name: string }) {
   const queries = useQueryClient()

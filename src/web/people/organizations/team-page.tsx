@@ -16,6 +16,7 @@ import { ask, call } from '../../ground/call.ts'
 import { day } from '../../ground/figures/figures.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
+import { Face } from '../../ground/ui/face.tsx'
 import { SelectField } from '../../ground/ui/field.tsx'
 import { Asked, PageHeader, Section } from '../../ground/ui/page.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
@@ -68,8 +69,13 @@ function Members({ members, mine }: { members: readonly MemberRow[]; mine: Role 
         {members.map(member => (
           <Row key={member.id}>
             <RowHead>
-              {member.name}
-              {member.is_you && <span className="font-normal text-ink-faint"> (you)</span>}
+              <span className="flex items-center gap-2.5">
+                <Face name={member.name} image={member.image} />
+                <span>
+                  {member.name}
+                  {member.is_you && <span className="font-normal text-ink-faint"> (you)</span>}
+                </span>
+              </span>
             </RowHead>
             <Cell>{member.email}</Cell>
             <Cell>
