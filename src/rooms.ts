@@ -31,6 +31,8 @@ import * as organizationsApi from './people/organizations/api.ts'
 import * as invitations from './people/organizations/invitations.ts'
 import * as members from './people/organizations/members.ts'
 import * as organizations from './people/organizations/organizations.ts'
+import * as secondFactorApi from './people/second-factor/api.ts'
+import * as secondFactor from './people/second-factor/second-factor.ts'
 import * as auditApi from './reading/audit/api.ts'
 import * as audit from './reading/audit/reconcile.ts'
 import * as exploreViewsApi from './reading/explore-views/api.ts'
@@ -75,6 +77,7 @@ export const probes = room(vitalsApi, vitals)
 export const plainRooms = [
   room(accountsApi, { ...accounts, ...preferences, ...avatars }),
   room(organizationsApi, { ...organizations, ...members, ...invitations }),
+  room(secondFactorApi, secondFactor),
   room(keysApi, { ...keys, ...grants }),
   room(campaignsApi, { ...campaigns, nameCampaigns }),
   room(sourcesApi, sources),

@@ -11,6 +11,7 @@ import { migrateNodes, openNodes, openPatientPool } from './ground/db/nodes.ts'
 import { openLog } from './ground/log.ts'
 import { StartError } from './ground/start-error.ts'
 import { openHouse } from './house.ts'
+import { resetSecondFactor, tellOfReset } from './people/second-factor/lost.ts'
 import { importRates, WrongRatesFile } from './money/rates/rates-file.ts'
 import { reconcileAll } from './reading/audit/reconcile.ts'
 
@@ -19,7 +20,7 @@ const DRAIN_MS = 10_000
 /** npm passes on what the terminal has already sent to the whole group, so two signals at once are one wish. */
 const SAME_WISH_MS = 1000
 
-const COMMANDS: readonly (string | undefined)[] = [undefined, 'migrate', 'reconcile', 'rates']
+const COMMANDS: readonly (string | undefined)[] = [undefined, 'migrate', 'reconcile', 'rates', 'second-factor']
 
 /** Runs the whole process, serving unless `command` says otherwise, until it is asked to end. `given` stands behind the command. Sets the exit code. */
 export async function run(command: string | undefined, given: readonly string[] = []): Promise<void> {
@@ -28,7 +29,7 @@ export async function run(command: string | undefined, given: readonly string[] 
   try {
     if (!COMMANDS.includes(command)) {
       throw new StartError(
-        `there is no command ${JSON.stringify(command)}: it is migrate, reconcile, rates, or nothing to serve`,
+        `there is no command ${JSON.stringify(command)}: it is migrate, reconcile, rates, second-factor, or nothing to serve`,
       )
     }
     config = readConfig(process.env)
@@ -37,6 +38,7 @@ export async function run(command: string | undefined, given: readonly string[] 
     if (command === 'migrate') await migrateOnly(config, log, open)
     else if (command === 'reconcile') await reconcileOnly(config, log, open)
     else if (command === 'rates') await importRatesOnly(given, config, log, open)
+    else if (command === 'second-factor') await resetSecondFactorOnly(given, config, log, open)
     else await serve(config, log, open, asked)
   } catch (thrown) {
     process.exitCode = 1
@@ -91,6 +93,28 @@ async function importRatesOnly(
     throw sqlState(error) === UNKNOWN_TABLE ? new StartError(NOT_MIGRATED) : error
   })
   console.log(`${lines} rates read, ${added} of them new.`)
+}
+
+/** Beside a running Sluice or without one. The account's person is told by mail. @throws StartError for an address without an account. */
+async function resetSecondFactorOnly(
+  [verb, email]: readonly string[],
+  config: Config,
+  log: Logger,
+  open: AsyncDisposableStack,
+): Promise<void> {
+  if (verb !== 'reset' || email === undefined)
+    throw new StartError('say whose: npm run second-factor -- reset person@example.com')
+  const nodes = await openNodes(config, log, { alone: false })
+  open.defer(() => nodes.close())
+  const database = connect(nodes.addresses, { log })
+  open.defer(() => database.close())
+  const reset = await resetSecondFactor(database.kysely, email).catch((error: unknown) => {
+    throw sqlState(error) === UNKNOWN_TABLE ? new StartError(NOT_MIGRATED) : error
+  })
+  if (reset === undefined) throw new StartError(`no account has the address ${email}`)
+  if (!reset.had) return console.log('The account has no second factor. Its sessions are ended.')
+  await tellOfReset({ config, log }, email)
+  console.log('The second factor is taken away, and every session ended: the password alone lets in again.')
 }
 
 async function serve(config: Config, log: Logger, open: AsyncDisposableStack, asked: Promise<void>): Promise<void> {

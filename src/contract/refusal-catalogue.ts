@@ -112,6 +112,18 @@ const entries = {
     error: 'outside the campaigns of this key',
     code: 'campaign_scope_forbidden',
   },
+  second_factor_required: {
+    status: 403,
+    error: 'this organization asks for a second factor',
+    code: 'second_factor_required',
+    hint: 'Set up an app or a passkey in Settings, Profile.',
+  },
+  second_factor_missing: {
+    status: 409,
+    error: 'you have no second factor yourself',
+    code: 'second_factor_missing',
+    hint: 'Set up an app or a passkey in Settings, Profile, first.',
+  },
   org_deleted: {
     status: 409,
     error: 'the organization is deleted',

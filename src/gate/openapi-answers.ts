@@ -68,7 +68,7 @@ function refusalsOfBodies({ route, body, takesRaw, misfit = 'invalid_request' }:
 function refusalsOfSessions({ access }: Endpoint): RefusalName[] {
   const names: RefusalName[] = ['sign_in_required']
   if (access === 'anyone' || access.session === 'person') return names
-  names.push('no_organization', 'org_deleted')
+  names.push('no_organization', 'org_deleted', 'second_factor_required')
   if (access.session !== 'member') names.push('role_forbidden')
   return names
 }

@@ -1,6 +1,7 @@
 /**
  * Step 4 of the door: what the caller may do here. For a key: the grant is readable, its owner a member of its organization, the
- * organization there, the owner's role, the right, in this order. For a person: the role in the active organization.
+ * organization there, the owner's role, the right, in this order. For a person: the second
+ * factor, where the active organization asks for one, and the role in it.
  */
 import type pg from 'pg'
 import type { Access, Endpoint, Role } from '../contract/endpoint.ts'
@@ -44,6 +45,7 @@ async function permitPerson(person: Person, needed: Role, standings: Standings):
   const standing = await standings.standingOf(person)
   if (standing === undefined) refuse('no_organization')
   if (standing.organization_deleted) refuse('org_deleted')
+  if (standing.lacks_second_factor) refuse('second_factor_required')
   if (RANK[standing.member.role] < RANK[needed])
     refuse('role_forbidden', {
       error: `this needs the role ${needed}`,

@@ -28,6 +28,8 @@ export type Person = {
   readonly email: string
   readonly name: string
   readonly session_id: string
+  /** The password alone does not let them in. */
+  readonly has_second_factor: boolean
 }
 
 /** Someone signed in, acting in their active organization. `org_id` never leaves the server; `organization_id` is its public id. */

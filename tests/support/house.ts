@@ -22,6 +22,8 @@ export type Sent = {
   body?: unknown
   headers?: Record<string, string>
   payload?: string | Buffer
+  /** The address it comes from, where another than loopback. */
+  from?: string
 }
 
 /** Where the dashboard of a test house is. */
@@ -87,7 +89,7 @@ export async function openTestHouse(
   }
 }
 
-async function call(house: House, method: Method, url: string, { key, cookie, body, headers, payload }: Sent) {
+async function call(house: House, method: Method, url: string, { key, cookie, body, headers, payload, from }: Sent) {
   const request: InjectOptions = {
     method,
     url,
@@ -100,6 +102,7 @@ async function call(house: House, method: Method, url: string, { key, cookie, bo
     },
     ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
     ...(payload === undefined ? {} : { payload }),
+    ...(from === undefined ? {} : { remoteAddress: from }),
   }
   const response = await house.app.inject(request)
   assertDescribed(house.furnished, method, url, response, request.headers?.['x-api-key'] !== undefined)

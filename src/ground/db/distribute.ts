@@ -31,6 +31,9 @@ export const FIRST_NODE_TABLES: readonly string[] = [
   'sessions',
   'active_organizations',
   'avatars',
+  'two_factors',
+  'passkeys',
+  'spent_codes',
   'api_key_uses',
   'fx_sources',
 ]

@@ -885,6 +885,7 @@ export interface Organizations {
    * what the dashboard shows amounts in; the books are in US dollars
    */
   reporting_currency: string | null
+  requires_second_factor: Generated<boolean>
   timezone: string | null
 }
 
@@ -900,6 +901,19 @@ export interface OrgRates {
    * null: from this day the sources' rates again
    */
   usd_per_unit: string | null
+}
+
+export interface Passkeys {
+  counter: string
+  created_at: string
+  credential_id: string
+  id: string
+  is_synced: boolean
+  last_used_at: string | null
+  name: string
+  public_key: Buffer
+  transports: string[]
+  user_id: string
 }
 
 export interface PersonKeys {
@@ -1234,6 +1248,12 @@ export interface SpendSpreads {
   to_at: string
 }
 
+export interface SpentCodes {
+  code: string
+  spent_at: string
+  user_id: string
+}
+
 export interface TrafficSources {
   cost_currency: string
   /**
@@ -1253,6 +1273,19 @@ export interface TrafficSources {
   updated_at: string
 }
 
+export interface TwoFactors {
+  backup_codes: string
+  failed_verification_count: Generated<number>
+  id: string
+  locked_until: string | null
+  secret: string
+  user_id: string
+  /**
+   * false: no code of the app has been shown yet, or the second factor is a passkey
+   */
+  verified: Generated<boolean>
+}
+
 export interface Users {
   created_at: string
   email: string
@@ -1261,6 +1294,10 @@ export interface Users {
   image: string | null
   name: string
   timezone: string | null
+  /**
+   * the password is not enough: a code of the app, a passkey or a recovery code is asked for as well
+   */
+  two_factor_enabled: Generated<boolean>
   updated_at: string
 }
 
@@ -1328,6 +1365,7 @@ export interface Tables {
   open_hours: OpenHours
   org_rates: OrgRates
   organizations: Organizations
+  passkeys: Passkeys
   person_keys: PersonKeys
   persons: Persons
   postback_rules: PostbackRules
@@ -1343,7 +1381,9 @@ export interface Tables {
   spend_accounts: SpendAccounts
   spend_matches: SpendMatches
   spend_spreads: SpendSpreads
+  spent_codes: SpentCodes
   traffic_sources: TrafficSources
+  two_factors: TwoFactors
   users: Users
   verifications: Verifications
 }

@@ -43,3 +43,8 @@ export async function addAccount(trx: Transaction<Tables>, { name, email, hash }
     .execute()
   return user_id
 }
+
+/** Says whether a password alone lets the person in. What is asked for besides is the room of the second factor's. */
+export async function setSecondFactor(trx: Transaction<Tables>, user_id: string, isOn: boolean): Promise<void> {
+  await trx.updateTable('users').set({ two_factor_enabled: isOn }).where('id', '=', user_id).execute()
+}

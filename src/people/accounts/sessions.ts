@@ -34,3 +34,8 @@ export async function forgetEnded({ db }: { db: Kysely<Tables> }, now: string): 
   await db.deleteFrom('sessions').where('expires_at', '<', now).execute()
   await db.deleteFrom('verifications').where('expires_at', '<', now).execute()
 }
+
+/** Signs a person out everywhere. */
+export async function endEverySession(db: Kysely<Tables>, user_id: string): Promise<void> {
+  await db.deleteFrom('sessions').where('user_id', '=', user_id).execute()
+}

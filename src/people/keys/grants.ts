@@ -108,13 +108,14 @@ function refuseUnrestrictable(rights: Rights): void {
 
 /** The caller must be there with the role the key will need at every call. */
 async function requireOrganization(db: Kysely<Tables>, actor: Member, organization_id: string): Promise<number> {
-  const { rows } = await sql<{ org_id: number; role: Role; is_deleted: boolean }>`
-    select o.org_id, m.role, o.deleted_at is not null as is_deleted
+  const { rows } = await sql<{ org_id: number; role: Role; is_deleted: boolean; requires_second_factor: boolean }>`
+    select o.org_id, m.role, o.deleted_at is not null as is_deleted, o.requires_second_factor
     from organizations o
     join members m on m.org_id = o.org_id and m.user_id = ${actor.user_id}
     where o.id = ${organization_id}`.execute(db)
   const place = rows[0] ?? refuse('grant_organization_forbidden')
   if (place.is_deleted) refuse('org_deleted')
+  if (place.requires_second_factor && !actor.has_second_factor) refuse('second_factor_required')
   if (place.role === 'member')
     refuse('role_forbidden', { error: 'only owners and admins of an organization grant rights in it' })
   return place.org_id

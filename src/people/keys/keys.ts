@@ -9,7 +9,7 @@ import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf, type Member } from '../../ground/room.ts'
-import { JOIN_ORGANIZATION } from './acts-in.ts'
+import { earliestMembership, JOIN_ORGANIZATION } from './acts-in.ts'
 import type * as api from './api.ts'
 import { firstCharacters, hashSecret, newSecret } from './secret.ts'
 
@@ -72,8 +72,25 @@ export async function listKeys({ db, actor }: Context<typeof api.listKeys>) {
   return { data: await readKeys(db, actor), next_cursor: null }
 }
 
+/**
+ * A key acts for its owner without being asked for a second factor, so who lacks the one an organization asks for makes and enables none that
+ * acts there, from wherever they are. Refuses `second_factor_required`.
+ */
+async function requireSecondFactorOf(db: Kysely<Tables>, actor: Member, place: { org_id: number } | { id: string }) {
+  if (actor.has_second_factor) return
+  const asking = await db
+    .selectFrom('organizations')
+    .select('id')
+    .where(on => ('id' in place ? on('id', '=', place.id) : on('org_id', '=', place.org_id)))
+    .where('requires_second_factor', '=', true)
+    .executeTakeFirst()
+  if (asking !== undefined) refuse('second_factor_required')
+}
+
 /** A fresh key of the caller. The answer holds the secret, which nothing can show again. */
 export async function createKey({ db, actor }: Context<typeof api.createKey>, { body }: Call<typeof api.createKey>) {
+  const org_id = await earliestMembership(db, actor.user_id)
+  if (org_id !== null) await requireSecondFactorOf(db, actor, { org_id })
   const secret = newSecret()
   const key = {
     id: newId(),
@@ -89,12 +106,13 @@ export async function createKey({ db, actor }: Context<typeof api.createKey>, { 
   return { ...(row ?? refuse('object_not_found')), secret }
 }
 
-/** Switches the caller's own key on or off, or sets its end. Refuses `key_revoked`. */
+/** Switches the caller's own key on or off, or sets its end. Refuses `key_revoked`, and `second_factor_required`. */
 export async function updateKey(
   { db, actor }: Context<typeof api.updateKey>,
   { params, body }: Call<typeof api.updateKey>,
 ) {
-  const { id } = await requireOwnKey(db, actor, params.id)
+  const { id, organization } = await requireOwnKey(db, actor, params.id)
+  if (organization !== null) await requireSecondFactorOf(db, actor, organization)
   const { enabled, expires_at } = body
   if (enabled !== undefined || expires_at !== undefined) {
     const { numUpdatedRows } = await db

@@ -17,6 +17,9 @@ export const Organization = z
     reporting_currency: z.string().nullable().meta({
       description: 'What the dashboard shows amounts by day in; null: US dollars, which the books are always in',
     }),
+    requires_second_factor: z.boolean().meta({
+      description: 'Who has no second factor is kept out of its dashboard, 403 second_factor_required',
+    }),
     created_at: Instant,
     deleted_at: Instant.nullable(),
   })
@@ -61,7 +64,7 @@ export const updateOrganization = endpoint({
   summary: 'Rename an organization you own, or give it a time zone',
   body: OrganizationChanges,
   reply: Organization,
-  refuses: ['object_not_found', 'role_forbidden', 'org_deleted', 'tz_unknown'],
+  refuses: ['object_not_found', 'role_forbidden', 'org_deleted', 'second_factor_required', 'tz_unknown'],
 })
 
 export const setReportingCurrency = endpoint({
@@ -73,13 +76,24 @@ export const setReportingCurrency = endpoint({
   reply: Organization,
 })
 
+export const requireSecondFactor = endpoint({
+  route: 'PUT /api/second-factor-requirement',
+  access: { session: 'admin' },
+  summary: 'Ask everyone in the active organization for a second factor, or cease to; keys are not asked',
+  description:
+    'Who has none is refused 403 second_factor_required by every route of the organization from their next call on, until they have one.',
+  body: z.object({ required: z.boolean() }),
+  reply: Organization,
+  refuses: ['second_factor_missing'],
+})
+
 export const deleteOrganization = endpoint({
   route: 'DELETE /api/organizations/:id',
   access: { session: 'person' },
   summary: 'Delete an organization you own; nothing is lost and it can be restored',
   description: 'Every key surface and the dashboard answer 409 org_deleted until it is restored.',
   reply: Organization,
-  refuses: ['object_not_found', 'role_forbidden'],
+  refuses: ['object_not_found', 'role_forbidden', 'second_factor_required'],
 })
 
 export const restoreOrganization = endpoint({
@@ -87,7 +101,7 @@ export const restoreOrganization = endpoint({
   access: { session: 'person' },
   summary: 'Restore a deleted organization you own',
   reply: Organization,
-  refuses: ['object_not_found', 'role_forbidden'],
+  refuses: ['object_not_found', 'role_forbidden', 'second_factor_required'],
 })
 
 export const activateOrganization = endpoint({
@@ -108,6 +122,10 @@ export const Member = z
     image: z.string().nullable().meta({ description: 'The path of their picture' }),
     role: Role,
     joined_at: Instant,
+    has_second_factor: z
+      .boolean()
+      .nullable()
+      .meta({ description: 'Whether a password alone does not let them in; null: owners and admins are told' }),
     is_you: z.boolean(),
   })
   .meta({ id: 'Member' })

@@ -17,15 +17,17 @@ type Row = {
   image: string | null
   role: Role
   joined_at: string
+  has_second_factor: boolean | null
   is_you: boolean
 }
 
 async function readMembers(
   db: Kysely<Tables>,
-  { org_id, user_id }: Pick<Member, 'org_id' | 'user_id'>,
+  { org_id, user_id, role }: Pick<Member, 'org_id' | 'user_id' | 'role'>,
 ): Promise<Row[]> {
   const { rows } = await sql<Row>`
-    select m.id, m.user_id, u.name, u.email, u.image, m.role, m.joined_at, m.user_id = ${user_id} as is_you
+    select m.id, m.user_id, u.name, u.email, u.image, m.role, m.joined_at,
+      case when ${role !== 'member'} then u.two_factor_enabled end as has_second_factor, m.user_id = ${user_id} as is_you
     from members m
     join users u on u.id = m.user_id
     where m.org_id = ${org_id}

@@ -27,6 +27,7 @@ type OrganizationRow = {
   active: boolean
   timezone: string
   reporting_currency: string | null
+  requires_second_factor: boolean
   created_at: string
   deleted_at: string | null
 }
@@ -34,9 +35,9 @@ type OrganizationRow = {
 /** The caller's organizations, the oldest membership first. A deleted one is shown to its owners, and to whoever acts in it. */
 async function readOrganizations(db: Kysely<Tables>, { user_id, session_id }: Place): Promise<OrganizationRow[]> {
   const { rows } = await sql<OrganizationRow>`
-    select id, name, role, active, timezone, reporting_currency, created_at, deleted_at
+    select id, name, role, active, timezone, reporting_currency, requires_second_factor, created_at, deleted_at
     from (
-      select o.id, o.name, m.role, coalesce(o.timezone, 'UTC') as timezone, o.reporting_currency, o.created_at, o.deleted_at, m.joined_at,
+      select o.id, o.name, m.role, coalesce(o.timezone, 'UTC') as timezone, o.reporting_currency, o.requires_second_factor, o.created_at, o.deleted_at, m.joined_at,
         m.id as member_id,
         row_number() over (order by ${ACTING_FIRST}) = 1 as active
       from members m
@@ -55,21 +56,29 @@ export async function readOrganization(db: Kysely<Tables>, place: Place, id: str
   return all.find(organization => organization.id === id) ?? refuse('object_not_found')
 }
 
-type Membership = { org_id: number; id: string; role: Role; deleted_at: string | null }
+type Membership = {
+  org_id: number
+  id: string
+  role: Role
+  deleted_at: string | null
+  requires_second_factor: boolean
+}
 
 /** The caller's membership in the organization a path names; one they are not in is as if it were not there. */
 async function requireMembership(db: Kysely<Tables>, user_id: string, wire_id: string): Promise<Membership> {
   const id = idOf(wire_id)
   const { rows } = await sql<Membership>`
-    select o.org_id, o.id, m.role, o.deleted_at
+    select o.org_id, o.id, m.role, o.deleted_at, o.requires_second_factor
     from organizations o
     join members m on m.org_id = o.org_id and m.user_id = ${user_id}
     where o.id = ${id}`.execute(db)
   return rows[0] ?? refuse('object_not_found')
 }
 
-async function requireOwnership(db: Kysely<Tables>, user_id: string, wire_id: string): Promise<Membership> {
-  const membership = await requireMembership(db, user_id, wire_id)
+/** Nobody changes an organization whose second factor they lack, from wherever they act. */
+async function requireOwnership(db: Kysely<Tables>, person: Person, wire_id: string): Promise<Membership> {
+  const membership = await requireMembership(db, person.user_id, wire_id)
+  if (membership.requires_second_factor && !person.has_second_factor) refuse('second_factor_required')
   return membership.role === 'owner' ? membership : refuse('role_forbidden', { error: 'this needs the role owner' })
 }
 
@@ -122,7 +131,7 @@ export async function updateOrganization(
   { db, actor }: Context<typeof api.updateOrganization>,
   { params, body }: Call<typeof api.updateOrganization>,
 ) {
-  const { org_id, id, deleted_at } = await requireOwnership(db, actor.user_id, params.id)
+  const { org_id, id, deleted_at } = await requireOwnership(db, actor, params.id)
   if (deleted_at !== null) refuse('org_deleted')
   if (body.timezone !== undefined && !isTimeZone(body.timezone)) refuse('tz_unknown')
   if (Object.keys(body).length > 0)
@@ -146,12 +155,29 @@ export async function setReportingCurrency(
   return readOrganization(db, actor, id)
 }
 
+/**
+ * Asks everyone here for a second factor, or ceases to. Only who has one may ask for it: nobody shuts themself out with the rest. Refuses
+ * `second_factor_missing`.
+ */
+export async function requireSecondFactor(
+  { db, actor }: Context<typeof api.requireSecondFactor>,
+  { body }: Call<typeof api.requireSecondFactor>,
+) {
+  if (body.required && !actor.has_second_factor) refuse('second_factor_missing')
+  await db
+    .updateTable('organizations')
+    .set({ requires_second_factor: body.required })
+    .where('org_id', '=', actor.org_id)
+    .execute()
+  return readOrganization(db, actor, actor.organization_id)
+}
+
 /** Deletes softly: keys and conversions are refused from now on, visitors go to the fallbacks. Owners only. */
 export async function deleteOrganization(
   { db, actor }: Context<typeof api.deleteOrganization>,
   { params }: Call<typeof api.deleteOrganization>,
 ) {
-  const { org_id, id } = await requireOwnership(db, actor.user_id, params.id)
+  const { org_id, id } = await requireOwnership(db, actor, params.id)
   await db
     .updateTable('organizations')
     .set({ deleted_at: new Date().toISOString() })
@@ -167,7 +193,7 @@ export async function restoreOrganization(
   { db, actor }: Context<typeof api.restoreOrganization>,
   { params }: Call<typeof api.restoreOrganization>,
 ) {
-  const { org_id, id } = await requireOwnership(db, actor.user_id, params.id)
+  const { org_id, id } = await requireOwnership(db, actor, params.id)
   await db.updateTable('organizations').set({ deleted_at: null }).where('org_id', '=', org_id).execute()
   await announceOrganization(db, org_id)
   return readOrganization(db, actor, id)

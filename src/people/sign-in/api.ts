@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import { type Endpoint, endpoint } from '../../contract/endpoint.ts'
 import { Id, Instant, Name } from '../../contract/fields.ts'
+import { SECOND_PARTS } from '../second-factor/api.ts'
 
 export const PASSWORD_MIN = 10
 export const PASSWORD_MAX = 128
@@ -24,7 +25,7 @@ export const SignUp = z.object({
   password: NewPassword,
   invitation: z.string().max(64).optional(),
 })
-/** `POST /api/auth/sign-in/email`. Answers `{ user }` and sets the session's cookie; 401 `INVALID_EMAIL_OR_PASSWORD`. */
+/** `POST /api/auth/sign-in/email`. Answers `{ user }` and sets the session's cookie, or says which second step is asked for; 401 `INVALID_EMAIL_OR_PASSWORD`. */
 export const SignIn = z.object({ email: Email, password: Password, rememberMe: z.boolean().optional() })
 /** `POST /api/auth/change-password`. Ends every other session; 400 `INVALID_PASSWORD`. */
 export const PasswordChange = z.object({ currentPassword: Password, newPassword: NewPassword })
@@ -62,6 +63,7 @@ const User = z
     name: z.string(),
     email: z.string(),
     emailVerified: z.boolean(),
+    twoFactorEnabled: z.boolean().meta({ description: 'The password alone does not let them in' }),
     image: z.string().nullable(),
     createdAt: Instant,
     updatedAt: Instant,
@@ -79,6 +81,14 @@ const OpenSession = z
   })
   .meta({ id: 'OpenSession' })
 const SignedIn = z.object({ redirect: z.literal(false), user: User }).meta({ id: 'SignedIn' })
+const SecondStep = z
+  .object({
+    twoFactorRedirect: z.literal(true),
+    twoFactorMethods: z
+      .array(z.enum(['totp', 'passkey', 'backup-code']))
+      .meta({ description: 'What may follow: a code of the app, a passkey, a recovery code' }),
+  })
+  .meta({ id: 'SecondStep' })
 const AccountDone = z.object({ status: z.literal(true) }).meta({ id: 'AccountDone' })
 
 const anyone = { access: 'anyone', visit: true } as const
@@ -116,9 +126,9 @@ const CHANGING_PARTS = {
   signInWithEmail: endpoint({
     ...anyone,
     route: 'POST /api/auth/sign-in/email',
-    summary: 'Sign in',
+    summary: 'Sign in; with a second factor, the first of two steps, which is open for ten minutes',
     body: SignIn,
-    reply: SignedIn,
+    reply: z.union([SignedIn, SecondStep]),
     headers: ['Set-Cookie'],
     answers: { 401: { words: 'address or password is wrong (`INVALID_EMAIL_OR_PASSWORD`)', type: 'refusal' } },
     refuses: ['rate_limited', 'service_unavailable'],
@@ -213,7 +223,7 @@ export const signIn = endpoint({
   access: 'anyone',
   visit: true,
   summary: 'Sign up, in and out; change what belongs to the account',
-  parts: CHANGING_PARTS,
+  parts: { ...CHANGING_PARTS, ...SECOND_PARTS },
 })
 
 /** `needs_owner`: nobody has an account yet, so the first page creates the owner. */

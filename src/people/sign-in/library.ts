@@ -2,10 +2,17 @@
  * The sign-in library, set up for Sluice: e-mail and password, sessions in the database, nothing cached in cookies, so that a
  * revoked session is out at once. Its tables are those of the room of accounts.
  */
-import { betterAuth } from 'better-auth'
+import { type BetterAuthPlugin, betterAuth } from 'better-auth'
+import { APIError, createAuthEndpoint, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api'
+import { expireCookie, setSessionCookie } from 'better-auth/cookies'
+import { twoFactor } from 'better-auth/plugins/two-factor'
+import { z } from 'zod'
 import { newId } from '../../contract/ids.ts'
 import { linkTo, sendMail } from '../../ground/mail/mail.ts'
 import type { Ground } from '../../ground/room.ts'
+import { newRecoveryCodes, sealingOf } from '../second-factor/recovery-codes.ts'
+import { NO_SECRET } from '../second-factor/second-factor.ts'
+import { spend } from '../second-factor/spent-codes.ts'
 import { PASSWORD_MAX, PASSWORD_MIN } from './api.ts'
 import { openAuthDatabase } from './auth-database.ts'
 
@@ -30,6 +37,12 @@ const columns = {
     ...times,
   },
   verifications: { expiresAt: 'expires_at', ...times },
+  two_factors: {
+    userId: 'user_id',
+    backupCodes: 'backup_codes',
+    failedVerificationCount: 'failed_verification_count',
+    lockedUntil: 'locked_until',
+  },
 }
 
 /** Opens the library. `address` is where it believes to be; `faithfully` throws what its database threw. */
@@ -63,6 +76,8 @@ export function openLibrary(ground: Ground) {
     account: { modelName: 'accounts', fields: columns.accounts },
     verification: { modelName: 'verifications', fields: columns.verifications },
     emailAndPassword: passwords(ground),
+    plugins: [secondFactor(ground), entrance],
+    hooks: { before: onlyOnce(ground) },
     onAPIError: { throw: true },
     // attempts.ts counts failures instead of requests.
     rateLimit: { enabled: false },
@@ -112,4 +127,66 @@ ${link}
 If it was not you, ignore this mail: nothing has changed.`,
     },
   )
+}
+
+/** The step after the password, and the app's secret. No browser is trusted for longer: sessions are long enough. */
+function secondFactor({ secrets }: Ground) {
+  return twoFactor({
+    issuer: 'Sluice',
+    backupCodeOptions: { customBackupCodesGenerate: newRecoveryCodes, storeBackupCodes: sealingOf(secrets) },
+    schema: {
+      user: { fields: { twoFactorEnabled: 'two_factor_enabled' } },
+      twoFactor: { modelName: 'two_factors', fields: columns.two_factors },
+    },
+  })
+}
+
+/** Begins a session for someone who has shown a passkey. Not a path: only Sluice itself can ask for it. */
+const entrance = {
+  id: 'entrance',
+  endpoints: {
+    letIn: createAuthEndpoint.serverOnly({ method: 'POST', body: z.object({ userId: z.string() }) }, async ctx => {
+      const user = await ctx.context.internalAdapter.findUserById(ctx.body.userId)
+      if (user === null) throw new APIError('UNAUTHORIZED', { message: 'this account is gone' })
+      const session = await ctx.context.internalAdapter.createSession(user.id)
+      await setSessionCookie(ctx, { session, user })
+      expireCookie(ctx, stepCookie(ctx))
+      return ctx.json({ user })
+    }),
+  },
+} satisfies BetterAuthPlugin
+
+type Asked = Parameters<Parameters<typeof createAuthMiddleware>[0]>[0]
+
+/** The cookie of the step after the password, which the library names. */
+const stepCookie = ({ context }: Pick<Asked, 'context'>) => context.createAuthCookie('two_factor')
+
+/** A code that was used lets nobody in again while its half minute lasts, which the library would allow. */
+function onlyOnce({ db }: Ground) {
+  return createAuthMiddleware(async ctx => {
+    if (ctx.path !== '/two-factor/verify-totp') return
+    const signedIn = (await getSessionFromCtx(ctx))?.user.id
+    const user_id = signedIn ?? (await whoIsAtTheStep(ctx))
+    if (user_id === undefined) return
+    if (signedIn !== undefined) await requireBegun(ctx, signedIn)
+    const { code } = ctx.body as { code: string }
+    if (!(await spend(db, user_id, code)))
+      throw new APIError('UNAUTHORIZED', { message: 'this code was used: wait for the next one', code: 'CODE_USED' })
+  })
+}
+
+async function whoIsAtTheStep(ctx: Asked): Promise<string | undefined> {
+  const step = await ctx.getSignedCookie(stepCookie(ctx).name, ctx.context.secret)
+  const found = step ? await ctx.context.internalAdapter.findVerificationValue(step) : null
+  return found?.value
+}
+
+/** Of someone signed in: an app that was begun and not confirmed yet is there to be confirmed, nothing else. */
+async function requireBegun({ context }: Asked, userId: string): Promise<void> {
+  const where = [{ field: 'userId', value: userId }]
+  const found = await context.adapter.findOne<{ secret: string; verified: boolean }>({ model: 'twoFactor', where })
+  if (found === null || found.secret === NO_SECRET)
+    throw new APIError('BAD_REQUEST', { message: 'no app was begun with', code: 'TOTP_NOT_ENABLED' })
+  if (found.verified)
+    throw new APIError('BAD_REQUEST', { message: 'the app is confirmed', code: 'TOTP_ALREADY_ENABLED' })
 }

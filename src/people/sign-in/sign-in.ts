@@ -7,12 +7,14 @@ import { toWireId } from '../../contract/ids.ts'
 import type { Answer, Context, Ground, Person, Visit } from '../../ground/room.ts'
 import { openRounds } from '../../ground/rounds.ts'
 import { forgetEnded } from '../accounts/sessions.ts'
+import { forgetSpent } from '../second-factor/spent-codes.ts'
 import type * as api from './api.ts'
 import { FirstOwner } from './api.ts'
 import { openAttempts } from './attempts.ts'
+import { type Desk, forward } from './library-calls.ts'
 import { openLibrary } from './library.ts'
 import { createFirstOwner, needsOwner } from './sign-up.ts'
-import { answerSignIn, type Desk, forward } from './visits.ts'
+import { answerSignIn } from './visits.ts'
 
 /** Opens sign-in. `deeds` furnish the room; `whoIs` is the door's question. Forgets what has ended once an hour until closed. */
 export function openSignIn(ground: Ground) {
@@ -27,14 +29,23 @@ export function openSignIn(ground: Ground) {
     const found = await library.faithfully(ask)
     if (found === null) return undefined
     const { user, session } = found
-    return { user_id: user.id, email: user.email, name: user.name, session_id: session.id }
+    return {
+      user_id: user.id,
+      email: user.email,
+      name: user.name,
+      session_id: session.id,
+      has_second_factor: user.twoFactorEnabled === true,
+    }
   }
 
   const desk: Desk = { ground, library, attempts: openAttempts(), whoIs }
   const visit = (_ground: Ground, asked: Visit): Promise<Answer> => answerSignIn(desk, asked)
   const rounds = openRounds(
     HOUR_MS,
-    () => forgetEnded(ground, new Date().toISOString()),
+    async () => {
+      await forgetEnded(ground, new Date().toISOString())
+      await forgetSpent(ground.db)
+    },
     error => ground.log.warn({ err: error }, 'ended sessions could not be forgotten'),
   )
   return {

@@ -1,0 +1,88 @@
+// A passkey without a browser: makes a key pair and signs what it is asked, as an authenticator does (WebAuthn, ES256, no attestation).
+import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
+
+type Options = { challenge: string; rp?: { id?: string }; rpId?: string }
+type Differs = {
+  /** Whether its person has shown themself. */
+  isVerified?: boolean
+  origin?: string
+  host?: string
+  challenge?: string
+}
+
+const hashOf = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest()
+const text = (bytes: Buffer | string) => Buffer.from(bytes).toString('base64url')
+
+/** The little of CBOR that is needed here: small maps, byte and text strings, small integers. */
+function cbor(value: unknown): Buffer {
+  const head = (major: number, count: number) =>
+    count < 24
+      ? Buffer.from([(major << 5) | count])
+      : count < 256
+        ? Buffer.from([(major << 5) | 24, count])
+        : Buffer.from([(major << 5) | 25, count >> 8, count & 255])
+  if (typeof value === 'number') return value < 0 ? head(1, -1 - value) : head(0, value)
+  if (typeof value === 'string') return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)])
+  if (Buffer.isBuffer(value)) return Buffer.concat([head(2, value.length), value])
+  const map = value as Map<unknown, unknown>
+  return Buffer.concat([head(5, map.size), ...[...map].flatMap(([name, one]) => [cbor(name), cbor(one)])])
+}
+
+/** A passkey that was never used. */
+export function newAuthenticator() {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
+  const id = randomBytes(32)
+  let uses = 0
+  const seen = (host: string, flags: number) => {
+    uses += 1
+    const count = Buffer.alloc(4)
+    count.writeUInt32BE(uses)
+    return Buffer.concat([hashOf(host), Buffer.from([flags]), count])
+  }
+  const client = (type: string, challenge: string, origin: string) =>
+    Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false }))
+  const common = { id: text(id), rawId: text(id), type: 'public-key', clientExtensionResults: {} }
+  return {
+    /** What the browser answers to `navigator.credentials.create`. */
+    make(options: Options, { isVerified = true, origin = 'http://localhost:8080', host, challenge }: Differs = {}) {
+      const key = new Map<number, unknown>([
+        [1, 2],
+        [3, -7],
+        [-1, 1],
+        [-2, Buffer.from(x, 'base64url')],
+        [-3, Buffer.from(y, 'base64url')],
+      ])
+      const size = Buffer.from([0, id.length])
+      const authData = Buffer.concat([
+        seen(host ?? options.rp?.id ?? '', isVerified ? 0x45 : 0x41),
+        Buffer.alloc(16),
+        size,
+        id,
+        cbor(key),
+      ])
+      const attestation = cbor(
+        new Map<string, unknown>([
+          ['fmt', 'none'],
+          ['attStmt', new Map()],
+          ['authData', authData],
+        ]),
+      )
+      const said = client('webauthn.create', challenge ?? options.challenge, origin)
+      return {
+        ...common,
+        response: { clientDataJSON: text(said), attestationObject: text(attestation), transports: ['internal'] },
+      }
+    },
+    /** What the browser answers to `navigator.credentials.get`. */
+    sign(options: Options, { isVerified = true, origin = 'http://localhost:8080', host, challenge }: Differs = {}) {
+      const said = client('webauthn.get', challenge ?? options.challenge, origin)
+      const authData = seen(host ?? options.rpId ?? '', isVerified ? 0x05 : 0x01)
+      const signature = sign('sha256', Buffer.concat([authData, hashOf(said)]), privateKey)
+      return {
+        ...common,
+        response: { clientDataJSON: text(said), authenticatorData: text(authData), signature: text(signature) },
+      }
+    },
+  }
+}
