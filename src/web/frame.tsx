@@ -27,9 +27,11 @@ export const inside = createRoute({
     ])
     // Before an address is read: its days begin by this clock.
     keepTimeBy(preferences?.timezone ?? data.find(({ active }) => active)?.timezone ?? 'UTC')
-    // Without a workspace there are none, and what refuses here is told by the pages.
-    if (data.some(({ active, deleted_at }) => active && deleted_at === null))
-      await context.queries.ensureQueryData(eventSettings).catch(() => undefined)
+    // Without a workspace that is open there are none, and what refuses here is told by the pages.
+    const isOpen = data.some(
+      one => one.active && one.deleted_at === null && (session.user.twoFactorEnabled || !one.requires_second_factor),
+    )
+    if (isOpen) await context.queries.ensureQueryData(eventSettings).catch(() => undefined)
   },
   component: Shell,
 })

@@ -5,6 +5,7 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@ta
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { myOrganizations } from './ground/active.ts'
 import { Refused } from './ground/call.ts'
 import { paintTheme } from './ground/theme.ts'
 import { Confirmations } from './ground/ui/confirm.tsx'
@@ -20,7 +21,11 @@ speakPlainly()
 
 /** While it is known whose page this is, they sign in over it; else the router leads to the sign-in page. */
 function notice(refused: unknown) {
-  if (!(refused instanceof Refused) || refused.code !== 'sign_in_required') return
+  if (!(refused instanceof Refused)) return
+  // The workspace has begun to ask for one, or the person has removed theirs elsewhere: the frame tells, by what is read anew.
+  if (refused.code === 'second_factor_required')
+    for (const { queryKey } of [whoIsSignedIn, myOrganizations]) void queries.invalidateQueries({ queryKey })
+  if (refused.code !== 'sign_in_required') return
   if (queries.getQueryData(whoIsSignedIn.queryKey) != null) return sessionIsOver()
   queries.setQueryData(whoIsSignedIn.queryKey, null)
   void router.invalidate()

@@ -19,7 +19,7 @@ const AppCode = z
 /** `POST /api/auth/two-factor/enable`: begins with an app, which counts once it has shown a code. */
 export const AppBegin = z.object({ password: Password })
 /** `POST /api/auth/two-factor/verify-totp`: signed in, it confirms the app; after the password, it signs in. A code holds good once. */
-const AppProof = z.object({ code: AppCode })
+export const AppProof = z.object({ code: AppCode })
 /** `POST /api/auth/two-factor/disable`. */
 const AppEnd = z.object({ password: Password })
 /** `POST /api/auth/two-factor/verify-backup-code`: signs in after the password, once with each code. */
@@ -73,7 +73,7 @@ export const SECOND_FORMS = {
 const Codes = z.array(z.string()).meta({ description: 'Shown this once' })
 
 /** What somebody has set up beside the password. */
-const SecondFactor = z
+export const SecondFactor = z
   .object({
     app: z.boolean().meta({ description: 'An app shows codes' }),
     passkeys: z.array(
@@ -101,9 +101,7 @@ const anyone = { access: 'anyone', visit: true } as const
 const person = { access: { session: 'person' }, visit: true } as const
 const Changed = z.object({ status: z.literal(true) }).meta({ id: 'SecondFactorChanged' })
 /** Nothing but who it is: the rest is in `get-session`. */
-const LetIn = z
-  .object({ user: z.looseObject({ id: Id, name: z.string(), email: z.string() }) })
-  .meta({ id: 'LetIn' })
+const LetIn = z.object({ user: z.looseObject({ id: Id, name: z.string(), email: z.string() }) }).meta({ id: 'LetIn' })
 /** In the words of WebAuthn, for the browser alone. */
 const Question = z.looseObject({ challenge: z.string() }).meta({ id: 'PasskeyQuestion' })
 

@@ -1,9 +1,9 @@
 /** The frame of every page behind the sign-in: navigation, workspace, person; and what stands in its place without a workspace. */
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { Menu as MenuIcon } from 'lucide-react'
 import { Fragment, useEffect, useRef, useState } from 'react'
-import { myPreferences, useOrganizations } from '../ground/active.ts'
+import { myPreferences, useOrganizations, type Workspace } from '../ground/active.ts'
 import { IconButton } from '../ground/ui/button.tsx'
 import { useEventSettings } from '../ground/figures/goals.ts'
 import { keepTimeBy, zoneNow } from '../ground/zone.ts'
@@ -11,12 +11,14 @@ import { callEvents } from '../ground/rungs.ts'
 import { Drawer } from '../ground/ui/drawer.tsx'
 import { Wordmark } from '../ground/ui/mark.tsx'
 import { PersonMenu } from '../people/accounts/person-menu.tsx'
+import { whoIsSignedIn } from '../people/accounts/session.ts'
 import { OtherTabs } from '../people/organizations/other-tabs.tsx'
 import { DeletedWorkspace, NoWorkspace } from '../people/organizations/restore-page.tsx'
 import { WorkspaceMenu } from '../people/organizations/workspace-menu.tsx'
 import { AccountsBanner } from './accounts-banner.tsx'
 import { BalanceBanner } from './balance-banner.tsx'
 import { Places } from './places.tsx'
+import { SecondFactorWanted } from './second-factor-wanted.tsx'
 
 export function Shell() {
   const organizations = useOrganizations()
@@ -64,15 +66,7 @@ export function Shell() {
           tabIndex={-1}
           className="w-full max-w-[96rem] flex-1 px-4 pt-5 pb-12 outline-none sm:px-6 lg:px-8 lg:pt-6"
         >
-          {active.deleted_at === null ? (
-            <>
-              <BalanceBanner />
-              <AccountsBanner />
-              <Page />
-            </>
-          ) : (
-            <DeletedWorkspace workspace={active} />
-          )}
+          <Inside workspace={active} />
         </main>
         <footer className="flex flex-wrap gap-x-4 px-4 pb-4 text-sm text-ink-faint sm:px-6 lg:px-8">
           <span>{`All times are ${zoneNow()}, money is in US dollars${active.reporting_currency === null ? '' : ' where nothing else is said'}.`}</span>
@@ -82,6 +76,22 @@ export function Shell() {
         </footer>
       </div>
     </div>
+  )
+}
+
+/** The page, or what stands in its place. */
+function Inside({ workspace }: { workspace: Workspace }) {
+  const hasFactor = useSuspenseQuery(whoIsSignedIn).data?.user.twoFactorEnabled ?? false
+  const isOwnPage = useRouterState({ select: ({ location }) => location.pathname === '/settings/profile' })
+  if (workspace.deleted_at !== null) return <DeletedWorkspace workspace={workspace} />
+  if (workspace.requires_second_factor && !hasFactor)
+    return isOwnPage ? <Outlet /> : <SecondFactorWanted workspace={workspace} />
+  return (
+    <>
+      <BalanceBanner />
+      <AccountsBanner />
+      <Page />
+    </>
   )
 }
 

@@ -14,6 +14,7 @@ import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { useUnsaved } from '../../ground/ui/unsaved.ts'
 import { AvatarForm } from './avatar.tsx'
+import { SecondFactor } from './second-factor.tsx'
 import { postAuth, whoIsSignedIn } from './session.ts'
 import { Sessions } from './sessions.tsx'
 
@@ -37,6 +38,12 @@ export function ProfilePage() {
       </Setting>
       <Setting title="Password" words="A change signs every other browser out.">
         <PasswordForm />
+      </Setting>
+      <Setting
+        title="Second factor"
+        words="Asked for besides your password. Whoever learns the password alone does not get in."
+      >
+        <SecondFactor />
       </Setting>
       <Setting title="Browsers" words="Where you are signed in. Signing one out works at once.">
         <Sessions />

@@ -1,10 +1,13 @@
 /** Who is signed in, and the ways in and out. These routes belong to the sign-in library, so they are called by address. */
 import { queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
+import type { SECOND_FORMS } from '../../../people/second-factor/api.ts'
 import type { AUTH_FORMS } from '../../../people/sign-in/api.ts'
 import { send } from '../../ground/call.ts'
 
-export type SignedIn = { user: { id: string; name: string; email: string; image?: string | null } }
+export type SignedIn = {
+  user: { id: string; name: string; email: string; image?: string | null; twoFactorEnabled: boolean }
+}
 
 /** Whose cookie the browser holds now. Null when nobody is signed in. */
 export const readSession = async () => (await send('GET', '/api/auth/get-session')) as SignedIn | null
@@ -16,7 +19,7 @@ export const whoIsSignedIn = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 })
 
-type AuthForms = typeof AUTH_FORMS
+type AuthForms = typeof AUTH_FORMS & typeof SECOND_FORMS
 type Posted = { [P in keyof AuthForms]: P extends `POST ${infer Path}` ? Path : never }[keyof AuthForms]
 type Form<P extends Posted> = AuthForms[`POST ${P}`] extends z.ZodType ? z.input<AuthForms[`POST ${P}`]> : undefined
 

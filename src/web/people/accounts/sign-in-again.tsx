@@ -3,7 +3,8 @@
  * only for the same person in the same workspace; for anyone else the dashboard starts anew.
  */
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useSyncExternalStore } from 'react'
+import { Fingerprint } from 'lucide-react'
+import { useEffect, useState, useSyncExternalStore } from 'react'
 import type { z } from 'zod'
 import { SignIn } from '../../../people/sign-in/api.ts'
 import { activateOrganization } from '../../../people/organizations/api.ts'
@@ -14,6 +15,8 @@ import { Dialog, DialogBody, DialogFoot, DialogForm } from '../../ground/ui/dial
 import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
+import { reasonAgainstPasskeys, usePasskey } from './passkey.ts'
+import { SecondStep, stepAfter, type Way } from './second-step.tsx'
 import { postAuth, readSession, type SignedIn, whoIsSignedIn } from './session.ts'
 import { SignInFields } from './sign-in-fields.tsx'
 
@@ -90,9 +93,9 @@ function SignInForm({ person }: { person: SignedIn['user'] }) {
   const queries = useQueryClient()
   const goOn = useGoOn()
   const form = useDraft(SignIn, { email: person.email, password: '' })
-  const signIn = useMutation({
-    mutationFn: async (draft: z.input<typeof SignIn>) => {
-      await postAuth('/sign-in/email', draft)
+  const [ways, setWays] = useState<readonly Way[]>()
+  const comeBack = useMutation({
+    mutationFn: async () => {
       const there = await readSession()
       return (
         there?.user.id === person.id && (await actsWhereItDid(queries.getQueryData(myOrganizations.queryKey)?.data))
@@ -106,11 +109,30 @@ function SignInForm({ person }: { person: SignedIn['user'] }) {
       notify('You are signed in again', 'What was not saved is still here: save it once more.')
     },
   })
+  const signIn = useMutation({
+    mutationFn: async (draft: z.input<typeof SignIn>) => stepAfter(await postAuth('/sign-in/email', draft)),
+    gcTime: 0,
+    onSuccess: step => {
+      if (step === undefined) return comeBack.mutate()
+      form.resetField('password')
+      setWays(step)
+    },
+  })
+  const byPasskey = useMutation({ mutationFn: usePasskey, gcTime: 0, onSuccess: () => comeBack.mutate() })
+  if (ways !== undefined)
+    return (
+      <DialogForm onSubmit={() => undefined}>
+        <DialogBody>
+          <SecondStep ways={ways} onDone={() => comeBack.mutate()} onBack={() => setWays(undefined)} />
+          <RefusalNote refused={comeBack.error} />
+        </DialogBody>
+      </DialogForm>
+    )
   return (
     <DialogForm onSubmit={submits(form, draft => signIn.mutate(draft))}>
       <DialogBody>
         <SignInFields form={form} isAgain />
-        <RefusalNote refused={signIn.error} />
+        <RefusalNote refused={signIn.error ?? byPasskey.error ?? comeBack.error} />
         <a
           href="/forgot-password"
           target="_blank"
@@ -122,7 +144,12 @@ function SignInForm({ person }: { person: SignedIn['user'] }) {
       </DialogBody>
       <DialogFoot>
         <Button onClick={() => location.assign('/')}>Leave this page</Button>
-        <Button type="submit" look="primary" pending={signIn.isPending}>
+        {reasonAgainstPasskeys() === undefined && (
+          <Button icon={Fingerprint} pending={byPasskey.isPending} onClick={() => byPasskey.mutate()}>
+            Use a passkey
+          </Button>
+        )}
+        <Button type="submit" look="primary" pending={signIn.isPending || comeBack.isPending}>
           Sign in
         </Button>
       </DialogFoot>

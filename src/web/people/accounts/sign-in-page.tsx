@@ -1,6 +1,8 @@
 /** Signing in, and going on to where one wanted to be. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
+import { Fingerprint } from 'lucide-react'
+import { useState } from 'react'
 import type { z } from 'zod'
 import { readSetup, SignIn } from '../../../people/sign-in/api.ts'
 import { ask } from '../../ground/call.ts'
@@ -8,6 +10,8 @@ import { Button } from '../../ground/ui/button.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { Door, FormStack } from './door.tsx'
+import { reasonAgainstPasskeys, usePasskey } from './passkey.ts'
+import { SecondStep, stepAfter, type Way } from './second-step.tsx'
 import { postAuth } from './session.ts'
 import { SignInFields } from './sign-in-fields.tsx'
 
@@ -24,21 +28,42 @@ export function SignInPage() {
   const { next, email } = route.useSearch()
   const setup = useQuery(ask(readSetup))
   const form = useDraft(SignIn, { email: email ?? '', password: '' })
+  const [ways, setWays] = useState<readonly Way[]>()
+  const goIn = () => {
+    queries.clear()
+    router.history.push(inside(next))
+  }
   const signIn = useMutation({
-    mutationFn: (draft: z.input<typeof SignIn>) => postAuth('/sign-in/email', draft),
-    onSuccess: () => {
-      queries.clear()
-      router.history.push(inside(next))
+    mutationFn: async (draft: z.input<typeof SignIn>) => stepAfter(await postAuth('/sign-in/email', draft)),
+    onSuccess: step => {
+      if (step === undefined) return goIn()
+      // The password is not kept longer than it takes to show it.
+      form.resetField('password')
+      setWays(step)
     },
   })
+  const byPasskey = useMutation({ mutationFn: usePasskey, onSuccess: goIn })
+  if (ways !== undefined)
+    return (
+      <Door title="One more step" words={`You are signing in as ${form.getValues('email')}.`}>
+        <FormStack onSubmit={event => event.preventDefault()}>
+          <SecondStep ways={ways} onDone={goIn} onBack={() => setWays(undefined)} />
+        </FormStack>
+      </Door>
+    )
   return (
     <Door title="Sign in">
       <FormStack onSubmit={submits(form, draft => signIn.mutate(draft))}>
         <SignInFields form={form} />
-        <RefusalNote refused={signIn.error} />
+        <RefusalNote refused={signIn.error ?? byPasskey.error} />
         <Button type="submit" look="primary" pending={signIn.isPending}>
           Sign in
         </Button>
+        {reasonAgainstPasskeys() === undefined && (
+          <Button icon={Fingerprint} className="h-9" pending={byPasskey.isPending} onClick={() => byPasskey.mutate()}>
+            Sign in with a passkey
+          </Button>
+        )}
         <p className="flex flex-wrap justify-between gap-2 text-ink-soft">
           <Link to="/forgot-password" className="text-accent underline-offset-2 hover:underline">
             Forgot your password?

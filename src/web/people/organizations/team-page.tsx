@@ -14,6 +14,7 @@ import {
 import { myOrganizations, onlyFor, reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { day } from '../../ground/figures/figures.ts'
+import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { Face } from '../../ground/ui/face.tsx'
@@ -61,6 +62,7 @@ function Members({ members, mine }: { members: readonly MemberRow[]; mine: Role 
           <Head>Name</Head>
           <Head>E-mail</Head>
           <Head>Role</Head>
+          {mine !== 'member' && <Head>Second factor</Head>}
           <Head>Joined</Head>
           <Head unseen>Actions</Head>
         </tr>
@@ -81,6 +83,9 @@ function Members({ members, mine }: { members: readonly MemberRow[]; mine: Role 
             <Cell>
               <RoleChoice member={member} mine={mine} />
             </Cell>
+            {mine !== 'member' && (
+              <Cell>{member.has_second_factor ? <Badge tone="good">On</Badge> : <Badge>None</Badge>}</Cell>
+            )}
             <Cell>{day(member.joined_at)}</Cell>
             <Cell className="text-right">
               <Removal member={member} mine={mine} />

@@ -20,6 +20,7 @@ import { TextField } from '../../ground/ui/field.tsx'
 import { PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
+import { FactorForEveryone } from './factor-for-everyone.tsx'
 import { ZoneForm } from '../../ground/zone-form.tsx'
 import { useUnsaved } from '../../ground/ui/unsaved.ts'
 
@@ -52,6 +53,12 @@ export function WorkspacePage() {
         words="What the overview shows amounts by day in, each day at its own rate. The books, the API, lists and exports stay in US dollars."
       >
         <CurrencyForm key={active.id} workspace={active} />
+      </Setting>
+      <Setting
+        title="Second factor"
+        words="Whether everyone here needs an app or a passkey besides their password. Keys are not asked."
+      >
+        <FactorForEveryone key={active.id} workspace={active} />
       </Setting>
       <Setting title="Id" words="Names the workspace in the grant of a key.">
         <div className="flex items-center gap-3">

@@ -39,6 +39,7 @@ export function reportCsv(
   return [head, ...lines].map(line => line.join(',')).join('\r\n')
 }
 
+/** Hands a file to the browser; a text is CSV. */
 export function download(name: string, file: string | Blob) {
   const blob = typeof file === 'string' ? new Blob([file], { type: 'text/csv;charset=utf-8' }) : file
   const address = URL.createObjectURL(blob)

@@ -1,0 +1,93 @@
+/** Adding a passkey: its name, the browser's own dialog, and with the first second factor the recovery codes. */
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { z } from 'zod'
+import { PasskeyDraft } from '../../../people/second-factor/api.ts'
+import { Refused } from '../../ground/call.ts'
+import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
+import { submits, useDraft } from '../../ground/ui/draft.ts'
+import { TextField } from '../../ground/ui/field.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { useFactorAgain } from './factor.ts'
+import { keepPasskey, makePasskey } from './passkey.ts'
+import { RecoveryCodes } from './recovery-codes.tsx'
+
+const Draft = z.object({ name: PasskeyDraft.shape.name, password: z.string() })
+type DraftFields = z.input<typeof Draft>
+
+export function AddPasskey({ onClose }: { onClose: () => void }) {
+  const again = useFactorAgain()
+  const end = () => {
+    onClose()
+    void again()
+  }
+  const form = useDraft<DraftFields>(Draft, { name: '', password: '' })
+  const [codes, setCodes] = useState<readonly string[]>()
+  const add = useMutation({
+    mutationFn: async ({ name, password }: DraftFields) =>
+      keepPasskey(name, await makePasskey(password === '' ? undefined : password)),
+    gcTime: 0,
+    onSuccess: recoveryCodes => {
+      notify('The passkey is added', 'It signs you in without your password.')
+      if (recoveryCodes === null) end()
+      else setCodes(recoveryCodes)
+    },
+  })
+  const needsPassword = useNeedsPassword(add.error)
+  if (codes !== undefined)
+    return (
+      <Dialog open onClose={end} firm title="Recovery codes">
+        <RecoveryCodes codes={codes} onClose={end} />
+      </Dialog>
+    )
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Add a passkey"
+      description="The browser asks where to keep it: this device, your phone, a password manager or a security key."
+    >
+      <DialogForm onSubmit={submits(form, draft => add.mutate(draft))}>
+        <DialogBody>
+          <TextField
+            label="Name"
+            hint="What you know it by, for example “Phone”."
+            autoComplete="off"
+            error={form.formState.errors.name?.message}
+            {...form.register('name')}
+          />
+          {needsPassword && <PasswordField {...form.register('password')} />}
+          <RefusalNote refused={wordsOf(add.error)} />
+        </DialogBody>
+        <SaveFoot action="Add passkey" pending={add.isPending} onCancel={onClose} />
+      </DialogForm>
+    </Dialog>
+  )
+}
+
+const isAskedFor = (error: Error | null) =>
+  error instanceof Refused && (error.code === 'PASSWORD_REQUIRED' || error.code === 'INVALID_PASSWORD')
+
+/** Whether this session is too old to go without the password, which its first refusal says. */
+export function useNeedsPassword(error: Error | null): boolean {
+  const [isNeeded, setNeeded] = useState(false)
+  if (!isNeeded && isAskedFor(error)) setNeeded(true)
+  return isNeeded
+}
+
+/** That a password is asked for is said by its field. */
+export const wordsOf = (error: Error | null) =>
+  error instanceof Refused && error.code === 'PASSWORD_REQUIRED' ? null : error
+
+export function PasswordField(props: React.ComponentProps<'input'>) {
+  return (
+    <TextField
+      {...props}
+      label="Your password"
+      hint="You have been signed in for a while."
+      type="password"
+      autoComplete="current-password"
+    />
+  )
+}

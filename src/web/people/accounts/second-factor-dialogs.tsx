@@ -1,0 +1,150 @@
+/** Taking down what was set up beside the password, and new recovery codes. */
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
+import { TextField } from '../../ground/ui/field.tsx'
+import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { PasswordField, useNeedsPassword, wordsOf } from './add-passkey.tsx'
+import { type Factor, useFactorAgain } from './factor.ts'
+import { RecoveryCodes } from './recovery-codes.tsx'
+import { postAuth } from './session.ts'
+
+type Closes = { onClose: () => void }
+
+/** What is lost with the last second factor. */
+function Last({ factor }: { factor: Factor }) {
+  const asking = factor.required_by
+  return (
+    <Note kind="warning">
+      <strong>Your password alone signs you in again</strong>, and the recovery codes are no good any more.
+      {asking.length > 0 &&
+        ` ${new Intl.ListFormat('en').format(asking)} ${asking.length === 1 ? 'keeps' : 'keep'} you out until you have set up another.`}
+    </Note>
+  )
+}
+
+export function RemoveApp({ factor, onClose }: { factor: Factor } & Closes) {
+  const again = useFactorAgain()
+  const [password, setPassword] = useState('')
+  const remove = useMutation({
+    mutationFn: () => postAuth('/two-factor/disable', { password }),
+    gcTime: 0,
+    onSuccess: async () => {
+      await again()
+      onClose()
+      notify('The app is removed')
+    },
+  })
+  return (
+    <Dialog open onClose={onClose} title="Remove the app?">
+      <DialogForm onSubmit={() => remove.mutate()}>
+        <DialogBody>
+          {factor.passkeys.length === 0 ? (
+            <Last factor={factor} />
+          ) : (
+            <p className="text-ink-soft">
+              Its codes are not asked for any more. Your passkeys and recovery codes stay.
+            </p>
+          )}
+          <TextField
+            label="Your password"
+            type="password"
+            autoComplete="current-password"
+            value={password}
+            onChange={event => setPassword(event.target.value)}
+          />
+          <RefusalNote refused={remove.error} />
+        </DialogBody>
+        <SaveFoot
+          action="Remove the app"
+          look="danger"
+          pending={remove.isPending}
+          reason={password === '' ? 'Type your password first.' : undefined}
+          onCancel={onClose}
+        />
+      </DialogForm>
+    </Dialog>
+  )
+}
+
+type RemovalProps = { factor: Factor; passkey: Factor['passkeys'][number] } & Closes
+
+export function RemovePasskey({ factor, passkey, onClose }: RemovalProps) {
+  const again = useFactorAgain()
+  const [password, setPassword] = useState('')
+  const remove = useMutation({
+    mutationFn: () =>
+      postAuth('/passkey/remove', { id: passkey.id, ...(password === '' ? {} : { currentPassword: password }) }),
+    gcTime: 0,
+    onSuccess: async () => {
+      await again()
+      onClose()
+      notify(`${passkey.name} is removed`)
+    },
+  })
+  const needsPassword = useNeedsPassword(remove.error)
+  const isLast = !factor.app && factor.passkeys.length === 1
+  return (
+    <Dialog open onClose={onClose} title={`Remove ${passkey.name}?`}>
+      <DialogForm onSubmit={() => remove.mutate()}>
+        <DialogBody>
+          <p className="text-ink-soft">
+            It signs you in no more. Where it is kept it stays until you remove it there too.
+          </p>
+          {isLast && <Last factor={factor} />}
+          {needsPassword && <PasswordField value={password} onChange={event => setPassword(event.target.value)} />}
+          <RefusalNote refused={wordsOf(remove.error)} />
+        </DialogBody>
+        <SaveFoot action="Remove" look="danger" pending={remove.isPending} onCancel={onClose} />
+      </DialogForm>
+    </Dialog>
+  )
+}
+
+export function NewCodes({ onClose }: Closes) {
+  const again = useFactorAgain()
+  const [password, setPassword] = useState('')
+  const make = useMutation({
+    mutationFn: async () =>
+      (await postAuth('/two-factor/generate-backup-codes', { password })) as { recoveryCodes: string[] },
+    gcTime: 0,
+  })
+  const end = () => {
+    onClose()
+    void again()
+  }
+  if (make.data !== undefined)
+    return (
+      <Dialog open onClose={end} firm title="Recovery codes">
+        <RecoveryCodes codes={make.data.recoveryCodes} onClose={end} />
+      </Dialog>
+    )
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Make new recovery codes?"
+      description="The ones you have are no good any more then."
+    >
+      <DialogForm onSubmit={() => make.mutate()}>
+        <DialogBody>
+          <TextField
+            label="Your password"
+            type="password"
+            autoComplete="current-password"
+            value={password}
+            onChange={event => setPassword(event.target.value)}
+          />
+          <RefusalNote refused={make.error} />
+        </DialogBody>
+        <SaveFoot
+          action="Make new codes"
+          pending={make.isPending}
+          reason={password === '' ? 'Type your password first.' : undefined}
+          onCancel={onClose}
+        />
+      </DialogForm>
+    </Dialog>
+  )
+}

@@ -1,0 +1,113 @@
+/** Setting up an app that shows codes: the password, the QR code and its first code, then the recovery codes. */
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { z } from 'zod'
+import { AppBegin, AppProof } from '../../../people/second-factor/api.ts'
+import { CopyButton } from '../../ground/ui/copy.tsx'
+import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
+import { submits, useDraft } from '../../ground/ui/draft.ts'
+import { TextField } from '../../ground/ui/field.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { QrCode } from './qr-code.tsx'
+import { RecoveryCodes } from './recovery-codes.tsx'
+import { useFactorAgain } from './factor.ts'
+import { postAuth } from './session.ts'
+
+type Begun = { totpURI: string; recoveryCodes: string[] | null }
+
+export function SetUpApp({ onClose }: { onClose: () => void }) {
+  const again = useFactorAgain()
+  const [begun, setBegun] = useState<Begun>()
+  const [codes, setCodes] = useState<readonly string[]>()
+  const end = () => {
+    onClose()
+    void again()
+  }
+  const proven = () => {
+    notify('The app is set up', 'Signing in asks for its code from now on.')
+    if (begun?.recoveryCodes == null) end()
+    else setCodes(begun.recoveryCodes)
+  }
+  if (codes !== undefined)
+    return (
+      <Dialog open onClose={end} firm title="Recovery codes">
+        <RecoveryCodes codes={codes} onClose={end} />
+      </Dialog>
+    )
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Set up an app"
+      description="Any app that shows codes: Aegis, 2FAS, Google Authenticator, 1Password …"
+    >
+      {begun === undefined ? (
+        <PasswordStep onBegun={setBegun} onClose={onClose} />
+      ) : (
+        <ProofStep totpURI={begun.totpURI} onProven={proven} onClose={onClose} />
+      )}
+    </Dialog>
+  )
+}
+
+function PasswordStep({ onBegun, onClose }: { onBegun: (begun: Begun) => void; onClose: () => void }) {
+  const form = useDraft(AppBegin, { password: '' })
+  const begin = useMutation({
+    mutationFn: async (draft: z.input<typeof AppBegin>) => (await postAuth('/two-factor/enable', draft)) as Begun,
+    // The secret lives in this dialog only.
+    gcTime: 0,
+    onSuccess: onBegun,
+  })
+  return (
+    <DialogForm onSubmit={submits(form, draft => begin.mutate(draft))}>
+      <DialogBody>
+        <TextField
+          label="Your password"
+          type="password"
+          autoComplete="current-password"
+          error={form.formState.errors.password?.message}
+          {...form.register('password')}
+        />
+        <RefusalNote refused={begin.error} />
+      </DialogBody>
+      <SaveFoot action="Go on" pending={begin.isPending} onCancel={onClose} />
+    </DialogForm>
+  )
+}
+
+type ProofProps = { totpURI: string; onProven: () => void; onClose: () => void }
+
+function ProofStep({ totpURI, onProven, onClose }: ProofProps) {
+  const form = useDraft(AppProof, { code: '' })
+  const prove = useMutation({
+    mutationFn: (draft: z.input<typeof AppProof>) => postAuth('/two-factor/verify-totp', draft),
+    onSuccess: onProven,
+  })
+  const secret = new URL(totpURI).searchParams.get('secret') ?? ''
+  return (
+    <DialogForm onSubmit={submits(form, draft => prove.mutate(draft))}>
+      <DialogBody>
+        <div className="flex flex-wrap items-start gap-4">
+          <QrCode text={totpURI} label="QR code for the app" />
+          <div className="flex min-w-0 flex-1 basis-40 flex-col items-start gap-2 text-ink-soft">
+            <p>Scan it with the app. Where the app is on this device, or has no camera, type this in:</p>
+            <code className="font-mono text-sm break-all text-ink">{secret.replace(/(.{4})(?=.)/g, '$1 ')}</code>
+            <CopyButton text={secret} label="Copy secret" />
+          </div>
+        </div>
+        <TextField
+          label="The code it shows"
+          inputMode="numeric"
+          autoComplete="one-time-code"
+          className="[&_input]:font-mono"
+          error={form.formState.errors.code?.message}
+          data-typed-first
+          {...form.register('code')}
+        />
+        <RefusalNote refused={prove.error} />
+      </DialogBody>
+      <SaveFoot action="Set up" pending={prove.isPending} onCancel={onClose} />
+    </DialogForm>
+  )
+}
