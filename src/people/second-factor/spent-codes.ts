@@ -10,7 +10,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 /** Longer than anything of it holds good: 90 seconds a code, five minutes a challenge. The same six digits may come again after it. */
 const SPENT_MS = 10 * MINUTE_MS
 
-/** Uses a code up. False where it was used before. A wrong one may be spent too: it would have let nobody in. */
+/** Uses a code up. False where it was used before. */
 export async function spend(db: Kysely<Tables>, user_id: string, code: string, now = Date.now()): Promise<boolean> {
   const spent_at = new Date(now).toISOString()
   const { rows } = await sql`
@@ -19,6 +19,11 @@ export async function spend(db: Kysely<Tables>, user_id: string, code: string, n
       where spent_codes.spent_at < ${new Date(now - SPENT_MS).toISOString()}
     returning 1`.execute(db)
   return rows.length === 1
+}
+
+/** Of a code that was spent and let nobody in after all. */
+export async function giveBack(db: Kysely<Tables>, user_id: string, code: string): Promise<void> {
+  await db.deleteFrom('spent_codes').where('user_id', '=', user_id).where('code', '=', code).execute()
 }
 
 /** Forgets what holds good no longer: housekeeping. */

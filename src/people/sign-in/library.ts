@@ -3,7 +3,7 @@
  * revoked session is out at once. Its tables are those of the room of accounts.
  */
 import { type BetterAuthPlugin, betterAuth } from 'better-auth'
-import { APIError, createAuthEndpoint, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api'
+import { APIError, createAuthEndpoint, createAuthMiddleware, getSessionFromCtx, isAPIError } from 'better-auth/api'
 import { expireCookie, setSessionCookie } from 'better-auth/cookies'
 import { twoFactor } from 'better-auth/plugins/two-factor'
 import { z } from 'zod'
@@ -12,7 +12,7 @@ import { linkTo, sendMail } from '../../ground/mail/mail.ts'
 import type { Ground } from '../../ground/room.ts'
 import { newRecoveryCodes, sealingOf } from '../second-factor/recovery-codes.ts'
 import { NO_SECRET } from '../second-factor/second-factor.ts'
-import { spend } from '../second-factor/spent-codes.ts'
+import { giveBack, spend } from '../second-factor/spent-codes.ts'
 import { PASSWORD_MAX, PASSWORD_MIN } from './api.ts'
 import { openAuthDatabase } from './auth-database.ts'
 
@@ -76,8 +76,7 @@ export function openLibrary(ground: Ground) {
     account: { modelName: 'accounts', fields: columns.accounts },
     verification: { modelName: 'verifications', fields: columns.verifications },
     emailAndPassword: passwords(ground),
-    plugins: [secondFactor(ground), entrance],
-    hooks: { before: onlyOnce(ground) },
+    plugins: [secondFactor(ground), onlyOnce(ground), entrance],
     onAPIError: { throw: true },
     // attempts.ts counts failures instead of requests.
     rateLimit: { enabled: false },
@@ -161,19 +160,33 @@ type Asked = Parameters<Parameters<typeof createAuthMiddleware>[0]>[0]
 /** The cookie of the step after the password, which the library names. */
 const stepCookie = ({ context }: Pick<Asked, 'context'>) => context.createAuthCookie('two_factor')
 
-/** A code that was used lets nobody in again while its half minute lasts, which the library would allow. */
+const isProof = ({ path }: { path?: string }) => path === '/two-factor/verify-totp'
+
+/**
+ * A code that was used lets nobody in again while its half minute lasts, which the library would allow. It is spent before it is looked at, so that
+ * of two uses at once one is refused, and given back where it let nobody in: a slip of the finger is wrong twice, not used.
+ */
 function onlyOnce({ db }: Ground) {
-  return createAuthMiddleware(async ctx => {
-    if (ctx.path !== '/two-factor/verify-totp') return
+  const before = createAuthMiddleware(async ctx => {
     const signedIn = (await getSessionFromCtx(ctx))?.user.id
     const user_id = signedIn ?? (await whoIsAtTheStep(ctx))
     if (user_id === undefined) return
     if (signedIn !== undefined) await requireBegun(ctx, signedIn)
-    const { code } = ctx.body as { code: string }
-    if (!(await spend(db, user_id, code)))
+    if (!(await spend(db, user_id, codeIn(ctx))))
       throw new APIError('UNAUTHORIZED', { message: 'this code was used: wait for the next one', code: 'CODE_USED' })
   })
+  const after = createAuthMiddleware(async ctx => {
+    if (!isAPIError(ctx.context.returned)) return
+    const user_id = (await getSessionFromCtx(ctx))?.user.id ?? (await whoIsAtTheStep(ctx))
+    if (user_id !== undefined) await giveBack(db, user_id, codeIn(ctx))
+  })
+  return {
+    id: 'only-once',
+    hooks: { before: [{ matcher: isProof, handler: before }], after: [{ matcher: isProof, handler: after }] },
+  } satisfies BetterAuthPlugin
 }
+
+const codeIn = ({ body }: Pick<Asked, 'body'>) => (body as { code: string }).code
 
 async function whoIsAtTheStep(ctx: Asked): Promise<string | undefined> {
   const step = await ctx.getSignedCookie(stepCookie(ctx).name, ctx.context.secret)

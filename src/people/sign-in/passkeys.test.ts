@@ -105,6 +105,10 @@ test('a passkey signs in alone, and is a second factor: the password is not enou
   assert.equal(reply.statusCode, 200, reply.body)
   assert.ok(!reply.body.includes('"token"'))
   assert.equal(reply.json<{ user: { email: string } }>().user.email, email)
+  const { data } = (await house.call('GET', '/api/sessions', { cookie: cookiesOf(reply) })).json<{
+    data: { current: boolean; ip_address: string }[]
+  }>()
+  assert.equal(data.find(({ current }) => current)?.ip_address, `192.0.2.${people}`)
   const [signedIn] = (await stateOf(cookiesOf(reply))).passkeys
   assert.notEqual(signedIn?.last_used_at, null)
   const code = await post('/two-factor/verify-backup-code', { code: recoveryCodes[0] }, cookiesOf(password))

@@ -95,6 +95,8 @@ test('an app counts once it has shown a code: then the password is not enough, a
 
   const wrong = await post('/two-factor/verify-totp', { code: '000000' }, cookie)
   assert.deepEqual([wrong.statusCode, wrong.data()['code']], [401, 'INVALID_CODE'])
+  const again = await post('/two-factor/verify-totp', { code: '000000' }, cookie)
+  assert.equal(again.data()['code'], 'INVALID_CODE', 'a wrong one is wrong, not used')
   const organization = await house.call('POST', '/api/organizations', { cookie, body: { name: 'First' } })
   await house.call('POST', '/api/organizations', { cookie, body: { name: 'Second' } })
   await house.call('POST', `/api/organizations/${String(organization.data()['id'])}/activate`, { cookie })
