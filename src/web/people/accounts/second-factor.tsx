@@ -121,7 +121,7 @@ function Line({ icon: Icon, title, words, badge, children }: LineProps) {
         </p>
         <p className="text-sm text-ink-faint">{words}</p>
       </div>
-      {children}
+      <div className="ml-auto">{children}</div>
     </li>
   )
 }

@@ -61,7 +61,7 @@ export function SignInPage() {
         </Button>
         {reasonAgainstPasskeys() === undefined && (
           <Button icon={Fingerprint} className="h-9" pending={byPasskey.isPending} onClick={() => byPasskey.mutate()}>
-            Sign in with a passkey
+            Use a passkey
           </Button>
         )}
         <p className="flex flex-wrap justify-between gap-2 text-ink-soft">
