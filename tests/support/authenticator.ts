@@ -8,6 +8,8 @@ type Differs = {
   origin?: string
   host?: string
   challenge?: string
+  /** How it says it is reached. */
+  transports?: unknown
 }
 
 const hashOf = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest()
@@ -28,11 +30,11 @@ function cbor(value: unknown): Buffer {
   return Buffer.concat([head(5, map.size), ...[...map].flatMap(([name, one]) => [cbor(name), cbor(one)])])
 }
 
-/** A passkey that was never used. */
-export function newAuthenticator() {
+/** A passkey that was never used, with an id of so many bytes. */
+export function newAuthenticator(length = 32) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
-  const id = randomBytes(32)
+  const id = randomBytes(length)
   let uses = 0
   const seen = (host: string, flags: number) => {
     uses += 1
@@ -45,7 +47,10 @@ export function newAuthenticator() {
   const common = { id: text(id), rawId: text(id), type: 'public-key', clientExtensionResults: {} }
   return {
     /** What the browser answers to `navigator.credentials.create`. */
-    make(options: Options, { isVerified = true, origin = 'http://localhost:8080', host, challenge }: Differs = {}) {
+    make(
+      options: Options,
+      { isVerified = true, origin = 'http://localhost:8080', host, challenge, transports = ['internal'] }: Differs = {},
+    ) {
       const key = new Map<number, unknown>([
         [1, 2],
         [3, -7],
@@ -53,7 +58,7 @@ export function newAuthenticator() {
         [-2, Buffer.from(x, 'base64url')],
         [-3, Buffer.from(y, 'base64url')],
       ])
-      const size = Buffer.from([0, id.length])
+      const size = Buffer.from([id.length >> 8, id.length & 255])
       const authData = Buffer.concat([
         seen(host ?? options.rp?.id ?? '', isVerified ? 0x45 : 0x41),
         Buffer.alloc(16),
@@ -71,7 +76,7 @@ export function newAuthenticator() {
       const said = client('webauthn.create', challenge ?? options.challenge, origin)
       return {
         ...common,
-        response: { clientDataJSON: text(said), attestationObject: text(attestation), transports: ['internal'] },
+        response: { clientDataJSON: text(said), attestationObject: text(attestation), transports },
       }
     },
     /** What the browser answers to `navigator.credentials.get`. */

@@ -40,9 +40,10 @@ const Said = <T extends string>(...fields: T[]) =>
     id: z.string().min(1).max(2048),
     rawId: z.string().min(1).max(2048),
     type: z.literal('public-key'),
-    response: z.looseObject(
-      Object.fromEntries(fields.map(name => [name, z.string().max(100_000)])) as Record<T, z.ZodString>,
-    ),
+    response: z.looseObject({
+      ...(Object.fromEntries(fields.map(name => [name, z.string().max(100_000)])) as Record<T, z.ZodString>),
+      transports: z.array(z.string().max(100)).max(20).optional(),
+    }),
     clientExtensionResults: z.looseObject({}).default({}),
     authenticatorAttachment: z.string().optional(),
   })

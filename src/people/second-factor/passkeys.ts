@@ -23,6 +23,11 @@ export type Place = { origin: string; host: string }
 /** EdDSA, ES256 and RS256, by their numbers in COSE: one of them is known to everything that makes passkeys. */
 const ALGORITHMS = [-8, -7, -257]
 
+/** 1023 bytes in base64url: longer ids the standard refuses. */
+const ID_LENGTH = 1364
+/** How a browser reaches what holds a passkey. It is told again which way to look; what is none of these says nothing. */
+const TRANSPORTS = ['usb', 'nfc', 'ble', 'smart-card', 'hybrid', 'internal']
+
 /** Loaded when somebody has use for it: half as large as all the rest of signing in. */
 const webauthn = () => import('@simplewebauthn/server')
 
@@ -76,6 +81,7 @@ export async function addPasskey(
   }).catch(() => undefined)
   if (!checked?.verified || asked === undefined || !(await spend(db, user_id, asked))) return undefined
   const { credential, credentialBackedUp } = checked.registrationInfo
+  if (credential.id.length > ID_LENGTH) return undefined
   const id = newId()
   const codes = newRecoveryCodes()
   const backup_codes = await sealingOf(secrets).encrypt(JSON.stringify(codes))
@@ -91,7 +97,7 @@ export async function addPasskey(
           credential_id: credential.id,
           public_key: Buffer.from(credential.publicKey),
           counter: String(credential.counter),
-          transports: credential.transports ?? [],
+          transports: TRANSPORTS.filter(one => credential.transports?.includes(one)),
           is_synced: credentialBackedUp,
           created_at: new Date().toISOString(),
         })

@@ -198,6 +198,26 @@ test('a passkey is taken in for whom it was asked, once, seen, and known to one 
     assert.equal((await post(path, { name: 'x', id: 'x', response: made })).data()['code'], 'sign_in_required')
 })
 
+test('what a browser says of a passkey beyond its key is kept only where it is known', async () => {
+  const { cookie } = await signUp()
+  const strange = async (passkey: Passkey, transports: unknown) => {
+    const asked = (await post('/passkey/ask', {}, cookie)).json<Asked>()
+    return post('/passkey/add', { name: 'Phone', response: passkey.make(asked, { transports }) }, cookie)
+  }
+  for (const transports of ['internal', 5, null, { a: 1 }, ['x'.repeat(5000)], [7]])
+    assert.equal((await strange(newAuthenticator(), transports)).statusCode, 400)
+  assert.deepEqual((await stateOf(cookie)).passkeys, [])
+  const added = await strange(newAuthenticator(), ['hybrid', 'by pigeon', 'usb'])
+  const { transports } = await house.database.kysely
+    .selectFrom('passkeys')
+    .select('transports')
+    .where('id', '=', toUuid(String(added.data()['id'])) ?? '')
+    .executeTakeFirstOrThrow()
+  assert.deepEqual(transports, ['usb', 'hybrid'])
+  const long = await strange(newAuthenticator(1024), ['usb'])
+  assert.deepEqual([long.statusCode, long.data()['code']], [400, 'PASSKEY_REFUSED'])
+})
+
 test('a session that is not young must show the password to add or remove one', async () => {
   const { cookie } = await signUp()
   const passkey = newAuthenticator()
