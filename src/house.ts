@@ -33,6 +33,7 @@ import { refusedEventDeeds } from './intake/refused-events/refused-events.ts'
 import { openRefusedRetention } from './intake/refused-events/retention.ts'
 import * as revisionsApi from './intake/revisions/api.ts'
 import { revisionDeeds } from './intake/revisions/revisions.ts'
+import { type Doors, openDoors } from './listen.ts'
 import { serveTools } from './mcp/mcp.ts'
 import { openLowBalanceWatch } from './money/billing/low-balance.ts'
 import { openRateFetch } from './money/rates/fetch.ts'
@@ -75,7 +76,7 @@ export type House = {
   /** Every endpoint there is. */
   readonly furnished: readonly Declared[]
   readonly ground: Ground
-  /** Opens the socket and answers with the address people open. */
+  /** Opens the doors and answers with the address people open. @throws StartError where one cannot be opened. */
   listen(): Promise<string>
   /** Lets nobody in any more, finishes what was begun, leaves the database to its owner. */
   close(): Promise<void>
@@ -100,12 +101,19 @@ export async function openHouse(
     openCourier(ground, lanes, running)
     const { app, furnished } = await openFront(ground, lanes, options, running)
     running.defer(() => app.close())
+    let doors: Doors | undefined
     return {
       app,
       furnished,
       ground,
-      listen: () => app.listen({ port: config.port, host: config.host }),
-      close: () => running.disposeAsync(),
+      async listen() {
+        doors = await openDoors(app, config, log)
+        return doors.address
+      },
+      async close() {
+        await doors?.close()
+        await running.disposeAsync()
+      },
     }
   } catch (error) {
     await running.disposeAsync()

@@ -15,8 +15,9 @@ import { resetSecondFactor, tellOfReset } from './people/second-factor/lost.ts'
 import { importRates, WrongRatesFile } from './money/rates/rates-file.ts'
 import { reconcileAll } from './reading/audit/reconcile.ts'
 
-/** How long requests that have begun may take to end. */
-const DRAIN_MS = 10_000
+/** How long the house may take to close: ten seconds for requests that have begun, seven for calls of deliveries, the rest for what is written then. */
+const CLOSE_MS = 30_000
+const DATABASE_MS = 10_000
 /** npm passes on what the terminal has already sent to the whole group, so two signals at once are one wish. */
 const SAME_WISH_MS = 1000
 
@@ -127,12 +128,10 @@ async function serve(config: Config, log: Logger, open: AsyncDisposableStack, as
   if (applied.length > 0) log.info({ applied }, 'the database was migrated')
   await built
   const database = connect(nodes.addresses, { log })
-  open.defer(() => atMost(DRAIN_MS, database.close()))
+  open.defer(() => atMost(DATABASE_MS, database.close()))
   const house = await openHouse(config, database, log)
-  open.defer(() => atMost(DRAIN_MS, house.close()))
-  const address = await house.listen().catch(error => {
-    throw explainListening(error, config)
-  })
+  open.defer(() => atMost(CLOSE_MS, house.close()))
+  const address = await house.listen()
   const opened = config.role === 'work' ? undefined : config.baseUrl
   console.log(`Sluice is open at ${opened ?? address.replace('127.0.0.1', 'localhost')}`)
   await asked
@@ -168,14 +167,4 @@ function explainFolder(error: unknown, dataDir: string | undefined): unknown {
     return error
   const isInside = error.path === dataDir || String(error.path).startsWith(`${dataDir}/`)
   return isInside ? new StartError(`DATA_DIR ${dataDir} cannot be used: ${error.message}`) : error
-}
-
-function explainListening(error: unknown, { port, host }: Config): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'EADDRINUSE')
-    return new StartError(`port ${port} of ${host} is taken: stop who uses it, or set PORT to another`)
-  if (code === 'EACCES') return new StartError(`this user may not open port ${port}: set PORT to one above 1023`)
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-    return new StartError(`HOST ${host} is no address of this machine`)
-  return error
 }

@@ -77,6 +77,8 @@ const kept = z.union([
     .transform(Number),
 ])
 
+const trueOrFalse = z.stringbool({ truthy: ['true'], falsy: ['false'] })
+
 const aHttpAddress = 'an address that begins with http:// or https://'
 const anAmount = 'an amount in USD such as 0.05: up to 7 digits, then up to 6 decimals'
 
@@ -86,6 +88,7 @@ const settings = {
     z.string().regex(/^\S+$/).default('127.0.0.1'),
     'an address of this machine, or 0.0.0.0 for all of them',
   ),
+  REUSE_PORT: setting(trueOrFalse.default(false), 'true or false'),
   BASE_URL: setting(origin.optional(), 'the public address without a path, such as https://track.example.com'),
   DATA_DIR: setting(
     z
@@ -140,7 +143,7 @@ const settings = {
   WELCOME_CREDIT: setting(money.default('10.00'), anAmount),
   KEEP_ATTEMPTS_DAYS: setting(kept.default(90), 'a whole number of days from 1 to 9999, or forever'),
   KEEP_CLICKS_MONTHS: setting(kept.default('forever'), 'a whole number of months from 1 to 9999, or forever'),
-  ALLOW_PRIVATE_TARGETS: setting(z.stringbool({ truthy: ['true'], falsy: ['false'] }).default(false), 'true or false'),
+  ALLOW_PRIVATE_TARGETS: setting(trueOrFalse.default(false), 'true or false'),
   META_GRAPH_BASE: setting(http.default('https://graph.facebook.com'), aHttpAddress),
   META_GRAPH_VERSION: setting(
     z

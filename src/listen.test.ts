@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { afterEach, describe, test } from 'node:test'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import { eventually } from '../tests/support/eventually.ts'
+import { StartError } from './ground/start-error.ts'
+import { type Door, inheritedSockets, openDoors } from './listen.ts'
+
+const log = pino({ level: 'silent' })
+const anywhere = { port: 0, host: '127.0.0.1', reusePort: false }
+
+let ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.reverse()) await end()
+  ends = []
+})
+
+/** A server whose `/slow` is answered when `answer` is called; `begun` counts who waits for that. */
+async function street(config: Partial<typeof anywhere> = {}) {
+  const waiting: (() => void)[] = []
+  const app: FastifyInstance = Fastify()
+  app.get('/', async () => 'here')
+  app.get('/slow', async () => {
+    await new Promise<void>(resolve => waiting.push(resolve))
+    return 'at last'
+  })
+  ends.push(() => app.close())
+  const doors = await openDoors(app, { ...anywhere, ...config }, log)
+  return { ...doors, port: Number(new URL(doors.address).port), waiting }
+}
+
+/** A connection that remembers what it was sent, and whether it was cut off. */
+async function guest(port: number) {
+  const socket: Socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  const heard = { text: '', isClosed: false, error: undefined as string | undefined }
+  socket.on('data', (chunk: Buffer) => (heard.text += chunk.toString()))
+  socket.on('error', (error: NodeJS.ErrnoException) => (heard.error = error.code))
+  socket.on('close', () => (heard.isClosed = true))
+  ends.push(() => socket.destroy())
+  return { heard, ask: (path: string) => socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`) }
+}
+
+describe('sockets that were handed on', () => {
+  const read = (env: Record<string, string>) => [...inheritedSockets(env, 7, log)]
+
+  test('are known by their names, one without a name is the plain one', () => {
+    assert.deepEqual(read({ LISTEN_FDS: '1', LISTEN_PID: '7' }), [['plain', 3]])
+    assert.deepEqual(read({ LISTEN_FDS: '2', LISTEN_PID: '7', LISTEN_FDNAMES: 'http:https' }), [
+      ['http', 3],
+      ['https', 4],
+    ])
+    assert.deepEqual(read({}), [])
+  })
+
+  test('are left alone, and the log says why, where they are not meant for this process or named otherwise', () => {
+    const wrong: [Record<string, string>, RegExp][] = [
+      [{ LISTEN_FDS: '1', LISTEN_PID: '8' }, /LISTEN_PID is another process/],
+      [{ LISTEN_FDS: '1' }, /LISTEN_PID is another process/],
+      [{ LISTEN_FDS: '2', LISTEN_PID: '7' }, /has to name each of them once/],
+      [{ LISTEN_FDS: '2', LISTEN_PID: '7', LISTEN_FDNAMES: 'http:http' }, /has to name each of them once/],
+      [{ LISTEN_FDS: 'x', LISTEN_PID: '7', LISTEN_FDNAMES: 'http' }, /has to name each of them once/],
+      [{ LISTEN_FDS: '1', LISTEN_PID: '7', LISTEN_FDNAMES: 'sluice.socket' }, /each is named plain, http, https/],
+    ]
+    for (const [env, why] of wrong) {
+      const lines: string[] = []
+      const hearing = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+      assert.deepEqual([...inheritedSockets(env, 7, hearing)], [])
+      assert.equal(lines.length, 1)
+      assert.match(lines.join(), why)
+    }
+  })
+})
+
+describe('doors that close', () => {
+  test('answer what has been asked, over every connection, and say that it is the last', async () => {
+    const { port, waiting, close } = await street()
+    const [slow, kept, silent] = [await guest(port), await guest(port), await guest(port)]
+    slow.ask('/slow')
+    kept.ask('/')
+    await eventually('the slow one waits', () => waiting.length === 1 && kept.heard.text.endsWith('here'))
+    assert.doesNotMatch(kept.heard.text, /connection: close/i)
+    const closed = close()
+    kept.ask('/')
+    const late = await guest(port)
+    late.ask('/')
+    await eventually('both are answered', () => kept.heard.isClosed && late.heard.isClosed)
+    for (const { heard } of [kept, late]) {
+      assert.match(heard.text, /connection: close[^]*here$/i)
+      assert.equal(heard.error, undefined)
+    }
+    await eventually('who never spoke is let go', () => silent.heard.isClosed)
+    assert.equal(slow.heard.isClosed, false)
+    waiting[0]?.()
+    await closed
+    await eventually('the slow one has its answer', () => slow.heard.isClosed)
+    assert.match(slow.heard.text, /at last$/)
+    await assert.rejects(guest(port), { code: 'ECONNREFUSED' })
+  })
+
+  test('do not wait for connections that nobody asks over', async () => {
+    const { port, close } = await street()
+    const kept = await guest(port)
+    kept.ask('/')
+    await eventually('it is answered', () => kept.heard.text.endsWith('here'))
+    await close()
+    await eventually('it is closed', () => kept.heard.isClosed)
+    assert.equal(kept.heard.error, undefined)
+  })
+})
+
+describe('doors that cannot be opened', () => {
+  test('a taken port is named, and may be shared where both want to', async () => {
+    const alone = await street()
+    await assert.rejects(
+      street({ port: alone.port }),
+      (error: Error) =>
+        error instanceof StartError && error.message.startsWith(`port ${alone.port} of 127.0.0.1 is taken`),
+    )
+    await assert.rejects(street({ port: alone.port, reusePort: true }), /is taken/)
+    const first = await street({ reusePort: true })
+    const second = await street({ port: first.port, reusePort: true })
+    assert.equal(second.port, first.port)
+  })
+
+  test('an address of another machine is named', async () => {
+    await assert.rejects(street({ host: '192.0.2.1' }), /HOST 192.0.2.1 is no address of this machine/)
+  })
+
+  test('a door beside says by which setting it is moved', async () => {
+    const { port, address } = await street()
+    const app = Fastify()
+    ends.push(() => app.close())
+    const beside: Door = { name: 'http', server: createServer(), port, host: '127.0.0.1', setting: 'HTTP_PORT' }
+    await assert.rejects(openDoors(app, anywhere, log, [beside]), /is taken: stop who uses it, or set HTTP_PORT/)
+    assert.equal(await (await fetch(address)).text(), 'here')
+  })
+})
