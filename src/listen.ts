@@ -28,7 +28,7 @@ export type Door = {
 export type Doors = {
   readonly address: string
   /** Lets nobody in any more and resolves when all that was asked has been answered, or ten seconds are over. */
-  close(): Promise<void>
+  readonly close: () => Promise<void>
 }
 
 /** Of the descriptors that are handed on, as sd_listen_fds(3) has it. */

@@ -136,6 +136,19 @@ describe('as an ordinary user', { skip: isRoot ? false : 'only root can become a
     assert.equal((await stat(join(dataDir, 'postgres'))).uid, NOBODY.uid)
   })
 
+  test('a port that this user may not open is named with the ways to it', async t => {
+    if (!reachable) return t.skip(`${MAIN} cannot be read by others`)
+    const first = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
+    if (first < 2) return t.skip('here everybody may open every port')
+    const dataDir = await freshFolder()
+    await chown(dataDir, NOBODY.uid, NOBODY.gid)
+    const ended = await runSluice({ DATA_DIR: dataDir, PORT: String(first - 1) }, NOBODY)
+    isOneLine(
+      ended,
+      /may not open port \d+: .*sluice-plain\.socket.*CAP_NET_BIND_SERVICE.*ip_unprivileged_port_start.*PORT/,
+    )
+  })
+
   test('clicks that this user may not read are not left behind in silence', async t => {
     if (!reachable) return t.skip(`${MAIN} cannot be read by others`)
     const dataDir = await freshFolder()

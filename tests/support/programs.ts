@@ -3,11 +3,13 @@ import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-type Program = 'chromium' | 'redis-server'
+type Program = 'chromium' | 'redis-server' | 'systemd-analyze' | 'systemd-socket-activate'
 
 const names: Record<Program, string[]> = {
   chromium: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
   'redis-server': ['redis-server', 'valkey-server'],
+  'systemd-analyze': ['systemd-analyze'],
+  'systemd-socket-activate': ['systemd-socket-activate'],
 }
 
 function inPath(name: string): string | undefined {

@@ -1,5 +1,5 @@
 // The whole of Sluice as a process of its own, started the way an operator starts it.
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ export type Sluice = {
 /** What a process that ended by itself has said. */
 type Ended = { code: number | null; stdout: string; stderr: string }
 
-/** `stderr` is an open file for the log, in place of a pipe; `main` the program of another version. */
+/** `stderr` is an open file for the log, in place of a pipe; `socket` a descriptor that is handed on, as systemd does it; `main` the program of another version. */
 export type SluiceOptions = {
   uid?: number
   gid?: number
@@ -29,19 +29,23 @@ export type SluiceOptions = {
   given?: string[]
   stderr?: number
   main?: string
+  socket?: number
 }
+
+/** Only the process itself knows its number, so a shell says it and gives way to Node. */
+const HANDED_ON = ['-c', 'LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=plain exec "$@"', 'sh']
 
 /** The settings a test gives; nothing of the surrounding environment but the path. */
 function launch(
   env: Record<string, string>,
-  { command, given = [], stderr, main = MAIN, ...who }: SluiceOptions = {},
+  { command, given = [], stderr, socket, main = MAIN, ...who }: SluiceOptions = {},
 ): ChildProcess {
   const { PATH = '' } = process.env
-  return spawn(process.execPath, [...START_FLAGS, main, ...(command === undefined ? [] : [command, ...given])], {
-    ...who,
-    env: { PATH, PORT: '0', LOG_LEVEL: 'warn', FX_SOURCES: 'off', ...env },
-    stdio: ['ignore', 'pipe', stderr ?? 'pipe'],
-  })
+  const words = [...START_FLAGS, main, ...(command === undefined ? [] : [command, ...given])]
+  const stdio: StdioOptions = ['ignore', 'pipe', stderr ?? 'pipe', ...(socket === undefined ? [] : [socket])]
+  const settings = { ...who, env: { PATH, PORT: '0', LOG_LEVEL: 'warn', FX_SOURCES: 'off', ...env }, stdio }
+  if (socket === undefined) return spawn(process.execPath, words, settings)
+  return spawn('sh', [...HANDED_ON, process.execPath, ...words], settings)
 }
 
 /** Runs Sluice until it ends by itself. */

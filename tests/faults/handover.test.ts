@@ -1,0 +1,210 @@
+// Processes exchanged under visitors: a socket that outlives them is what they wait in.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { BoundSocket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { START_FLAGS } from '../../scripts/start-flags.ts'
+import { toUuid } from '../../src/contract/ids.ts'
+import { assertBooks } from '../support/audit.ts'
+import { type FreshDatabase, freshDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { type FaultGround, faultGround, SECONDS } from '../support/fault-ground.ts'
+import type { Target } from '../support/load.ts'
+import { findProgram } from '../support/programs.ts'
+import { MAIN, postmasterOf, type Sluice, startSluice } from '../support/sluice.ts'
+
+const FRESH_VISITORS = 16
+const KEPT_VISITORS = 4
+
+let fresh: FreshDatabase
+let ground: FaultGround
+before(async () => {
+  fresh = await freshDatabase()
+  ground = await faultGround(fresh.database, fresh.url, 2)
+})
+after(async () => {
+  await ground.end()
+  await fresh.drop()
+})
+
+let ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.reverse()) await end()
+  ends = []
+})
+
+type Answer = { status: number; location: string; body: string }
+
+/** One request, over a connection of its own unless an agent keeps one. @throws what the connection says. */
+function ask(port: number, path: string, { agent, key, body }: { agent?: Agent; key?: string; body?: object } = {}) {
+  const headers = { host: 'localhost:8080', ...(key === undefined ? {} : { 'x-api-key': key }) }
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  const method = body === undefined ? 'GET' : 'POST'
+  const asked = request({ port, host: '127.0.0.1', path, method, headers, agent: agent ?? false }, answer => {
+    let text = ''
+    answer.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    answer.on('error', reject)
+    const { location = '' } = answer.headers
+    answer.on('end', () => resolve({ status: answer.statusCode ?? 0, location, body: text }))
+  })
+  asked.on('error', reject)
+  asked.end(body === undefined ? undefined : JSON.stringify(body))
+  return promise
+}
+
+/** Visitors who come one after another until they are told to end, and what they were told; every fourth converts. */
+function visitors(port: number) {
+  const clicks: string[] = []
+  const events: string[] = []
+  const wrong: string[] = []
+  let isOver = false
+  const visit = async ({ campaign, key }: Target, turn: number, agent?: Agent): Promise<void> => {
+    const answer = await ask(port, `/c/${campaign}`, agent && { agent })
+    const clickId = URL.parse(answer.location)?.searchParams.get('c')
+    if (answer.status !== 302 || clickId === undefined || clickId === null)
+      return void wrong.push(`a click was answered ${answer.status} ${answer.location}`)
+    clicks.push(toUuid(clickId) ?? assert.fail(clickId))
+    if (turn % 4 !== 0) return
+    const body = { clickId, type: 'lead', nonce: clickId, payload: { telegram_user_id: 1 + (turn % 50) } }
+    const told = await ask(port, '/api/events', { key, body, ...(agent && { agent }) })
+    if (told.status !== 201) return void wrong.push(`a conversion was answered ${told.status} ${told.body}`)
+    events.push(toUuid((JSON.parse(told.body) as { id: string }).id) ?? assert.fail(told.body))
+  }
+  const come = async (n: number, agent?: Agent) => {
+    for (let turn = 0; !isOver; turn += 1) {
+      const target = ground.targets[(n + turn) % ground.targets.length] ?? assert.fail()
+      await visit(target, turn, agent).catch((error: NodeJS.ErrnoException) =>
+        wrong.push(`nobody answered: ${error.code}`),
+      )
+    }
+    agent?.destroy()
+  }
+  const all = [
+    ...Array.from({ length: FRESH_VISITORS }, (_, n) => come(n)),
+    ...Array.from({ length: KEPT_VISITORS }, (_, n) => come(n, new Agent({ keepAlive: true, maxSockets: 1 }))),
+  ]
+  const end = async () => {
+    isOver = true
+    await Promise.all(all)
+  }
+  return { clicks, events, wrong, end }
+}
+
+/** What was told is there once, and nothing else: a request that failed has left nothing that was tried again. */
+async function assertOnceEach(table: 'clicks' | 'events', told: readonly string[], before: ReadonlySet<string>) {
+  const stored = [...(await idsOf(table))].filter(id => !before.has(id))
+  assert.equal(new Set(told).size, told.length, `no two were told the same ${table}`)
+  assert.deepEqual(stored.toSorted(), told.toSorted())
+}
+
+async function idsOf(table: 'clicks' | 'events'): Promise<Set<string>> {
+  const { rows } = await fresh.database.reads.query<{ id: string }>(`select id from ${table}`)
+  return new Set(rows.map(({ id }) => id))
+}
+
+describe('with a socket that outlives them', () => {
+  for (const count of [1, 3])
+    test(`${count === 1 ? 'one process is' : `${count} processes are`} restarted under visitors: nobody is refused or cut off, no click is there twice`, async () => {
+      const socket = new BoundSocket({ port: 0, host: '127.0.0.1' })
+      ends.push(() => socket.close())
+      const { port } = socket.address()
+      const start = (number: number) => ground.start(number, {}, { socket: socket.fd() })
+      const processes = await Promise.all(Array.from({ length: count }, (_, number) => start(number)))
+      ends.push(() => Promise.all(processes.map(one => one.stop())))
+      const before = { clicks: await idsOf('clicks'), events: await idsOf('events') }
+      const { clicks, events, wrong, end } = visitors(port)
+      const until = performance.now() + SECONDS * 1000
+      let restarts = 0
+      for (; restarts < count || performance.now() < until; restarts += 1) {
+        const seen = clicks.length
+        await eventually('visitors are served', () => clicks.length > seen + 50)
+        const number = restarts % count
+        assert.equal(await processes[number]?.stop(), 0)
+        processes[number] = await start(number)
+      }
+      await end()
+      assert.deepEqual(wrong, [])
+      assert.ok(events.length > 20)
+      await assertOnceEach('clicks', clicks, before.clicks)
+      await assertOnceEach('events', events, before.events)
+      await eventually('all is counted', () =>
+        assertBooks(fresh.database.reads).then(
+          () => true,
+          () => false,
+        ),
+      )
+    })
+})
+
+describe('sockets of systemd', () => {
+  const activate = findProgram('systemd-socket-activate')
+  const skip = activate === undefined && 'there is no systemd-socket-activate (Debian: apt-get install systemd)'
+
+  /** A Sluice that systemd's own program starts at the first visitor; what it says is gathered. */
+  async function activated(names: string) {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-handover-'))
+    const port = await freePort()
+    const settings = { PORT: '0', LOG_LEVEL: 'warn', FX_SOURCES: 'off', DATABASE_URL: fresh.url, DATA_DIR: folder }
+    const set = Object.entries({ ...settings, SECRET: 'the same in all processes' }).map(
+      ([name, value]) => `--setenv=${name}=${value}`,
+    )
+    const words = [`--listen=127.0.0.1:${port}`, ...set, `--fdname=${names}`, process.execPath, ...START_FLAGS, MAIN]
+    const child = spawn(activate ?? assert.fail(), words, { stdio: ['ignore', 'pipe', 'pipe'] })
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
+    ends.push(async () => {
+      if (child.exitCode === null && child.kill('SIGTERM')) await once(child, 'exit')
+      rmSync(folder, { recursive: true, force: true })
+    })
+    await eventually('systemd listens', () => said.includes('Listening on'))
+    return { port, said: () => said }
+  }
+
+  test('are taken over: the visitor whose coming starts Sluice is answered by it', { skip }, async () => {
+    const { port, said } = await activated('plain')
+    const { status } = await ask(port, `/c/${ground.targets[0]?.campaign}`)
+    assert.equal(status, 302)
+    assert.match(said(), new RegExp(`^Sluice is open at http://localhost:${port}$`, 'm'))
+  })
+
+  test('of another name are left alone: one line says so, and Sluice listens by itself', { skip }, async () => {
+    const { port, said } = await activated('elsewhere')
+    const waiting = ask(port, '/healthz')
+    waiting.catch(() => {})
+    await eventually('it is open', () => /^Sluice is open at /m.test(said()))
+    const own = Number(/localhost:(\d+)$/m.exec(said())?.[1])
+    assert.notEqual(own, port)
+    assert.equal((await ask(own, '/healthz')).status, 200)
+    assert.equal(said().match(/sockets were handed on and are not used/g)?.length, 1)
+  })
+})
+
+test('a socket that was handed on is not handed on to PostgreSQL, which outlives a killed Sluice', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-handover-'))
+  const socket = new BoundSocket({ port: 0, host: '127.0.0.1' })
+  let sluice: Sluice | undefined
+  ends.push(async () => {
+    await sluice?.stop()
+    socket.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  sluice = await startSluice({ DATA_DIR: folder }, { socket: socket.fd() })
+  assert.equal((await ask(socket.address().port, '/healthz')).status, 200)
+  const inode = readlinkSync(`/proc/self/fd/${socket.fd()}`)
+  const held = (pid: number | undefined) =>
+    readdirSync(`/proc/${pid}/fd`).filter(fd => readlinkSync(`/proc/${pid}/fd/${fd}`) === inode).length
+  assert.equal(held(sluice.child.pid), 1)
+  assert.equal(held(postmasterOf(folder)), 0)
+})
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  using socket = new BoundSocket({ port: 0, host: '127.0.0.1' })
+  return socket.address().port
+}
