@@ -1,18 +1,24 @@
 // From the environment to an open house, and back in order. One process; what it needs is opened one after another and
 // closed in reverse, whatever ends it.
 import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import sluice from '../package.json' with { type: 'json' }
+import { takeBackup } from './backup/backup.ts'
+import { checkBackup, checkFolder, restoreBackup } from './backup/restore.ts'
 import { buildDashboard } from './dashboard.ts'
 import { type Config, readConfig } from './ground/config.ts'
 import { connect } from './ground/db/connect.ts'
 import { sqlState } from './ground/db/faults.ts'
+import { readLastBackup } from './ground/db/last-backup.ts'
 import { migrateNodes, openNodes, openPatientPool } from './ground/db/nodes.ts'
+import { fingerprintHere } from './ground/db/secrets.ts'
 import { openLog } from './ground/log.ts'
 import { StartError } from './ground/start-error.ts'
 import { openHouse } from './house.ts'
-import { resetSecondFactor, tellOfReset } from './people/second-factor/lost.ts'
 import { importRates, WrongRatesFile } from './money/rates/rates-file.ts'
+import { resetSecondFactor, tellOfReset } from './people/second-factor/lost.ts'
 import { reconcileAll } from './reading/audit/reconcile.ts'
 
 /** How long the house may take to close: ten seconds for requests that have begun, seven for calls of deliveries, the rest for what is written then. */
@@ -21,7 +27,7 @@ const DATABASE_MS = 10_000
 /** npm passes on what the terminal has already sent to the whole group, so two signals at once are one wish. */
 const SAME_WISH_MS = 1000
 
-const COMMANDS: readonly (string | undefined)[] = [undefined, 'migrate', 'reconcile', 'rates', 'second-factor']
+const COMMANDS: readonly (string | undefined)[] = [undefined, 'migrate', 'reconcile', 'rates', 'second-factor', 'backup', 'restore']
 
 /** Runs the whole process, serving unless `command` says otherwise, until it is asked to end. `given` stands behind the command. Sets the exit code. */
 export async function run(command: string | undefined, given: readonly string[] = []): Promise<void> {
@@ -30,7 +36,7 @@ export async function run(command: string | undefined, given: readonly string[] 
   try {
     if (!COMMANDS.includes(command)) {
       throw new StartError(
-        `there is no command ${JSON.stringify(command)}: it is migrate, reconcile, rates, second-factor, or nothing to serve`,
+        `there is no command ${JSON.stringify(command)}: it is migrate, reconcile, rates, second-factor, backup, restore, or nothing to serve`,
       )
     }
     config = readConfig(process.env)
@@ -40,6 +46,8 @@ export async function run(command: string | undefined, given: readonly string[] 
     else if (command === 'reconcile') await reconcileOnly(config, log, open)
     else if (command === 'rates') await importRatesOnly(given, config, log, open)
     else if (command === 'second-factor') await resetSecondFactorOnly(given, config, log, open)
+    else if (command === 'backup') await backUpOnly(given, config, log, open)
+    else if (command === 'restore') await restoreOnly(given, config, log, open)
     else await serve(config, log, open, asked)
   } catch (thrown) {
     process.exitCode = 1
@@ -83,12 +91,7 @@ async function importRatesOnly(
   const csv = await readFile(file, 'utf8').catch((error: Error) => {
     throw new StartError(`${file} cannot be read: ${error.message}`)
   })
-  const nodes = await openNodes(config, log, { alone: false })
-  open.defer(() => nodes.close())
-  const pool = openPatientPool(nodes)
-  open.defer(() => pool.end())
-  const client = await pool.connect()
-  open.defer(() => client.release())
+  const client = await openClient(config, log, open, { alone: false })
   const { lines, added } = await importRates(client, csv).catch((error: unknown) => {
     if (error instanceof WrongRatesFile) throw new StartError(`${file}: ${error.message}`)
     throw sqlState(error) === UNKNOWN_TABLE ? new StartError(NOT_MIGRATED) : error
@@ -118,6 +121,54 @@ async function resetSecondFactorOnly(
   console.log('The second factor is taken away, and every session ended: the password alone lets in again.')
 }
 
+/** Beside a running Sluice or without one. @throws StartError as `takeBackup` does; then there is no file. */
+async function backUpOnly(
+  [file, ...others]: readonly string[],
+  config: Config,
+  log: Logger,
+  open: AsyncDisposableStack,
+): Promise<void> {
+  const path = resolve(file ?? `sluice-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}.backup`)
+  const client = await openClient(config, log, open, { alone: false })
+  const folders = [config.dataDir, ...others.map(folder => resolve(folder))]
+  const { rows, tables, journals, taken_at } = await takeBackup(client, { path, folders, version: sluice.version })
+  console.log(
+    `${path} holds what was acknowledged before ${taken_at}: ${rows} rows of ${tables} tables, ${journals} files of journals. SECRET ` +
+      `${config.secret === undefined ? `(${join(config.dataDir, 'secret')}) ` : ''}is not in it: keep it apart, nothing is restored without it.`,
+  )
+}
+
+/** Into an empty place. @throws StartError as `checkBackup` and `restoreBackup` do; then nothing is there. */
+async function restoreOnly(
+  [file]: readonly string[],
+  config: Config,
+  log: Logger,
+  open: AsyncDisposableStack,
+): Promise<void> {
+  if (file === undefined) throw new StartError('say which file: npm run restore -- FILE')
+  const path = resolve(file)
+  const contents = await checkBackup(path, fingerprintHere(config))
+  await checkFolder(config.dataDir)
+  const client = await openClient(config, log, open, { alone: true })
+  await restoreBackup(client, path, contents, config.dataDir)
+  const { rows, tables, journals, taken_at, version } = contents
+  console.log(
+    `Restored what was acknowledged before ${taken_at} to Sluice ${version}: ${rows} rows of ${tables} tables, ${journals.length} files of ` +
+      'journals, which the next start stores. Run npm run reconcile behind it.',
+  )
+}
+
+/** A connection for a command, closed behind it with what was opened for it. */
+async function openClient(config: Config, log: Logger, open: AsyncDisposableStack, how: { alone: boolean }) {
+  const nodes = await openNodes(config, log, how)
+  open.defer(() => nodes.close())
+  const pool = openPatientPool(nodes)
+  open.defer(() => pool.end())
+  const client = await pool.connect()
+  open.defer(() => client.release())
+  return client
+}
+
 async function serve(config: Config, log: Logger, open: AsyncDisposableStack, asked: Promise<void>): Promise<void> {
   const built = config.role === 'work' ? undefined : buildDashboard(log)
   // Awaited below, beside the opening of the database; until then its failure must not count as unheard.
@@ -132,6 +183,8 @@ async function serve(config: Config, log: Logger, open: AsyncDisposableStack, as
   const house = await openHouse(config, database, log)
   open.defer(() => atMost(CLOSE_MS, house.close()))
   const address = await house.listen()
+  const last_backup = await readLastBackup(database.reads).catch(() => undefined)
+  log.info({ version: sluice.version, last_backup }, `Sluice ${sluice.version}, last backup: ${last_backup ?? 'none'}`)
   const opened = config.role === 'work' ? undefined : config.baseUrl
   console.log(`Sluice is open at ${opened ?? address.replace('127.0.0.1', 'localhost')}`)
   await asked

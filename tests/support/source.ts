@@ -6,6 +6,7 @@ import { parseSync } from 'vite'
 const ROOT = join(import.meta.dirname, '../..')
 /** Wings that are no row of rooms: whatever folders they have are parts of one thing. */
 const WHOLE = new Set(['web', 'mcp', 'gate', 'contract'])
+const ROOMS_OF_THE_FRONT = new Set(['backup', 'vitals'])
 type Tree = { type: string; start: number; end: number; [key: string]: unknown }
 /**
  * A file of src/: its wing (the folder directly in src, or `front`), its room (the folder in the wing, else the wing), what it imports, and
@@ -62,7 +63,7 @@ for (const path of globSync('{src,tests,bench,demo,scripts}/**/*.{ts,tsx}', { cw
 /** The wing a path below src/ stands in. Of the front are the files at the root, and the rooms that are not in a wing of theirs. */
 export function wingOf(path: string): string {
   const [, wing = '', ...rest] = path.split('/')
-  return rest.length === 0 || wing === 'vitals' ? 'front' : wing
+  return rest.length === 0 || ROOMS_OF_THE_FRONT.has(wing) ? 'front' : wing
 }
 
 /** The room a path below src/ stands in; of a file that lies directly in a wing, the wing. */

@@ -74,9 +74,19 @@ async function createTable(client: pg.ClientBase): Promise<void> {
 
 /** The migrations that this database has not had. @throws StartError as `migrate` does */
 export async function missingMigrations(client: pg.ClientBase, migrations = listMigrations()): Promise<Migration[]> {
-  const { rows } = await client.query<Migration>('select number, name, checksum from migrations order by number')
+  const { rows } = await client.query<Applied>('select number, name, checksum from migrations order by number')
+  checkApplied(rows, migrations)
+  const done = new Set(rows.map(row => row.number))
+  return migrations.filter(({ number }) => !done.has(number))
+}
+
+/** What a database has had of a migration. */
+export type Applied = Pick<Migration, 'number' | 'name' | 'checksum'>
+
+/** @throws StartError where a database has had another migration than these, or one of these in another text */
+export function checkApplied(applied: readonly Applied[], migrations = listMigrations()): void {
   const known = new Map(migrations.map(migration => [migration.number, migration]))
-  for (const { number, name, checksum } of rows) {
+  for (const { number, name, checksum } of applied) {
     const ours = known.get(number)
     if (!ours) {
       throw new StartError(
@@ -86,8 +96,6 @@ export async function missingMigrations(client: pg.ClientBase, migrations = list
     if (ours.checksum !== checksum && OTHER_TEXTS[ours.name] !== checksum)
       throw new StartError(`migration ${name} was changed after it had been applied`)
   }
-  const done = new Set(rows.map(row => row.number))
-  return migrations.filter(({ number }) => !done.has(number))
 }
 
 /**

@@ -36,7 +36,7 @@ export type Secrets = {
 export async function openSecrets(config: Pick<Config, 'secret' | 'dataDir'>, db: Kysely<Tables>): Promise<Secrets> {
   const secret = config.secret ?? secretOnDisk(config.dataDir)
   const derive = (purpose: string, bytes: number) => Buffer.from(hkdfSync('sha256', secret, 'sluice', purpose, bytes))
-  const fingerprint = derive('fingerprint', 16).toString('hex')
+  const fingerprint = fingerprintOf(secret)
   if ((await keep(db, 'secret_fingerprint', fingerprint)) !== fingerprint)
     throw new StartError(
       'SECRET is not the one this database was made with: start with the same SECRET (or DATA_DIR/secret) as before',
@@ -57,6 +57,16 @@ export async function openSecrets(config: Pick<Config, 'secret' | 'dataDir'>, db
   }
 }
 
+/** By which a database knows its SECRET again. */
+const fingerprintOf = (secret: string): string =>
+  Buffer.from(hkdfSync('sha256', secret, 'sluice', 'fingerprint', 16)).toString('hex')
+
+/** The fingerprint of the SECRET that is given or lies in DATA_DIR; undefined where there is none, and none is made. */
+export function fingerprintHere(config: Pick<Config, 'secret' | 'dataDir'>): string | undefined {
+  const secret = config.secret ?? readSecret(join(config.dataDir, 'secret'))
+  return secret === undefined ? undefined : fingerprintOf(secret)
+}
+
 /** Stores the value unless one is there; answers the one that counts. */
 async function keep(db: Kysely<Tables>, name: string, value: string): Promise<string> {
   const kept = db.selectFrom('installation').select('value').where('name', '=', name)
@@ -71,14 +81,19 @@ async function keep(db: Kysely<Tables>, name: string, value: string): Promise<st
   return (await kept.executeTakeFirstOrThrow()).value
 }
 
-function secretOnDisk(dataDir: string): string {
-  const path = join(dataDir, 'secret')
+function readSecret(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim()
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-      throw new StartError(`${path} cannot be read: ${(error as Error).message}`)
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new StartError(`${path} cannot be read: ${(error as Error).message}`)
   }
+}
+
+function secretOnDisk(dataDir: string): string {
+  const path = join(dataDir, 'secret')
+  const found = readSecret(path)
+  if (found !== undefined) return found
   mkdirSync(dataDir, { recursive: true })
   const fresh = `${path}.${process.pid}`
   const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants

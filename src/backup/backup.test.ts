@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import pg from 'pg'
+import { freshDatabase } from '../../tests/support/database.ts'
+import { openTestHouse } from '../../tests/support/house.ts'
+import { seedPlace } from '../../tests/support/place.ts'
+import { readLastBackup } from '../ground/db/last-backup.ts'
+import { listMigrations, migrate, missingMigrations } from '../ground/db/migrate.ts'
+import { fingerprintHere } from '../ground/db/secrets.ts'
+import { StartError } from '../ground/start-error.ts'
+import { takeBackup } from './backup.ts'
+import { type Part, readBackup, writeBackup } from './file.ts'
+import { checkBackup, checkFolder, restoreBackup } from './restore.ts'
+import { listRelations, listTables } from './tables.ts'
+
+const SECRET = 'a secret that only tests know'
+const fingerprint = fingerprintHere({ secret: SECRET, dataDir: '' })
+
+let ends: (() => unknown)[] = []
+let folder: string
+let path: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-backup-'))
+  path = join(folder, 'one.backup')
+  ends.push(() => rmSync(folder, { recursive: true, force: true }))
+})
+afterEach(async () => {
+  for (const end of ends.reverse()) await end()
+  ends = []
+})
+
+async function clientOf(connection: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client(connection)
+  client.on('error', () => {})
+  await client.connect()
+  ends.push(() => client.end())
+  return client
+}
+
+/** A database without anything in it, on the server of the tests. */
+async function emptyDatabase(connection: pg.ClientConfig): Promise<pg.Client> {
+  const name = `t_empty_${process.pid}_${randomBytes(4).toString('hex')}`
+  const admin = await clientOf({ ...connection, database: 'postgres' })
+  await admin.query(`create database ${name} template template0`)
+  ends.push(() => admin.query(`drop database ${name} with (force)`))
+  return clientOf({ ...connection, database: name })
+}
+
+/** A database that a house has been used on. */
+async function used(): Promise<{ connection: pg.ClientConfig; client: pg.Client }> {
+  const { database, connection, drop } = await freshDatabase()
+  ends.push(drop)
+  const house = await openTestHouse(database, { SECRET })
+  await seedPlace(database, 'used')
+  assert.equal((await house.call('GET', '/c/used?sub1=a%09b%0Ac%5C')).statusCode, 302)
+  await house.end()
+  return { connection, client: await clientOf(connection) }
+}
+
+/** What each table holds, in one number; but when the last backup was made. */
+async function sums(client: pg.Client): Promise<Record<string, string>> {
+  const found: Record<string, string> = {}
+  for (const { name } of await listTables(client)) {
+    const { rows } = await client.query<{ sum: string }>(
+      `select md5(coalesce(string_agg(t::text, E'\\n' order by t::text), '')) || ' ' || count(*) as sum from ${client.escapeIdentifier(name)} t
+      where t::text not like '(last_backup,%'`,
+    )
+    found[name] = rows[0]?.sum ?? ''
+  }
+  return found
+}
+
+const back = async (target: pg.Client, dataDir: string) => {
+  const contents = await checkBackup(path, fingerprint)
+  await restoreBackup(target, path, contents, dataDir)
+  return contents
+}
+
+describe('a backup that is restored', () => {
+  test('is every row of every table as it was, whatever stands in it', async () => {
+    const { connection, client } = await used()
+    const odd = ['', '\\N', '\\.', 'tab\tline\nreturn\r\\ "quoted" {a,"b"}', '🜁 Ж 中', '\u0001']
+    for (const [at, name] of odd.entries())
+      await client.query(`insert into installation (name, value) values ($1, $2)`, [`odd ${at}`, name])
+    await client.query(
+      `insert into accounts (id, user_id, account_id, provider_id, created_at, updated_at, password)
+      select gen_random_uuid(), id, repeat('x', 300000), 'x', now(), now(), null from users limit 1`,
+    )
+    // A row that is larger than a portion, and enough rows for many portions.
+    await client.query(
+      `insert into installation (name, value) select 'many ' || n, md5(n::text) from generate_series(1, 20000) n`,
+    )
+    await client.query(
+      `create table clicks_2019_01 partition of clicks for values from ('01680690-0000-0000-0000-000000000000') to ('0168a5b0-0000-0000-0000-000000000000')`,
+    )
+    const taken = await takeBackup(client, { path, folders: [], version: '1.2.3' })
+    assert.equal(statSync(path).mode & 0o777, 0o600)
+    assert.equal(await readLastBackup(client), taken.taken_at)
+    const before = await sums(client)
+    const target = await emptyDatabase(connection)
+    const contents = await back(target, join(folder, 'data'))
+    assert.deepEqual([contents.version, contents.taken_at, contents.rows], ['1.2.3', taken.taken_at, taken.rows])
+    assert.deepEqual(await sums(target), before)
+    assert.deepEqual(await listRelations(target), await listRelations(client))
+    assert.equal(await readLastBackup(target), taken.taken_at)
+    assert.match(before['clicks'] ?? '', / 1$/)
+  })
+
+  test('has the files of journals, of several data folders, and adds up their refused clicks', async () => {
+    const { connection, client } = await used()
+    const folders = [join(folder, '1'), join(folder, '2'), join(folder, '3')]
+    for (const one of folders.slice(0, 2)) {
+      await mkdir(join(one, 'journal'), { recursive: true })
+      writeFileSync(join(one, 'journal/refused.jsonl'), `of ${one.slice(-1)}\n`)
+    }
+    const long = randomBytes(200_000)
+    writeFileSync(join(folder, '2/journal/20261122T000000000Z-00000000.journal'), long)
+    const { journals } = await takeBackup(client, { path, folders, version: '1' })
+    assert.equal(journals, 3)
+    const dataDir = join(folder, 'data')
+    await back(await emptyDatabase(connection), dataDir)
+    assert.deepEqual(readdirSync(join(dataDir, 'journal')).toSorted(), [
+      '20261122T000000000Z-00000000.journal',
+      'refused.jsonl',
+    ])
+    assert.equal(readFileSync(join(dataDir, 'journal/refused.jsonl'), 'utf8'), 'of 1\nof 2\n')
+    assert.ok(readFileSync(join(dataDir, 'journal/20261122T000000000Z-00000000.journal')).equals(long))
+  })
+
+  test('of a version before is brought up to this one', async () => {
+    const { connection } = await used()
+    const client = await emptyDatabase(connection)
+    await migrate(client, listMigrations().slice(0, -8))
+    await client.query(`insert into installation (name, value) values ('kept', 'as it was')`)
+    await takeBackup(client, { path, folders: [], version: '0' })
+    const target = await emptyDatabase(connection)
+    await back(target, join(folder, 'data'))
+    assert.deepEqual(await missingMigrations(target), [])
+    const { rows } = await target.query(`select value from installation where name = 'kept'`)
+    assert.deepEqual(rows, [{ value: 'as it was' }])
+  })
+})
+
+describe('a restore refuses, and begins nothing', () => {
+  const refused = (words: RegExp) => (error: Error) => {
+    assert.ok(error instanceof StartError, String(error))
+    assert.match(error.message, words)
+    return true
+  }
+
+  /** The parts of a good backup, written anew as `change` has them. */
+  async function rewritten(change: (part: Part) => Part | undefined): Promise<void> {
+    const parts: Part[] = []
+    for await (const part of readBackup(path)) parts.push(part)
+    rmSync(path)
+    async function* changed() {
+      for (const part of parts.map(change)) if (part !== undefined) yield part
+    }
+    await writeBackup(path, changed())
+  }
+
+  test('a database that is not empty, and a data folder with a journal', async () => {
+    const { client } = await used()
+    await takeBackup(client, { path, folders: [], version: '1' })
+    const before = await sums(client)
+    await assert.rejects(back(client, join(folder, 'data')), refused(/the database is not empty \(it has account/))
+    assert.deepEqual(await sums(client), before)
+    await mkdir(join(folder, 'data/journal'), { recursive: true })
+    await checkFolder(join(folder, 'data'))
+    writeFileSync(join(folder, 'data/journal/x.journal'), '')
+    await assert.rejects(checkFolder(join(folder, 'data')), refused(/journal is not empty/))
+  })
+
+  test('another SECRET, and none', async () => {
+    const { client } = await used()
+    await takeBackup(client, { path, folders: [], version: '1' })
+    const other = fingerprintHere({ secret: 'a secret of somebody else', dataDir: '' })
+    await assert.rejects(checkBackup(path, other), refused(/SECRET is not the one this backup was made with/))
+    await assert.rejects(checkBackup(path, undefined), refused(/there is no SECRET here: put the file `secret`/))
+    assert.equal(fingerprintHere({ secret: undefined, dataDir: folder }), undefined)
+    assert.deepEqual(readdirSync(folder), ['one.backup'], 'and none is made')
+  })
+
+  test('a newer version: of the file, and of the database', async () => {
+    const { client } = await used()
+    await takeBackup(client, { path, folders: [], version: '9.0.0' })
+    const newer = refused(/was made by a newer version of Sluice \(9.0.0\)/)
+    await rewritten(part => {
+      if (!('line' in part) || part.line['database'] === undefined) return part
+      const shape = part.line['database'] as { migrations: object[] }
+      shape.migrations.push({ number: 9999, name: '9999_later.sql', checksum: 'x' })
+      return part
+    })
+    await assert.rejects(checkBackup(path, fingerprint), newer)
+    await rewritten(part =>
+      'line' in part && part.line['sluice_backup'] !== undefined ? { line: { ...part.line, sluice_backup: 2 } } : part,
+    )
+    await assert.rejects(checkBackup(path, fingerprint), newer)
+  })
+
+  test('a file that was cut off, changed, is something else, or is not there', async () => {
+    const { client } = await used()
+    await takeBackup(client, { path, folders: [], version: '1' })
+    const whole = readFileSync(path)
+    const text = gunzipSync(whole)
+    const wrong: [string, Buffer, RegExp][] = [
+      ['cut off', whole.subarray(0, -100), /is no whole backup/],
+      ['cut off and packed again', gzipSync(text.subarray(0, -80)), /is no whole backup: (it ends too early|a line)/],
+      ['changed', gzipSync(Buffer.from(text.toString('latin1').replace('Campaign', 'Campaing'), 'latin1')), /its sum/],
+      ['not packed', text, /is no whole backup: incorrect header/],
+      ['empty', Buffer.alloc(0), /is no whole backup/],
+      ['another file', gzipSync('{"a":1}\n{"sha256":"x"}\n'), /its sum/],
+    ]
+    for (const [name, bytes, words] of wrong) {
+      writeFileSync(path, bytes)
+      await assert.rejects(checkBackup(path, fingerprint), refused(words), name)
+    }
+    rmSync(path)
+    await assert.rejects(checkBackup(path, fingerprint), refused(/cannot be read: ENOENT/))
+  })
+
+  test('what fails on its way is taken away again: tables, types, journals', async () => {
+    const { connection, client } = await used()
+    await mkdir(join(folder, '1/journal'), { recursive: true })
+    writeFileSync(join(folder, '1/journal/a.journal'), 'clicks')
+    await takeBackup(client, { path, folders: [join(folder, '1')], version: '1' })
+    await rewritten(part =>
+      'line' in part && part.line['table'] === 'ledger' ? { line: { ...part.line, columns: ['id'] } } : part,
+    )
+    const target = await emptyDatabase(connection)
+    await assert.rejects(back(target, join(folder, 'data')))
+    assert.deepEqual(await listRelations(target), [])
+    assert.deepEqual(readdirSync(join(folder, 'data/journal')), [])
+    rmSync(path)
+    await takeBackup(client, { path, folders: [], version: '1' })
+    await back(target, join(folder, 'data'))
+    assert.deepEqual(await sums(target), await sums(client), 'and the place is as good as before')
+  })
+
+  test('names of files that lead elsewhere, and tables that are none of clicks', async () => {
+    const { connection, client } = await used()
+    await takeBackup(client, { path, folders: [], version: '1' })
+    await rewritten(part =>
+      'line' in part && part.line['database'] !== undefined
+        ? { line: { ...part.line, journal: '../../../x.journal' } }
+        : part,
+    )
+    const target = await emptyDatabase(connection)
+    await assert.rejects(back(target, join(folder, 'data')), refused(/a journal called/))
+    assert.deepEqual(await listRelations(target), [])
+  })
+})
+
+describe('a backup refuses', () => {
+  test('to write over a file, beside another backup, and of a database without Sluice; then there is no file', async () => {
+    const { connection, client } = await used()
+    const take = (of: pg.Client) => takeBackup(of, { path, folders: [], version: '1' })
+    await assert.rejects(take(await emptyDatabase(connection)), /there is no Sluice in this database yet/)
+    writeFileSync(`${path}.unfinished`, '')
+    await assert.rejects(take(client), /one.backup.unfinished is there: another backup is being written/)
+    rmSync(`${path}.unfinished`)
+    assert.equal(await readLastBackup(client), undefined)
+    await take(client)
+    const first = readFileSync(path)
+    await assert.rejects(take(client), /one.backup is there already: name another file/)
+    assert.ok(readFileSync(path).equals(first))
+    path = join(folder, 'nowhere/one.backup')
+    await assert.rejects(take(client), /cannot be written: ENOENT/)
+    assert.deepEqual(readdirSync(folder), ['one.backup'])
+  })
+})

@@ -1,0 +1,194 @@
+/**
+ * Puts a backup back: into an empty database, Sluice's own or any other, and into a data folder without a journal. Rows and journal become
+ * there together or not at all; what was begun and failed is taken away again. Writes every table once, before anyone else is there.
+ */
+import { lchown, mkdir, open, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { copyIn } from '../ground/db/copy.ts'
+import { isOnCitus } from '../ground/db/distribute.ts'
+import { noteBackup } from '../ground/db/last-backup.ts'
+import { checkApplied, listMigrations, migrate } from '../ground/db/migrate.ts'
+import { otherOwner } from '../ground/folder-owner.ts'
+import { StartError } from '../ground/start-error.ts'
+import { copyStatement, FORM } from './backup.ts'
+import { type Line, readBackup } from './file.ts'
+import { listRelations, listTables, type Shape, type Table } from './tables.ts'
+
+/** What a file says of itself. */
+export type Contents = {
+  readonly version: string
+  readonly taken_at: string
+  readonly shape: Shape
+  readonly tables: number
+  readonly rows: number
+  readonly journals: readonly string[]
+}
+
+/** The limits of a month of clicks, and nothing else that could be a statement. */
+const BOUND = /^(DEFAULT|FOR VALUES FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\))$/
+
+/**
+ * Reads the whole file, so that nothing is begun with one that is not whole.
+ * @throws StartError for what is no backup, not a whole one, of a newer version, or made with another SECRET than `fingerprint` is of
+ */
+export async function checkBackup(path: string, fingerprint: string | undefined): Promise<Contents> {
+  const lines: Line[] = []
+  for await (const part of readBackup(path)) if ('line' in part) lines.push(part.line)
+  const [head = {}] = lines
+  if (head['sluice_backup'] === undefined) throw new StartError(`${path} is no backup of Sluice`)
+  const version = String(head['version'])
+  const newer = `${path} was made by a newer version of Sluice (${version}): restore it with that one`
+  if (head['sluice_backup'] !== FORM) throw new StartError(newer)
+  const shape = lines.find(line => line['database'] !== undefined)?.['database'] as Shape | undefined
+  if (shape === undefined) throw new StartError(`${path} is no whole backup: it has no database`)
+  const known = new Set(listMigrations().map(({ number }) => number))
+  if (shape.migrations.some(({ number }) => !known.has(number))) throw new StartError(newer)
+  checkApplied(shape.migrations)
+  if (shape.fingerprint !== null && shape.fingerprint !== fingerprint)
+    throw new StartError(
+      `${fingerprint === undefined ? 'there is no SECRET here' : 'SECRET is not the one this backup was made with'}: ` +
+        'put the file `secret` that was kept with it into DATA_DIR, or set SECRET to what it was',
+    )
+  return {
+    version,
+    taken_at: String(head['taken_at']),
+    shape,
+    tables: lines.filter(line => line['table'] !== undefined).length,
+    rows: lines.reduce((sum, { rows }) => sum + (typeof rows === 'number' ? rows : 0), 0),
+    journals: lines.flatMap(({ journal }) => (typeof journal === 'string' ? [journal] : [])),
+  }
+}
+
+/** @throws StartError where clicks lie in the journal of this data folder, which would be stored beside those of the backup */
+export async function checkFolder(dataDir: string): Promise<void> {
+  const folder = join(dataDir, 'journal')
+  const names = await readdir(folder).catch(ignoreMissing)
+  if (names !== undefined && names.length > 0)
+    throw new StartError(`${folder} is not empty: restore into a new DATA_DIR`)
+}
+
+/**
+ * Puts the file's rows into the database and its journals into `dataDir`, and brings the database up to this version.
+ * @throws StartError where the database is not empty or a cluster; whatever fails later leaves it empty
+ */
+export async function restoreBackup(
+  client: pg.ClientBase,
+  path: string,
+  { shape, taken_at }: Contents,
+  dataDir: string,
+): Promise<void> {
+  if (await isOnCitus(client))
+    throw new StartError('DATABASE_URL is a cluster: restore into one server, and follow docs/scaling.md from there')
+  const there = await listRelations(client)
+  if (there.length > 0)
+    throw new StartError(
+      `the database is not empty (it has ${there.slice(0, 3).join(', ')} …): restore into a new DATA_DIR, or into a database without tables`,
+    )
+  const journals: string[] = []
+  try {
+    const numbers = new Set(shape.migrations.map(({ number }) => number))
+    await migrate(
+      client,
+      listMigrations().filter(({ number }) => numbers.has(number)),
+    )
+    await client.query('begin')
+    await client.query('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
+    await makePartitions(client, shape)
+    await empty(client)
+    await fill(client, path, await openFolder(dataDir), journals)
+    await noteBackup(client, taken_at)
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    for (const journal of journals) await rm(journal, { force: true })
+    await dropAll(client)
+    throw error
+  }
+  await migrate(client)
+}
+
+async function makePartitions(client: pg.ClientBase, { partitions }: Shape): Promise<void> {
+  const there = new Set(await listRelations(client))
+  for (const { name, parent, bound } of partitions) {
+    if (there.has(name)) continue
+    if (!BOUND.test(bound)) throw new StartError(`the backup has a table ${name} that this version does not know`)
+    const [part, whole] = [client.escapeIdentifier(name), client.escapeIdentifier(parent)]
+    await client.query(`create table ${part} partition of ${whole} ${bound}`)
+  }
+}
+
+/** Migrations may have left rows, which the backup has too. */
+async function empty(client: pg.ClientBase): Promise<void> {
+  const names = (await listTables(client)).map(({ name }) => client.escapeIdentifier(name))
+  await client.query(`truncate ${names.join(', ')}`)
+}
+
+/** Follows the file: each table's rows into it, each journal's bytes into a file of its name, which is added to `journals`. */
+async function fill(client: pg.ClientBase, path: string, folder: string, journals: string[]): Promise<void> {
+  const parts = readBackup(path)
+  let next = await parts.next()
+  /** What a line has announced, up to the next line. */
+  async function* portions(): AsyncGenerator<Buffer> {
+    for (next = await parts.next(); next.done !== true && 'bytes' in next.value; next = await parts.next())
+      yield next.value.bytes
+  }
+  const isOver = (): boolean => next.done === true
+  const announced = (): Line => (next.done !== true && 'line' in next.value ? next.value.line : {})
+  while (!isOver()) {
+    const line = announced()
+    if (typeof line['journal'] === 'string')
+      await writeJournal(join(folder, nameOf(line['journal'])), portions(), journals)
+    else if (typeof line['table'] === 'string') {
+      const table = { name: line['table'], columns: line['columns'] } as Table
+      const count = await copyIn(client, copyStatement(client, table, 'from stdin'), portions())
+      const said = announced()['rows']
+      if (said !== count)
+        throw new StartError(`${path}: ${table.name} has ${count} rows, and should have ${String(said)}`)
+    } else next = await parts.next()
+  }
+}
+
+/** Of a file in the journal's folder, and of no other. */
+function nameOf(name: string): string {
+  if (!/^[\w-]+\.[a-z]+$/.test(name)) throw new StartError(`the backup has a journal called ${JSON.stringify(name)}`)
+  return name
+}
+
+async function openFolder(dataDir: string): Promise<string> {
+  const folder = join(dataDir, 'journal')
+  const made = await mkdir(folder, { recursive: true, mode: 0o700 })
+  if (made === undefined) return folder
+  const owner = otherOwner(dataDir)
+  if (owner) await lchown(folder, owner.uid, owner.gid)
+  return folder
+}
+
+/** The journals of several data folders may each have a file of refused clicks, so what is there is written on. */
+async function writeJournal(path: string, portions: AsyncIterable<Buffer>, written: string[]): Promise<void> {
+  written.push(path)
+  const file = await open(path, 'a', 0o600)
+  try {
+    const owner = otherOwner(join(path, '..'))
+    if (owner) await file.chown(owner.uid, owner.gid)
+    for await (const portion of portions) await file.appendFile(portion)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** All that was made, in a database that was empty. */
+async function dropAll(client: pg.ClientBase): Promise<void> {
+  for (const { name } of await listTables(client))
+    await client.query(`drop table if exists ${client.escapeIdentifier(name)} cascade`)
+  const { rows } = await client.query<{ name: string }>(
+    `select t.typname as name from pg_type t join pg_class c on c.oid = t.typrelid
+    where t.typnamespace = 'public'::regnamespace and c.relkind = 'c'`,
+  )
+  for (const { name } of rows) await client.query(`drop type if exists ${client.escapeIdentifier(name)} cascade`)
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}
