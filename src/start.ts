@@ -1,6 +1,6 @@
 // From the environment to an open house, and back in order. One process; what it needs is opened one after another and
 // closed in reverse, whatever ends it.
-import { readFile } from 'node:fs/promises'
+import { access, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -129,11 +129,15 @@ async function backUpOnly(
   open: AsyncDisposableStack,
 ): Promise<void> {
   const path = resolve(file ?? `sluice-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}.backup`)
-  const client = await openClient(config, log, open, { alone: false })
   const folders = [config.dataDir, ...others.map(folder => resolve(folder))]
+  for (const folder of folders.slice(1))
+    await access(folder).catch(() => {
+      throw new StartError(`there is no data folder ${folder}`)
+    })
+  const client = await openClient(config, log, open, { alone: false })
   const { rows, tables, journals, taken_at } = await takeBackup(client, { path, folders, version: sluice.version })
   console.log(
-    `${path} holds what was acknowledged before ${taken_at}: ${rows} rows of ${tables} tables, ${journals} files of journals. SECRET ` +
+    `${path} holds what was acknowledged before ${taken_at}: ${rows} rows of ${tables} tables, files of journals: ${journals}. SECRET ` +
       `${config.secret === undefined ? `(${join(config.dataDir, 'secret')}) ` : ''}is not in it: keep it apart, nothing is restored without it.`,
   )
 }
@@ -153,8 +157,8 @@ async function restoreOnly(
   await restoreBackup(client, path, contents, config.dataDir)
   const { rows, tables, journals, taken_at, version } = contents
   console.log(
-    `Restored what was acknowledged before ${taken_at} to Sluice ${version}: ${rows} rows of ${tables} tables, ${journals.length} files of ` +
-      'journals, which the next start stores. Run npm run reconcile behind it.',
+    `Restored what was acknowledged before ${taken_at} to Sluice ${version}: ${rows} rows of ${tables} tables; files of journals, which ` +
+      `the next start stores: ${journals.length}. Run npm run reconcile behind it.`,
   )
 }
 

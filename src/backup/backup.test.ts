@@ -54,8 +54,9 @@ async function emptyDatabase(connection: pg.ClientConfig): Promise<pg.Client> {
 
 /** A database that a house has been used on. */
 async function used(): Promise<{ connection: pg.ClientConfig; client: pg.Client }> {
-  const { database, connection, drop } = await freshDatabase()
-  ends.push(drop)
+  const fresh = await freshDatabase()
+  ends.push(() => fresh.drop())
+  const { database, connection } = fresh
   const house = await openTestHouse(database, { SECRET })
   await seedPlace(database, 'used')
   assert.equal((await house.call('GET', '/c/used?sub1=a%09b%0Ac%5C')).statusCode, 302)

@@ -25,7 +25,7 @@ const AS_WRITTEN = `set local datestyle = 'ISO, YMD'; set local intervalstyle = 
 /** How often tables may change while they are being locked: a version that migrates beside it. */
 const TRIES = 20
 
-export type Taken = {
+type Taken = {
   readonly taken_at: string
   readonly rows: number
   readonly tables: number
@@ -33,7 +33,8 @@ export type Taken = {
 }
 
 /**
- * Writes a backup to `path` and remembers in the database that it was made. `folders` are the data folders whose journals belong to it.
+ * Writes a backup to `path` and remembers in the database that it was made. `folders` are the data folders whose journals belong to it; one
+ * without a journal has nothing to add.
  * @throws StartError where there is no Sluice in the database, it lies on a cluster, or the file is there already
  */
 export async function takeBackup(

@@ -16,7 +16,7 @@ import { type Line, readBackup } from './file.ts'
 import { listRelations, listTables, type Shape, type Table } from './tables.ts'
 
 /** What a file says of itself. */
-export type Contents = {
+type Contents = {
   readonly version: string
   readonly taken_at: string
   readonly shape: Shape

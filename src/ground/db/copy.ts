@@ -16,7 +16,7 @@ const PORTION_BYTES = 65_536
 export function copyOut(
   client: pg.ClientBase,
   statement: string,
-): { portions: AsyncIterable<Buffer>; count(): number } {
+): { portions: AsyncIterable<Buffer>; count: () => number } {
   let connection: pg.Connection | undefined
   let portion = Buffer.allocUnsafe(PORTION_BYTES)
   let filled = 0

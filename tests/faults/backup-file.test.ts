@@ -1,0 +1,174 @@
+// `npm run backup` of a Sluice that is under load, and `npm run restore` of what it wrote, as an operator runs them.
+import assert from 'node:assert/strict'
+import { closeSync, copyFileSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, test } from 'node:test'
+import { pino } from 'pino'
+import { connect } from '../../src/ground/db/connect.ts'
+import { startPostgres } from '../../src/ground/db/embedded.ts'
+import { migrateNodes } from '../../src/ground/db/nodes.ts'
+import { assertRestored } from '../support/audit.ts'
+import { freshDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { type FaultGround, faultGround, SECONDS } from '../support/fault-ground.ts'
+import { Load } from '../support/load.ts'
+import { startProxy } from '../support/proxy.ts'
+import { runSluice } from '../support/sluice.ts'
+
+const log = pino({ level: 'silent' })
+const SECRET = 'the same in all processes'
+
+let ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.reverse()) await end()
+  ends = []
+})
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'sluice-backup-'))
+  ends.push(() => rmSync(made, { recursive: true, force: true }))
+  return made
+}
+
+/** Runs a command to its end and answers what it says. */
+async function run(command: string, env: Record<string, string>, ...given: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runSluice({ LOG_LEVEL: 'silent', ...env }, { command, given })
+  assert.deepEqual([code, stderr], [0, ''])
+  return stdout
+}
+
+/** The embedded server of a data folder, for as long as `work` takes; no Sluice runs on it meanwhile. */
+async function inside<T>(dataDir: string, work: (database: ReturnType<typeof connect>) => Promise<T>): Promise<T> {
+  const server = await startPostgres({ dataDir, log })
+  try {
+    await migrateNodes({ addresses: [server.connection], close: async () => {} })
+    const database = connect([server.connection], { log })
+    try {
+      return await work(database)
+    } finally {
+      await database.close()
+    }
+  } finally {
+    await server.stop()
+  }
+}
+
+/** Waits until so much more of each has been acknowledged. */
+async function busy(load: Load): Promise<void> {
+  const [clicks, events] = [load.clicks.size + 10, load.events.size + 10]
+  await eventually(
+    'clicks and conversions are recorded',
+    () => load.clicks.size >= clicks && load.events.size >= events,
+  )
+}
+
+const soFar = (load: Load) => ({ clicks: new Set(load.clicks), events: new Set(load.events) })
+
+test('of a running Sluice with its own database: restored into a fresh folder it is an installation with all that was acknowledged before', async () => {
+  const [place, fresh] = [folder(), join(folder(), 'data')]
+  const file = join(place, 'one.backup')
+  const dataDir = join(place, 'data')
+  const own = { DATABASE_URL: '', SECRET: '', DATA_DIR: dataDir }
+  const ground = await inside(dataDir, database => faultGround(database, '', 2))
+  ends.push(() => ground.end())
+  const sluice = await ground.start(0, own)
+  const load = new Load({ address: () => sluice.address })
+  const enough = performance.now() + SECONDS * 1000
+  let isOver = false
+  const goOn = async () => {
+    while (!isOver || performance.now() < enough) await load.run(performance.now() + 500, 8, ground.targets)
+  }
+  const running = goOn()
+  await busy(load)
+  const before = soFar(load)
+  const said = await run('backup', { DATA_DIR: dataDir }, file)
+  assert.match(
+    said,
+    /^\S+one.backup holds what was acknowledged before 20.*: \d+ rows of \d+ tables, files of journals: 0\./,
+  )
+  assert.match(said, new RegExp(`SECRET \\(${join(dataDir, 'secret')}\\) is not in it`))
+  await busy(load)
+  isOver = true
+  await running
+  await sluice.stop()
+
+  await mkdir(fresh)
+  copyFileSync(join(dataDir, 'secret'), join(fresh, 'secret'))
+  assert.match(await run('restore', { DATA_DIR: fresh }, file), /^Restored what was acknowledged before 20/)
+  assert.match(await run('reconcile', { DATA_DIR: fresh }), /./)
+  const again = await ground.start(1, { ...own, DATA_DIR: fresh })
+  const database = connect([{ host: join(fresh, 'postgres'), port: 5432, user: 'sluice', database: 'postgres' }], {
+    log,
+  })
+  ends.push(() => database.close())
+  await assertRestored(database.reads, load, before, { targets: ground.targets, address: again.address })
+})
+
+test('of a database of its own, with clicks that wait in the journal: they are stored in the place it is restored to, each once', async () => {
+  const fresh = await freshDatabase()
+  ends.push(() => fresh.drop())
+  const proxy = await startProxy(fresh.connection)
+  ends.push(() => proxy.close())
+  const place = folder()
+  const dataDir = join(place, 'data')
+  const { host, port } = proxy.connection
+  const through = `postgres://sluice@${host}:${port}/${fresh.connection.database}`
+  const ground = await faultGround(fresh.database, through, 2)
+  ends.push(() => ground.end())
+  const sluice = await ground.start(0, { DATA_DIR: dataDir })
+  const load = new Load({ address: () => sluice.address })
+  await load.run(performance.now() + 1000, 4, ground.targets)
+  proxy.set('cut')
+  const [target] = ground.targets
+  for (let n = 0; n < 30; n += 1) await load.click(target ?? assert.fail())
+  assert.ok(readdirSync(join(dataDir, 'journal')).length > 0, 'clicks wait on disk')
+  const before = soFar(load)
+  const file = join(place, 'one.backup')
+  const said = await run('backup', { DATABASE_URL: fresh.url, DATA_DIR: dataDir, SECRET }, file)
+  assert.match(said, /, files of journals: 1\. SECRET is not in it/)
+  await sluice.kill()
+
+  const restored = join(place, 'restored')
+  await run('restore', { DATA_DIR: restored, SECRET }, file)
+  const again = await ground.start(1, { DATABASE_URL: '', DATA_DIR: restored })
+  await eventually('the journal is stored', () => readdirSync(join(restored, 'journal')).length === 0)
+  const database = connect([{ host: join(restored, 'postgres'), port: 5432, user: 'sluice', database: 'postgres' }], {
+    log,
+  })
+  ends.push(() => database.close())
+  await assertRestored(database.reads, load, before, { targets: ground.targets, address: again.address })
+})
+
+test('a command that is not told what it needs, or told what is not there, says so in a line and makes nothing', async () => {
+  const dataDir = join(folder(), 'data')
+  const said = async (command: string, ...given: string[]) => {
+    const { code, stdout, stderr } = await runSluice({ DATA_DIR: dataDir, LOG_LEVEL: 'silent' }, { command, given })
+    assert.deepEqual([code, stdout], [1, ''])
+    return stderr
+  }
+  assert.match(await said('restore'), /^Sluice cannot start: say which file: npm run restore -- FILE\n$/)
+  assert.match(await said('restore', '/nowhere/x'), /^Sluice cannot start: \/nowhere\/x cannot be read: ENOENT.*\n$/)
+  const file = join(dataDir, '../one.backup')
+  assert.match(await said('backup', file, '/nowhere'), /^Sluice cannot start: there is no data folder \/nowhere\n$/)
+  assert.ok(!existsSync(dataDir) && !existsSync(file))
+})
+
+test('the start says the version and when the last backup was made', async () => {
+  const dataDir = join(folder(), 'data')
+  const ground: FaultGround = await inside(dataDir, database => faultGround(database, '', 1))
+  ends.push(() => ground.end())
+  const opened = async () => {
+    const path = join(dataDir, 'log')
+    const stderr = openSync(path, 'w')
+    const env = { DATABASE_URL: '', SECRET: '', DATA_DIR: dataDir, LOG_LEVEL: 'info' }
+    const sluice = await ground.start(0, env, { stderr })
+    await sluice.stop()
+    closeSync(stderr)
+    return readFileSync(path, 'utf8')
+  }
+  assert.match(await opened(), /Sluice \d+\.\d+\.\d+, last backup: none/)
+  await run('backup', { DATA_DIR: dataDir }, join(dataDir, 'one.backup'))
+  assert.match(await opened(), /Sluice \d+\.\d+\.\d+, last backup: 20\d\d-\d\d-\d\dT/)
+})
