@@ -35,7 +35,7 @@ function folder(): string {
 /** Runs a command to its end and answers what it says. */
 async function run(command: string, env: Record<string, string>, ...given: string[]): Promise<string> {
   const { code, stdout, stderr } = await runSluice({ LOG_LEVEL: 'silent', ...env }, { command, given })
-  assert.deepEqual([code, stderr], [0, ''])
+  assert.deepEqual([code, stderr], [0, ''], stdout)
   return stdout
 }
 

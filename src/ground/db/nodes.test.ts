@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { freshDatabase, useDatabase } from '../../../tests/support/database.ts'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { isSharded } from '../../../tests/support/sharded.ts'
 import { StartError } from '../start-error.ts'
 import { connect } from './connect.ts'
-import { migrateNodes } from './nodes.ts'
+import { migrateNodes, openPatientPool } from './nodes.ts'
 
 const ground = await useDatabase()
 const log = pino({ level: 'silent' })
@@ -41,4 +42,14 @@ test('a node that cannot be reached is left alone, and who waits for a connectio
     'the schema is the first node’s affair',
   )
   await both.close()
+})
+
+test('a patient connection that the server ends while nobody asks over it ends no process', async () => {
+  const pool = openPatientPool(nodes(ground.connection))
+  const pid = async () => (await pool.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid
+  const first = await pid()
+  await ground.database.worker.query('select pg_terminate_backend($1)', [first])
+  await eventually('it is gone', () => pool.totalCount === 0)
+  assert.notEqual(await pid(), first)
+  await pool.end()
 })

@@ -99,7 +99,10 @@ async function onceReached<T>(node: Node, work: (client: pg.Client) => Promise<T
 /** One connection whose statements may take as long as they take: for commands that read everything. */
 export function openPatientPool({ addresses: [first = ''] }: Nodes): pg.Pool {
   const own = { application_name: 'sluice reconcile', max: 1 }
-  return new pg.Pool(typeof first === 'string' ? { ...own, connectionString: first } : { ...own, ...first })
+  const pool = new pg.Pool(typeof first === 'string' ? { ...own, connectionString: first } : { ...own, ...first })
+  // One that is idle when its server is stopped behind the command has nothing to say any more.
+  pool.on('error', () => {})
+  return pool
 }
 
 function clientFor(node: Node): pg.Client {
