@@ -22,7 +22,8 @@ function inWords(access: Access): string {
 
 test('the public surface changes only where a reviewer sees routes.golden.txt change', () => {
   const lines = house.furnished.map(({ endpoint }) => {
-    const marks = [endpoint.quota && `quota:${endpoint.quota}`, endpoint.once && 'once', endpoint.visit && 'visit']
+    const { quota, once, visit, hosts } = endpoint
+    const marks = [quota && `quota:${quota}`, once && 'once', visit && 'visit', hosts && `${hosts}-host`]
     return [endpoint.route.padEnd(44), inWords(endpoint.access), ...marks].filter(Boolean).join('  ').trimEnd()
   })
   const surface = `${lines.toSorted((a, b) => (a.slice(a.indexOf('/')) < b.slice(b.indexOf('/')) ? -1 : 1)).join('\n')}\n`

@@ -40,6 +40,11 @@ export type Endpoint = {
   readonly once?: boolean
   /** True: the deed reads the request and writes the answer itself (redirects, beacons, sign-in). */
   readonly visit?: boolean
+  /**
+   * `'any'`: it is open on the domains of organizations too. Nothing else is, because a domain is a name that somebody else may hold tomorrow:
+   * no session, key or page may ever be expected there.
+   */
+  readonly hosts?: 'any'
   /** True, of a visit: its body may be anything, and is handed on as bytes instead of being read as JSON. */
   readonly takesRaw?: boolean
   /**

@@ -22,6 +22,12 @@ const entries = {
     code: 'internal_error',
     hint: 'Nothing you sent is at fault. Try again.',
   },
+  misdirected_request: {
+    status: 421,
+    error: 'the dashboard is not served under this host name',
+    code: 'misdirected_request',
+    hint: 'Open it at the address in BASE_URL. A proxy in front has to hand on the Host it was called by, or its name belongs in ALSO_HOSTS.',
+  },
   method_not_allowed: {
     status: 405,
     error: 'method not allowed',

@@ -1,6 +1,7 @@
 /**
  * The door. Every request goes through these steps in this order, and no other file says so:
  *
+ *   0 the host         400, 421                               gate/host.ts
  *   1 size by header   413                                    payload_too_large
  *   2 identify         401, 403                               gate/identify.ts
  *   3 read             413 by real bytes, 400                 gate/read.ts
@@ -16,8 +17,9 @@ import { z } from 'zod'
 import { type Endpoint, type FileType, routeOf } from '../contract/endpoint.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { type RefusalDetail, refuse } from '../contract/refusals.ts'
-import type { Answer, Asked, Furnished, Ground, Visit } from '../ground/room.ts'
+import type { Answer, Asked, Furnished, Ground, Host, Visit } from '../ground/room.ts'
 import { answerBrokenRequest, answerRefusal, wordsFor } from './answer.ts'
+import { admitHost, openHosts, openSecurity } from './host.ts'
 import { type Caller, type Identities, identify, isKeyOnly, keyOf, verified } from './identify.ts'
 import { IDEMPOTENCY_KEY_LENGTH, type Once } from './once.ts'
 import { dashboardOrigin } from './origin.ts'
@@ -34,6 +36,8 @@ declare module 'fastify' {
     caller: Caller
     actor: Actor
     arrived_at: number
+    /** The host the request came to. */
+    visited: Host
     /** The tool this request was made by, if one did. */
     tool: ToolCall | undefined
     /** The body of intake that could not be read. */
@@ -76,9 +80,19 @@ export function openGate(door: Door, furnished: readonly Furnished[]): FastifyIn
   app.decorateRequest('caller')
   app.decorateRequest('actor')
   app.decorateRequest('arrived_at', 0)
+  app.decorateRequest('visited')
   app.decorateRequest('tool')
   app.decorateRequest('unread')
   readBodies(app)
+  const hostOf = openHosts(config)
+  app.addHook('onRequest', (request, _reply, done) => {
+    try {
+      request.visited = admitHost(hostOf, request)
+    } catch (error) {
+      return done(error as Error)
+    }
+    done()
+  })
   app.setErrorHandler((error, request, reply) => {
     const refused = door.onRefusedIntake === undefined ? undefined : refusedIntake(error, request)
     if (refused !== undefined) door.onRefusedIntake?.(refused)
@@ -232,6 +246,7 @@ function idempotencyKeyOf(request: FastifyRequest): string | undefined {
 function receiveVisits(app: FastifyInstance, { ground, identities }: Door, { endpoint, deed }: Furnished): void {
   const { method, path } = routeOf(endpoint)
   const receive = deed as (ground: Ground, visit: Visit) => Answer | Promise<Answer>
+  const isSecure = openSecurity(ground.config)
   // A visitor's GET outside /api has no size, no key and no origin to look at: the redirect goes straight to its deed.
   const steps = [
     ...(method === 'GET' ? [] : [async (request: FastifyRequest) => prepareBody(request)]),
@@ -245,10 +260,11 @@ function receiveVisits(app: FastifyInstance, { ground, identities }: Door, { end
     config: { endpoint },
     ...(steps.length > 0 ? { onRequest: steps } : {}),
     handler: async (request, reply) => {
-      const { headers, ip, body, url } = request
+      const { method, headers, ip, body, url, visited: host } = request
       const params = request.params as Visit['params']
       const peer = request.socket.remoteAddress ?? ip
-      const answer = await receive(ground, { method: request.method, url, params, headers, ip, peer, body })
+      const is_secure = isSecure(request.raw)
+      const answer = await receive(ground, { method, url, params, headers, ip, peer, host, is_secure, body })
       reply.code(answer.status)
       for (const name in answer.headers) reply.header(name, answer.headers[name])
       const { body: sent } = answer

@@ -5,6 +5,7 @@ import { rightOf, routeOf } from '../contract/endpoint.ts'
 import { REFUSALS, type RefusalName } from '../contract/refusal-catalogue.ts'
 import { Refusal, type RefusalBody, refusalBody } from '../contract/refusals.ts'
 import { RIGHTS } from '../contract/rights.ts'
+import { isOfDashboard } from './host.ts'
 import { isKeyOnly, surfaceOf } from './identify.ts'
 import { receiptSchema } from './receipt.ts'
 import { type Json, schemaOf } from './openapi-schemas.ts'
@@ -42,6 +43,7 @@ function refusalsOnTheWay(endpoint: Endpoint): RefusalName[] {
   if (!route.startsWith('GET ') && path.startsWith('/api/') && !isKeyOnly(access))
     names.push('origin_required', 'origin_mismatch')
   if (path.startsWith('/api/auth/')) names.push('auth_route_closed')
+  if (isOfDashboard(endpoint)) names.push('misdirected_request')
   // A path that is no percent-encoded UTF-8 names nothing.
   if (path.includes(':')) names.push('invalid_request')
   // A part of the path of over 2,048 characters belongs to no route.

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import helmet from '@fastify/helmet'
 import files from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { REFUSALS } from '../contract/refusal-catalogue.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Declared } from '../ground/room.ts'
 import { refuseUnknownRoute } from './gate.ts'
@@ -20,6 +21,8 @@ const PLACES = '(api|\\.well-known|assets|c|o|l|postback|hooks|healthz|readyz|me
 const NO_PAGES = new RegExp(`^/${PLACES}(/|$|\\?)`)
 /** The same in another spelling: a page with status 200 would tell a program that all is well. */
 const ALIKE = new RegExp(`^/+${PLACES}(/|$|\\?|%2f)`, 'i')
+/** Pages and files among them. */
+const IS_PAGE = /^\/(assets\/|api\/(docs|openapi))/
 const SPELLING = { hint: 'Paths are spelled as in /api/docs: lower case, one slash at a time, none at the end.' }
 
 const YEAR_SECONDS = 31_536_000
@@ -34,6 +37,10 @@ export async function servePages(
 ): Promise<void> {
   app.setNotFoundHandler(request => refuseUnknownRoute(request, identities))
   await app.register(async scope => {
+    scope.addHook('onRequest', async (request, reply) => {
+      const { url, visited } = request
+      if (visited.is === 'other' && (!NO_PAGES.test(url) || IS_PAGE.test(url))) return misdirected(reply)
+    })
     await scope.register(helmet, {
       contentSecurityPolicy: {
         useDefaults: false,
@@ -58,6 +65,16 @@ export async function servePages(
     serveReference(scope, JSON.stringify(openApi(furnished, version)))
     serveDashboard(scope, identities)
   })
+}
+
+/** For people: they have come by an address of the machine, or through a proxy that keeps the name to itself. */
+function misdirected(reply: FastifyReply): FastifyReply {
+  const { status, error, hint } = REFUSALS.misdirected_request
+  return reply
+    .code(status)
+    .header('cache-control', 'no-store')
+    .type('text/plain; charset=utf-8')
+    .send(`${error}\n\n${hint}\n`)
 }
 
 function serveReference(scope: FastifyInstance, document: string): void {

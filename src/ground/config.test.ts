@@ -40,7 +40,9 @@ test('lists are split, a comma inside a password is not', () => {
   const config = readConfig({
     DATABASE_URL: 'postgres://u:a,b@one/d, postgresql://two/d',
     TRUST_PROXY: '127.0.0.1, 10.0.0.0/8,fd00::/8',
+    ALSO_HOSTS: 'WWW.track.example, 10.0.0.5,[fd00::1]',
   })
+  assert.deepEqual(config.alsoHosts, ['www.track.example', '10.0.0.5', '[fd00::1]'])
   assert.deepEqual(config.databaseUrl, ['postgres://u:a,b@one/d', 'postgresql://two/d'])
   assert.deepEqual(config.trustProxy, ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'])
 })
@@ -62,6 +64,7 @@ test('each wrong value is refused with its name, itself and what is allowed, all
     PORT: '65536',
     HOST: 'a b',
     BASE_URL: 'https://example.com/path',
+    ALSO_HOSTS: 'https://www.track.example',
     SIGN_UP: 'closed',
     ROLE: 'worker',
     TRUST_PROXY: '10.0.0.0/33',

@@ -64,6 +64,8 @@ const http = z
   .refine(value => isUrl(value, 'http:', 'https:'))
   .transform(value => value.replace(/\/+$/, ''))
 const money = z.string().regex(/^\d{1,7}(\.\d{1,6})?$/)
+const isHostName = (value: string): boolean =>
+  isIP(value.replace(/^\[|\]$/g, '')) !== 0 || /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(value)
 const isRedis = (value: string): boolean => isUrl(value, 'redis:', 'rediss:') || /^(unix:\/\/)?\/./.test(value)
 
 const RATE_SOURCES: readonly string[] = ['ecb', 'cbr']
@@ -90,6 +92,15 @@ const settings = {
   ),
   REUSE_PORT: setting(trueOrFalse.default(false), 'true or false'),
   BASE_URL: setting(origin.optional(), 'the public address without a path, such as https://track.example.com'),
+  ALSO_HOSTS: setting(
+    z
+      .string()
+      .toLowerCase()
+      .transform(commas)
+      .refine(list => list.every(isHostName))
+      .default([]),
+    'host names without a port, such as www.track.example, separated by commas',
+  ),
   DATA_DIR: setting(
     z
       .string()
@@ -193,7 +204,7 @@ const camelCase = (name: string): string =>
   name.toLowerCase().replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
 /**
- * Reads all settings. `dataDir` comes back absolute, `databaseUrl` and `trustProxy` as lists (empty when unset), amounts
+ * Reads all settings. `dataDir` comes back absolute, `databaseUrl`, `trustProxy` and `alsoHosts` as lists (empty when unset), amounts
  * as decimal strings, addresses without a trailing slash.
  * @throws StartError naming each wrong setting, what it is and what is allowed, in one line.
  */

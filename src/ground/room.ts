@@ -65,6 +65,9 @@ type ActorOf<A extends Access> = A extends 'anyone'
         ? Member
         : Key
 
+/** What the name a request came by is to Sluice: its own, or any other that leads here. */
+export type Host = { readonly is: 'main' | 'other' }
+
 /** The request as a visit sees it: raw, because a visitor's browser, a network or Telegram sent it. */
 export type Visit = {
   readonly method: string
@@ -76,6 +79,9 @@ export type Visit = {
   readonly ip: string
   /** The address of the machine that connected: a proxy's, or the client's own. */
   readonly peer: string
+  readonly host: Host
+  /** Whether the visitor came by https, so that cookies may say so. */
+  readonly is_secure: boolean
   readonly body: unknown
 }
 

@@ -3,13 +3,23 @@ import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-type Program = 'chromium' | 'redis-server' | 'systemd-analyze' | 'systemd-socket-activate'
+export type Program =
+  | 'chromium'
+  | 'redis-server'
+  | 'systemd-analyze'
+  | 'systemd-socket-activate'
+  | 'nginx'
+  | 'caddy'
+  | 'openssl'
 
 const names: Record<Program, string[]> = {
   chromium: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
   'redis-server': ['redis-server', 'valkey-server'],
   'systemd-analyze': ['systemd-analyze'],
   'systemd-socket-activate': ['systemd-socket-activate'],
+  nginx: ['nginx'],
+  caddy: ['caddy'],
+  openssl: ['openssl'],
 }
 
 function inPath(name: string): string | undefined {

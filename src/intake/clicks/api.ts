@@ -7,6 +7,7 @@ export const visitCampaign = endpoint({
   route: 'GET /c/:key',
   access: 'anyone',
   visit: true,
+  hosts: 'any',
   summary: "Record a click and redirect to the campaign's destination",
   answers: {
     302: {

@@ -65,12 +65,11 @@ export async function openClicks(
   const isSharded = openSharded(pool)
   const outage = openOutage({ pool, away: database.away, journal, log, isSharded })
   const batches = openBatches({ pool, clickKey: secrets.clickKey, outage, log, isSharded })
-  const isSecure = config.baseUrl?.startsWith('https:') ?? false
   const found = openFoundClicks(pool, secrets.clickKey)
   const unfilled = openUnfilled(database.worker, log)
   const places = openPlaces(ground)
   const spending = openSpending(ground)
-  const parts = { live, places, spending, batches, found, unfilled, countryOf, ipHashes, secrets, isSecure }
+  const parts = { live, places, spending, batches, found, unfilled, countryOf, ipHashes, secrets }
   const receive = redirector({ ...parts, usdPerUnit })
   const state = () => ({ ...batches.state(), ...journal.state(), is_down: outage.isDown() })
   const measured = measureClicks(state)

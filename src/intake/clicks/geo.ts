@@ -1,12 +1,12 @@
 // The country of a visitor, as two letters: from a trusted proxy's header, else from a database file in memory; null when unknown.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import { LRUCache } from 'lru-cache'
 import { Reader, type Response } from 'mmdb-lib'
 import type { Config } from '../../ground/config.ts'
 import { StartError } from '../../ground/start-error.ts'
-import { plainAddress } from './ip.ts'
+import { plainAddress, trusting } from '../../ground/trusted.ts'
 
 /** Answers the country of a visitor. `peer` is the machine that connected, `ip` the visitor behind trusted proxies. */
 export type CountryOf = (visit: {
@@ -68,18 +68,5 @@ function lookUp(reader: Reader<Row>, ip: string): string | null {
     return COUNTRY.test(country) && !UNKNOWN.has(country) ? country : null
   } catch {
     return null
-  }
-}
-
-function trusting(networks: readonly string[]): (peer: string) => boolean {
-  const trusted = new BlockList()
-  for (const network of networks) {
-    const [address = '', bits] = network.split('/')
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-    trusted.addSubnet(address, bits === undefined ? (family === 'ipv6' ? 128 : 32) : Number(bits), family)
-  }
-  return peer => {
-    const address = plainAddress(peer)
-    return isIP(address) !== 0 && trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
   }
 }

@@ -6,6 +6,7 @@ import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import type { Tables } from '../../ground/db/tables.ts'
+import { plainAddress } from '../../ground/trusted.ts'
 
 const KEPT_DAYS = 2
 const HASH_BYTES = 16
@@ -68,9 +69,4 @@ export async function openIpHashes(db: Kysely<Tables>, log: Logger): Promise<IpH
     refresh,
     close: () => clearInterval(timer),
   }
-}
-
-/** An IPv4 address without the IPv6 clothes that a socket for both gives it. */
-export function plainAddress(ip: string): string {
-  return /^::ffff:\d/i.test(ip) ? ip.slice(7) : ip
 }

@@ -4,6 +4,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { toWireId } from '../../contract/ids.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
 import type { Answer, Visit } from '../../ground/room.ts'
+import { plainAddress } from '../../ground/trusted.ts'
 import type { MacroValues } from '../../traffic/addresses/macros.ts'
 import { MOST_LED_ON } from '../../traffic/caps/api.ts'
 import { capsOnClick } from '../../traffic/caps/closed.ts'
@@ -18,7 +19,7 @@ import { type Course, type Guest, type Traffic } from './course.ts'
 import { decide, trafficOf, unled } from './decide.ts'
 import type { FoundClicks } from './found.ts'
 import type { CountryOf } from './geo.ts'
-import { type IpHashes, plainAddress } from './ip.ts'
+import type { IpHashes } from './ip.ts'
 import { platformOf } from './parameters.ts'
 import type { UsdPerUnit } from './rate.ts'
 import type { Unfilled } from './unfilled.ts'
@@ -38,8 +39,6 @@ type RedirectParts = {
   ipHashes: Pick<IpHashes, 'hash'>
   secrets: Pick<Secrets, 'mac' | 'clickKey' | 'seal'>
   usdPerUnit: UsdPerUnit
-  /** Whether visitors reach the service by https. */
-  isSecure: boolean
 }
 
 /** What a visit brings, read but not yet stored. */
@@ -73,7 +72,7 @@ export function redirector(given: Omit<RedirectParts, 'view'>): (visit: Visit) =
 function receive(parts: RedirectParts, campaign: LiveCampaign, visit: Visit): Answer | Promise<Answer> {
   const traffic = trafficOf(campaign, parts.live)
   const agent = agentOf(visit.headers['user-agent'])
-  const visitor = agent.kind === 'crawler' ? undefined : visitorOf(visit.headers['cookie'], parts.isSecure)
+  const visitor = agent.kind === 'crawler' ? undefined : visitorOf(visit.headers['cookie'], visit.is_secure)
   const arrival: Arrival = {
     traffic,
     visitor,
@@ -174,21 +173,21 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
     cookies.push(visitsHere(parts, traffic, visitor, visit).cookie(ms))
   if (click_id !== undefined && course.landing_id !== null) {
     parts.found.note({ ...click, id: click_id })
-    if (visitor !== undefined) cookies.push(onwardCookie(click_id, parts.isSecure))
+    if (visitor !== undefined) cookies.push(onwardCookie(click_id, visit.is_secure))
   }
   return cookies.length === 0 ? answer : { ...answer, headers: { ...answer.headers, 'set-cookie': cookies } }
 }
 
 function visitsHere(
-  { secrets, isSecure }: RedirectParts,
+  { secrets }: RedirectParts,
   { campaign }: Traffic,
   visitor: Visitor,
-  { url, headers }: Visit,
+  { url, headers, is_secure }: Visit,
 ): Visits {
   return visitsOf(
     secrets,
     { campaign_id: campaign.id, visitor_id: visitor.id },
-    { cookies: headers['cookie'], url, isSecure },
+    { cookies: headers['cookie'], url, isSecure: is_secure },
   )
 }
 

@@ -11,7 +11,7 @@ export type Visitor = { readonly id: string; readonly is_new: boolean; readonly 
 const KEPT_SECONDS = 400 * 86_400
 const COOKIE = /(?:^|;\s*)sluice_v=([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:;|$)/
 
-/** The visitor a Cookie header names, or a new one. `isSecure`: the service is reached by https. */
+/** The visitor a Cookie header names, or a new one. `isSecure`: they came by https. */
 export function visitorOf(cookies: string | string[] | undefined, isSecure: boolean): Visitor {
   const header = Array.isArray(cookies) ? cookies.join(';') : cookies
   const id = header === undefined ? undefined : COOKIE.exec(header)?.[1]

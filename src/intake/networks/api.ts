@@ -270,6 +270,7 @@ const described = {
   description:
     'Reads the parameters that the network’s map names, from the query and, with POST, from a form or a JSON object. Answers short plain text.',
   visit: true,
+  hosts: 'any',
   answers: {
     200: {
       words: 'Recorded, stored to be run later, or not recorded and why: sending again would not change it',

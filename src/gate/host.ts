@@ -1,0 +1,86 @@
+/**
+ * Which name a request came by, and what is open there. Before step 1 of the door. `Host` alone says it: X-Forwarded-Host is anybody's
+ * to send and is never read, and a Host only chooses among names that are known; no link or mail is made from it.
+ *
+ *   main    BASE_URL's host, ALSO_HOSTS, this machine's loopback names; without BASE_URL every name that is no domain
+ *   other   an unknown name or an address: visitors, networks and keys are let in, because somebody has paid for that link; what a
+ *           session opens, and pages, are 421: nobody can be signed in there
+ */
+import type { IncomingMessage } from 'node:http'
+import type { TLSSocket } from 'node:tls'
+import type { FastifyRequest } from 'fastify'
+import type { Endpoint } from '../contract/endpoint.ts'
+import { refuse } from '../contract/refusals.ts'
+import type { Config } from '../ground/config.ts'
+import type { Host } from '../ground/room.ts'
+import { trusting } from '../ground/trusted.ts'
+import { keyOf } from './identify.ts'
+import { isLoopback } from './origin.ts'
+
+const MAIN: Host = { is: 'main' }
+const OTHER: Host = { is: 'other' }
+
+/** The name in a Host header: without its port and last dot, in lower case. */
+function nameOf(host: string): string {
+  return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
+}
+
+/** Tells of a Host header whose it is. What is sent to BASE_URL as browsers spell it costs one comparison. */
+export function openHosts(config: Pick<Config, 'baseUrl' | 'alsoHosts'>): (sent: string | undefined) => Host {
+  const base = config.baseUrl === undefined ? undefined : new URL(config.baseUrl)
+  const names = new Set([...(base === undefined ? [] : [base.hostname]), ...config.alsoHosts])
+  return sent => {
+    if (base === undefined || sent === base.host) return MAIN
+    const name = nameOf(sent ?? '')
+    return names.has(name) || isLoopback(name) ? MAIN : OTHER
+  }
+}
+
+/** Whether the Host header stands there more than once: Node takes the first in silence, and a proxy may have meant another. */
+function isHostRepeated({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): boolean {
+  let times = 0
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') times += 1
+  return times > 1
+}
+
+/**
+ * Whether an endpoint is the dashboard's alone: no key and no visitor has a use for it, so that it has nothing to say where there is no
+ * dashboard. With a key it still says that no right covers it.
+ */
+export function isOfDashboard({ access, route }: Pick<Endpoint, 'access' | 'route'>): boolean {
+  return access === 'anyone' ? route.includes(' /api/') : !('key' in access)
+}
+
+/** Refuses 400 for several Host headers, 421 for what is not open on another host. Says which host it is. */
+export function admitHost(hostOf: (sent: string | undefined) => Host, request: FastifyRequest): Host {
+  const { raw } = request
+  if (isHostRepeated(raw)) refuse('invalid_request', { error: 'Host: must be sent once' })
+  const host = hostOf(raw.headers.host)
+  if (host === MAIN) return host
+  const { endpoint } = request.routeOptions.config
+  if (typeof endpoint === 'object' && isOfDashboard(endpoint) && keyOf(raw.headers) === undefined)
+    refuse('misdirected_request')
+  return host
+}
+
+/**
+ * Tells whether a visitor came by https: on an encrypted connection, or as a trusted proxy's last X-Forwarded-Proto says; where nobody
+ * says, as BASE_URL does.
+ */
+export function openSecurity(config: Pick<Config, 'baseUrl' | 'trustProxy'>): (raw: IncomingMessage) => boolean {
+  const isBaseSecure = config.baseUrl?.startsWith('https:') ?? false
+  const isTrusted = trusting(config.trustProxy)
+  // One proxy makes nearly all connections, so who was asked about last is asked about again.
+  let last = { peer: '', isTrusted: false }
+  const isBelieved = (peer: string) => {
+    if (peer !== last.peer) last = { peer, isTrusted: isTrusted(peer) }
+    return last.isTrusted
+  }
+  return ({ socket, headers }) => {
+    if ((socket as TLSSocket).encrypted === true) return true
+    const sent = headers['x-forwarded-proto']
+    if (sent === undefined || !isBelieved(socket.remoteAddress ?? '')) return isBaseSecure
+    return String(sent).split(',').at(-1)?.trim().toLowerCase() === 'https'
+  }
+}
