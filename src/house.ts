@@ -13,7 +13,7 @@ import type { RefusedIntake } from './gate/refused-intake.ts'
 import type { Config } from './ground/config.ts'
 import type { Database } from './ground/db/connect.ts'
 import { openSecrets } from './ground/db/secrets.ts'
-import { type Declared, type Ground, type Person, room } from './ground/room.ts'
+import { type Declared, type Ground, type Person, room, type Visit } from './ground/room.ts'
 import * as clicksApi from './intake/clicks/api.ts'
 import { clickDeeds, openClicks } from './intake/clicks/clicks.ts'
 import { openIpErasure } from './intake/clicks/ip-erasure.ts'
@@ -69,6 +69,10 @@ import * as botsApi from './telegram/bots/api.ts'
 import { botDeeds } from './telegram/bots/bots.ts'
 import { openCapNotices } from './traffic/caps/notices.ts'
 import { openLiveCampaigns } from './traffic/campaigns/live.ts'
+import * as domainsApi from './traffic/domains/api.ts'
+import { openDomainChecks } from './traffic/domains/checker.ts'
+import { openDomainNotices } from './traffic/domains/notices.ts'
+import { openDomains } from './traffic/domains/open.ts'
 
 export type House = {
   /** The server, for calls without a socket. */
@@ -139,6 +143,8 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openLowBalanceWatch(ground))
   take(openRateFetch(ground))
   take(openCapNotices(ground))
+  take(openDomainChecks(ground))
+  take(openDomainNotices(ground))
   take(openSpendSync(ground))
 }
 
@@ -154,6 +160,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
   const { config, database, db, log } = ground
   const redis = config.redisUrl === undefined ? undefined : openRedis(config.redisUrl, log)
   running.defer(() => redis?.disconnect())
+  const domains = take(await openDomains(ground))
   const live = take(await openLiveCampaigns(ground))
   const rates = take(await openLiveRates(ground))
   const clicks = take(await openClicks(ground, live, rates.usdPerUnit))
@@ -175,6 +182,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
     ...room(clicksApi, clickDeeds(clicks)),
     ...room(eventsApi, eventDeeds(conversions)),
     ...room(revisionsApi, revisionDeeds(conversions)),
+    ...room(domainsApi, domains.deeds),
     ...room(botsApi, botDeeds(conversions)),
     ...room(onwardApi, onwardDeeds({ live, clicks, landed })),
     ...room(networksApi, networks.deeds),
@@ -198,7 +206,12 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
     app.setNotFoundHandler(async () => refuse('route_not_found'))
     return { app, furnished: probes }
   }
-  const app = openGate(door, furnished)
+  const keyOf = (campaign_id: string) => live.campaign(campaign_id)?.key
+  const open = (visit: Visit) => clicks.visit(ground, visit)
+  const app = openGate(
+    { ...door, domains: { find: domains.find, noteVisit: domains.noteVisit, open, keyOf } },
+    furnished,
+  )
   const declared = [...furnished, serveTools(app, { ground, identities }, sluice.version)]
   await servePages(app, declared, identities, sluice.version)
   return { app, furnished: declared }

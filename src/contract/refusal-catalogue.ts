@@ -204,6 +204,12 @@ const entries = {
     hint: 'Nothing that you can reach has this id, or it was deleted.',
   },
   already_exists: { status: 409, error: 'already exists', code: 'already_exists' },
+  domain_limit: {
+    status: 409,
+    error: 'the organization has 200 domains',
+    code: 'domain_limit',
+    hint: 'Delete one that is not used any more.',
+  },
   in_use: { status: 409, error: 'still in use', code: 'in_use' },
   placeholder_left: {
     status: 400,

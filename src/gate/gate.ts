@@ -19,7 +19,7 @@ import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { type RefusalDetail, refuse } from '../contract/refusals.ts'
 import type { Answer, Asked, Furnished, Ground, Host, Visit } from '../ground/room.ts'
 import { answerBrokenRequest, answerRefusal, wordsFor } from './answer.ts'
-import { admitHost, openHosts, openSecurity } from './host.ts'
+import { checked, type Domains } from './domain.ts'
 import { type Caller, type Identities, identify, isKeyOnly, keyOf, verified } from './identify.ts'
 import { IDEMPOTENCY_KEY_LENGTH, type Once } from './once.ts'
 import { dashboardOrigin } from './origin.ts'
@@ -30,6 +30,7 @@ import { receiptFor } from './receipt.ts'
 import { type RefusedIntake, refusedIntake } from './refused-intake.ts'
 import { spelledRight } from './spelling.ts'
 import { type Objection, type ToolCall, toolCall } from './tool-call.ts'
+import { openVisits, sendAnswer, type Visits } from './visit.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -55,6 +56,8 @@ type Door = {
   standings: Standings
   quotas: Quotas
   once: Once
+  /** The domains of organizations; without them there are none. */
+  domains?: Domains
   /** Is told of intake that was refused, once it is known whose it is. Must neither wait nor throw. */
   onRefusedIntake?: (refused: RefusedIntake) => void
 }
@@ -84,14 +87,16 @@ export function openGate(door: Door, furnished: readonly Furnished[]): FastifyIn
   app.decorateRequest('tool')
   app.decorateRequest('unread')
   readBodies(app)
-  const hostOf = openHosts(config)
-  app.addHook('onRequest', (request, _reply, done) => {
+  const visits = openVisits(config, door.domains)
+  app.addHook('onRequest', (request, reply, done) => {
     try {
-      request.visited = admitHost(hostOf, request)
+      const { host, answer } = visits.admit(request)
+      request.visited = host
+      if (answer === undefined) return done()
+      Promise.resolve(answer).then(answered => sendAnswer(reply, answered), done)
     } catch (error) {
-      return done(error as Error)
+      done(error as Error)
     }
-    done()
   })
   app.setErrorHandler((error, request, reply) => {
     const refused = door.onRefusedIntake === undefined ? undefined : refusedIntake(error, request)
@@ -102,7 +107,7 @@ export function openGate(door: Door, furnished: readonly Furnished[]): FastifyIn
     if (declared?.endpoint === undefined) throw new Error(`${url} has no endpoint: declare it in an api.ts`)
   })
   for (const one of furnished) {
-    if (one.endpoint.visit) receiveVisits(app, door, one)
+    if (one.endpoint.visit) receiveVisits(app, door, visits, one)
     else receiveCalls(app, door, one)
   }
   refuseOtherMethods(app, furnished)
@@ -243,10 +248,14 @@ function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   return key
 }
 
-function receiveVisits(app: FastifyInstance, { ground, identities }: Door, { endpoint, deed }: Furnished): void {
+function receiveVisits(
+  app: FastifyInstance,
+  { ground, identities }: Door,
+  { domains, visitOf }: Visits,
+  { endpoint, deed }: Furnished,
+): void {
   const { method, path } = routeOf(endpoint)
   const receive = deed as (ground: Ground, visit: Visit) => Answer | Promise<Answer>
-  const isSecure = openSecurity(ground.config)
   // A visitor's GET outside /api has no size, no key and no origin to look at: the redirect goes straight to its deed.
   const steps = [
     ...(method === 'GET' ? [] : [async (request: FastifyRequest) => prepareBody(request)]),
@@ -260,16 +269,10 @@ function receiveVisits(app: FastifyInstance, { ground, identities }: Door, { end
     config: { endpoint },
     ...(steps.length > 0 ? { onRequest: steps } : {}),
     handler: async (request, reply) => {
-      const { method, headers, ip, body, url, visited: host } = request
-      const params = request.params as Visit['params']
-      const peer = request.socket.remoteAddress ?? ip
-      const is_secure = isSecure(request.raw)
-      const answer = await receive(ground, { method, url, params, headers, ip, peer, host, is_secure, body })
-      reply.code(answer.status)
-      for (const name in answer.headers) reply.header(name, answer.headers[name])
-      const { body: sent } = answer
-      if (sent === undefined || typeof sent === 'string' || sent instanceof Uint8Array) return reply.send(sent)
-      return reply.type('application/json; charset=utf-8').send(JSON.stringify(sent))
+      const visit = visitOf(request)
+      const answer = await receive(ground, visit)
+      const { host } = visit
+      return sendAnswer(reply, host.is === 'domain' ? await checked(domains, host, visit, answer) : answer)
     },
   })
 }

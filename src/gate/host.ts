@@ -3,6 +3,7 @@
  * to send and is never read, and a Host only chooses among names that are known; no link or mail is made from it.
  *
  *   main    BASE_URL's host, ALSO_HOSTS, this machine's loopback names; without BASE_URL every name that is no domain
+ *   domain  a name that an organization has proven: what is declared `hosts: 'any'`, and only of this organization; gate/domain.ts
  *   other   an unknown name or an address: visitors, networks and keys are let in, because somebody has paid for that link; what a
  *           session opens, and pages, are 421: nobody can be signed in there
  */
@@ -12,7 +13,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Config } from '../ground/config.ts'
-import type { Host } from '../ground/room.ts'
+import type { DomainHost, Host } from '../ground/room.ts'
 import { trusting } from '../ground/trusted.ts'
 import { keyOf } from './identify.ts'
 import { isLoopback } from './origin.ts'
@@ -26,13 +27,17 @@ function nameOf(host: string): string {
 }
 
 /** Tells of a Host header whose it is. What is sent to BASE_URL as browsers spell it costs one comparison. */
-export function openHosts(config: Pick<Config, 'baseUrl' | 'alsoHosts'>): (sent: string | undefined) => Host {
+export function openHosts(
+  config: Pick<Config, 'baseUrl' | 'alsoHosts'>,
+  domainOf: (name: string) => DomainHost | undefined,
+): (sent: string | undefined) => Host {
   const base = config.baseUrl === undefined ? undefined : new URL(config.baseUrl)
   const names = new Set([...(base === undefined ? [] : [base.hostname]), ...config.alsoHosts])
   return sent => {
-    if (base === undefined || sent === base.host) return MAIN
+    if (sent !== undefined && sent === base?.host) return MAIN
     const name = nameOf(sent ?? '')
-    return names.has(name) || isLoopback(name) ? MAIN : OTHER
+    if (names.has(name) || isLoopback(name)) return MAIN
+    return domainOf(name) ?? (base === undefined ? MAIN : OTHER)
   }
 }
 
@@ -57,7 +62,7 @@ export function admitHost(hostOf: (sent: string | undefined) => Host, request: F
   const { raw } = request
   if (isHostRepeated(raw)) refuse('invalid_request', { error: 'Host: must be sent once' })
   const host = hostOf(raw.headers.host)
-  if (host === MAIN) return host
+  if (host.is !== 'other') return host
   const { endpoint } = request.routeOptions.config
   if (typeof endpoint === 'object' && isOfDashboard(endpoint) && keyOf(raw.headers) === undefined)
     refuse('misdirected_request')
@@ -65,11 +70,10 @@ export function admitHost(hostOf: (sent: string | undefined) => Host, request: F
 }
 
 /**
- * Tells whether a visitor came by https: on an encrypted connection, or as a trusted proxy's last X-Forwarded-Proto says; where nobody
- * says, as BASE_URL does.
+ * Tells whether a visitor came by https: on an encrypted connection, or as a trusted proxy's last X-Forwarded-Proto says; undefined where
+ * nobody says.
  */
-export function openSecurity(config: Pick<Config, 'baseUrl' | 'trustProxy'>): (raw: IncomingMessage) => boolean {
-  const isBaseSecure = config.baseUrl?.startsWith('https:') ?? false
+export function openSecurity(config: Pick<Config, 'trustProxy'>): (raw: IncomingMessage) => boolean | undefined {
   const isTrusted = trusting(config.trustProxy)
   // One proxy makes nearly all connections, so who was asked about last is asked about again.
   let last = { peer: '', isTrusted: false }
@@ -80,7 +84,7 @@ export function openSecurity(config: Pick<Config, 'baseUrl' | 'trustProxy'>): (r
   return ({ socket, headers }) => {
     if ((socket as TLSSocket).encrypted === true) return true
     const sent = headers['x-forwarded-proto']
-    if (sent === undefined || !isBelieved(socket.remoteAddress ?? '')) return isBaseSecure
+    if (sent === undefined || !isBelieved(socket.remoteAddress ?? '')) return undefined
     return String(sent).split(',').at(-1)?.trim().toLowerCase() === 'https'
   }
 }

@@ -66,6 +66,12 @@ const http = z
 const money = z.string().regex(/^\d{1,7}(\.\d{1,6})?$/)
 const isHostName = (value: string): boolean =>
   isIP(value.replace(/^\[|\]$/g, '')) !== 0 || /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(value)
+const isPort = (value: number): boolean => Number.isInteger(value) && value >= 1 && value <= 65_535
+const isServer = (value: string): boolean => {
+  if (isIP(value) !== 0) return true
+  const [, address = '', at] = /^(\[[^\]]+\]|[^:]+)(?::(\d{1,5}))?$/.exec(value) ?? []
+  return isIP(address.replace(/^\[|\]$/g, '')) !== 0 && (at === undefined || isPort(Number(at)))
+}
 const isRedis = (value: string): boolean => isUrl(value, 'redis:', 'rediss:') || /^(unix:\/\/)?\/./.test(value)
 
 const RATE_SOURCES: readonly string[] = ['ecb', 'cbr']
@@ -186,6 +192,22 @@ const settings = {
   ECB_BASE: setting(http.default('https://www.ecb.europa.eu'), aHttpAddress),
   CBR_BASE: setting(http.default('https://www.cbr.ru'), aHttpAddress),
   OPENEXCHANGERATES_BASE: setting(http.default('https://openexchangerates.org'), aHttpAddress),
+  DNS_SERVERS: setting(
+    z
+      .string()
+      .transform(commas)
+      .refine(list => list.every(isServer))
+      .default([]),
+    'addresses of DNS servers, such as 1.1.1.1 or 9.9.9.9:53, separated by commas',
+  ),
+  CHECK_PORTS: setting(
+    z
+      .string()
+      .transform(value => commas(value).map(Number))
+      .refine(list => list.length === 2 && list.every(isPort))
+      .default([80, 443]),
+    'the ports of http and https, such as 80,443',
+  ),
   LOG_LEVEL: setting(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
     'fatal, error, warn, info, debug, trace or silent',

@@ -30,6 +30,13 @@ function isOwnAddress(normalized: string): boolean {
     .some(({ address }) => ipaddr.isValid(address) && ipaddr.process(address).toNormalizedString() === normalized)
 }
 
+/** True for an address that names of domains may have: a public one, or one of this machine's own that others can reach it by. */
+export function mayBePointedAt(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false
+  const address = ipaddr.process(text)
+  return isPublicAddress(text) || (address.range() !== 'loopback' && isOwnAddress(address.toNormalizedString()))
+}
+
 const PRIVATE_NAME = /(^|\.)(localhost|local|internal|home\.arpa)\.?$/i
 
 /** True for a host that can be told to be private without asking anyone: an address literal that is not public, or such a name. */

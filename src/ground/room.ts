@@ -65,8 +65,28 @@ type ActorOf<A extends Access> = A extends 'anyone'
         ? Member
         : Key
 
-/** What the name a request came by is to Sluice: its own, or any other that leads here. */
-export type Host = { readonly is: 'main' | 'other' }
+/** What is answered at a place of a domain that is no link; `campaign_id` is a uuid. */
+export type DomainPlace =
+  | { readonly type: 'not_found' }
+  | { readonly type: 'redirect'; readonly url: string }
+  | { readonly type: 'campaign'; readonly campaign_id: string }
+
+/** A domain that an organization has proven, as traffic needs it. */
+export type DomainHost = {
+  readonly is: 'domain'
+  readonly org_id: number
+  readonly id: string
+  readonly name: string
+  readonly https: 'optional' | 'only'
+  /** Whether a browser that comes by https is let in. */
+  readonly has_certificate: boolean
+  readonly root: DomainPlace
+  readonly unknown_path: DomainPlace
+  readonly robots: 'refuse' | 'allow'
+}
+
+/** What the name a request came by is to Sluice: its own, a domain of an organization, or any other that leads here. */
+export type Host = { readonly is: 'main' | 'other' } | DomainHost
 
 /** The request as a visit sees it: raw, because a visitor's browser, a network or Telegram sent it. */
 export type Visit = {
@@ -85,8 +105,19 @@ export type Visit = {
   readonly body: unknown
 }
 
-/** What a visit is answered with. A string or bytes are sent as they are, anything else as JSON. */
-export type Answer = { status: number; headers?: Record<string, string | string[]>; body?: unknown }
+/**
+ * What a visit is answered with. A string or bytes are sent as they are, anything else as JSON. `is_unknown`: nothing of the kind is of this host, so that a
+ * domain answers what it does at unknown paths.
+ */
+export type Answer = {
+  status: number
+  headers?: Record<string, string | string[]>
+  body?: unknown
+  is_unknown?: true
+}
+
+/** Whether something of an organization may be found under the host: on a domain only what is of its own. */
+export const isOfHost = (host: Host, org_id: number): boolean => host.is !== 'domain' || host.org_id === org_id
 
 /** What accompanies a call besides its parsed parts. */
 export type Asked = {

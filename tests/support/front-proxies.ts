@@ -3,10 +3,10 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { freePort } from './domains.ts'
 import { eventually } from './eventually.ts'
 import { findProgram, type Program } from './programs.ts'
 
@@ -33,15 +33,6 @@ export function lacking(...programs: Program[]): string | false {
   if (process.env['SLUICE_TEST_ALL'] !== '1') return 'npm run test:all runs it'
   const missing = programs.filter(name => findProgram(name) === undefined)
   return missing.length > 0 && `${missing.join(' and ')} not installed: apt-get install ${missing.join(' ')}`
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** nginx with the sample, in front of Sluice on `upstream`. */

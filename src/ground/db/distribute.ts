@@ -21,6 +21,8 @@ export const REFERENCE_TABLES: readonly string[] = [
   'campaign_keys',
   'bot_hooks',
   'network_tokens',
+  'domain_names',
+  'domain_holders',
   'dropped_clicks',
   'fx_rates',
 ]

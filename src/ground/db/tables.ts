@@ -233,6 +233,10 @@ export interface Campaigns {
    * a redirect that holds offer_id, the same as the column's, follows that offer's address; its url is the address when it was saved
    */
   destination: Json
+  /**
+   * the domain its address is shown on; null: the default one of the organization
+   */
+  domain_id: string | null
   fallback_url: string | null
   goal: string[] | null
   id: string
@@ -494,6 +498,67 @@ export interface DeliveryRuns {
   outcome: string | null
   target_id: string | null
   total: number
+}
+
+export interface DomainHolders {
+  last_held_at: string
+  name: string
+  org_id: number
+}
+
+export interface DomainNames {
+  domain_id: string
+  name: string
+  org_id: number
+  proven_at: string
+  /**
+   * clear answers in a row without the record that was seen before
+   */
+  txt_missed: Generated<number>
+  txt_seen_at: string | null
+  /**
+   * pointing: a request arrived; address: its addresses are those of BASE_URL, and nothing here can reach either; txt: with the record beside it
+   */
+  way: string
+}
+
+export interface Domains {
+  /**
+   * what the last check was shown by https: issuer, not_after, problem; null: nothing answers there
+   */
+  certificate: Json | null
+  checked_at: string | null
+  claimed_until: string | null
+  created_at: string
+  deleted_at: string | null
+  failing_since: string | null
+  /**
+   * checks in a row that nothing arrived by
+   */
+  failures: Generated<number>
+  /**
+   * what the last check found: arrived, addresses, problems (codes with their words)
+   */
+  found: Json | null
+  https: string
+  id: string
+  is_default: Generated<boolean>
+  last_visit_at: string | null
+  mailed_at: string | null
+  name: string
+  next_check_at: string | null
+  /**
+   * what the owners are to be told by mail; mailed_at: they were
+   */
+  notice: string | null
+  org_id: number
+  proven_at: string | null
+  records: Json
+  robots: string
+  root: Json
+  status: string
+  unknown_path: Json
+  updated_at: string
 }
 
 export interface DroppedClicks {
@@ -1337,6 +1402,9 @@ export interface Tables {
   deliveries: Deliveries
   delivery_attempts: DeliveryAttempts
   delivery_runs: DeliveryRuns
+  domain_holders: DomainHolders
+  domain_names: DomainNames
+  domains: Domains
   dropped_clicks: DroppedClicks
   event_aliases: EventAliases
   event_counts: EventCounts

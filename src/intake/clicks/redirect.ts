@@ -3,7 +3,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { toWireId } from '../../contract/ids.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
-import type { Answer, Visit } from '../../ground/room.ts'
+import { type Answer, isOfHost, type Visit } from '../../ground/room.ts'
 import { plainAddress } from '../../ground/trusted.ts'
 import type { MacroValues } from '../../traffic/addresses/macros.ts'
 import { MOST_LED_ON } from '../../traffic/caps/api.ts'
@@ -54,6 +54,9 @@ const NOT_FOUND: Answer = {
   body: 'This link leads nowhere.\n',
 }
 
+/** No campaign has the key, or on a domain none of its organization. */
+const UNKNOWN: Answer = { ...NOT_FOUND, is_unknown: true }
+
 const NO_COST = { cost: null, cost_original: null, cost_currency: null }
 
 /** The deed of `GET /c/:key`. */
@@ -65,11 +68,12 @@ export function redirector(given: Omit<RedirectParts, 'view'>): (visit: Visit) =
     const key = (visit.params['key'] ?? '').toLowerCase()
     const campaign = parts.live.find(key)
     if (campaign !== undefined) return receive(parts, campaign, visit)
-    return parts.live.search(key).then(found => (found === undefined ? NOT_FOUND : receive(parts, found, visit)))
+    return parts.live.search(key).then(found => (found === undefined ? UNKNOWN : receive(parts, found, visit)))
   }
 }
 
 function receive(parts: RedirectParts, campaign: LiveCampaign, visit: Visit): Answer | Promise<Answer> {
+  if (!isOfHost(visit.host, campaign.org_id)) return UNKNOWN
   const traffic = trafficOf(campaign, parts.live)
   const agent = agentOf(visit.headers['user-agent'])
   const visitor = agent.kind === 'crawler' ? undefined : visitorOf(visit.headers['cookie'], visit.is_secure)

@@ -2,6 +2,7 @@
 import type { Call } from '../../contract/endpoint.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { type Context, idOf } from '../../ground/room.ts'
+import { domainAddresses } from '../../traffic/domains/addresses.ts'
 import type * as api from './api.ts'
 import { TEST_PARAMETER, testToken } from './redirect.ts'
 
@@ -13,11 +14,12 @@ export async function readTestLink(
   const id = idOf(params.id)
   const campaign = await db
     .selectFrom('campaigns')
-    .select('key')
+    .select(['key', 'domain_id'])
     .where('org_id', '=', actor.org_id)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
   if (campaign === undefined) refuse('object_not_found')
-  return { url: `${origin ?? ''}/c/${campaign.key}?${TEST_PARAMETER}=${testToken(secrets, id)}` }
+  const address = (await domainAddresses(db, actor.org_id))(campaign.domain_id)
+  return { url: `${address?.origin ?? origin ?? ''}/c/${campaign.key}?${TEST_PARAMETER}=${testToken(secrets, id)}` }
 }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { DAY_MS } from '../../contract/days.ts'
 import { REFUSALS } from '../../contract/refusal-catalogue.ts'
 import { Refusal } from '../../contract/refusals.ts'
-import type { Answer, Ground, Visit } from '../../ground/room.ts'
+import { type Answer, type Ground, isOfHost, type Visit } from '../../ground/room.ts'
 import { plainAddress } from '../../ground/trusted.ts'
 import type { Conversions } from '../events/conversions.ts'
 import { Diagnosed } from '../refused-events/diagnosis.ts'
@@ -85,7 +85,7 @@ export async function receiveCall(ground: Ground, tools: Tools, waiting: Waiting
   if (!hasTokenForm(token)) return UNKNOWN
   try {
     const found = await ask<Found>(ground, FIND_TOKEN, [hashToken(token), new Date().toISOString()])
-    if (found === undefined) return UNKNOWN
+    if (found === undefined || !isOfHost(visit.host, found.org_id)) return UNKNOWN
     if (found.is_deleted) return ORGANIZATION_DELETED
     const { org_id, network_id } = found
     const network = await ask<Network>(ground, FIND_NETWORK, [org_id, network_id])

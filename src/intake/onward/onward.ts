@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { toUuid } from '../../contract/ids.ts'
-import type { Answer, Deed, Ground, Visit } from '../../ground/room.ts'
+import { type Answer, type Deed, type Ground, isOfHost, type Visit } from '../../ground/room.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
 import { isOpen } from '../../traffic/funnels/choose.ts'
@@ -77,7 +77,7 @@ type Asked = { click: FoundClick | undefined; isUnsure: boolean }
 async function land(parts: OnwardParts, { secrets }: Ground, visit: Visit): Promise<Answer> {
   const id = toUuid(visit.params['click'] ?? '')
   const org_id = id === undefined ? undefined : organizationOfClick(secrets.clickKey, id)
-  if (id === undefined || org_id === undefined) return unknownClick
+  if (id === undefined || org_id === undefined || !isOfHost(visit.host, org_id)) return unknownClick
   const { click, isUnsure } = await firstOf(parts, [id])
   if (click === undefined && !isUnsure) return unknownClick
   if (click === undefined ? isPerson(visit) : isSeen(parts, click, visit)) await parts.landed.mark(org_id, id)
@@ -86,9 +86,11 @@ async function land(parts: OnwardParts, { secrets }: Ground, visit: Visit): Prom
 
 const unknownClick: Answer = { status: 404, headers: PLAIN, body: 'No such click.\n' }
 
-async function goOn(parts: OnwardParts, _ground: Ground, visit: Visit): Promise<Answer> {
-  const { click, isUnsure } = await firstOf(parts, idsOf(visit))
-  if (click === undefined) return isUnsure ? LATER : NOT_FOUND
+async function goOn(parts: OnwardParts, { secrets }: Ground, visit: Visit): Promise<Answer> {
+  // On a domain the clicks of its organization alone, which their ids name.
+  const ids = idsOf(visit).filter(id => isOfHost(visit.host, organizationOfClick(secrets.clickKey, id) ?? 0))
+  const { click, isUnsure } = await firstOf(parts, ids)
+  if (click === undefined) return isUnsure ? LATER : { ...NOT_FOUND, is_unknown: true }
   const location = addressFor(parts, click)
   if (location === undefined) return NOT_FOUND
   if (visit.method !== 'HEAD' && isSeen(parts, click, visit)) await parts.landed.mark(click.org_id, click.id)

@@ -29,6 +29,7 @@ const fields = {
   source: 'By what names the source sends these: {"ref_id": "clickid"}. Left out: by its own.',
   strict_filter: 'true: keep generic HTTP libraries out of the counts.',
   cost: leftOut('set by service_update_campaign: one schema less that every model carries'),
+  domain_id: leftOut('no key may change it'),
   goal: leftOut('what people count is said in the dashboard'),
 }
 

@@ -99,9 +99,10 @@ export const Campaign = z
     id: Id,
     name: z.string(),
     key: z.string(),
-    url: z
-      .string()
-      .meta({ description: 'The public address that traffic is sent to; a path alone while BASE_URL is not set' }),
+    url: z.string().meta({
+      description:
+        'The public address that traffic is sent to, on its domain; without one a path alone while BASE_URL is not set',
+    }),
     filled_url: z
       .string()
       .meta({ description: 'The same with the macros of its traffic source, to be entered in the ads' }),
@@ -111,6 +112,7 @@ export const Campaign = z
     unknown_macros: UnknownMacros,
     ad_account_id: Id.nullable(),
     traffic_source_id: Id.nullable(),
+    domain_id: Id.nullable().meta({ description: 'null: the default domain of the organization, else BASE_URL' }),
     source: Source,
     strict_filter: z.boolean(),
     cost: CampaignCost,
@@ -137,6 +139,10 @@ export const CampaignDraft = z.object({
     description:
       'The traffic source it gets its visitors from: by which names its clicks are read, and by which macros its link is filled',
   }),
+  domain_id: Id.nullish().meta({
+    description:
+      'The domain its address is shown on; it opens on every domain of the organization. Only people change it',
+  }),
   source: SourceDraft.nullish(),
   strict_filter: z.boolean().nullish().meta({ description: 'Also keep generic HTTP libraries out of the counts' }),
   cost: CampaignCostDraft.nullish(),
@@ -157,6 +163,7 @@ export const listCampaigns = endpoint({
     q: Search.meta({ description: 'Part of the name or key' }),
     offer_id: Id.optional(),
     funnel_id: Id.optional(),
+    domain_id: Id.optional().meta({ description: 'Those that name it' }),
     status: z
       .enum([...CAMPAIGN_STATUSES, 'all'])
       .optional()
@@ -198,7 +205,7 @@ export const createCampaign = endpoint({
   body: CampaignDraft,
   reply: WrittenCampaign,
   status: 201,
-  refuses: ['already_exists', 'invalid_request'],
+  refuses: ['already_exists', 'invalid_request', 'api_key_resource_forbidden'],
 })
 
 export const updateCampaign = endpoint({
@@ -210,7 +217,7 @@ export const updateCampaign = endpoint({
   body: CampaignChanges,
   reply: WrittenCampaign,
   receipt: ['status'],
-  refuses: ['object_not_found', 'campaign_scope_forbidden', 'invalid_request'],
+  refuses: ['object_not_found', 'campaign_scope_forbidden', 'invalid_request', 'api_key_resource_forbidden'],
 })
 
 export const setCampaignStatus = endpoint({

@@ -69,6 +69,7 @@ test('a campaign is created with a random key, and answered with the address tra
     unknown_macros: [],
     ad_account_id: null,
     traffic_source_id: null,
+    domain_id: null,
     source: {},
     strict_filter: false,
     cost: null,

@@ -17,7 +17,7 @@ import { costText, storedCost } from './cost.ts'
 import { takeKey } from './key.ts'
 import { addressed, type Row, shownLink } from './link.ts'
 import { announceChange } from './live.ts'
-import { ledTo, requireAdAccount, requireTrafficSource } from './named.ts'
+import { ledTo, requireAdAccount, requireDomainChange, requireTrafficSource } from './named.ts'
 import { warningsOn } from './warnings.ts'
 
 const COLUMNS = [
@@ -29,6 +29,7 @@ const COLUMNS = [
   'fallback_url',
   'ad_account_id',
   'traffic_source_id',
+  'domain_id',
   'source',
   'strict_filter',
   'cost',
@@ -43,12 +44,13 @@ export async function listCampaigns(
   context: Context<typeof api.listCampaigns>,
   { query }: Call<typeof api.listCampaigns>,
 ) {
-  const { q, offer_id, funnel_id, status } = query
+  const { q, offer_id, funnel_id, domain_id, status } = query
   let rows = live(context.db, context.actor.org_id).select(COLUMNS)
   if (q) rows = rows.where(sql<boolean>`strpos(lower(name), lower(${q})) > 0 or strpos(key, lower(${q})) > 0`)
   if (status === undefined) rows = rows.where('status', '<>', 'archived')
   else if (status !== 'all') rows = rows.where('status', '=', status)
   if (offer_id !== undefined) rows = rows.where('offer_id', '=', offer_id)
+  if (domain_id !== undefined) rows = rows.where('domain_id', '=', domain_id)
   if (funnel_id !== undefined) rows = rows.where(leadsTo('funnel', funnel_id))
   const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
   return { data: await addressed(context, data), next_cursor }
@@ -79,6 +81,7 @@ export async function createCampaign(
   { body }: Call<typeof api.createCampaign>,
 ) {
   const { db, actor } = context
+  await requireDomainChange(db, actor, body.domain_id, null)
   const { destination, offer_id } = await ledTo(db, actor.org_id, body)
   const id = newId()
   const isBinding = body.ad_account_id != null || body.traffic_source_id != null
@@ -98,6 +101,7 @@ export async function createCampaign(
         fallback_url: body.fallback_url ?? null,
         ad_account_id: body.ad_account_id ?? null,
         traffic_source_id: body.traffic_source_id ?? null,
+        domain_id: body.domain_id ?? null,
         source: sourceText(body.source),
         strict_filter: body.strict_filter ?? false,
         cost: costText(storedCost(body.cost)),
@@ -127,6 +131,7 @@ export async function updateCampaign(
       error: 'key: a campaign keeps its key',
       hint: 'Running ads hold it. Create another campaign for another key.',
     })
+  await requireDomainChange(db, actor, body.domain_id, now.domain_id)
   const { destination, offer_id } = await ledTo(db, actor.org_id, body, now)
   const changes = {
     ...(body.name === undefined ? {} : { name: body.name }),
@@ -135,6 +140,7 @@ export async function updateCampaign(
     ...(body.fallback_url === undefined ? {} : { fallback_url: body.fallback_url }),
     ...(body.ad_account_id === undefined ? {} : { ad_account_id: body.ad_account_id }),
     ...(body.traffic_source_id === undefined ? {} : { traffic_source_id: body.traffic_source_id }),
+    ...(body.domain_id === undefined ? {} : { domain_id: body.domain_id }),
     ...(body.source === undefined ? {} : { source: sourceOf(body.source) }),
     ...(body.strict_filter == null ? {} : { strict_filter: body.strict_filter }),
     ...(body.cost === undefined ? {} : { cost: storedCost(body.cost) }),

@@ -1,12 +1,14 @@
 /**
  * What a campaign is shown with beside its columns: its address, and the link for the ads that its traffic source fills. And under which names
- * its clicks arrive, which is the other side of it. Owns no table. Reads `traffic_sources`.
+ * its clicks arrive, which is the other side of it. Owns no table. Reads `traffic_sources` and, through the room of domains,
+ * under which name.
  */
 import type { Kysely } from 'kysely'
 import { factsOf } from '../../contract/source-templates/all.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import { unknownMacros } from '../addresses/preview.ts'
+import { domainAddresses } from '../domains/addresses.ts'
 import type * as api from './api.ts'
 import { type Leading, shownDestination } from './destination.ts'
 
@@ -22,24 +24,26 @@ export type Row = Omit<api.Campaign, 'url' | 'filled_url' | 'unknown_macros' | '
 
 type Asking = Pick<Context<typeof api.updateCampaign>, 'db' | 'actor' | 'origin'>
 
-/** The campaigns with the address traffic is sent to: under BASE_URL, else where the caller reached us, else the path alone. */
+/** The campaigns with the address traffic is sent to: on their domain, else under BASE_URL, where the caller reached us, or the path alone. */
 export async function addressed({ db, actor, origin }: Asking, rows: readonly Row[]): Promise<api.Campaign[]> {
-  const sources = await sourcesOf(db, actor.org_id, rows)
+  const [sources, addressOf] = await Promise.all([sourcesOf(db, actor.org_id, rows), domainAddresses(db, actor.org_id)])
   return rows.map(row => {
     const destination = shownDestination(row)
     const unknown_macros = unknownMacros(destination.type === 'redirect' ? destination.url : null, row.fallback_url)
-    const url = urlOf(origin, row)
+    const address = addressOf(row.domain_id)
+    const url = urlOf(address?.origin ?? origin, row)
     const filled_url = linkOf(url, filled(row.source, sources.get(row.traffic_source_id ?? '')))
-    return { ...row, destination, url, filled_url, unknown_macros }
+    return { ...row, domain_id: address?.id ?? null, destination, url, filled_url, unknown_macros }
   })
 }
 
 /** The link of one campaign, with what it is made of. */
 export async function shownLink({ db, actor, origin }: Asking, row: Row) {
   const source = (await sourcesOf(db, actor.org_id, [row])).get(row.traffic_source_id ?? '')
+  const address = (await domainAddresses(db, actor.org_id))(row.domain_id)
   const parameters = filled(row.source, source)
   return {
-    url: linkOf(urlOf(origin, row), parameters),
+    url: linkOf(urlOf(address?.origin ?? origin, row), parameters),
     parameters,
     traffic_source: source === undefined ? null : { id: source.id, name: source.name },
     has_fragment: parameters.some(({ macro }) => macro.includes('#')),

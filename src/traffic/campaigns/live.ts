@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { listen } from '../../ground/db/listen.ts'
 import type { Tables } from '../../ground/db/tables.ts'
+import { inTurn } from '../../ground/in-turn.ts'
 import type { Ground } from '../../ground/room.ts'
 import { type Named, readCampaignsOfKeys } from './lately.ts'
 import { type LiveCampaign, type Memory, openMemory } from './memory.ts'
@@ -109,28 +110,3 @@ export async function announceChange(db: Kysely<Tables>, org_id: number, id: str
 /** `announceChange` for the deletion or restoring of an organization. */
 export const announceOrganization = (db: Kysely<Tables>, org_id: number): Promise<void> =>
   announceChange(db, org_id, '')
-
-type InTurn = { (): Promise<void>; idle(): Promise<void> }
-
-/** Runs a task one after another; a call answers when a run that began after it has ended. */
-function inTurn(task: () => Promise<void>): InTurn {
-  let running: Promise<void> | undefined
-  let next: Promise<void> | undefined
-  const start = (): Promise<void> => {
-    next = undefined
-    running = task().finally(() => {
-      running = undefined
-    })
-    return running
-  }
-  const run = (): Promise<void> => {
-    if (running === undefined) return start()
-    next ??= running.catch(() => {}).then(start)
-    return next
-  }
-  return Object.assign(run, {
-    async idle() {
-      while (running !== undefined || next !== undefined) await (next ?? running)?.catch(() => {})
-    },
-  })
-}

@@ -2,6 +2,8 @@
 import type { Kysely } from 'kysely'
 import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
+import type { Context } from '../../ground/room.ts'
+import { requireDomain } from '../domains/addresses.ts'
 import type * as api from './api.ts'
 import { isFollowing, type Leading, type StoredDestination } from './destination.ts'
 
@@ -124,6 +126,21 @@ export async function requireTrafficSource(
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
   if (source === undefined) refuse('invalid_request', { error: 'traffic_source_id: no such traffic source' })
+}
+
+/**
+ * Refuses `invalid_request` for a domain that is not there or leads elsewhere, and `api_key_resource_forbidden` for a key that sends another
+ * one than stands there: on which name links are shown is for people to say.
+ */
+export async function requireDomainChange(
+  db: Kysely<Tables>,
+  actor: Pick<Context<typeof api.createCampaign>['actor'], 'kind' | 'org_id'>,
+  sent: string | null | undefined,
+  stored: string | null,
+): Promise<void> {
+  if (sent === undefined || sent === stored) return
+  if (actor.kind === 'key') refuse('api_key_resource_forbidden', { error: 'domain_id: no API key can change this' })
+  await requireDomain(db, actor.org_id, sent)
 }
 
 /** Refuses `invalid_request` for an offer that is not there or archived, unless it `isKept`; answers its address, empty for none. */

@@ -1,0 +1,62 @@
+/** Visits at the door: the request as their deeds see it, and how their answers leave. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../ground/config.ts'
+import type { Answer, DomainHost, Host, Visit } from '../ground/room.ts'
+import { answerOnDomain, type Domains, secured } from './domain.ts'
+import { admitHost, openHosts, openSecurity } from './host.ts'
+
+const NO_DOMAINS: Domains = {
+  find: () => undefined,
+  open: () => ({ status: 404 }),
+  keyOf: () => undefined,
+  noteVisit: () => {},
+}
+
+export type Visits = {
+  readonly domains: Domains
+  /** Step 0 of the door: says which host a request came to. Refuses, or answers what is answered before any route. */
+  readonly admit: (request: FastifyRequest) => { host: Host; answer?: Answer | Promise<Answer> }
+  readonly visitOf: (request: FastifyRequest) => Visit
+}
+
+/** Opens it for a process. Without domains every name is the main one or another. */
+export function openVisits(
+  config: Pick<Config, 'baseUrl' | 'alsoHosts' | 'trustProxy'>,
+  domains: Domains = NO_DOMAINS,
+): Visits {
+  const hostOf = openHosts(config, domains.find)
+  const isByHttps = openSecurity(config)
+  const isBaseSecure = config.baseUrl?.startsWith('https:') ?? false
+  const visitOf = (request: FastifyRequest): Visit => {
+    const { raw, method, headers, ip, body, url, visited: host } = request
+    const params = request.params as Visit['params']
+    const peer = raw.socket.remoteAddress ?? ip
+    return { method, url, params, headers, ip, peer, host, is_secure: isByHttps(raw) ?? isBaseSecure, body }
+  }
+  const answerEarly = (request: FastifyRequest, host: DomainHost) => {
+    domains.noteVisit(host)
+    const { method, url, raw, routeOptions } = request
+    const { endpoint } = routeOptions.config
+    const elsewhere = secured(host, isByHttps(raw), method, url)
+    if (elsewhere !== undefined) return elsewhere
+    if (typeof endpoint === 'object' && endpoint.hosts === 'any' && !request.is404) return undefined
+    return answerOnDomain(domains, host, { ...visitOf(request), host })
+  }
+  return {
+    domains,
+    visitOf,
+    admit(request) {
+      const host = admitHost(hostOf, request)
+      const answer = host.is === 'domain' ? answerEarly(request, host) : undefined
+      return answer === undefined ? { host } : { host, answer }
+    },
+  }
+}
+
+/** Sends what a visit is answered with. */
+export function sendAnswer(reply: FastifyReply, { status, headers, body }: Answer): FastifyReply {
+  reply.code(status)
+  for (const name in headers) reply.header(name, headers[name])
+  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) return reply.send(body)
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body))
+}

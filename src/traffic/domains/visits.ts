@@ -1,0 +1,43 @@
+/** What is asked of Sluice about names by others than people: the probe of its own checks, and a proxy before it orders a certificate. */
+import { isIP } from 'node:net'
+import type { Answer, Ground, Visit } from '../../ground/room.ts'
+import { plainAddress, trusting } from '../../ground/trusted.ts'
+import type { LiveDomains } from './live.ts'
+import { mainNames } from './name.ts'
+import { NONCE, probeAnswer } from './probe.ts'
+
+const PLAIN = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
+const NO: Answer = { status: 404, headers: PLAIN, body: 'not found\n' }
+const YES: Answer = { status: 200, headers: PLAIN, body: 'ok\n' }
+
+/** The name that was seen, with its proof. Whoever answers with it for a name has it answered here. */
+export function answerProbe({ secrets }: Ground, { params, headers }: Visit): Answer {
+  const nonce = params['nonce'] ?? ''
+  if (!NONCE.test(nonce)) return NO
+  const { host } = headers
+  return {
+    status: 200,
+    headers: PLAIN,
+    body: probeAnswer(secrets, nonce, nameIn(typeof host === 'string' ? host : '')),
+  }
+}
+
+/** A Host header's name: without port and last dot, in lower case. */
+const nameIn = (host: string): string => host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
+
+/** The deed of `GET /tls-ask`: from memory, and of nobody outside. */
+export function tlsAsked(live: Pick<LiveDomains, 'find'>) {
+  let isTrusted: ((peer: string) => boolean) | undefined
+  return ({ config }: Ground, { peer, headers, url }: Visit): Answer => {
+    isTrusted ??= trusting(config.trustProxy)
+    if (headers['x-forwarded-for'] !== undefined || !(isLoopback(peer) || isTrusted(peer))) return NO
+    const at = url.indexOf('?')
+    const name = nameIn(new URLSearchParams(at < 0 ? '' : url.slice(at + 1)).get('domain') ?? '')
+    return mainNames(config).includes(name) || live.find(name) !== undefined ? YES : NO
+  }
+}
+
+function isLoopback(peer: string): boolean {
+  const address = plainAddress(peer)
+  return address === '::1' || (isIP(address) === 4 && address.startsWith('127.'))
+}
