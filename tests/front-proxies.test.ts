@@ -1,8 +1,11 @@
 // Behind the proxies that docs/operating.md shows: the name and the scheme a visitor came by arrive, and nothing that a visitor forges does.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import { type DomainHouse, freePort, HERE, MAIN, startDomainHouse, startOther } from './support/domains.ts'
 import { type FrontProxy, lacking, sampleOf, startCaddy, startNginx } from './support/front-proxies.ts'
 import { seedOrganization, startHouse, type TestHouse } from './support/house.ts'
+import { type SignedIn, seedSignedIn } from './support/people.ts'
 import { BROWSER, seedCampaign } from './support/visits.ts'
 
 let house: TestHouse
@@ -49,6 +52,90 @@ test('without its Host line nginx passes for this machine, and all goes on', {
     await proxy.close()
   }
 })
+
+describe('domains behind them', () => {
+  let domains: DomainHouse
+  let owner: SignedIn
+  const stand = async (name: string) => {
+    domains.dns.set(name, { A: [HERE] })
+    const made = await domains.call('POST', '/api/domains', { cookie: owner.cookie, body: { name } })
+    const url = `/api/domains/${String(made.data()['id'])}/check`
+    const checked = await domains.call('POST', url, { cookie: owner.cookie })
+    return checked.json<{ status: string; certificate: { state: string }; check: { problems: { code: string }[] } }>()
+  }
+  /** A house whose checks knock at the proxy by https, and find nobody by http. */
+  const open = async () => {
+    const [front, closed] = [await freePort(), await freePort()]
+    domains = await startDomainHouse({ CHECK_PORTS: `${closed},${front}` })
+    owner = await seedSignedIn(domains)
+    await seedCampaign(domains.database, owner.org_id, { key: 'autumn' })
+    return front
+  }
+
+  test('are proven through nginx, unless it keeps the Host to itself', {
+    skip: lacking('nginx', 'openssl'),
+  }, async () => {
+    const front = await open()
+    const kept = await startNginx(domains.port, sample => sample.replace(/.*proxy_set_header Host.*\n/, ''), front)
+    try {
+      const { status, check } = await stand('kept.example')
+      assert.deepEqual([status, check.problems.map(({ code }) => code)], ['pending', ['host_not_forwarded']])
+    } finally {
+      await kept.close()
+    }
+    const proxy = await startNginx(domains.port, undefined, front)
+    try {
+      const { status, certificate } = await stand('go.example')
+      assert.deepEqual([status, certificate.state], ['active', 'external'])
+      assert.match((await proxy.ask('go.example', '/autumn', BROWSER)).cookies[0] ?? '', /; Secure$/)
+      assert.equal((await proxy.ask('go.example', '/api/setup')).status, 404)
+    } finally {
+      await proxy.close()
+      await domains.end()
+    }
+  })
+
+  test('get certificates by Caddy once they are proven, and no other name does', {
+    skip: lacking('caddy'),
+  }, async () => {
+    const front = await open()
+    const proxy = await startCaddy(domains.port, sampleOf('caddyfile', 1), { port: front, known: MAIN })
+    try {
+      domains.dns.set('go.example', undefined)
+      await stand('pending.example')
+      for (const name of ['pending.example', 'unknown.example'])
+        await assert.rejects(proxy.ask(name, '/autumn'), /alert|ECONNRESET|handshake/i, name)
+      // Before its first certificate nothing of the name arrives by https; by http it does, as from any visitor.
+      const plain = await startOther('127.0.0.8', Number(domains.ground.config.checkPorts[0]), pass(domains.port))
+      domains.dns.set('go.example', { A: ['127.0.0.8'] })
+      const made = await domains.call('POST', '/api/domains', { cookie: owner.cookie, body: { name: 'go.example' } })
+      const { id } = made.json<{ id: string }>()
+      const checked = await domains.call('POST', `/api/domains/${id}/check`, { cookie: owner.cookie })
+      assert.equal(checked.data()['status'], 'active')
+      const visit = await proxy.ask('go.example', '/autumn', BROWSER)
+      assert.equal(visit.status, 302)
+      assert.match(visit.cookies[0] ?? '', /; Secure$/)
+      assert.equal((await proxy.ask('go.example', '/tls-ask?domain=go.example')).status, 404)
+      assert.equal((await proxy.ask(MAIN, '/tls-ask?domain=go.example')).status, 404, 'what was proxied cannot ask')
+      assert.equal((await proxy.ask('go.example', '/api/setup', { 'X-Forwarded-Host': MAIN })).status, 404)
+      await domains.call('DELETE', `/api/domains/${id}`, { cookie: owner.cookie })
+      assert.equal((await domains.visit('127.0.0.1', '/tls-ask?domain=go.example')).status, 404)
+      await plain.close()
+    } finally {
+      await proxy.close()
+      await domains.end()
+    }
+  })
+})
+
+/** Hands requests on with their Host. */
+const pass = (port: number) => (asked: IncomingMessage, answer: ServerResponse) => {
+  const { headers, url = '/' } = asked
+  request({ host: '127.0.0.1', port, path: url, headers }, got => {
+    answer.writeHead(got.statusCode ?? 0, got.headers)
+    got.pipe(answer)
+  }).end()
+}
 
 test('the Caddy sample does', { skip: lacking('caddy') }, async () => {
   const proxy = await startCaddy(port, sampleOf('caddyfile'))

@@ -36,9 +36,13 @@ export function lacking(...programs: Program[]): string | false {
 }
 
 /** nginx with the sample, in front of Sluice on `upstream`. */
-export async function startNginx(upstream: number, change = (sample: string) => sample): Promise<FrontProxy> {
+export async function startNginx(
+  upstream: number,
+  change = (sample: string) => sample,
+  at?: number,
+): Promise<FrontProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-nginx-'))
-  const port = await freePort()
+  const port = at ?? (await freePort())
   const [key, chain] = [join(folder, 'key.pem'), join(folder, 'chain.pem')]
   const names = ['-subj', '/CN=track.example', '-addext', 'subjectAltName=DNS:track.example,DNS:*.example']
   const made = [
@@ -70,9 +74,13 @@ events {} http { access_log off; ${temporary}\n${sample}\n}\n`
 }
 
 /** Caddy with a sample, in front of Sluice on `upstream`, with certificates of an authority of its own. */
-export async function startCaddy(upstream: number, sample: string): Promise<FrontProxy> {
+export async function startCaddy(
+  upstream: number,
+  sample: string,
+  { port: at, known = 'track.example' }: { port?: number; known?: string } = {},
+): Promise<FrontProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-caddy-'))
-  const [port, http] = [await freePort(), await freePort()]
+  const [port, http] = [at ?? (await freePort()), await freePort()]
   const options = `admin off\n  local_certs\n  skip_install_trust\n  http_port ${http}\n  https_port ${port}\n`
   const changed = sample.replaceAll('127.0.0.1:8080', `127.0.0.1:${upstream}`)
   // A global block of the sample's own takes the test's options in.
@@ -83,10 +91,16 @@ export async function startCaddy(upstream: number, sample: string): Promise<Fron
     env,
     stdio: 'ignore',
   })
-  return await started(child, port, folder)
+  return await started(child, port, folder, known)
 }
 
-async function started(child: ChildProcess, port: number, folder: string): Promise<FrontProxy> {
+/** `known`: a name that it answers for. */
+async function started(
+  child: ChildProcess,
+  port: number,
+  folder: string,
+  known = 'track.example',
+): Promise<FrontProxy> {
   const proxy: FrontProxy = {
     port,
     ask: (name, path, headers = {}) => ask(port, name, path, headers),
@@ -98,7 +112,7 @@ async function started(child: ChildProcess, port: number, folder: string): Promi
   }
   await eventually('the proxy answers', async () => {
     if (child.exitCode !== null) throw new Error(`the proxy ended with ${child.exitCode}`)
-    return await ask(port, 'track.example', '/healthz', {}).then(
+    return await ask(port, known, '/healthz', {}).then(
       () => true,
       () => false,
     )

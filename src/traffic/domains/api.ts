@@ -5,7 +5,7 @@ import { endpoint } from '../../contract/endpoint.ts'
 import { Done, FAITHFUL, Id, Instant, Page } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
 
-export const DOMAIN_STATUSES = ['pending', 'active', 'failing', 'lost'] as const
+const DOMAIN_STATUSES = ['pending', 'active', 'failing', 'lost'] as const
 export type DomainStatus = (typeof DOMAIN_STATUSES)[number]
 
 const FixedAddress = Address.refine(text => !/[{}]/.test(text), {
@@ -30,8 +30,8 @@ const PlaceDraft = z.discriminatedUnion('type', [
   z.object({ type: z.literal('campaign'), campaign_id: Id }),
 ])
 
-export const HTTPS_MODES = ['optional', 'only'] as const
-export const ROBOTS = ['refuse', 'allow'] as const
+const HTTPS_MODES = ['optional', 'only'] as const
+const ROBOTS = ['refuse', 'allow'] as const
 const Https = z.enum(HTTPS_MODES).meta({
   description:
     'optional: both schemes record clicks; only: http leads to https once a certificate is in service, and is served before that',
@@ -129,7 +129,7 @@ export const Domain = z
   .meta({ id: 'Domain' })
 export type Domain = z.output<typeof Domain>
 
-export const DomainDraft = z.object({
+const DomainDraft = z.object({
   name: z
     .string()
     .trim()

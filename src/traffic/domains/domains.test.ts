@@ -43,10 +43,10 @@ const destination = { type: 'redirect', url: 'https://shop.example/?c={click_id}
 const campaign = (fields: object = {}, as: As = owner) =>
   did('POST', '/api/campaigns', { name: 'Spring', destination, ...fields }, as)
 const rows = async () => {
-  const { rows: [row] = [] } = await house.database.reads.query<{ all: string }>(
+  const { rows } = await house.database.reads.query<{ all: string }>(
     `select md5(string_agg(d.id::text || d.https || d.root::text || coalesce(d.deleted_at::text, ''), '' order by id)) as all from domains d`,
   )
-  return row?.all
+  return rows[0]?.all
 }
 
 test('a domain is answered at once, pending, with what to set in DNS; and is found in the list', async () => {

@@ -89,7 +89,18 @@ test('the rounds of a worker find what leads here later, and processes hear of i
 })
 
 describe('what a check finds is said in words, with a cure', () => {
-  const finds = (what: string, code: string, zone: Parameters<DomainHouse['dns']['set']>[1], status = 'pending') =>
+  type Zone = Parameters<DomainHouse['dns']['set']>[1]
+  const cases: [what: string, code: string, zone: Zone, status: string][] = [
+    ['no such name', 'no_such_name', undefined, 'pending'],
+    ['a name without an address', 'no_such_name', { TXT: ['x'] }, 'pending'],
+    ['nobody there', 'points_elsewhere', { A: [NOBODY] }, 'pending'],
+    ['an error of DNS', 'dns_broken', { state: 'servfail' }, 'pending'],
+    ['a DNS that says nothing', 'dns_silent', { state: 'silent' }, 'pending'],
+    ['a dead IPv6 address beside a good one', 'ipv6_elsewhere', { A: [HERE], AAAA: ['2001:db8::1'] }, 'active'],
+    ['a part of the visitors elsewhere', 'mixed_addresses', { A: [HERE, NOBODY] }, 'active'],
+    ['another authority', 'caa_forbids', { A: [HERE], CAA: ['ca.example; x=y'] }, 'active'],
+  ]
+  for (const [what, code, zone, status] of cases)
     test(what, async () => {
       const name = fresh()
       house.dns.set(name, zone)
@@ -98,14 +109,6 @@ describe('what a check finds is said in words, with a cure', () => {
       const [problem] = domain.check?.problems ?? []
       assert.ok((problem?.text.length ?? 0) > 20 && (problem?.cure.length ?? 0) > 20)
     })
-  finds('no such name', 'no_such_name', undefined)
-  finds('a name without an address', 'no_such_name', { TXT: ['x'] })
-  finds('nobody there', 'points_elsewhere', { A: [NOBODY] })
-  finds('an error of DNS', 'dns_broken', { state: 'servfail' })
-  finds('a DNS that says nothing', 'dns_silent', { state: 'silent' })
-  finds('a dead IPv6 address beside a good one', 'ipv6_elsewhere', { A: [HERE], AAAA: ['2001:db8::1'] }, 'active')
-  finds('a part of the visitors elsewhere', 'mixed_addresses', { A: [HERE, NOBODY] }, 'active')
-  finds('another authority', 'caa_forbids', { A: [HERE], CAA: ['ca.example; x=y'] }, 'active')
 
   test('an authority named at a name above counts, and Let’s Encrypt among them is well', async () => {
     house.dns.set('caa.test', { CAA: [';'] })
@@ -321,7 +324,7 @@ describe('whose a name is', () => {
       assert.equal((await check(challenger.id, second)).status, 'active')
       isOver = true
       await storm
-      assert.deepEqual([...new Set(during)].toSorted(), during.includes(404) ? [302, 404] : [302])
+      assert.ok(during.every(status => status === 302 || status === 404))
       assert.deepEqual([await visit(name, ours.key), await visit(name, theirs.key)], [404, 302])
       const lost = await did('GET', `/api/domains/${held.id}`, undefined, first)
       assert.deepEqual([lost.status, lost.is_default], ['lost', false])
@@ -361,10 +364,11 @@ describe('whose a name is', () => {
     house.dns.set(`sub.${name}`, { A: [HERE] })
     await added(`sub.${name}`, second)
     const held = await added(name, first)
+    assert.deepEqual(codes(held), ['txt_missing'])
+    house.dns.set(`_sluice.${name}`, { TXT: [proof(held)?.value ?? ''] })
+    assert.equal((await check(held.id, first)).status, 'active')
     const challenger = await added(name, second)
     const values = [proof(challenger)?.value ?? '', proof(held)?.value ?? '']
-    house.dns.set(`_sluice.${name}`, { TXT: [values[1] ?? ''] })
-    assert.equal((await check(held.id, first)).status, 'active')
     house.dns.set(`_sluice.${name}`, { TXT: values })
     const refused = await check(challenger.id, second)
     assert.deepEqual([refused.status, codes(refused)], ['pending', ['held_by_other']])
