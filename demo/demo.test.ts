@@ -34,6 +34,7 @@ async function sumsOf({ database }: TestHouse, org_id: number): Promise<unknown>
           from clicks where org_id = $1 and click_flow_node_path is not null group by 1) w) as ways,
        (select jsonb_build_array(count(*), count(bot_id)) from events
         where org_id = $1 and type = 'bot_start') as starts,
+       (select jsonb_agg(jsonb_build_array(name, status, checked_at) order by name) from domains where org_id = $1) as domains,
        (select jsonb_build_array(count(*), sum(amount)) from ad_spend where org_id = $1) as spend,
        (select jsonb_build_array(count(*), sum(amount)) from account_spend where org_id = $1) as of_accounts,
        (select jsonb_build_array(count(*), sum(amount), sum(clicks)) from spend_spreads where org_id = $1) as spreads,
@@ -187,6 +188,8 @@ describe('the demo', () => {
     for (const screen of SCREENS) assert.ok((await listOf(screen)).length > 0, screen)
     const rules = await listOf('/api/postbacks')
     assert.deepEqual(new Set(rules.map(({ on }) => on)), new Set(['recorded', 'any_change']))
+    const domains = await listOf('/api/domains')
+    assert.deepEqual(new Set(domains.map(({ status }) => status)), new Set(['active', 'pending']))
     const [account] = await listOf('/api/ad-accounts')
     assert.equal(account?.['state'], 'off')
     const [spending] = await listOf('/api/spend-accounts')

@@ -9,6 +9,7 @@ import { auditDemo } from './audit.ts'
 import { keepBooks } from './books.ts'
 import { placeCaps } from './caps.ts'
 import { CAMPAIGNS } from './campaigns.ts'
+import { insertDomains } from './domains.ts'
 import { insertSpendAccount } from './spend-account.ts'
 import { insertSpreads } from './spreads.ts'
 import { insertBooks, insertClicks, insertDeliveries, insertSpend } from './fill.ts'
@@ -75,6 +76,7 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
     await insertClicks(trx, clicks)
     await insertRates(trx, { org_id, actor: user_id, founded, now })
     await insertBooks(trx, org_id, books)
+    await insertDomains(trx, { org_id, founded, now }, places)
     const capped = await placeCaps(trx, { ...workspace, now, founded })
     await insertDeliveries(trx, org_id, outbox)
     await insertSpend(trx, org_id, seed, places, clicks, now)

@@ -2,7 +2,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { z } from 'zod'
 import { inside } from './frame.tsx'
-import { BillingSearch } from './ground/lists.ts'
+import { BillingSearch, DomainsSearch } from './ground/lists.ts'
 
 const billing = createRoute({
   getParentRoute: () => inside,
@@ -26,6 +26,17 @@ const events = createRoute({
   path: '/settings/events',
   component: lazyRouteComponent(() => import('./traffic/event-settings/event-settings-page.tsx'), 'EventSettingsPage'),
 })
+const domains = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/domains',
+  validateSearch: DomainsSearch,
+  component: lazyRouteComponent(() => import('./traffic/domains/domains-page.tsx'), 'DomainsPage'),
+})
+const domain = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/domains/$id',
+  component: lazyRouteComponent(() => import('./traffic/domains/domain-page.tsx'), 'DomainPage'),
+})
 const team = createRoute({
   getParentRoute: () => inside,
   path: '/settings/team',
@@ -48,4 +59,4 @@ const rates = createRoute({
   component: lazyRouteComponent(() => import('./money/rates/rates-page.tsx'), 'RatesPage'),
 })
 
-export const SETTINGS = [billing, rates, keys, key, events, team, workspace, profile] as const
+export const SETTINGS = [billing, rates, keys, key, events, domains, domain, team, workspace, profile] as const

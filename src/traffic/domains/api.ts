@@ -5,7 +5,7 @@ import { endpoint } from '../../contract/endpoint.ts'
 import { Done, FAITHFUL, Id, Instant, Page } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
 
-const DOMAIN_STATUSES = ['pending', 'active', 'failing', 'lost'] as const
+export const DOMAIN_STATUSES = ['pending', 'active', 'failing', 'lost'] as const
 export type DomainStatus = (typeof DOMAIN_STATUSES)[number]
 
 const FixedAddress = Address.refine(text => !/[{}]/.test(text), {
@@ -30,8 +30,8 @@ const PlaceDraft = z.discriminatedUnion('type', [
   z.object({ type: z.literal('campaign'), campaign_id: Id }),
 ])
 
-const HTTPS_MODES = ['optional', 'only'] as const
-const ROBOTS = ['refuse', 'allow'] as const
+export const HTTPS_MODES = ['optional', 'only'] as const
+export const ROBOTS = ['refuse', 'allow'] as const
 const Https = z.enum(HTTPS_MODES).meta({
   description:
     'optional: both schemes record clicks; only: http leads to https once a certificate is in service, and is served before that',
@@ -143,7 +143,7 @@ const DomainDraft = z.object({
   robots: Robots.nullish(),
 })
 
-const DomainChanges = z
+export const DomainChanges = z
   .object({
     https: Https,
     root: PlaceDraft,

@@ -8,6 +8,7 @@ import { LedgerEntry } from '../../money/billing/api.ts'
 import { DeliveryFailure, DeliveryState } from '../../outgoing/deliveries/api.ts'
 import { CAMPAIGN_STATUSES } from '../../traffic/campaigns/api.ts'
 import { FlowStatus } from '../../traffic/click-flows/api.ts'
+import { DOMAIN_STATUSES } from '../../traffic/domains/api.ts'
 import { LandingStatus } from '../../traffic/landings/api.ts'
 import { OfferStatus } from '../../traffic/offers/api.ts'
 import { FiguresSearch, WindowSearch } from './figures/search.ts'
@@ -71,6 +72,10 @@ export const CampaignsSearch = FiguresSearch.extend({
   q: text,
   status: z.enum(CAMPAIGN_STATUSES).optional().catch(undefined),
   cursor: text,
+})
+export const DomainsSearch = PagedSearch.extend({
+  q: text,
+  status: z.enum(DOMAIN_STATUSES).optional().catch(undefined),
 })
 export const AdSpendSearch = WindowSearch.extend({ campaign: text, cursor: text })
 export type DeliveriesSearch = z.output<typeof DeliveriesSearch>

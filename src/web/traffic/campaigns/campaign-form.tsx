@@ -12,6 +12,7 @@ import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
 import { AddressPreview } from '../offers/address-preview.tsx'
 import { CostFields } from './cost-fields.tsx'
 import { DestinationFields } from './destination-fields.tsx'
+import { DomainField } from './domain-field.tsx'
 import type { Draft } from './draft.ts'
 import { GoalField } from './goal-field.tsx'
 import { OfferField } from './offer-field.tsx'
@@ -55,6 +56,7 @@ export function CampaignFields({
         address={form.watch('fallback_url') ?? ''}
         preview={url => call(previewOffer, { body: { url } })}
       />
+      <DomainField form={form} />
       <SourceField form={form} isNew={isNew} />
       <SourceFields form={form} />
       <CostFields form={form} />

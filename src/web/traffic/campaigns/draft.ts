@@ -24,12 +24,23 @@ export function draftOf(campaign: CampaignRow | undefined): Draft {
       fallback_url: null,
       ad_account_id: null,
       traffic_source_id: null,
+      domain_id: null,
       source: sourceOf({}),
       strict_filter: false,
       cost: costOf(undefined),
       goal: null,
     }
-  const { name, destination, offer_id, fallback_url, ad_account_id, traffic_source_id, strict_filter, goal } = campaign
+  const {
+    name,
+    destination,
+    offer_id,
+    fallback_url,
+    ad_account_id,
+    traffic_source_id,
+    domain_id,
+    strict_filter,
+    goal,
+  } = campaign
   const [source, cost] = [sourceOf(campaign.source), costOf(campaign.cost)]
   return {
     name,
@@ -38,6 +49,7 @@ export function draftOf(campaign: CampaignRow | undefined): Draft {
     fallback_url,
     ad_account_id,
     traffic_source_id,
+    domain_id,
     source,
     strict_filter,
     cost,

@@ -1,0 +1,34 @@
+/** On which domain a campaign's address is shown. Not there where the workspace has none. */
+import { useQuery } from '@tanstack/react-query'
+import type { UseFormReturn } from 'react-hook-form'
+import { listDomains } from '../../../traffic/domains/api.ts'
+import { ask } from '../../ground/call.ts'
+import { noneIfBlank } from '../../ground/ui/draft.ts'
+import { SelectField } from '../../ground/ui/field.tsx'
+import type { Draft } from './draft.ts'
+
+export function DomainField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
+  const chosen = form.watch('domain_id')
+  const domains = useQuery(ask(listDomains, { query: { limit: 200 } })).data?.data ?? []
+  const served = domains.filter(({ status }) => status === 'active' || status === 'failing')
+  if (served.length === 0 && chosen == null) return null
+  const usual = served.find(({ is_default }) => is_default)
+  return (
+    <SelectField
+      label="Domain"
+      optional
+      hint="Where its address is shown. It opens on every domain of the workspace, so ads that run go on."
+      error={form.formState.errors.domain_id?.message}
+      {...form.register('domain_id', noneIfBlank)}
+      value={chosen ?? ''}
+    >
+      <option value="">{usual === undefined ? 'The main address' : `The default: ${usual.unicode_name}`}</option>
+      {chosen != null && served.every(({ id }) => id !== chosen) && <option value={chosen}>{chosen}</option>}
+      {served.map(({ id, unicode_name, status }) => (
+        <option key={id} value={id}>
+          {status === 'failing' ? `${unicode_name} (does not lead here)` : unicode_name}
+        </option>
+      ))}
+    </SelectField>
+  )
+}

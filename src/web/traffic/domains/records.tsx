@@ -1,0 +1,97 @@
+/** What to set in DNS, each record with a button that copies it and what the last check found in its place. */
+import { Check, X } from 'lucide-react'
+import { Badge } from '../../ground/ui/badge.tsx'
+import { CopyButton } from '../../ground/ui/copy.tsx'
+import { Note } from '../../ground/ui/refusal.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import type { DomainRow } from './state.tsx'
+
+type DnsRecord = DomainRow['records'][number]
+
+const WHY = { pointing: 'Points it here', proof: 'Proves whose it is' } as const
+
+export function RecordsTable({ domain: { records, check, status } }: { domain: DomainRow }) {
+  if (records.length === 0)
+    return (
+      <Note>
+        Point the name at the public address of this server. Once <code className="font-mono">BASE_URL</code> is set,
+        the records stand here.
+      </Note>
+    )
+  const pointing = records.filter(({ why }) => why === 'pointing')
+  const hasChoice = pointing.some(({ type }) => type === 'CNAME') && pointing.length > 1
+  const isProven = status === 'active' && check?.arrived === true
+  return (
+    <div className="flex flex-col gap-2">
+      <Table caption="Records to set in DNS">
+        <thead>
+          <tr>
+            <Head>Type</Head>
+            <Head>Name</Head>
+            <Head>Value</Head>
+            <Head>What for</Head>
+            <Head>Found</Head>
+          </tr>
+        </thead>
+        <tbody>
+          {records.map(record => (
+            <Row key={`${record.type} ${record.value}`}>
+              <RowHead>
+                <Badge>{record.type}</Badge>
+              </RowHead>
+              <Copied text={record.name} about="name" />
+              <Copied text={record.value} about="value" />
+              <Cell>
+                {WHY[record.why]}
+                {!record.is_needed && <span className="text-ink-faint"> instead</span>}
+              </Cell>
+              <Cell>{check !== null && <Found record={record} isProven={isProven} />}</Cell>
+            </Row>
+          ))}
+        </tbody>
+      </Table>
+      <p className="text-sm text-ink-faint">
+        {hasChoice &&
+          'The alias (CNAME) follows this server wherever it moves; where your DNS takes none, set the addresses instead. '}
+        {records.some(({ why }) => why === 'proof') &&
+          'The TXT record is needed because another workspace has to do with this name, or because anybody may sign up here.'}
+      </p>
+    </div>
+  )
+}
+
+function Copied({ text, about }: { text: string; about: string }) {
+  return (
+    <Cell>
+      <span className="inline-flex items-center gap-1 font-mono text-sm">
+        {text}
+        <CopyButton text={text} look="quiet" about={`${about} ${text}`} />
+      </span>
+    </Cell>
+  )
+}
+
+/** A domain that leads here by another way, such as a proxy, lacks nothing. */
+function Found({ record: { value, found, is_needed, why }, isProven }: { record: DnsRecord; isProven: boolean }) {
+  const isThere = found.includes(value)
+  if (isThere)
+    return (
+      <>
+        <Check aria-hidden className="size-4 text-good" />
+        <span className="sr-only">Found</span>
+      </>
+    )
+  if (found.length > 0)
+    return (
+      <span className={why === 'pointing' && isProven ? 'text-ink-faint' : 'text-warn'}>
+        <span className="font-mono text-sm">{found.join(', ')}</span>
+      </span>
+    )
+  if (!is_needed || isProven) return null
+  return (
+    <>
+      <X aria-hidden className="size-4 text-bad" />
+      <span className="sr-only">Not found</span>
+    </>
+  )
+}

@@ -1,0 +1,75 @@
+/** How a domain stands, in a badge or two. */
+import type { z } from 'zod'
+import { type Domain, listDomains, readDomain } from '../../../traffic/domains/api.ts'
+import { listCampaigns, readCampaign, readCampaignLink } from '../../../traffic/campaigns/api.ts'
+import { readTestLink } from '../../../intake/clicks/api.ts'
+import { day } from '../../ground/figures/figures.ts'
+import { useNow } from '../../ground/figures/now.ts'
+import { Badge, type Tone } from '../../ground/ui/badge.tsx'
+
+export type DomainRow = z.input<typeof Domain>
+
+/** What shows a domain, or an address that stands on it. */
+export const SHOW_DOMAINS = [listDomains, readDomain, listCampaigns, readCampaign, readCampaignLink, readTestLink]
+
+const POINTING: Record<DomainRow['status'], [tone: Tone, words: string]> = {
+  pending: ['plain', 'Pending'],
+  active: ['good', 'Leads here'],
+  failing: ['bad', 'Does not lead here'],
+  lost: ['bad', 'Belongs to others'],
+}
+
+/** What a domain that is not proven waits for. */
+function awaited(check: DomainRow['check']): string {
+  const codes = check?.problems.map(({ code }) => code) ?? []
+  if (check?.arrived === true) return 'Waiting for TXT'
+  return codes.length === 0 || codes.includes('no_such_name') ? 'Waiting for DNS' : 'Leads elsewhere'
+}
+
+export function PointingBadge({ domain: { status, check } }: { domain: DomainRow }) {
+  const [tone, said] = POINTING[status]
+  const words = status === 'pending' ? awaited(check) : said
+  const first = check?.problems[0]
+  // What stands in the way of some visitors is worth a look before it is a failure.
+  if (status === 'active' && first !== undefined)
+    return (
+      <Badge tone="warn" title={first.text}>
+        Leads here, with a problem
+      </Badge>
+    )
+  return (
+    <Badge tone={tone} {...(first === undefined ? {} : { title: first.text })}>
+      {words}
+    </Badge>
+  )
+}
+
+const DAY_MS = 86_400_000
+const SOON_DAYS = 14
+
+export function CertificateBadge({ domain: { certificate, status } }: { domain: DomainRow }) {
+  const now = useNow()
+  // Of a name that leads elsewhere nothing is known here.
+  if (status === 'pending') return null
+  const { state, not_after, problem } = certificate
+  if (state === 'off') return <Badge title="Nothing answers by https">No https</Badge>
+  if (problem !== null)
+    return (
+      <Badge tone="bad" title={problem}>
+        Certificate fails
+      </Badge>
+    )
+  if (state === 'waiting' || state === 'ordering') return <Badge>Certificate ordered</Badge>
+  const days = not_after === null ? undefined : Math.floor((Date.parse(not_after) - now) / DAY_MS)
+  if (not_after !== null && days !== undefined && days < SOON_DAYS)
+    return (
+      <Badge tone="warn" title={`Until ${day(not_after)}`}>
+        {days < 0 ? 'https expired' : `https, ${days} ${days === 1 ? 'day' : 'days'} left`}
+      </Badge>
+    )
+  return (
+    <Badge tone="good" {...(not_after === null ? {} : { title: `Until ${day(not_after)}` })}>
+      https
+    </Badge>
+  )
+}
