@@ -20,6 +20,7 @@ const PAGES = [
   '/deliveries',
   '/billing',
   '/settings/api-keys',
+  '/settings/domains',
   '/settings/team',
   '/settings/workspace',
   '/settings/profile',

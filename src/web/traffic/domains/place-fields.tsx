@@ -5,7 +5,7 @@ import { useCampaigns } from '../../ground/campaign-choice.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 
-export type PlaceRow = z.input<typeof Place>
+type PlaceRow = z.input<typeof Place>
 
 const WORDS: Record<PlaceRow['type'], string> = {
   not_found: 'Nothing (404)',
