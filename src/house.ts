@@ -73,6 +73,7 @@ import * as domainsApi from './traffic/domains/api.ts'
 import { openDomainChecks } from './traffic/domains/checker.ts'
 import { openDomainNotices } from './traffic/domains/notices.ts'
 import { openDomains } from './traffic/domains/open.ts'
+import { openReputation } from './traffic/domains/reputation.ts'
 
 export type House = {
   /** The server, for calls without a socket. */
@@ -145,6 +146,7 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openCapNotices(ground))
   take(openDomainChecks(ground))
   take(openDomainNotices(ground))
+  take(openReputation(ground))
   take(openSpendSync(ground))
 }
 

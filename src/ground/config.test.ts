@@ -94,6 +94,7 @@ test('a wrong secret is refused without being shown', () => {
     REDIS_URL: 'hidden',
     SMTP_URL: 'https://hidden',
     OPENEXCHANGERATES_APP_ID: 'hidden?',
+    WEB_RISK_KEY: 'hidden',
   }
   for (const [name, value] of Object.entries(secrets)) {
     const message = refusal({ [name]: value })

@@ -200,6 +200,15 @@ const settings = {
       .default([]),
     'addresses of DNS servers, such as 1.1.1.1 or 9.9.9.9:53, separated by commas',
   ),
+  WEB_RISK_KEY: setting(
+    z
+      .string()
+      .regex(/^[\w-]{16,128}$/)
+      .optional(),
+    'an API key of Google Cloud',
+    true,
+  ),
+  WEB_RISK_BASE: setting(http.default('https://webrisk.googleapis.com'), aHttpAddress),
   CHECK_PORTS: setting(
     z
       .string()

@@ -537,6 +537,10 @@ export interface Domains {
    */
   failures: Generated<number>
   /**
+   * threats, and since when they were first seen; null: none
+   */
+  flagged: Json | null
+  /**
    * what the last check found: arrived, addresses, problems (codes with their words)
    */
   found: Json | null
@@ -544,6 +548,10 @@ export interface Domains {
   id: string
   is_default: Generated<boolean>
   last_visit_at: string | null
+  /**
+   * when Google was asked last; claimed by it as well
+   */
+  looked_up_at: string | null
   mailed_at: string | null
   name: string
   next_check_at: string | null

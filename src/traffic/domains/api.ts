@@ -120,6 +120,10 @@ export const Domain = z
     records: z.array(DnsRecord).meta({ description: 'What to set in DNS' }),
     check: Check.nullable().meta({ description: 'null: it runs for the first time' }),
     certificate: Certificate,
+    flagged: z
+      .object({ threats: z.array(z.string()), since: Instant })
+      .nullable()
+      .meta({ description: 'What Google Web Risk suspects, where WEB_RISK_KEY is set' }),
     campaigns: z.int().min(0).meta({ description: 'Campaigns, archived ones too, whose address is shown on it' }),
     last_visit_at: Instant.nullable(),
     proven_at: Instant.nullable(),
@@ -161,6 +165,7 @@ export const listDomains = endpoint({
     ...paging,
     q: Search.meta({ description: 'Part of the name' }),
     status: z.enum(DOMAIN_STATUSES).optional(),
+    trouble: z.literal('true').optional().meta({ description: 'Those that fail, or that Google suspects' }),
   }),
   reply: Page(Domain),
 })

@@ -37,6 +37,7 @@ export async function listDomains(
   let rows = live(db, actor.org_id).select(COLUMNS)
   if (query.q) rows = rows.where(nameHolds(query.q))
   if (query.status !== undefined) rows = rows.where('status', '=', query.status)
+  if (query.trouble !== undefined) rows = rows.where(sql<boolean>`status = 'failing' or flagged is not null`)
   const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
   return { data: await shown(db, actor.org_id, data), next_cursor }
 }

@@ -9,6 +9,9 @@ export type StoredCheck = Pick<NonNullable<api.Domain['check']>, 'arrived' | 'ad
 /** What it was shown by https. */
 type StoredCertificate = Pick<api.Certificate, 'issuer' | 'not_after' | 'problem'>
 
+/** What Google suspects. */
+export type StoredFlag = { readonly threats: string[]; readonly since: string }
+
 export const COLUMNS = [
   'id',
   'name',
@@ -23,6 +26,7 @@ export const COLUMNS = [
   'certificate',
   'checked_at',
   'next_check_at',
+  'flagged',
   'last_visit_at',
   'proven_at',
   'created_at',

@@ -1,4 +1,4 @@
-/** What every member is told on each page while a domain that campaigns are shown on fails, with the way out of it. */
+/** What every member is told on each page while a domain that campaigns are shown on fails or is suspected, with the way out of it. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { z } from 'zod'
@@ -17,19 +17,20 @@ type DomainRow = z.input<typeof Domain>
 const AGAIN_MS = 60_000
 
 export function DomainBanner() {
-  const failing = useQuery({ ...ask(listDomains, { query: { status: 'failing' } }), refetchInterval: AGAIN_MS }).data
-    ?.data
-  const domain = failing?.find(({ campaigns, is_default }) => is_default || campaigns > 0)
+  const query = { trouble: 'true' } as const
+  const troubled = useQuery({ ...ask(listDomains, { query }), refetchInterval: AGAIN_MS }).data?.data
+  const domain = troubled?.find(({ campaigns, is_default }) => is_default || campaigns > 0)
   if (domain === undefined) return null
-  return <Failing domain={domain} />
+  return <Troubled domain={domain} />
 }
 
-function Failing({ domain }: { domain: DomainRow }) {
-  const { id, unicode_name, campaigns } = domain
+function Troubled({ domain }: { domain: DomainRow }) {
+  const { id, unicode_name, campaigns, flagged } = domain
   const { role } = useActive()
   const confirm = useConfirm()
   const others = useQuery(ask(listDomains, { query: { status: 'active' } })).data?.data ?? []
-  const other = others.find(one => one.certificate.state !== 'off') ?? others[0]
+  const good = others.filter(one => one.id !== id && one.flagged === null)
+  const other = good.find(one => one.certificate.state !== 'off') ?? good[0]
   const shown = campaigns === 1 ? 'One campaign is' : `${campaigns === 0 ? 'No' : count(campaigns)} campaigns are`
   const move = (to: DomainRow) =>
     confirm({
@@ -46,7 +47,12 @@ function Failing({ domain }: { domain: DomainRow }) {
       <Note kind="warning">
         <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
           <span>
-            <strong>{unicode_name} does not lead here any more.</strong> {`${shown} shown on it. `}
+            <strong>
+              {flagged === null
+                ? `${unicode_name} does not lead here any more.`
+                : `Google suspects ${unicode_name} of harm; it may be wrong.`}
+            </strong>{' '}
+            {`${shown} shown on it. `}
             <Link to="/settings/domains/$id" params={{ id }} className="underline underline-offset-2 hover:text-ink">
               What was found
             </Link>

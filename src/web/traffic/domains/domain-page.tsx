@@ -27,7 +27,7 @@ import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import { useDeleteDomain } from './delete.tsx'
 import { PlaceFields } from './place-fields.tsx'
 import { RecordsTable } from './records.tsx'
-import { CertificateBadge, type DomainRow, PointingBadge, SHOW_DOMAINS } from './state.tsx'
+import { CertificateBadge, type DomainRow, FlaggedBadge, PointingBadge, SHOW_DOMAINS } from './state.tsx'
 
 type Changes = z.input<typeof DomainChanges>
 
@@ -65,6 +65,7 @@ function DomainDetail({ domain }: { domain: DomainRow }) {
           <span className="flex flex-wrap items-center gap-2">
             <PointingBadge domain={domain} />
             <CertificateBadge domain={domain} />
+            <FlaggedBadge domain={domain} />
             {name !== unicode_name && <code className="font-mono text-sm">{name}</code>}
             {is_default && 'Default.'} {`Added ${day(created_at)}. ${visited}`}
           </span>
@@ -79,6 +80,7 @@ function DomainDetail({ domain }: { domain: DomainRow }) {
       >
         <div className="flex flex-col gap-4">
           <RecordsTable domain={domain} />
+          <Suspicion domain={domain} />
           <Findings domain={domain} />
         </div>
       </Setting>
@@ -140,6 +142,17 @@ function Findings({ domain: { check, status } }: { domain: DomainRow }) {
         {`Checked ${ago(checked_at)}${addresses.length === 0 ? '' : ` at ${addresses.join(', ')}`}. ${next}`}
       </p>
     </div>
+  )
+}
+
+function Suspicion({ domain: { flagged } }: { domain: DomainRow }) {
+  if (flagged === null) return null
+  return (
+    <Note kind="warning">
+      <strong>{`Google Web Risk suspects this name of ${flagged.threats.join(', ').toLowerCase().replaceAll('_', ' ')}, since ${day(flagged.since)}.`}</strong>{' '}
+      Browsers may warn of it. It may be wrong, or over already: ask Google for a review, and show campaigns on another
+      domain meanwhile.
+    </Note>
   )
 }
 

@@ -17,7 +17,7 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { AddDomainsDialog } from './add-dialog.tsx'
 import { DeleteDomainItem } from './delete.tsx'
 import { placeInWords } from './place-fields.tsx'
-import { CertificateBadge, type DomainRow, PointingBadge, SHOW_DOMAINS } from './state.tsx'
+import { CertificateBadge, type DomainRow, FlaggedBadge, PointingBadge, SHOW_DOMAINS } from './state.tsx'
 
 const route = getRouteApi('/inside/settings/domains')
 
@@ -108,7 +108,10 @@ function DomainLine({ domain }: { domain: DomainRow }) {
         </span>
       </RowHead>
       <Cell>
-        <PointingBadge domain={domain} />
+        <span className="inline-flex gap-1.5">
+          <PointingBadge domain={domain} />
+          <FlaggedBadge domain={domain} />
+        </span>
       </Cell>
       <Cell>
         {status === 'pending' ? <span className="text-ink-faint">{NONE}</span> : <CertificateBadge domain={domain} />}

@@ -47,6 +47,16 @@ export function PointingBadge({ domain: { status, check } }: { domain: DomainRow
 const DAY_MS = 86_400_000
 const SOON_DAYS = 14
 
+/** Google's own words for it, with its name: it may be wrong. */
+export function FlaggedBadge({ domain: { flagged } }: { domain: DomainRow }) {
+  if (flagged === null) return null
+  return (
+    <Badge tone="bad" title={`${flagged.threats.join(', ')}, since ${day(flagged.since)}`}>
+      Suspected by Google
+    </Badge>
+  )
+}
+
 export function CertificateBadge({ domain: { certificate, status } }: { domain: DomainRow }) {
   const now = useNow()
   // Of a name that leads elsewhere nothing is known here.
