@@ -80,7 +80,7 @@ async function threatsOf(base: string, key: string, name: string): Promise<strin
   const query = new URLSearchParams(THREATS.map((threat): [string, string] => ['threatTypes', threat]))
   query.set('uri', `http://${name}/`)
   // In a header, because addresses stand in logs.
-  const answer = await fetch(`${base}/v1/uris:search?${query}`, {
+  const answer = await fetch(`${base}/v1/uris:search?${query.toString()}`, {
     headers: { 'x-goog-api-key': key },
     signal: AbortSignal.timeout(TIMEOUT_MS),
     redirect: 'error',
