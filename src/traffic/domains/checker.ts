@@ -19,6 +19,8 @@ const LEASE_MS = MINUTE_MS
 export type Checker = {
   /** Checks a domain now and writes down what was found. Calls at once share one check. */
   check(claim: Claim): Promise<void>
+  /** Resolves when no check of the domain is under way here: what it found is then served as well. */
+  settled(id: string): Promise<void>
   /** Waits for those under way. */
   close(): Promise<void>
 }
@@ -40,6 +42,7 @@ export function openChecker(ground: Checking): Checker {
       running.set(claim.id, checked)
       return checked
     },
+    settled: async id => void (await running.get(id)?.catch(() => {})),
     close: async () => void (await Promise.allSettled(running.values())),
   }
 }

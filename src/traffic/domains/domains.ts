@@ -80,7 +80,9 @@ export function domainDeeds(checker: Checker) {
         where org_id = ${org_id} and id = ${id} and deleted_at is null`.execute(db)
       const [domain] = rows
       if (domain === undefined) refuse('object_not_found')
-      if (domain.is_fresh !== true) await checker.check({ org_id, id, name: domain.name })
+      // One that has just been written down may not be served yet.
+      if (domain.is_fresh === true) await checker.settled(id)
+      else await checker.check({ org_id, id, name: domain.name })
       return await one(db, org_id, id)
     },
   }
