@@ -42,7 +42,9 @@ export function openChecker(ground: Checking): Checker {
       running.set(claim.id, checked)
       return checked
     },
-    settled: async id => void (await running.get(id)?.catch(() => {})),
+    async settled(id) {
+      await running.get(id)?.catch(() => {})
+    },
     close: async () => void (await Promise.allSettled(running.values())),
   }
 }
