@@ -61,6 +61,7 @@ import { openSlotChecks } from './reading/reports/complete-slots.ts'
 import { openFolder } from './reading/reports/fold.ts'
 import { openEventFolder } from './reading/reports/fold-events.ts'
 import { openSegmentChecks } from './reading/segments/check.ts'
+import { openEmptying } from './reading/segments/emptying.ts'
 import { openMerging } from './reading/segments/merge.ts'
 import { openSealing } from './reading/segments/seal.ts'
 import { plainRooms, probes } from './rooms.ts'
@@ -127,6 +128,7 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openSealing(ground))
   take(openSegmentChecks(ground))
   take(openMerging(ground))
+  take(openEmptying(ground))
   take(openClickRetention(ground))
   take(openLowBalanceWatch(ground))
   take(openRateFetch(ground))

@@ -54,6 +54,7 @@ export const exploreDeeds = (explorer: Explorer) => ({
       unique_visitors_is_estimate: found.is_estimate,
       counted_at,
       incomplete_days: [...found.incomplete_days],
+      emptied_before: found.emptied_before,
       took_ms: Math.round(performance.now() - began),
     }
   },
@@ -79,13 +80,15 @@ export const exploreDeeds = (explorer: Explorer) => ({
 
 const instants = ({ from, to }: Window) => ({ from: new Date(from).toISOString(), to: new Date(to).toISOString() })
 
+type Known = Facts & Pick<Snapshot, 'incomplete_days' | 'emptied_before'>
+
 /** Runs `question` over the local files of the window's days. */
 async function scan<T>(
   { engine, files }: Explorer,
   { database: { reads }, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
   org_id: number,
   window: Window,
-  question: (ask: Ask, facts: Facts & Pick<Snapshot, 'incomplete_days'>) => Promise<T>,
+  question: (ask: Ask, facts: Known) => Promise<T>,
   wantsTies: boolean,
 ): Promise<T> {
   for (let tries = 1; ; tries += 1) {
@@ -94,8 +97,8 @@ async function scan<T>(
     if (sealed !== undefined) {
       const laid = await files.lay(org_id, snapshot.tail)
       try {
-        const { ties, incomplete_days } = snapshot
-        const facts = { files: [...sealed, ...laid.paths], ties, incomplete_days }
+        const { ties, incomplete_days, emptied_before } = snapshot
+        const facts = { files: [...sealed, ...laid.paths], ties, incomplete_days, emptied_before }
         return await engine.run(org_id, ask => question(ask, facts))
       } catch (error) {
         if (!(error instanceof FilesGone) || tries === MOST_TRIES) throw error
@@ -121,6 +124,7 @@ function answer(explorer: Explorer, ground: Ground, org_id: number, question: Qu
     async (ask, facts) => ({
       ...(await askLevels(ask, facts, question, most)),
       incomplete_days: facts.incomplete_days,
+      emptied_before: facts.emptied_before,
     }),
     wantsTies,
   )

@@ -7,8 +7,12 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { DAY_MS } from '../../contract/days.ts'
 import { newId } from '../../contract/ids.ts'
+import type { Config } from '../../ground/config.ts'
 import { encode, MOST_ROWS } from '../segments/parquet.ts'
 import type { Segment, Snapshot } from './snapshot.ts'
+
+/** Where files are that are scanned, and nothing else. */
+export const folderOf = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'explore')
 
 /** As many rows as are fetched at a time: some twenty megabytes. */
 const ROWS_AT_ONCE = 500_000

@@ -91,7 +91,12 @@ async function totalsOf(asking: Asking, window: Window): Promise<Sums> {
   return asking.visitors === undefined ? found : { ...found, ...(await visitorsOf(asking, window)) }
 }
 
+/** Whether of some day of the window nothing tells one visitor from another. */
+const areVisitorsGone = ({ facts: { emptied_before } }: Asking, { from }: Window) =>
+  Boolean(emptied_before) && from < Date.parse(emptied_before ?? '')
+
 async function visitorsOf(asking: Asking, window: Window): Promise<Pick<Sums, 'unique_visitors'>> {
+  if (areVisitorsGone(asking, window)) return {}
   const facts = factsOf(asking.facts, asking.question, window, [])
   const [row] = await asking.ask(countVisitors(asking, '0 as id', facts))
   return { unique_visitors: BigInt((row?.['visitors'] as bigint | undefined) ?? 0n) }
@@ -192,6 +197,9 @@ function alike(at: number, first: number): string {
 /** Each group of a level with its sums, its place `rn` below the row `p` above, and how many there are, `n`. */
 function groupsOf(asking: Asking, at: number, sort: ExploreSort): string {
   const { question, sums } = asking
+  const isByVisitors = sort.by === UNIQUE_VISITORS && !areVisitorsGone(asking, question.window)
+  // Whom nobody counts cannot be sorted by.
+  const by = sort.by === UNIQUE_VISITORS && !isByVisitors ? 'clicks' : sort.by
   const first = question.within?.length ?? 0
   const from = keyed(asking, at, question.window)
   const below =
@@ -199,13 +207,12 @@ function groupsOf(asking: Asking, at: number, sort: ExploreSort): string {
       ? `select ${ROOT} as p, f.k${at + 1} as k, f.* from (${from}) f`
       : `select up.id as p, f.k${at + 1} as k, f.* from (${from}) f join l${at - 1} up on ${alike(at - 1, first)}`
   const summed = `select p, k, ${sumColumns(sums)} from (${below}) group by all having sum(sign) <> 0`
-  const isByVisitors = sort.by === UNIQUE_VISITORS
   const found = isByVisitors
     ? `select s.*, coalesce(v.visitors, 0) as unique_visitors from (${summed}) s left join (
         select id.p as p, id.k as k, visitors from (${countVisitors(asking, '{p: p, k: k} as id', below)})
       ) v on v.p = s.p and v.k is not distinct from s.k`
     : summed
-  const order = `${orderOf(sort.by)} ${sort.descending ? 'desc' : 'asc'} nulls last${sort.by === 'key' ? '' : ', k asc nulls last'}`
+  const order = `${orderOf(by)} ${sort.descending ? 'desc' : 'asc'} nulls last${by === 'key' ? '' : ', k asc nulls last'}`
   return `select *, row_number() over (partition by p order by ${order}) as rn, count(*) over (partition by p) as n from (${found})`
 }
 
@@ -214,7 +221,7 @@ const NONE: Visitors = () => ({})
 
 /** Unique visitors of each kept row, and of what is left out below each row above. */
 async function visitorsOfLevel(asking: Asking, at: number, window: Window): Promise<[Visitors, Visitors]> {
-  if (asking.visitors === undefined) return [NONE, NONE]
+  if (asking.visitors === undefined || areVisitorsGone(asking, window)) return [NONE, NONE]
   const first = asking.question.within?.length ?? 0
   const from = keyed(asking, at, window)
   const kept = await asking.ask(

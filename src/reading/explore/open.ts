@@ -1,12 +1,23 @@
 /** Opens what Explore scans with: local files in DATA_DIR/explore and the process that reads them, which is begun by the first question. */
-import { join } from 'node:path'
 import type { Ground } from '../../ground/room.ts'
 import { openEngine } from './engine.ts'
 import type { Explorer } from './explore.ts'
-import { openFiles } from './files.ts'
+import { folderOf, openFiles } from './files.ts'
+import { openSweep } from './sweep.ts'
 
-export function openExplorer({ config, log }: Pick<Ground, 'config' | 'log'>): Explorer & { close(): Promise<void> } {
-  const folder = join(config.dataDir, 'explore')
+export function openExplorer({
+  config,
+  database,
+  log,
+}: Pick<Ground, 'config' | 'database' | 'log'>): Explorer & { close(): Promise<void> } {
+  const folder = folderOf(config)
   const engine = openEngine(folder, log)
-  return { engine, files: openFiles(folder), close: () => engine.close() }
+  const sweeping = openSweep({ database, log }, folder)
+  return {
+    engine,
+    files: openFiles(folder),
+    async close() {
+      await Promise.all([engine.close(), sweeping.close()])
+    },
+  }
 }

@@ -9,7 +9,12 @@ import type { Filter, Question, Value } from './question.ts'
 export type CampaignTie = { readonly campaign: string; readonly source: string | null; readonly funnel: string | null }
 
 /** What a scan reads. `files` have the days in their names. */
-export type Facts = { readonly files: readonly string[]; readonly ties: readonly CampaignTie[] }
+export type Facts = {
+  readonly files: readonly string[]
+  readonly ties: readonly CampaignTie[]
+  /** Of the days before this one nobody's visitors are known. */
+  readonly emptied_before?: string | null
+}
 
 /** As many bits as stages, by what they are called. */
 const OF_STAGES = { landed: 2, started: 4, registered: 8, lead: 16, deposit: 32, ftd: 64 } as const
@@ -85,6 +90,12 @@ const as = (names: string, type: string) =>
 /** What is read where there are no files. */
 const NOTHING = `(select ${as(TEXT_COLUMNS, 'varchar')}, ${as(NUMBER_COLUMNS, 'bigint')}, ${as(BOOLEAN_COLUMNS, 'boolean')} where false)`
 
+/** All rows of these files, for a `from`. */
+export const rowsIn = (files: Facts['files']) =>
+  files.length === 0
+    ? NOTHING
+    : `read_parquet([${files.map(quoted).join(', ')}], hive_partitioning = true, hive_types = {'d': INTEGER})`
+
 /** Rows with a value `k1`… for each of these dimensions, and the columns that sums are made of. */
 export function factsOf(
   { files, ties }: Facts,
@@ -102,13 +113,9 @@ export function factsOf(
   const isTied = [...dimensions, ...filters.map(({ dimension }) => dimension)].some(
     dimension => dimension === 'source' || dimension === 'funnel',
   )
-  const from =
-    files.length === 0
-      ? NOTHING
-      : `read_parquet([${files.map(quoted).join(', ')}], hive_partitioning = true, hive_types = {'d': INTEGER})`
   const conditions = ['tracked', ...withinWindow(window), ...filters.map(filter => conditionOf(filter, local))]
   return `select ${[...keys, 'sign, stages, is_new, revenue, cost, unread_cost, approved, pending, rejected, revenue_pending, visitor'].join(', ')}
-    from ${from} facts ${isTied ? `left join ${tiesOf(ties)} using (campaign)` : ''}
+    from ${rowsIn(files)} facts ${isTied ? `left join ${tiesOf(ties)} using (campaign)` : ''}
     where ${conditions.join(' and ')}`
 }
 

@@ -20,6 +20,8 @@ export type Snapshot = {
   readonly ties: readonly CampaignTie[]
   /** UTC days whose clicks are not all here, such as those that a process of an earlier version has just changed. */
   readonly incomplete_days: readonly string[]
+  /** The first of the days asked for of whose visitors everything is known; null where that is all of them. */
+  readonly emptied_before: string | null
 }
 
 // What is sealed in the meantime is either still in a sheet or already in a segment, never both and never neither.
@@ -27,14 +29,20 @@ const SNAPSHOT = `
   with sheets as (select born, born_otherwise, changes from click_sheet where org_id = $1),
   entries as (${entriesOf('sheets')}),
   sealed as (
-    select json_agg(json_build_object('id', id, 'day', day, 'rows', rows) order by day, id) as segments
+    select json_agg(json_build_object('id', id, 'day', day, 'rows', rows) order by day, id) as segments,
+      (max(day) filter (where is_emptied) + 1)::text as emptied_before
     from segments where org_id = $1 and day >= $2::date and day <= $3::date
   ),
   waiting as (select json_agg(entries) as entries from entries where id >= $4 and id < $5),
   differing as (select json_agg(d.day order by d.day) as days from (${DIFFERING}) d where d.day <= $3::date::text)
-  select segments, entries, days from sealed, waiting, differing`
+  select segments, emptied_before, entries, days from sealed, waiting, differing`
 
-type Told = { segments: Segment[] | null; entries: Entry[] | null; days: string[] | null }
+type Told = {
+  segments: Segment[] | null
+  emptied_before: string | null
+  entries: Entry[] | null
+  days: string[] | null
+}
 
 /** All that is known of the clicks of a window, and what campaigns lead to and come from now. */
 export async function readSnapshot(
@@ -51,10 +59,11 @@ export async function readSnapshot(
     firstIdAt(from),
     firstIdAt(to + 1),
   ])
-  const { segments, entries, days } = rows[0] ?? {}
+  const { segments, emptied_before = null, entries, days } = rows[0] ?? {}
   return {
     segments: segments ?? [],
     incomplete_days: days ?? [],
+    emptied_before,
     tail: await factsOfEntries(reads, org_id, entries ?? [], hash),
     ties: wantsTies ? await readTies(reads, org_id) : [],
   }

@@ -4,6 +4,7 @@
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { toUnits } from '../../contract/decimals.ts'
+import type { SUBS } from '../../contract/fields.ts'
 import { timeOfId } from '../../contract/ids.ts'
 import { CLICKED } from '../../contract/ladder.ts'
 import { type ClickState, STATES } from '../../intake/counters/click-sheet.ts'
@@ -187,6 +188,14 @@ function keyOf(fact: Fact): string {
     key += text === null ? '\0' : `=${text}\0`
   }
   return key
+}
+
+/** What a fact may lose once its click is no longer kept, beside its visitor. */
+export type Losable = 'ref_id' | (typeof SUBS)[number]
+
+/** The row without what could tell one visitor from another: who he was, and these words. */
+export function emptied(row: Row, words: readonly Losable[]): Row {
+  return { ...row, visitor: null, ...Object.fromEntries(words.map(name => [name, null])) }
 }
 
 /** The rows without those that cancel, in the order of their time. */
