@@ -2,6 +2,8 @@
  * Explore: any question about the clicks of an organization, answered from segments, the facts of its clicks, which a process of its own scans.
  * The answer holds what was committed when it was asked. Reads `segments` and the names of objects.
  */
+import { join } from 'node:path'
+import { DAY_MS } from '../../contract/days.ts'
 import {
   type ExploreAnswer,
   type ExploreMeasures,
@@ -19,8 +21,9 @@ import type { Call } from '../../contract/endpoint.ts'
 import type * as api from './api.ts'
 import { keyOf } from './columns.ts'
 import { csvOf } from './csv.ts'
+import { dayAsParquet } from './day-file.ts'
 import { type Ask, type Engine, FilesGone } from './engine.ts'
-import type { Files } from './files.ts'
+import { type Files, folderOf } from './files.ts'
 import { labelOf, type Names, namesOf, OTHER } from './labels.ts'
 import { type AllFound, askLevels, type Group, ROOT, type Sums } from './levels.ts'
 import { measuresOf } from './measures.ts'
@@ -67,6 +70,21 @@ export const exploreDeeds = (explorer: Explorer) => ({
     return csvOf(rowsOf(found, question, await namesIn(context, org_id, found, question)), question)
   },
 
+  /** The tracked clicks of a UTC day as a Parquet file. Refuses `explore_busy` while some are missing. */
+  async readExploreFacts(
+    context: Context<typeof api.readExploreFacts>,
+    { query }: Call<typeof api.readExploreFacts>,
+  ): Promise<Uint8Array> {
+    const from = Date.parse(query.day)
+    const { org_id } = context.actor
+    const folder = folderOf(context.config)
+    const write = (ask: Ask, facts: Known) => {
+      if (facts.incomplete_days.length > 0) refuse('explore_busy', UNDER_WAY)
+      return dayAsParquet(ask, facts, join(folder, String(org_id)))
+    }
+    return scan(explorer, context, org_id, { from, to: from + DAY_MS - 1 }, write, false)
+  },
+
   async listExploreValues(
     context: Context<typeof api.listExploreValues>,
     { query }: Call<typeof api.listExploreValues>,
@@ -77,6 +95,12 @@ export const exploreDeeds = (explorer: Explorer) => ({
     )
   },
 })
+
+const UNDER_WAY = {
+  error: 'clicks of this day are still being counted into Explore',
+  hint: 'Ask again in a minute.',
+  headers: { 'retry-after': '60' },
+}
 
 const instants = ({ from, to }: Window) => ({ from: new Date(from).toISOString(), to: new Date(to).toISOString() })
 
