@@ -4,7 +4,6 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { seedUnsealed } from '../../../tests/support/explored.ts'
 import { newId, seedKey, seedOrganization, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { aClick, seedCampaign } from '../../../tests/support/visits.ts'
@@ -139,7 +138,9 @@ test("a day without clicks is a file without rows, and another organization's cl
 
 test('a day of which clicks are missing is refused rather than short', async () => {
   const { org_id, cookie } = await seedSignedIn(house)
-  await seedUnsealed(house.database, org_id, [{ at: NOON }])
+  await storeClicks(house.database.clicks, [{ ...aClick(house.ground.secrets.clickKey, org_id), id: newId(NOON) }])
+  for (const table of ['clicks', 'click_sheet'])
+    await house.database.worker.query(`delete from ${table} where org_id = $1`, [org_id])
   const answer = await take(cookie)
   assert.deepEqual(
     [answer.statusCode, answer.data()['code'], answer.headers['retry-after']],

@@ -10,6 +10,7 @@ import { DIFFERING } from '../segments/check.ts'
 import { Days, type Entry, entriesOf, type Hash, type Row, rowsOf } from '../segments/facts.ts'
 import { readFixed } from '../segments/seal.ts'
 import type { CampaignTie } from './scan.ts'
+import { factsOfDays } from './standing.ts'
 
 export type Segment = { readonly id: string; readonly day: string; readonly rows: number }
 
@@ -18,7 +19,7 @@ export type Snapshot = {
   /** Facts that are in no segment, by day. */
   readonly tail: readonly { readonly day: string; readonly rows: readonly Row[] }[]
   readonly ties: readonly CampaignTie[]
-  /** UTC days whose clicks are not all here, such as those that a process of an earlier version has just changed. */
+  /** UTC days whose clicks are not all here, such as those that a process of an earlier version has just changed; without those told from clicks. */
   readonly incomplete_days: readonly string[]
   /** The first of the days asked for of whose visitors everything is known; null where that is all of them. */
   readonly emptied_before: string | null
@@ -60,11 +61,14 @@ export async function readSnapshot(
     firstIdAt(to + 1),
   ])
   const { segments, emptied_before = null, entries, days } = rows[0] ?? {}
+  const told = await factsOfDays(reads, org_id, days ?? [], hash)
+  const isSealed = ({ day }: { day: string }) => !told.has(day)
+  const tail = await factsOfEntries(reads, org_id, entries ?? [], hash)
   return {
-    segments: segments ?? [],
-    incomplete_days: days ?? [],
+    segments: (segments ?? []).filter(isSealed),
+    incomplete_days: (days ?? []).filter(day => !told.has(day)),
     emptied_before,
-    tail: await factsOfEntries(reads, org_id, entries ?? [], hash),
+    tail: [...tail.filter(isSealed), ...[...told].map(([day, rows]) => ({ day, rows }))],
     ties: wantsTies ? await readTies(reads, org_id) : [],
   }
 }

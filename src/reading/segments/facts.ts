@@ -76,6 +76,9 @@ export const FIXED = `c.id, c.campaign_id as campaign, c.offer_id as offer, c.la
   c.ad_account_id as ad_account, c.geo, c.device, c.os, c.browser, c.platform, c.sub1, c.sub2, c.sub3, c.sub4, c.sub5, c.sub6, c.sub7, c.sub8,
   c.sub9, c.ref_id, c.visitor_id, c.visitor_is_new, c.cost, c.cost_counts is not null as is_priced`
 
+/** What of a click `c` may change, as it is, for a select. */
+export const STANDING = STATES.map(name => `c.${name}`).join(', ')
+
 /** What a sheet says of a click: that it is new, where `was_stages` is null, or how it was and how it is. */
 export type Entry = { readonly id: string } & ClickState & {
     readonly [name in keyof ClickState as `was_${name}`]: ClickState[name] | null
