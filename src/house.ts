@@ -64,6 +64,7 @@ import { openSegmentChecks } from './reading/segments/check.ts'
 import { openEmptying } from './reading/segments/emptying.ts'
 import { openMerging } from './reading/segments/merge.ts'
 import { openSealing } from './reading/segments/seal.ts'
+import { openWaitingWatch } from './reading/segments/waiting.ts'
 import { plainRooms, probes } from './rooms.ts'
 import * as botsApi from './telegram/bots/api.ts'
 import { botDeeds } from './telegram/bots/bots.ts'
@@ -83,7 +84,11 @@ export type House = {
 }
 
 /** What tests and the bench set differently. */
-export type HouseOptions = { quotas?: Partial<Record<QuotaName, number>>; budget_ms?: number }
+export type HouseOptions = {
+  quotas?: Partial<Record<QuotaName, number>>
+  budget_ms?: number
+  explore?: Partial<ExploreLimits>
+}
 
 /** Opens everything on a migrated database, or nothing: where a part fails, those before it are closed again. */
 export async function openHouse(
@@ -129,6 +134,7 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openSegmentChecks(ground))
   take(openMerging(ground))
   take(openEmptying(ground))
+  take(openWaitingWatch(ground))
   take(openClickRetention(ground))
   take(openLowBalanceWatch(ground))
   take(openRateFetch(ground))
