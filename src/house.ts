@@ -55,7 +55,7 @@ import { openKeyUses } from './people/keys/uses.ts'
 import { openKeyReader } from './people/keys/verify.ts'
 import { standingOf } from './people/organizations/standing.ts'
 import * as exploreApi from './reading/explore/api.ts'
-import { exploreDeeds } from './reading/explore/explore.ts'
+import { type ExploreLimits, exploreDeeds } from './reading/explore/explore.ts'
 import { openExplorer } from './reading/explore/open.ts'
 import { openSlotChecks } from './reading/reports/complete-slots.ts'
 import { openFolder } from './reading/reports/fold.ts'
@@ -167,7 +167,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
   const mayRecord = (org_id: number) => isWithin(quotas, org_id)
   const networks = take(openNetworks(ground, { conversions, keeper, mayRecord }))
   const accounts = take(openAccounts(ground))
-  const explorer = take(openExplorer(ground))
+  const explorer = take(openExplorer(ground, options.explore))
   const uses = take(openKeyUses(database.worker, log))
   const furnished = [
     ...room(accountsApi, accounts.deeds),

@@ -31,8 +31,16 @@ import { type Question, questionOf } from './question.ts'
 import type { Facts } from './scan.ts'
 import { readSnapshot, type Snapshot } from './snapshot.ts'
 import { valuesOf } from './values.ts'
+import { WIDE_LIMITS, type WideLimits } from './wide.ts'
 
-export type Explorer = { readonly engine: Engine; readonly files: Files }
+export type Explorer = { readonly engine: Engine; readonly files: Files; readonly limits: ExploreLimits }
+
+export type ExploreLimits = WideLimits & {
+  /** So many clicks and changes that wait to be sealed are read with a question; of more, their days are named. */
+  readonly waiting: number
+}
+/** 200,000 take a second. */
+export const EXPLORE_LIMITS: ExploreLimits = { ...WIDE_LIMITS, waiting: 200_000 }
 
 /** A segment may be replaced between the statement that names it and the one that fetches it, and files may be taken away. */
 const MOST_TRIES = 4
@@ -108,7 +116,7 @@ type Known = Facts & Pick<Snapshot, 'incomplete_days' | 'emptied_before'>
 
 /** Runs `question` over the local files of the window's days. */
 async function scan<T>(
-  { engine, files }: Explorer,
+  { engine, files, limits }: Explorer,
   { database: { reads }, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
   org_id: number,
   window: Window,
@@ -116,7 +124,11 @@ async function scan<T>(
   wantsTies: boolean,
 ): Promise<T> {
   for (let tries = 1; ; tries += 1) {
-    const snapshot = await readSnapshot(reads, org_id, possible(window), hashOf(secrets, org_id), wantsTies)
+    const snapshot = await readSnapshot(reads, org_id, possible(window), {
+      hash: hashOf(secrets, org_id),
+      wantsTies,
+      most_waiting: limits.waiting,
+    })
     const sealed = await files.have(reads, org_id, snapshot.segments)
     if (sealed !== undefined) {
       const laid = await files.lay(org_id, snapshot.tail)
@@ -146,7 +158,7 @@ function answer(explorer: Explorer, ground: Ground, org_id: number, question: Qu
     org_id,
     all,
     async (ask, facts) => ({
-      ...(await askLevels(ask, facts, question, most)),
+      ...(await askLevels(ask, facts, question, most, explorer.limits)),
       incomplete_days: facts.incomplete_days,
       emptied_before: facts.emptied_before,
     }),

@@ -7,6 +7,7 @@ import type { Window } from '../../contract/window.ts'
 import type { Ask, Found } from './engine.ts'
 import type { Level, Question } from './question.ts'
 import { type Facts, factsOf, orderOf, type Sum, sumColumns, sumsOf } from './scan.ts'
+import { refuseTooWide, type WideLimits } from './wide.ts'
 
 export type Sums = Readonly<Record<Sum, bigint>> & { readonly unique_visitors?: bigint }
 
@@ -50,14 +51,21 @@ const NOTHING_FOUND: LevelFound = { groups: new Map(), rest: new Map(), distinct
 /** The number of the row that all others are below. */
 export const ROOT = 0
 
-/** Answers all levels that are asked for: with `within` the one below it alone. At most `most` rows. */
-export async function askLevels(ask: Ask, facts: Facts, question: Question, most: number): Promise<AllFound> {
+/** Answers all levels that are asked for: with `within` the one below it alone. At most `most` rows. Refuses `question_too_wide`. */
+export async function askLevels(
+  ask: Ask,
+  facts: Facts,
+  question: Question,
+  most: number,
+  limits: WideLimits,
+): Promise<AllFound> {
   const sums = sumsOf([
     ...question.measures,
     ...question.levels.flatMap(({ sort }) => (sort.by === 'key' ? [] : [sort.by])),
   ])
   const asking: Asking = { ask, facts, question, sums, visitors: undefined }
   const counted = await totalsOf(asking, question.window)
+  await refuseTooWide(ask, facts, question, counted.clicks, limits)
   const wantsVisitors = question.measures.includes(UNIQUE_VISITORS)
   const isFew = (counted.clicks ?? 0n) <= BigInt(MOST_EXACT_VISITORS)
   const whole: Asking = wantsVisitors ? { ...asking, visitors: isFew ? 'exact' : 'estimate' } : asking

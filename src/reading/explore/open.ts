@@ -1,21 +1,22 @@
 /** Opens what Explore scans with: local files in DATA_DIR/explore and the process that reads them, which is begun by the first question. */
 import type { Ground } from '../../ground/room.ts'
 import { openEngine } from './engine.ts'
-import type { Explorer } from './explore.ts'
+import { EXPLORE_LIMITS, type ExploreLimits, type Explorer } from './explore.ts'
 import { folderOf, openFiles } from './files.ts'
 import { openSweep } from './sweep.ts'
 
-export function openExplorer({
-  config,
-  database,
-  log,
-}: Pick<Ground, 'config' | 'database' | 'log'>): Explorer & { close(): Promise<void> } {
+/** `limits`: where they are not the usual ones, for tests. */
+export function openExplorer(
+  { config, database, log }: Pick<Ground, 'config' | 'database' | 'log'>,
+  limits: Partial<ExploreLimits> = {},
+): Explorer & { close(): Promise<void> } {
   const folder = folderOf(config)
   const engine = openEngine(folder, log)
   const sweeping = openSweep({ database, log }, folder)
   return {
     engine,
     files: openFiles(folder),
+    limits: { ...EXPLORE_LIMITS, ...limits },
     async close() {
       await Promise.all([engine.close(), sweeping.close()])
     },

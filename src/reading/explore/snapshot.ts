@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { Window } from '../../contract/window.ts'
-import { DIFFERING } from '../segments/check.ts'
+import { DAY_OF_ID, DIFFERING } from '../segments/check.ts'
 import { Days, type Entry, entriesOf, type Hash, type Row, rowsOf } from '../segments/facts.ts'
 import { readFixed } from '../segments/seal.ts'
 import type { CampaignTie } from './scan.ts'
@@ -34,24 +34,31 @@ const SNAPSHOT = `
       (max(day) filter (where is_emptied) + 1)::text as emptied_before
     from segments where org_id = $1 and day >= $2::date and day <= $3::date
   ),
-  waiting as (select json_agg(entries) as entries from entries where id >= $4 and id < $5),
+  asked as (select * from entries where id >= $4 and id < $5),
+  waiting as (select json_agg(asked) as entries from asked where (select count(*) from asked) <= $6),
+  left_out as (
+    select json_agg(distinct ${DAY_OF_ID}) as left_out_days from asked c where (select count(*) from asked) > $6
+  ),
   differing as (select json_agg(d.day order by d.day) as days from (${DIFFERING}) d where d.day <= $3::date::text)
-  select segments, emptied_before, entries, days from sealed, waiting, differing`
+  select segments, emptied_before, entries, left_out_days, days from sealed, waiting, left_out, differing`
 
 type Told = {
   segments: Segment[] | null
   emptied_before: string | null
   entries: Entry[] | null
+  /** Of which too much waits to be read. */
+  left_out_days: string[] | null
   days: string[] | null
 }
+
+type How = { readonly hash: Hash; readonly wantsTies: boolean; readonly most_waiting: number }
 
 /** All that is known of the clicks of a window, and what campaigns lead to and come from now. */
 export async function readSnapshot(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,
   { from, to }: Window,
-  hash: Hash,
-  wantsTies: boolean,
+  { hash, wantsTies, most_waiting }: How,
 ): Promise<Snapshot> {
   const { rows } = await reads.query<Told>(SNAPSHOT, [
     org_id,
@@ -59,14 +66,16 @@ export async function readSnapshot(
     dayOf(to),
     firstIdAt(from),
     firstIdAt(to + 1),
+    most_waiting,
   ])
-  const { segments, emptied_before = null, entries, days } = rows[0] ?? {}
-  const told = await factsOfDays(reads, org_id, days ?? [], hash)
+  const { segments, emptied_before = null, entries, left_out_days, days } = rows[0] ?? {}
+  const incomplete = [...new Set([...(days ?? []), ...(left_out_days ?? [])])].sort()
+  const told = await factsOfDays(reads, org_id, incomplete, hash)
   const isSealed = ({ day }: { day: string }) => !told.has(day)
   const tail = await factsOfEntries(reads, org_id, entries ?? [], hash)
   return {
     segments: (segments ?? []).filter(isSealed),
-    incomplete_days: (days ?? []).filter(day => !told.has(day)),
+    incomplete_days: incomplete.filter(day => !told.has(day)),
     emptied_before,
     tail: [...tail.filter(isSealed), ...[...told].map(([day, rows]) => ({ day, rows }))],
     ties: wantsTies ? await readTies(reads, org_id) : [],

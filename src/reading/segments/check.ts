@@ -46,7 +46,8 @@ const CLAIM = `
   where t.checked_at is null or t.checked_at <= $3
   returning org_id`
 
-const DAY_OF_ID = `(date '1970-01-01' + (('x' || left(replace(c.id::text, '-', ''), 12))::bit(48)::bigint / ${DAY_MS})::int)`
+/** The UTC day of the id of a click `c`. */
+export const DAY_OF_ID = `(date '1970-01-01' + (('x' || left(replace(c.id::text, '-', ''), 12))::bit(48)::bigint / ${DAY_MS})::int)`
 
 /** What a state of a click adds to each number; `e` is the entry, `was_` in front where it is how it was. */
 function numbersOf(was: '' | 'was_'): Record<string, string> {
