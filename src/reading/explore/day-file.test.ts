@@ -99,25 +99,13 @@ test('a day is a row for each tracked click, as it is, wherever its facts are, a
     nowhere: 5,
     type: 'TIMESTAMP WITH TIME ZONE',
   })
-  assert.deepEqual(Object.keys(rows[0] ?? {}).slice(1), [
-    ...[
-      'made_at',
-      'campaign',
-      'offer',
-      'landing',
-      'ad_account',
-      'bot',
-      'path',
-      'geo',
-      'device',
-      'os',
-      'browser',
-      'platform',
-    ],
-    ...['sub1', 'sub2', 'sub3', 'sub4', 'sub5', 'sub6', 'sub7', 'sub8', 'sub9', 'ref_id', 'visitor', 'is_new'],
-    ...['landed', 'started', 'registered', 'lead', 'deposit', 'ftd', 'approved', 'pending', 'rejected'],
-    ...['revenue', 'revenue_pending', 'cost', 'unread_cost'],
-  ])
+  assert.equal(
+    Object.keys(rows[0] ?? {})
+      .slice(1)
+      .join(' '),
+    'made_at campaign offer landing ad_account bot path geo device os browser platform sub1 sub2 sub3 sub4 sub5 sub6 sub7 sub8 sub9 ref_id visitor is_new ' +
+      'landed started registered lead deposit ftd approved pending rejected revenue revenue_pending cost unread_cost',
+  )
   const text = JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value))
   for (const word of ['secret-', 'aaaa', anna, bert, ...clicks.map(({ id }) => id)])
     assert.ok(!text.includes(word) && !text.includes(word.slice(0, 8) + word.slice(9)), word)
