@@ -17,6 +17,7 @@ import { keepRefused } from './network.ts'
 import { insertRates } from './rates.ts'
 import { Outbox } from './outbox.ts'
 import { drawTraffic } from './traffic.ts'
+import { insertViews } from './views.ts'
 import { admitPerson, findWorkspace, foundWorkspace, makeKey } from './workspace.ts'
 
 type Wanted = { seed: string; now: number; scale?: number }
@@ -79,6 +80,7 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
     await insertSpend(trx, org_id, seed, places, clicks, now)
     await insertSpendAccount(trx, { org_id, user_id, seed, now, secrets }, places, clicks)
     await insertSpreads(trx, { org_id, user_id, seed, now }, places, clicks)
+    await insertViews(trx, { org_id, user_id, now }, places)
     const itsOwn = clicks.filter(({ offer_id }) => offers.get(offer_id ?? '')?.byNetwork === true)
     await keepRefused({ ...ground, db: trx, org_id, seed, now }, network, itsOwn)
     return { ...workspace, ids: [...workspace.ids, ...capped] }

@@ -1,7 +1,7 @@
 // Figures of one's own: what is read of an expression, what it comes to, and how what is wrong in it is said.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readFormula } from '../src/web/reading/explore/formula.ts'
+import { readFormula } from '../src/contract/formula.ts'
 
 const FIGURES: Readonly<Record<string, number>> = { clicks: 200, landed: 50, revenue: 30, cost: 12, lead: 0 }
 const known = new Set([...Object.keys(FIGURES), 'profit'])

@@ -3,9 +3,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ExploreQuestion } from '../src/contract/explore.ts'
-import { clicksOf } from '../src/web/reading/explore/clicks-of.ts'
+import { daysOf } from '../src/web/ground/figures/window.ts'
+import { clicksOf, daysOfLog } from '../src/web/reading/explore/clicks-of.ts'
 import { columnsInAddress, columnsOf, differenceOf, measuresOf, toneOf } from '../src/web/reading/explore/columns.ts'
 import { keyInWords } from '../src/web/reading/explore/dimensions.ts'
+import { isAlike, keptOf, screenOf, type View } from '../src/web/reading/explore/kept.ts'
 import { branchOf, hoursOf, questionOf, searchOf } from '../src/web/reading/explore/question.ts'
 import { byFilter, byLevels, byOpening, ExploreSearch, isOpen, levelsOf } from '../src/web/reading/explore/search.ts'
 import { moveBy } from '../src/web/reading/explore/tree.ts'
@@ -70,6 +72,44 @@ describe('the address', () => {
       columns: 'clicks,unique_visitors,profit',
     })
     assert.deepEqual(questionOf(read(searchOf(question)), WINDOW, 'UTC'), question)
+  })
+
+  test('a view that was saved without a screen shows its question, and is not changed by being opened', () => {
+    const view = (question: object): View => ({
+      id: '1',
+      name: 'By an API',
+      question: { levels: [{ dimension: 'geo' }, { dimension: 'sub1' }], ...question },
+      screen: null,
+      is_shared: false,
+      is_start_page: false,
+      is_own: true,
+      saved_by: null,
+      created_at: '2026-03-01T00:00:00.000Z',
+      updated_at: '2026-03-01T00:00:00.000Z',
+    })
+    const filters = [{ dimension: 'geo', op: 'in', values: ['DE', 'AT'] }]
+    for (const question of [{}, { filters, compare: 'before' }, { measures: ['clicks', 'revenue'] }, WINDOW]) {
+      const saved = view(question)
+      const screen = screenOf(saved, { range: '30d', by: 'os' })
+      const kept = keptOf(questionOf(screen, WINDOW, 'UTC'), screen)
+      assert.ok(isAlike(saved, kept), JSON.stringify(kept))
+      assert.equal(screen.range, 'date_from' in question ? undefined : '30d')
+      assert.equal(isAlike(saved, keptOf(asked({ ...screen, by: 'geo' }), { ...screen, by: 'geo' })), false)
+    }
+    const { from, to } = screenOf(view(WINDOW), {})
+    assert.deepEqual([from, to], ['2026-03-01', '2026-03-31'])
+  })
+
+  test('longer days than a report covers are asked for, and the log is shown the last of them', () => {
+    assert.deepEqual(daysOf(read({ range: '365d' }), '2026-03-31', 366), { from: '2025-04-01', to: '2026-03-31' })
+    assert.equal(daysOf({ from: '2025-04-01', to: '2026-03-31' }, '2026-03-31').from, '2026-03-25')
+    const long = read({ from: '2025-04-01', to: '2026-03-31' })
+    assert.equal(daysOf(long, '2026-06-30', 366).from, '2025-04-01')
+    assert.deepEqual(daysOfLog(long, '2026-06-30'), { days: { from: '2026-01-01', to: '2026-03-31' }, isCut: true })
+    assert.deepEqual(daysOfLog(read({ range: '30d' }), '2026-06-30'), {
+      days: { range: '30d', from: undefined, to: undefined },
+      isCut: false,
+    })
   })
 
   test('what is mistyped counts as left out', () => {
@@ -174,6 +214,17 @@ describe('figures', () => {
     const ids = columnsOf(read({})).map(({ id }) => id)
     assert.equal(columnsInAddress(ids), undefined)
     assert.equal(columnsInAddress(ids.slice(1)), ids.slice(1).join())
+  })
+
+  test('without a cost of clicks nothing is made of it', () => {
+    const [profit, roi] = columnsOf({ columns: 'profit,roi' })
+    assert.deepEqual(measuresOf({ columns: 'profit,roi' }), ['clicks', 'cost', 'profit', 'roi'])
+    assert.deepEqual(
+      [profit?.text({ cost: '0.00', profit: '9.00' }), profit?.number({ cost: '0.00' })],
+      ['—', undefined],
+    )
+    assert.equal(profit?.text({ cost: '0.000001', profit: '9.00' }), '9.00')
+    assert.equal(roi?.text({ cost: '10.00', roi: -0.5 }), '−50.0%')
   })
 
   test('a figure of one’s own is worked out of the row, and is none where it has no value', () => {

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import './words.ts'
 import { FAITHFUL, Instant, Money, SUBS } from './fields.ts'
+import { LONGEST_FORMULA, readFormula } from './formula.ts'
 import { TimeZone } from './time-zones.ts'
 
 /** Of the clock: by the asked time zone. Keys: YYYY-MM-DD, 00 to 23, 1 (Monday) to 7, and 1-00 to 7-23. */
@@ -193,6 +194,46 @@ export const ExploreQuestion = z
   })
   .meta({ id: 'ExploreQuestion' })
 export type ExploreQuestion = z.output<typeof ExploreQuestion>
+
+const MOST_COLUMNS = 40
+const FIGURES: ReadonlySet<string> = new Set(MEASURES)
+
+/** A figure worked out of the measures of a row. */
+const OwnColumn = z.strictObject({
+  name: z.string().min(1).max(40),
+  formula: z
+    .string()
+    .max(LONGEST_FORMULA)
+    .meta({
+      description:
+        'Of measures, numbers, + - * / and parentheses; empty where something in it has no value or is divided by 0',
+      examples: ['(revenue - cost) / landed'],
+    }),
+})
+
+/** POST /api/explore/csv. */
+export const ExploreFileQuestion = ExploreQuestion.safeExtend({
+  columns: z.array(z.enum(MEASURES).or(OwnColumn)).min(1).max(MOST_COLUMNS).optional().meta({
+    description:
+      'The columns after the keys, in this order: measures of the question, and figures worked out of them; the measures unless given',
+  }),
+})
+  .superRefine(({ measures, columns = [] }, context) => {
+    const isAsked = (name: string) => (measures ?? USUAL_MEASURES).includes(name as Measure)
+    for (const [at, column] of columns.entries()) {
+      const wrong = (field: string[], message: string) =>
+        context.addIssue({ code: 'custom', path: ['columns', at, ...field], message })
+      if (typeof column === 'string') {
+        if (!isAsked(column)) wrong([], 'must be among the measures')
+        continue
+      }
+      const formula = readFormula(column.formula, FIGURES)
+      if ('wrong' in formula) wrong(['formula'], `cannot be read: ${formula.wrong}`)
+      else if (![...formula.names].every(isAsked)) wrong(['formula'], 'must name figures that are among the measures')
+    }
+  })
+  .meta({ id: 'ExploreFileQuestion' })
+export type FileColumn = Measure | z.output<typeof OwnColumn>
 export type ExploreLevel = z.output<typeof Level>
 export type ExploreSort = z.output<typeof Sort>
 export type ExploreFilter = z.output<typeof Filter>

@@ -20,7 +20,11 @@ type Options = {
   isRefusalCertain?: boolean
   /** How long a request is waited for before its outcome counts as unknown. */
   patience_ms?: number
+  /** What links say, and who follows them; asked for each visit. */
+  visit?: () => { said: string; headers?: Record<string, string> }
 }
+
+const PLAIN_VISIT = { said: 'sub1=load&cost=0.013', headers: {} }
 
 /** Clicks and conversions for some organizations, with the journal of what came of them. */
 export class Load {
@@ -53,7 +57,8 @@ export class Load {
 
   /** One visit; answers the click id it was redirected with. */
   async click({ campaign, org_id }: Target): Promise<string | undefined> {
-    const answer = await this.#fetch(`/c/${campaign}?sub1=load&cost=0.013`, { redirect: 'manual' })
+    const { said, headers = {} } = this.#options.visit?.() ?? PLAIN_VISIT
+    const answer = await this.#fetch(`/c/${campaign}?${said}`, { redirect: 'manual', headers })
     if (answer === undefined) return undefined
     if (answer.status >= 500) this.failures.push({ org_id, body: await answer.text() })
     const id = URL.parse(answer.headers.get('location') ?? '')?.searchParams.get('c')

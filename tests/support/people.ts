@@ -6,8 +6,11 @@ import { type SeededOrganization, seedOrganization, type TestHouse } from './hou
 
 const HOUR_MS = 3_600_000
 
+/** The parts of a house that a session needs; also those of a process that was started on the same database with the same SECRET. */
+type Place = Pick<TestHouse, 'database'> & { readonly ground: Pick<TestHouse['ground'], 'secrets'> }
+
 /** A session of the person, as the cookie to send: `house.call('GET', '/api/members', { cookie })`. */
-export async function seedSession(house: TestHouse, user_id: string, ends_in_ms = HOUR_MS): Promise<string> {
+export async function seedSession(house: Place, user_id: string, ends_in_ms = HOUR_MS): Promise<string> {
   const token = randomBytes(16).toString('hex')
   const now = Date.now()
   await house.database.kysely

@@ -4,6 +4,7 @@ import { endpoint } from '../../contract/endpoint.ts'
 import {
   EXPLORE_DIMENSIONS,
   ExploreAnswer,
+  ExploreFileQuestion,
   ExploreQuestion,
   ExploreValues,
   MOST_CSV_LINES,
@@ -39,8 +40,9 @@ export const explore = endpoint({
 export const exploreAsCsv = endpoint({
   ...declared,
   route: 'POST /api/explore/csv',
+  body: ExploreFileQuestion,
   summary: 'Ask anything of the clicks, as a file',
-  description: `A line for each row of the last level, at most ${MOST_CSV_LINES.toLocaleString('en-US')}. Levels without top are whole.`,
+  description: `A line for each row of the last level, at most ${MOST_CSV_LINES.toLocaleString('en-US')}. Levels without top are whole. With compare each column is followed by what it was before.`,
   file: 'text/csv',
   status: 200,
 })

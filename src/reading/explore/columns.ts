@@ -20,14 +20,15 @@ const RUNG = `case ${LADDER.map((_, rung) => rung)
   .map(rung => `when stages >= ${1 << rung} then ${rung}`)
   .join(' ')} else 0 end`
 
-const MADE = `(d::bigint * ${DAY_MS} + ms)`
+/** The moment of a click, in milliseconds by UTC. */
+export const MADE = `(d::bigint * ${DAY_MS} + ms)`
 
 /** The value of a click in a dimension. `local` is the moment by the clocks of the zone, in milliseconds. */
 export function columnOf(dimension: Dimension, local: string): string {
-  if (isTextDimension(dimension)) return `nullif(${dimension}, '')`
-  if (isObjectDimension(dimension)) return dimension
-  const day = `${local} // ${DAY_MS}`
-  const hour = `(${local} // ${HOUR_MS}) % 24`
+  if (isTextDimension(dimension) || isObjectDimension(dimension)) return dimension
+  // Where the clocks are UTC's, nothing is to be worked out of a moment.
+  const day = local === MADE ? 'd' : `${local} // ${DAY_MS}`
+  const hour = local === MADE ? `ms // ${HOUR_MS}` : `(${local} // ${HOUR_MS}) % 24`
   // The first of January 1970 was a Thursday.
   const weekday = `(${day} + 3) % 7 + 1`
   switch (dimension) {

@@ -1,5 +1,12 @@
 /** Rows of an answer as a file for spreadsheets. */
-import type { ExploreMeasures, ExploreRow } from '../../contract/explore.ts'
+import {
+  type ExploreMeasures,
+  type ExploreRow,
+  type FileColumn,
+  MEASURES,
+  type Measure,
+} from '../../contract/explore.ts'
+import { readFormula } from '../../contract/formula.ts'
 import type { Question } from './question.ts'
 
 /** Text from outside must not become a formula when a spreadsheet opens the file, nor end its cell. */
@@ -8,19 +15,52 @@ function cell(text: string): string {
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 
-/** A line for each row without rows below it: key and label of each level, then the measures. */
-export function csvOf(rows: readonly ExploreRow[], { levels, measures, within = [] }: Question): string {
+/** What a column holds of a row; empty where that is nothing. Numbers of ours alone: a leading minus is one. */
+type Column = { readonly name: string; readonly of: (figures: ExploreMeasures | undefined) => string }
+
+const FIGURES: ReadonlySet<string> = new Set(MEASURES)
+
+/** As many digits as a quotient of doubles has that are right. */
+const DIGITS = 12
+
+function columnOf(column: FileColumn): Column {
+  if (typeof column === 'string') return { name: column, of: figures => String(figures?.[column] ?? '') }
+  const formula = readFormula(column.formula, FIGURES)
+  const value = 'wrong' in formula ? () => undefined : formula.value
+  return {
+    name: column.name,
+    of: figures => {
+      const found = value(name => numberOf(figures?.[name as Measure]))
+      return found === undefined ? '' : String(Number(found.toPrecision(DIGITS)))
+    },
+  }
+}
+
+const numberOf = (value: string | number | null | undefined) =>
+  value === null || value === undefined ? undefined : Number(value)
+
+/**
+ * A line for each row without rows below it: key and label of each level, then `columns`, the measures unless given; with a comparison each is
+ * followed by what it was before.
+ */
+export function csvOf(
+  rows: readonly ExploreRow[],
+  question: Question,
+  columns: readonly FileColumn[] = question.measures,
+): string {
+  const { levels, within = [], before } = question
   const shown = within.length === 0 ? levels : levels.slice(within.length, within.length + 1)
   const names = shown.flatMap(({ dimension }) => [dimension, `${dimension}_label`])
-  const lines = [[...names, ...measures].join(',')]
+  const held = columns.map(columnOf)
+  const heads = held.flatMap(({ name }) => (before === undefined ? [cell(name)] : [cell(name), cell(`${name}_before`)]))
+  const lines = [[...names, ...heads].join(',')]
   const put = (some: readonly ExploreRow[], above: readonly string[]): void => {
     for (const row of some) {
       const cells = [...above, cell(row.key ?? ''), cell(row.label)]
       if (row.children !== undefined) put(row.children, cells)
       else {
         const gaps = Array(names.length - cells.length).fill('')
-        // Numbers of ours alone: a leading minus is one.
-        const numbers = measures.map(measure => String((row as ExploreMeasures)[measure] ?? ''))
+        const numbers = held.flatMap(({ of }) => (before === undefined ? [of(row)] : [of(row), of(row.before)]))
         lines.push([...cells, ...gaps, ...numbers].join(','))
       }
     }

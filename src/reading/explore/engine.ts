@@ -15,14 +15,14 @@ export type Asked = { readonly id: number; readonly sql: string; readonly is_fir
 export type Found = { readonly [column: string]: Cell }
 export type Answered = { readonly id: number; readonly rows: readonly Found[]; readonly failed?: string }
 
-/** Sends one statement of a question and answers its rows. */
-export type Ask = (sql: string) => Promise<readonly Found[]>
+/** Sends one statement of a question and answers its rows. `process` is the one that answers: with it goes all that it has open. */
+export type Ask = ((sql: string) => Promise<readonly Found[]>) & { readonly process: object }
 
 export type Engine = {
   /**
    * Runs a question's statements, one after the other, when those before it are done. Refuses `explore_busy` where too many wait,
    * `question_too_wide` for one that takes too long or too much memory.
-   * @throws FilesGone when local files are not as they were: the question may be asked again.
+   * @throws FilesGone when local files are not as they were: the question may be asked again, of another process.
    */
   run<T>(org_id: number, question: (ask: Ask) => Promise<T>): Promise<T>
   close(): Promise<void>
@@ -66,13 +66,18 @@ export function openEngine(folder: string, log: Logger, given: Partial<Limits> =
     const late = setTimeout(() => void one.end('late'), limits.question_ms)
     try {
       let is_first = true
-      return await question(sql => {
+      const ask = async (sql: string) => {
         const answered = one.ask(sql, is_first)
         is_first = false
-        return answered
-      })
+        return answered.catch(error => {
+          throw refused(error)
+        })
+      }
+      return await question(Object.assign(ask, { process: one }))
     } catch (error) {
-      throw refused(error)
+      // What it has open is not to be trusted any more.
+      if (error instanceof FilesGone) await one.end('idle')
+      throw error
     } finally {
       clearTimeout(late)
       if (one.ended !== undefined) child = undefined
@@ -120,7 +125,11 @@ function refused(error: unknown): unknown {
   if (error.message === 'late') return new Refusal('question_too_wide', TOO_LONG)
   if (/Out of Memory|max_temp_directory_size/i.test(error.message)) return new Refusal('question_too_wide', TOO_MUCH)
   if (error.message === 'ended') return new Refusal('explore_busy', { headers: { 'retry-after': '5' } })
-  if (/^IO Error|No magic bytes|too small to be a Parquet|TProtocolException|Decompression/i.test(error.message))
+  if (
+    /^IO Error|^FATAL|^INTERNAL|invalidated|not a valid DuckDB|^Serialization Error|No magic bytes|Decompression/i.test(
+      error.message,
+    )
+  )
     return new FilesGone(error.message)
   return error
 }

@@ -141,3 +141,39 @@ test('nothing is missing from an answer, or in it twice, while it is sealed and 
     assert.deepEqual([first.totals.clicks, second.totals.clicks], [stored, stored])
   }
 })
+
+test('files that are taken away again and again while many ask cost time, and neither a number nor an answer', async () => {
+  const owners = [await seedSignedIn(house), await seedSignedIn(house)]
+  for (const { org_id } of owners) {
+    const { id } = await seedCampaign(fresh.database, org_id)
+    for (let portion = 0; portion < 4; portion += 1) {
+      await store(org_id, id, 15)
+      if (portion < 3) await seal()
+    }
+  }
+  let isOver = false
+  const take = async () => {
+    while (!isOver) {
+      rmSync(join(dataDir, 'explore'), { recursive: true, force: true, maxRetries: 20 })
+      await new Promise(resolve => setTimeout(resolve, Math.random() * 200))
+    }
+  }
+  const levels = [{ dimension: 'sub1' }, { dimension: 'day' }]
+  const told: [status: number, clicks: number][] = []
+  const asking = async ({ cookie }: SignedIn) => {
+    for (let turn = 0; turn < 12; turn += 1) {
+      const body = { ...WINDOW, levels, measures: ['clicks'] }
+      const response = await house.call('POST', '/api/explore', { cookie, body })
+      const clicks = response.statusCode === 200 ? response.json<ExploreAnswer>().totals.clicks : undefined
+      told.push([response.statusCode, clicks ?? 48])
+    }
+  }
+  const taking = take()
+  await Promise.all([...owners, ...owners].map(asking)).finally(() => {
+    isOver = true
+  })
+  await taking
+  const others = told.filter(([status, clicks]) => clicks !== 48 || (status !== 200 && status !== 503))
+  assert.deepEqual(others, [])
+  for (const owner of owners) await assertExact(owner, 'files are left alone')
+})

@@ -2,8 +2,6 @@
  * Explore: any question about the clicks of an organization, answered from segments, the facts of its clicks, which a process of its own scans.
  * The answer holds what was committed when it was asked. Reads `segments` and the names of objects.
  */
-import { join } from 'node:path'
-import { DAY_MS } from '../../contract/days.ts'
 import {
   type ExploreAnswer,
   type ExploreMeasures,
@@ -14,6 +12,9 @@ import {
   type ObjectDimension,
 } from '../../contract/explore.ts'
 import { refuse } from '../../contract/refusals.ts'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { possible, type Window } from '../../contract/window.ts'
 import type { Context, Ground } from '../../ground/room.ts'
 import { hashOf } from '../segments/seal.ts'
@@ -23,17 +24,23 @@ import { keyOf } from './columns.ts'
 import { csvOf } from './csv.ts'
 import { dayAsParquet } from './day-file.ts'
 import { type Ask, type Engine, FilesGone } from './engine.ts'
-import { type Files, folderOf } from './files.ts'
+import type { Files } from './files.ts'
+import { bring, forget, type Lacking } from './local.ts'
 import { labelOf, type Names, namesOf, OTHER } from './labels.ts'
-import { type AllFound, askLevels, type Group, ROOT, type Sums } from './levels.ts'
+import { type AllFound, askLevels, type Group, type Sums } from './levels.ts'
 import { measuresOf } from './measures.ts'
 import { type Question, questionOf } from './question.ts'
-import type { Facts } from './scan.ts'
+import { type Facts, ROOT } from './scan.ts'
 import { readSnapshot, type Snapshot } from './snapshot.ts'
 import { valuesOf } from './values.ts'
 import { WIDE_LIMITS, type WideLimits } from './wide.ts'
 
-export type Explorer = { readonly engine: Engine; readonly files: Files; readonly limits: ExploreLimits }
+export type Explorer = {
+  readonly engine: Engine
+  readonly files: Files
+  readonly folder: string
+  readonly limits: ExploreLimits
+}
 
 export type ExploreLimits = WideLimits & {
   /** So many clicks and changes that wait to be sealed are read with a question; of more, their days are named. */
@@ -72,10 +79,11 @@ export const exploreDeeds = (explorer: Explorer) => ({
 
   /** The same, a line for each row that has none below it. Levels that say nothing are whole. */
   async exploreAsCsv(context: Context<typeof api.exploreAsCsv>, { body }: Call<typeof api.exploreAsCsv>) {
-    const question = questionOf(body, Array(body.levels.length).fill(MOST_CSV_LINES))
+    const { columns, ...asked } = body
+    const question = questionOf(asked, Array(asked.levels.length).fill(MOST_CSV_LINES))
     const { org_id } = context.actor
     const found = await answer(explorer, context, org_id, question, MOST_CSV_LINES)
-    return csvOf(rowsOf(found, question, await namesIn(context, org_id, found, question)), question)
+    return csvOf(rowsOf(found, question, await namesIn(context, org_id, found, question)), question, columns)
   },
 
   /** The tracked clicks of a UTC day as a Parquet file. Refuses `explore_busy` while some are missing. */
@@ -85,12 +93,11 @@ export const exploreDeeds = (explorer: Explorer) => ({
   ): Promise<Uint8Array> {
     const from = Date.parse(query.day)
     const { org_id } = context.actor
-    const folder = folderOf(context.config)
-    const write = (ask: Ask, facts: Known) => {
-      if (facts.incomplete_days.length > 0) refuse('explore_busy', UNDER_WAY)
-      return dayAsParquet(ask, facts, join(folder, String(org_id)))
-    }
-    return scan(explorer, context, org_id, { from, to: from + DAY_MS - 1 }, write, false)
+    const { files, folder } = explorer
+    return read(explorer, context, org_id, { from, to: from + DAY_MS - 1 }, false, async (ask, { snapshot, reads }) => {
+      if (snapshot.incomplete_days.length > 0) refuse('explore_busy', UNDER_WAY)
+      return dayAsParquet(ask, { files, reads, folder: join(folder, String(org_id)), org_id }, snapshot)
+    })
   },
 
   async listExploreValues(
@@ -104,47 +111,75 @@ export const exploreDeeds = (explorer: Explorer) => ({
   },
 })
 
+const instants = ({ from, to }: Window) => ({ from: new Date(from).toISOString(), to: new Date(to).toISOString() })
+
 const UNDER_WAY = {
   error: 'clicks of this day are still being counted into Explore',
   hint: 'Ask again in a minute.',
   headers: { 'retry-after': '60' },
 }
 
-const instants = ({ from, to }: Window) => ({ from: new Date(from).toISOString(), to: new Date(to).toISOString() })
+type Known = Facts & Pick<Snapshot, 'incomplete_days'>
+type Seen = { readonly snapshot: Snapshot; readonly reads: Pick<pg.Pool, 'query'>; readonly window: Window }
 
-type Known = Facts & Pick<Snapshot, 'incomplete_days' | 'emptied_before'>
-
-/** Runs `question` over the local files of the window's days. */
-async function scan<T>(
-  { engine, files, limits }: Explorer,
-  { database: { reads }, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
+/**
+ * Runs `question` over the local copy of the facts. What it reads is looked up when it is its turn, so that no question finds a copy that is
+ * further than itself.
+ */
+function scan<T>(
+  explorer: Explorer,
+  ground: Pick<Ground, 'database' | 'secrets' | 'log'>,
   org_id: number,
-  window: Window,
+  asked: Window,
   question: (ask: Ask, facts: Known) => Promise<T>,
   wantsTies: boolean,
 ): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    const snapshot = await readSnapshot(reads, org_id, possible(window), {
-      hash: hashOf(secrets, org_id),
-      wantsTies,
-      most_waiting: limits.waiting,
-    })
-    const sealed = await files.have(reads, org_id, snapshot.segments)
-    if (sealed !== undefined) {
-      const laid = await files.lay(org_id, snapshot.tail)
-      try {
-        const { ties, incomplete_days, emptied_before } = snapshot
-        const facts = { files: [...sealed, ...laid.paths], ties, incomplete_days, emptied_before }
-        return await engine.run(org_id, ask => question(ask, facts))
-      } catch (error) {
-        if (!(error instanceof FilesGone) || tries === MOST_TRIES) throw error
-        log.warn({ err: error, org_id }, 'local files of Explore were lost; they are fetched again')
-        await files.forget(org_id)
-      } finally {
-        await laid.drop()
-      }
+  const { files, folder } = explorer
+  return read(explorer, ground, org_id, asked, wantsTies, async (ask, { snapshot, reads, window }) => {
+    const days = { first: dayOf(window.from), last: dayOf(window.to) }
+    const facts = await bring(ask, { files, reads }, { folder, org_id }, { ...snapshot, ...days })
+    if (typeof facts === 'string') return facts
+    return { told: await question(ask, { ...facts, incomplete_days: snapshot.incomplete_days }) }
+  })
+}
+
+/** Does `work` in the process that scans, with what a snapshot says of the window, again where something of it is lacking. */
+async function read<T>(
+  { engine, limits }: Explorer,
+  { database: { reads }, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
+  org_id: number,
+  asked: Window,
+  wantsTies: boolean,
+  work: (ask: Ask, seen: Seen) => Promise<{ told: T } | Lacking>,
+): Promise<T> {
+  const window = possible(asked)
+  const how = { hash: hashOf(secrets, org_id), wantsTies, most_waiting: limits.waiting }
+  const attempt = (ask: Ask) => async () =>
+    work(ask, { snapshot: await readSnapshot(reads, org_id, window, how), reads, window })
+  for (let tries = 1; tries <= MOST_TRIES; ) {
+    try {
+      const answered = await engine.run(org_id, ask => orForget(ask, org_id, attempt(ask)))
+      if (typeof answered === 'object') return answered.told
+      // What it has brought is there: others may have their turn, and it is nearer.
+      if (answered === 'gone') tries += 1
+    } catch (error) {
+      if (!(error instanceof FilesGone)) throw error
+      log.warn({ err: error, org_id }, 'local files of Explore were lost; they are made again')
+      tries += 1
     }
-    if (tries === MOST_TRIES) refuse('explore_busy', { headers: { 'retry-after': '5' } })
+  }
+  return refuse('explore_busy', { headers: { 'retry-after': '5' } })
+}
+
+/** Files and folders may be taken away at any time, also while they are written. */
+async function orForget<T>(ask: Ask, org_id: number, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const isGone = error instanceof FilesGone || (error as NodeJS.ErrnoException).code === 'ENOENT'
+    if (!isGone) throw error
+    await forget(ask.process, org_id)
+    throw error instanceof FilesGone ? error : new FilesGone((error as Error).message)
   }
 }
 

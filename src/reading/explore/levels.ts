@@ -1,12 +1,25 @@
 /**
  * Asks a question level by level: the groups of a level below the rows that are kept of the one above, of each of those the first by its sort,
- * and so on. What is left out is not counted again: it is what the row above has and the kept ones have not.
+ * and so on. What is left out is not counted again: it is what the row above has and the kept ones have not. Each level reads what was kept
+ * for it of the rows before, not all facts again, and where the keys of all levels come to few groups, those in their place.
  */
 import { type ExploreSort, MOST_EXACT_VISITORS, UNIQUE_VISITORS } from '../../contract/explore.ts'
 import type { Window } from '../../contract/window.ts'
 import type { Ask, Found } from './engine.ts'
 import type { Level, Question } from './question.ts'
-import { type Facts, factsOf, orderOf, type Sum, sumColumns, sumsOf } from './scan.ts'
+import {
+  areVisitorsGone,
+  type Facts,
+  factsOf,
+  keyName,
+  madeIn,
+  named,
+  orderOf,
+  ROOT,
+  type Sum,
+  summed,
+  sumsOf,
+} from './scan.ts'
 import { refuseTooWide, type WideLimits } from './wide.ts'
 
 export type Sums = Readonly<Record<Sum, bigint>> & { readonly unique_visitors?: bigint }
@@ -36,20 +49,36 @@ export type AllFound = {
   readonly is_estimate: boolean
 }
 
+/** Rows that a level is found in: `p`, the row above, keys from `at` on, and the columns of its sums. */
+type Rows = { readonly sql: string; readonly isShort: boolean }
+
+/** What is asked of one window. */
 type Asking = {
   readonly ask: Ask
   readonly facts: Facts
   readonly question: Question
+  readonly window: Window
   readonly sums: readonly Sum[]
-  /** How unique visitors are counted; undefined where nobody asks. */
-  readonly visitors: 'exact' | 'estimate' | undefined
+  /** Of the temporary tables of this window. */
+  readonly prefix: string
+  /** The levels that are answered. */
+  readonly first: number
+  readonly end: number
 }
+
+/** How unique visitors are counted; undefined where nobody asks. */
+type Visitors = 'exact' | 'estimate' | undefined
+
+/** What a level is asked of: sums of short rows, where there are such, visitors of the rows of each fact. */
+type Ground = { readonly asking: Asking; readonly rows: Rows; readonly facts: Rows; readonly visitors: Visitors }
 
 /** A level below one without rows. */
 const NOTHING_FOUND: LevelFound = { groups: new Map(), rest: new Map(), distinct: 0 }
 
-/** The number of the row that all others are below. */
-export const ROOT = 0
+/** So many rows are kept for the next level; of more, all are read again. */
+const MOST_KEPT = 2_000_000
+/** Rows are put together where it makes at most one of so many. */
+const SHORTENED = 8
 
 /** Answers all levels that are asked for: with `within` the one below it alone. At most `most` rows. Refuses `question_too_wide`. */
 export async function askLevels(
@@ -63,83 +92,156 @@ export async function askLevels(
     ...question.measures,
     ...question.levels.flatMap(({ sort }) => (sort.by === 'key' ? [] : [sort.by])),
   ])
-  const asking: Asking = { ask, facts, question, sums, visitors: undefined }
-  const counted = await totalsOf(asking, question.window)
-  await refuseTooWide(ask, facts, question, counted.clicks, limits)
+  const first = question.within?.length ?? 0
+  const end = question.within === undefined ? question.levels.length : first + 1
+  const common = { ask, facts, question, sums, first, end }
+  const now = await begin({ ...common, window: question.window, prefix: 'n' })
+  await refuseTooWide(ask, facts, question, now.totals.clicks, limits)
+  const then = question.before && (await begin({ ...common, window: question.before, prefix: 'b' }))
   const wantsVisitors = question.measures.includes(UNIQUE_VISITORS)
-  const isFew = (counted.clicks ?? 0n) <= BigInt(MOST_EXACT_VISITORS)
-  const whole: Asking = wantsVisitors ? { ...asking, visitors: isFew ? 'exact' : 'estimate' } : asking
-  const totals = wantsVisitors ? { ...counted, ...(await visitorsOf(whole, question.window)) } : counted
-  const before = question.before && (await totalsOf(whole, question.before))
+  const isFew = (now.totals.clicks ?? 0n) <= BigInt(MOST_EXACT_VISITORS)
+  const isEstimate = wantsVisitors && !isFew
+  const countedIn = (window: Window): Visitors =>
+    !wantsVisitors || areVisitorsGone(facts, window) ? undefined : isEstimate ? 'estimate' : 'exact'
+  let ground: Ground = { ...now.ground, visitors: countedIn(question.window) }
+  let past = then && question.before && { ...then.ground, visitors: countedIn(question.before) }
+  const totals = { ...now.totals, ...(await visitorsOf(ground)) }
+  const before = then && past && { ...then.totals, ...(await visitorsOf(past)) }
   const levels: LevelFound[] = []
   let parents: ReadonlyMap<number, Compared> = new Map([[ROOT, { sums: totals, before }]])
   let left = most
-  const first = question.within?.length ?? 0
-  const last = question.within === undefined ? question.levels.length : first + 1
-  for (let at = first; at < last; at += 1) {
+  for (let at = first; at < end; at += 1) {
     if (parents.size === 0) {
       levels.push(NOTHING_FOUND)
       continue
     }
-    const found = await askLevel(whole, at, parents, left)
+    const found = await askLevel(ground, past, at, parents, left)
     levels.push(found)
     const groups = [...found.groups.values()].flat()
     parents = new Map(groups.map(group => [group.id, group]))
     left -= groups.length
+    if (at + 1 === end) break
+    ground = await below(
+      ground,
+      at,
+      groups.map(({ sums }) => sums),
+    )
+    past =
+      past &&
+      (await below(
+        past,
+        at,
+        groups.flatMap(({ before }) => before ?? []),
+      ))
   }
-  return { totals, before, levels, is_estimate: whole.visitors === 'estimate' }
+  return { totals, before, levels, is_estimate: isEstimate }
 }
 
 type Compared = { readonly sums: Sums; readonly before: Sums | undefined }
 
-async function totalsOf(asking: Asking, window: Window): Promise<Sums> {
-  const { ask, facts, question, sums } = asking
-  const [row] = await ask(`select ${sumColumns(sums)} from (${factsOf(facts, question, window, [])})`)
-  const found = sumsIn(row, sums)
-  return asking.visitors === undefined ? found : { ...found, ...(await visitorsOf(asking, window)) }
+/** The rows of the first level, and the sums of all of them. */
+async function begin(asking: Asking): Promise<{ ground: Omit<Ground, 'visitors'>; totals: Sums }> {
+  const { ask, facts, question, sums, window, first, end } = asking
+  const levels = question.levels.slice(first, end).map(({ dimension }, place) => ({ dimension, at: first + place }))
+  const wantsVisitors = [...question.measures, ...question.levels.map(({ sort }) => sort.by)].includes(UNIQUE_VISITORS)
+  const columns = [...madeIn(sums), ...(wantsVisitors ? ['visitor'] : [])]
+  const all: Rows = { sql: `(${factsOf(facts, question, window, { levels, columns })})`, isShort: false }
+  const rows = (await shortened(asking, all, first, { parents: 1, clicks: await countOf(asking) })) ?? all
+  const [row] = await ask(`select ${named(sums)} from (select ${summed(madeIn(sums))} from ${rows.sql})`)
+  return { ground: { asking, rows, facts: all }, totals: sumsIn(row, sums) }
 }
 
-/** Whether of some day of the window nothing tells one visitor from another. */
-const areVisitorsGone = ({ facts: { emptied_before } }: Asking, { from }: Window) =>
-  Boolean(emptied_before) && from < Date.parse(emptied_before ?? '')
+/** Roughly, how many facts there are in all. */
+async function countOf({ ask, facts }: Asking): Promise<number> {
+  const [row] = await ask(`select count(*) as n from ${facts.from}`)
+  return Number(row?.['n'] ?? 0)
+}
 
-async function visitorsOf(asking: Asking, window: Window): Promise<Pick<Sums, 'unique_visitors'>> {
-  if (areVisitorsGone(asking, window)) return {}
-  const facts = factsOf(asking.facts, asking.question, window, [])
-  const [row] = await asking.ask(countVisitors(asking, '0 as id', facts))
+/** The rows put together by the keys from `at` on, where these come to far fewer. */
+async function shortened(
+  { ask, facts, question, sums, prefix, end }: Asking,
+  { sql }: Rows,
+  at: number,
+  { parents, clicks }: { parents: number; clicks: number },
+): Promise<Rows | undefined> {
+  const levels = question.levels.slice(at, end)
+  const groups = levels.reduce((product, { dimension }) => product * facts.valuesOf(dimension), parents)
+  if (groups * SHORTENED > clicks) return undefined
+  const keys = levels.map((_, place) => keyName(at + place)).join(', ')
+  const table = `${prefix}short${at}`
+  await ask(`create temp table ${table} as select p, ${keys}, ${summed(madeIn(sums))} from ${sql} group by all`)
+  return { sql: table, isShort: true }
+}
+
+/** What the level below `at` is found in: of the rows of that level those that were kept. */
+async function below(ground: Ground, at: number, kept: readonly Sums[]): Promise<Ground> {
+  const { asking, rows, facts, visitors } = ground
+  const { ask, question, sums, prefix, end } = asking
+  const clicks = Number(kept.reduce((sum, { clicks }) => sum + clicks, 0n))
+  const keys = question.levels.slice(at + 1, end).map((_, place) => `f.${keyName(at + 1 + place)}`)
+  const joined = (from: Rows, columns: readonly string[]) =>
+    `(select ${['up.id as p', ...keys, ...columns.map(name => `f.${name}`)].join(', ')} from ${from.sql} f join l${at} up on ${alike(at)})`
+  const columns = madeIn(sums)
+  if (rows.isShort && visitors === undefined) return { ...ground, rows: { sql: joined(rows, columns), isShort: true } }
+  const own = visitors === undefined ? columns : [...columns, 'visitor']
+  let next: Rows = { sql: joined(facts, own), isShort: false }
+  const short = rows.isShort
+    ? { sql: joined(rows, columns), isShort: true }
+    : visitors === undefined && (await shortened(asking, next, at + 1, { parents: kept.length, clicks }))
+  if (short && visitors === undefined) return { ...ground, rows: short, facts: next }
+  if (clicks <= MOST_KEPT) {
+    await ask(`create temp table ${prefix}kept${at} as from ${next.sql}`)
+    next = { sql: `${prefix}kept${at}`, isShort: false }
+  }
+  return { ...ground, rows: short || next, facts: next }
+}
+
+/** `on` of rows and what was kept of their level. */
+const alike = (at: number) => `up.p = f.p and up.k is not distinct from f.${keyName(at)}`
+
+async function visitorsOf({ asking, facts, visitors }: Ground): Promise<Pick<Sums, 'unique_visitors'>> {
+  if (visitors === undefined) return {}
+  const [row] = await asking.ask(countVisitors(visitors, 'p as id', facts.sql))
   return { unique_visitors: BigInt((row?.['visitors'] as bigint | undefined) ?? 0n) }
 }
 
 /** Rows of `id` and `visitors`. A click that was taken out of a group leaves two rows there, which come to nothing. */
-function countVisitors({ visitors }: Asking, id: string, from: string): string {
-  if (visitors === 'estimate')
-    return `select ${id}, approx_count_distinct(visitor) as visitors from (${from}) group by 1`
+function countVisitors(visitors: Visitors, id: string, from: string): string {
+  if (visitors === 'estimate') return `select ${id}, approx_count_distinct(visitor) as visitors from ${from} group by 1`
   return `select id, count(*) as visitors from (
-    select ${id}, visitor from (${from}) where visitor is not null group by all having sum(sign) > 0
+    select ${id}, visitor from ${from} where visitor is not null group by all having sum(sign) > 0
   ) group by id`
 }
 
 /** Finds the groups of a level, keeps the first of each row above as the table `l<at>`, and answers them. */
 async function askLevel(
-  asking: Asking,
+  ground: Ground,
+  past: Ground | undefined,
   at: number,
   parents: ReadonlyMap<number, Compared>,
   most: number,
 ): Promise<LevelFound> {
-  const { ask, question, sums } = asking
+  const { ask, question, sums } = ground.asking
   const level = question.levels[at] as Level
-  const first = question.within?.length ?? 0
-  await ask(`create temp table g${at} as ${groupsOf(asking, at, level.sort)}`)
+  const until = question.after + level.top
+  // Whom nobody counts cannot be sorted by.
+  const isUnsorted = level.sort.by === UNIQUE_VISITORS && ground.visitors === undefined
+  const sort: ExploreSort = isUnsorted ? { ...level.sort, by: 'clicks' } : level.sort
+  await ask(`create temp table g${at} as ${groupsOf(ground, at, sort)}`)
   // Parents are opened in the order of the answer until it is full; each is opened whole or not at all.
-  const shown = `rn <= ${question.after + level.top}`
   await ask(`create temp table l${at} as
-    select row_number() over (order by g.p, g.rn) as id, ${at > first ? `${keysOf(at, first, 'up')}, ` : ''}g.k as k${at + 1}, g.* exclude (k, so_far)
-    from (select *, count(*) over (order by p range unbounded preceding) as so_far from g${at} where ${shown}) g
-    ${at > first ? `join l${at - 1} up on up.id = g.p` : ''} where g.so_far <= ${most + question.after}`)
-  const rows = await ask(`select id, p, n, rn, k${at + 1} as k, ${sums.join(', ')} from l${at} order by id`)
-  const distinct = (await ask(`select count(*) as n from g${at}`))[0]
-  const [own, others] = await visitorsOfLevel(asking, at, question.window)
-  const before = question.before && (await sumsBefore(asking, at, question.before))
+    with opened as (
+      select p, n from (
+        select p, count(*) as n, sum(least(count(*), ${until})) over (order by p) as so_far from g${at} group by p
+      ) where so_far <= ${most + question.after}
+    )
+    select row_number() over (order by p, rn) as id, * from (${firstOf(at, sort, until, parents.size === 1)}) join opened using (p)`)
+  const rows = await ask(
+    `select id, p, n, rn, k, (select count(*) from g${at}) as distinct_keys, ${sums.join(', ')} from l${at} order by id`,
+  )
+  const isWhole = rows.every(row => Number(row['n']) <= until)
+  const [own, others] = await visitorsOfLevel(ground, at, isWhole)
+  const before = past && (await sumsBefore(past, at, isWhole))
   const all = rows.map((row): Group & { n: number; rn: number } => {
     const id = Number(row['id'])
     return {
@@ -156,7 +258,7 @@ async function askLevel(
   const rest = new Map<number, Rest>()
   for (const [parent, inside] of groups) {
     const above = parents.get(parent)
-    const keys = (inside[0]?.n ?? 0) - question.after - level.top
+    const keys = (inside[0]?.n ?? 0) - until
     if (above === undefined || keys <= 0) continue
     const left = leftOf(above, inside, sums)
     const beforeLeft = left.before && { ...left.before, ...before?.others(parent) }
@@ -165,7 +267,7 @@ async function askLevel(
   const visible = new Map(
     [...groups].map(([parent, inside]) => [parent, inside.filter(({ rn }) => rn > question.after)] as const),
   )
-  return { groups: visible, rest, distinct: Number(distinct?.['n'] ?? 0) }
+  return { groups: visible, rest, distinct: Number(rows[0]?.['distinct_keys'] ?? 0) }
 }
 
 /** What a row has besides its groups. */
@@ -175,96 +277,71 @@ function leftOf(above: Compared, inside: readonly Group[], sums: readonly Sum[])
   return { sums: without(above.sums, now, sums), before: above.before && without(above.before, then, sums) }
 }
 
-const dimensionsUpTo = ({ levels, within = [] }: Question, at: number) =>
-  levels
-    .slice(0, at + 1)
-    .map(({ dimension }) => dimension)
-    .slice(within.length)
-
-/** `up.k1, up.k2`: of the levels `first` to `at`, those of the row above. */
-const keysOf = (at: number, first: number, table: string) =>
-  Array.from({ length: at - first }, (_, place) => `${table}.k${first + place + 1}`).join(', ')
-
-/** The facts with the keys of the levels `first` to `at`, numbered by their level. */
-function keyed({ facts, question }: Asking, at: number, window: Window): string {
-  const first = question.within?.length ?? 0
-  const text = factsOf(facts, question, window, dimensionsUpTo(question, at))
-  if (first === 0) return text
-  const names = dimensionsUpTo(question, at).map((_, place) => `k${place + 1} as k${first + place + 1}`)
-  return `select ${names.join(', ')}, * exclude (${dimensionsUpTo(question, at)
-    .map((_, place) => `k${place + 1}`)
-    .join(', ')}) from (${text})`
+/** Each group of a level with its sums. */
+function groupsOf({ asking, rows, facts, visitors }: Ground, at: number, sort: ExploreSort): string {
+  const { sums } = asking
+  const k = keyName(at)
+  const found = `select p, k, ${named(sums)} from (
+    select p, ${k} as k, ${summed(madeIn(sums))} from ${rows.sql} group by all having sum(sign) <> 0
+  )`
+  if (sort.by !== UNIQUE_VISITORS) return found
+  return `select s.*, coalesce(v.visitors, 0) as unique_visitors from (${found}) s left join (
+      select id.p as p, id.k as k, visitors from (${countVisitors(visitors, `{p: p, k: ${k}} as id`, facts.sql)})
+    ) v on v.p = s.p and v.k is not distinct from s.k`
 }
 
-/** `on` of facts and the rows kept of a level, the keys of the levels from `first` on being alike. */
-function alike(at: number, first: number): string {
-  const pairs = Array.from({ length: at - first + 1 }, (_, place) => first + place + 1)
-  return pairs.map(name => `f.k${name} is not distinct from up.k${name}`).join(' and ')
+/** Of each row above the first groups by the sort, numbered. */
+function firstOf(at: number, sort: ExploreSort, until: number, isOne: boolean): string {
+  const order = `${orderOf(sort.by)} ${sort.descending ? 'desc' : 'asc'} nulls last${sort.by === 'key' ? '' : ', k asc nulls last'}`
+  // Of one row alone they need not all be put in order.
+  if (isOne)
+    return `select *, row_number() over (order by ${order}) as rn from (from g${at} order by ${order} limit ${until})`
+  return `from (select *, row_number() over (partition by p order by ${order}) as rn from g${at}) where rn <= ${until}`
 }
 
-/** Each group of a level with its sums, its place `rn` below the row `p` above, and how many there are, `n`. */
-function groupsOf(asking: Asking, at: number, sort: ExploreSort): string {
-  const { question, sums } = asking
-  const isByVisitors = sort.by === UNIQUE_VISITORS && !areVisitorsGone(asking, question.window)
-  // Whom nobody counts cannot be sorted by.
-  const by = sort.by === UNIQUE_VISITORS && !isByVisitors ? 'clicks' : sort.by
-  const first = question.within?.length ?? 0
-  const from = keyed(asking, at, question.window)
-  const below =
-    at === first
-      ? `select ${ROOT} as p, f.k${at + 1} as k, f.* from (${from}) f`
-      : `select up.id as p, f.k${at + 1} as k, f.* from (${from}) f join l${at - 1} up on ${alike(at - 1, first)}`
-  const summed = `select p, k, ${sumColumns(sums)} from (${below}) group by all having sum(sign) <> 0`
-  const found = isByVisitors
-    ? `select s.*, coalesce(v.visitors, 0) as unique_visitors from (${summed}) s left join (
-        select id.p as p, id.k as k, visitors from (${countVisitors(asking, '{p: p, k: k} as id', below)})
-      ) v on v.p = s.p and v.k is not distinct from s.k`
-    : summed
-  const order = `${orderOf(by)} ${sort.descending ? 'desc' : 'asc'} nulls last${by === 'key' ? '' : ', k asc nulls last'}`
-  return `select *, row_number() over (partition by p order by ${order}) as rn, count(*) over (partition by p) as n from (${found})`
-}
+type VisitorsOf = (id: number) => Pick<Sums, 'unique_visitors'>
+const NONE: VisitorsOf = () => ({})
 
-type Visitors = (id: number) => Pick<Sums, 'unique_visitors'>
-const NONE: Visitors = () => ({})
-
-/** Unique visitors of each kept row, and of what is left out below each row above. */
-async function visitorsOfLevel(asking: Asking, at: number, window: Window): Promise<[Visitors, Visitors]> {
-  if (asking.visitors === undefined || areVisitorsGone(asking, window)) return [NONE, NONE]
-  const first = asking.question.within?.length ?? 0
-  const from = keyed(asking, at, window)
+/** Unique visitors of each kept row, and of what is left out below each row above, if anything is. */
+async function visitorsOfLevel(
+  { asking, facts, visitors }: Ground,
+  at: number,
+  isWhole: boolean,
+): Promise<[VisitorsOf, VisitorsOf]> {
+  if (visitors === undefined) return [NONE, NONE]
   const kept = await asking.ask(
     countVisitors(
-      asking,
+      visitors,
       'id',
-      `select up.id, f.visitor, f.sign from (${from}) f join l${at} up on ${alike(at, first)}`,
+      `(select up.id, f.visitor, f.sign from ${facts.sql} f join l${at} up on ${alike(at)})`,
     ),
   )
-  const parent = at === first ? `${ROOT} as id` : 'up.id'
-  const above = at === first ? '' : `join l${at - 1} up on ${alike(at - 1, first)}`
+  if (isWhole) return [lookUp(kept), NONE]
   const others = await asking.ask(
     countVisitors(
-      asking,
-      'id',
-      `select ${parent}, f.visitor, f.sign from (${from}) f ${above} where not exists (select 1 from l${at} up where ${alike(at, first)})`,
+      visitors,
+      'p as id',
+      `(from ${facts.sql} f where not exists (select 1 from l${at} up where ${alike(at)}))`,
     ),
   )
   return [lookUp(kept), lookUp(others)]
 }
 
-function lookUp(rows: readonly Found[]): Visitors {
+function lookUp(rows: readonly Found[]): VisitorsOf {
   const found = new Map(rows.map(row => [Number(row['id']), BigInt(row['visitors'] as bigint)]))
   return id => ({ unique_visitors: found.get(id) ?? 0n })
 }
 
 /** What the kept rows of a level came to in the period before. */
-async function sumsBefore(asking: Asking, at: number, window: Window) {
-  const { ask, question, sums } = asking
-  const first = question.within?.length ?? 0
-  const from = keyed(asking, at, window)
-  const rows = await ask(
-    `select id, ${sumColumns(sums)} from (select up.id, f.* from (${from}) f join l${at} up on ${alike(at, first)}) group by 1`,
-  )
-  const [own, others] = await visitorsOfLevel(asking, at, window)
+async function sumsBefore(past: Ground, at: number, isWhole: boolean) {
+  const { ask, sums } = past.asking
+  const rows = await ask(`select id, ${named(sums)} from (
+    select up.id, ${madeIn(sums)
+      .map(name => `coalesce(sum(f.${name}), 0) as ${name}`)
+      .join(', ')}
+    from ${past.rows.sql} f join l${at} up on ${alike(at)} group by 1
+  )`)
+  const [own, others] = await visitorsOfLevel(past, at, isWhole)
   const found = new Map(rows.map(row => [Number(row['id']), sumsIn(row, sums)]))
   return {
     groups: (id: number): Sums => ({ ...(found.get(id) ?? sumsIn(undefined, sums)), ...own(id) }),

@@ -1,8 +1,9 @@
 /** Opens what Explore scans with: local files in DATA_DIR/explore and the process that reads them, which is begun by the first question. */
+import { join } from 'node:path'
 import type { Ground } from '../../ground/room.ts'
 import { openEngine } from './engine.ts'
 import { EXPLORE_LIMITS, type ExploreLimits, type Explorer } from './explore.ts'
-import { folderOf, openFiles } from './files.ts'
+import { openFiles } from './files.ts'
 import { openSweep } from './sweep.ts'
 
 /** `limits`: where they are not the usual ones, for tests. */
@@ -10,11 +11,12 @@ export function openExplorer(
   { config, database, log }: Pick<Ground, 'config' | 'database' | 'log'>,
   limits: Partial<ExploreLimits> = {},
 ): Explorer & { close(): Promise<void> } {
-  const folder = folderOf(config)
+  const folder = join(config.dataDir, 'explore')
   const engine = openEngine(folder, log)
   const sweeping = openSweep({ database, log }, folder)
   return {
     engine,
+    folder,
     files: openFiles(folder),
     limits: { ...EXPLORE_LIMITS, ...limits },
     async close() {

@@ -1,39 +1,36 @@
 /** The clicks a question is about, in SQL over the local files: which of them, by which keys, and the sums of them that are asked for. */
 import { DAY_MS } from '../../contract/days.ts'
-import type { Measure } from '../../contract/explore.ts'
+import { isTimeDimension, type Measure } from '../../contract/explore.ts'
 import type { Window } from '../../contract/window.ts'
-import { columnOf, type Dimension, localTime, quoted } from './columns.ts'
+import { columnOf, type Dimension, localTime, MADE, quoted } from './columns.ts'
+import { nameOfPair, PAIR_SIZE, type Pair, type Paired, PAIRS } from './pairs.ts'
 import type { Filter, Question, Value } from './question.ts'
 
 /** The campaigns of an organization with what they lead to and come from. */
 export type CampaignTie = { readonly campaign: string; readonly source: string | null; readonly funnel: string | null }
 
-/** What a scan reads. `files` have the days in their names. */
+/** What a scan reads: a relation of the columns that `local.ts` keeps, in SQL, and how many values some dimension has in it, roughly. */
 export type Facts = {
-  readonly files: readonly string[]
+  readonly from: string
   readonly ties: readonly CampaignTie[]
-  /** Of the days before this one nobody's visitors are known. */
-  readonly emptied_before?: string | null
+  readonly valuesOf: (dimension: Dimension) => number
+  /** Of days before this one nothing tells one visitor from another; null: of all days it does. */
+  readonly emptied_before: string | null
 }
 
-/** As many bits as stages, by what they are called. */
-const OF_STAGES = { landed: 2, started: 4, registered: 8, lead: 16, deposit: 32, ftd: 64 } as const
+/** Whether nobody can count the visitors of the window. */
+export const areVisitorsGone = ({ emptied_before }: Pick<Facts, 'emptied_before'>, { from }: Window): boolean =>
+  emptied_before !== null && from < Date.parse(emptied_before)
 
-const SUMS = {
-  clicks: 'sum(sign)',
-  new_visitors: 'sum(sign) filter (where is_new)',
-  ...(Object.fromEntries(
-    Object.entries(OF_STAGES).map(([name, bit]) => [name, `sum(sign) filter (where stages & ${bit} <> 0)`]),
-  ) as Record<keyof typeof OF_STAGES, string>),
-  approved: 'sum(sign * approved)',
-  pending: 'sum(sign * pending)',
-  rejected: 'sum(sign * rejected)',
-  unread_costs: 'sum(sign) filter (where unread_cost)',
-  revenue: 'sum(sign * revenue)',
-  revenue_pending: 'sum(sign * revenue_pending)',
-  cost: 'sum(sign * cost)',
-} as const
-export type Sum = keyof typeof SUMS
+/** What sums are made of, as `local.ts` keeps it: one number of a click each, or two in one. */
+const MADE_IN: Readonly<Record<Exclude<Sum, Paired>, string>> = {
+  clicks: 'sign',
+  rejected: 'rejected',
+  revenue: 'revenue',
+  revenue_pending: 'revenue_pending',
+  cost: 'cost',
+}
+export type Sum = 'clicks' | 'rejected' | 'revenue' | 'revenue_pending' | 'cost' | Paired
 
 /** The sums a measure is made of. */
 const MADE_OF: Readonly<Partial<Record<Measure, readonly Sum[]>>> = {
@@ -52,7 +49,32 @@ export function sumsOf(measures: readonly Measure[]): Sum[] {
   return [...new Set<Sum>(['clicks', ...measures.flatMap(measure => MADE_OF[measure] ?? [measure as Sum])])]
 }
 
-export const sumColumns = (sums: readonly Sum[]) => sums.map(name => `coalesce(${SUMS[name]}, 0) as ${name}`).join(', ')
+const pairOf = (sum: Sum): Pair | undefined => PAIRS.find(pair => pair.some(name => name === sum))
+
+/** The columns that these sums are made in. */
+export const madeIn = (sums: readonly Sum[]): string[] => [
+  ...new Set(
+    sums.map(sum => {
+      const pair = pairOf(sum)
+      return pair === undefined ? MADE_IN[sum as keyof typeof MADE_IN] : nameOfPair(pair)
+    }),
+  ),
+]
+
+/** The sums of such columns under their own names. */
+export const summed = (columns: readonly string[]): string =>
+  columns.map(column => `coalesce(sum(${column}), 0) as ${column}`).join(', ')
+
+/** The sums by their names, out of columns that were summed. */
+export const named = (sums: readonly Sum[]): string => sums.map(sum => `${named1(sum)} as ${sum}`).join(', ')
+
+function named1(sum: Sum): string {
+  const pair = pairOf(sum)
+  if (pair === undefined) return MADE_IN[sum as keyof typeof MADE_IN]
+  const both = `${nameOfPair(pair)}::bigint`
+  const low = `(((${both} + ${PAIR_SIZE / 2}) & ${PAIR_SIZE - 1}) - ${PAIR_SIZE / 2})`
+  return pair[0] === sum ? low : `((${both} - ${low}) // ${PAIR_SIZE})`
+}
 
 /** What rows are ordered by, of columns that hold sums: whole numbers, so that the quotients are the same wherever they are made. */
 export function orderOf(measure: Measure | 'key'): string {
@@ -79,47 +101,38 @@ export function orderOf(measure: Measure | 'key'): string {
   }
 }
 
-const TEXT_COLUMNS = `campaign offer landing path ad_account bot geo device os browser platform sub1 sub2 sub3 sub4 sub5 sub6 sub7 sub8 sub9 ref_id`
-const NUMBER_COLUMNS = 'd sign ms visitor stages revenue cost approved pending rejected revenue_pending'
-const BOOLEAN_COLUMNS = 'is_new tracked unread_cost'
-const as = (names: string, type: string) =>
-  names
-    .split(' ')
-    .map(name => `null::${type} as ${name}`)
-    .join(', ')
-/** What is read where there are no files. */
-const NOTHING = `(select ${as(TEXT_COLUMNS, 'varchar')}, ${as(NUMBER_COLUMNS, 'bigint')}, ${as(BOOLEAN_COLUMNS, 'boolean')} where false)`
-
-/** All rows of these files, for a `from`. */
-export const rowsIn = (files: Facts['files']) =>
-  files.length === 0
-    ? NOTHING
-    : `read_parquet([${files.map(quoted).join(', ')}], hive_partitioning = true, hive_types = {'d': INTEGER})`
-
-/** Rows with a value `k1`… for each of these dimensions, and the columns that sums are made of. */
+/** Rows `p` (the row above all), with a value `k<n>` for each of these levels, and these columns. */
 export function factsOf(
-  { files, ties }: Facts,
+  { from, ties }: Facts,
   question: Question,
   window: Window,
-  dimensions: readonly Dimension[],
+  {
+    levels,
+    columns,
+  }: { readonly levels: readonly { dimension: Dimension; at: number }[]; readonly columns: readonly string[] },
 ): string {
-  const local = localTime(question.time_zone, window)
-  const keys = dimensions.map((dimension, at) => `${columnOf(dimension, local)} as k${at + 1}`)
   const opened = (question.within ?? []).map((value, at): Filter => {
     const { dimension } = question.levels[at] as Question['levels'][number]
     return { dimension, op: value === null ? 'is_empty' : 'is', values: value === null ? [] : [value] }
   })
   const filters = [...question.filters, ...opened]
-  const isTied = [...dimensions, ...filters.map(({ dimension }) => dimension)].some(
-    dimension => dimension === 'source' || dimension === 'funnel',
-  )
-  const conditions = ['tracked', ...withinWindow(window), ...filters.map(filter => conditionOf(filter, local))]
-  return `select ${[...keys, 'sign, stages, is_new, revenue, cost, unread_cost, approved, pending, rejected, revenue_pending, visitor'].join(', ')}
-    from ${rowsIn(files)} facts ${isTied ? `left join ${tiesOf(ties)} using (campaign)` : ''}
+  const used = [...levels, ...filters].map(({ dimension }) => dimension)
+  const local = used.some(isTimeDimension) ? localTime(question.time_zone, window) : MADE
+  const keys = levels.map(({ dimension, at }) => `${columnOf(dimension, local)} as ${keyName(at)}`)
+  const isTied = used.some(dimension => dimension === 'source' || dimension === 'funnel')
+  const conditions = [...withinWindow(window), ...filters.map(filter => conditionOf(filter, local))]
+  return `select ${[`${ROOT} as p`, ...keys, ...columns].join(', ')}
+    from ${from} facts ${isTied ? `left join ${tiesOf(ties)} using (campaign)` : ''}
     where ${conditions.join(' and ')}`
 }
 
-/** Days in the middle need no look at the clock: the files of others are not even opened. */
+/** The number of the row that all others are below. */
+export const ROOT = 0
+
+/** What the value of the level at this place is called. */
+export const keyName = (at: number) => `k${at + 1}`
+
+/** Days in the middle need no look at the clock, and what lies together of other days is passed over. */
 function withinWindow({ from, to }: Window): string[] {
   const [first, last] = [Math.floor(from / DAY_MS), Math.floor(to / DAY_MS)]
   const conditions = [`d >= ${first}`, `d <= ${last}`]

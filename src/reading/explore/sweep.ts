@@ -1,62 +1,65 @@
 /**
- * Takes away local files of what is no longer there: segments that were replaced, emptied or deleted and that no question has asked for since,
- * those of deleted organizations, and what questions of a process that died have left. A file that is missed is fetched again.
+ * Takes away local copies of facts that are not to be there any more, whether or not somebody asks for them again: those of deleted organizations,
+ * and those of before days of theirs were emptied, which may still tell one visitor from another. What is missed is filled in again.
  */
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
+import { timeOfId } from '../../contract/ids.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 
 const PAUSE_MS = 30 * 60_000
-/** Longer than a question takes, which may read what it has found. */
-const KEPT_MS = 60_000
+/** Clocks of processes differ: of a copy that was begun about then nobody knows. */
+const ABOUT_MS = 60_000
+/** Longer than what is staged is needed. */
+const STAGED_MS = 10 * 60_000
 
-const THERE = `
-  select id from segments where org_id = $1 and id = any($2::uuid[])
-    and exists (select from organizations where org_id = $1 and deleted_at is null)`
+const IS_THERE = 'select 1 from organizations where org_id = $1 and deleted_at is null'
+/** Ids of segments are of their time. */
+const LAST_EMPTIED = 'select id from segments where org_id = $1 and is_emptied order by id desc limit 1'
 
 /** Opens the sweeping of the folder, which goes round until it is closed. Processes may share it. */
 export function openSweep({ database, log }: Pick<Ground, 'database' | 'log'>, folder: string): Rounds {
   return openRounds(
     PAUSE_MS,
-    signal => sweep(database.worker, folder, { signal }),
+    signal => sweep(database.worker, folder, signal),
     error => log.warn({ err: error }, 'local files of Explore were not looked through; it is tried again'),
   )
 }
 
-type How = { readonly kept_ms?: number; readonly signal?: AbortSignal }
-
-/** Looks through the folder once. Files that are younger than `kept_ms` stay. @throws what the database says */
-export async function sweep(pool: pg.Pool, folder: string, { kept_ms = KEPT_MS, signal }: How = {}): Promise<void> {
-  for (const org of await namesIn(folder)) {
+/** Looks through the folder once. @throws what the database says */
+export async function sweep(pool: pg.Pool, folder: string, signal?: AbortSignal): Promise<void> {
+  for (const name of await namesIn(folder)) {
     if (signal?.aborted) return
-    const org_id = Number(org)
-    if (Number.isSafeInteger(org_id)) await sweepOrganization(pool, join(folder, org), org_id, kept_ms)
+    const org_id = Number(name)
+    if (Number.isSafeInteger(org_id)) await sweepOrganization(pool, join(folder, name), org_id)
   }
 }
 
-async function sweepOrganization(pool: pg.Pool, folder: string, org_id: number, kept_ms: number): Promise<void> {
-  const found: { path: string; id: string }[] = []
-  for (const place of await namesIn(folder)) {
-    if (place.startsWith('d='))
-      for (const name of await namesIn(join(folder, place)))
-        found.push({ path: join(folder, place, name), id: name.slice(0, 36) })
-    else if (place.startsWith('tail-')) await removeOld(join(folder, place), kept_ms)
+async function sweepOrganization(pool: pg.Pool, place: string, org_id: number): Promise<void> {
+  const names = await namesIn(place)
+  const isThere = (await pool.query(IS_THERE, [org_id])).rows.length > 0
+  const { rows } = await pool.query<{ id: string }>(LAST_EMPTIED, [org_id])
+  const [emptied] = rows
+  const from = emptied === undefined ? 0 : timeOfId(emptied.id) + ABOUT_MS
+  for (const name of names) {
+    const begun = COPY.exec(name)?.[1]
+    // Who has it open goes on with it until he ends, and writes into no other.
+    if (begun !== undefined && (!isThere || timeOfId(begun) < from)) await rm(join(place, name), { force: true })
+    else if (name.startsWith('staged-') && (await ageOf(join(place, name))) > STAGED_MS)
+      await rm(join(place, name), { recursive: true, force: true })
   }
-  const isSegment = ({ id, path }: { id: string; path: string }) => path.endsWith(`${id}.parquet`) && UUID.test(id)
-  const ids = found.filter(isSegment).map(({ id }) => id)
-  const { rows } = await pool.query<{ id: string }>(THERE, [org_id, ids])
-  const there = new Set(rows.map(({ id }) => id))
-  for (const one of found) if (!isSegment(one) || !there.has(one.id)) await removeOld(one.path, kept_ms)
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** As `local.ts` names a copy, with the time that it was begun. */
+const COPY = /^facts\.\d+\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.duckdb(?:\.wal)?$/
 
 /** The names in a folder; none where it has gone. */
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => [])
 
-async function removeOld(path: string, kept_ms: number): Promise<void> {
-  const found = await stat(path).catch(() => undefined)
-  if (found !== undefined && Date.now() - found.mtimeMs >= kept_ms) await rm(path, { recursive: true, force: true })
-}
+const ageOf = (path: string): Promise<number> =>
+  stat(path).then(
+    ({ mtimeMs }) => Date.now() - mtimeMs,
+    () => 0,
+  )

@@ -38,7 +38,7 @@ export async function valuesOf(
   const window = windowOf(dates)
   const question = questionFor(dimension, search, window)
   const rows = await scan(window, (ask, facts) =>
-    ask(`select k1 as k, sum(sign) as clicks from (${factsOf(facts, question, window, [dimension])})
+    ask(`select k1 as k, sum(sign) as clicks from (${factsOf(facts, question, window, { levels: [{ dimension, at: 0 }], columns: ['sign'] })})
       group by all having sum(sign) <> 0 order by 2 desc, 1 limit ${MOST_SHOWN}`),
   )
   return {

@@ -6,8 +6,7 @@ import type { ExploreDimension } from '../../contract/explore.ts'
 import { isTextDimension } from '../../contract/explore.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Ask } from './engine.ts'
-import { columnOf } from './columns.ts'
-import { type Facts, factsOf, rowsIn } from './scan.ts'
+import { type Facts, factsOf, keyName } from './scan.ts'
 import type { Question } from './question.ts'
 
 export type WideLimits = {
@@ -17,10 +16,6 @@ export type WideLimits = {
   readonly wide_words: number
 }
 export const WIDE_LIMITS: WideLimits = { wide_clicks: 2_000_000, wide_words: 1_000_000 }
-
-/** A dimension with a word for every fifth click of a few days may have a million in all; zones and keywords have one for every tenth at most. */
-const LOOK_CLOSER = 0.2
-const LOOKED_AT = 4
 
 /** Words of outside, of which there may be any number. */
 const mayBeWide = (dimension: ExploreDimension) => /^(sub\d|ref_id)$/.test(dimension) && isTextDimension(dimension)
@@ -37,9 +32,11 @@ export async function refuseTooWide(
   const first = question.within?.length ?? 0
   const asked = question.within === undefined ? question.levels : question.levels.slice(first, first + 1)
   for (const { dimension } of asked) {
-    if (!mayBeWide(dimension) || !(await hasManyInFiles(ask, facts, dimension))) continue
+    // Of all days it is known roughly, for nothing; of those that are asked for it costs a scan.
+    if (!mayBeWide(dimension) || facts.valuesOf(dimension) <= wide_words) continue
+    const levels = [{ dimension, at: 0 }]
     const [row] = await ask(
-      `select approx_count_distinct(k1) as words from (${factsOf(facts, question, question.window, [dimension])})`,
+      `select approx_count_distinct(${keyName(0)}) as words from (${factsOf(facts, question, question.window, { levels, columns: [] })})`,
     )
     const words = Number(row?.['words'] ?? 0)
     if (words > wide_words)
@@ -51,13 +48,3 @@ export async function refuseTooWide(
 }
 
 const inWords = (count: number | bigint) => count.toLocaleString('en-US')
-
-/** A look at a few files, which costs milliseconds, because nearly all dimensions have few words. */
-async function hasManyInFiles(ask: Ask, { files }: Facts, dimension: ExploreDimension): Promise<boolean> {
-  const every = Math.ceil(files.length / LOOKED_AT)
-  const some = files.filter((_, at) => at % every === 0)
-  const [row] = await ask(
-    `select count(k) as filled, approx_count_distinct(k) as words from (select ${columnOf(dimension, '0')} as k from ${rowsIn(some)})`,
-  )
-  return Number(row?.['words'] ?? 0) > LOOK_CLOSER * Number(row?.['filled'] ?? 0)
-}

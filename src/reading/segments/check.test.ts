@@ -14,7 +14,7 @@ import { DAY_MS } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { storeClicks } from '../../intake/clicks/store.ts'
 import { openFolder } from '../reports/fold.ts'
-import { checkSegments } from './check.ts'
+import { checkSegments, DIFFERING } from './check.ts'
 import { sealAll } from './seal.ts'
 
 let fresh: FreshDatabase
@@ -156,6 +156,25 @@ test('a day whose clicks do not come to what the report counts is not built for 
   await check()
   await check()
   assert.deepEqual(await idsOf(org_id), built)
+})
+
+test('what a process of the version before stores again while its day is built is built in with the next check', async () => {
+  const { org_id } = await seedSignedIn(house)
+  await seedClicks(fresh.database, org_id, [{}, {}])
+  await folder.foldAll()
+  let asked = 0
+  // As soon as the day was built as many clicks come again, so that it differs as it did.
+  const query = async (text: string, values: unknown[]) => {
+    if (text === DIFFERING && values[0] === org_id && ++asked === 2) await seedClicks(fresh.database, org_id, [{}, {}])
+    return fresh.database.worker.query(text, values)
+  }
+  const worker = new Proxy(fresh.database.worker, {
+    get: (pool, name) => (name === 'query' ? query : Reflect.get(pool, name).bind(pool)),
+  })
+  await checkSegments({ ...house.ground, database: { ...fresh.database, worker } })
+  assert.equal(asked, 2)
+  await check()
+  await assertAll(org_id)
 })
 
 test('days of which no clicks are kept are not built: what was sealed of them stays', async () => {

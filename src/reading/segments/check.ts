@@ -12,7 +12,7 @@ import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
 import type { ClickState } from '../../intake/counters/click-sheet.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
-import { daysTaken, IS_ANY_LEFT, SLOT_NUMBERS } from '../reports/slots.ts'
+import { daysTaken, IS_ANY_LEFT, ofClicks, SLOT_NUMBERS } from '../reports/slots.ts'
 import { ALL_CAMPAIGNS, UNITS } from '../reports/units.ts'
 import {
   type Entry,
@@ -31,8 +31,8 @@ import { partsOf } from './parts.ts'
 import { hashOf } from './seal.ts'
 import { BREATH, insertSegments, inTurn } from './store.ts'
 
-/** Days that differ are named by every answer, so they are not to differ for long. */
-const PAUSE_MS = 60_000
+/** Days that differ are named by every answer; what an earlier version has changed is to be in within a minute of its end. */
+const PAUSE_MS = 40_000
 /** Between processes: one check within a pause is enough. */
 const CHECKED_MS = PAUSE_MS / 3
 /** Clicks at a time, and of one segment: as many as are sealed at a time. */
@@ -80,10 +80,13 @@ const waiting = (was: '' | 'was_') => {
     where e.${was}tracked`
 }
 
+/** By how much sums differ from none, as text: equal for equal amounts alone. */
+const LEFT = `concat_ws(' ', ${SLOT_NUMBERS.map(name => `trim_scale(sum(${name}))`).join(', ')}) as differing`
+
 /** For a question as well. The days from $2 on whose segments, with what waits, do not come to what the report counts, the last first; `differing` is by how much. */
 export const DIFFERING = `
   with entries as (${entriesOf('(select * from click_sheet where org_id = $1) as sheets')})
-  select day::text as day, ${`concat_ws(' ', ${SLOT_NUMBERS.map(name => `sum(${name})`).join(', ')})`} as differing
+  select day::text as day, ${LEFT}
   from (
     select day, ${SLOT_NUMBERS.join(', ')} from segments where org_id = $1 and day >= $2::date
     union all ${waiting('')}
@@ -92,6 +95,14 @@ export const DIFFERING = `
   ) compared
   where day >= $2::date
   group by day having ${IS_ANY_LEFT} order by day desc`
+
+/** By how much the clicks of the day $2, from the id $3 up to $4, do not come to what the report counts themselves; no row where they do. */
+const AT_FAULT = `
+  select ${LEFT} from (
+    select $2::date as day, ${ofClicks()} from clicks where org_id = $1 and id >= $3::uuid and id < $4::uuid and tracked
+    union all ${daysTaken(UNITS.campaign + ALL_CAMPAIGNS, 'day = $2::date')}
+  ) compared
+  having ${IS_ANY_LEFT}`
 
 const CLEAR = 'delete from segments where org_id = $1 and day = $2'
 const IS_KEPT = 'select 1 where not exists (select from dropped_clicks where before_id > $1::uuid)'
@@ -142,21 +153,36 @@ async function checkOrganization(
     if (known.get(`${org_id} ${day}`) === differing) continue
     if (!(await rebuildDay(worker, org_id, day, hashOf(secrets, org_id), signal))) continue
     const left = (await differingDays(worker, org_id, day)).find(one => one.day === day)
-    // What clicks themselves do not come to is no fault of the segments: it is not to be built again and again.
-    if (left?.differing === differing) {
-      known.set(`${org_id} ${day}`, differing)
-      log.warn(
-        { org_id, day, differing },
-        'the clicks of a day do not come to what the report counts; npm run reconcile says more',
-      )
-    }
+    if (left?.differing === differing) await blameClicks({ worker, log }, org_id, day)
     // As long as it took: whoever waits for the database comes first.
     await sleep(performance.now() - began, undefined, { signal }).catch(() => {})
   }
 }
 
-/** Days that were built and still differ, by how much. */
+/** Days whose clicks do not come to what the report counts, by how much. */
 const known = new Map<string, string>()
+
+/**
+ * A day that was built and differs as it did: what clicks themselves do not come to is no fault of the segments, and is not to be built again and
+ * again. But an earlier version may have changed as much once more, which only the clicks can say.
+ */
+async function blameClicks(
+  { worker, log }: { worker: pg.Pool } & Pick<Parts, 'log'>,
+  org_id: number,
+  day: string,
+): Promise<void> {
+  const { rows } = await worker.query<{ differing: string }>(AT_FAULT, [org_id, day, ...idsOfDay(day)])
+  const differing = rows[0]?.differing
+  if (differing === undefined) return
+  known.set(`${org_id} ${day}`, differing)
+  log.warn(
+    { org_id, day, differing },
+    'the clicks of a day do not come to what the report counts; npm run reconcile says more',
+  )
+}
+
+/** The first id of a UTC day, and that of the next. */
+const idsOfDay = (day: string) => [firstIdAt(Date.parse(day)), firstIdAt(Date.parse(day) + DAY_MS)] as const
 
 async function differingDays(pool: pg.Pool, org_id: number, from?: string): Promise<Differing[]> {
   const kept = dayOf(await clicksKeptFrom(pool))
@@ -178,7 +204,7 @@ async function rebuildDay(
   hash: Hash,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const [first, end] = [firstIdAt(Date.parse(day)), firstIdAt(Date.parse(day) + DAY_MS)]
+  const [first, end] = idsOfDay(day)
   const over = new Error('the day is left as it was')
   try {
     const built = await inTurn(pool, org_id, async client => {

@@ -8,8 +8,18 @@ import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { isUtc, zoneWords } from '../zone.ts'
 import { day } from './figures.ts'
-import type { Goal, OverviewSearch, WindowSearch } from './search.ts'
-import { type Days, daysIn, isTooWide, RANGE_WORDS, RANGES, type Range, WIDEST_DAYS } from './window.ts'
+import type { Goal, OverviewSearch } from './search.ts'
+import {
+  type Days,
+  daysIn,
+  isTooWide,
+  LONG_RANGES,
+  type LongRange,
+  RANGE_WORDS,
+  RANGES,
+  type Range,
+  WIDEST_DAYS,
+} from './window.ts'
 
 type ControlsProps = { search: OverviewSearch; days: Days; today: string; onChange: (changes: OverviewSearch) => void }
 
@@ -54,17 +64,32 @@ export function GoalChoice({ goal, campaign, onChange }: GoalProps) {
   )
 }
 
-type DaysProps = {
-  search: WindowSearch
+type Chosen<R extends LongRange> = {
+  range?: R | undefined
+  from?: string | undefined
+  to?: string | undefined
+}
+type DaysProps<R extends LongRange> = {
+  search: Chosen<R>
   days: Days
   today: string
   /** What is booked by UTC day is chosen by it. */
   areUtc?: boolean
-  onChange: (changes: WindowSearch) => void
+  onChange: (changes: Chosen<R>) => void
 }
 
 /** The days of a page, by preset or by first and last. */
-export function DaysChoice({ search, days, today, areUtc = isUtc(), onChange }: DaysProps) {
+export const DaysChoice = (props: DaysProps<Range>) => <ChoiceOfDays {...props} ranges={RANGES} widest={WIDEST_DAYS} />
+
+/** The same of a page that covers up to `widest` days. */
+export const LongDaysChoice = (props: DaysProps<LongRange> & { widest: number }) => (
+  <ChoiceOfDays {...props} ranges={LONG_RANGES} />
+)
+
+type ChoiceProps<R extends LongRange> = DaysProps<R> & { ranges: readonly R[]; widest: number }
+
+function ChoiceOfDays<R extends LongRange>(props: ChoiceProps<R>) {
+  const { search, days, today, areUtc = isUtc(), ranges, widest, onChange } = props
   const [choosing, setChoosing] = useState(false)
   const own = search.from !== undefined && search.to !== undefined
   return (
@@ -78,11 +103,11 @@ export function DaysChoice({ search, days, today, areUtc = isUtc(), onChange }: 
         onChange={event => {
           const range = event.target.value
           if (range === 'choose' || range === 'own') setChoosing(true)
-          else onChange({ range: range === '7d' ? undefined : (range as Range), from: undefined, to: undefined })
+          else onChange({ range: range === '7d' ? undefined : (range as R), from: undefined, to: undefined })
         }}
       >
         {own && <option value="own">{`${day(days.from)} – ${day(days.to)}`}</option>}
-        {RANGES.map(range => (
+        {ranges.map(range => (
           <option key={range} value={range}>
             {RANGE_WORDS[range]}
           </option>
@@ -93,11 +118,12 @@ export function DaysChoice({ search, days, today, areUtc = isUtc(), onChange }: 
         open={choosing}
         onClose={() => setChoosing(false)}
         title="Choose days"
-        description={`First and last day (${areUtc ? 'UTC' : zoneWords()}), up to ${WIDEST_DAYS} days.`}
+        description={`First and last day (${areUtc ? 'UTC' : zoneWords()}), up to ${widest} days.`}
       >
         <DaysForm
           days={days}
           today={today}
+          widest={widest}
           onClose={() => setChoosing(false)}
           onChoose={chosen => {
             setChoosing(false)
@@ -112,11 +138,13 @@ export function DaysChoice({ search, days, today, areUtc = isUtc(), onChange }: 
 function DaysForm({
   days,
   today,
+  widest,
   onChoose,
   onClose,
 }: {
   days: Days
   today: string
+  widest: number
   onChoose: (days: Days) => void
   onClose: () => void
 }) {
@@ -127,8 +155,8 @@ function DaysForm({
       ? 'Fill in both days.'
       : from > to
         ? 'The first day is after the last.'
-        : daysIn({ from, to }) > WIDEST_DAYS || isTooWide({ from, to })
-          ? `That is ${daysIn({ from, to })} days; a report covers at most ${WIDEST_DAYS}${daysIn({ from, to }) === WIDEST_DAYS ? ' of 24 hours' : ''}.`
+        : daysIn({ from, to }) > widest || isTooWide({ from, to }, widest)
+          ? `That is ${daysIn({ from, to })} days; a report covers at most ${widest}${daysIn({ from, to }) === widest ? ' of 24 hours' : ''}.`
           : undefined
   return (
     <DialogForm

@@ -5,13 +5,19 @@ import { dayAt, dayBegins, dayEnds, isUtc } from '../zone.ts'
 export const RANGES = ['today', 'yesterday', '7d', '14d', '30d', '90d', 'month', 'last-month'] as const
 export type Range = (typeof RANGES)[number]
 
-export const RANGE_WORDS: Record<Range, string> = {
+/** Of a page that covers more than a report. */
+export const LONG_RANGES = [...RANGES, '180d', '365d'] as const
+export type LongRange = (typeof LONG_RANGES)[number]
+
+export const RANGE_WORDS: Record<LongRange, string> = {
   today: 'Today',
   yesterday: 'Yesterday',
   '7d': 'Last 7 days',
   '14d': 'Last 14 days',
   '30d': 'Last 30 days',
   '90d': 'Last 90 days',
+  '180d': 'Last 180 days',
+  '365d': 'Last 365 days',
   month: 'This month',
   'last-month': 'Last month',
 }
@@ -27,9 +33,10 @@ export const shift = (day: string, by: number) => iso(at(day) + by * DAY_MS)
 export const daysIn = ({ from, to }: Days) => Math.round((at(to) - at(from)) / DAY_MS) + 1
 
 /** By its hours: of 92 days in a row one may have 25. */
-export const isTooWide = ({ from, to }: Days): boolean => dayEnds(to) - dayBegins(from) > WIDEST_DAYS * DAY_MS
+export const isTooWide = ({ from, to }: Days, widest = WIDEST_DAYS): boolean =>
+  dayEnds(to) - dayBegins(from) > widest * DAY_MS
 
-function daysOfRange(range: Range, today: string): Days {
+function daysOfRange(range: LongRange, today: string): Days {
   const month = today.slice(0, 8)
   switch (range) {
     case 'today':
@@ -49,11 +56,12 @@ function daysOfRange(range: Range, today: string): Days {
 
 /** The days an address asks for; both ends given, or a preset, or the last 7 days. */
 export function daysOf(
-  search: { range?: Range | undefined; from?: string | undefined; to?: string | undefined },
+  search: { range?: LongRange | undefined; from?: string | undefined; to?: string | undefined },
   today: string,
+  widest = WIDEST_DAYS,
 ): Days {
   const { from, to, range = '7d' } = search
-  return from !== undefined && to !== undefined && from <= to && !isTooWide({ from, to })
+  return from !== undefined && to !== undefined && from <= to && !isTooWide({ from, to }, widest)
     ? { from, to }
     : daysOfRange(range, today)
 }

@@ -7,23 +7,27 @@ import type { ReactElement, ReactNode } from 'react'
 const ITEM =
   'flex min-h-8 w-full items-center gap-2 rounded-md px-2 py-1 outline-none select-none data-highlighted:bg-sunken pointer-coarse:min-h-10'
 
+const POPUP = 'popup max-h-(--available-height) overflow-y-auto p-1'
+const WIDE = 'min-w-48 sm:w-96 sm:columns-2 sm:gap-1 [&>*]:break-inside-avoid'
+
 export function Menu({
   trigger,
   children,
   align = 'end',
+  wide = false,
 }: {
   trigger: ReactElement<Record<string, unknown>>
   children: ReactNode
   align?: 'start' | 'end'
+  /** Its groups stand side by side where there is room. */
+  wide?: boolean
 }) {
   return (
     <Base.Root>
       <Base.Trigger render={trigger} />
       <Base.Portal>
         <Base.Positioner sideOffset={4} align={align} className="z-50">
-          <Base.Popup className="popup max-h-(--available-height) min-w-48 max-w-80 overflow-y-auto p-1">
-            {children}
-          </Base.Popup>
+          <Base.Popup className={clsx(POPUP, wide ? WIDE : 'min-w-48 max-w-80')}>{children}</Base.Popup>
         </Base.Positioner>
       </Base.Portal>
     </Base.Root>
@@ -56,7 +60,17 @@ export function MenuAt({ anchor, onClose, children }: MenuAtProps) {
 }
 
 /** A menu within a menu. */
-export function SubMenu({ icon: Icon, label, children }: { icon: LucideIcon; label: string; children: ReactNode }) {
+export function SubMenu({
+  icon: Icon,
+  label,
+  wide = false,
+  children,
+}: {
+  icon: LucideIcon
+  label: string
+  wide?: boolean
+  children: ReactNode
+}) {
   return (
     <Base.SubmenuRoot>
       <Base.SubmenuTrigger className={ITEM}>
@@ -66,9 +80,7 @@ export function SubMenu({ icon: Icon, label, children }: { icon: LucideIcon; lab
       </Base.SubmenuTrigger>
       <Base.Portal>
         <Base.Positioner sideOffset={2} alignOffset={-4} className="z-50">
-          <Base.Popup className="popup max-h-(--available-height) min-w-44 max-w-80 overflow-y-auto p-1">
-            {children}
-          </Base.Popup>
+          <Base.Popup className={clsx(POPUP, wide ? WIDE : 'min-w-44 max-w-80')}>{children}</Base.Popup>
         </Base.Positioner>
       </Base.Portal>
     </Base.SubmenuRoot>

@@ -1,5 +1,5 @@
 /** The rows of one level below a row, or the first; an open one is followed by its own. */
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { clsx } from 'clsx'
 import { ChevronRight } from 'lucide-react'
 import { createContext, useContext } from 'react'
@@ -26,6 +26,8 @@ export type Tree = {
   /** All clicks of the question, which a row's bar is a share of. */
   readonly clicks: number
   readonly isEstimate: boolean
+  /** Some rows have a cost and others none, so that what the total makes of it says little. */
+  readonly isMixed: boolean
   readonly onChange: Change
   readonly onChoose: (chosen: Chosen) => void
 }
@@ -41,6 +43,12 @@ function useTree(): Tree {
 const shownOf = (pages: readonly Answer[]): number =>
   pages.reduce((all, { rows }) => all + rows.filter(row => !row.is_other).length, 0)
 
+/** Whether rows of the question before may stand, faint, until those of the next are there: the same level, and all that is to be shown of it. */
+function canStand(before: unknown, { levels, measures = [] }: Question): boolean {
+  const { levels: levelsBefore, measures: measuresBefore = [] } = before as Question
+  return levels[0]?.dimension === levelsBefore[0]?.dimension && measures.every(one => measuresBefore.includes(one))
+}
+
 /** The rows below a row, page by page. */
 export function useBranch(question: Question, path: Path) {
   return useInfiniteQuery({
@@ -48,7 +56,7 @@ export function useBranch(question: Question, path: Path) {
     queryFn: ({ pageParam }) => call(explore, { body: branchOf(question, path, pageParam) }),
     initialPageParam: 0,
     getNextPageParam: (last, pages) => (last.rows.some(row => row.is_other) ? shownOf(pages) : undefined),
-    placeholderData: keepPreviousData,
+    placeholderData: (data, query) => (query !== undefined && canStand(query.queryKey[1], question) ? data : undefined),
   })
 }
 
@@ -124,7 +132,7 @@ function Line({ row, path, open, isFirst }: LineProps) {
       <RowHead stay className="max-w-44 sm:max-w-80" style={{ paddingLeft: indent(level) }}>
         <span className="flex items-center gap-0.5">
           {open === undefined ? (
-            levels.length > 1 && <span className="w-5 shrink-0" />
+            levels.length > 1 && <span className="w-5 shrink-0 pointer-coarse:w-8" />
           ) : (
             <button
               type="button"
@@ -204,7 +212,8 @@ const TINTS = { good: 'bg-good-soft!', bad: 'bg-bad-soft!' } as const
 
 /** A figure of a row, coloured where that says something, and what it was in the period before. */
 export function Figure({ column, row, isTotal = false }: FigureProps) {
-  const { search, isEstimate } = useTree()
+  const { search, isEstimate, isMixed } = useTree()
+  const isSaid = isSigned(column) && !(isTotal && isMixed)
   const value = column.number(row)
   const text = column.text(row)
   const difference = differenceOf(column, row, row.before)
@@ -217,7 +226,7 @@ export function Figure({ column, row, isTotal = false }: FigureProps) {
       numeric
       faint={value === undefined || value === 0}
       className={clsx(
-        isSigned(column) && value !== undefined && value !== 0 && (value > 0 ? 'text-good' : 'text-bad'),
+        isSaid && value !== undefined && value !== 0 && (value > 0 ? 'text-good' : 'text-bad'),
         tone !== undefined && TINTS[tone],
       )}
       style={column.id === 'roi' && !isTotal && !isOwnColour ? tintOf(value) : undefined}

@@ -4,7 +4,8 @@ import { ArrowUpRight, CircleMinus, ListFilter, MousePointerClick, Split } from 
 import type { ExploreDimension } from '../../../contract/explore.ts'
 import { useCampaigns } from '../../ground/campaign-choice.tsx'
 import { MenuAt, MenuItem, MenuLine, SubMenu } from '../../ground/ui/menu.tsx'
-import { clicksOf } from './clicks-of.ts'
+import { useToday } from '../../ground/figures/now.ts'
+import { clicksOf, DAYS_OF_LOG, daysOfLog } from './clicks-of.ts'
 import { DIMENSION_WORDS } from './dimensions.ts'
 import { DimensionChoices, type Words } from './level-chips.tsx'
 import {
@@ -67,6 +68,7 @@ function Deeds({
   const flow = useFlowOf(level === 'campaign' || level === 'path' ? filters : [])
   const clicks = clicksOf([...(search.where ?? []), ...filters])
   const others = levels.slice(0, path.length)
+  const { days: logged, isCut } = daysOfLog(search, useToday())
   const breakDown = (dimension: ExploreDimension) => {
     const changes = byLevels([...others, dimension], search)
     const next = { ...search, ...changes }
@@ -95,7 +97,7 @@ function Deeds({
         Not this
       </MenuItem>
       {levels.length <= 4 && path.length < 4 && (
-        <SubMenu icon={Split} label="Break down by …">
+        <SubMenu wide icon={Split} label="Break down by …">
           <DimensionChoices words={words} isOffered={one => !others.includes(one)} onChange={breakDown} />
         </SubMenu>
       )}
@@ -105,11 +107,14 @@ function Deeds({
         onSelect={() =>
           void navigate({
             to: '/clicks',
-            search: { range: search.range, from: search.from, to: search.to, ...clicks.search },
+            search: { ...logged, ...clicks.search },
           })
         }
       >
         Show clicks
+        {isCut && (
+          <span className="block text-sm text-ink-faint">{`Of the last ${DAYS_OF_LOG} of these days: the log shows no more at once.`}</span>
+        )}
         {clicks.left.length > 0 && (
           <span className="block text-sm text-ink-faint">
             {`Of any ${SPOKEN.format(clicks.left.map(one => DIMENSION_WORDS[one].toLowerCase()))}: the log cannot be narrowed by that.`}

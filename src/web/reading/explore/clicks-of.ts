@@ -2,8 +2,11 @@
 import { z } from 'zod'
 import type { ExploreDimension } from '../../../contract/explore.ts'
 import { type ClicksSearch, UNKNOWN_COUNTRY } from '../feed/search.ts'
+import type { WindowSearch } from '../../ground/figures/search.ts'
+import { daysIn, daysOf, isTooWide, RANGES, shift, WIDEST_DAYS } from '../../ground/figures/window.ts'
 import { LADDER } from '../../ground/rungs.ts'
-import type { Filter } from './search.ts'
+import { WIDEST_EXPLORE_DAYS } from '../../../contract/explore.ts'
+import type { ExploreSearch, Filter } from './search.ts'
 
 type Narrowing = Pick<ClicksSearch, 'campaign' | 'country' | 'sub1' | 'status' | 'from' | 'to' | 'range'>
 
@@ -27,6 +30,21 @@ function narrowing([dimension, said, value, ...more]: Filter): Partial<Narrowing
     default:
       return undefined
   }
+}
+
+/** What is shown of a longer time: the last of it. A day may have 25 hours, and the log takes no more than 92 days of 24. */
+export const DAYS_OF_LOG = 90
+
+/** The days of the log's address: as they were chosen, of more than the log shows at once the last. */
+export function daysOfLog(
+  search: ExploreSearch,
+  today: string,
+): { readonly days: WindowSearch; readonly isCut: boolean } {
+  const { from, to } = daysOf(search, today, WIDEST_EXPLORE_DAYS)
+  const isCut = daysIn({ from, to }) > WIDEST_DAYS || isTooWide({ from, to })
+  if (isCut) return { days: { from: shift(to, 1 - DAYS_OF_LOG), to }, isCut }
+  const range = RANGES.find(one => one === search.range)
+  return { days: { range, from: search.from, to: search.to }, isCut }
 }
 
 /** The address, and the dimensions that the log cannot be narrowed by. */

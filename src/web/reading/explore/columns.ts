@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import {
   COUNT_MEASURES,
   type ExploreMeasures,
+  type FileColumn,
   MEASURES,
   type Measure,
   MONEY_MEASURES,
@@ -11,7 +12,7 @@ import {
 } from '../../../contract/explore.ts'
 import { count, moneyOrNone, NONE, percent, perUnit } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
-import { readFormula } from './formula.ts'
+import { readFormula } from '../../../contract/formula.ts'
 import type { ExploreSearch, Own, Shape, Threshold } from './search.ts'
 
 export type Figures = z.input<typeof ExploreMeasures>
@@ -94,16 +95,31 @@ function written(shape: Column['shape'], value: number | undefined, signed = fal
     .replace('-', '−')
 }
 
+/** What is made of the cost of clicks: without a cost there is none of it, as in the report. */
+const OF_COST: readonly string[] = ['cost', 'profit', 'roi', 'cpc', 'cpa']
+export const needsCost = ({ id }: Pick<Column, 'id'>): boolean => OF_COST.includes(id)
+
+/** Clicks of which none says what it cost. */
+const isCostless = ({ cost }: Figures): boolean => cost !== undefined && Number(cost) === 0
+
+/** The revenue of rows whose clicks say no cost, where others do: the total holds both. Undefined where all are of one kind. */
+export function mixedOf({ rows, totals }: { rows: readonly Figures[]; totals: Figures }): number | undefined {
+  const costless = rows.filter(isCostless)
+  if (costless.length === 0 || isCostless(totals)) return undefined
+  return costless.reduce((sum, { revenue = '0' }) => sum + Number(revenue), 0)
+}
+
 const ofMeasure = (measure: Measure): Column => {
   const { title, means, better = 0 } = MEANINGS[measure]
+  const figure = (row: Figures) => (OF_COST.includes(measure) && isCostless(row) ? undefined : row[measure])
   return {
     id: measure,
     title: CALLED.includes(measure) ? inWords(measure) : title,
     ...(means === undefined ? {} : { means }),
     shape: shapeOf(measure),
     better,
-    number: row => numberOf(row[measure]),
-    text: row => textOf(measure, row[measure]),
+    number: row => numberOf(figure(row)),
+    text: row => textOf(measure, figure(row)),
   }
 }
 
@@ -149,7 +165,18 @@ export function columnsInAddress(ids: readonly string[], own: readonly Own[] = [
   return ids.join() === usual.join() ? undefined : ids.join()
 }
 
-/** What has to be counted for the columns of an address: their measures and what formulas name; clicks always. */
+/** The same columns for the file; of a figure that cannot be read there is none. */
+export function fileColumnsOf(search: Pick<ExploreSearch, 'columns' | 'own'>): FileColumn[] {
+  const { own = [] } = search
+  return columnsOf(search).flatMap(({ id }): FileColumn[] => {
+    const measure = MEASURES.find(one => one === id)
+    if (measure !== undefined) return [measure]
+    const [name, formula = ''] = own.find(one => `${OWN}${one[0]}` === id) ?? []
+    return name === undefined || 'wrong' in readFormula(formula, NAMES) ? [] : [{ name, formula }]
+  })
+}
+
+/** What has to be counted for the columns of an address: their measures and what formulas name; clicks always, and the cost of what is made of it. */
 export function measuresOf({ columns, own = [] }: Pick<ExploreSearch, 'columns' | 'own'>): readonly Measure[] {
   const shown = new Set(columnsOf({ columns, own }).map(({ id }) => id))
   const named = own
@@ -158,7 +185,8 @@ export function measuresOf({ columns, own = [] }: Pick<ExploreSearch, 'columns' 
       const formula = readFormula(expression, NAMES)
       return 'wrong' in formula ? [] : [...formula.names]
     })
-  const needed = new Set<string>(['clicks', ...shown, ...named])
+  const cost = [...shown].some(id => needsCost({ id })) ? ['cost'] : []
+  const needed = new Set<string>(['clicks', ...shown, ...named, ...cost])
   return MEASURES.filter(measure => needed.has(measure))
 }
 

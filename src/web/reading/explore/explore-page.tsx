@@ -4,24 +4,27 @@ import { clsx } from 'clsx'
 import { Columns3, Download } from 'lucide-react'
 import { useState } from 'react'
 import { useMutation } from '@tanstack/react-query'
-import type { ExploreDimension } from '../../../contract/explore.ts'
+import { type ExploreDimension, WIDEST_EXPLORE_DAYS } from '../../../contract/explore.ts'
 import { useToday } from '../../ground/figures/now.ts'
 import { boundsOf, daysOf, isRunning } from '../../ground/figures/window.ts'
-import { DaysChoice } from '../../ground/figures/window-controls.tsx'
+import { LongDaysChoice } from '../../ground/figures/window-controls.tsx'
 import { useNameOfSub1 } from '../../ground/source-choice.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { Checkbox } from '../../ground/ui/field.tsx'
 import { PageHeader } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { zoneNow } from '../../ground/zone.ts'
+import { fileColumnsOf } from './columns.ts'
 import { ColumnsDialog } from './columns-dialog.tsx'
 import { DIMENSION_WORDS } from './dimensions.ts'
+import { FactsLink } from './facts-link.tsx'
 import { FilterChips } from './filter-chips.tsx'
 import { Hours, ShadeChoice } from './hours.tsx'
 import { LevelChips } from './level-chips.tsx'
-import { canCompare, questionOf, searchOf } from './question.ts'
+import { screenOf } from './kept.ts'
+import { canCompare, questionOf } from './question.ts'
 import { saveCsv } from './save-csv.ts'
-import { byLevels, type Change, ExploreSearch, levelsOf } from './search.ts'
+import { byLevels, type Change, type ExploreSearch, levelsOf } from './search.ts'
 import { TreeTable } from './tree-table.tsx'
 import { ViewsMenu } from './views-menu.tsx'
 
@@ -48,7 +51,7 @@ export function ExplorePage() {
       resetScroll: false,
     })
   const today = useToday()
-  const days = daysOf(search, today)
+  const days = daysOf(search, today, WIDEST_EXPLORE_DAYS)
   const window = boundsOf(days)
   const words = useWords(search)
   const levels = levelsOf(search)
@@ -61,12 +64,9 @@ export function ExplorePage() {
         <ViewsMenu
           question={question}
           screen={search}
-          onOpen={({ screen, question: asked }, isStart) =>
-            // One that was saved without a screen says by its question what to show.
-            void navigate({ search: ExploreSearch.parse(screen ?? (asked && searchOf(asked)) ?? {}), replace: isStart })
-          }
+          onOpen={(view, isStart) => void navigate({ search: screenOf(view, search), replace: isStart })}
         />
-        <DaysChoice search={search} days={days} today={today} onChange={change} />
+        <LongDaysChoice search={search} days={days} today={today} widest={WIDEST_EXPLORE_DAYS} onChange={change} />
         {!isHours && (
           <Checkbox
             className="h-8 items-center! pointer-coarse:h-10"
@@ -95,6 +95,7 @@ export function ExplorePage() {
       ) : (
         <TreeTable question={question} search={search} isRunning={running} words={words} onChange={change} />
       )}
+      <FactsLink last={days.to} />
     </>
   )
 }
@@ -108,7 +109,9 @@ type ToolsProps = {
 
 function Tools({ search, question, name, onChange }: ToolsProps) {
   const [choosing, setChoosing] = useState(false)
-  const saving = useMutation({ mutationFn: () => saveCsv(question, `sluice-explore-${name}.csv`) })
+  const saving = useMutation({
+    mutationFn: () => saveCsv({ ...question, columns: fileColumnsOf(search) }, `sluice-explore-${name}.csv`),
+  })
   const isHours = search.view === 'hours'
   return (
     <div className="flex flex-wrap items-center gap-2">

@@ -41,7 +41,7 @@ export function FilterChips({ filters, words, window, onChange }: FilterChipsPro
         const { head, values } = inWords(filter)
         return (
           <span key={JSON.stringify(filter)} className="chip max-w-full">
-            <button type="button" className="chip-words" onClick={() => edit(at)}>
+            <button type="button" title={values} className="chip-words" onClick={() => edit(at)}>
               <span className="text-ink-soft">{head}</span> {values}
             </button>
             <button

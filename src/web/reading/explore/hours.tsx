@@ -1,5 +1,6 @@
 /** The hours of the week as a map: a table of weekdays and hours with the chosen figure in each, shaded by how much it is. */
 import { keepPreviousData, useQueries } from '@tanstack/react-query'
+import { clsx } from 'clsx'
 import type { ExploreDimension, Measure } from '../../../contract/explore.ts'
 import { ask } from '../../ground/call.ts'
 import { compact, NONE } from '../../ground/figures/figures.ts'
@@ -9,9 +10,10 @@ import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { zoneNow } from '../../ground/zone.ts'
 import { shadeOf } from '../reports/heat-map.tsx'
 import { explore } from '../../../reading/explore/api.ts'
-import { type Column, type Figures, measureColumns } from './columns.ts'
+import { type Column, type Figures, measureColumns, measuresOf } from './columns.ts'
 import { keyInWords } from './dimensions.ts'
 import { hoursOf, type Question } from './question.ts'
+import { Preparing } from './preparing.tsx'
 import { WordsBelow } from './words-below.tsx'
 
 const WEEKDAYS = ['1', '2', '3', '4', '5', '6', '7']
@@ -38,7 +40,7 @@ type HoursProps = { question: Question; shade: Measure; isRunning: boolean }
 
 /** Sums of visitors and ratios are not made of others, so weekdays and hours are asked for themselves. */
 export function Hours({ question, shade, isRunning }: HoursProps) {
-  const measures: Measure[] = shade === 'clicks' ? ['clicks'] : ['clicks', shade]
+  const measures = [...measuresOf({ columns: shade })]
   const [hours, ...sides] = useQueries({
     queries: PARTS.map(part => ({
       ...ask(explore, { body: { ...hoursOf(question, part), measures } }),
@@ -48,7 +50,15 @@ export function Hours({ question, shade, isRunning }: HoursProps) {
   const column = measureColumns().find(({ id }) => id === shade)
   if (hours === undefined || column === undefined) return null
   return (
-    <Asked query={hours} waiting={<Waiting className="h-80" />}>
+    <Asked
+      query={hours}
+      waiting={
+        <>
+          <Waiting className="h-80" />
+          <Preparing />
+        </>
+      }
+    >
       {answer => {
         const rows = new Map<string | null, Figures>(
           [answer, ...sides.map(({ data }) => data)].flatMap(one => one?.rows ?? []).map(row => [row.key, row]),
@@ -80,6 +90,7 @@ type MapProps = {
 
 function Map7x24({ column, isEstimate, at, total, most }: MapProps) {
   const shown = (row: Figures | undefined) => (row === undefined ? '' : short(column, row))
+  const isLoss = (row: Figures | undefined) => ((row && column.number(row)) ?? 0) < 0
   const titled = (key: string, row: Figures | undefined) =>
     `${keyInWords('weekday_hour', key, key)}: ${column.title} ${isEstimate ? '≈ ' : ''}${row === undefined ? NONE : column.text(row)}`
   return (
@@ -112,7 +123,13 @@ function Map7x24({ column, isEstimate, at, total, most }: MapProps) {
               const key = `${day}-${hour}`
               const row = at(key)
               return (
-                <Cell key={hour} numeric title={titled(key, row)} style={shadeOf(row && column.number(row), most)}>
+                <Cell
+                  key={hour}
+                  numeric
+                  title={titled(key, row)}
+                  className={clsx(isLoss(row) && 'bg-bad-soft!')}
+                  style={shadeOf(row && column.number(row), most)}
+                >
                   {shown(row)}
                 </Cell>
               )
@@ -147,5 +164,5 @@ function short(column: Column, row: Figures): string {
   const value = column.number(row)
   if (value === undefined) return NONE
   if (column.shape === 'percent') return `${(value * 100).toFixed(value !== 0 && Math.abs(value) < 0.1 ? 1 : 0)}%`
-  return column.shape === 'unit' ? column.text(row) : compact(value)
+  return column.shape === 'unit' ? column.text(row) : compact(value).replace('-', '−')
 }

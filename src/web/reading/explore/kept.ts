@@ -2,6 +2,8 @@
 import type { z } from 'zod'
 import type { ExploreQuestion } from '../../../contract/explore.ts'
 import type { ExploreView } from '../../../reading/explore-views/api.ts'
+import { searchOf } from './question.ts'
+import { ExploreSearch } from './search.ts'
 
 export type View = z.input<typeof ExploreView>
 export type Question = z.input<typeof ExploreQuestion>
@@ -28,5 +30,17 @@ function inOrder(value: unknown): unknown {
     .map(([name, of]) => [name, inOrder(of)])
 }
 
-export const isAlike = (view: View, kept: Kept): boolean =>
-  JSON.stringify(inOrder(view.screen ?? {})) === JSON.stringify(inOrder(kept.screen))
+const DAYS = ['range', 'from', 'to'] as const
+
+/** What the address is to hold for a view: what was saved of it, else what its question says. Days that it does not name stay. */
+export function screenOf({ screen, question }: View, now: Screen): ExploreSearch {
+  if (screen !== null) return ExploreSearch.parse(screen)
+  const asked = question === null ? {} : searchOf(question)
+  const days = Object.fromEntries(DAYS.map(name => [name, now[name]]))
+  return ExploreSearch.parse(asked.from === undefined ? { ...days, ...asked } : asked)
+}
+
+/** As it is read from an address, without what is undefined. */
+const written = (screen: Screen): string => JSON.stringify(inOrder(JSON.parse(JSON.stringify(screen))))
+
+export const isAlike = (view: View, { screen }: Kept): boolean => written(screenOf(view, screen)) === written(screen)

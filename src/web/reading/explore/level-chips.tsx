@@ -1,5 +1,5 @@
 /** What the rows are, level by level: chips in one line, each changed, moved or taken away by its menu, or dragged to another place. */
-import { ChevronRight, Plus, X } from 'lucide-react'
+import { ChevronRight, GripVertical, Plus, X } from 'lucide-react'
 import { Fragment, useState } from 'react'
 import { type ExploreDimension, MOST_LEVELS } from '../../../contract/explore.ts'
 import { Button } from '../../ground/ui/button.tsx'
@@ -32,13 +32,23 @@ export function LevelChips({ levels, words, onChange }: LevelChipsProps) {
         <Fragment key={level}>
           {at > 0 && <ChevronRight aria-hidden className="size-3.5 shrink-0 text-ink-faint" />}
           <span
-            draggable={levels.length > 1}
-            onDragStart={() => setDragged(at)}
-            onDragEnd={() => setDragged(undefined)}
             onDragOver={event => dragged !== undefined && event.preventDefault()}
             onDrop={() => dragged !== undefined && onChange(moved(levels, dragged, at))}
             className="chip"
           >
+            {levels.length > 1 && (
+              // Not the name itself, which opens its menu as soon as it is pressed. The menu moves a level without a mouse.
+              <span
+                aria-hidden
+                draggable
+                title="Drag to another place"
+                onDragStart={() => setDragged(at)}
+                onDragEnd={() => setDragged(undefined)}
+                className="grid h-full w-4 cursor-grab place-items-center text-ink-faint hover:text-ink pointer-coarse:hidden"
+              >
+                <GripVertical className="size-3" />
+              </span>
+            )}
             <LevelMenu levels={levels} at={at} words={words} onChange={onChange} />
             {levels.length > 1 && (
               <button
@@ -55,6 +65,7 @@ export function LevelChips({ levels, words, onChange }: LevelChipsProps) {
       ))}
       {levels.length < MOST_LEVELS && (
         <Menu
+          wide
           align="start"
           trigger={
             <Button look="quiet" size="sm" icon={Plus}>
@@ -79,6 +90,7 @@ function LevelMenu({ levels, at, words, onChange }: LevelMenuProps) {
   const level = levels[at] as ExploreDimension
   return (
     <Menu
+      wide
       align="start"
       trigger={
         <button type="button" className="chip-words">

@@ -3,7 +3,7 @@ import { Plus, X } from 'lucide-react'
 import { Button, IconButton } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { NAMES, OWN } from './columns.ts'
-import { readFormula } from './formula.ts'
+import { readFormula } from '../../../contract/formula.ts'
 import { MOST_OWN, type Own, SHAPES, type Shape } from './search.ts'
 
 /** Why the figures cannot be kept as they are. */

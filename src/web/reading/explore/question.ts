@@ -1,6 +1,7 @@
 /** From what the address says to the question that is asked, and back: a saved view keeps questions. */
 import type { z } from 'zod'
 import type { ExploreAnswer, ExploreDimension, ExploreQuestion, Measure, Operator } from '../../../contract/explore.ts'
+import { dayAt } from '../../ground/zone.ts'
 import { measuresOf } from './columns.ts'
 import { type ExploreSearch, type Filter, levelsOf, SAID, type Said } from './search.ts'
 
@@ -68,14 +69,16 @@ export function hoursOf(question: Question, dimension: 'weekday_hour' | 'weekday
 
 const fromOperator: Partial<Record<Operator, Said>> = { in: 'is', not_in: 'is_not' }
 
-/** What an address holds that asks a question, but for its days: those of the screen stay. */
+/** What an address holds that asks a question. Days only where it has a window: those that hold it, by the clocks of the screen. */
 export function searchOf(question: Question): Partial<ExploreSearch> {
-  const { levels, filters = [], sort, measures, compare } = question
+  const { levels, filters = [], sort, measures, compare, date_from, date_to } = question
+  const [from, to] = [date_from, date_to].map(moment => (moment === undefined ? Number.NaN : Date.parse(moment)))
   const where = filters.map(({ dimension, op, values = [] }): Filter => {
     const said = fromOperator[op] ?? SAID.find(one => one === op) ?? 'is'
     return [dimension, said, ...values]
   })
   return {
+    ...(Number.isFinite(from) && Number.isFinite(to) ? { from: dayAt(from as number), to: dayAt(to as number) } : {}),
     by: levels.map(({ dimension }) => dimension).join(','),
     where: where.length === 0 ? undefined : where,
     sort: sort && `${sort.descending ? '-' : ''}${sort.by}`,

@@ -1,20 +1,23 @@
-/** The lines of a question as a file. */
+/** What is saved as a file: the lines of a question, and facts. */
 import { routeOf } from '../../../contract/endpoint.ts'
 import { exploreAsCsv } from '../../../reading/explore/api.ts'
 import { Refused } from '../../ground/call.ts'
 import { download } from '../reports/csv.ts'
-import type { Question } from './question.ts'
+import type { z } from 'zod'
+import type { ExploreFileQuestion } from '../../../contract/explore.ts'
 
 /** Throws `Refused`, as a call does. */
-export async function saveCsv(question: Question, name: string): Promise<void> {
+export async function saveCsv(question: z.input<typeof ExploreFileQuestion>, name: string): Promise<void> {
   const { method, path } = routeOf(exploreAsCsv)
-  const response = await fetch(path, {
-    method,
-    body: JSON.stringify(question),
-    headers: { 'content-type': 'application/json' },
-  }).catch(() => {
+  const headers = { 'content-type': 'application/json' }
+  await saveFile(path, { method, body: JSON.stringify(question), headers }, name)
+}
+
+/** The same of any route that answers with a file. */
+export async function saveFile(path: string, asked: RequestInit, name: string): Promise<void> {
+  const response = await fetch(path, asked).catch(() => {
     throw new Refused(0, { error: 'Sluice cannot be reached', hint: 'Check the connection, then try again.' })
   })
-  if (response.ok) return download(name, await response.text())
+  if (response.ok) return download(name, await response.blob())
   throw new Refused(response.status, (await response.json().catch(() => ({}))) as Record<string, unknown>)
 }

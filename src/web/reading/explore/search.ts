@@ -12,7 +12,8 @@ import {
   operatorsOf,
 } from '../../../contract/explore.ts'
 import { WindowSearch } from '../../ground/figures/search.ts'
-import { LONGEST_FORMULA } from './formula.ts'
+import { LONG_RANGES } from '../../ground/figures/window.ts'
+import { LONGEST_FORMULA } from '../../../contract/formula.ts'
 
 /** As one says it; of several values `is` means any of them. */
 export const SAID = ['is', 'is_not', 'contains', 'not_contains', 'is_empty', 'is_filled'] as const
@@ -49,6 +50,7 @@ const MOST_OPEN = 30
 const text = z.string().optional().catch(undefined)
 
 export const ExploreSearch = WindowSearch.extend({
+  range: z.enum(LONG_RANGES).optional().catch(undefined),
   /** Levels, by commas. */
   by: text,
   where: z.array(Filter).max(MOST_FILTERS).optional().catch(undefined),

@@ -7,10 +7,11 @@ import { Asked, EmptyState, Waiting } from '../../ground/ui/page.tsx'
 import { Head, RowHead, Table } from '../../ground/ui/table.tsx'
 import { Figure, Rows, type Tree, TreeContext, useBranch } from './branch.tsx'
 import { CellMenu, type Chosen } from './cell-menu.tsx'
-import { type Column, columnsOf, OWN } from './columns.ts'
+import { type Column, columnsOf, mixedOf, OWN } from './columns.ts'
 import type { Words } from './level-chips.tsx'
-import type { Question } from './question.ts'
+import type { Answer, Question } from './question.ts'
 import { type Change, type ExploreSearch, levelsOf } from './search.ts'
+import { Preparing } from './preparing.tsx'
 import { moveBy, type TreeRow } from './tree.ts'
 import { WordsBelow } from './words-below.tsx'
 
@@ -25,7 +26,7 @@ export function TreeTable({ question, search, isRunning, words, onChange }: Tree
   const title = [top, ...below].join(' › ')
   return (
     <>
-      <Asked query={{ ...branch, data: branch.data?.pages[0] }} waiting={<Waiting className="h-96" />}>
+      <Asked query={{ ...branch, data: branch.data?.pages[0] }} waiting={<PreparingTable />}>
         {first =>
           first.rows.length === 0 ? (
             <EmptyState
@@ -39,6 +40,7 @@ export function TreeTable({ question, search, isRunning, words, onChange }: Tree
             />
           ) : (
             <TreeContext value={treeOf({ question, levels, columns, search, onChange, onChoose: setChosen }, first)}>
+              {branch.isPlaceholderData && <Preparing className="mb-2" />}
               <div
                 // The keys of a tree move within the table, whose rows are what is pressed.
                 role="presentation"
@@ -95,12 +97,18 @@ export function TreeTable({ question, search, isRunning, words, onChange }: Tree
   )
 }
 
-type Shown = { totals: { clicks?: number | undefined }; unique_visitors_is_estimate: boolean }
+const PreparingTable = () => (
+  <>
+    <Waiting className="h-96" />
+    <Preparing />
+  </>
+)
 
-const treeOf = (parts: Omit<Tree, 'clicks' | 'isEstimate'>, { totals, unique_visitors_is_estimate }: Shown): Tree => ({
+const treeOf = (parts: Omit<Tree, 'clicks' | 'isEstimate' | 'isMixed'>, answer: Answer): Tree => ({
   ...parts,
-  clicks: totals.clicks ?? 0,
-  isEstimate: unique_visitors_is_estimate,
+  clicks: answer.totals.clicks ?? 0,
+  isEstimate: answer.unique_visitors_is_estimate,
+  isMixed: mixedOf(answer) !== undefined,
 })
 
 const headOf = ({ id, title, means }: Column) => ({ id, title, ...(means === undefined ? {} : { means }) })

@@ -1,7 +1,7 @@
 /** What is to be known of an answer: days that are missing, what is estimated, what it is compared with. */
-import { count, day, exactMoment } from '../../ground/figures/figures.ts'
+import { count, day, exactMoment, moneyOrNone } from '../../ground/figures/figures.ts'
 import { Note } from '../../ground/ui/refusal.tsx'
-import type { Column } from './columns.ts'
+import { type Column, mixedOf, needsCost } from './columns.ts'
 import type { Answer } from './question.ts'
 
 const SPOKEN = new Intl.ListFormat('en')
@@ -16,9 +16,11 @@ type WordsBelowProps = {
 }
 
 export function WordsBelow({ answer, columns, isRunning, words }: WordsBelowProps) {
-  const { incomplete_days, window_before, unique_visitors_is_estimate, distinct, counted_at, took_ms } = answer
+  const { incomplete_days, emptied_before, window_before, unique_visitors_is_estimate, distinct, counted_at, took_ms } =
+    answer
   const shows = (id: string) => columns.some(column => column.id === id)
   const [keys] = distinct
+  const mixed = mixedOf(answer)
   const said = [
     ...(keys === undefined || words === undefined ? [] : [`${words}: ${count(keys)} in all.`]),
     ...(window_before === undefined
@@ -29,9 +31,15 @@ export function WordsBelow({ answer, columns, isRunning, words }: WordsBelowProp
     ...(unique_visitors_is_estimate && shows('unique_visitors')
       ? ['≈: so many unique visitors are estimated, to about one in a hundred.']
       : []),
-    ...(['cost', 'profit', 'roi', 'cpc', 'cpa'].some(shows)
+    ...(emptied_before === null
+      ? []
+      : [
+          `The clicks of before ${day(emptied_before)} (UTC) are no longer kept: they count, but who came, ref_id and subs with a value for nearly every click are gone.`,
+        ]),
+    ...(columns.some(needsCost)
       ? ['Cost is what the clicks themselves cost; spend that is booked by day stands in the overview.']
       : []),
+    ...(mixed === undefined || !columns.some(needsCost) ? [] : [wordsOfMixed(mixed)]),
     `Counted at ${exactMoment(counted_at)} in ${count(took_ms)} ms.`,
   ]
   return (
@@ -52,6 +60,9 @@ export function WordsBelow({ answer, columns, isRunning, words }: WordsBelowProp
     </>
   )
 }
+
+const wordsOfMixed = (revenue: number): string =>
+  `Where no click says its cost there is none, and no profit (—); ${revenue === 0 ? 'such rows' : `revenue of ${moneyOrNone(revenue.toFixed(2))} of such rows`} count in the total all the same.`
 
 function named(days: readonly string[]): string {
   const more = days.length - MOST_NAMED

@@ -39,8 +39,9 @@ export function reportCsv(
   return [head, ...lines].map(line => line.join(',')).join('\r\n')
 }
 
-export function download(name: string, text: string) {
-  const address = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }))
+export function download(name: string, file: string | Blob) {
+  const blob = typeof file === 'string' ? new Blob([file], { type: 'text/csv;charset=utf-8' }) : file
+  const address = URL.createObjectURL(blob)
   const link = document.createElement('a')
   link.href = address
   link.download = name

@@ -1,6 +1,6 @@
 /**
  * Figures of one's own: an expression of a row's figures, numbers, + - * / and parentheses. It is read once and worked out for each row;
- * whatever has no value, and whatever is divided by 0, makes the whole of it none.
+ * whatever has no value, and whatever is divided by 0, makes the whole of it none. The screen of Explore and its file share it.
  */
 
 /** A figure of a row by its name; undefined where the row has none. */

@@ -1,0 +1,256 @@
+/**
+ * The facts of an organization beside the process that scans: a table of DuckDB in DATA_DIR/explore/<organization>, four times as quick to read as the
+ * Parquet files it is filled from. Only a copy of what the database has, which may be lost at any time: what is missing is filled in by the question that
+ * misses it. A process of its own has a file of its own.
+ */
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { isObjectDimension, isTextDimension } from '../../contract/explore.ts'
+import { newId } from '../../contract/ids.ts'
+import { TEXTS } from '../segments/facts.ts'
+import { type Dimension, quoted } from './columns.ts'
+import { type Ask, FilesGone } from './engine.ts'
+import type { Files } from './files.ts'
+import { PAIR_SIZE, PAIRS, nameOfPair, type Paired } from './pairs.ts'
+import type { Facts } from './scan.ts'
+import type { Segment, Snapshot } from './snapshot.ts'
+
+/** Of the columns below: a file of other columns is not read. */
+const LAYOUT = 1
+/** So many rows are filled in at a time, within a few seconds; then somebody else may ask. */
+const ROWS_AT_ONCE = 250_000
+/** From so many rows on they are laid out for reading at once. */
+const MANY_ROWS = 20_000
+
+const OF_STAGES = { landed: 2, started: 4, registered: 8, lead: 16, deposit: 32, ftd: 64 } as const
+const one = (condition: string) => `(${condition})::int::bigint`
+/** What a fact counts. */
+const COUNTED: Record<Paired, string> = {
+  ...(Object.fromEntries(Object.entries(OF_STAGES).map(([name, bit]) => [name, one(`stages & ${bit} <> 0`)])) as Record<
+    keyof typeof OF_STAGES,
+    string
+  >),
+  new_visitors: one('is_new'),
+  unread_costs: one('unread_cost'),
+  approved: 'approved::bigint',
+  pending: 'pending::bigint',
+}
+
+/** The columns of the table, as they are read from segments: of tracked clicks, all sums with their sign. */
+const COLUMNS = [
+  'd::integer as d',
+  'ms::integer as ms',
+  ...TEXTS.map(name => `nullif(${name}, '') as ${name}`),
+  'visitor::bigint as visitor',
+  'is_new::boolean as is_new',
+  'stages::utinyint as stages',
+  'sign::tinyint as sign',
+  ...PAIRS.map(
+    ([low, high]) =>
+      `sign * (${COUNTED[low]} + ${COUNTED[high]} * ${PAIR_SIZE}) as ${nameOfPair([low, high] as never)}`,
+  ),
+  '(sign * rejected)::integer as rejected',
+  ...['revenue', 'revenue_pending', 'cost'].map(name => `sign * coalesce(${name}, 0)::bigint as ${name}`),
+].join(', ')
+
+const from = (paths: readonly string[], kind: string) =>
+  `from read_parquet([${paths.map(quoted).join(', ')}], hive_partitioning = true, hive_types = {${kind}}) where tracked`
+
+const NUMBERS = 'sign ms visitor stages revenue cost approved pending rejected revenue_pending d s'.split(' ')
+const BOOLEANS = ['is_new', 'tracked', 'unread_cost']
+const typed = (names: readonly string[], type: string) => names.map(name => `null::${type} as ${name}`).join(', ')
+/** What is read where there are no files. */
+export const NOTHING = `(select ${typed(TEXTS, 'varchar')}, ${typed(NUMBERS, 'integer')}, ${typed(BOOLEANS, 'boolean')}) where false`
+
+/** A copy as its process has it open. */
+type Copy = {
+  readonly name: string
+  readonly path: string
+  /** The segments that are in it, by id, as they are numbered there, and their days. */
+  readonly segments: Map<string, { readonly number: number; readonly day: string }>
+  next: number
+  values: ReadonlyMap<string, number>
+}
+/** By process, the copies that it has open, those that were asked for last in the end. */
+const opened = new WeakMap<object, Map<number, Copy>>()
+const MOST_OPENED = 8
+
+type Place = { readonly folder: string; readonly org_id: number }
+
+/** Of this process the copy of an organization, opened where it is not. */
+async function copyOf(ask: Ask, { folder, org_id }: Place): Promise<Copy> {
+  const copies = opened.get(ask.process) ?? new Map<number, Copy>()
+  opened.set(ask.process, copies)
+  const copy = copies.get(org_id) ?? (await openCopy(ask, { folder, org_id }))
+  copies.delete(org_id)
+  copies.set(org_id, copy)
+  for (const [other, { name }] of copies) {
+    if (copies.size <= MOST_OPENED) break
+    copies.delete(other)
+    await ask(`detach ${name}`)
+  }
+  return copy
+}
+
+async function openCopy(ask: Ask, { folder, org_id }: Place): Promise<Copy> {
+  const name = `o${org_id}`
+  await mkdir(join(folder, String(org_id)), { recursive: true, mode: 0o700 })
+  const path = await attach(ask, name, join(folder, String(org_id)))
+  await ask(`create table if not exists ${name}.segments (number integer, id varchar, day varchar)`)
+  await ask(`create table if not exists ${name}.facts as select s::integer as s, ${COLUMNS} from ${NOTHING}`)
+  const rows = await ask(`select number, id, day from ${name}.segments`)
+  const segments = new Map(
+    rows.map(({ number, id, day }) => [String(id), { number: Number(number), day: String(day) }]),
+  )
+  const next = Math.max(0, ...[...segments.values()].map(({ number }) => number)) + 1
+  return { name, path, segments, next, values: await valuesIn(ask, name) }
+}
+
+/**
+ * Opens a file that no other process has open; one that cannot be read is taken away. No name is used twice, so that who still has a file open
+ * that was taken away never writes beside another.
+ */
+async function attach(ask: Ask, name: string, place: string): Promise<string> {
+  const files = (await readdir(place)).filter(file => file.startsWith(`facts.${LAYOUT}.`) && file.endsWith('.duckdb'))
+  for (const file of files) {
+    const path = join(place, file)
+    try {
+      await ask(`attach ${quoted(path)} as ${name}`)
+      return path
+    } catch (error) {
+      if (/could not set lock|conflicting lock/i.test((error as Error).message)) continue
+      if (!(error instanceof FilesGone)) throw error
+      await remove(path)
+    }
+  }
+  const path = join(place, `facts.${LAYOUT}.${newId()}.duckdb`)
+  await ask(`attach ${quoted(path)} as ${name}`)
+  return path
+}
+
+async function remove(path: string): Promise<void> {
+  await rm(path, { force: true })
+  await rm(`${path}.wal`, { force: true })
+}
+
+/** Takes away the copy that a question could not read. Its process is ended with that question. */
+export async function forget(process: object, org_id: number): Promise<void> {
+  const copy = opened.get(process)?.get(org_id)
+  opened.get(process)?.delete(org_id)
+  if (copy !== undefined) await remove(copy.path)
+}
+
+/** Roughly, how many values each column has. */
+async function valuesIn(ask: Ask, name: string): Promise<Map<string, number>> {
+  const [row] = await ask(
+    `select ${TEXTS.map(text => `stats(${text}) as ${text}`).join(', ')} from ${name}.facts limit 1`,
+  )
+  return new Map(
+    TEXTS.map(text => {
+      const told = /Approx Unique: (\d+)/.exec(String(row?.[text] ?? ''))?.[1]
+      return [text, told === undefined ? Number.POSITIVE_INFINITY : Number(told) + 1]
+    }),
+  )
+}
+
+export type Lacking = 'gone' | 'more'
+
+/**
+ * What a question reads, brought to where the snapshot is: what is missing is filled in, what was replaced is taken out. 'more' where so much is
+ * missing that it is to be called again, 'gone' where a segment has been replaced since.
+ */
+export async function bring(
+  ask: Ask,
+  { files, reads }: { readonly files: Files; readonly reads: Pick<pg.Pool, 'query'> },
+  place: Place,
+  snapshot: Snapshot & { readonly first: string; readonly last: string },
+): Promise<Facts | Lacking> {
+  const copy = await copyOf(ask, place)
+  const wanted = new Set(snapshot.segments.map(({ id }) => id))
+  const stale = [...copy.segments].filter(
+    ([id, { day }]) => day >= snapshot.first && day <= snapshot.last && !wanted.has(id),
+  )
+  const missing = snapshot.segments.filter(({ id }) => !copy.segments.has(id))
+  const portion = firstOf(missing)
+  if (stale.length > 0 || portion.length > 0) {
+    const staged = await files.fetch(reads, place.org_id, portion, copy.next)
+    if (staged === undefined) return 'gone'
+    try {
+      await change(ask, copy, { stale: stale.map(([id]) => id), portion, paths: staged.paths })
+    } finally {
+      await staged.drop()
+    }
+    if (portion.length < missing.length) return 'more'
+  }
+  return factsIn(ask, copy, place, files, snapshot)
+}
+
+async function factsIn(
+  ask: Ask,
+  { name, values }: Copy,
+  { org_id }: Place,
+  files: Files,
+  { tail, ties, emptied_before }: Snapshot,
+): Promise<Facts> {
+  const valuesOf = (dimension: Dimension) => USUAL_VALUES[dimension] ?? values.get(columnFor(dimension)) ?? 1
+  if (tail.length === 0) return { from: `${name}.facts`, ties, valuesOf, emptied_before }
+  const laid = await files.lay(org_id, tail)
+  try {
+    await ask(`create temp table tail as select 0 as s, ${COLUMNS} ${from(laid.paths, "'d': INTEGER")}`)
+  } finally {
+    await laid.drop()
+  }
+  return { from: `(from ${name}.facts union all from tail)`, ties, valuesOf, emptied_before }
+}
+
+const USUAL_VALUES: Readonly<Partial<Record<Dimension, number>>> = {
+  hour: 24,
+  weekday: 7,
+  weekday_hour: 168,
+  day: 366,
+  is_new: 2,
+  status: 7,
+}
+const columnFor = (dimension: Dimension) =>
+  isTextDimension(dimension) || (isObjectDimension(dimension) && dimension !== 'source' && dimension !== 'funnel')
+    ? dimension
+    : 'campaign'
+
+type Change = {
+  readonly stale: readonly string[]
+  readonly portion: readonly Segment[]
+  readonly paths: readonly string[]
+}
+
+/** All of it or nothing. */
+async function change(ask: Ask, copy: Copy, { stale, portion, paths }: Change): Promise<void> {
+  const { name, segments } = copy
+  const numbers = stale.map(id => segments.get(id)?.number).join(', ')
+  const added = portion.map(({ id, day }, at) => ({ id, day, number: copy.next + at }))
+  await ask('begin')
+  if (stale.length > 0) {
+    await ask(`delete from ${name}.facts where s in (${numbers})`)
+    await ask(`delete from ${name}.segments where number in (${numbers})`)
+  }
+  if (added.length > 0) {
+    await ask(`insert into ${name}.facts select s, ${COLUMNS} ${from(paths, "'d': INTEGER, 's': INTEGER")}`)
+    const rows = added.map(({ number, id, day }) => `(${number}, ${quoted(id)}, ${quoted(day)})`)
+    await ask(`insert into ${name}.segments values ${rows.join(', ')}`)
+  }
+  await ask('commit')
+  for (const id of stale) segments.delete(id)
+  for (const { id, ...rest } of added) segments.set(id, rest)
+  copy.next += added.length
+  if (portion.reduce((rows, segment) => rows + segment.rows, 0) >= MANY_ROWS) await ask(`checkpoint ${name}`)
+  copy.values = await valuesIn(ask, name)
+}
+
+/** As many as are filled in at a time, at least one. */
+function firstOf(segments: readonly Segment[]): Segment[] {
+  let rows = 0
+  return segments.filter((segment, at) => {
+    rows += segment.rows
+    return at === 0 || rows <= ROWS_AT_ONCE
+  })
+}

@@ -1,0 +1,56 @@
+/** What Explore counts from, a UTC day at a time, as a file for other tools. Owners and admins only, as its route says. */
+import { useMutation } from '@tanstack/react-query'
+import { FileDown } from 'lucide-react'
+import { useState } from 'react'
+import { dayOf } from '../../../contract/days.ts'
+import { useActive } from '../../ground/active.ts'
+import { useNow } from '../../ground/figures/now.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
+import { TextField } from '../../ground/ui/field.tsx'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { saveFile } from './save-csv.ts'
+
+/** Of one day, YYYY-MM-DD. */
+const FACTS = '/api/explore/facts'
+
+/** `last` is the day that is offered first, unless it is yet to come. */
+export function FactsLink({ last }: { last: string }) {
+  const today = dayOf(useNow())
+  const { role } = useActive()
+  const [isOpen, setOpen] = useState(false)
+  if (role === 'member') return null
+  return (
+    <>
+      <Button look="quiet" size="sm" icon={FileDown} className="mt-2 -ml-2" onClick={() => setOpen(true)}>
+        Facts of a day (Parquet)
+      </Button>
+      <Dialog
+        open={isOpen}
+        onClose={() => setOpen(false)}
+        title="Facts of a day"
+        description="A Parquet file of one UTC day, a row for each tracked click with what it has come to: for DuckDB, pandas and their kind. No click id, address or user agent is in it."
+      >
+        <FactsForm last={last < today ? last : today} today={today} onClose={() => setOpen(false)} />
+      </Dialog>
+    </>
+  )
+}
+
+function FactsForm({ last, today, onClose }: { last: string; today: string; onClose: () => void }) {
+  const [day, setDay] = useState(last)
+  const saving = useMutation({
+    mutationFn: () => saveFile(`${FACTS}?day=${day}`, { method: 'GET' }, `sluice-facts-${day}.parquet`),
+    onSuccess: onClose,
+  })
+  const reason = day === '' ? 'Fill in the day.' : undefined
+  return (
+    <DialogForm onSubmit={() => reason === undefined && saving.mutate()}>
+      <DialogBody>
+        <TextField type="date" label="Day" value={day} max={today} onChange={({ target }) => setDay(target.value)} />
+        <RefusalNote refused={saving.error} />
+      </DialogBody>
+      <SaveFoot action="Download" pending={saving.isPending} reason={reason} onCancel={onClose} />
+    </DialogForm>
+  )
+}

@@ -1,0 +1,173 @@
+// What Explore's screen shows of its clicks: compared, coloured, in which columns, of which days, and what it says while or where something is missing.
+import { readFile } from 'node:fs/promises'
+import pg from 'pg'
+import { DAY_MS } from '../../src/contract/days.ts'
+import { newId, toUuid } from '../../src/contract/ids.ts'
+import { ClickSheet } from '../../src/intake/counters/click-sheet.ts'
+import { seedClicks as seedStored } from '../support/counted-clicks.ts'
+import { expect, send, test } from './dashboard.ts'
+import { clicksOf, only, row, seedClicks, tree } from './explored.ts'
+
+/** Runs on the database itself, for what no screen can make. */
+async function inDatabase<T>(url: string, deed: (worker: pg.Pool, org_id: number) => Promise<T>): Promise<T> {
+  const worker = new pg.Pool({ connectionString: url })
+  try {
+    const { rows } = await worker.query<{ org_id: number }>('select org_id from organizations order by org_id limit 1')
+    return await deed(worker, rows[0]?.org_id ?? 0)
+  } finally {
+    await worker.end()
+  }
+}
+
+const today = () => new Date().toISOString().slice(0, 10)
+
+test('each figure stands beside what it was as many days before, and days are compared with nothing', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  await inDatabase(sluice.database, async (worker, org_id) => {
+    const id = newId(Date.parse(today()) - DAY_MS / 2)
+    await seedStored({ worker }, org_id, [{ id, campaign_id: toUuid(wide) ?? '', sub1: 'zone-7' }])
+    const sheet = new ClickSheet()
+    sheet.bear(org_id, { id, tracked: true, bot_id: null })
+    const { text = '', values = [] } = sheet.statement() ?? {}
+    await worker.query(text, [...values])
+  })
+  await page.goto(`/explore?range=today&by=sub1&columns=clicks,revenue&${only(wide)}`)
+  await expect(clicksOf(page, 'zone-7')).toHaveText('2')
+  await page.getByLabel('Compare with before').check()
+  await expect(clicksOf(page, 'zone-7')).toHaveText('2+100.0%')
+  await expect(clicksOf(page, 'zone-9')).toHaveText('1+1')
+  await expect(clicksOf(page, 'Total')).toHaveText('3+200.0%')
+  await expect(page.getByText('Compared with')).toContainText('the period before is whole')
+  await page.getByRole('group', { name: 'Levels' }).getByRole('button', { name: 'sub1', exact: true }).click()
+  await page.getByRole('menuitemradio', { name: 'Day', exact: true }).click()
+  await expect(page.getByLabel('Compare with before')).toHaveAccessibleDescription(/Not by day/)
+  await expect(clicksOf(page, 'Total')).toHaveText('3')
+})
+
+test('columns are chosen, moved and coloured, the address keeps them, and the file has the same', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  await page.goto(`/explore?range=today&by=sub1&columns=clicks,landed,revenue&${only(wide)}`)
+  await page.getByRole('button', { name: 'Columns' }).click()
+  const columns = page.getByRole('dialog', { name: 'Columns' })
+  await columns.getByRole('checkbox', { name: 'Landed', exact: true }).click()
+  await columns.getByRole('checkbox', { name: 'Unique Unique visitors' }).click()
+  await columns.getByRole('button', { name: 'Revenue to the left' }).click()
+  await columns.getByRole('button', { name: 'Figure', exact: true }).click()
+  await columns.getByLabel('Name').fill('Each')
+  await columns.getByLabel('Formula').fill('revenue / clicks')
+  await columns.getByRole('button', { name: 'Colour', exact: true }).click()
+  await columns.getByLabel('Column', { exact: true }).selectOption('Clicks')
+  await columns.getByLabel('Side', { exact: true }).selectOption('above')
+  await columns.getByLabel('Limit', { exact: true }).fill('1')
+  await columns.getByLabel('Colour', { exact: true }).selectOption('green')
+  await columns.getByRole('button', { name: 'Show', exact: true }).click()
+  await expect(tree(page).getByRole('columnheader')).toHaveText(['sub1', 'Revenue', 'Clicks', 'Unique', 'Each'])
+  const colourOf = (name: string) =>
+    row(page, name)
+      .getByRole('gridcell')
+      .nth(1)
+      .evaluate(cell => getComputedStyle(cell).backgroundColor)
+  await expect(row(page, 'zone-7').getByRole('gridcell')).toHaveText(['10.00', '2', '2', '5'])
+  expect(await colourOf('zone-7')).not.toBe(await colourOf('zone-9'))
+  await page.reload()
+  await expect(row(page, 'zone-9').getByRole('gridcell')).toHaveText(['0.00', '1', '1', '0'])
+  expect(await colourOf('zone-7')).not.toBe(await colourOf('zone-9'))
+
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()])
+  const lines = (await readFile(await file.path(), 'utf8')).split('\r\n')
+  expect(lines).toEqual([
+    'sub1,sub1_label,revenue,clicks,unique_visitors,Each',
+    'zone-7,zone-7,10.00,2,2,5',
+    'zone-9,zone-9,0.00,1,1,0',
+  ])
+})
+
+test('a level is dragged to another place', async ({ page, owner, sluice }) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  await page.goto(`/explore?range=today&by=sub1,device&${only(wide)}`)
+  const levels = page.getByRole('group', { name: 'Levels' })
+  await levels
+    .getByTitle('Drag to another place')
+    .last()
+    .dragTo(levels.getByText('sub1', { exact: true }))
+  await expect(page).toHaveURL(/by=device%2Csub1/)
+  await expect(clicksOf(page, 'desktop')).toHaveText('2')
+})
+
+test('days go up to a year, and the log is shown the last of them', async ({ page, owner, sluice }) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  await page.goto(`/explore?${only(wide)}`)
+  await page.getByLabel('Days').selectOption('Last 365 days')
+  await expect(clicksOf(page, 'Wide')).toHaveText('3')
+  await page.getByLabel('Days').selectOption('Choose days…')
+  const days = page.getByRole('dialog', { name: 'Choose days' })
+  await days.getByLabel('First day').fill(new Date(Date.now() - 366 * DAY_MS).toISOString().slice(0, 10))
+  await expect(days).toContainText('That is 367 days; a report covers at most 366.')
+  await days.getByLabel('First day').fill(new Date(Date.now() - 300 * DAY_MS).toISOString().slice(0, 10))
+  await days.getByRole('button', { name: 'Show', exact: true }).click()
+  await expect(page).toHaveURL(/from=/)
+  await expect(clicksOf(page, 'Wide')).toHaveText('3')
+  await page.getByRole('button', { name: 'Wide', exact: true }).click()
+  const clicks = page.getByRole('menuitem', { name: 'Show clicks' })
+  await expect(clicks).toContainText('Of the last 90 of these days')
+  await clicks.click()
+  await expect(page.getByRole('table', { name: 'Clicks' }).getByRole('row')).toHaveCount(4)
+})
+
+test('an answer that takes long says why, and a cost that no click says is a dash', async ({ page, owner, sluice }) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  let answer: () => void = () => undefined
+  const held = new Promise<void>(resolve => {
+    answer = resolve
+  })
+  await page.route('**/api/explore', async route => {
+    await held
+    await route.continue()
+  })
+  await page.goto(`/explore?range=today&by=sub1&columns=revenue,cost,profit,roi&${only(wide)}`)
+  await expect(page.getByText('Getting the clicks of these days ready')).toBeVisible()
+  answer()
+  await expect(row(page, 'zone-7').getByRole('gridcell')).toHaveText(['10.00', '—', '—', '—'])
+  await expect(page.getByText('Getting the clicks of these days ready')).toBeHidden()
+})
+
+test('days that are not whole are named until they are', async ({ page, owner, sluice }) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  await page.goto(`/explore?range=today&${only(wide)}`)
+  const said = page.getByText('One day is incomplete.')
+  // Segments are there some seconds after their clicks, and come again by themselves.
+  await expect(async () => {
+    await inDatabase(sluice.database, (worker, org_id) =>
+      worker.query('delete from segments where org_id = $1 and day = $2', [org_id, today()]),
+    )
+    await page.reload()
+    await expect(said).toBeVisible({ timeout: 5000 })
+  }).toPass({ timeout: 90_000 })
+  await expect(async () => {
+    await page.reload()
+    await expect(clicksOf(page, 'Wide')).toHaveText('3', { timeout: 5000 })
+    await expect(said).toBeHidden({ timeout: 1000 })
+  }).toPass({ timeout: 120_000 })
+})
+
+test('a view that was saved without a screen opens unchanged', async ({ page, owner, sluice }) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  const filters = [{ dimension: 'campaign', op: 'is', values: [wide] }]
+  const view = { name: 'Zones by an API', question: { levels: [{ dimension: 'sub1' }], filters } }
+  const { id } = await send(owner, 'POST', '/api/explore-views', view)
+  await page.goto('/explore?range=today')
+  await page.getByRole('button', { name: 'Views', exact: true }).click()
+  await page.getByRole('menuitemradio', { name: 'Zones by an API' }).click()
+  await expect(clicksOf(page, 'zone-7')).toHaveText('2')
+  await expect(page).toHaveURL(/range=today/)
+  await expect(page.getByRole('button', { name: /^Zones by an API/ })).toHaveText('Zones by an API')
+  await owner.delete(`/api/explore-views/${id}`)
+})

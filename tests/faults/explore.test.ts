@@ -1,0 +1,154 @@
+// Explore under faults: whatever is killed in the midst of sealing, merging and answering, the next answers are exact.
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sealAll } from '../../src/reading/segments/seal.ts'
+import { assertBooks } from '../support/audit.ts'
+import { anyVisit, asker, assertExactAnswers, cookieOf, hasty, secretsOf } from '../support/explore-processes.ts'
+import { type FaultGround, faultGround } from '../support/fault-ground.ts'
+import { Load } from '../support/load.ts'
+import { startTestPostgres, type TestPostgres } from '../support/postgres.ts'
+import { assertSealed } from '../support/segments.ts'
+import type { Sluice } from '../support/sluice.ts'
+
+const isWhole = process.env['SLUICE_FAULT_SECONDS'] !== undefined
+const KILLS = isWhole ? 50 : 3
+/** A process lives so long at most, once it is open. */
+const LIFE_MS = 1500
+const SENDERS = 8
+const QUESTIONS = isWhole ? 4 : 2
+/** Of a burst: process after process, at moments of chance. */
+const KILLS_OF_A_BURST = isWhole ? 4 : 3
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-explore-faults-'))
+const folderOf = (number: number) => join(folder, String(number))
+const filesOf = (number: number) => join(folderOf(number), 'explore')
+
+let postgres: TestPostgres
+let ground: FaultGround
+const processes: Sluice[] = []
+before(async () => {
+  postgres = await startTestPostgres()
+  ground = await faultGround(postgres.database, postgres.url, 2)
+  for (const number of [0, 1]) processes.push(await start(number))
+})
+after(async () => {
+  await ground.end()
+  await postgres.end()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const start = (number: number) =>
+  ground.start(number, { DATA_DIR: folderOf(number), ...hasty({ seal: 100, merge: 300 }) })
+const any = () => Math.floor(Math.random() * processes.length)
+const address = () => processes[any()]?.address ?? assert.fail()
+
+/** Both processes have come back, with what they stand on. */
+async function untilReady(): Promise<void> {
+  const deadline = performance.now() + 60_000
+  const isReady = async () => {
+    const told = await Promise.all(
+      processes.map(one =>
+        fetch(`${one.address}/readyz`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      ),
+    )
+    const isOpen = await postgres.database.worker.query('select 1').then(
+      () => true,
+      () => false,
+    )
+    return isOpen && told.every(ok => ok)
+  }
+  while (!(await isReady())) {
+    assert.ok(performance.now() < deadline, 'they do not recover by themselves')
+    await sleep(50)
+  }
+}
+
+/** Takes the files away from under a process, in whatever it does. */
+const takeFiles = (number: number) => rmSync(filesOf(number), { recursive: true, force: true, maxRetries: 20 })
+
+test(`${KILLS} times a process is killed under load, with PostgreSQL and the files: each answer that follows is exact`, async t => {
+  const { database } = postgres
+  const secrets = await secretsOf(database)
+  const cookies = await Promise.all(ground.targets.map(target => cookieOf(database, secrets, target)))
+  const load = new Load({ address, patience_ms: 20_000, visit: anyVisit })
+  let [kills, crashes, taken, asked] = [0, 0, 0, 0]
+  for (let burst = 0; kills < KILLS; burst += 1) {
+    let isOver = false
+    const running = loadUntil(load, () => isOver)
+    const questions = askOn(cookies, () => !isOver)
+    for (let turn = 0; turn < KILLS_OF_A_BURST && kills < KILLS; turn += 1) {
+      await sleep(Math.random() * LIFE_MS)
+      const number = any()
+      if (turn === 1 && burst % 3 === 0) {
+        postgres.crash()
+        crashes += 1
+      }
+      await processes[number]?.kill()
+      kills += 1
+      if (turn === 0) {
+        takeFiles(number)
+        taken += 1
+      }
+      processes[number] = await start(number)
+      if (turn === 2) {
+        takeFiles(number)
+        taken += 1
+      }
+    }
+    isOver = true
+    await Promise.all([running, questions])
+    await untilReady()
+    for (const [at, { org_id }] of ground.targets.entries()) {
+      const ask = asker(address, cookies[at] ?? '')
+      await assertExactAnswers(ask, database, org_id, QUESTIONS)
+      asked += QUESTIONS
+    }
+  }
+  const { rows } = await database.worker.query<{ clicks: string; segments: string }>(
+    'select (select count(*) from clicks) as clicks, (select count(*) from segments) as segments',
+  )
+  t.diagnostic(
+    `${kills} kills, ${crashes} crashes of PostgreSQL, files taken ${taken} times; ${asked} questions; ${JSON.stringify(rows[0])}, ${load.events.size} conversions`,
+  )
+  assert.ok(load.clicks.size > 5 && load.events.size > 5, `${load.clicks.size} clicks, ${load.events.size} events`)
+  await Promise.all(processes.map(one => one.stop()))
+  await sealAll(database.worker, secrets)
+  await assertBooks(database.reads)
+  for (const { org_id } of ground.targets) await assertSealed(database, secrets, org_id)
+})
+
+async function loadUntil(load: Load, isOver: () => boolean): Promise<void> {
+  do await load.run(performance.now() + LIFE_MS, SENDERS, ground.targets)
+  while (!isOver())
+}
+
+/** Questions while processes die: whoever is there to answer does so, or says that he cannot. */
+async function askOn(cookies: readonly string[], isOn: () => boolean): Promise<void> {
+  const levels = [{ dimension: 'sub1' }, { dimension: 'os' }]
+  const now = Date.now()
+  const window = {
+    date_from: new Date(now - 3_600_000).toISOString(),
+    date_to: new Date(now + 3_600_000).toISOString(),
+  }
+  const one = async (cookie: string) => {
+    const to = address()
+    const headers = { cookie, origin: to, 'content-type': 'application/json' }
+    const body = JSON.stringify({ ...window, levels, measures: ['clicks', 'unique_visitors'] })
+    const answer = await fetch(`${to}/api/explore`, { method: 'POST', headers, body }).catch(() => undefined)
+    if (answer === undefined || answer.status === 503) return void (await sleep(20))
+    const told = await answer.text().catch(() => 'cut off')
+    // As slow as a machine is on which processes start all the time.
+    if (!told.includes('question_too_wide')) assert.equal(answer.status, 200, told)
+  }
+  const go = async (cookie: string) => {
+    while (isOn()) await one(cookie)
+  }
+  await Promise.all([...cookies, ...cookies].map(go))
+}

@@ -1,0 +1,114 @@
+// Random questions of Explore, for what has to be so of every question.
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import {
+  EXPLORE_DIMENSIONS,
+  type ExploreAnswer,
+  type ExploreDimension,
+  type ExploreFilter,
+  ExploreQuestion,
+  type Measure,
+  MEASURES,
+  operatorsOf,
+} from '../../src/contract/explore.ts'
+import type { Database } from '../../src/ground/db/connect.ts'
+import { asRecounted, recountExplore } from './explore-recount.ts'
+import type { TestHouse } from './house.ts'
+
+/** Half hours, a summer that begins within March, and none. */
+const ZONES = ['UTC', 'Europe/Kyiv', 'Asia/Kolkata', 'America/New_York', 'Australia/Lord_Howe', 'Pacific/Apia']
+
+/** A question, and whether a branch of it is opened: below its first row, from the row after so many. */
+export type AnyQuestion = { readonly question: ExploreQuestion; readonly opened: number | undefined }
+/** Between which moments the clicks are, and what filters name. */
+type Ground = { readonly from: number; readonly to: number; keysOf(dimension: ExploreDimension): fc.Arbitrary<string> }
+
+export function anyQuestion({ from: first, to: last, keysOf }: Ground): fc.Arbitrary<AnyQuestion> {
+  const filter: fc.Arbitrary<ExploreFilter> = fc.constantFrom(...EXPLORE_DIMENSIONS).chain(dimension =>
+    fc.constantFrom(...operatorsOf(dimension)).chain((op): fc.Arbitrary<ExploreFilter> => {
+      if (op === 'is_empty' || op === 'is_filled') return fc.constant({ dimension, op })
+      const most = op === 'is' || op === 'is_not' ? 1 : 3
+      return fc.array(keysOf(dimension), { minLength: 1, maxLength: most }).map(values => ({ dimension, op, values }))
+    }),
+  )
+  return fc
+    .record({
+      dimensions: fc.uniqueArray(fc.constantFrom(...EXPLORE_DIMENSIONS), { minLength: 1, maxLength: 4 }),
+      tops: fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 4, maxLength: 4 }),
+      filters: fc.oneof(
+        { weight: 2, arbitrary: fc.constant<ExploreFilter[]>([]) },
+        { weight: 3, arbitrary: fc.array(filter, { maxLength: 3 }) },
+      ),
+      time_zone: fc.constantFrom(...ZONES),
+      from: fc.oneof(fc.constant(first), fc.integer({ min: first, max: last })),
+      length: fc.oneof(fc.constant(last - first), fc.integer({ min: 0, max: last - first })),
+      by: fc.constantFrom<Measure | 'key'>('key', ...MEASURES),
+      descending: fc.boolean(),
+      isCompared: fc.boolean(),
+      opened: fc.option(fc.nat(3), { nil: undefined }),
+    })
+    .map(({ dimensions, tops, filters, time_zone, from, length, by, descending, isCompared, opened }) => ({
+      question: {
+        date_from: new Date(from).toISOString(),
+        date_to: new Date(from + length).toISOString(),
+        time_zone,
+        levels: dimensions.map((dimension, at) => ({ dimension, top: tops[at] ?? 1 })),
+        filters,
+        sort: { by, descending },
+        measures: [...MEASURES],
+        ...(isCompared && !dimensions.includes('day') && { compare: 'before' as const }),
+      },
+      opened,
+    }))
+}
+
+export type Ask = (question: ExploreQuestion) => Promise<ExploreAnswer>
+
+/** Asks a house; again where a scan took too long because others have the machine: that is not what is asked here. */
+export function askerOf(house: Pick<TestHouse, 'call'>, cookie: string): Ask {
+  return async question => {
+    for (let tries = 1; ; tries += 1) {
+      const { statusCode, body } = await house.call('POST', '/api/explore', { cookie, body: question })
+      if (tries < MOST_TRIES && body.includes('the question takes too long')) continue
+      assert.equal(statusCode, 200, `${body} ${JSON.stringify(question)}`)
+      return JSON.parse(body) as ExploreAnswer
+    }
+  }
+}
+
+/** Holds the answers to a question, and to its branch if one is opened, against recounts of the clicks. */
+export async function assertAnswered(
+  ask: Ask,
+  database: Pick<Database, 'worker'>,
+  org_id: number,
+  { question, opened }: AnyQuestion,
+): Promise<void> {
+  const { rows } = await assertRecounted(ask, database, org_id, question)
+  const [first] = rows
+  if (opened === undefined || first === undefined) return
+  const within = question.levels.length > 1 ? [first.key] : []
+  await assertRecounted(ask, database, org_id, { ...question, within, after: opened })
+}
+
+/** Clicks that were taken in while there was no database come as they please: such an answer says nothing, so it is asked again. */
+const MOST_TRIES = 50
+
+/** Holds an answer against a recount, and gives it. Nothing may be missing from it. */
+export async function assertRecounted(
+  ask: Ask,
+  { worker }: Pick<Database, 'worker'>,
+  org_id: number,
+  question: ExploreQuestion,
+): Promise<ExploreAnswer> {
+  const recounted = () => recountExplore(worker, org_id, ExploreQuestion.parse(question))
+  for (let tries = 1, before = await recounted(); ; tries += 1) {
+    const answer = await ask(question)
+    const after = await recounted()
+    if (tries === MOST_TRIES || JSON.stringify(before) === JSON.stringify(after)) {
+      assert.deepEqual(asRecounted(answer), after, JSON.stringify(question))
+      assert.deepEqual(answer.incomplete_days, [])
+      return answer
+    }
+    before = after
+  }
+}
