@@ -7,7 +7,20 @@ import { type ExploreSort, MOST_EXACT_VISITORS, UNIQUE_VISITORS } from '../../co
 import type { Window } from '../../contract/window.ts'
 import type { Ask, Found } from './engine.ts'
 import type { Level, Question } from './question.ts'
-import { type Facts, factsOf, keyName, madeIn, named, orderOf, ROOT, type Sum, summed, sumsOf } from './scan.ts'
+import {
+  areVisitorsGone,
+  type Facts,
+  factsOf,
+  keyName,
+  madeIn,
+  named,
+  orderOf,
+  ROOT,
+  type Sum,
+  summed,
+  sumsOf,
+} from './scan.ts'
+import { refuseTooWide, type WideLimits } from './wide.ts'
 
 export type Sums = Readonly<Record<Sum, bigint>> & { readonly unique_visitors?: bigint }
 
@@ -67,8 +80,14 @@ const MOST_KEPT = 2_000_000
 /** Rows are put together where it makes at most one of so many. */
 const SHORTENED = 8
 
-/** Answers all levels that are asked for: with `within` the one below it alone. At most `most` rows. */
-export async function askLevels(ask: Ask, facts: Facts, question: Question, most: number): Promise<AllFound> {
+/** Answers all levels that are asked for: with `within` the one below it alone. At most `most` rows. Refuses `question_too_wide`. */
+export async function askLevels(
+  ask: Ask,
+  facts: Facts,
+  question: Question,
+  most: number,
+  limits: WideLimits,
+): Promise<AllFound> {
   const sums = sumsOf([
     ...question.measures,
     ...question.levels.flatMap(({ sort }) => (sort.by === 'key' ? [] : [sort.by])),
@@ -77,12 +96,15 @@ export async function askLevels(ask: Ask, facts: Facts, question: Question, most
   const end = question.within === undefined ? question.levels.length : first + 1
   const common = { ask, facts, question, sums, first, end }
   const now = await begin({ ...common, window: question.window, prefix: 'n' })
+  await refuseTooWide(ask, facts, question, now.totals.clicks, limits)
   const then = question.before && (await begin({ ...common, window: question.before, prefix: 'b' }))
   const wantsVisitors = question.measures.includes(UNIQUE_VISITORS)
   const isFew = (now.totals.clicks ?? 0n) <= BigInt(MOST_EXACT_VISITORS)
-  const visitors = wantsVisitors ? (isFew ? 'exact' : 'estimate') : undefined
-  let ground: Ground = { ...now.ground, visitors }
-  let past: Ground | undefined = then && { ...then.ground, visitors }
+  const isEstimate = wantsVisitors && !isFew
+  const countedIn = (window: Window): Visitors =>
+    !wantsVisitors || areVisitorsGone(facts, window) ? undefined : isEstimate ? 'estimate' : 'exact'
+  let ground: Ground = { ...now.ground, visitors: countedIn(question.window) }
+  let past = then && question.before && { ...then.ground, visitors: countedIn(question.before) }
   const totals = { ...now.totals, ...(await visitorsOf(ground)) }
   const before = then && past && { ...then.totals, ...(await visitorsOf(past)) }
   const levels: LevelFound[] = []
@@ -112,7 +134,7 @@ export async function askLevels(ask: Ask, facts: Facts, question: Question, most
         groups.flatMap(({ before }) => before ?? []),
       ))
   }
-  return { totals, before, levels, is_estimate: visitors === 'estimate' }
+  return { totals, before, levels, is_estimate: isEstimate }
 }
 
 type Compared = { readonly sums: Sums; readonly before: Sums | undefined }
@@ -202,7 +224,10 @@ async function askLevel(
   const { ask, question, sums } = ground.asking
   const level = question.levels[at] as Level
   const until = question.after + level.top
-  await ask(`create temp table g${at} as ${groupsOf(ground, at, level.sort)}`)
+  // Whom nobody counts cannot be sorted by.
+  const isUnsorted = level.sort.by === UNIQUE_VISITORS && ground.visitors === undefined
+  const sort: ExploreSort = isUnsorted ? { ...level.sort, by: 'clicks' } : level.sort
+  await ask(`create temp table g${at} as ${groupsOf(ground, at, sort)}`)
   // Parents are opened in the order of the answer until it is full; each is opened whole or not at all.
   await ask(`create temp table l${at} as
     with opened as (
@@ -210,7 +235,7 @@ async function askLevel(
         select p, count(*) as n, sum(least(count(*), ${until})) over (order by p) as so_far from g${at} group by p
       ) where so_far <= ${most + question.after}
     )
-    select row_number() over (order by p, rn) as id, * from (${firstOf(at, level.sort, until, parents.size === 1)}) join opened using (p)`)
+    select row_number() over (order by p, rn) as id, * from (${firstOf(at, sort, until, parents.size === 1)}) join opened using (p)`)
   const rows = await ask(
     `select id, p, n, rn, k, (select count(*) from g${at}) as distinct_keys, ${sums.join(', ')} from l${at} order by id`,
   )
@@ -261,7 +286,7 @@ function groupsOf({ asking, rows, facts, visitors }: Ground, at: number, sort: E
   )`
   if (sort.by !== UNIQUE_VISITORS) return found
   return `select s.*, coalesce(v.visitors, 0) as unique_visitors from (${found}) s left join (
-      select id.p as p, id.k as k, visitors from (${countVisitors(visitors ?? 'exact', `{p: p, k: ${k}} as id`, facts.sql)})
+      select id.p as p, id.k as k, visitors from (${countVisitors(visitors, `{p: p, k: ${k}} as id`, facts.sql)})
     ) v on v.p = s.p and v.k is not distinct from s.k`
 }
 

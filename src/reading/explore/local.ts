@@ -60,7 +60,8 @@ const from = (paths: readonly string[], kind: string) =>
 const NUMBERS = 'sign ms visitor stages revenue cost approved pending rejected revenue_pending d s'.split(' ')
 const BOOLEANS = ['is_new', 'tracked', 'unread_cost']
 const typed = (names: readonly string[], type: string) => names.map(name => `null::${type} as ${name}`).join(', ')
-const NOTHING = `(select ${typed(TEXTS, 'varchar')}, ${typed(NUMBERS, 'integer')}, ${typed(BOOLEANS, 'boolean')}) where false`
+/** What is read where there are no files. */
+export const NOTHING = `(select ${typed(TEXTS, 'varchar')}, ${typed(NUMBERS, 'integer')}, ${typed(BOOLEANS, 'boolean')}) where false`
 
 /** A copy as its process has it open. */
 type Copy = {
@@ -190,17 +191,17 @@ async function factsIn(
   { name, values }: Copy,
   { org_id }: Place,
   files: Files,
-  { tail, ties }: Snapshot,
+  { tail, ties, emptied_before }: Snapshot,
 ): Promise<Facts> {
   const valuesOf = (dimension: Dimension) => USUAL_VALUES[dimension] ?? values.get(columnFor(dimension)) ?? 1
-  if (tail.length === 0) return { from: `${name}.facts`, ties, valuesOf }
+  if (tail.length === 0) return { from: `${name}.facts`, ties, valuesOf, emptied_before }
   const laid = await files.lay(org_id, tail)
   try {
     await ask(`create temp table tail as select 0 as s, ${COLUMNS} ${from(laid.paths, "'d': INTEGER")}`)
   } finally {
     await laid.drop()
   }
-  return { from: `(from ${name}.facts union all from tail)`, ties, valuesOf }
+  return { from: `(from ${name}.facts union all from tail)`, ties, valuesOf, emptied_before }
 }
 
 const USUAL_VALUES: Readonly<Partial<Record<Dimension, number>>> = {

@@ -54,7 +54,8 @@ function measureOf(sums: Sums, measure: Measure): number | string | null {
     case 'approval_rate':
       return share(sums.approved, sums.approved + sums.rejected)
     case UNIQUE_VISITORS:
-      return Number(sums.unique_visitors ?? 0n)
+      // Not counted, where of some day nothing tells one visitor from another.
+      return sums.unique_visitors === undefined ? null : Number(sums.unique_visitors)
     default:
       return Number(sums[measure])
   }

@@ -14,7 +14,13 @@ export type Facts = {
   readonly from: string
   readonly ties: readonly CampaignTie[]
   readonly valuesOf: (dimension: Dimension) => number
+  /** Of days before this one nothing tells one visitor from another; null: of all days it does. */
+  readonly emptied_before: string | null
 }
+
+/** Whether nobody can count the visitors of the window. */
+export const areVisitorsGone = ({ emptied_before }: Pick<Facts, 'emptied_before'>, { from }: Window): boolean =>
+  emptied_before !== null && from < Date.parse(emptied_before)
 
 /** What sums are made of, as `local.ts` keeps it: one number of a click each, or two in one. */
 const MADE_IN: Readonly<Record<Exclude<Sum, Paired>, string>> = {
