@@ -27,10 +27,10 @@ import { type Ask, type Engine, FilesGone } from './engine.ts'
 import type { Files } from './files.ts'
 import { bring, forget, type Lacking } from './local.ts'
 import { labelOf, type Names, namesOf, OTHER } from './labels.ts'
-import { type AllFound, askLevels, type Group, type Sums } from './levels.ts'
+import { type AllFound, askLevels, type Group } from './levels.ts'
 import { measuresOf } from './measures.ts'
 import { type Question, questionOf } from './question.ts'
-import { type Facts, ROOT } from './scan.ts'
+import { type Facts, ROOT, type Sums } from './scan.ts'
 import { readSnapshot, type Snapshot } from './snapshot.ts'
 import { valuesOf } from './values.ts'
 import { WIDE_LIMITS, type WideLimits } from './wide.ts'
@@ -163,7 +163,7 @@ async function read<T>(
       // What it has brought is there: others may have their turn, and it is nearer.
       if (answered === 'gone') tries += 1
     } catch (error) {
-      if (!(error instanceof FilesGone)) throw error
+      if (!isGone(error)) throw error
       log.warn({ err: error, org_id }, 'local files of Explore were lost; they are made again')
       tries += 1
     }
@@ -176,12 +176,12 @@ async function orForget<T>(ask: Ask, org_id: number, work: () => Promise<T>): Pr
   try {
     return await work()
   } catch (error) {
-    const isGone = error instanceof FilesGone || (error as NodeJS.ErrnoException).code === 'ENOENT'
-    if (!isGone) throw error
-    await forget(ask.process, org_id)
-    throw error instanceof FilesGone ? error : new FilesGone((error as Error).message)
+    if (error instanceof FilesGone) await forget(ask.process, org_id)
+    throw error
   }
 }
+
+const isGone = (error: unknown) => error instanceof FilesGone || (error as NodeJS.ErrnoException).code === 'ENOENT'
 
 function answer(explorer: Explorer, ground: Ground, org_id: number, question: Question, most: number) {
   const { window, before, levels, filters } = question

@@ -10,13 +10,13 @@ import { isObjectDimension, isTextDimension } from '../../contract/explore.ts'
 import { newId } from '../../contract/ids.ts'
 import { TEXTS } from '../segments/facts.ts'
 import { type Dimension, quoted } from './columns.ts'
-import { type Ask, FilesGone } from './engine.ts'
+import { type Ask, Failed, FilesGone } from './engine.ts'
 import type { Files } from './files.ts'
 import { PAIR_SIZE, PAIRS, nameOfPair, type Paired } from './pairs.ts'
 import type { Facts } from './scan.ts'
 import type { Segment, Snapshot } from './snapshot.ts'
 
-/** Of the columns below: a file of other columns is not read. */
+/** Of the columns below: a file of other columns is not read, and taken away where it is of an earlier version. */
 const LAYOUT = 1
 /** So many rows are filled in at a time, within a few seconds; then somebody else may ask. */
 const ROWS_AT_ONCE = 250_000
@@ -112,9 +112,11 @@ async function openCopy(ask: Ask, { folder, org_id }: Place): Promise<Copy> {
  * that was taken away never writes beside another.
  */
 async function attach(ask: Ask, name: string, place: string): Promise<string> {
-  const files = (await readdir(place)).filter(file => file.startsWith(`facts.${LAYOUT}.`) && file.endsWith('.duckdb'))
-  for (const file of files) {
+  for (const file of await readdir(place)) {
     const path = join(place, file)
+    const layout = Number(/^facts\.(\d+)\..+\.duckdb$/.exec(file)?.[1])
+    if (layout < LAYOUT) await remove(path)
+    if (layout !== LAYOUT) continue
     try {
       await ask(`attach ${quoted(path)} as ${name}`)
       return path
@@ -154,6 +156,7 @@ async function valuesIn(ask: Ask, name: string): Promise<Map<string, number>> {
   )
 }
 
+type From = { readonly files: Files; readonly reads: Pick<pg.Pool, 'query'> }
 export type Lacking = 'gone' | 'more'
 
 /**
@@ -162,7 +165,21 @@ export type Lacking = 'gone' | 'more'
  */
 export async function bring(
   ask: Ask,
-  { files, reads }: { readonly files: Files; readonly reads: Pick<pg.Pool, 'query'> },
+  from: From,
+  place: Place,
+  snapshot: Snapshot & { readonly first: string; readonly last: string },
+): Promise<Facts | Lacking> {
+  try {
+    return await bringNow(ask, from, place, snapshot)
+  } catch (error) {
+    // Whatever was half done is not to be gone on with.
+    throw error instanceof Failed ? new FilesGone(error.message) : error
+  }
+}
+
+async function bringNow(
+  ask: Ask,
+  { files, reads }: From,
   place: Place,
   snapshot: Snapshot & { readonly first: string; readonly last: string },
 ): Promise<Facts | Lacking> {

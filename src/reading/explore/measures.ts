@@ -1,7 +1,7 @@
 /** What sums come to: exact counts and amounts, and quotients of them. */
 import { type ExploreMeasures, type Measure, UNIQUE_VISITORS } from '../../contract/explore.ts'
 import { fromUnits } from '../../contract/decimals.ts'
-import type { Sums } from './levels.ts'
+import type { Sums } from './scan.ts'
 
 const MILLIONTHS = 6
 const BILLIONTHS = 9
