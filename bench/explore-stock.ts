@@ -3,6 +3,7 @@
 import { DAY_MS } from '../src/contract/days.ts'
 import { firstIdAt, newId } from '../src/contract/ids.ts'
 import { ensurePartitions } from '../src/intake/clicks/partitions.ts'
+import { mergeAll } from '../src/reading/segments/merge.ts'
 import { sealAll } from '../src/reading/segments/seal.ts'
 import type { BenchGround } from './ground.ts'
 import type { Organization } from './organizations.ts'
@@ -52,10 +53,15 @@ const TELL_CHANGES = `
     null, null, null, null, null, null, null, null, null, null)::click_change)
   ${batched('and stages > 1')}`
 
-/** Sealing's share: wall time, and what this process spent of a processor. */
-export type Sealed = { readonly clicks: number; readonly wall_ms: number; readonly cpu_ms: number }
+/** Sealing's share: wall time, and what this process spent of a processor; and what merging its segments took after it. */
+export type Sealed = {
+  readonly clicks: number
+  readonly wall_ms: number
+  readonly cpu_ms: number
+  readonly merging_ms: number
+}
 
-/** Spreads clicks over 90 days that ended with the last midnight, counts them, and seals them a day at a time. */
+/** Spreads clicks over 90 days that ended with the last midnight, counts them, seals them a day at a time, and merges what was sealed. */
 export async function fillExplored(
   { database, secrets }: BenchGround,
   { org_id, campaigns, offers }: Organization,
@@ -81,5 +87,7 @@ export async function fillExplored(
     wall_ms += performance.now() - started
     cpu_ms += (spent.user + spent.system) / 1000
   }
-  return { clicks: perDay * EXPLORED.days, wall_ms, cpu_ms }
+  const started = performance.now()
+  await mergeAll(pool)
+  return { clicks: perDay * EXPLORED.days, wall_ms, cpu_ms, merging_ms: performance.now() - started }
 }

@@ -54,7 +54,7 @@ import { openKeyUses } from './people/keys/uses.ts'
 import { openKeyReader } from './people/keys/verify.ts'
 import { standingOf } from './people/organizations/standing.ts'
 import * as exploreApi from './reading/explore/api.ts'
-import { exploreDeeds } from './reading/explore/explore.ts'
+import { type ExploreLimits, exploreDeeds } from './reading/explore/explore.ts'
 import { openExplorer } from './reading/explore/open.ts'
 import * as signInApi from './people/sign-in/api.ts'
 import { openSignIn } from './people/sign-in/sign-in.ts'
@@ -62,8 +62,10 @@ import { openSlotChecks } from './reading/reports/complete-slots.ts'
 import { openFolder } from './reading/reports/fold.ts'
 import { openEventFolder } from './reading/reports/fold-events.ts'
 import { openSegmentChecks } from './reading/segments/check.ts'
+import { openEmptying } from './reading/segments/emptying.ts'
 import { openMerging } from './reading/segments/merge.ts'
 import { openSealing } from './reading/segments/seal.ts'
+import { openWaitingWatch } from './reading/segments/waiting.ts'
 import { plainRooms, probes } from './rooms.ts'
 import * as botsApi from './telegram/bots/api.ts'
 import { botDeeds } from './telegram/bots/bots.ts'
@@ -88,7 +90,11 @@ export type House = {
 }
 
 /** What tests and the bench set differently. */
-export type HouseOptions = { quotas?: Partial<Record<QuotaName, number>>; budget_ms?: number }
+export type HouseOptions = {
+  quotas?: Partial<Record<QuotaName, number>>
+  budget_ms?: number
+  explore?: Partial<ExploreLimits>
+}
 
 /** Opens everything on a migrated database, or nothing: where a part fails, those before it are closed again. */
 export async function openHouse(
@@ -140,6 +146,8 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openSealing(ground))
   take(openSegmentChecks(ground))
   take(openMerging(ground))
+  take(openEmptying(ground))
+  take(openWaitingWatch(ground))
   take(openClickRetention(ground))
   take(openLowBalanceWatch(ground))
   take(openRateFetch(ground))
@@ -176,7 +184,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
   const mayRecord = (org_id: number) => isWithin(quotas, org_id)
   const networks = take(openNetworks(ground, { conversions, keeper, mayRecord }))
   const signIn = take(openSignIn(ground))
-  const explorer = take(openExplorer(ground))
+  const explorer = take(openExplorer(ground, options.explore))
   const uses = take(openKeyUses(database.worker, log))
   const furnished = [
     ...room(signInApi, signIn.deeds),

@@ -247,7 +247,11 @@ const measured = {
   ...fields(MONEY_MEASURES, Money),
   ...fields(UNIT_MEASURES, Money.nullable()),
   ...fields(SHARE_MEASURES, z.number().nullable()),
-  unique_visitors: z.int().optional(),
+  unique_visitors: z
+    .int()
+    .nullable()
+    .optional()
+    .meta({ description: 'null: the window has days before emptied_before' }),
 }
 /** `cr` and `cpa`: by approved conversions. `approval_rate`: of those that were decided. `cost`: what the clicks themselves cost. */
 export const ExploreMeasures = z.object(measured).meta({ id: 'ExploreMeasures' })
@@ -288,6 +292,10 @@ export const ExploreAnswer = z
     unique_visitors_is_estimate: z.boolean(),
     counted_at: Instant,
     incomplete_days: z.array(z.iso.date()).meta({ description: 'UTC days of which clicks are missing in this answer' }),
+    emptied_before: z.iso.date().nullable().meta({
+      description:
+        'The clicks of UTC days before this one are no longer kept. They count as ever, but there ref_id and each sub that had a word for nearly every click have no value; null where nothing is gone',
+    }),
     took_ms: z.int(),
   })
   .meta({ id: 'ExploreAnswer' })

@@ -4,8 +4,8 @@ import { zstdCompressSync } from 'node:zlib'
 import { parquetWriteBuffer } from 'hyparquet-writer'
 import { DAY_MS, dayOf } from '../../src/contract/days.ts'
 import { toUnits } from '../../src/contract/decimals.ts'
-import { newId, timeOfId } from '../../src/contract/ids.ts'
-import { CLICKED, highestRung } from '../../src/contract/ladder.ts'
+import { newId, NIL_ID, timeOfId } from '../../src/contract/ids.ts'
+import { CLICKED, highestRung, LADDER, REACHED } from '../../src/contract/ladder.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
 import { ClickSheet, type ClickState } from '../../src/intake/counters/click-sheet.ts'
 
@@ -87,6 +87,32 @@ export async function seedExplored(
   }
   const groups = Map.groupBy(rows, row => `${dayOf(timeOfId(row.id))} ${row.part}`)
   for (const [key, inside] of groups) await storeSegment(database, org_id, key.slice(0, 10), inside)
+  // Of the sums that segments carry these have clicks alone.
+  await count(
+    database,
+    org_id,
+    whole.map(({ id, tracked }) => ({ id, tracked, stages: CLICKED })),
+  )
+}
+
+/** Counts clicks in the report, so that its days are whole by it. */
+async function count(
+  { worker }: Pick<Database, 'worker'>,
+  org_id: number,
+  clicks: readonly Pick<Whole, 'id' | 'tracked' | 'stages'>[],
+): Promise<void> {
+  const tracked = clicks.filter(click => click.tracked)
+  for (const [day, inside] of Map.groupBy(tracked, ({ id }) => dayOf(timeOfId(id)))) {
+    const reached = REACHED.map(bit => inside.filter(({ stages }) => stages & bit).length)
+    const numbers = ['clicks', ...LADDER.slice(1)]
+    await worker.query(
+      `insert into report_day as counted (org_id, dimension, day, campaign_id, key, ${numbers.join(', ')}, revenue)
+      values ($1, 11, $2, '${NIL_ID}', '', $3, $4, $5, $6, $7, $8, $9, 0)
+      on conflict (org_id, dimension, day, campaign_id, key) do update
+        set ${numbers.map(name => `${name} = counted.${name} + excluded.${name}`).join(', ')}`,
+      [org_id, day, inside.length, ...reached],
+    )
+  }
 }
 
 async function storeClicks({ worker }: Pick<Database, 'worker'>, org_id: number, clicks: readonly Whole[]) {
@@ -177,6 +203,7 @@ export async function seedUnsealed(
   }
   const statement = sheet.statement()
   if (statement !== undefined) await database.worker.query(statement.text, [...(statement.values ?? [])])
+  await count(database, org_id, whole)
 }
 
 const NEW = {

@@ -25,13 +25,13 @@ const STAGES = EVENT_TYPES.flatMap(type => {
 }).join(', ')
 
 /** The id's first 48 bits are its milliseconds. */
-const dayOf = (id: string) =>
+export const dayOf = (id: string) =>
   `date '1970-01-01' + (('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int`
 
 /** Of months whose clicks are no longer kept only the counters are left, which nothing can be held against. */
 const FIRST_KEPT = `coalesce(
     (select before_id from dropped_clicks order by before_id desc limit 1), '${NIL_ID}'::uuid)`
-const FIRST_DAY = `(select ${dayOf(FIRST_KEPT)})`
+export const FIRST_DAY = `(select ${dayOf(FIRST_KEPT)})`
 const RUNGS = REACHED.map(bit => `count(*) filter (where stages & ${bit} > 0)`).join(', ')
 const withStage = (rung: (typeof LADDER)[number]) =>
   `(count(*) filter (where stages & ${stageOf(LADDER.indexOf(rung))} > 0))::text as ${rung}`
@@ -40,7 +40,7 @@ const NOTHING = '(0,0,0,0,0,0,0,0,0,0,0,0,0,0)'
 const VERDICTS = ['revenue_pending', 'approved', 'pending', 'rejected']
 const JUDGED = VERDICTS.map(name => `trim_scale(coalesce(sum(${name}), 0))`).join(', ')
 /** The counters that are not folded yet. */
-const UNFOLDED = `
+export const UNFOLDED = `
   select day, clicks, landed, started, registered, lead, deposit, ftd, revenue, cost, unread_costs, ${VERDICTS.join(', ')}
   from report_delta where org_id = $1`
 const COST = 'trim_scale(coalesce(sum(cost) filter (where cost_counts), 0))'

@@ -15,7 +15,7 @@ type Parts = {
 
 const VERDICTS = ['revenue_pending', 'approved', 'pending', 'rejected']
 /** What is counted by half hours, of one or the other. */
-const NUMBERS = [
+export const NUMBERS = [
   'clicks',
   'landed',
   'started',
@@ -28,8 +28,8 @@ const NUMBERS = [
   'unread_costs',
   ...VERDICTS,
 ]
-const IS_ANY = NUMBERS.map(name => `sum(${name}) <> 0`).join(' or ')
-const TAKEN = NUMBERS.map(name => `-${name}`).join(', ')
+export const IS_ANY = NUMBERS.map(name => `sum(${name}) <> 0`).join(' or ')
+export const TAKEN = NUMBERS.map(name => `-${name}`).join(', ')
 const slotOf = (id: string) =>
   `((('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint % 86400000) / 1800000)::smallint`
 

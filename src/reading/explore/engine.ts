@@ -28,6 +28,9 @@ export type Engine = {
   close(): Promise<void>
 }
 
+/** The process could not do what it was told. */
+export class Failed extends Error {}
+
 /** The local files of a question were missing or broken. */
 export class FilesGone extends Error {}
 
@@ -40,7 +43,7 @@ type Limits = {
 const LIMITS: Limits = { idle_ms: 5 * 60_000, question_ms: 10_000, waiting: 16, waiting_of_one: 4 }
 
 /** Of the child: what a scan of ten million clicks needs, and no more than a small server can spare. */
-const MEMORY = '512MB'
+const MEMORY = '400MB'
 const MOST_THREADS = 2
 
 const TOO_LONG = {
@@ -61,17 +64,15 @@ export function openEngine(folder: string, log: Logger, given: Partial<Limits> =
 
   async function runNow<T>(question: (ask: Ask) => Promise<T>): Promise<T> {
     clearTimeout(idle)
-    child ??= startChild(folder, log)
+    child ??= await startedChild(folder, log)
     const one = child
     const late = setTimeout(() => void one.end('late'), limits.question_ms)
     try {
       let is_first = true
-      const ask = async (sql: string) => {
+      const ask = (sql: string) => {
         const answered = one.ask(sql, is_first)
         is_first = false
-        return answered.catch(error => {
-          throw refused(error)
-        })
+        return answered
       }
       return await question(Object.assign(ask, { process: one }))
     } catch (error) {
@@ -117,27 +118,28 @@ export function openEngine(folder: string, log: Logger, given: Partial<Limits> =
   }
 }
 
-/** What the process said, or that it is gone. */
-class Failed extends Error {}
-
-function refused(error: unknown): unknown {
-  if (!(error instanceof Failed)) return error
-  if (error.message === 'late') return new Refusal('question_too_wide', TOO_LONG)
-  if (/Out of Memory|max_temp_directory_size/i.test(error.message)) return new Refusal('question_too_wide', TOO_MUCH)
-  if (error.message === 'ended') return new Refusal('explore_busy', { headers: { 'retry-after': '5' } })
-  if (
-    /^IO Error|^FATAL|^INTERNAL|invalidated|not a valid DuckDB|^Serialization Error|No magic bytes|Decompression/i.test(
-      error.message,
-    )
-  )
-    return new FilesGone(error.message)
-  return error
+/** What it means that a process said `failed`, or that it is gone. */
+function refused(failed: string): Error {
+  if (failed === 'late') return new Refusal('question_too_wide', TOO_LONG)
+  if (/Out of Memory|max_temp_directory_size/i.test(failed)) return new Refusal('question_too_wide', TOO_MUCH)
+  if (failed === 'ended') return new Refusal('explore_busy', { headers: { 'retry-after': '5' } })
+  return GONE.test(failed) ? new FilesGone(failed) : new Failed(failed)
 }
+
+const GONE =
+  /^IO Error|Cannot open file|^FATAL|^INTERNAL|invalidated|not a valid DuckDB|^Serialization Error|No magic bytes|Decompression/i
 
 type Child = {
   ask(sql: string, is_first: boolean): Promise<readonly Found[]>
   end(why: 'late' | 'idle'): Promise<void>
   readonly ended: string | undefined
+}
+
+/** A process that answers: a busy machine takes seconds to begin one, which are not the question's. */
+async function startedChild(folder: string, log: Logger): Promise<Child> {
+  const child = startChild(folder, log)
+  await child.ask('select 1', true)
+  return child
 }
 
 function startChild(folder: string, log: Logger): Child {
@@ -173,13 +175,13 @@ function startChild(folder: string, log: Logger): Child {
       return ended
     },
     async ask(sql, is_first) {
-      if (ended !== undefined) throw new Failed(ended)
+      if (ended !== undefined) throw refused(ended)
       const id = next++
       const { rows, failed } = await new Promise<Answered>(resolve => {
         open.set(id, resolve)
         process_.send({ id, sql, is_first } satisfies Asked)
       })
-      if (failed !== undefined) throw new Failed(failed)
+      if (failed !== undefined) throw refused(failed)
       return rows
     },
     end(why) {

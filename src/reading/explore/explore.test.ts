@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
-import { seedClicks } from '../../../tests/support/counted-clicks.ts'
 import { seedExplored, seedUnsealed } from '../../../tests/support/explored.ts'
 import { seedKey, seedOrganization, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedCampaign } from '../../../tests/support/visits.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
-import { DAY_MS } from '../../contract/days.ts'
 import type { ExploreAnswer } from '../../contract/explore.ts'
-import { openFolder } from '../reports/fold.ts'
-import { checkSegments } from '../segments/check.ts'
 import { sealAll } from '../segments/seal.ts'
 
 let house: TestHouse
@@ -291,20 +287,4 @@ test('what is committed is in the next answer, and sealing changes no number', a
   const { rows } = await house.database.worker.query('select 1 from click_sheet where org_id = $1', [org_id])
   assert.deepEqual(rows, [])
   assert.deepEqual(await shown(), wanted)
-})
-
-test('a day whose facts do not come to what the report counts is named', async () => {
-  const { org_id, cookie } = await seedSignedIn(house)
-  await seedClicks(house.database, org_id, [{ at: NOON }])
-  const question = { levels: [{ dimension: 'geo' }], measures: ['clicks'] }
-  assert.deepEqual((await ask(cookie, question)).incomplete_days, ['2026-03-02'])
-  const { incomplete_days } = await ask(cookie, { ...question, date_from: '2026-03-03' })
-  assert.deepEqual(incomplete_days, [])
-  // Organizations are found by what is folded.
-  const folder = openFolder(house.ground, DAY_MS)
-  await folder.foldAll()
-  await folder.close()
-  await checkSegments(house.ground)
-  const answer = await ask(cookie, question)
-  assert.deepEqual([answer.incomplete_days, answer.totals], [[], { clicks: 1 }])
 })

@@ -12,7 +12,9 @@ import {
   type ObjectDimension,
 } from '../../contract/explore.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { dayOf } from '../../contract/days.ts'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { possible, type Window } from '../../contract/window.ts'
 import type { Context, Ground } from '../../ground/room.ts'
 import { hashOf } from '../segments/seal.ts'
@@ -20,18 +22,32 @@ import type { Call } from '../../contract/endpoint.ts'
 import type * as api from './api.ts'
 import { keyOf } from './columns.ts'
 import { csvOf } from './csv.ts'
+import { dayAsParquet } from './day-file.ts'
 import { type Ask, type Engine, FilesGone } from './engine.ts'
 import type { Files } from './files.ts'
 import { bring, forget, type Lacking } from './local.ts'
 import { labelOf, type Names, namesOf, OTHER } from './labels.ts'
-import { type AllFound, askLevels, type Group, type Sums } from './levels.ts'
+import { type AllFound, askLevels, type Group } from './levels.ts'
 import { measuresOf } from './measures.ts'
 import { type Question, questionOf } from './question.ts'
-import { type Facts, ROOT } from './scan.ts'
+import { type Facts, ROOT, type Sums } from './scan.ts'
 import { readSnapshot, type Snapshot } from './snapshot.ts'
 import { valuesOf } from './values.ts'
+import { WIDE_LIMITS, type WideLimits } from './wide.ts'
 
-export type Explorer = { readonly engine: Engine; readonly files: Files; readonly folder: string }
+export type Explorer = {
+  readonly engine: Engine
+  readonly files: Files
+  readonly folder: string
+  readonly limits: ExploreLimits
+}
+
+export type ExploreLimits = WideLimits & {
+  /** So many clicks and changes that wait to be sealed are read with a question; of more, their days are named. */
+  readonly waiting: number
+}
+/** 200,000 take a second. */
+export const EXPLORE_LIMITS: ExploreLimits = { ...WIDE_LIMITS, waiting: 200_000 }
 
 /** A segment may be replaced between the statement that names it and the one that fetches it, and files may be taken away. */
 const MOST_TRIES = 4
@@ -56,6 +72,7 @@ export const exploreDeeds = (explorer: Explorer) => ({
       unique_visitors_is_estimate: found.is_estimate,
       counted_at,
       incomplete_days: [...found.incomplete_days],
+      emptied_before: found.emptied_before,
       took_ms: Math.round(performance.now() - began),
     }
   },
@@ -67,6 +84,20 @@ export const exploreDeeds = (explorer: Explorer) => ({
     const { org_id } = context.actor
     const found = await answer(explorer, context, org_id, question, MOST_CSV_LINES)
     return csvOf(rowsOf(found, question, await namesIn(context, org_id, found, question)), question, columns)
+  },
+
+  /** The tracked clicks of a UTC day as a Parquet file. Refuses `explore_busy` while some are missing. */
+  async readExploreFacts(
+    context: Context<typeof api.readExploreFacts>,
+    { query }: Call<typeof api.readExploreFacts>,
+  ): Promise<Uint8Array> {
+    const from = Date.parse(query.day)
+    const { org_id } = context.actor
+    const { files, folder } = explorer
+    return read(explorer, context, org_id, { from, to: from + DAY_MS - 1 }, false, async (ask, { snapshot, reads }) => {
+      if (snapshot.incomplete_days.length > 0) refuse('explore_busy', UNDER_WAY)
+      return dayAsParquet(ask, { files, reads, folder: join(folder, String(org_id)), org_id }, snapshot)
+    })
   },
 
   async listExploreValues(
@@ -82,28 +113,49 @@ export const exploreDeeds = (explorer: Explorer) => ({
 
 const instants = ({ from, to }: Window) => ({ from: new Date(from).toISOString(), to: new Date(to).toISOString() })
 
+const UNDER_WAY = {
+  error: 'clicks of this day are still being counted into Explore',
+  hint: 'Ask again in a minute.',
+  headers: { 'retry-after': '60' },
+}
+
 type Known = Facts & Pick<Snapshot, 'incomplete_days'>
+type Seen = { readonly snapshot: Snapshot; readonly reads: Pick<pg.Pool, 'query'>; readonly window: Window }
 
 /**
  * Runs `question` over the local copy of the facts. What it reads is looked up when it is its turn, so that no question finds a copy that is
  * further than itself.
  */
-async function scan<T>(
-  { engine, files, folder }: Explorer,
-  { database: { reads }, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
+function scan<T>(
+  explorer: Explorer,
+  ground: Pick<Ground, 'database' | 'secrets' | 'log'>,
   org_id: number,
   asked: Window,
   question: (ask: Ask, facts: Known) => Promise<T>,
   wantsTies: boolean,
 ): Promise<T> {
-  const window = possible(asked)
-  const days = { first: dayOf(window.from), last: dayOf(window.to) }
-  const attempt = (ask: Ask) => async (): Promise<{ told: T } | Lacking> => {
-    const snapshot = await readSnapshot(reads, org_id, window, hashOf(secrets, org_id), wantsTies)
+  const { files, folder } = explorer
+  return read(explorer, ground, org_id, asked, wantsTies, async (ask, { snapshot, reads, window }) => {
+    const days = { first: dayOf(window.from), last: dayOf(window.to) }
     const facts = await bring(ask, { files, reads }, { folder, org_id }, { ...snapshot, ...days })
     if (typeof facts === 'string') return facts
     return { told: await question(ask, { ...facts, incomplete_days: snapshot.incomplete_days }) }
-  }
+  })
+}
+
+/** Does `work` in the process that scans, with what a snapshot says of the window, again where something of it is lacking. */
+async function read<T>(
+  { engine, limits }: Explorer,
+  { database: { reads }, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
+  org_id: number,
+  asked: Window,
+  wantsTies: boolean,
+  work: (ask: Ask, seen: Seen) => Promise<{ told: T } | Lacking>,
+): Promise<T> {
+  const window = possible(asked)
+  const how = { hash: hashOf(secrets, org_id), wantsTies, most_waiting: limits.waiting }
+  const attempt = (ask: Ask) => async () =>
+    work(ask, { snapshot: await readSnapshot(reads, org_id, window, how), reads, window })
   for (let tries = 1; tries <= MOST_TRIES; ) {
     try {
       const answered = await engine.run(org_id, ask => orForget(ask, org_id, attempt(ask)))
@@ -111,7 +163,7 @@ async function scan<T>(
       // What it has brought is there: others may have their turn, and it is nearer.
       if (answered === 'gone') tries += 1
     } catch (error) {
-      if (!(error instanceof FilesGone)) throw error
+      if (!isGone(error)) throw error
       log.warn({ err: error, org_id }, 'local files of Explore were lost; they are made again')
       tries += 1
     }
@@ -124,12 +176,12 @@ async function orForget<T>(ask: Ask, org_id: number, work: () => Promise<T>): Pr
   try {
     return await work()
   } catch (error) {
-    const isGone = error instanceof FilesGone || (error as NodeJS.ErrnoException).code === 'ENOENT'
-    if (!isGone) throw error
-    await forget(ask.process, org_id)
-    throw error instanceof FilesGone ? error : new FilesGone((error as Error).message)
+    if (error instanceof FilesGone) await forget(ask.process, org_id)
+    throw error
   }
 }
+
+const isGone = (error: unknown) => error instanceof FilesGone || (error as NodeJS.ErrnoException).code === 'ENOENT'
 
 function answer(explorer: Explorer, ground: Ground, org_id: number, question: Question, most: number) {
   const { window, before, levels, filters } = question
@@ -141,8 +193,9 @@ function answer(explorer: Explorer, ground: Ground, org_id: number, question: Qu
     org_id,
     all,
     async (ask, facts) => ({
-      ...(await askLevels(ask, facts, question, most)),
+      ...(await askLevels(ask, facts, question, most, explorer.limits)),
       incomplete_days: facts.incomplete_days,
+      emptied_before: facts.emptied_before,
     }),
     wantsTies,
   )

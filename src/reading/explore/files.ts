@@ -7,7 +7,7 @@ import { newId } from '../../contract/ids.ts'
 import { encode, MOST_ROWS } from '../segments/parquet.ts'
 import type { Segment, Snapshot } from './snapshot.ts'
 
-export type Staged = { readonly paths: readonly string[]; drop(): Promise<void> }
+type Staged = { readonly paths: readonly string[]; drop(): Promise<void> }
 
 export type Files = {
   /** Writes the bodies of segments, the first of them numbered `number`; undefined where one is no longer in the database. */

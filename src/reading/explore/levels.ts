@@ -1,15 +1,28 @@
 /**
  * Asks a question level by level: the groups of a level below the rows that are kept of the one above, of each of those the first by its sort,
- * and so on. What is left out is not counted again: it is what the row above has and the kept ones have not. Each level reads what was kept
- * for it of the rows before, not all facts again, and where the keys of all levels come to few groups, those in their place.
+ * and so on. What is left out is not counted again: it is what the row above has and the kept ones have not.
  */
 import { type ExploreSort, MOST_EXACT_VISITORS, UNIQUE_VISITORS } from '../../contract/explore.ts'
 import type { Window } from '../../contract/window.ts'
 import type { Ask, Found } from './engine.ts'
 import type { Level, Question } from './question.ts'
-import { type Facts, factsOf, keyName, madeIn, named, orderOf, ROOT, type Sum, summed, sumsOf } from './scan.ts'
-
-export type Sums = Readonly<Record<Sum, bigint>> & { readonly unique_visitors?: bigint }
+import { alike, begin, below, type Ground, type Visitors } from './rows.ts'
+import {
+  areVisitorsGone,
+  type Facts,
+  keyName,
+  madeIn,
+  named,
+  orderOf,
+  ROOT,
+  type Sum,
+  type Sums,
+  summed,
+  sumsIn,
+  sumsOf,
+} from './scan.ts'
+import { countVisitors, visitorsOf, visitorsOfLevel } from './visitors.ts'
+import { refuseTooWide, type WideLimits } from './wide.ts'
 
 /** A group as it was found: of the row `parent` of the level above, with its value in the dimension of its level. */
 export type Group = {
@@ -36,39 +49,17 @@ export type AllFound = {
   readonly is_estimate: boolean
 }
 
-/** Rows that a level is found in: `p`, the row above, keys from `at` on, and the columns of its sums. */
-type Rows = { readonly sql: string; readonly isShort: boolean }
-
-/** What is asked of one window. */
-type Asking = {
-  readonly ask: Ask
-  readonly facts: Facts
-  readonly question: Question
-  readonly window: Window
-  readonly sums: readonly Sum[]
-  /** Of the temporary tables of this window. */
-  readonly prefix: string
-  /** The levels that are answered. */
-  readonly first: number
-  readonly end: number
-}
-
-/** How unique visitors are counted; undefined where nobody asks. */
-type Visitors = 'exact' | 'estimate' | undefined
-
-/** What a level is asked of: sums of short rows, where there are such, visitors of the rows of each fact. */
-type Ground = { readonly asking: Asking; readonly rows: Rows; readonly facts: Rows; readonly visitors: Visitors }
-
 /** A level below one without rows. */
 const NOTHING_FOUND: LevelFound = { groups: new Map(), rest: new Map(), distinct: 0 }
 
-/** So many rows are kept for the next level; of more, all are read again. */
-const MOST_KEPT = 2_000_000
-/** Rows are put together where it makes at most one of so many. */
-const SHORTENED = 8
-
-/** Answers all levels that are asked for: with `within` the one below it alone. At most `most` rows. */
-export async function askLevels(ask: Ask, facts: Facts, question: Question, most: number): Promise<AllFound> {
+/** Answers all levels that are asked for: with `within` the one below it alone. At most `most` rows. Refuses `question_too_wide`. */
+export async function askLevels(
+  ask: Ask,
+  facts: Facts,
+  question: Question,
+  most: number,
+  limits: WideLimits,
+): Promise<AllFound> {
   const sums = sumsOf([
     ...question.measures,
     ...question.levels.flatMap(({ sort }) => (sort.by === 'key' ? [] : [sort.by])),
@@ -77,12 +68,15 @@ export async function askLevels(ask: Ask, facts: Facts, question: Question, most
   const end = question.within === undefined ? question.levels.length : first + 1
   const common = { ask, facts, question, sums, first, end }
   const now = await begin({ ...common, window: question.window, prefix: 'n' })
+  await refuseTooWide(ask, facts, question, now.totals.clicks, limits)
   const then = question.before && (await begin({ ...common, window: question.before, prefix: 'b' }))
   const wantsVisitors = question.measures.includes(UNIQUE_VISITORS)
   const isFew = (now.totals.clicks ?? 0n) <= BigInt(MOST_EXACT_VISITORS)
-  const visitors = wantsVisitors ? (isFew ? 'exact' : 'estimate') : undefined
-  let ground: Ground = { ...now.ground, visitors }
-  let past: Ground | undefined = then && { ...then.ground, visitors }
+  const isEstimate = wantsVisitors && !isFew
+  const countedIn = (window: Window): Visitors =>
+    !wantsVisitors || areVisitorsGone(facts, window) ? undefined : isEstimate ? 'estimate' : 'exact'
+  let ground: Ground = { ...now.ground, visitors: countedIn(question.window) }
+  let past = then && question.before && { ...then.ground, visitors: countedIn(question.before) }
   const totals = { ...now.totals, ...(await visitorsOf(ground)) }
   const before = then && past && { ...then.totals, ...(await visitorsOf(past)) }
   const levels: LevelFound[] = []
@@ -112,84 +106,10 @@ export async function askLevels(ask: Ask, facts: Facts, question: Question, most
         groups.flatMap(({ before }) => before ?? []),
       ))
   }
-  return { totals, before, levels, is_estimate: visitors === 'estimate' }
+  return { totals, before, levels, is_estimate: isEstimate }
 }
 
 type Compared = { readonly sums: Sums; readonly before: Sums | undefined }
-
-/** The rows of the first level, and the sums of all of them. */
-async function begin(asking: Asking): Promise<{ ground: Omit<Ground, 'visitors'>; totals: Sums }> {
-  const { ask, facts, question, sums, window, first, end } = asking
-  const levels = question.levels.slice(first, end).map(({ dimension }, place) => ({ dimension, at: first + place }))
-  const wantsVisitors = [...question.measures, ...question.levels.map(({ sort }) => sort.by)].includes(UNIQUE_VISITORS)
-  const columns = [...madeIn(sums), ...(wantsVisitors ? ['visitor'] : [])]
-  const all: Rows = { sql: `(${factsOf(facts, question, window, { levels, columns })})`, isShort: false }
-  const rows = (await shortened(asking, all, first, { parents: 1, clicks: await countOf(asking) })) ?? all
-  const [row] = await ask(`select ${named(sums)} from (select ${summed(madeIn(sums))} from ${rows.sql})`)
-  return { ground: { asking, rows, facts: all }, totals: sumsIn(row, sums) }
-}
-
-/** Roughly, how many facts there are in all. */
-async function countOf({ ask, facts }: Asking): Promise<number> {
-  const [row] = await ask(`select count(*) as n from ${facts.from}`)
-  return Number(row?.['n'] ?? 0)
-}
-
-/** The rows put together by the keys from `at` on, where these come to far fewer. */
-async function shortened(
-  { ask, facts, question, sums, prefix, end }: Asking,
-  { sql }: Rows,
-  at: number,
-  { parents, clicks }: { parents: number; clicks: number },
-): Promise<Rows | undefined> {
-  const levels = question.levels.slice(at, end)
-  const groups = levels.reduce((product, { dimension }) => product * facts.valuesOf(dimension), parents)
-  if (groups * SHORTENED > clicks) return undefined
-  const keys = levels.map((_, place) => keyName(at + place)).join(', ')
-  const table = `${prefix}short${at}`
-  await ask(`create temp table ${table} as select p, ${keys}, ${summed(madeIn(sums))} from ${sql} group by all`)
-  return { sql: table, isShort: true }
-}
-
-/** What the level below `at` is found in: of the rows of that level those that were kept. */
-async function below(ground: Ground, at: number, kept: readonly Sums[]): Promise<Ground> {
-  const { asking, rows, facts, visitors } = ground
-  const { ask, question, sums, prefix, end } = asking
-  const clicks = Number(kept.reduce((sum, { clicks }) => sum + clicks, 0n))
-  const keys = question.levels.slice(at + 1, end).map((_, place) => `f.${keyName(at + 1 + place)}`)
-  const joined = (from: Rows, columns: readonly string[]) =>
-    `(select ${['up.id as p', ...keys, ...columns.map(name => `f.${name}`)].join(', ')} from ${from.sql} f join l${at} up on ${alike(at)})`
-  const columns = madeIn(sums)
-  if (rows.isShort && visitors === undefined) return { ...ground, rows: { sql: joined(rows, columns), isShort: true } }
-  const own = visitors === undefined ? columns : [...columns, 'visitor']
-  let next: Rows = { sql: joined(facts, own), isShort: false }
-  const short = rows.isShort
-    ? { sql: joined(rows, columns), isShort: true }
-    : visitors === undefined && (await shortened(asking, next, at + 1, { parents: kept.length, clicks }))
-  if (short && visitors === undefined) return { ...ground, rows: short, facts: next }
-  if (clicks <= MOST_KEPT) {
-    await ask(`create temp table ${prefix}kept${at} as from ${next.sql}`)
-    next = { sql: `${prefix}kept${at}`, isShort: false }
-  }
-  return { ...ground, rows: short || next, facts: next }
-}
-
-/** `on` of rows and what was kept of their level. */
-const alike = (at: number) => `up.p = f.p and up.k is not distinct from f.${keyName(at)}`
-
-async function visitorsOf({ asking, facts, visitors }: Ground): Promise<Pick<Sums, 'unique_visitors'>> {
-  if (visitors === undefined) return {}
-  const [row] = await asking.ask(countVisitors(visitors, 'p as id', facts.sql))
-  return { unique_visitors: BigInt((row?.['visitors'] as bigint | undefined) ?? 0n) }
-}
-
-/** Rows of `id` and `visitors`. A click that was taken out of a group leaves two rows there, which come to nothing. */
-function countVisitors(visitors: Visitors, id: string, from: string): string {
-  if (visitors === 'estimate') return `select ${id}, approx_count_distinct(visitor) as visitors from ${from} group by 1`
-  return `select id, count(*) as visitors from (
-    select ${id}, visitor from ${from} where visitor is not null group by all having sum(sign) > 0
-  ) group by id`
-}
 
 /** Finds the groups of a level, keeps the first of each row above as the table `l<at>`, and answers them. */
 async function askLevel(
@@ -202,7 +122,10 @@ async function askLevel(
   const { ask, question, sums } = ground.asking
   const level = question.levels[at] as Level
   const until = question.after + level.top
-  await ask(`create temp table g${at} as ${groupsOf(ground, at, level.sort)}`)
+  // Whom nobody counts cannot be sorted by.
+  const isUnsorted = level.sort.by === UNIQUE_VISITORS && ground.visitors === undefined
+  const sort: ExploreSort = isUnsorted ? { ...level.sort, by: 'clicks' } : level.sort
+  await ask(`create temp table g${at} as ${groupsOf(ground, at, sort)}`)
   // Parents are opened in the order of the answer until it is full; each is opened whole or not at all.
   await ask(`create temp table l${at} as
     with opened as (
@@ -210,7 +133,7 @@ async function askLevel(
         select p, count(*) as n, sum(least(count(*), ${until})) over (order by p) as so_far from g${at} group by p
       ) where so_far <= ${most + question.after}
     )
-    select row_number() over (order by p, rn) as id, * from (${firstOf(at, level.sort, until, parents.size === 1)}) join opened using (p)`)
+    select row_number() over (order by p, rn) as id, * from (${firstOf(at, sort, until, parents.size === 1)}) join opened using (p)`)
   const rows = await ask(
     `select id, p, n, rn, k, (select count(*) from g${at}) as distinct_keys, ${sums.join(', ')} from l${at} order by id`,
   )
@@ -261,7 +184,7 @@ function groupsOf({ asking, rows, facts, visitors }: Ground, at: number, sort: E
   )`
   if (sort.by !== UNIQUE_VISITORS) return found
   return `select s.*, coalesce(v.visitors, 0) as unique_visitors from (${found}) s left join (
-      select id.p as p, id.k as k, visitors from (${countVisitors(visitors ?? 'exact', `{p: p, k: ${k}} as id`, facts.sql)})
+      select id.p as p, id.k as k, visitors from (${countVisitors(visitors, `{p: p, k: ${k}} as id`, facts.sql)})
     ) v on v.p = s.p and v.k is not distinct from s.k`
 }
 
@@ -272,39 +195,6 @@ function firstOf(at: number, sort: ExploreSort, until: number, isOne: boolean): 
   if (isOne)
     return `select *, row_number() over (order by ${order}) as rn from (from g${at} order by ${order} limit ${until})`
   return `from (select *, row_number() over (partition by p order by ${order}) as rn from g${at}) where rn <= ${until}`
-}
-
-type VisitorsOf = (id: number) => Pick<Sums, 'unique_visitors'>
-const NONE: VisitorsOf = () => ({})
-
-/** Unique visitors of each kept row, and of what is left out below each row above, if anything is. */
-async function visitorsOfLevel(
-  { asking, facts, visitors }: Ground,
-  at: number,
-  isWhole: boolean,
-): Promise<[VisitorsOf, VisitorsOf]> {
-  if (visitors === undefined) return [NONE, NONE]
-  const kept = await asking.ask(
-    countVisitors(
-      visitors,
-      'id',
-      `(select up.id, f.visitor, f.sign from ${facts.sql} f join l${at} up on ${alike(at)})`,
-    ),
-  )
-  if (isWhole) return [lookUp(kept), NONE]
-  const others = await asking.ask(
-    countVisitors(
-      visitors,
-      'p as id',
-      `(from ${facts.sql} f where not exists (select 1 from l${at} up where ${alike(at)}))`,
-    ),
-  )
-  return [lookUp(kept), lookUp(others)]
-}
-
-function lookUp(rows: readonly Found[]): VisitorsOf {
-  const found = new Map(rows.map(row => [Number(row['id']), BigInt(row['visitors'] as bigint)]))
-  return id => ({ unique_visitors: found.get(id) ?? 0n })
 }
 
 /** What the kept rows of a level came to in the period before. */
@@ -322,10 +212,6 @@ async function sumsBefore(past: Ground, at: number, isWhole: boolean) {
     groups: (id: number): Sums => ({ ...(found.get(id) ?? sumsIn(undefined, sums)), ...own(id) }),
     others,
   }
-}
-
-function sumsIn(row: Found | undefined, sums: readonly Sum[]): Sums {
-  return Object.fromEntries(sums.map(name => [name, BigInt((row?.[name] as bigint | number | undefined) ?? 0)])) as Sums
 }
 
 function without(whole: Sums, parts: readonly Sums[], sums: readonly Sum[]): Sums {

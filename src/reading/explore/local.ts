@@ -10,13 +10,13 @@ import { isObjectDimension, isTextDimension } from '../../contract/explore.ts'
 import { newId } from '../../contract/ids.ts'
 import { TEXTS } from '../segments/facts.ts'
 import { type Dimension, quoted } from './columns.ts'
-import { type Ask, FilesGone } from './engine.ts'
+import { type Ask, Failed, FilesGone } from './engine.ts'
 import type { Files } from './files.ts'
 import { PAIR_SIZE, PAIRS, nameOfPair, type Paired } from './pairs.ts'
 import type { Facts } from './scan.ts'
 import type { Segment, Snapshot } from './snapshot.ts'
 
-/** Of the columns below: a file of other columns is not read. */
+/** Of the columns below: a file of other columns is not read, and taken away where it is of an earlier version. */
 const LAYOUT = 1
 /** So many rows are filled in at a time, within a few seconds; then somebody else may ask. */
 const ROWS_AT_ONCE = 250_000
@@ -60,7 +60,8 @@ const from = (paths: readonly string[], kind: string) =>
 const NUMBERS = 'sign ms visitor stages revenue cost approved pending rejected revenue_pending d s'.split(' ')
 const BOOLEANS = ['is_new', 'tracked', 'unread_cost']
 const typed = (names: readonly string[], type: string) => names.map(name => `null::${type} as ${name}`).join(', ')
-const NOTHING = `(select ${typed(TEXTS, 'varchar')}, ${typed(NUMBERS, 'integer')}, ${typed(BOOLEANS, 'boolean')}) where false`
+/** What is read where there are no files. */
+export const NOTHING = `(select ${typed(TEXTS, 'varchar')}, ${typed(NUMBERS, 'integer')}, ${typed(BOOLEANS, 'boolean')}) where false`
 
 /** A copy as its process has it open. */
 type Copy = {
@@ -111,9 +112,11 @@ async function openCopy(ask: Ask, { folder, org_id }: Place): Promise<Copy> {
  * that was taken away never writes beside another.
  */
 async function attach(ask: Ask, name: string, place: string): Promise<string> {
-  const files = (await readdir(place)).filter(file => file.startsWith(`facts.${LAYOUT}.`) && file.endsWith('.duckdb'))
-  for (const file of files) {
+  for (const file of await readdir(place)) {
     const path = join(place, file)
+    const layout = Number(/^facts\.(\d+)\..+\.duckdb$/.exec(file)?.[1])
+    if (layout < LAYOUT) await remove(path)
+    if (layout !== LAYOUT) continue
     try {
       await ask(`attach ${quoted(path)} as ${name}`)
       return path
@@ -153,6 +156,7 @@ async function valuesIn(ask: Ask, name: string): Promise<Map<string, number>> {
   )
 }
 
+type From = { readonly files: Files; readonly reads: Pick<pg.Pool, 'query'> }
 export type Lacking = 'gone' | 'more'
 
 /**
@@ -161,7 +165,21 @@ export type Lacking = 'gone' | 'more'
  */
 export async function bring(
   ask: Ask,
-  { files, reads }: { readonly files: Files; readonly reads: Pick<pg.Pool, 'query'> },
+  from: From,
+  place: Place,
+  snapshot: Snapshot & { readonly first: string; readonly last: string },
+): Promise<Facts | Lacking> {
+  try {
+    return await bringNow(ask, from, place, snapshot)
+  } catch (error) {
+    // Whatever was half done is not to be gone on with.
+    throw error instanceof Failed ? new FilesGone(error.message) : error
+  }
+}
+
+async function bringNow(
+  ask: Ask,
+  { files, reads }: From,
   place: Place,
   snapshot: Snapshot & { readonly first: string; readonly last: string },
 ): Promise<Facts | Lacking> {
@@ -190,17 +208,17 @@ async function factsIn(
   { name, values }: Copy,
   { org_id }: Place,
   files: Files,
-  { tail, ties }: Snapshot,
+  { tail, ties, emptied_before }: Snapshot,
 ): Promise<Facts> {
   const valuesOf = (dimension: Dimension) => USUAL_VALUES[dimension] ?? values.get(columnFor(dimension)) ?? 1
-  if (tail.length === 0) return { from: `${name}.facts`, ties, valuesOf }
+  if (tail.length === 0) return { from: `${name}.facts`, ties, valuesOf, emptied_before }
   const laid = await files.lay(org_id, tail)
   try {
     await ask(`create temp table tail as select 0 as s, ${COLUMNS} ${from(laid.paths, "'d': INTEGER")}`)
   } finally {
     await laid.drop()
   }
-  return { from: `(from ${name}.facts union all from tail)`, ties, valuesOf }
+  return { from: `(from ${name}.facts union all from tail)`, ties, valuesOf, emptied_before }
 }
 
 const USUAL_VALUES: Readonly<Partial<Record<Dimension, number>>> = {

@@ -1,7 +1,7 @@
 /** What sums come to: exact counts and amounts, and quotients of them. */
 import { type ExploreMeasures, type Measure, UNIQUE_VISITORS } from '../../contract/explore.ts'
 import { fromUnits } from '../../contract/decimals.ts'
-import type { Sums } from './levels.ts'
+import type { Sums } from './scan.ts'
 
 const MILLIONTHS = 6
 const BILLIONTHS = 9
@@ -54,7 +54,8 @@ function measureOf(sums: Sums, measure: Measure): number | string | null {
     case 'approval_rate':
       return share(sums.approved, sums.approved + sums.rejected)
     case UNIQUE_VISITORS:
-      return Number(sums.unique_visitors ?? 0n)
+      // Not counted, where of some day nothing tells one visitor from another.
+      return sums.unique_visitors === undefined ? null : Number(sums.unique_visitors)
     default:
       return Number(sums[measure])
   }

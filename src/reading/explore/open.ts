@@ -2,11 +2,25 @@
 import { join } from 'node:path'
 import type { Ground } from '../../ground/room.ts'
 import { openEngine } from './engine.ts'
-import type { Explorer } from './explore.ts'
+import { EXPLORE_LIMITS, type ExploreLimits, type Explorer } from './explore.ts'
 import { openFiles } from './files.ts'
+import { openSweep } from './sweep.ts'
 
-export function openExplorer({ config, log }: Pick<Ground, 'config' | 'log'>): Explorer & { close(): Promise<void> } {
+/** `limits`: where they are not the usual ones, for tests. */
+export function openExplorer(
+  { config, database, log }: Pick<Ground, 'config' | 'database' | 'log'>,
+  limits: Partial<ExploreLimits> = {},
+): Explorer & { close(): Promise<void> } {
   const folder = join(config.dataDir, 'explore')
   const engine = openEngine(folder, log)
-  return { engine, folder, files: openFiles(folder), close: () => engine.close() }
+  const sweeping = openSweep({ database, log }, folder)
+  return {
+    engine,
+    folder,
+    files: openFiles(folder),
+    limits: { ...EXPLORE_LIMITS, ...limits },
+    async close() {
+      await Promise.all([engine.close(), sweeping.close()])
+    },
+  }
 }

@@ -3,6 +3,7 @@ import { DAY_MS } from '../../contract/days.ts'
 import { isTimeDimension, type Measure } from '../../contract/explore.ts'
 import type { Window } from '../../contract/window.ts'
 import { columnOf, type Dimension, localTime, MADE, quoted } from './columns.ts'
+import type { Found } from './engine.ts'
 import { nameOfPair, PAIR_SIZE, type Pair, type Paired, PAIRS } from './pairs.ts'
 import type { Filter, Question, Value } from './question.ts'
 
@@ -14,7 +15,13 @@ export type Facts = {
   readonly from: string
   readonly ties: readonly CampaignTie[]
   readonly valuesOf: (dimension: Dimension) => number
+  /** Of days before this one nothing tells one visitor from another; null: of all days it does. */
+  readonly emptied_before: string | null
 }
+
+/** Whether nobody can count the visitors of the window. */
+export const areVisitorsGone = ({ emptied_before }: Pick<Facts, 'emptied_before'>, { from }: Window): boolean =>
+  emptied_before !== null && from < Date.parse(emptied_before)
 
 /** What sums are made of, as `local.ts` keeps it: one number of a click each, or two in one. */
 const MADE_IN: Readonly<Record<Exclude<Sum, Paired>, string>> = {
@@ -25,6 +32,8 @@ const MADE_IN: Readonly<Record<Exclude<Sum, Paired>, string>> = {
   cost: 'cost',
 }
 export type Sum = 'clicks' | 'rejected' | 'revenue' | 'revenue_pending' | 'cost' | Paired
+
+export type Sums = Readonly<Record<Sum, bigint>> & { readonly unique_visitors?: bigint }
 
 /** The sums a measure is made of. */
 const MADE_OF: Readonly<Partial<Record<Measure, readonly Sum[]>>> = {
@@ -60,14 +69,19 @@ export const summed = (columns: readonly string[]): string =>
   columns.map(column => `coalesce(sum(${column}), 0) as ${column}`).join(', ')
 
 /** The sums by their names, out of columns that were summed. */
-export const named = (sums: readonly Sum[]): string => sums.map(sum => `${named1(sum)} as ${sum}`).join(', ')
+export const named = (sums: readonly Sum[]): string => sums.map(sum => `${oneOf(sum)} as ${sum}`).join(', ')
 
-function named1(sum: Sum): string {
+function oneOf(sum: Sum): string {
   const pair = pairOf(sum)
   if (pair === undefined) return MADE_IN[sum as keyof typeof MADE_IN]
   const both = `${nameOfPair(pair)}::bigint`
   const low = `(((${both} + ${PAIR_SIZE / 2}) & ${PAIR_SIZE - 1}) - ${PAIR_SIZE / 2})`
   return pair[0] === sum ? low : `((${both} - ${low}) // ${PAIR_SIZE})`
+}
+
+/** A found row's sums; none where there is no row. */
+export function sumsIn(row: Found | undefined, sums: readonly Sum[]): Sums {
+  return Object.fromEntries(sums.map(name => [name, BigInt((row?.[name] as bigint | number | undefined) ?? 0)])) as Sums
 }
 
 /** What rows are ordered by, of columns that hold sums: whole numbers, so that the quotients are the same wherever they are made. */

@@ -6,10 +6,11 @@ import type pg from 'pg'
 import { dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { Window } from '../../contract/window.ts'
-import { DIFFERING } from '../segments/check.ts'
+import { DAY_OF_ID, DIFFERING } from '../segments/check.ts'
 import { Days, type Entry, entriesOf, type Hash, type Row, rowsOf } from '../segments/facts.ts'
 import { readFixed } from '../segments/seal.ts'
 import type { CampaignTie } from './scan.ts'
+import { factsOfDays } from './standing.ts'
 
 export type Segment = { readonly id: string; readonly day: string; readonly rows: number }
 
@@ -18,8 +19,10 @@ export type Snapshot = {
   /** Facts that are in no segment, by day. */
   readonly tail: readonly { readonly day: string; readonly rows: readonly Row[] }[]
   readonly ties: readonly CampaignTie[]
-  /** UTC days whose clicks are not all here, such as those that a process of an earlier version has just changed. */
+  /** UTC days whose clicks are not all here, such as those that a process of an earlier version has just changed; without those told from clicks. */
   readonly incomplete_days: readonly string[]
+  /** The first of the days asked for of whose visitors everything is known; null where that is all of them. */
+  readonly emptied_before: string | null
 }
 
 // What is sealed in the meantime is either still in a sheet or already in a segment, never both and never neither.
@@ -27,22 +30,35 @@ const SNAPSHOT = `
   with sheets as (select born, born_otherwise, changes from click_sheet where org_id = $1),
   entries as (${entriesOf('sheets')}),
   sealed as (
-    select json_agg(json_build_object('id', id, 'day', day, 'rows', rows) order by day, id) as segments
+    select json_agg(json_build_object('id', id, 'day', day, 'rows', rows) order by day, id) as segments,
+      (max(day) filter (where is_emptied) + 1)::text as emptied_before
     from segments where org_id = $1 and day >= $2::date and day <= $3::date
   ),
-  waiting as (select json_agg(entries) as entries from entries where id >= $4 and id < $5),
+  asked as (select * from entries where id >= $4 and id < $5),
+  waiting as (select json_agg(asked) as entries from asked where (select count(*) from asked) <= $6),
+  left_out as (
+    select json_agg(distinct ${DAY_OF_ID}) as left_out_days from asked c where (select count(*) from asked) > $6
+  ),
   differing as (select json_agg(d.day order by d.day) as days from (${DIFFERING}) d where d.day <= $3::date::text)
-  select segments, entries, days from sealed, waiting, differing`
+  select segments, emptied_before, entries, left_out_days, days from sealed, waiting, left_out, differing`
 
-type Told = { segments: Segment[] | null; entries: Entry[] | null; days: string[] | null }
+type Told = {
+  segments: Segment[] | null
+  emptied_before: string | null
+  entries: Entry[] | null
+  /** Of which too much waits to be read. */
+  left_out_days: string[] | null
+  days: string[] | null
+}
+
+type How = { readonly hash: Hash; readonly wantsTies: boolean; readonly most_waiting: number }
 
 /** All that is known of the clicks of a window, and what campaigns lead to and come from now. */
 export async function readSnapshot(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,
   { from, to }: Window,
-  hash: Hash,
-  wantsTies: boolean,
+  { hash, wantsTies, most_waiting }: How,
 ): Promise<Snapshot> {
   const { rows } = await reads.query<Told>(SNAPSHOT, [
     org_id,
@@ -50,12 +66,18 @@ export async function readSnapshot(
     dayOf(to),
     firstIdAt(from),
     firstIdAt(to + 1),
+    most_waiting,
   ])
-  const { segments, entries, days } = rows[0] ?? {}
+  const { segments, emptied_before = null, entries, left_out_days, days } = rows[0] ?? {}
+  const incomplete = [...new Set([...(days ?? []), ...(left_out_days ?? [])])].sort()
+  const told = await factsOfDays(reads, org_id, incomplete, hash)
+  const isSealed = ({ day }: { day: string }) => !told.has(day)
+  const tail = await factsOfEntries(reads, org_id, entries ?? [], hash)
   return {
-    segments: segments ?? [],
-    incomplete_days: days ?? [],
-    tail: await factsOfEntries(reads, org_id, entries ?? [], hash),
+    segments: (segments ?? []).filter(isSealed),
+    incomplete_days: incomplete.filter(day => !told.has(day)),
+    emptied_before,
+    tail: [...tail.filter(isSealed), ...[...told].map(([day, rows]) => ({ day, rows }))],
     ties: wantsTies ? await readTies(reads, org_id) : [],
   }
 }

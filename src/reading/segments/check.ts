@@ -14,7 +14,19 @@ import type { ClickState } from '../../intake/counters/click-sheet.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
 import { daysTaken, IS_ANY_LEFT, ofClicks, SLOT_NUMBERS } from '../reports/slots.ts'
 import { ALL_CAMPAIGNS, UNITS } from '../reports/units.ts'
-import { type Entry, entriesOf, FIXED, type Fixed, factOf, type Hash, net, type Row, rowsOf, signed } from './facts.ts'
+import {
+  type Entry,
+  entriesOf,
+  FIXED,
+  type Fixed,
+  factOf,
+  type Hash,
+  net,
+  type Row,
+  rowsOf,
+  STANDING,
+  signed,
+} from './facts.ts'
 import { partsOf } from './parts.ts'
 import { hashOf } from './seal.ts'
 import { BREATH, insertSegments, inTurn } from './store.ts'
@@ -34,7 +46,8 @@ const CLAIM = `
   where t.checked_at is null or t.checked_at <= $3
   returning org_id`
 
-const DAY_OF_ID = `(date '1970-01-01' + (('x' || left(replace(c.id::text, '-', ''), 12))::bit(48)::bigint / ${DAY_MS})::int)`
+/** The UTC day of the id of a click `c`. */
+export const DAY_OF_ID = `(date '1970-01-01' + (('x' || left(replace(c.id::text, '-', ''), 12))::bit(48)::bigint / ${DAY_MS})::int)`
 
 /** What a state of a click adds to each number; `e` is the entry, `was_` in front where it is how it was. */
 function numbersOf(was: '' | 'was_'): Record<string, string> {
@@ -100,7 +113,7 @@ const READ = `
   with entries as (${entriesOf('(select * from click_sheet where org_id = $1) as sheets')}), told as (
     select id, json_agg(e) as entries from entries e where id >= $2::uuid and id < $3::uuid group by id
   )
-  select ${FIXED}, c.stages, c.tracked, c.bot_id, c.revenue, c.cost_counts, c.approved, c.pending, c.rejected, c.revenue_pending, t.entries
+  select ${FIXED}, ${STANDING}, t.entries
   from clicks c left join told t on t.id = c.id
   where c.org_id = $1 and c.id >= $2::uuid and c.id < $3::uuid`
 

@@ -4,6 +4,7 @@
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { toUnits } from '../../contract/decimals.ts'
+import type { SUBS } from '../../contract/fields.ts'
 import { timeOfId } from '../../contract/ids.ts'
 import { CLICKED } from '../../contract/ladder.ts'
 import { type ClickState, STATES } from '../../intake/counters/click-sheet.ts'
@@ -74,6 +75,9 @@ export type Fixed = { readonly [name in Exclude<Text, 'bot'>]: string | null } &
 export const FIXED = `c.id, c.campaign_id as campaign, c.offer_id as offer, c.landing_id as landing, c.click_flow_node_path as path,
   c.ad_account_id as ad_account, c.geo, c.device, c.os, c.browser, c.platform, c.sub1, c.sub2, c.sub3, c.sub4, c.sub5, c.sub6, c.sub7, c.sub8,
   c.sub9, c.ref_id, c.visitor_id, c.visitor_is_new, c.cost, c.cost_counts is not null as is_priced`
+
+/** What of a click `c` may change, as it is, for a select. */
+export const STANDING = STATES.map(name => `c.${name}`).join(', ')
 
 /** What a sheet says of a click: that it is new, where `was_stages` is null, or how it was and how it is. */
 export type Entry = { readonly id: string } & ClickState & {
@@ -187,6 +191,14 @@ function keyOf(fact: Fact): string {
     key += text === null ? '\0' : `=${text}\0`
   }
   return key
+}
+
+/** What a fact may lose once its click is no longer kept, beside its visitor. */
+export type Losable = 'ref_id' | (typeof SUBS)[number]
+
+/** The row without what could tell one visitor from another: who he was, and these words. */
+export function emptied(row: Row, words: readonly Losable[]): Row {
+  return { ...row, visitor: null, ...Object.fromEntries(words.map(name => [name, null])) }
 }
 
 /** The rows without those that cancel, in the order of their time. */

@@ -8,6 +8,7 @@ import type pg from 'pg'
 import type { Among } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
+import type { Losable } from './facts.ts'
 import { MOST_ROWS } from './parquet.ts'
 import type { Part } from './parts.ts'
 import { insertSegments, inTurn } from './store.ts'
@@ -21,9 +22,9 @@ const TAKEN_SHARE = 0.1
 const NEXT = (among: Among) =>
   `select org_id from explore_turns where org_id > $1${among('org_id')} order by org_id limit 1`
 const CROWDED = `
-  select id, day, rows, taken from segments
-  where org_id = $1 and day in (
-    select day from segments where org_id = $1 group by day
+  select id, day, is_emptied, rows, taken from segments
+  where org_id = $1 and (day, is_emptied) in (
+    select day, is_emptied from segments where org_id = $1 group by day, is_emptied
     having count(*) >= ${OF_A_SIZE} or (count(*) > 1 and sum(taken) > ${TAKEN_SHARE} * sum(rows))
   )
   order by day desc, rows, id`
@@ -45,11 +46,12 @@ export function openMerging({ database, log }: Pick<Ground, 'database' | 'log'>)
 /** Merges all that is to be merged. @throws what the database says */
 export async function mergeAll(pool: pg.Pool, signal?: AbortSignal): Promise<void> {
   for await (const org_id of organizationsWith(NEXT, pool, signal)) {
-    const { rows } = await pool.query<Size & { day: string }>(CROWDED, [org_id])
-    for (const [day, sizes] of Map.groupBy(rows, ({ day }) => day)) {
+    const { rows } = await pool.query<Size & { day: string; is_emptied: boolean }>(CROWDED, [org_id])
+    for (const sizes of Map.groupBy(rows, ({ day, is_emptied }) => `${day} ${is_emptied}`).values()) {
       if (signal?.aborted) return
       const ids = chosen(sizes).map(({ id }) => id)
-      if (ids.length > 1) await mergeSegments(pool, org_id, day, ids)
+      const { day, is_emptied } = sizes[0] as (typeof sizes)[number]
+      if (ids.length > 1) await mergeSegments(pool, org_id, ids, { day, is_emptied })
     }
   }
 }
@@ -75,23 +77,38 @@ export function chosen(sizes: readonly Size[]): readonly Size[] {
   return some
 }
 
+/** What segments become. `without`: they lose who their visitors were, and these words. */
+type Merged = { readonly day: string; readonly is_emptied: boolean; readonly without?: readonly Losable[] }
+export type ToMerge = { readonly bodies: readonly Uint8Array[]; readonly without: readonly Losable[] | undefined }
+
 /** Segments never change, so they are merged without a lock; where one of them has gone meanwhile, nothing happens. */
-async function mergeSegments(pool: pg.Pool, org_id: number, day: string, ids: readonly string[]): Promise<void> {
-  const { rows } = await pool.query<{ body: Buffer }>(BODIES, [org_id, ids])
-  if (rows.length < ids.length) return
-  const parts = await mergedInThread(rows.map(({ body }) => body))
+export async function mergeSegments(
+  pool: pg.Pool,
+  org_id: number,
+  ids: readonly string[],
+  { day, is_emptied, without }: Merged,
+): Promise<void> {
+  const bodies = await readBodies(pool, org_id, ids)
+  if (bodies.length < ids.length) return
+  const parts = await mergedInThread({ bodies, without })
   await inTurn(pool, org_id, async client => {
     const there = await client.query(THERE, [org_id, ids])
     if (there.rows.length < ids.length) return
     await client.query(REMOVE, [org_id, ids])
-    await insertSegments(client, org_id, day, parts)
+    await insertSegments(client, org_id, day, parts, is_emptied)
   })
 }
 
-async function mergedInThread(bodies: readonly Uint8Array[]): Promise<Part[]> {
+/** Those of these segments' bodies that are there. */
+export async function readBodies(pool: pg.Pool, org_id: number, ids: readonly string[]): Promise<Buffer[]> {
+  const { rows } = await pool.query<{ body: Buffer }>(BODIES, [org_id, ids])
+  return rows.map(({ body }) => body)
+}
+
+async function mergedInThread(asked: ToMerge): Promise<Part[]> {
   const thread = new Worker(new URL('./merge-thread.ts', import.meta.url))
   try {
-    thread.postMessage(bodies)
+    thread.postMessage(asked)
     const [parts] = (await once(thread, 'message')) as [Part[]]
     return parts
   } finally {

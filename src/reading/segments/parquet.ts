@@ -50,14 +50,20 @@ export function encode(rows: readonly Row[]): Buffer {
   return Buffer.from(body)
 }
 
-/** The rows of a file that `encode` has made. */
-export async function decode(body: Uint8Array): Promise<Row[]> {
+/** The rows of a file that `encode` has made; of these columns alone where some are named. */
+export async function decode(body: Uint8Array): Promise<Row[]>
+export async function decode<Name extends keyof Row>(
+  body: Uint8Array,
+  columns: readonly Name[],
+): Promise<Pick<Row, Name>[]>
+export async function decode(body: Uint8Array, columns?: readonly string[]): Promise<object[]> {
   const file = {
     byteLength: body.byteLength,
     slice: (start: number, end?: number) => new Uint8Array(body.subarray(start, end)).buffer,
   }
-  return (await parquetReadObjects({
+  return parquetReadObjects({
     file,
+    ...(columns && { columns: [...columns] }),
     compressors: { ZSTD: bytes => new Uint8Array(zstdDecompressSync(bytes)) },
-  })) as Row[]
+  })
 }

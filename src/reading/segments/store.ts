@@ -34,12 +34,13 @@ export async function inTurn<T>(
 const INSERT = `insert into segments (org_id, id, day, rows, taken, is_emptied, body, ${SLOT_NUMBERS.join(', ')})
   values ($1, $2, $3, $4, $5, $6, $7, ${SLOT_NUMBERS.map((_, at) => `$${at + 8}`).join(', ')})`
 
-/** Puts parts of a day into segments of their own. */
+/** Puts parts of a day into segments of their own. `is_emptied`: they tell no visitor from another, because the day's clicks are no longer kept. */
 export async function insertSegments(
   client: pg.PoolClient,
   org_id: number,
   day: string,
   parts: readonly Part[],
+  is_emptied = false,
 ): Promise<void> {
   for (const { rows, taken, sums, body } of parts)
     await client.query(INSERT, [
@@ -48,7 +49,7 @@ export async function insertSegments(
       day,
       rows,
       taken,
-      false,
+      is_emptied,
       // What comes from a thread is a plain array of bytes.
       Buffer.from(body.buffer, body.byteOffset, body.byteLength),
       ...SLOT_NUMBERS.map(name => sums[name]),

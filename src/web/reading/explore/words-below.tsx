@@ -16,7 +16,8 @@ type WordsBelowProps = {
 }
 
 export function WordsBelow({ answer, columns, isRunning, words }: WordsBelowProps) {
-  const { incomplete_days, window_before, unique_visitors_is_estimate, distinct, counted_at, took_ms } = answer
+  const { incomplete_days, emptied_before, window_before, unique_visitors_is_estimate, distinct, counted_at, took_ms } =
+    answer
   const shows = (id: string) => columns.some(column => column.id === id)
   const [keys] = distinct
   const mixed = mixedOf(answer)
@@ -30,6 +31,11 @@ export function WordsBelow({ answer, columns, isRunning, words }: WordsBelowProp
     ...(unique_visitors_is_estimate && shows('unique_visitors')
       ? ['≈: so many unique visitors are estimated, to about one in a hundred.']
       : []),
+    ...(emptied_before === null
+      ? []
+      : [
+          `The clicks of before ${day(emptied_before)} (UTC) are no longer kept: they count, but who came, ref_id and subs with a value for nearly every click are gone.`,
+        ]),
     ...(columns.some(needsCost)
       ? ['Cost is what the clicks themselves cost; spend that is booked by day stands in the overview.']
       : []),

@@ -1,0 +1,41 @@
+/**
+ * Whether what is sealed for Explore comes to what the report counts. A day that does not is told from its clicks or named by every answer and
+ * built anew, so nobody is told anything wrong; but where checks go round it is not to stay.
+ */
+import type pg from 'pg'
+import { dayOf, FIRST_DAY, UNFOLDED } from './audit.ts'
+import { IS_ANY, NUMBERS, TAKEN } from './slot-checks.ts'
+
+/** `days`: those of which clicks are kept, nothing waits, and segments are not what is counted. `is_checked`: somebody looks after them. */
+type Standing = { readonly days: readonly string[]; readonly waiting: number; readonly is_checked: boolean }
+
+/** More of them say nothing new. */
+const MOST_DAYS = 5
+
+const STANDING = `
+  with waiting as (
+    select b as id from click_sheet, unnest(born) as b where org_id = $1
+    union all
+    select b.id from click_sheet, unnest(born_otherwise) as b where org_id = $1
+    union all
+    select c.id from click_sheet, unnest(changes) as c where org_id = $1
+  ), compared as (
+    select day, ${NUMBERS.join(', ')} from segments where org_id = $1
+    union all
+    select day, ${TAKEN} from report_day where org_id = $1 and dimension = 1
+    union all
+    select day, ${TAKEN} from (${UNFOLDED}) unfolded
+  )
+  select (select count(*)::int from waiting) as waiting,
+    exists (select from explore_turns where org_id = $1 and checked_at is not null) as is_checked,
+    array(
+      select day::text from compared
+      where day >= ${FIRST_DAY} and not day = any(array(select ${dayOf('id')} from waiting))
+      group by day having ${IS_ANY} order by day desc limit ${MOST_DAYS}
+    ) as days`
+
+/** Asked in one statement, hence of one moment. */
+export async function exploreStanding(pool: pg.Pool, org_id: number): Promise<Standing> {
+  const { rows } = await pool.query<Standing>(STANDING, [org_id])
+  return rows[0] ?? { days: [], waiting: 0, is_checked: false }
+}

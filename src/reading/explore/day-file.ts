@@ -1,0 +1,95 @@
+/** The clicks of a day as a Parquet file for whatever engine people like: what Explore knows of each, as it is, and who nobody is. */
+import { mkdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { SUBS } from '../../contract/fields.ts'
+import { newId, toWireId } from '../../contract/ids.ts'
+import { LADDER, REACHED } from '../../contract/ladder.ts'
+import { quoted } from './columns.ts'
+import type { Ask } from './engine.ts'
+import type { Files } from './files.ts'
+import { NOTHING } from './local.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** Ids of objects, which are other ones outside. */
+const OBJECTS = ['campaign', 'offer', 'landing', 'ad_account', 'bot'] as const
+const TEXTS = ['path', 'geo', 'device', 'os', 'browser', 'platform', ...SUBS, 'ref_id']
+const DOLLARS = {
+  revenue: `(revenue * 0.000001::decimal(7,6))::decimal(18,6)`,
+  revenue_pending: `(revenue_pending * 0.000001::decimal(7,6))::decimal(18,6)`,
+  cost: `(cost * 0.000000001::decimal(10,9))::decimal(18,9)`,
+}
+
+type Place = {
+  readonly files: Files
+  readonly reads: Pick<pg.Pool, 'query'>
+  readonly org_id: number
+  /** One that the scanning process may write to. */
+  readonly folder: string
+}
+
+/**
+ * A row for each tracked click of a snapshot, which is of one day, in the order of their times; straight from the segments, because the local copy
+ * knows what clicks come to together. 'gone' where one of them has been replaced since.
+ */
+export async function dayAsParquet(
+  ask: Ask,
+  { files, reads, org_id, folder }: Place,
+  { segments, tail }: Snapshot,
+): Promise<{ told: Uint8Array } | 'gone'> {
+  const staged = await files.fetch(reads, org_id, segments, 1)
+  if (staged === undefined) return 'gone'
+  const laid = await files.lay(org_id, tail)
+  const own = join(folder, `staged-${newId()}`)
+  try {
+    const path = join(own, 'day.parquet')
+    await mkdir(own, { recursive: true, mode: 0o700 })
+    const rows = rowsIn([...staged.paths, ...laid.paths])
+    const ids = await ask(
+      `select distinct unnest([${OBJECTS.join(', ')}]) as id from ${rows} facts where tracked order by 1`,
+    )
+    const known = ids.flatMap(({ id }) => (id === null ? [] : [String(id)]))
+    const outside = known.map(id => `(${quoted(id)}, ${quoted(toWireId(id))})`)
+    const day = tail[0]?.day ?? segments[0]?.day ?? '1970-01-01'
+    await ask(
+      `copy (${rowsOfDay(rows, Date.parse(day), outside)}) to ${quoted(path)} (format parquet, compression zstd)`,
+    )
+    return { told: await readFile(path) }
+  } finally {
+    await Promise.all([staged.drop(), laid.drop(), rm(own, { recursive: true, force: true })])
+  }
+}
+
+/** Days are not read from the paths, which say more of some than of others. */
+const rowsIn = (paths: readonly string[]) =>
+  paths.length === 0
+    ? `(select * from ${NOTHING})`
+    : `read_parquet([${paths.map(quoted).join(', ')}], hive_partitioning = false)`
+
+function rowsOfDay(rows: string, midnight: number, wire: readonly string[]): string {
+  const outside =
+    wire.length === 0 ? '(select null::varchar as id, null::varchar as wire)' : `(values ${wire.join(', ')})`
+  const reached = LADDER.slice(1).map((rung, at) => `stages & ${REACHED[at]} <> 0 as ${rung}`)
+  const columns = [
+    `make_timestamp_ms(${midnight} + ms) at time zone 'UTC' as made_at`,
+    ...OBJECTS.map(name => `of_${name}.wire as ${name}`),
+    ...TEXTS.map(name => `net.${name}`),
+    // By when they came first: of a hash that is the same in every file nothing is left.
+    'visitors.number::integer as visitor',
+    'is_new',
+    ...reached,
+    'approved, pending, rejected',
+    ...Object.entries(DOLLARS).map(([name, value]) => `${value} as ${name}`),
+    'unread_cost',
+  ]
+  return `with net as (
+      select * exclude (sign), sum(sign)::bigint as clicks from ${rows} facts where tracked group by all having sum(sign) > 0
+    ), visitors as (
+      select visitor, row_number() over (order by min(ms), visitor) as number from net where visitor is not null group by visitor
+    ), ids as (select * from ${outside} ids(id, wire))
+    select ${columns.join(', ')}
+    from (select *, unnest(range(clicks)) as nth from net) net
+    ${OBJECTS.map(name => `left join ids of_${name} on of_${name}.id = net.${name}`).join(' ')}
+    left join visitors using (visitor)
+    order by made_at`
+}

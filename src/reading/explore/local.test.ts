@@ -1,0 +1,128 @@
+// The local copy of facts, by processes that share its folder: whatever becomes of its files, it is as the database is.
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { pino } from 'pino'
+import { seedExplored } from '../../../tests/support/explored.ts'
+import { seedOrganization, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { openEngine } from './engine.ts'
+import { type Files, openFiles } from './files.ts'
+import { bring } from './local.ts'
+import { readSnapshot } from './snapshot.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-local-'))
+const log = pino({ level: 'silent' })
+let house: TestHouse
+before(async () => {
+  house = await startHouse()
+})
+after(async () => {
+  await house.end()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const NOON = Date.UTC(2026, 2, 2, 12)
+const WINDOW = { from: Date.UTC(2026, 2, 1), to: Date.UTC(2026, 2, 8) - 1 }
+const DAYS = { first: '2026-03-01', last: '2026-03-07' }
+const files = openFiles(folder)
+/** Files of a process that is to need none. */
+const none: Files = { ...files, fetch: () => assert.fail('nothing is missing') }
+
+const copiesOf = (org_id: number) => readdirSync(join(folder, String(org_id))).filter(name => name.endsWith('.duckdb'))
+
+function openProcess() {
+  const engine = openEngine(folder, log)
+  const { reads } = house.database
+  return {
+    close: () => engine.close(),
+    /** How many clicks the copy has, and how often it was to be brought before it had them. */
+    async count(org_id: number, from: Files = files): Promise<{ clicks: number; turns: number }> {
+      for (let turns = 1; ; turns += 1) {
+        const clicks = await engine.run(org_id, async ask => {
+          const snapshot = await readSnapshot(reads, org_id, WINDOW, {
+            hash: () => 0n,
+            wantsTies: false,
+            most_waiting: 1000,
+          })
+          const facts = await bring(ask, { files: from, reads }, { folder, org_id }, { ...snapshot, ...DAYS })
+          if (typeof facts === 'string') return facts
+          const [row] = await ask(`select coalesce(sum(sign), 0)::integer as clicks from ${facts.from}`)
+          return Number(row?.['clicks'])
+        })
+        if (typeof clicks === 'number') return { clicks, turns }
+        assert.equal(clicks, 'more')
+      }
+    },
+  }
+}
+
+const seed = (org_id: number, count: number) =>
+  seedExplored(
+    house.database,
+    org_id,
+    Array.from({ length: count }, (_, at) => ({ at: NOON + at, sub5: `word ${at}` })),
+  )
+/** As merging does: the same facts under another id. */
+const replace = (org_id: number) =>
+  house.database.worker.query('update segments set id = gen_random_uuid() where org_id = $1', [org_id])
+
+test('a copy outlives its process, and what was replaced meanwhile is replaced in it', async () => {
+  const { org_id } = await seedOrganization(house.database)
+  await seed(org_id, 7)
+  const one = openProcess()
+  assert.deepEqual(await one.count(org_id), { clicks: 7, turns: 1 })
+  assert.deepEqual(await one.count(org_id, none), { clicks: 7, turns: 1 })
+  await one.close()
+  const next = openProcess()
+  assert.deepEqual(await next.count(org_id, none), { clicks: 7, turns: 1 })
+  await replace(org_id)
+  await seed(org_id, 5)
+  assert.deepEqual(await next.count(org_id), { clicks: 12, turns: 1 })
+  assert.equal(copiesOf(org_id).length, 1)
+  await next.close()
+})
+
+test('much is brought a portion at a time', async () => {
+  const { org_id } = await seedOrganization(house.database)
+  await seed(org_id, 7)
+  await house.database.worker.query('update segments set rows = 200000 where org_id = $1', [org_id])
+  const one = openProcess()
+  assert.deepEqual(await one.count(org_id), { clicks: 7, turns: 3 })
+  await one.close()
+})
+
+test('processes at once have a copy each, and those of another organization are not in it', async () => {
+  const [{ org_id }, other] = [await seedOrganization(house.database), await seedOrganization(house.database)]
+  await seed(org_id, 7)
+  await seed(other.org_id, 2)
+  const [one, two] = [openProcess(), openProcess()]
+  const counts = await Promise.all([one, two].flatMap(each => [each.count(org_id), each.count(other.org_id)]))
+  assert.deepEqual(
+    counts.map(({ clicks }) => clicks),
+    [7, 2, 7, 2],
+  )
+  assert.equal(copiesOf(org_id).length, 2)
+  await Promise.all([one.close(), two.close()])
+})
+
+test('a file that is no copy is taken away, and so is one of an earlier version, but not one of a later', async () => {
+  const { org_id } = await seedOrganization(house.database)
+  await seed(org_id, 7)
+  const one = openProcess()
+  await one.count(org_id)
+  await one.close()
+  const [broken = ''] = copiesOf(org_id)
+  writeFileSync(join(folder, String(org_id), broken), 'x'.repeat(20_000))
+  for (const layout of [0, 99]) writeFileSync(join(folder, String(org_id), `facts.${layout}.x.duckdb`), '')
+  const next = openProcess()
+  assert.deepEqual(await next.count(org_id), { clicks: 7, turns: 1 })
+  const left = copiesOf(org_id)
+  assert.deepEqual(
+    [broken, 'facts.0.x.duckdb', 'facts.99.x.duckdb'].map(name => left.includes(name)),
+    [false, false, true],
+  )
+  assert.equal(left.length, 2)
+  await next.close()
+})

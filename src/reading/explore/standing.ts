@@ -1,0 +1,50 @@
+/**
+ * Facts of days straight from their clicks, for a question that comes while segments of a day or two do not come to what the report counts: such
+ * as the day that a process of the version before is changing. Reads `clicks`.
+ */
+import { setImmediate as breathe } from 'node:timers/promises'
+import type pg from 'pg'
+import { DAY_MS } from '../../contract/days.ts'
+import { firstIdAt } from '../../contract/ids.ts'
+import type { ClickState } from '../../intake/counters/click-sheet.ts'
+import { clicksKeptFrom } from '../reports/kept.ts'
+import { FIXED, type Fixed, factOf, type Hash, type Row, STANDING, signed } from '../segments/facts.ts'
+import { BREATH } from '../segments/store.ts'
+
+/** In a minute they are built, and meanwhile each question reads them anew: half a second, no more. */
+const MOST_DAYS = 2
+const MOST_CLICKS = 10_000
+
+const CLICKS = `
+  select ${FIXED}, ${STANDING} from clicks c
+  where c.org_id = $1 and c.id >= $2::uuid and c.id < $3::uuid limit ${MOST_CLICKS + 1}`
+
+/** Those of these days that can be told from their clicks, with all facts of each. None of more than two, nor of very many clicks. */
+export async function factsOfDays(
+  reads: Pick<pg.Pool, 'query'>,
+  org_id: number,
+  days: readonly string[],
+  hash: Hash,
+): Promise<Map<string, Row[]>> {
+  const told = new Map<string, Row[]>()
+  if (days.length === 0 || days.length > MOST_DAYS) return told
+  let left = MOST_CLICKS
+  for (const day of days) {
+    const from = Date.parse(day)
+    const between = [firstIdAt(from), firstIdAt(from + DAY_MS)]
+    const { rows: clicks } = await reads.query<Fixed & ClickState>(CLICKS, [org_id, ...between])
+    left -= clicks.length
+    // Where the report counts clicks and there are none, nobody knows what they were.
+    if (left < 0 || clicks.length === 0) continue
+    const rows: Row[] = []
+    for (const [at, click] of clicks.entries()) {
+      if (at % BREATH === BREATH - 1) await breathe()
+      rows.push(signed(factOf(click, click, hash), 1))
+    }
+    told.set(day, rows)
+  }
+  // Asked behind them: months are given up before their clicks go.
+  const kept_from = told.size === 0 ? 0 : await clicksKeptFrom(reads)
+  for (const day of told.keys()) if (Date.parse(day) < kept_from) told.delete(day)
+  return told
+}

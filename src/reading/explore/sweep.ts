@@ -1,0 +1,65 @@
+/**
+ * Takes away local copies of facts that are not to be there any more, whether or not somebody asks for them again: those of deleted organizations,
+ * and those of before days of theirs were emptied, which may still tell one visitor from another. What is missed is filled in again.
+ */
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { timeOfId } from '../../contract/ids.ts'
+import type { Ground } from '../../ground/room.ts'
+import { openRounds, type Rounds } from '../../ground/rounds.ts'
+
+const PAUSE_MS = 30 * 60_000
+/** Clocks of processes differ: of a copy that was begun about then nobody knows. */
+const ABOUT_MS = 60_000
+/** Longer than what is staged is needed. */
+const STAGED_MS = 10 * 60_000
+
+const IS_THERE = 'select 1 from organizations where org_id = $1 and deleted_at is null'
+/** Ids of segments are of their time. */
+const LAST_EMPTIED = 'select id from segments where org_id = $1 and is_emptied order by id desc limit 1'
+
+/** Opens the sweeping of the folder, which goes round until it is closed. Processes may share it. */
+export function openSweep({ database, log }: Pick<Ground, 'database' | 'log'>, folder: string): Rounds {
+  return openRounds(
+    PAUSE_MS,
+    signal => sweep(database.worker, folder, signal),
+    error => log.warn({ err: error }, 'local files of Explore were not looked through; it is tried again'),
+  )
+}
+
+/** Looks through the folder once. @throws what the database says */
+export async function sweep(pool: pg.Pool, folder: string, signal?: AbortSignal): Promise<void> {
+  for (const name of await namesIn(folder)) {
+    if (signal?.aborted) return
+    const org_id = Number(name)
+    if (Number.isSafeInteger(org_id)) await sweepOrganization(pool, join(folder, name), org_id)
+  }
+}
+
+async function sweepOrganization(pool: pg.Pool, place: string, org_id: number): Promise<void> {
+  const names = await namesIn(place)
+  const isThere = (await pool.query(IS_THERE, [org_id])).rows.length > 0
+  const { rows } = await pool.query<{ id: string }>(LAST_EMPTIED, [org_id])
+  const [emptied] = rows
+  const from = emptied === undefined ? 0 : timeOfId(emptied.id) + ABOUT_MS
+  for (const name of names) {
+    const begun = COPY.exec(name)?.[1]
+    // Who has it open goes on with it until he ends, and writes into no other.
+    if (begun !== undefined && (!isThere || timeOfId(begun) < from)) await rm(join(place, name), { force: true })
+    else if (name.startsWith('staged-') && (await ageOf(join(place, name))) > STAGED_MS)
+      await rm(join(place, name), { recursive: true, force: true })
+  }
+}
+
+/** As `local.ts` names a copy, with the time that it was begun. */
+const COPY = /^facts\.\d+\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.duckdb(?:\.wal)?$/
+
+/** The names in a folder; none where it has gone. */
+const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => [])
+
+const ageOf = (path: string): Promise<number> =>
+  stat(path).then(
+    ({ mtimeMs }) => Date.now() - mtimeMs,
+    () => 0,
+  )

@@ -1,0 +1,50 @@
+/**
+ * What is too wide to be grouped by: a dimension with a word for nearly every click, over millions of clicks. It would take the process that scans its
+ * memory and everybody's time for rows of one click each; asked for a campaign or a day it is answered.
+ */
+import type { ExploreDimension } from '../../contract/explore.ts'
+import { isTextDimension } from '../../contract/explore.ts'
+import { refuse } from '../../contract/refusals.ts'
+import type { Ask } from './engine.ts'
+import { type Facts, factsOf, keyName } from './scan.ts'
+import type { Question } from './question.ts'
+
+export type WideLimits = {
+  /** Fewer clicks are always grouped. */
+  readonly wide_clicks: number
+  /** More words than these are too many for more clicks. */
+  readonly wide_words: number
+}
+export const WIDE_LIMITS: WideLimits = { wide_clicks: 2_000_000, wide_words: 1_000_000 }
+
+/** Words of outside, of which there may be any number. */
+const mayBeWide = (dimension: ExploreDimension) => /^(sub\d|ref_id)$/.test(dimension) && isTextDimension(dimension)
+
+/** Refuses `question_too_wide` for a question that groups by such a dimension; `clicks` is how many its filters let through. */
+export async function refuseTooWide(
+  ask: Ask,
+  facts: Facts,
+  question: Question,
+  clicks: bigint,
+  { wide_clicks, wide_words }: WideLimits,
+): Promise<void> {
+  if (clicks <= BigInt(wide_clicks)) return
+  const first = question.within?.length ?? 0
+  const asked = question.within === undefined ? question.levels : question.levels.slice(first, first + 1)
+  for (const { dimension } of asked) {
+    // Of all days it is known roughly, for nothing; of those that are asked for it costs a scan.
+    if (!mayBeWide(dimension) || facts.valuesOf(dimension) <= wide_words) continue
+    const levels = [{ dimension, at: 0 }]
+    const [row] = await ask(
+      `select approx_count_distinct(${keyName(0)}) as words from (${factsOf(facts, question, question.window, { levels, columns: [] })})`,
+    )
+    const words = Number(row?.['words'] ?? 0)
+    if (words > wide_words)
+      refuse('question_too_wide', {
+        error: `${dimension} has about ${inWords(words)} values over ${inWords(clicks)} clicks`,
+        hint: `It is grouped by over at most ${inWords(wide_clicks)} clicks: choose fewer days, or filter by one campaign, or by ${dimension} itself.`,
+      })
+  }
+}
+
+const inWords = (count: number | bigint) => count.toLocaleString('en-US')

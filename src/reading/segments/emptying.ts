@@ -1,0 +1,114 @@
+/**
+ * Empties what is sealed of clicks that are no longer kept (KEEP_CLICKS_MONTHS): the facts stay and come to what they came to, but nothing of them
+ * tells one visitor from another. Gone are the visitor, ref_id, and subs of which nearly each click has a word of its own, such as click ids.
+ */
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import type pg from 'pg'
+import { dayOf } from '../../contract/days.ts'
+import type { SUBS } from '../../contract/fields.ts'
+import { firstIdAt } from '../../contract/ids.ts'
+import type { Among } from '../../ground/db/everywhere.ts'
+import type { Ground } from '../../ground/room.ts'
+import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
+import { clicksKeptFrom } from '../reports/kept.ts'
+import { entriesOf, type Losable } from './facts.ts'
+import { mergeSegments, readBodies } from './merge.ts'
+import { MOST_ROWS } from './parquet.ts'
+
+/** Months are dropped within the hour, and no question is wrong meanwhile. */
+const PAUSE_MS = 30 * 60_000
+/** In a month. More words of a sub than zones, creatives and keywords come to. */
+const MOST_WORDS = 100_000
+/** Of the clicks that have the sub: where more of them have a word of their own, it names clicks rather than what they came from. */
+const OWN_SHARE = 0.5
+
+const NEXT = (day: string) => (among: Among) =>
+  `
+  select org_id from segments where org_id > $1 and day < '${day}' and not is_emptied${among('org_id')} order by org_id limit 1`
+const FULL = `
+  select id, day, rows from segments where org_id = $1 and day < $2::date and not is_emptied order by day, id`
+const IS_ANY_KEPT = 'select 1 from clicks where org_id = $1 and id < $2::uuid limit 1'
+const IS_ANY_WAITING = `
+  with entries as (${entriesOf('(select * from click_sheet where org_id = $1) as sheets')})
+  select 1 from entries where id < $2::uuid limit 1`
+
+type Full = { readonly id: string; readonly day: string; readonly rows: number }
+/** Of a sub, how many clicks have it, and how many words it has. */
+export type Words = { readonly name: (typeof SUBS)[number]; readonly filled: number; readonly words: number }
+
+/** More of the segments that are looked at. `most`: so many words, and one more, are all that is asked for. */
+export type ToCount = { readonly bodies: readonly Uint8Array[]; readonly most: number }
+
+/** Opens the emptying, which goes round until it is closed; any number of processes may have it. Nothing where no clicks were ever given up. */
+export function openEmptying({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
+  return openRounds(
+    PAUSE_MS,
+    signal => emptyGone(database.worker, signal),
+    error => log.warn({ err: error }, 'months of Explore whose clicks are gone were not emptied; it is tried again'),
+  )
+}
+
+/** Empties all segments of clicks that are gone. @throws what the database says */
+export async function emptyGone(pool: pg.Pool, signal?: AbortSignal): Promise<void> {
+  const kept_from = await clicksKeptFrom(pool)
+  if (kept_from === 0) return
+  const day = dayOf(kept_from)
+  for await (const org_id of organizationsWith(NEXT(day), pool, signal)) {
+    // While a click is there it may change, and is taken out as it was. What has changed it before it went is in a sheet, or is sealed.
+    const before_id = firstIdAt(kept_from)
+    if ((await pool.query(IS_ANY_KEPT, [org_id, before_id])).rows.length > 0) continue
+    if ((await pool.query(IS_ANY_WAITING, [org_id, before_id])).rows.length > 0) continue
+    const { rows } = await pool.query<Full>(FULL, [org_id, day])
+    for (const month of Map.groupBy(rows, ({ day: of }) => of.slice(0, 7)).values())
+      await emptyMonth(pool, org_id, month, signal)
+  }
+}
+
+/** By the month: on a day of little traffic every zone may have but one click. */
+async function emptyMonth(pool: pg.Pool, org_id: number, segments: readonly Full[], signal?: AbortSignal) {
+  const portions = [...Map.groupBy(segments, ({ day }) => day).values()].flatMap(portionsOf)
+  const without: Losable[] = ['ref_id', ...(await ownWords(pool, org_id, portions, signal))]
+  for (const portion of portions) {
+    if (signal?.aborted) return
+    const ids = portion.map(({ id }) => id)
+    await mergeSegments(pool, org_id, ids, { day: portion[0]?.day ?? '', is_emptied: true, without })
+  }
+}
+
+/** Segments of a day as many at a time as make one. */
+function portionsOf(segments: readonly Full[]): Full[][] {
+  const portions: Full[][] = []
+  let rows = MOST_ROWS
+  for (const segment of segments) {
+    rows += segment.rows
+    if (rows > MOST_ROWS) {
+      portions.push([])
+      rows = segment.rows
+    }
+    portions.at(-1)?.push(segment)
+  }
+  return portions
+}
+
+/** The subs that name clicks. */
+async function ownWords(
+  pool: pg.Pool,
+  org_id: number,
+  portions: readonly Full[][],
+  signal?: AbortSignal,
+): Promise<Losable[]> {
+  const thread = new Worker(new URL('./words-thread.ts', import.meta.url))
+  try {
+    let found: readonly Words[] = []
+    for (const portion of portions) {
+      if (signal?.aborted) break
+      const ids = portion.map(({ id }) => id)
+      thread.postMessage({ bodies: await readBodies(pool, org_id, ids), most: MOST_WORDS } satisfies ToCount)
+      ;[found] = (await once(thread, 'message')) as [readonly Words[]]
+    }
+    return found.filter(({ filled, words }) => words > MOST_WORDS || words > OWN_SHARE * filled).map(({ name }) => name)
+  } finally {
+    await thread.terminate()
+  }
+}
