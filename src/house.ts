@@ -200,13 +200,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
     ...room(exploreApi, exploreDeeds(explorer)),
     ...plainRooms,
   ]
-  const reader = openKeyReader(database.keys)
-  const verifyKey = async (secret: string) => {
-    const record = await reader.verify(secret)
-    if (record?.accepted) uses.note({ id: record.key_id })
-    return record
-  }
-  const identities = { verifyKey, whoIs: signIn.whoIs }
+  const identities = { verifyKey: keyVerifier(database, uses), whoIs: signIn.whoIs }
   const standings = { standingOf: (person: Person) => standingOf(db, person) }
   const once = openOnce(redis, options.budget_ms)
   const onRefusedIntake = (refused: RefusedIntake) => void keeper.keep(refused)
@@ -225,6 +219,16 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
   const declared = [...furnished, serveTools(app, { ground, identities }, sluice.version)]
   await servePages(app, declared, identities, sluice.version)
   return { app, furnished: declared }
+}
+
+/** Notes each use of a key that is accepted. */
+function keyVerifier({ keys }: Database, uses: ReturnType<typeof openKeyUses>) {
+  const reader = openKeyReader(keys)
+  return async (secret: string) => {
+    const record = await reader.verify(secret)
+    if (record?.accepted) uses.note({ id: record.key_id })
+    return record
+  }
 }
 
 /** Spends one of the events quota for a network, whose call is stored where it is used up or cannot be counted. */

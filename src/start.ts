@@ -27,7 +27,15 @@ const DATABASE_MS = 10_000
 /** npm passes on what the terminal has already sent to the whole group, so two signals at once are one wish. */
 const SAME_WISH_MS = 1000
 
-const COMMANDS: readonly (string | undefined)[] = [undefined, 'migrate', 'reconcile', 'rates', 'second-factor', 'backup', 'restore']
+const COMMANDS: readonly (string | undefined)[] = [
+  undefined,
+  'migrate',
+  'reconcile',
+  'rates',
+  'second-factor',
+  'backup',
+  'restore',
+]
 
 /** Runs the whole process, serving unless `command` says otherwise, until it is asked to end. `given` stands behind the command. Sets the exit code. */
 export async function run(command: string | undefined, given: readonly string[] = []): Promise<void> {

@@ -26,7 +26,12 @@ export function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; on
         </ol>
         <div className="flex flex-wrap gap-2">
           <CopyButton text={text} label="Copy codes" look="primary" size="md" />
-          <Button icon={Download} onClick={() => download('sluice-recovery-codes.txt', new Blob([`${text}\n`], { type: 'text/plain;charset=utf-8' }))}>
+          <Button
+            icon={Download}
+            onClick={() =>
+              download('sluice-recovery-codes.txt', new Blob([`${text}\n`], { type: 'text/plain;charset=utf-8' }))
+            }
+          >
             Download
           </Button>
         </div>
