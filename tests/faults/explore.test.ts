@@ -15,13 +15,13 @@ import { assertSealed } from '../support/segments.ts'
 import type { Sluice } from '../support/sluice.ts'
 
 const isWhole = process.env['SLUICE_FAULT_SECONDS'] !== undefined
-const KILLS = isWhole ? 50 : 3
+const KILLS = isWhole ? 50 : 2
 /** A process lives so long at most, once it is open. */
 const LIFE_MS = 1500
 const SENDERS = 8
 const QUESTIONS = isWhole ? 4 : 2
 /** Of a burst: process after process, at moments of chance. */
-const KILLS_OF_A_BURST = isWhole ? 4 : 3
+const KILLS_OF_A_BURST = isWhole ? 4 : 2
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-explore-faults-'))
 const folderOf = (number: number) => join(folder, String(number))
