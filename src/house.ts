@@ -61,10 +61,7 @@ import { openSignIn } from './people/sign-in/sign-in.ts'
 import { openSlotChecks } from './reading/reports/complete-slots.ts'
 import { openFolder } from './reading/reports/fold.ts'
 import { openEventFolder } from './reading/reports/fold-events.ts'
-import { openSegmentChecks } from './reading/segments/check.ts'
-import { openEmptying } from './reading/segments/emptying.ts'
-import { openMerging } from './reading/segments/merge.ts'
-import { openSealing } from './reading/segments/seal.ts'
+import { openKeeping } from './reading/segments/keeping.ts'
 import { openWaitingWatch } from './reading/segments/waiting.ts'
 import { plainRooms, probes } from './rooms.ts'
 import * as botsApi from './telegram/bots/api.ts'
@@ -143,10 +140,7 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openWorker(ground, lanes))
   take(openIpErasure(ground))
   take(openAttemptRetention(ground))
-  take(openSealing(ground))
-  take(openSegmentChecks(ground))
-  take(openMerging(ground))
-  take(openEmptying(ground))
+  take(openKeeping(ground))
   take(openWaitingWatch(ground))
   take(openClickRetention(ground))
   take(openLowBalanceWatch(ground))

@@ -1,5 +1,6 @@
 // The connections of one process. Each kind of work has a pool of its own, so that none can starve another: a hundred
-// slow reports leave the door for conversions open. At most 37 connections in all, and two that listen; see `Database`. On a cluster the 37
+// slow reports leave the door for conversions open. At most 37 connections in all, and two that listen; see `Database`. The
+// process that keeps Explore's segments opens five more of its own. On a cluster the 37
 // are shared out over its nodes, two listen on each, and one more goes to the first for what changes the schema.
 import { setPriority } from 'node:os'
 import { Kysely, PostgresDialect } from 'kysely'
@@ -40,6 +41,8 @@ export type Database = {
   dedicated(node?: number): pg.Client
   /** How many nodes there are. */
   readonly nodes: number
+  /** What another process connects by. */
+  readonly addresses: readonly Node[]
   /** Waits for what is running, then closes every pool. */
   close(): Promise<void>
 }
@@ -89,7 +92,7 @@ const limits = {
 } satisfies Record<string, Limits>
 
 /** As `nice` has it: the share of a processor that is left beside others that want all of it is a tenth of theirs. */
-const BEHIND = 10
+export const BEHIND = 10
 
 /** What the driver knows of a connection once it stands, and its types do not. */
 type Connected = pg.PoolClient & { processID: number }
@@ -181,6 +184,7 @@ export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log:
     schema,
     away,
     nodes: nodes.length,
+    addresses: nodes,
     dedicated: (node = 0) => new pg.Client({ ...withSession(nodes[node] ?? '', `${name} listen`), types }),
     close: async () => {
       closing = true

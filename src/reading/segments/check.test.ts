@@ -196,3 +196,20 @@ test('days of which no clicks are kept are not built: what was sealed of them st
   assert.equal(left[0], ids[0], 'the day that is gone')
   assert.notEqual(left[1], ids[1], 'the day that is kept')
 })
+
+test('days are left as they are while very much waits of the organization', async () => {
+  const owner = await seedSignedIn(house)
+  const { org_id } = owner
+  await store(org_id, 3)
+  await seal()
+  await fresh.database.worker.query('delete from segments where org_id = $1', [org_id])
+  await fresh.database.worker.query(
+    'insert into click_sheet (org_id, id, born) select $1::int, gen_random_uuid(), array_agg(gen_random_uuid()) from generate_series(1, 100001)',
+    [org_id],
+  )
+  await check()
+  assert.deepEqual(await idsOf(org_id), [])
+  await fresh.database.worker.query('delete from click_sheet where org_id = $1', [org_id])
+  await check()
+  await assertAll(org_id)
+})

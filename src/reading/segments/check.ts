@@ -2,7 +2,7 @@
  * Holds the segments of each organization against the report's counters, day by day, and builds anew from the clicks those that do not come to
  * the same: days of before there were segments, and what a process of an earlier version changes beside a newer one, which writes no sheets.
  */
-import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
@@ -29,7 +29,8 @@ import {
 } from './facts.ts'
 import { partsOf } from './parts.ts'
 import { hashOf } from './seal.ts'
-import { BREATH, insertSegments, inTurn } from './store.ts'
+import { insertSegments, inTurn } from './store.ts'
+import { areManyWaiting } from './waiting.ts'
 
 /** Days that differ are named by every answer; what an earlier version has changed is to be in within a minute of its end. */
 const PAUSE_MS = 40_000
@@ -38,7 +39,8 @@ const CHECKED_MS = PAUSE_MS / 3
 /** Clicks at a time, and of one segment: as many as are sealed at a time. */
 const PORTION = 5000
 
-const NEXT = (among: Among) =>
+/** Whose clicks the report counts; see `organizationsWith`. */
+export const NEXT_COUNTED = (among: Among) =>
   `select org_id from report_day where org_id > $1${among('org_id')} order by org_id limit 1`
 const CLAIM = `
   insert into explore_turns as t (org_id, checked_at) values ($1, $2)
@@ -134,7 +136,7 @@ type How = { readonly apart_ms?: number; readonly signal?: AbortSignal }
 /** Checks every organization that was not checked within `apart_ms`, and builds what it finds, the last day first. @throws what the database says */
 export async function checkSegments(ground: Parts, { apart_ms = 0, signal }: How = {}): Promise<void> {
   const { worker } = ground.database
-  for await (const org_id of organizationsWith(NEXT, worker, signal)) {
+  for await (const org_id of organizationsWith(NEXT_COUNTED, worker, signal)) {
     const now = Date.now()
     const claimed = await worker.query(CLAIM, [org_id, new Date(now), new Date(now - apart_ms)])
     if (claimed.rows.length > 0) await checkOrganization(ground, org_id, signal)
@@ -147,6 +149,8 @@ async function checkOrganization(
   signal?: AbortSignal,
 ): Promise<void> {
   const { worker } = database
+  // They are read one by one, and the next check comes when fewer are left.
+  if (await areManyWaiting(worker, org_id)) return
   for (const { day, differing } of await differingDays(worker, org_id)) {
     if (signal?.aborted) return
     const began = performance.now()
@@ -214,11 +218,7 @@ async function rebuildDay(
         const bound: { id: string } | undefined = (await client.query<{ id: string }>(BOUND, [org_id, from, end]))
           .rows[0]
         const { rows } = await client.query<Read>(READ, [org_id, from, bound?.id ?? end])
-        const stated: Row[] = []
-        for (const [at, read] of rows.entries()) {
-          if (at % BREATH === BREATH - 1) await breathe()
-          stated.push(...statedRows(read, hash))
-        }
+        const stated = rows.flatMap(read => statedRows(read, hash))
         await insertSegments(client, org_id, day, partsOf(net(stated)))
         from = bound?.id
       }

@@ -2,11 +2,9 @@
  * Empties what is sealed of clicks that are no longer kept (KEEP_CLICKS_MONTHS): the facts stay and come to what they came to, but nothing of them
  * tells one visitor from another. Gone are the visitor, ref_id, and subs of which nearly each click has a word of its own, such as click ids.
  */
-import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
 import type pg from 'pg'
 import { dayOf } from '../../contract/days.ts'
-import type { SUBS } from '../../contract/fields.ts'
+import { SUBS } from '../../contract/fields.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { Among } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
@@ -14,7 +12,7 @@ import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.
 import { clicksKeptFrom } from '../reports/kept.ts'
 import { entriesOf, type Losable } from './facts.ts'
 import { mergeSegments, readBodies } from './merge.ts'
-import { MOST_ROWS } from './parquet.ts'
+import { decode, MOST_ROWS } from './parquet.ts'
 
 /** Months are dropped within the hour, and no question is wrong meanwhile. */
 const PAUSE_MS = 30 * 60_000
@@ -34,12 +32,6 @@ const IS_ANY_WAITING = `
   select 1 from entries where id < $2::uuid limit 1`
 
 type Full = { readonly id: string; readonly day: string; readonly rows: number }
-/** Of a sub, how many clicks have it, and how many words it has. */
-export type Words = { readonly name: (typeof SUBS)[number]; readonly filled: number; readonly words: number }
-
-/** More of the segments that are looked at. `most`: so many words, and one more, are all that is asked for. */
-export type ToCount = { readonly bodies: readonly Uint8Array[]; readonly most: number }
-
 /** Opens the emptying, which goes round until it is closed; any number of processes may have it. Nothing where no clicks were ever given up. */
 export function openEmptying({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   return openRounds(
@@ -98,17 +90,21 @@ async function ownWords(
   portions: readonly Full[][],
   signal?: AbortSignal,
 ): Promise<Losable[]> {
-  const thread = new Worker(new URL('./words-thread.ts', import.meta.url))
-  try {
-    let found: readonly Words[] = []
-    for (const portion of portions) {
-      if (signal?.aborted) break
-      const ids = portion.map(({ id }) => id)
-      thread.postMessage({ bodies: await readBodies(pool, org_id, ids), most: MOST_WORDS } satisfies ToCount)
-      ;[found] = (await once(thread, 'message')) as [readonly Words[]]
-    }
-    return found.filter(({ filled, words }) => words > MOST_WORDS || words > OWN_SHARE * filled).map(({ name }) => name)
-  } finally {
-    await thread.terminate()
+  const found = SUBS.map(name => ({ name, filled: 0, words: new Set<string>() }))
+  for (const portion of portions) {
+    if (signal?.aborted) break
+    const ids = portion.map(({ id }) => id)
+    for (const body of await readBodies(pool, org_id, ids))
+      for (const row of await decode(body, ['sign', ...SUBS]))
+        for (const sub of found) {
+          const word = row[sub.name]
+          if (word === null || word === '') continue
+          sub.filled += row.sign
+          // Of more than enough it is no matter how many.
+          if (sub.words.size <= MOST_WORDS) sub.words.add(word)
+        }
   }
+  return found
+    .filter(({ filled, words }) => words.size > MOST_WORDS || words.size > OWN_SHARE * filled)
+    .map(({ name }) => name)
 }

@@ -202,7 +202,11 @@ export function emptied(row: Row, words: readonly Losable[]): Row {
 }
 
 /** The rows without those that cancel, in the order of their time. */
-export function net(rows: Iterable<Row>): Row[] {
+export function net(rows: readonly Row[]): Row[] {
+  return (rows.some(({ sign }) => sign === -1) ? cancelled(rows) : [...rows]).sort((a, b) => a.ms - b.ms)
+}
+
+function cancelled(rows: readonly Row[]): Row[] {
   const sums = new Map<string, { row: Row; sum: number }>()
   for (const row of rows) {
     const key = keyOf(row)
@@ -216,7 +220,7 @@ export function net(rows: Iterable<Row>): Row[] {
     const one: Row = isLike ? row : { ...row, sign: sum < 0 ? -1 : 1 }
     for (let count = Math.abs(sum); count > 0; count -= 1) left.push(one)
   }
-  return left.sort((a, b) => a.ms - b.ms)
+  return left
 }
 
 /** The rows by the UTC day of their clicks. */

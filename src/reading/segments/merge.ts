@@ -2,15 +2,14 @@
  * Merges segments of a day: each round of sealing adds one, and of a click that has changed the rows that cancel are in several. What is merged
  * comes to what it was, so it needs no clicks, and goes on for days whose clicks are gone.
  */
-import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
 import type pg from 'pg'
 import type { Among } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
+import { openPace, type Pace } from '../../ground/pace.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
-import type { Losable } from './facts.ts'
-import { MOST_ROWS } from './parquet.ts'
-import type { Part } from './parts.ts'
+import { emptied, type Losable, net, type Row } from './facts.ts'
+import { decode, MOST_ROWS } from './parquet.ts'
+import { type Part, partsOf } from './parts.ts'
 import { insertSegments, inTurn } from './store.ts'
 
 const PAUSE_MS = 60_000
@@ -36,22 +35,29 @@ type Size = { readonly id: string; readonly rows: number; readonly taken: number
 
 /** Opens the merging, which goes round until it is closed; any number of processes may have it. */
 export function openMerging({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
+  const pace = openPace()
   return openRounds(
     PAUSE_MS,
-    signal => mergeAll(database.worker, signal),
+    signal => mergeAll(database.worker, { signal, pace }),
     error => log.warn({ err: error }, 'segments of Explore were not merged; they stay right, and it is tried again'),
   )
 }
 
-/** Merges all that is to be merged. @throws what the database says */
-export async function mergeAll(pool: pg.Pool, signal?: AbortSignal): Promise<void> {
+/** Merges all that is to be merged, at a pace where one is given. @throws what the database says */
+export async function mergeAll(
+  pool: pg.Pool,
+  { signal, pace }: { signal?: AbortSignal; pace?: Pace } = {},
+): Promise<void> {
   for await (const org_id of organizationsWith(NEXT, pool, signal)) {
     const { rows } = await pool.query<Size & { day: string; is_emptied: boolean }>(CROWDED, [org_id])
     for (const sizes of Map.groupBy(rows, ({ day, is_emptied }) => `${day} ${is_emptied}`).values()) {
       if (signal?.aborted) return
       const ids = chosen(sizes).map(({ id }) => id)
       const { day, is_emptied } = sizes[0] as (typeof sizes)[number]
-      if (ids.length > 1) await mergeSegments(pool, org_id, ids, { day, is_emptied })
+      if (ids.length < 2) continue
+      const began = performance.now()
+      await mergeSegments(pool, org_id, ids, { day, is_emptied })
+      await pace?.rest(began, signal)
     }
   }
 }
@@ -79,7 +85,6 @@ export function chosen(sizes: readonly Size[]): readonly Size[] {
 
 /** What segments become. `without`: they lose who their visitors were, and these words. */
 type Merged = { readonly day: string; readonly is_emptied: boolean; readonly without?: readonly Losable[] }
-export type ToMerge = { readonly bodies: readonly Uint8Array[]; readonly without: readonly Losable[] | undefined }
 
 /** Segments never change, so they are merged without a lock; where one of them has gone meanwhile, nothing happens. */
 export async function mergeSegments(
@@ -90,7 +95,7 @@ export async function mergeSegments(
 ): Promise<void> {
   const bodies = await readBodies(pool, org_id, ids)
   if (bodies.length < ids.length) return
-  const parts = await mergedInThread({ bodies, without })
+  const parts = await merged(bodies, without)
   await inTurn(pool, org_id, async client => {
     const there = await client.query(THERE, [org_id, ids])
     if (there.rows.length < ids.length) return
@@ -105,13 +110,9 @@ export async function readBodies(pool: pg.Pool, org_id: number, ids: readonly st
   return rows.map(({ body }) => body)
 }
 
-async function mergedInThread(asked: ToMerge): Promise<Part[]> {
-  const thread = new Worker(new URL('./merge-thread.ts', import.meta.url))
-  try {
-    thread.postMessage(asked)
-    const [parts] = (await once(thread, 'message')) as [Part[]]
-    return parts
-  } finally {
-    await thread.terminate()
-  }
+async function merged(bodies: readonly Uint8Array[], without: readonly Losable[] | undefined): Promise<Part[]> {
+  const rows: Row[] = []
+  for (const body of bodies)
+    for (const row of await decode(body)) rows.push(without === undefined ? row : emptied(row, without))
+  return partsOf(net(rows))
 }

@@ -26,8 +26,8 @@ const COLUMNS: readonly Column[] = [
   column('revenue_pending', 'INT64'),
 ]
 
-/** Rows of a body at most, and of its one row group. */
-export const MOST_ROWS = 131_072
+/** Rows of a body at most, and of its one row group: what merges them holds them all as objects. */
+export const MOST_ROWS = 32_768
 
 /** @returns the file; at least one row. */
 export function encode(rows: readonly Row[]): Buffer {

@@ -10,7 +10,7 @@ export type Part = {
   /** How many of them take a fact away. */
   readonly taken: number
   readonly sums: Readonly<Record<string, number | string>>
-  readonly body: Uint8Array
+  readonly body: Buffer
 }
 
 /** As many parts as the rows need; none for none. */

@@ -3,24 +3,25 @@
  * organization. Nothing on disk counts, and no watermark: what was taken is gone, so a click that is stored late is never passed over. Owns
  * `click_sheet`, `segments` and `explore_turns`.
  */
-import { setImmediate as breathe } from 'node:timers/promises'
 import type pg from 'pg'
 import { boundsOf } from '../../contract/ids.ts'
 import type { Among } from '../../ground/db/everywhere.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
 import type { Ground } from '../../ground/room.ts'
+import { openPace, type Pace } from '../../ground/pace.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
 import { Days, type Entry, entriesOf, FIXED, type Fixed, type Hash, rowsOf } from './facts.ts'
 import { partsOf } from './parts.ts'
-import { BREATH, insertSegments, inTurn } from './store.ts'
+import { insertSegments, inTurn } from './store.ts'
 
-/** Some 5,000 new clicks, of which a segment is written within 40 ms: as long as a visitor of this process may have to wait. */
+/** Some 5,000 new clicks: few enough that no transaction is long, and enough that hours of a busy day are few segments. */
 const PORTION_BYTES = 100_000
 /** What waits is read with every question, and each round writes a file for every day that it touches. */
 const PAUSE_MS = 10_000
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-const NEXT = (among: Among) =>
+/** Who has something to be sealed; see `organizationsWith`. */
+export const NEXT_WAITING = (among: Among) =>
   `select org_id from click_sheet where org_id > $1${among('org_id')} order by org_id limit 1`
 
 /** By size, not by number: a sheet is of one click or five hundred. */
@@ -46,17 +47,26 @@ export function openSealing(
   { database, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
   pause_ms = PAUSE_MS,
 ): Rounds {
+  const pace = openPace()
   return openRounds(
     pause_ms,
-    signal => sealAll(database.worker, secrets, signal),
+    signal => sealAll(database.worker, secrets, { signal, pace }),
     error => log.warn({ err: error }, 'clicks were not sealed for Explore; nothing is lost, and it is tried again'),
   )
 }
 
-/** Seals all that waits of every organization. @throws what the database says */
-export async function sealAll(pool: pg.Pool, secrets: Pick<Secrets, 'mac'>, signal?: AbortSignal): Promise<void> {
-  for await (const org_id of organizationsWith(NEXT, pool, signal))
-    while (signal?.aborted !== true && (await sealPortion(pool, org_id, hashOf(secrets, org_id))));
+/** Seals all that waits of every organization, at a pace where one is given. @throws what the database says */
+export async function sealAll(
+  pool: pg.Pool,
+  secrets: Pick<Secrets, 'mac'>,
+  { signal, pace }: { signal?: AbortSignal; pace?: Pace } = {},
+): Promise<void> {
+  for await (const org_id of organizationsWith(NEXT_WAITING, pool, signal))
+    for (let isMore = true; isMore && signal?.aborted !== true; ) {
+      const began = performance.now()
+      isMore = await sealPortion(pool, org_id, hashOf(secrets, org_id))
+      await pace?.rest(began, signal)
+    }
 }
 
 /** True when there was a full portion, so that more may be left; false also where another process is at it. */
@@ -75,13 +85,11 @@ async function sealUpTo(client: pg.PoolClient, org_id: number, bound: string, ha
   if (entries.length === 0) return
   const clicks = await readFixed(client, org_id, entries)
   const days = new Days()
-  for (const [at, entry] of entries.entries()) {
-    if (at % BREATH === BREATH - 1) await breathe()
+  for (const entry of entries) {
     const click = clicks.get(entry.id)
     // One that is not there was given up with its month: its day keeps what was sealed of it.
     if (click !== undefined) days.add(entry.id, rowsOf(click, entry, hash))
   }
-  await breathe()
   for (const { day, rows } of days.net()) await insertSegments(client, org_id, day, partsOf(rows))
 }
 

@@ -5,9 +5,6 @@ import { inTransaction } from '../../ground/db/transaction.ts'
 import { SLOT_NUMBERS } from '../reports/slots.ts'
 import type { Part } from './parts.ts'
 
-/** Facts of so many clicks are made in a few milliseconds, for which whoever else is served by this process may have to wait. */
-export const BREATH = 200
-
 const TAKE_TURN = 'select 1 from explore_turns where org_id = $1 for update skip locked'
 const FIRST_TURN = 'insert into explore_turns (org_id) values ($1) on conflict (org_id) do nothing returning org_id'
 
@@ -50,8 +47,7 @@ export async function insertSegments(
       rows,
       taken,
       is_emptied,
-      // What comes from a thread is a plain array of bytes.
-      Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+      body,
       ...SLOT_NUMBERS.map(name => sums[name]),
     ])
 }

@@ -1,0 +1,23 @@
+// What nobody waits for goes on more slowly the less of the machine is left.
+import assert from 'node:assert/strict'
+import { availableParallelism } from 'node:os'
+import { test } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import { openPace } from './pace.ts'
+
+test('work rests at least as long as it took, at most twenty times as long, and not at all once it is ended', async () => {
+  const pace = openPace()
+  const spinning = Array.from({ length: availableParallelism() }, () => new Worker('for (;;);', { eval: true }))
+  try {
+    const began = performance.now()
+    while (performance.now() - began < 100);
+    const rested = performance.now()
+    await pace.rest(began)
+    const [took, rest] = [rested - began, performance.now() - rested]
+    assert.ok(rest >= 4 * took, `${rest} ms after ${took} ms on a machine that has nothing left`)
+    const over = AbortSignal.abort()
+    await pace.rest(performance.now() - 60_000, over)
+  } finally {
+    await Promise.all(spinning.map(one => one.terminate()))
+  }
+})

@@ -1,0 +1,33 @@
+/** How fast work goes on that nobody waits for. */
+import { cpus } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export type Pace = {
+  /** Rests after a piece of work that began at `began` (performance clock, ms): as long as it took, and much longer while the machine is busy. */
+  rest(began: number, signal?: AbortSignal): Promise<void>
+}
+
+/** Where nothing is left, the work has a twentieth of the time, which is hardly noticed. */
+const MOST_RESTS = 20
+
+/** A pace by how much of this machine was idle since the last rest, whoever used the rest of it. */
+export function openPace(): Pace {
+  let last = timesOfMachine()
+  return {
+    async rest(began, signal) {
+      const times = timesOfMachine()
+      const [idle, all] = [times.idle - last.idle, times.all - last.all]
+      last = times
+      // One where half of the machine was idle, four where a third was, nine where a quarter was. Of short work the system may have seen nothing.
+      const rests = all > 0 ? (all / idle - 1) ** 2 : 1
+      const took = performance.now() - began
+      await sleep(Math.min(Math.max(rests, 1), MOST_RESTS) * took, undefined, { signal }).catch(() => {})
+    },
+  }
+}
+
+function timesOfMachine(): { readonly idle: number; readonly all: number } {
+  const times = cpus().map(cpu => cpu.times)
+  const sum = (of: readonly number[]) => of.reduce((all, one) => all + one, 0)
+  return { idle: sum(times.map(({ idle }) => idle)), all: sum(times.flatMap(Object.values)) }
+}

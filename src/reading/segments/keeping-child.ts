@@ -1,0 +1,29 @@
+// The process that keeps segments: rounds of its own on connections of its own, until its parent lets go of it or is gone.
+import { once } from 'node:events'
+import type { Config } from '../../ground/config.ts'
+import { connect, type Node } from '../../ground/db/connect.ts'
+import { openSecrets } from '../../ground/db/secrets.ts'
+import { openLog } from '../../ground/log.ts'
+import { openSegmentChecks } from './check.ts'
+import { openEmptying } from './emptying.ts'
+import { openMerging } from './merge.ts'
+import { openSealing } from './seal.ts'
+
+/** What the process is sent first, and nothing else. */
+export type Given = {
+  readonly config: Pick<Config, 'logLevel' | 'secret' | 'dataDir'>
+  readonly addresses: readonly Node[]
+}
+
+const parted = once(process, 'disconnect')
+// A terminal and a service manager tell the whole group; the parent says when.
+process.on('SIGINT', () => {}).on('SIGTERM', () => {})
+const [{ config, addresses }] = (await once(process, 'message')) as [Given]
+const log = openLog(config.logLevel)
+const database = connect(addresses, { log, name: 'sluice segments' })
+const secrets = await openSecrets(config, database.kysely)
+const ground = { database, secrets, log }
+const rounds = [openSealing(ground), openSegmentChecks(ground), openMerging(ground), openEmptying(ground)]
+await parted
+await Promise.all(rounds.map(one => one.close()))
+await database.close()

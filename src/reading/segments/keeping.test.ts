@@ -1,0 +1,63 @@
+// What keeps segments goes on in a process of its own: it begins with the first click, again when it was killed, and ends with its parent.
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { getPriority, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type FreshDatabase, freshDatabase } from '../../../tests/support/database.ts'
+import { eventually } from '../../../tests/support/eventually.ts'
+import { openTestHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { seedSignedIn } from '../../../tests/support/people.ts'
+import { assertSealed, readSegments } from '../../../tests/support/segments.ts'
+import { aClick } from '../../../tests/support/visits.ts'
+import { storeClicks } from '../../intake/clicks/store.ts'
+import { openKeeping } from './keeping.ts'
+
+let fresh: FreshDatabase
+let house: TestHouse
+const dataDir = mkdtempSync(join(tmpdir(), 'sluice-keeping-'))
+before(async () => {
+  fresh = await freshDatabase()
+  house = await openTestHouse(fresh.database, { DATA_DIR: dataDir, ROLE: 'serve' })
+})
+after(async () => {
+  await house.close()
+  await fresh.drop()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+/** The processes that keep segments for this one. */
+const keepers = (): number[] =>
+  readdirSync('/proc/self/task')
+    .flatMap(task => readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number))
+    .filter(pid => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('keeping-child'))
+
+test('clicks are sealed by a process behind this one, which begins again when it was killed and ends with the keeping', async () => {
+  const { org_id } = await seedSignedIn(house)
+  const store = () => storeClicks(fresh.database.clicks, [aClick(house.ground.secrets.clickKey, org_id)])
+  const sealed = (count: number) =>
+    eventually(`${count} segments`, async () => (await readSegments(fresh.database, org_id)).length === count)
+  await using open = new AsyncDisposableStack()
+  const keeping = openKeeping(house.ground, 20)
+  open.defer(() => keeping.close())
+  assert.deepEqual(keepers(), [], 'there is no click')
+
+  await store()
+  await sealed(1)
+  const [first] = keepers()
+  assert.ok(first !== undefined && getPriority(first) > getPriority(), 'it runs behind')
+  const said = readFileSync(`/proc/${first}/environ`, 'utf8') + readFileSync(`/proc/${first}/cmdline`, 'utf8')
+  assert.doesNotMatch(said, /postgres|secret/i)
+
+  await store()
+  process.kill(first, 'SIGKILL')
+  await sealed(2)
+  const [second] = keepers()
+  assert.ok(second !== undefined && second !== first)
+  await assertSealed(fresh.database, house.ground.secrets, org_id)
+
+  process.kill(second, 'SIGTERM')
+  process.kill(second, 'SIGINT')
+  await keeping.close()
+  assert.deepEqual(keepers(), [])
+})
