@@ -62,7 +62,7 @@ export async function measureExplore(
     finding('explore_memory_mb', memory, ['the most that the process which scans has held']),
     finding('explore_sealing_us', (sealed.wall_ms * 1000) / sealed.clicks, [
       `a click with all that becomes of it; ${((sealed.cpu_ms * 1000) / sealed.clicks).toFixed(1)} us of them on this process's processor, the rest waiting for the database`,
-      `${((sealed.merging_ms * 1000) / sealed.clicks).toFixed(1)} us more for merging its segments, in a thread`,
+      `${((sealed.merging_ms * 1000) / sealed.clicks).toFixed(1)} us more for merging its segments`,
     ]),
   ]
 }

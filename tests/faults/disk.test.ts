@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, test } from 'node:test'
@@ -192,6 +192,8 @@ test('the disk of Sluice’s own log is full: nothing else notices', async () =>
   await auditAfter(place, async ({ sluice }) => {
     // What there is to say: the database is gone, and is back.
     for (let times = 0; times < 3; times += 1) {
+      // It is started again each time, which takes longer on a busy machine.
+      await until('PostgreSQL runs', async () => existsSync(join(place.postgres.folder, 'postgres/postmaster.pid')))
       place.postgres.crash()
       await sleep(SECONDS * 100)
       assert.equal(sluice.child.exitCode, null, 'the process lives')

@@ -163,7 +163,17 @@ export function rowsOf(click: Fixed, entry: Entry, hash: Hash, sign: 1 | -1 = 1)
     const born = { ...entry, cost_counts: click.is_priced && entry.tracked }
     return [signed(factOf(click, born, hash), sign)]
   }
-  const was = Object.fromEntries(STATES.map(name => [name, entry[`was_${name}`]])) as ClickState
+  const was = {
+    stages: entry.was_stages,
+    tracked: entry.was_tracked === true,
+    bot_id: entry.was_bot_id,
+    revenue: entry.was_revenue,
+    cost_counts: entry.was_cost_counts,
+    approved: entry.was_approved,
+    pending: entry.was_pending,
+    rejected: entry.was_rejected,
+    revenue_pending: entry.was_revenue_pending,
+  }
   return [signed(factOf(click, was, hash), sign === 1 ? -1 : 1), signed(factOf(click, entry, hash), sign)]
 }
 
