@@ -282,17 +282,23 @@ describe('reading again', () => {
     assert.deepEqual(asked(), days(30))
     await sync(house, place, id, NOW)
     assert.deepEqual(asked(), days(1))
+    // What a reading leaves is the database's own time, which these readings are not of.
+    const readLast = (at: number) =>
+      house.database.worker.query(`update spend_accounts set synced_at = $2 where org_id = $1`, [
+        place.org_id,
+        new Date(at),
+      ])
     const tomorrow = NOW + DAY_MS
+    await readLast(tomorrow - 11 * HOUR_MS)
     await sync(house, place, id, tomorrow - 10 * HOUR_MS)
     assert.deepEqual(asked(), days(1, tomorrow), 'at half past two of the night')
+    await readLast(tomorrow - 10 * HOUR_MS)
     await sync(house, place, id, tomorrow - 9 * HOUR_MS)
     assert.deepEqual(asked(), days(7, tomorrow), 'at half past three')
+    await readLast(tomorrow - 9 * HOUR_MS)
     await sync(house, place, id, tomorrow - 8 * HOUR_MS)
     assert.deepEqual(asked(), days(1, tomorrow), 'an hour later')
-    await house.database.worker.query(`update spend_accounts set synced_at = $2 where org_id = $1`, [
-      place.org_id,
-      new Date(NOW - 12 * DAY_MS),
-    ])
+    await readLast(NOW - 12 * DAY_MS)
     await sync(house, place, id, NOW)
     assert.deepEqual(asked(), days(13), 'after twelve days of faults')
   })
