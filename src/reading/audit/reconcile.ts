@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { toWireId } from '../../contract/ids.ts'
 import type { Context } from '../../ground/room.ts'
 import type * as api from './api.ts'
-import { MANY_WAITING } from '../segments/waiting.ts'
+import { MANY_WAITING } from '../segments/seal.ts'
 import { type Audit, reconcile } from './audit.ts'
 import { exploreStanding } from './explore-checks.ts'
 

@@ -28,9 +28,8 @@ import {
   signed,
 } from './facts.ts'
 import { partsOf } from './parts.ts'
-import { hashOf } from './seal.ts'
+import { areManyWaiting, hashOf } from './seal.ts'
 import { insertSegments, inTurn } from './store.ts'
-import { areManyWaiting } from './waiting.ts'
 
 /** Days that differ are named by every answer; what an earlier version has changed is to be in within a minute of its end. */
 const PAUSE_MS = 40_000
@@ -149,7 +148,7 @@ async function checkOrganization(
   signal?: AbortSignal,
 ): Promise<void> {
   const { worker } = database
-  // They are read one by one, and the next check comes when fewer are left.
+  // Each of them would be read to be compared: the next check comes when fewer are left.
   if (await areManyWaiting(worker, org_id)) return
   for (const { day, differing } of await differingDays(worker, org_id)) {
     if (signal?.aborted) return

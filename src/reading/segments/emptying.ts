@@ -32,6 +32,7 @@ const IS_ANY_WAITING = `
   select 1 from entries where id < $2::uuid limit 1`
 
 type Full = { readonly id: string; readonly day: string; readonly rows: number }
+
 /** Opens the emptying, which goes round until it is closed; any number of processes may have it. Nothing where no clicks were ever given up. */
 export function openEmptying({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   return openRounds(

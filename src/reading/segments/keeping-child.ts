@@ -20,6 +20,11 @@ const parted = once(process, 'disconnect')
 process.on('SIGINT', () => {}).on('SIGTERM', () => {})
 const [{ config, addresses }] = (await once(process, 'message')) as [Given]
 const log = openLog(config.logLevel)
+const fail = (error: unknown) => {
+  log.fatal({ err: error }, 'an error that nothing caught in the process that seals clicks for Explore')
+  process.exit(1)
+}
+process.on('uncaughtException', fail).on('unhandledRejection', fail)
 const database = connect(addresses, { log, name: 'sluice segments' })
 const secrets = await openSecrets(config, database.kysely)
 const ground = { database, secrets, log }

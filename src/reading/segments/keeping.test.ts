@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { pino } from 'pino'
 import { type FreshDatabase, freshDatabase } from '../../../tests/support/database.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { openTestHouse, type TestHouse } from '../../../tests/support/house.ts'
@@ -58,6 +59,19 @@ test('clicks are sealed by a process behind this one, which begins again when it
 
   process.kill(second, 'SIGTERM')
   process.kill(second, 'SIGINT')
+  await keeping.close()
+  assert.deepEqual(keepers(), [])
+})
+
+test('a process that cannot begin is begun again and again, says so, and holds up no end', async () => {
+  const said: string[] = []
+  const log = pino({ level: 'error' }, { write: line => void said.push(line) })
+  const { config, database } = house.ground
+  const keeping = openKeeping(
+    { config: { ...config, secret: 'another secret than the one of the database' }, database, log },
+    20,
+  )
+  await eventually('it has ended twice', () => said.filter(line => line.includes('it begins again')).length >= 2)
   await keeping.close()
   assert.deepEqual(keepers(), [])
 })

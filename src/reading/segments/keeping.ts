@@ -3,7 +3,6 @@
  * click costs a third of what redirecting its visitor does, who waits and comes first.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { setPriority } from 'node:os'
 import type pg from 'pg'
 import { BEHIND } from '../../ground/db/connect.ts'
@@ -27,10 +26,10 @@ export function openKeeping(
     if (child !== undefined || !(await isAnyThere(database.worker))) return
     const { logLevel, secret, dataDir } = config
     const begun = started({ config: { logLevel, secret, dataDir }, addresses: database.addresses })
+    begun.on('error', error => log.error({ err: error }, 'the process that seals clicks for Explore cannot be reached'))
+    // Never begun, it never ends.
+    if (begun.pid === undefined) return
     child = begun
-    begun.once('error', error =>
-      log.error({ err: error }, 'the process that seals clicks for Explore cannot be reached'),
-    )
     begun.once('exit', (code, signal) => {
       if (!closing) log.error({ code, signal }, 'the process that seals clicks for Explore has ended; it begins again')
       if (child === begun) child = undefined
@@ -43,9 +42,10 @@ export function openKeeping(
     async close() {
       closing = true
       await rounds.close()
-      if (child === undefined) return
-      const ended = once(child, 'exit')
-      if (child.connected) child.disconnect()
+      const open = child
+      if (open === undefined) return
+      const ended = new Promise(resolve => open.once('exit', resolve))
+      if (open.connected) open.disconnect()
       await ended
     },
   }

@@ -24,6 +24,12 @@ const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 export const NEXT_WAITING = (among: Among) =>
   `select org_id from click_sheet where org_id > $1${among('org_id')} order by org_id limit 1`
 
+/** Of an organization: with half a second more for each question, people notice. */
+export const MANY_WAITING = 100_000
+/** What waits of rows of `click_sheet`, for a select. */
+export const WAITING_COUNT =
+  'sum(coalesce(cardinality(born), 0) + coalesce(cardinality(born_otherwise), 0) + coalesce(cardinality(changes), 0))::int as waiting'
+
 /** By size, not by number: a sheet is of one click or five hundred. */
 const BOUND = `
   select id from (
@@ -91,6 +97,15 @@ async function sealUpTo(client: pg.PoolClient, org_id: number, bound: string, ha
     if (click !== undefined) days.add(entry.id, rowsOf(click, entry, hash))
   }
   for (const { day, rows } of days.net()) await insertSegments(client, org_id, day, partsOf(rows))
+}
+
+/** Whether so much of an organization waits that its days are not worth comparing. */
+export async function areManyWaiting(pool: pg.Pool, org_id: number): Promise<boolean> {
+  const { rows } = await pool.query<{ waiting: number | null }>(
+    `select ${WAITING_COUNT} from click_sheet where org_id = $1`,
+    [org_id],
+  )
+  return (rows[0]?.waiting ?? 0) > MANY_WAITING
 }
 
 /** By id, what never changes of the clicks that entries are of. */

@@ -7,15 +7,11 @@ import type pg from 'pg'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
+import { MANY_WAITING, WAITING_COUNT } from './seal.ts'
 
 const PAUSE_MS = 20_000
-/** Of an organization: with half a second more for each question, people notice. */
-export const MANY_WAITING = 100_000
-
-const COUNT =
-  'sum(coalesce(cardinality(born), 0) + coalesce(cardinality(born_otherwise), 0) + coalesce(cardinality(changes), 0))::int as waiting'
 const WAITING = (among: Among) => `
-  select org_id, ${COUNT} from click_sheet where org_id > $1${among('org_id')} group by org_id`
+  select org_id, ${WAITING_COUNT} from click_sheet where org_id > $1${among('org_id')} group by org_id`
 
 const found = new Map<object, number>()
 new Gauge({
@@ -51,14 +47,6 @@ export function openWaitingWatch({ database, log }: Pick<Ground, 'database' | 'l
       found.delete(mine)
     },
   }
-}
-
-/** Whether so much of an organization waits that its days are not worth comparing. */
-export async function areManyWaiting(pool: pg.Pool, org_id: number): Promise<boolean> {
-  const { rows } = await pool.query<{ waiting: number | null }>(`select ${COUNT} from click_sheet where org_id = $1`, [
-    org_id,
-  ])
-  return (rows[0]?.waiting ?? 0) > MANY_WAITING
 }
 
 async function readWaiting(pool: pg.Pool): Promise<{ org_id: number; waiting: number }[]> {
