@@ -134,6 +134,7 @@ export function copyStatement(
   return way === 'to stdout' ? `copy (select ${list} from ${table}) to stdout` : `copy ${table} (${list}) from stdin`
 }
 
-function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+/** Of a file or folder that is not there. @throws any other error */
+export function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error
 }

@@ -11,7 +11,7 @@ import { noteBackup } from '../ground/db/last-backup.ts'
 import { checkApplied, listMigrations, migrate } from '../ground/db/migrate.ts'
 import { otherOwner } from '../ground/folder-owner.ts'
 import { StartError } from '../ground/start-error.ts'
-import { copyStatement, FORM } from './backup.ts'
+import { copyStatement, FORM, ignoreMissing } from './backup.ts'
 import { type Line, readBackup } from './file.ts'
 import { listRelations, listTables, type Shape, type Table } from './tables.ts'
 
@@ -70,7 +70,8 @@ export async function checkFolder(dataDir: string): Promise<void> {
 
 /**
  * Puts the file's rows into the database and its journals into `dataDir`, and brings the database up to this version.
- * @throws StartError where the database is not empty or a cluster; whatever fails later leaves it empty
+ * @throws StartError where the database is not empty or a cluster. Whatever fails before all rows are in leaves it empty; what fails behind them is
+ * done by the next start.
  */
 export async function restoreBackup(
   client: pg.ClientBase,
@@ -187,8 +188,4 @@ async function dropAll(client: pg.ClientBase): Promise<void> {
     where t.typnamespace = 'public'::regnamespace and c.relkind = 'c'`,
   )
   for (const { name } of rows) await client.query(`drop type if exists ${client.escapeIdentifier(name)} cascade`)
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error
 }

@@ -93,7 +93,9 @@ export function openGate(door: Door, furnished: readonly Furnished[]): FastifyIn
       const { host, answer } = visits.admit(request)
       request.visited = host
       if (answer === undefined) return done()
-      Promise.resolve(answer).then(answered => sendAnswer(reply, answered), done)
+      Promise.resolve(answer)
+        .then(answered => void sendAnswer(reply, answered))
+        .catch(done)
     } catch (error) {
       done(error as Error)
     }

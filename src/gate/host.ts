@@ -15,16 +15,12 @@ import { refuse } from '../contract/refusals.ts'
 import type { Config } from '../ground/config.ts'
 import type { DomainHost, Host } from '../ground/room.ts'
 import { trusting } from '../ground/trusted.ts'
+import { mainNames, nameOfHost } from '../traffic/domains/name.ts'
 import { keyOf } from './identify.ts'
 import { isLoopback } from './origin.ts'
 
 const MAIN: Host = { is: 'main' }
 const OTHER: Host = { is: 'other' }
-
-/** The name in a Host header: without its port and last dot, in lower case. */
-function nameOf(host: string): string {
-  return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
-}
 
 /** Tells of a Host header whose it is. What is sent to BASE_URL as browsers spell it costs one comparison. */
 export function openHosts(
@@ -32,10 +28,10 @@ export function openHosts(
   domainOf: (name: string) => DomainHost | undefined,
 ): (sent: string | undefined) => Host {
   const base = config.baseUrl === undefined ? undefined : new URL(config.baseUrl)
-  const names = new Set([...(base === undefined ? [] : [base.hostname]), ...config.alsoHosts])
+  const names = new Set(mainNames(config))
   return sent => {
     if (sent !== undefined && sent === base?.host) return MAIN
-    const name = nameOf(sent ?? '')
+    const name = nameOfHost(sent ?? '')
     if (names.has(name) || isLoopback(name)) return MAIN
     return domainOf(name) ?? (base === undefined ? MAIN : OTHER)
   }

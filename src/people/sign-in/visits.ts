@@ -86,12 +86,7 @@ async function showSessions(desk: Desk, visit: Visit): Promise<Answer> {
   return { status: 200, headers: { 'cache-control': 'no-store' }, body }
 }
 
-async function endSession(
-  { ground, whoIs }: Desk,
-  { headers }: Visit,
-  { token }: Form<typeof SessionEnd>,
-): Promise<Answer> {
-  const person = (await whoIs(headers)) ?? refuse('sign_in_required')
-  await endSessionOf(ground.db, person, idOf(token))
+async function endSession(desk: Desk, visit: Visit, { token }: Form<typeof SessionEnd>): Promise<Answer> {
+  await endSessionOf(desk.ground.db, await personOf(desk, visit), idOf(token))
   return { status: 200, body: { status: true } }
 }

@@ -35,6 +35,11 @@ export function domainName(text: string, config: Pick<Config, 'baseUrl' | 'alsoH
   return name
 }
 
+/** The name in a Host header: without its port and last dot, in lower case. */
+export function nameOfHost(host: string): string {
+  return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
+}
+
 /** The names that are Sluice's own. */
 export function mainNames({ baseUrl, alsoHosts }: Pick<Config, 'baseUrl' | 'alsoHosts'>): string[] {
   return [...(baseUrl === undefined ? [] : [new URL(baseUrl).hostname]), ...alsoHosts]

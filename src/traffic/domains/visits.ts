@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import type { Answer, Ground, Visit } from '../../ground/room.ts'
 import { plainAddress, trusting } from '../../ground/trusted.ts'
 import type { LiveDomains } from './live.ts'
-import { mainNames } from './name.ts'
+import { mainNames, nameOfHost } from './name.ts'
 import { NONCE, probeAnswer } from './probe.ts'
 
 const PLAIN = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
@@ -18,12 +18,9 @@ export function answerProbe({ secrets }: Ground, { params, headers }: Visit): An
   return {
     status: 200,
     headers: PLAIN,
-    body: probeAnswer(secrets, nonce, nameIn(typeof host === 'string' ? host : '')),
+    body: probeAnswer(secrets, nonce, nameOfHost(typeof host === 'string' ? host : '')),
   }
 }
-
-/** A Host header's name: without port and last dot, in lower case. */
-const nameIn = (host: string): string => host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
 
 /** The deed of `GET /tls-ask`: from memory, and of nobody outside. */
 export function tlsAsked(live: Pick<LiveDomains, 'find'>) {
@@ -32,7 +29,7 @@ export function tlsAsked(live: Pick<LiveDomains, 'find'>) {
     isTrusted ??= trusting(config.trustProxy)
     if (headers['x-forwarded-for'] !== undefined || !(isLoopback(peer) || isTrusted(peer))) return NO
     const at = url.indexOf('?')
-    const name = nameIn(new URLSearchParams(at < 0 ? '' : url.slice(at + 1)).get('domain') ?? '')
+    const name = nameOfHost(new URLSearchParams(at < 0 ? '' : url.slice(at + 1)).get('domain') ?? '')
     return mainNames(config).includes(name) || live.find(name) !== undefined ? YES : NO
   }
 }
