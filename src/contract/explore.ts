@@ -90,7 +90,7 @@ export const MOST_CSV_LINES = 100_000
 export const MOST_FILTERS = 12
 export const MOST_VALUES = 200
 export const WIDEST_EXPLORE_DAYS = 366
-/** In so many clicks unique visitors are counted exactly, in more they are estimated to about a hundredth. */
+/** In so many clicks unique visitors are counted exactly, in more they are told by a sample of them, to one or two hundredths. */
 export const MOST_EXACT_VISITORS = 1_000_000
 
 const Dimension = z.enum(EXPLORE_DIMENSIONS)

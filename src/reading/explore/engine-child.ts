@@ -16,6 +16,8 @@ const instance = DuckDBInstance.create(':memory:', {
   max_temp_directory_size: '4GB',
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
+  // Every answer says its order; without it rows are kept in half the time.
+  preserve_insertion_order: 'false',
 })
 const isReady = instance.then(async opened => {
   const connection = await opened.connect()

@@ -33,6 +33,7 @@ import { type Question, questionOf } from './question.ts'
 import { type Facts, ROOT, type Sums } from './scan.ts'
 import { readSnapshot, type Snapshot } from './snapshot.ts'
 import { valuesOf } from './values.ts'
+import { VISITOR_LIMITS, type VisitorLimits } from './visitors.ts'
 import { WIDE_LIMITS, type WideLimits } from './wide.ts'
 
 export type Explorer = {
@@ -42,12 +43,13 @@ export type Explorer = {
   readonly limits: ExploreLimits
 }
 
-export type ExploreLimits = WideLimits & {
-  /** So many clicks and changes that wait to be sealed are read with a question; of more, their days are named. */
-  readonly waiting: number
-}
+export type ExploreLimits = WideLimits &
+  VisitorLimits & {
+    /** So many clicks and changes that wait to be sealed are read with a question; of more, their days are named. */
+    readonly waiting: number
+  }
 /** 200,000 take a second. */
-export const EXPLORE_LIMITS: ExploreLimits = { ...WIDE_LIMITS, waiting: 200_000 }
+export const EXPLORE_LIMITS: ExploreLimits = { ...WIDE_LIMITS, ...VISITOR_LIMITS, waiting: 200_000 }
 
 /** A segment may be replaced between the statement that names it and the one that fetches it, and files may be taken away. */
 const MOST_TRIES = 4

@@ -2,11 +2,11 @@
  * Asks a question level by level: the groups of a level below the rows that are kept of the one above, of each of those the first by its sort,
  * and so on. What is left out is not counted again: it is what the row above has and the kept ones have not.
  */
-import { type ExploreSort, MOST_EXACT_VISITORS, UNIQUE_VISITORS } from '../../contract/explore.ts'
+import { type ExploreSort, UNIQUE_VISITORS } from '../../contract/explore.ts'
 import type { Window } from '../../contract/window.ts'
 import type { Ask, Found } from './engine.ts'
 import type { Level, Question } from './question.ts'
-import { alike, begin, below, type Ground, type Visitors } from './rows.ts'
+import { alike, type Asking, begin, type Begun, below, type Rows } from './rows.ts'
 import {
   areVisitorsGone,
   type Facts,
@@ -21,7 +21,16 @@ import {
   sumsIn,
   sumsOf,
 } from './scan.ts'
-import { countVisitors, visitorsOf, visitorsOfLevel } from './visitors.ts'
+import {
+  countVisitors,
+  sampleFor,
+  type VisitorLimits,
+  type Visitors,
+  visitorsBelow,
+  visitorsIn,
+  visitorsOf,
+  visitorsOfLevel,
+} from './visitors.ts'
 import { refuseTooWide, type WideLimits } from './wide.ts'
 
 /** A group as it was found: of the row `parent` of the level above, with its value in the dimension of its level. */
@@ -49,7 +58,16 @@ export type AllFound = {
   readonly is_estimate: boolean
 }
 
-/** A level below one without rows. */
+/** What a level is asked of in one window: its groups of `rows`, what is below of `source`. `totals` are those of all rows. */
+type Ground = {
+  readonly asking: Asking
+  readonly rows: Rows
+  readonly source: Rows
+  readonly visitors: Visitors | undefined
+  readonly totals: Sums
+}
+
+/** A level below one without rows, or of an answer that is full. */
 const NOTHING_FOUND: LevelFound = { groups: new Map(), rest: new Map(), distinct: 0 }
 
 /** Answers all levels that are asked for: with `within` the one below it alone. At most `most` rows. Refuses `question_too_wide`. */
@@ -58,7 +76,7 @@ export async function askLevels(
   facts: Facts,
   question: Question,
   most: number,
-  limits: WideLimits,
+  limits: WideLimits & VisitorLimits,
 ): Promise<AllFound> {
   const sums = sumsOf([
     ...question.measures,
@@ -66,47 +84,55 @@ export async function askLevels(
   ])
   const first = question.within?.length ?? 0
   const end = question.within === undefined ? question.levels.length : first + 1
-  const common = { ask, facts, question, sums, first, end }
-  const now = await begin({ ...common, window: question.window, prefix: 'n' })
+  const asked = question.levels.slice(first, end).map(({ dimension }, place) => ({ dimension, at: first + place }))
+  const common = { ask, facts, question, sums, levels: asked }
+  const asking: Asking = { ...common, window: question.window, prefix: 'n' }
+  const now = await begin(asking)
   await refuseTooWide(ask, facts, question, now.totals.clicks, limits)
-  const then = question.before && (await begin({ ...common, window: question.before, prefix: 'b' }))
-  const wantsVisitors = question.measures.includes(UNIQUE_VISITORS)
-  const isFew = (now.totals.clicks ?? 0n) <= BigInt(MOST_EXACT_VISITORS)
-  const isEstimate = wantsVisitors && !isFew
-  const countedIn = (window: Window): Visitors =>
-    !wantsVisitors || areVisitorsGone(facts, window) ? undefined : isEstimate ? 'estimate' : 'exact'
-  let ground: Ground = { ...now.ground, visitors: countedIn(question.window) }
-  let past = then && question.before && { ...then.ground, visitors: countedIn(question.before) }
-  const totals = { ...now.totals, ...(await visitorsOf(ground)) }
-  const before = then && past && { ...then.totals, ...(await visitorsOf(past)) }
+  const every = sampleFor(now.totals.clicks, limits)
+  let ground = await groundOf(asking, now, every)
+  let past: Ground | undefined
+  if (question.before !== undefined) {
+    const then: Asking = { ...common, window: question.before, prefix: 'b' }
+    past = await groundOf(then, await begin(then), every)
+  }
+  const [totals, before] = [ground.totals, past?.totals]
   const levels: LevelFound[] = []
   let parents: ReadonlyMap<number, Compared> = new Map([[ROOT, { sums: totals, before }]])
   let left = most
   for (let at = first; at < end; at += 1) {
-    if (parents.size === 0) {
+    if (parents.size === 0 || left <= 0) {
       levels.push(NOTHING_FOUND)
       continue
     }
-    const found = await askLevel(ground, past, at, parents, left)
+    const found = await askLevel(ground, past, at, parents, left, limits)
     levels.push(found)
     const groups = [...found.groups.values()].flat()
     parents = new Map(groups.map(group => [group.id, group]))
     left -= groups.length
-    if (at + 1 === end) break
-    ground = await below(
+    if (at + 1 === end || left <= 0) continue
+    const before = groups.flatMap(group => group.before ?? [])
+    ground = await descend(
       ground,
       at,
       groups.map(({ sums }) => sums),
     )
-    past =
-      past &&
-      (await below(
-        past,
-        at,
-        groups.flatMap(({ before }) => before ?? []),
-      ))
+    past = past && (await descend(past, at, before))
   }
-  return { totals, before, levels, is_estimate: isEstimate }
+  return { totals, before, levels, is_estimate: every > 1 && question.measures.includes(UNIQUE_VISITORS) }
+}
+
+async function groundOf(asking: Asking, { rows, all, totals }: Begun, every: number): Promise<Ground> {
+  const visitors = areVisitorsGone(asking.facts, asking.window) ? undefined : await visitorsIn(asking, every)
+  return { asking, rows, source: all, visitors, totals: { ...totals, ...(await visitorsOf(asking, visitors)) } }
+}
+
+/** What the level below `at` is asked of. */
+async function descend(ground: Ground, at: number, kept: readonly Sums[]): Promise<Ground> {
+  const { asking, source } = ground
+  const rows = await below(asking, source, at, kept)
+  const visitors = ground.visitors && (await visitorsBelow(asking, at, ground.visitors))
+  return { ...ground, rows, source: rows, visitors }
 }
 
 type Compared = { readonly sums: Sums; readonly before: Sums | undefined }
@@ -118,6 +144,7 @@ async function askLevel(
   at: number,
   parents: ReadonlyMap<number, Compared>,
   most: number,
+  { exact_visitors }: VisitorLimits,
 ): Promise<LevelFound> {
   const { ask, question, sums } = ground.asking
   const level = question.levels[at] as Level
@@ -138,8 +165,9 @@ async function askLevel(
     `select id, p, n, rn, k, (select count(*) from g${at}) as distinct_keys, ${sums.join(', ')} from l${at} order by id`,
   )
   const isWhole = rows.every(row => Number(row['n']) <= until)
-  const [own, others] = await visitorsOfLevel(ground, at, isWhole)
-  const before = past && (await sumsBefore(past, at, isWhole))
+  const how = { isWhole, exact_visitors }
+  const [own, others] = await visitorsOfLevel(ground.asking, ground.visitors, at, how)
+  const before = past && (await sumsBefore(past, at, how))
   const all = rows.map((row): Group & { n: number; rn: number } => {
     const id = Number(row['id'])
     return {
@@ -176,15 +204,15 @@ function leftOf(above: Compared, inside: readonly Group[], sums: readonly Sum[])
 }
 
 /** Each group of a level with its sums. */
-function groupsOf({ asking, rows, facts, visitors }: Ground, at: number, sort: ExploreSort): string {
+function groupsOf({ asking, rows, visitors }: Ground, at: number, sort: ExploreSort): string {
   const { sums } = asking
   const k = keyName(at)
   const found = `select p, k, ${named(sums)} from (
     select p, ${k} as k, ${summed(madeIn(sums))} from ${rows.sql} group by all having sum(sign) <> 0
   )`
-  if (sort.by !== UNIQUE_VISITORS) return found
+  if (sort.by !== UNIQUE_VISITORS || visitors === undefined) return found
   return `select s.*, coalesce(v.visitors, 0) as unique_visitors from (${found}) s left join (
-      select id.p as p, id.k as k, visitors from (${countVisitors(visitors, `{p: p, k: ${k}} as id`, facts.sql)})
+      select id.p as p, id.k as k, visitors from (${countVisitors(`{p: p, k: ${k}} as id`, visitors.seen, visitors.every)})
     ) v on v.p = s.p and v.k is not distinct from s.k`
 }
 
@@ -198,7 +226,7 @@ function firstOf(at: number, sort: ExploreSort, until: number, isOne: boolean): 
 }
 
 /** What the kept rows of a level came to in the period before. */
-async function sumsBefore(past: Ground, at: number, isWhole: boolean) {
+async function sumsBefore(past: Ground, at: number, how: { isWhole: boolean } & VisitorLimits) {
   const { ask, sums } = past.asking
   const rows = await ask(`select id, ${named(sums)} from (
     select up.id, ${madeIn(sums)
@@ -206,7 +234,7 @@ async function sumsBefore(past: Ground, at: number, isWhole: boolean) {
       .join(', ')}
     from ${past.rows.sql} f join l${at} up on ${alike(at)} group by 1
   )`)
-  const [own, others] = await visitorsOfLevel(past, at, isWhole)
+  const [own, others] = await visitorsOfLevel(past.asking, past.visitors, at, how)
   const found = new Map(rows.map(row => [Number(row['id']), sumsIn(row, sums)]))
   return {
     groups: (id: number): Sums => ({ ...(found.get(id) ?? sumsIn(undefined, sums)), ...own(id) }),

@@ -2,17 +2,24 @@
  * What a level of a question is found in: the rows that were kept of the level above, not all facts again; and in their place, where the keys that are
  * left come to few groups, those groups.
  */
-import { UNIQUE_VISITORS } from '../../contract/explore.ts'
 import type { Window } from '../../contract/window.ts'
 import type { Ask } from './engine.ts'
 import type { Question } from './question.ts'
-import { type Facts, factsOf, keyName, madeIn, named, type Sum, type Sums, summed, sumsIn } from './scan.ts'
-
-/** Rows that a level is found in: `p`, the row above, keys from `at` on, and the columns of its sums. */
-type Rows = { readonly sql: string; readonly isShort: boolean }
+import {
+  type AskedLevel,
+  type Facts,
+  factsOf,
+  keyName,
+  madeIn,
+  named,
+  type Sum,
+  type Sums,
+  summed,
+  sumsIn,
+} from './scan.ts'
 
 /** What is asked of one window. */
-type Asking = {
+export type Asking = {
   readonly ask: Ask
   readonly facts: Facts
   readonly question: Question
@@ -21,30 +28,36 @@ type Asking = {
   /** Of the temporary tables of this window. */
   readonly prefix: string
   /** The levels that are answered. */
-  readonly first: number
-  readonly end: number
+  readonly levels: readonly AskedLevel[]
 }
 
-/** How unique visitors are counted; undefined where nobody asks. */
-export type Visitors = 'exact' | 'estimate' | undefined
+/** What a level is asked of: `p`, the row above, keys from its own on, and the columns of its sums. `isShort` where they are put together by all keys. */
+export type Rows = { readonly sql: string; readonly isShort: boolean }
 
-/** What a level is asked of: sums of short rows, where there are such, visitors of the rows of each fact. */
-export type Ground = { readonly asking: Asking; readonly rows: Rows; readonly facts: Rows; readonly visitors: Visitors }
+/** What the first level is asked of, and where that is not short, what those below it are made of. */
+export type Begun = { readonly rows: Rows; readonly all: Rows; readonly totals: Sums }
 
 /** So many rows are kept for the next level; of more, all are read again. */
 const MOST_KEPT = 2_000_000
 /** Rows are put together where it makes at most one of so many. */
 const SHORTENED = 8
+/** For one level alone it has to spare more, because those below read all rows again. */
+const MUCH_SHORTENED = 1000
 
 /** The rows of the first level, and the sums of all of them. */
-export async function begin(asking: Asking): Promise<{ ground: Omit<Ground, 'visitors'>; totals: Sums }> {
-  const { ask, facts, question, sums, window, first, end } = asking
-  const levels = question.levels.slice(first, end).map(({ dimension }, place) => ({ dimension, at: first + place }))
-  const columns = [...madeIn(sums), ...(question.measures.includes(UNIQUE_VISITORS) ? ['visitor'] : [])]
-  const all: Rows = { sql: `(${factsOf(facts, question, window, { levels, columns })})`, isShort: false }
-  const rows = (await shortened(asking, all, first, { parents: 1, clicks: await countOf(asking) })) ?? all
+export async function begin(asking: Asking): Promise<Begun> {
+  const { ask, facts, question, sums, window, levels } = asking
+  const all: Rows = {
+    sql: `(${factsOf(facts, question, window, { levels, columns: madeIn(sums) })})`,
+    isShort: false,
+  }
+  const clicks = await countOf(asking)
+  const short = await shortened(asking, all, levels, { parents: 1, clicks, least: SHORTENED })
+  const first =
+    short ?? (await shortened(asking, all, levels.slice(0, 1), { parents: 1, clicks, least: MUCH_SHORTENED }))
+  const rows = first ?? all
   const [row] = await ask(`select ${named(sums)} from (select ${summed(madeIn(sums))} from ${rows.sql})`)
-  return { ground: { asking, rows, facts: all }, totals: sumsIn(row, sums) }
+  return { rows, all: short ?? all, totals: sumsIn(row, sums) }
 }
 
 /** Roughly, how many facts there are in all. */
@@ -53,43 +66,45 @@ async function countOf({ ask, facts }: Asking): Promise<number> {
   return Number(row?.['n'] ?? 0)
 }
 
-/** The rows put together by the keys from `at` on, where these come to far fewer. */
+/** The rows put together by the keys of these levels, where these come to far fewer. */
 async function shortened(
-  { ask, facts, question, sums, prefix, end }: Asking,
+  { ask, facts, sums, prefix }: Asking,
   { sql }: Rows,
-  at: number,
-  { parents, clicks }: { parents: number; clicks: number },
+  levels: readonly AskedLevel[],
+  { parents, clicks, least }: { parents: number; clicks: number; least: number },
 ): Promise<Rows | undefined> {
-  const levels = question.levels.slice(at, end)
   const groups = levels.reduce((product, { dimension }) => product * facts.valuesOf(dimension), parents)
-  if (groups * SHORTENED > clicks) return undefined
-  const keys = levels.map((_, place) => keyName(at + place)).join(', ')
-  const table = `${prefix}short${at}`
+  if (groups * least > clicks) return undefined
+  const table = `${prefix}short${levels[0]?.at}of${levels.length}`
+  const keys = levels.map(({ at }) => keyName(at)).join(', ')
   await ask(`create temp table ${table} as select p, ${keys}, ${summed(madeIn(sums))} from ${sql} group by all`)
   return { sql: table, isShort: true }
 }
 
 /** What the level below `at` is found in: of the rows of that level those that were kept. */
-export async function below(ground: Ground, at: number, kept: readonly Sums[]): Promise<Ground> {
-  const { asking, rows, facts, visitors } = ground
-  const { ask, question, sums, prefix, end } = asking
+export async function below(asking: Asking, rows: Rows, at: number, kept: readonly Sums[]): Promise<Rows> {
+  const { ask, sums, prefix, levels } = asking
   const clicks = Number(kept.reduce((sum, { clicks }) => sum + clicks, 0n))
-  const keys = question.levels.slice(at + 1, end).map((_, place) => `f.${keyName(at + 1 + place)}`)
-  const joined = (from: Rows, columns: readonly string[]) =>
-    `(select ${['up.id as p', ...keys, ...columns.map(name => `f.${name}`)].join(', ')} from ${from.sql} f join l${at} up on ${alike(at)})`
-  const columns = madeIn(sums)
-  if (rows.isShort && visitors === undefined) return { ...ground, rows: { sql: joined(rows, columns), isShort: true } }
-  const own = visitors === undefined ? columns : [...columns, 'visitor']
-  let next: Rows = { sql: joined(facts, own), isShort: false }
-  const short = rows.isShort
-    ? { sql: joined(rows, columns), isShort: true }
-    : visitors === undefined && (await shortened(asking, next, at + 1, { parents: kept.length, clicks }))
-  if (short && visitors === undefined) return { ...ground, rows: short, facts: next }
-  if (clicks <= MOST_KEPT) {
-    await ask(`create temp table ${prefix}kept${at} as from ${next.sql}`)
-    next = { sql: `${prefix}kept${at}`, isShort: false }
-  }
-  return { ...ground, rows: short || next, facts: next }
+  const next: Rows = { sql: joinedTo(asking, at, rows.sql, madeIn(sums)), isShort: rows.isShort }
+  if (rows.isShort) return next
+  const left = levels.filter(level => level.at > at)
+  const short = await shortened(asking, next, left, { parents: kept.length, clicks, least: SHORTENED })
+  if (short !== undefined) return short
+  if (clicks > MOST_KEPT) return next
+  await ask(`create temp table ${prefix}kept${at} as from ${next.sql}`)
+  return { sql: `${prefix}kept${at}`, isShort: false }
+}
+
+/** Rows of the level `at` as rows of the next: of those that were kept, each under the number of the one it is of. */
+export function joinedTo(
+  { levels }: Pick<Asking, 'levels'>,
+  at: number,
+  from: string,
+  columns: readonly string[],
+): string {
+  const keys = levels.filter(level => level.at > at).map(level => `f.${keyName(level.at)}`)
+  const taken = ['up.id as p', ...keys, ...columns.map(name => `f.${name}`)]
+  return `(select ${taken.join(', ')} from ${from} f join l${at} up on ${alike(at)})`
 }
 
 /** `on` of rows and what was kept of their level. */

@@ -109,15 +109,15 @@ export function orderOf(measure: Measure | 'key'): string {
   }
 }
 
+/** A level of a question and its place among all. */
+export type AskedLevel = { readonly dimension: Dimension; readonly at: number }
+
 /** Rows `p` (the row above all), with a value `k<n>` for each of these levels, and these columns. */
 export function factsOf(
   { from, ties }: Facts,
   question: Question,
   window: Window,
-  {
-    levels,
-    columns,
-  }: { readonly levels: readonly { dimension: Dimension; at: number }[]; readonly columns: readonly string[] },
+  { levels, columns }: { readonly levels: readonly AskedLevel[]; readonly columns: readonly string[] },
 ): string {
   const opened = (question.within ?? []).map((value, at): Filter => {
     const { dimension } = question.levels[at] as Question['levels'][number]

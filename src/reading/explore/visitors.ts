@@ -1,18 +1,62 @@
-/** Counts visitors, each once: exactly, or roughly where there are too many. */
+/**
+ * Counts visitors, each once. Of few clicks all of them; of many those of a sample of the visitors, which is as good as drawn by lot because a visitor is
+ * known by a keyed hash, and exactly again in the groups that have few clicks.
+ */
+import { MOST_EXACT_VISITORS, UNIQUE_VISITORS } from '../../contract/explore.ts'
 import type { Found } from './engine.ts'
-import { alike, type Ground, type Visitors } from './rows.ts'
-import type { Sums } from './scan.ts'
+import { alike, type Asking, joinedTo } from './rows.ts'
+import { factsOf, type Sums } from './scan.ts'
 
-export async function visitorsOf({ asking, facts, visitors }: Ground): Promise<Pick<Sums, 'unique_visitors'>> {
+/** Whose visitors are counted: of one in `every`, with their rows in `seen`; `facts` are the rows of all, of which each level is to be found again. */
+export type Visitors = { readonly every: number; readonly seen: string; readonly facts: string }
+
+/** In more clicks than these visitors are estimated. */
+export type VisitorLimits = { readonly exact_visitors: number }
+export const VISITOR_LIMITS: VisitorLimits = { exact_visitors: MOST_EXACT_VISITORS }
+
+/** A group with so many of its visitors in the sample is told to one or two in a hundred. */
+const ENOUGH = 4096
+
+/** Of how many visitors one is counted, among so many clicks: a power of two. */
+export function sampleFor(clicks: bigint, { exact_visitors }: VisitorLimits): number {
+  let every = 1
+  while (clicks > BigInt(exact_visitors) * BigInt(every)) every *= 2
+  return every
+}
+
+/** Sets the visitors of one window apart; undefined where nobody asks for them. */
+export async function visitorsIn(
+  { ask, facts, question, window, prefix, levels }: Asking,
+  every: number,
+): Promise<Visitors | undefined> {
+  if (!question.measures.includes(UNIQUE_VISITORS)) return undefined
+  const all = `(${factsOf(facts, question, window, { levels, columns: ['visitor', 'sign'] })})`
+  const seen = `${prefix}seen`
+  await ask(
+    `create temp table ${seen} as from ${all} where ${every === 1 ? 'visitor is not null' : `visitor & ${every - 1} = 0`}`,
+  )
+  return { every, seen, facts: all }
+}
+
+/** The visitors of the rows that were kept of the level `at`. */
+export async function visitorsBelow(asking: Asking, at: number, { every, seen, facts }: Visitors): Promise<Visitors> {
+  const next = `${asking.prefix}seen${at}`
+  await asking.ask(`create temp table ${next} as from ${joinedTo(asking, at, seen, ['visitor', 'sign'])}`)
+  return { every, seen: next, facts: joinedTo(asking, at, facts, ['visitor', 'sign']) }
+}
+
+export async function visitorsOf(
+  { ask }: Asking,
+  visitors: Visitors | undefined,
+): Promise<Pick<Sums, 'unique_visitors'>> {
   if (visitors === undefined) return {}
-  const [row] = await asking.ask(countVisitors(visitors, 'p as id', facts.sql))
+  const [row] = await ask(countVisitors('p as id', visitors.seen, visitors.every))
   return { unique_visitors: BigInt((row?.['visitors'] as bigint | undefined) ?? 0n) }
 }
 
 /** Rows of `id` and `visitors`. A click that was taken out of a group leaves two rows there, which come to nothing. */
-export function countVisitors(visitors: Visitors, id: string, from: string): string {
-  if (visitors === 'estimate') return `select ${id}, approx_count_distinct(visitor) as visitors from ${from} group by 1`
-  return `select id, count(*) as visitors from (
+export function countVisitors(id: string, from: string, every: number): string {
+  return `select id, count(*) * ${every} as visitors from (
     select ${id}, visitor from ${from} where visitor is not null group by all having sum(sign) > 0
   ) group by id`
 }
@@ -22,27 +66,37 @@ const NONE: VisitorsOf = () => ({})
 
 /** Unique visitors of each kept row, and of what is left out below each row above, if anything is. */
 export async function visitorsOfLevel(
-  { asking, facts, visitors }: Ground,
+  { ask }: Asking,
+  visitors: Visitors | undefined,
   at: number,
-  isWhole: boolean,
+  { isWhole, exact_visitors }: { isWhole: boolean } & VisitorLimits,
 ): Promise<[VisitorsOf, VisitorsOf]> {
   if (visitors === undefined) return [NONE, NONE]
-  const kept = await asking.ask(
-    countVisitors(
-      visitors,
-      'id',
-      `(select up.id, f.visitor, f.sign from ${facts.sql} f join l${at} up on ${alike(at)})`,
-    ),
-  )
-  if (isWhole) return [lookUp(kept), NONE]
-  const others = await asking.ask(
-    countVisitors(
-      visitors,
-      'p as id',
-      `(from ${facts.sql} f where not exists (select 1 from l${at} up where ${alike(at)}))`,
-    ),
-  )
-  return [lookUp(kept), lookUp(others)]
+  const { every, seen, facts } = visitors
+  const keptIn = (from: string, kept: string) =>
+    `(select up.id, f.visitor, f.sign from ${from} f join ${kept} up on ${alike(at)})`
+  const kept = await ask(countVisitors('id', keptIn(seen, `l${at}`), every))
+  const most = { each: ENOUGH * every, all: exact_visitors }
+  const few = every === 1 ? [] : await exactOf(ask, at, most, of => countVisitors('id', keptIn(facts, of), 1))
+  const own = lookUp([...kept, ...few])
+  if (isWhole) return [own, NONE]
+  const left = `(from ${seen} f where not exists (select 1 from l${at} up where ${alike(at)}))`
+  return [own, lookUp(await ask(countVisitors('p as id', left, every)))]
+}
+
+/** The kept rows that have too few clicks for a sample, from those with the fewest on, as many as together have no more than are counted exactly. */
+async function exactOf(
+  ask: Asking['ask'],
+  at: number,
+  most: { readonly each: number; readonly all: number },
+  count: (few: string) => string,
+): Promise<readonly Found[]> {
+  const few = `(select * from l${at} where id in (
+    select id from (select id, sum(clicks) over (order by clicks, id) as so_far from l${at} where clicks <= ${most.each})
+    where so_far <= ${most.all}
+  ))`
+  const [row] = await ask(`select count(*) as n from ${few}`)
+  return Number(row?.['n'] ?? 0) === 0 ? [] : ask(count(few))
 }
 
 function lookUp(rows: readonly Found[]): VisitorsOf {

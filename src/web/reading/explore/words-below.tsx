@@ -29,7 +29,7 @@ export function WordsBelow({ answer, columns, isRunning, words }: WordsBelowProp
           `Compared with ${exactMoment(window_before.from)} to ${exactMoment(window_before.to)}.${isRunning ? ' The last day is still running, the period before is whole.' : ''}`,
         ]),
     ...(unique_visitors_is_estimate && shows('unique_visitors')
-      ? ['≈: so many unique visitors are estimated, to about one in a hundred.']
+      ? ['≈: so many unique visitors are told by a sample of them, to one or two in a hundred.']
       : []),
     ...(emptied_before === null
       ? []
