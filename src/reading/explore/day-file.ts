@@ -8,7 +8,7 @@ import { LADDER, REACHED } from '../../contract/ladder.ts'
 import { quoted } from './columns.ts'
 import type { Ask } from './engine.ts'
 import type { Files } from './files.ts'
-import { NOTHING } from './local.ts'
+import { NOTHING } from './table.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** Ids of objects, which are other ones outside. */

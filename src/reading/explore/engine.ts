@@ -43,7 +43,7 @@ type Limits = {
 const LIMITS: Limits = { idle_ms: 5 * 60_000, question_ms: 10_000, waiting: 16, waiting_of_one: 4 }
 
 /** Of the child: what a scan of ten million clicks needs, and no more than a small server can spare. */
-const MEMORY = '400MB'
+const MEMORY = '300MB'
 const MOST_THREADS = 2
 
 const TOO_LONG = {

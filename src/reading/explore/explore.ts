@@ -35,6 +35,7 @@ import { readSnapshot, type Snapshot } from './snapshot.ts'
 import { valuesOf } from './values.ts'
 import { VISITOR_LIMITS, type VisitorLimits } from './visitors.ts'
 import { WIDE_LIMITS, type WideLimits } from './wide.ts'
+import { WORD_LIMITS, type WordLimits } from './words.ts'
 
 export type Explorer = {
   readonly engine: Engine
@@ -44,12 +45,13 @@ export type Explorer = {
 }
 
 export type ExploreLimits = WideLimits &
-  VisitorLimits & {
+  VisitorLimits &
+  WordLimits & {
     /** So many clicks and changes that wait to be sealed are read with a question; of more, their days are named. */
     readonly waiting: number
   }
 /** 200,000 take a second. */
-export const EXPLORE_LIMITS: ExploreLimits = { ...WIDE_LIMITS, ...VISITOR_LIMITS, waiting: 200_000 }
+export const EXPLORE_LIMITS: ExploreLimits = { ...WIDE_LIMITS, ...VISITOR_LIMITS, ...WORD_LIMITS, waiting: 200_000 }
 
 /** A segment may be replaced between the statement that names it and the one that fetches it, and files may be taken away. */
 const MOST_TRIES = 4
@@ -136,10 +138,15 @@ function scan<T>(
   question: (ask: Ask, facts: Known) => Promise<T>,
   wantsTies: boolean,
 ): Promise<T> {
-  const { files, folder } = explorer
+  const { files, folder, limits } = explorer
   return read(explorer, ground, org_id, asked, wantsTies, async (ask, { snapshot, reads, window }) => {
     const days = { first: dayOf(window.from), last: dayOf(window.to) }
-    const facts = await bring(ask, { files, reads }, { folder, org_id }, { ...snapshot, ...days })
+    const facts = await bring(
+      ask,
+      { files, reads, most_words: limits.most_words },
+      { folder, org_id },
+      { ...snapshot, ...days },
+    )
     if (typeof facts === 'string') return facts
     return { told: await question(ask, { ...facts, incomplete_days: snapshot.incomplete_days }) }
   })

@@ -3,7 +3,6 @@
  * and so on. What is left out is not counted again: it is what the row above has and the kept ones have not.
  */
 import { type ExploreSort, UNIQUE_VISITORS } from '../../contract/explore.ts'
-import type { Window } from '../../contract/window.ts'
 import type { Ask, Found } from './engine.ts'
 import type { Level, Question } from './question.ts'
 import { alike, type Asking, begin, type Begun, below, type Rows } from './rows.ts'
@@ -162,7 +161,7 @@ async function askLevel(
     )
     select row_number() over (order by p, rn) as id, * from (${firstOf(at, sort, until, parents.size === 1)}) join opened using (p)`)
   const rows = await ask(
-    `select id, p, n, rn, k, (select count(*) from g${at}) as distinct_keys, ${sums.join(', ')} from l${at} order by id`,
+    `select id, p, n, rn, word, (select count(*) from g${at}) as distinct_keys, ${sums.join(', ')} from l${at} order by id`,
   )
   const isWhole = rows.every(row => Number(row['n']) <= until)
   const how = { isWhole, exact_visitors }
@@ -175,7 +174,7 @@ async function askLevel(
       parent: Number(row['p']),
       n: Number(row['n']),
       rn: Number(row['rn']),
-      value: row['k'] ?? null,
+      value: row['word'] ?? null,
       sums: { ...sumsIn(row, sums), ...own(id) },
       before: before?.groups(id),
     }
@@ -203,22 +202,27 @@ function leftOf(above: Compared, inside: readonly Group[], sums: readonly Sum[])
   return { sums: without(above.sums, now, sums), before: above.before && without(above.before, then, sums) }
 }
 
-/** Each group of a level with its sums. */
+/** Each group of a level with its sums: `k` as its rows have it, and the `word` it stands for. */
 function groupsOf({ asking, rows, visitors }: Ground, at: number, sort: ExploreSort): string {
-  const { sums } = asking
+  const { sums, facts, question } = asking
   const k = keyName(at)
   const found = `select p, k, ${named(sums)} from (
     select p, ${k} as k, ${summed(madeIn(sums))} from ${rows.sql} group by all having sum(sign) <> 0
   )`
-  if (sort.by !== UNIQUE_VISITORS || visitors === undefined) return found
-  return `select s.*, coalesce(v.visitors, 0) as unique_visitors from (${found}) s left join (
+  const numbered = facts.numbered((question.levels[at] as Level).dimension)
+  const worded =
+    numbered === undefined
+      ? `select *, k as word from (${found})`
+      : `select s.*, w.word from (${found}) s left join ${numbered.words} w on w.number = s.k`
+  if (sort.by !== UNIQUE_VISITORS || visitors === undefined) return worded
+  return `select s.*, coalesce(v.visitors, 0) as unique_visitors from (${worded}) s left join (
       select id.p as p, id.k as k, visitors from (${countVisitors(`{p: p, k: ${k}} as id`, visitors.seen, visitors.every)})
     ) v on v.p = s.p and v.k is not distinct from s.k`
 }
 
 /** Of each row above the first groups by the sort, numbered. */
 function firstOf(at: number, sort: ExploreSort, until: number, isOne: boolean): string {
-  const order = `${orderOf(sort.by)} ${sort.descending ? 'desc' : 'asc'} nulls last${sort.by === 'key' ? '' : ', k asc nulls last'}`
+  const order = `${orderOf(sort.by)} ${sort.descending ? 'desc' : 'asc'} nulls last${sort.by === 'key' ? '' : ', word asc nulls last'}`
   // Of one row alone they need not all be put in order.
   if (isOne)
     return `select *, row_number() over (order by ${order}) as rn from (from g${at} order by ${order} limit ${until})`

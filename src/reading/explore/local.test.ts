@@ -7,9 +7,10 @@ import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { seedExplored } from '../../../tests/support/explored.ts'
 import { seedOrganization, startHouse, type TestHouse } from '../../../tests/support/house.ts'
-import { openEngine } from './engine.ts'
+import { type Ask, type Engine, openEngine } from './engine.ts'
 import { type Files, openFiles } from './files.ts'
 import { bring } from './local.ts'
+import type { Facts } from './scan.ts'
 import { readSnapshot } from './snapshot.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-local-'))
@@ -35,27 +36,41 @@ const copiesOf = (org_id: number) => readdirSync(join(folder, String(org_id))).f
 
 function openProcess() {
   const engine = openEngine(folder, log)
-  const { reads } = house.database
   return {
     close: () => engine.close(),
     /** How many clicks the copy has, and how often it was to be brought before it had them. */
-    async count(org_id: number, from: Files = files): Promise<{ clicks: number; turns: number }> {
-      for (let turns = 1; ; turns += 1) {
-        const clicks = await engine.run(org_id, async ask => {
-          const snapshot = await readSnapshot(reads, org_id, WINDOW, {
-            hash: () => 0n,
-            wantsTies: false,
-            most_waiting: 1000,
-          })
-          const facts = await bring(ask, { files: from, reads }, { folder, org_id }, { ...snapshot, ...DAYS })
-          if (typeof facts === 'string') return facts
-          const [row] = await ask(`select coalesce(sum(sign), 0)::integer as clicks from ${facts.from}`)
-          return Number(row?.['clicks'])
-        })
-        if (typeof clicks === 'number') return { clicks, turns }
-        assert.equal(clicks, 'more')
-      }
+    count: (org_id: number, from: Files = files) =>
+      brought(engine, org_id, { files: from, most_words: 1000 }, async (ask, facts) => {
+        const [row] = await ask(`select coalesce(sum(sign), 0)::integer as clicks from ${facts.from}`)
+        return Number(row?.['clicks'])
+      }),
+    /** Which of two columns have numbers for their words. */
+    async numbered(org_id: number, most_words: number): Promise<readonly string[]> {
+      const names = ['geo', 'sub5'] as const
+      const { told } = await brought(engine, org_id, { files, most_words }, async (_, facts) =>
+        names.filter(name => facts.numbered(name) !== undefined),
+      )
+      return told
     },
+  }
+}
+
+async function brought<T>(
+  engine: Engine,
+  org_id: number,
+  from: { files: Files; most_words: number },
+  read: (ask: Ask, facts: Facts) => Promise<T>,
+): Promise<{ told: T; turns: number }> {
+  const { reads } = house.database
+  const how = { hash: () => 0n, wantsTies: false, most_waiting: 1000 }
+  for (let turns = 1; ; turns += 1) {
+    const answer = await engine.run(org_id, async ask => {
+      const snapshot = await readSnapshot(reads, org_id, WINDOW, how)
+      const facts = await bring(ask, { ...from, reads }, { folder, org_id }, { ...snapshot, ...DAYS })
+      return typeof facts === 'string' ? facts : { told: await read(ask, facts) }
+    })
+    if (typeof answer === 'object') return { told: answer.told, turns }
+    assert.equal(answer, 'more')
   }
 }
 
@@ -73,14 +88,14 @@ test('a copy outlives its process, and what was replaced meanwhile is replaced i
   const { org_id } = await seedOrganization(house.database)
   await seed(org_id, 7)
   const one = openProcess()
-  assert.deepEqual(await one.count(org_id), { clicks: 7, turns: 1 })
-  assert.deepEqual(await one.count(org_id, none), { clicks: 7, turns: 1 })
+  assert.deepEqual(await one.count(org_id), { told: 7, turns: 1 })
+  assert.deepEqual(await one.count(org_id, none), { told: 7, turns: 1 })
   await one.close()
   const next = openProcess()
-  assert.deepEqual(await next.count(org_id, none), { clicks: 7, turns: 1 })
+  assert.deepEqual(await next.count(org_id, none), { told: 7, turns: 1 })
   await replace(org_id)
   await seed(org_id, 5)
-  assert.deepEqual(await next.count(org_id), { clicks: 12, turns: 1 })
+  assert.deepEqual(await next.count(org_id), { told: 12, turns: 1 })
   assert.equal(copiesOf(org_id).length, 1)
   await next.close()
 })
@@ -90,8 +105,23 @@ test('much is brought a portion at a time', async () => {
   await seed(org_id, 7)
   await house.database.worker.query('update segments set rows = 200000 where org_id = $1', [org_id])
   const one = openProcess()
-  assert.deepEqual(await one.count(org_id), { clicks: 7, turns: 3 })
+  assert.deepEqual(await one.count(org_id), { told: 7, turns: 3 })
   await one.close()
+})
+
+test('words of a column have numbers as long as they are few, in every copy of it', async () => {
+  const { org_id } = await seedOrganization(house.database)
+  await seed(org_id, 10)
+  const one = openProcess()
+  assert.deepEqual(await one.numbered(org_id, 10), ['geo', 'sub5'])
+  assert.deepEqual(await one.numbered(org_id, 9), ['geo', 'sub5'], 'nothing new has come')
+  await seed(org_id, 11)
+  assert.deepEqual(await one.numbered(org_id, 10), ['geo'])
+  await one.close()
+  const next = openProcess()
+  assert.deepEqual(await next.numbered(org_id, 1000), ['geo'], 'and are not begun again')
+  assert.deepEqual(await next.count(org_id, none), { told: 21, turns: 1 })
+  await next.close()
 })
 
 test('processes at once have a copy each, and those of another organization are not in it', async () => {
@@ -101,7 +131,7 @@ test('processes at once have a copy each, and those of another organization are 
   const [one, two] = [openProcess(), openProcess()]
   const counts = await Promise.all([one, two].flatMap(each => [each.count(org_id), each.count(other.org_id)]))
   assert.deepEqual(
-    counts.map(({ clicks }) => clicks),
+    counts.map(({ told }) => told),
     [7, 2, 7, 2],
   )
   assert.equal(copiesOf(org_id).length, 2)
@@ -118,7 +148,7 @@ test('a file that is no copy is taken away, and so is one of an earlier version,
   writeFileSync(join(folder, String(org_id), broken), 'x'.repeat(20_000))
   for (const layout of [0, 99]) writeFileSync(join(folder, String(org_id), `facts.${layout}.x.duckdb`), '')
   const next = openProcess()
-  assert.deepEqual(await next.count(org_id), { clicks: 7, turns: 1 })
+  assert.deepEqual(await next.count(org_id), { told: 7, turns: 1 })
   const left = copiesOf(org_id)
   assert.deepEqual(
     [broken, 'facts.0.x.duckdb', 'facts.99.x.duckdb'].map(name => left.includes(name)),

@@ -12,11 +12,12 @@ import { TEXTS } from '../segments/facts.ts'
 import { type Dimension, quoted } from './columns.ts'
 import { type Ask, Failed, FilesGone } from './engine.ts'
 import type { Files } from './files.ts'
-import { PAIR_SIZE, PAIRS, nameOfPair, type Paired } from './pairs.ts'
 import type { Facts } from './scan.ts'
 import type { Segment, Snapshot } from './snapshot.ts'
+import { COLUMNS, from, NOTHING } from './table.ts'
+import { createWords, learnWords, NUMBER_COLUMNS, numberedBy, numberedIn, type Text, withNumbers } from './words.ts'
 
-/** Of the columns below: a file of other columns is not read, and taken away where it is of an earlier version. */
+/** Of its tables: a file of other columns is not read, and taken away where it is of an earlier version. */
 const LAYOUT = 2
 /** The form of the file that keeps words as a dictionary, which is read and searched twice as quickly. */
 const STORED_AS = 'v1.4.0'
@@ -24,46 +25,6 @@ const STORED_AS = 'v1.4.0'
 const ROWS_AT_ONCE = 250_000
 /** From so many rows on they are laid out for reading at once. */
 const MANY_ROWS = 20_000
-
-const OF_STAGES = { landed: 2, started: 4, registered: 8, lead: 16, deposit: 32, ftd: 64 } as const
-const one = (condition: string) => `(${condition})::int::bigint`
-/** What a fact counts. */
-const COUNTED: Record<Paired, string> = {
-  ...(Object.fromEntries(Object.entries(OF_STAGES).map(([name, bit]) => [name, one(`stages & ${bit} <> 0`)])) as Record<
-    keyof typeof OF_STAGES,
-    string
-  >),
-  new_visitors: one('is_new'),
-  unread_costs: one('unread_cost'),
-  approved: 'approved::bigint',
-  pending: 'pending::bigint',
-}
-
-/** The columns of the table, as they are read from segments: of tracked clicks, all sums with their sign. */
-const COLUMNS = [
-  'd::integer as d',
-  'ms::integer as ms',
-  ...TEXTS.map(name => `nullif(${name}, '') as ${name}`),
-  'visitor::bigint as visitor',
-  'is_new::boolean as is_new',
-  'stages::utinyint as stages',
-  'sign::tinyint as sign',
-  ...PAIRS.map(
-    ([low, high]) =>
-      `sign * (${COUNTED[low]} + ${COUNTED[high]} * ${PAIR_SIZE}) as ${nameOfPair([low, high] as never)}`,
-  ),
-  '(sign * rejected)::integer as rejected',
-  ...['revenue', 'revenue_pending', 'cost'].map(name => `sign * coalesce(${name}, 0)::bigint as ${name}`),
-].join(', ')
-
-const from = (paths: readonly string[], kind: string) =>
-  `from read_parquet([${paths.map(quoted).join(', ')}], hive_partitioning = true, hive_types = {${kind}}) where tracked`
-
-const NUMBERS = 'sign ms visitor stages revenue cost approved pending rejected revenue_pending d s'.split(' ')
-const BOOLEANS = ['is_new', 'tracked', 'unread_cost']
-const typed = (names: readonly string[], type: string) => names.map(name => `null::${type} as ${name}`).join(', ')
-/** What is read where there are no files. */
-export const NOTHING = `(select ${typed(TEXTS, 'varchar')}, ${typed(NUMBERS, 'integer')}, ${typed(BOOLEANS, 'boolean')}) where false`
 
 /** A copy as its process has it open. */
 type Copy = {
@@ -73,6 +34,8 @@ type Copy = {
   readonly segments: Map<string, { readonly number: number; readonly day: string }>
   next: number
   values: ReadonlyMap<string, number>
+  /** The columns whose words have numbers. */
+  readonly numbered: Set<Text>
 }
 /** By process, the copies that it has open, those that were asked for last in the end. */
 const opened = new WeakMap<object, Map<number, Copy>>()
@@ -99,14 +62,25 @@ async function openCopy(ask: Ask, { folder, org_id }: Place): Promise<Copy> {
   const name = `o${org_id}`
   await mkdir(join(folder, String(org_id)), { recursive: true, mode: 0o700 })
   const path = await attach(ask, name, join(folder, String(org_id)))
-  await ask(`create table if not exists ${name}.segments (number integer, id varchar, day varchar)`)
-  await ask(`create table if not exists ${name}.facts as select s::integer as s, ${COLUMNS} from ${NOTHING}`)
+  const [{ tables } = { tables: 0 }] = await ask(
+    `select count(*) as tables from duckdb_tables() where database_name = '${name}'`,
+  )
+  if (Number(tables) === 0) await create(ask, name)
   const rows = await ask(`select number, id, day from ${name}.segments`)
   const segments = new Map(
     rows.map(({ number, id, day }) => [String(id), { number: Number(number), day: String(day) }]),
   )
   const next = Math.max(0, ...[...segments.values()].map(({ number }) => number)) + 1
-  return { name, path, segments, next, values: await valuesIn(ask, name) }
+  return { name, path, segments, next, values: await valuesIn(ask, name), numbered: await numberedIn(ask, name) }
+}
+
+/** All tables or none. */
+async function create(ask: Ask, name: string): Promise<void> {
+  await ask('begin')
+  await ask(`create table ${name}.segments (number integer, id varchar, day varchar)`)
+  await ask(`create table ${name}.facts as select s::integer as s, ${COLUMNS}, ${NUMBER_COLUMNS} from ${NOTHING}`)
+  await createWords(ask, name)
+  await ask('commit')
 }
 
 /**
@@ -160,7 +134,7 @@ async function valuesIn(ask: Ask, name: string): Promise<Map<string, number>> {
   )
 }
 
-type From = { readonly files: Files; readonly reads: Pick<pg.Pool, 'query'> }
+type From = { readonly files: Files; readonly reads: Pick<pg.Pool, 'query'>; readonly most_words: number }
 export type Lacking = 'gone' | 'more'
 
 /**
@@ -183,7 +157,7 @@ export async function bring(
 
 async function bringNow(
   ask: Ask,
-  { files, reads }: From,
+  { files, reads, most_words }: From,
   place: Place,
   snapshot: Snapshot & { readonly first: string; readonly last: string },
 ): Promise<Facts | Lacking> {
@@ -198,31 +172,39 @@ async function bringNow(
     const staged = await files.fetch(reads, place.org_id, portion, copy.next)
     if (staged === undefined) return 'gone'
     try {
-      await change(ask, copy, { stale: stale.map(([id]) => id), portion, paths: staged.paths })
+      await change(ask, copy, { stale: stale.map(([id]) => id), portion, paths: staged.paths, most_words })
     } finally {
       await staged.drop()
     }
     if (portion.length < missing.length) return 'more'
   }
-  return factsIn(ask, copy, place, files, snapshot)
+  return factsIn(ask, copy, place, { files, most_words }, snapshot)
 }
 
 async function factsIn(
   ask: Ask,
-  { name, values }: Copy,
+  { name, values, numbered }: Copy,
   { org_id }: Place,
-  files: Files,
+  { files, most_words }: Pick<From, 'files' | 'most_words'>,
   { tail, ties, emptied_before }: Snapshot,
 ): Promise<Facts> {
-  const valuesOf = (dimension: Dimension) => USUAL_VALUES[dimension] ?? values.get(columnFor(dimension)) ?? 1
-  if (tail.length === 0) return { from: `${name}.facts`, ties, valuesOf, emptied_before }
+  const facts: Facts = {
+    from: `${name}.facts`,
+    ties,
+    valuesOf: dimension => USUAL_VALUES[dimension] ?? values.get(columnFor(dimension)) ?? 1,
+    numbered: dimension => numberedBy(name, numbered, dimension),
+    emptied_before,
+  }
+  if (tail.length === 0) return facts
   const laid = await files.lay(org_id, tail)
   try {
-    await ask(`create temp table tail as select 0 as s, ${COLUMNS} ${from(laid.paths, "'d': INTEGER")}`)
+    await ask(`create temp table said as select 0 as s, ${COLUMNS} ${from(laid.paths, "'d': INTEGER")}`)
   } finally {
     await laid.drop()
   }
-  return { from: `(from ${name}.facts union all from tail)`, ties, valuesOf, emptied_before }
+  await learnWords(ask, name, 'said', { numbered, most_words })
+  await ask(`create temp table tail as from ${withNumbers(name, 'said', numbered)}`)
+  return { ...facts, from: `(from ${name}.facts union all from tail)` }
 }
 
 const USUAL_VALUES: Readonly<Partial<Record<Dimension, number>>> = {
@@ -242,11 +224,12 @@ type Change = {
   readonly stale: readonly string[]
   readonly portion: readonly Segment[]
   readonly paths: readonly string[]
+  readonly most_words: number
 }
 
 /** All of it or nothing. */
-async function change(ask: Ask, copy: Copy, { stale, portion, paths }: Change): Promise<void> {
-  const { name, segments } = copy
+async function change(ask: Ask, copy: Copy, { stale, portion, paths, most_words }: Change): Promise<void> {
+  const { name, segments, numbered } = copy
   const numbers = stale.map(id => segments.get(id)?.number).join(', ')
   const added = portion.map(({ id, day }, at) => ({ id, day, number: copy.next + at }))
   await ask('begin')
@@ -255,7 +238,12 @@ async function change(ask: Ask, copy: Copy, { stale, portion, paths }: Change): 
     await ask(`delete from ${name}.segments where number in (${numbers})`)
   }
   if (added.length > 0) {
-    await ask(`insert into ${name}.facts select s, ${COLUMNS} ${from(paths, "'d': INTEGER, 's': INTEGER")}`)
+    await ask(
+      `create or replace temp table brought as select s, ${COLUMNS} ${from(paths, "'d': INTEGER, 's': INTEGER")}`,
+    )
+    await learnWords(ask, name, 'brought', { numbered, most_words })
+    await ask(`insert into ${name}.facts from ${withNumbers(name, 'brought', numbered)}`)
+    await ask('drop table brought')
     const rows = added.map(({ number, id, day }) => `(${number}, ${quoted(id)}, ${quoted(day)})`)
     await ask(`insert into ${name}.segments values ${rows.join(', ')}`)
   }

@@ -4,6 +4,7 @@ import { isTimeDimension, type Measure } from '../../contract/explore.ts'
 import type { Window } from '../../contract/window.ts'
 import { columnOf, type Dimension, localTime, MADE, quoted } from './columns.ts'
 import type { Found } from './engine.ts'
+import type { Numbered } from './words.ts'
 import { nameOfPair, PAIR_SIZE, type Pair, type Paired, PAIRS } from './pairs.ts'
 import type { Filter, Question, Value } from './question.ts'
 
@@ -15,6 +16,8 @@ export type Facts = {
   readonly from: string
   readonly ties: readonly CampaignTie[]
   readonly valuesOf: (dimension: Dimension) => number
+  /** Where the words of a dimension have numbers. */
+  readonly numbered: (dimension: Dimension) => Numbered | undefined
   /** Of days before this one nothing tells one visitor from another; null: of all days it does. */
   readonly emptied_before: string | null
 }
@@ -89,7 +92,7 @@ export function orderOf(measure: Measure | 'key'): string {
   const ratio = (above: string, below: string) => `(${above})::double / nullif(${below}, 0)::double`
   switch (measure) {
     case 'key':
-      return 'k'
+      return 'word'
     case 'profit':
       return 'revenue * 1000 - cost'
     case 'epc':
@@ -112,9 +115,9 @@ export function orderOf(measure: Measure | 'key'): string {
 /** A level of a question and its place among all. */
 export type AskedLevel = { readonly dimension: Dimension; readonly at: number }
 
-/** Rows `p` (the row above all), with a value `k<n>` for each of these levels, and these columns. */
+/** Rows `p` (the row above all), with a value `k<n>` for each of these levels, or its number where it has one, and these columns. */
 export function factsOf(
-  { from, ties }: Facts,
+  { from, ties, numbered }: Facts,
   question: Question,
   window: Window,
   { levels, columns }: { readonly levels: readonly AskedLevel[]; readonly columns: readonly string[] },
@@ -126,9 +129,14 @@ export function factsOf(
   const filters = [...question.filters, ...opened]
   const used = [...levels, ...filters].map(({ dimension }) => dimension)
   const local = used.some(isTimeDimension) ? localTime(question.time_zone, window) : MADE
-  const keys = levels.map(({ dimension, at }) => `${columnOf(dimension, local)} as ${keyName(at)}`)
+  const keys = levels.map(
+    ({ dimension, at }) => `${numbered(dimension)?.column ?? columnOf(dimension, local)} as ${keyName(at)}`,
+  )
   const isTied = used.some(dimension => dimension === 'source' || dimension === 'funnel')
-  const conditions = [...withinWindow(window), ...filters.map(filter => conditionOf(filter, local))]
+  const conditions = [
+    ...withinWindow(window),
+    ...filters.map(filter => conditionOf(filter, local, numbered(filter.dimension))),
+  ]
   return `select ${[`${ROOT} as p`, ...keys, ...columns].join(', ')}
     from ${from} facts ${isTied ? `left join ${tiesOf(ties)} using (campaign)` : ''}
     where ${conditions.join(' and ')}`
@@ -158,7 +166,7 @@ function tiesOf(ties: readonly CampaignTie[]): string {
 
 const literal = (value: Value) => (typeof value === 'number' ? String(value) : value === null ? 'null' : quoted(value))
 
-function conditionOf({ dimension, op, values }: Filter, local: string): string {
+function conditionOf({ dimension, op, values }: Filter, local: string, numbered: Numbered | undefined): string {
   const column = columnOf(dimension, local)
   const named = values.filter(value => value !== null)
   const isEmptyNamed = named.length < values.length
@@ -176,14 +184,19 @@ function conditionOf({ dimension, op, values }: Filter, local: string): string {
         ? `(${column} is not null and not ${isAmong(column, named)})`
         : `(${column} is null or not ${isAmong(column, named)})`
     case 'contains':
-      return `(${containsAny(column, named)})`
+      return `(${containsAny(column, named, numbered)})`
     case 'not_contains':
-      return `(${column} is null or not (${containsAny(column, named)}))`
+      return `(${column} is null or not (${containsAny(column, named, numbered)}))`
   }
 }
 
 const isAmong = (column: string, values: readonly Value[]) =>
   values.length === 0 ? 'false' : `(${column}) in (${values.map(literal).join(', ')})`
 
-const containsAny = (column: string, values: readonly Value[]) =>
-  values.map(value => `contains(lower(${column}), lower(${literal(value)}))`).join(' or ')
+/** Each word is looked at once, where the words are apart. */
+function containsAny(column: string, values: readonly Value[], numbered: Numbered | undefined): string {
+  const inside = (text: string) =>
+    values.map(value => `contains(lower(${text}), lower(${literal(value)}))`).join(' or ')
+  if (numbered === undefined) return inside(column)
+  return `${numbered.column} in (select number from ${numbered.words} where ${inside('word')})`
+}

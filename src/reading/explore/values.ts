@@ -37,10 +37,13 @@ export async function valuesOf(
   if (!isTextDimension(dimension)) return { values: wordsOf(dimension, search) }
   const window = windowOf(dates)
   const question = questionFor(dimension, search, window)
-  const rows = await scan(window, (ask, facts) =>
-    ask(`select k1 as k, sum(sign) as clicks from (${factsOf(facts, question, window, { levels: [{ dimension, at: 0 }], columns: ['sign'] })})
-      group by all having sum(sign) <> 0 order by 2 desc, 1 limit ${MOST_SHOWN}`),
-  )
+  const rows = await scan(window, (ask, facts) => {
+    const levels = [{ dimension, at: 0 }]
+    const numbered = facts.numbered(dimension)
+    return ask(`select ${numbered === undefined ? 'k1' : 'word'} as k, clicks from (
+        select k1, sum(sign) as clicks from (${factsOf(facts, question, window, { levels, columns: ['sign'] })}) group by all having sum(sign) <> 0
+      ) ${numbered === undefined ? '' : `join ${numbered.words} on number = k1`} order by 2 desc, 1 limit ${MOST_SHOWN}`)
+  })
   return {
     values: rows.map(row => ({
       key: String(row['k']),

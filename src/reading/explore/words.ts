@@ -5,10 +5,13 @@
 import { TEXTS } from '../segments/facts.ts'
 import type { Ask } from './engine.ts'
 
-type Text = (typeof TEXTS)[number]
+export type Text = (typeof TEXTS)[number]
 
-/** A column with more words has no numbers any more. */
-const MOST_WORDS = 200_000
+export type WordLimits = {
+  /** A column with more words has no numbers any more. */
+  readonly most_words: number
+}
+export const WORD_LIMITS: WordLimits = { most_words: 200_000 }
 
 const tableOf = (copy: string, name: Text) => `${copy}.words_${name}`
 const numberOf = (name: Text) => `${name}_number`
@@ -37,7 +40,12 @@ export function numberedBy(copy: string, numbered: ReadonlySet<string>, dimensio
 }
 
 /** Gives numbers to the words of these rows that have none yet, and no more to a column that has too many. */
-export async function learnWords(ask: Ask, copy: string, from: string, numbered: Set<Text>): Promise<void> {
+export async function learnWords(
+  ask: Ask,
+  copy: string,
+  from: string,
+  { numbered, most_words }: { readonly numbered: Set<Text> } & WordLimits,
+): Promise<void> {
   if (numbered.size === 0) return
   const learnt = [...numbered].map(
     name => `insert into ${tableOf(copy, name)}
@@ -48,7 +56,7 @@ export async function learnWords(ask: Ask, copy: string, from: string, numbered:
   const counts = [...numbered].map(name => `(select count(*) from ${tableOf(copy, name)}) as ${name}`)
   const [counted] = await ask(`select ${counts.join(', ')}`)
   for (const name of numbered) {
-    if (Number(counted?.[name]) <= MOST_WORDS) continue
+    if (Number(counted?.[name]) <= most_words) continue
     await ask(`drop table ${tableOf(copy, name)}`)
     numbered.delete(name)
   }

@@ -1,0 +1,45 @@
+/** The table of facts that a local copy has: its columns, and how they are read from segments. */
+import { TEXTS } from '../segments/facts.ts'
+import { quoted } from './columns.ts'
+import { nameOfPair, PAIR_SIZE, type Paired, PAIRS } from './pairs.ts'
+
+const OF_STAGES = { landed: 2, started: 4, registered: 8, lead: 16, deposit: 32, ftd: 64 } as const
+const one = (condition: string) => `(${condition})::int::bigint`
+/** What a fact counts. */
+const COUNTED: Record<Paired, string> = {
+  ...(Object.fromEntries(Object.entries(OF_STAGES).map(([name, bit]) => [name, one(`stages & ${bit} <> 0`)])) as Record<
+    keyof typeof OF_STAGES,
+    string
+  >),
+  new_visitors: one('is_new'),
+  unread_costs: one('unread_cost'),
+  approved: 'approved::bigint',
+  pending: 'pending::bigint',
+}
+
+/** The columns, as they are read from segments: of tracked clicks, all sums with their sign. */
+export const COLUMNS = [
+  'd::integer as d',
+  'ms::integer as ms',
+  ...TEXTS.map(name => `nullif(${name}, '') as ${name}`),
+  'visitor::bigint as visitor',
+  'is_new::boolean as is_new',
+  'stages::utinyint as stages',
+  'sign::tinyint as sign',
+  ...PAIRS.map(
+    ([low, high]) =>
+      `sign * (${COUNTED[low]} + ${COUNTED[high]} * ${PAIR_SIZE}) as ${nameOfPair([low, high] as never)}`,
+  ),
+  '(sign * rejected)::integer as rejected',
+  ...['revenue', 'revenue_pending', 'cost'].map(name => `sign * coalesce(${name}, 0)::bigint as ${name}`),
+].join(', ')
+
+/** Files of segments as a relation of what the columns above are read from. */
+export const from = (paths: readonly string[], kind: string) =>
+  `from read_parquet([${paths.map(quoted).join(', ')}], hive_partitioning = true, hive_types = {${kind}}) where tracked`
+
+const NUMBERS = 'sign ms visitor stages revenue cost approved pending rejected revenue_pending d s'.split(' ')
+const BOOLEANS = ['is_new', 'tracked', 'unread_cost']
+const typed = (names: readonly string[], type: string) => names.map(name => `null::${type} as ${name}`).join(', ')
+/** What is read where there are no files. */
+export const NOTHING = `(select ${typed(TEXTS, 'varchar')}, ${typed(NUMBERS, 'integer')}, ${typed(BOOLEANS, 'boolean')}) where false`
