@@ -7,8 +7,8 @@ export type Pace = {
   rest(began: number, signal?: AbortSignal): Promise<void>
 }
 
-/** Where nothing is left, the work has a twentieth of the time, which is hardly noticed. */
-const MOST_RESTS = 20
+/** Where nothing is left, the work has a fiftieth of the time, which is not noticed. */
+const MOST_RESTS = 50
 
 /** A pace by how much of this machine was idle since the last rest, whoever used the rest of it. */
 export function openPace(): Pace {
