@@ -6,6 +6,9 @@ import { findProgram } from './tests/support/programs.ts'
 
 const chromium = process.env['CHROMIUM'] ?? findProgram('chromium')
 
+/** Specs whose Sluice has settings. */
+const WITH_SETTINGS = ['**/domains.spec.ts', '**/second-factor.spec.ts', '**/spend-accounts.spec.ts']
+
 export default defineConfig({
   testDir: 'tests/browser',
   outputDir: join(tmpdir(), 'sluice-browser-results'),
@@ -13,6 +16,11 @@ export default defineConfig({
   timeout: 180_000,
   expect: { timeout: 30_000 },
   workers: 2,
+  // Behind the others, because a worker that meets other settings begins again, with a Sluice and a browser of its own.
+  projects: [
+    { name: 'as it comes', testIgnore: WITH_SETTINGS },
+    { name: 'with settings', testMatch: WITH_SETTINGS },
+  ],
   use: {
     viewport: { width: 1280, height: 800 },
     reducedMotion: 'reduce',

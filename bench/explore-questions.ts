@@ -1,5 +1,6 @@
 // Twenty questions that buyers ask of Explore, each also as a person would write it in SQL over the clicks.
-import type { ExploreDimension, ExploreFilter, ExploreQuestion } from '../src/contract/explore.ts'
+import type { ExploreFilter, ExploreQuestion } from '../src/contract/explore.ts'
+import type { ExploreDimension } from '../src/contract/explore-dimensions.ts'
 import { toWireId } from '../src/contract/ids.ts'
 
 /** `sql` answers up to 500 groups and, in each row, `all_clicks` and `all_revenue` of the whole. `$1` the organization, `$2` and `$3` the first id and the one behind the last. */

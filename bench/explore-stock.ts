@@ -7,9 +7,10 @@ import { mergeAll } from '../src/reading/segments/merge.ts'
 import { sealAll } from '../src/reading/segments/seal.ts'
 import type { BenchGround } from './ground.ts'
 import type { Organization } from './organizations.ts'
+import type { Plan } from './plan.ts'
 import { countDay } from './stock.ts'
 
-export const EXPLORED = { campaigns: 60, offers: 180, days: 90 } as const
+export const EXPLORED = { campaigns: 60, offers: 180 } as const
 const LANDINGS = 80
 
 /** Most draws are small numbers: `power` says by how much. */
@@ -56,23 +57,24 @@ const TELL_CHANGES = `
 /** Sealing's share: wall time, and what this process spent of a processor; and what merging its segments took after it. */
 export type Sealed = {
   readonly clicks: number
+  readonly days: number
   readonly wall_ms: number
   readonly cpu_ms: number
   readonly merging_ms: number
 }
 
-/** Spreads clicks over 90 days that ended with the last midnight, counts them, seals them a day at a time, and merges what was sealed. */
+/** Spreads clicks over `days` that ended with the last midnight, counts them, seals them a day at a time, and merges what was sealed. */
 export async function fillExplored(
   { database, secrets }: BenchGround,
   { org_id, campaigns, offers }: Organization,
-  clicks: number,
+  { clicks, exploredDays: days }: Pick<Plan, 'clicks' | 'exploredDays'>,
   now: number,
 ): Promise<Sealed> {
   const end = now - (now % DAY_MS)
-  const first = end - EXPLORED.days * DAY_MS
+  const first = end - days * DAY_MS
   await ensurePartitions(database.schema, first, now)
   const landings = Array.from({ length: LANDINGS }, () => newId())
-  const perDay = Math.max(1, Math.round(clicks / EXPLORED.days))
+  const perDay = Math.max(1, Math.round(clicks / days))
   const pool = database.worker
   let [wall_ms, cpu_ms] = [0, 0]
   for (let day = first; day < end; day += DAY_MS) {
@@ -89,5 +91,5 @@ export async function fillExplored(
   }
   const started = performance.now()
   await mergeAll(pool)
-  return { clicks: perDay * EXPLORED.days, wall_ms, cpu_ms, merging_ms: performance.now() - started }
+  return { clicks: perDay * days, days, wall_ms, cpu_ms, merging_ms: performance.now() - started }
 }

@@ -8,7 +8,7 @@ import { firstIdAt, newId } from '../src/contract/ids.ts'
 import type { Child } from './children.ts'
 import { ms } from './clicks.ts'
 import { type Asked, questionsOn } from './explore-questions.ts'
-import { EXPLORED, type Sealed } from './explore-stock.ts'
+import type { Sealed } from './explore-stock.ts'
 import type { BenchGround } from './ground.ts'
 import type { Organization } from './organizations.ts'
 import type { Plan } from './plan.ts'
@@ -25,7 +25,7 @@ export async function measureExplore(
   { now, rounds }: Pick<Plan, 'rounds'> & { now: number },
 ): Promise<Finding[]> {
   const to = now - (now % DAY_MS) - 1
-  const asked = questionsOn(organization.campaigns, { to, days: EXPLORED.days })
+  const asked = questionsOn(organization.campaigns, { to, days: sealed.days })
   const client = new Client(`http://127.0.0.1:${server.port}`, { headersTimeout: 60_000, bodyTimeout: 60_000 })
   const cookie = await signIn(ground, user_id)
   const origin = `http://127.0.0.1:${server.port}`
@@ -51,7 +51,7 @@ export async function measureExplore(
   const memory = Math.max(...childrenOf(server.pid).map(peakMb))
   return [
     finding('explore_p50_ms', median(all), [
-      `twenty questions ${rounds} times over ${sealed.clicks.toLocaleString('en-US')} clicks of ${EXPLORED.days} days`,
+      `twenty questions ${rounds} times over ${sealed.clicks.toLocaleString('en-US')} clicks of ${sealed.days} days`,
     ]),
     finding('explore_p95_ms', percentile(all, 0.95), [
       `the slowest, ${asked[slowest]?.asked.name ?? ''}, p50 ${ms(usual[slowest] ?? Number.NaN)}`,

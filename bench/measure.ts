@@ -39,8 +39,9 @@ export async function runBench(plan: Plan, tell: Tell): Promise<Finding[]> {
   return [...findings, ...(await measureStarts(ground.dataDir, plan))]
 }
 
-/** What is written in one part, or left undelivered, is not to weigh on the next: only those that read share a server. */
-const GROUPS = [['report', 'feed'], ['explore'], ['mcp'], ['click'], ['conversion'], ['memory']] as const
+/** Which parts share a server. Conversions end theirs. */
+const APART = [['report', 'feed'], ['explore'], ['mcp'], ['click'], ['conversion'], ['memory']] as const
+const TOGETHER = [['report', 'feed', 'explore', 'mcp', 'click', 'memory', 'conversion']] as const
 
 /** Everything that a running server is measured by. */
 async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promise<Finding[]> {
@@ -73,7 +74,7 @@ async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promi
     memory: server => measureMemory(load, server, stock.large, plan),
   }
   const findings: Finding[] = []
-  for (const group of GROUPS) {
+  for (const group of plan.apart ? APART : TOGETHER) {
     const parts = group.filter(part => plan.parts.has(part))
     if (parts.length === 0) continue
     const remark = await remarkOnNeighbours()
@@ -106,7 +107,7 @@ async function layIn(ground: BenchGround, bare: Child, { parts, ...plan }: Plan,
     await fillClicks(ground, large, Math.round(plan.clicks / DAYS), now)
     await fillClicks(ground, small, Math.round(plan.clicks / DAYS / 10), now)
   }
-  const explored = parts.has('explore') ? await layInExplored(ground, postback, plan.clicks, now, tell) : undefined
+  const explored = parts.has('explore') ? await layInExplored(ground, postback, plan, now, tell) : undefined
   const fresh: Fresh = { many: [], few: [] }
   if (parts.has('conversion')) {
     for (const kind of ['many', 'few'] as const) {
@@ -126,14 +127,14 @@ async function layIn(ground: BenchGround, bare: Child, { parts, ...plan }: Plan,
 async function layInExplored(
   ground: BenchGround,
   postback: string,
-  clicks: number,
+  plan: Pick<Plan, 'clicks' | 'exploredDays'>,
   now: number,
   tell: Tell,
 ): Promise<Explored> {
-  tell(`laying in ${clicks.toLocaleString('en-US')} clicks to explore, and sealing them`)
+  tell(`laying in ${plan.clicks.toLocaleString('en-US')} clicks to explore, and sealing them`)
   const user_id = await createOwner(ground, 'explorer@example.com')
   const organization = await createOrganization(ground, user_id, { ...EXPLORED, postback })
-  return { organization, user_id, sealed: await fillExplored(ground, organization, clicks, now) }
+  return { organization, user_id, sealed: await fillExplored(ground, organization, plan, now) }
 }
 
 const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`

@@ -8,6 +8,10 @@ export type Plan = {
   parts: ReadonlySet<Part>
   /** Clicks of the large organization, and of the one that is explored; the small one has a tenth. */
   clicks: number
+  /** Whether parts that write have a server each: what is written in one, or left undelivered, is not to weigh on the next. */
+  apart: boolean
+  /** Over so many days the explored ones are spread; each is sealed by itself. */
+  exploredDays: number
   rounds: number
   seconds: number
   warmSeconds: number
@@ -30,6 +34,8 @@ export type Plan = {
 
 const DEFAULT: Omit<Plan, 'parts'> = {
   clicks: 1_000_000,
+  apart: true,
+  exploredDays: 90,
   rounds: 5,
   seconds: 4,
   warmSeconds: 3,
@@ -56,6 +62,8 @@ export function planFor({ large = false, only }: { large?: boolean; only?: reado
 export const TINY: Plan = {
   parts: new Set(PARTS),
   clicks: 2000,
+  apart: false,
+  exploredDays: 3,
   rounds: 1,
   seconds: 0.2,
   warmSeconds: 0.05,

@@ -14,8 +14,9 @@ import * as spendAccountsApi from './money/spend-accounts/api.ts'
 import * as spendAccounts from './money/spend-accounts/spend-accounts.ts'
 import * as adAccounts from './outgoing/ad-accounts/ad-accounts.ts'
 import * as adAccountsApi from './outgoing/ad-accounts/api.ts'
-import * as adOutcome from './outgoing/ad-accounts/outcome.ts'
-import * as adTest from './outgoing/ad-accounts/test-event.ts'
+import * as platformAnswersApi from './outgoing/platform-answers/api.ts'
+import * as outcome from './outgoing/platform-answers/outcome.ts'
+import * as testEvent from './outgoing/platform-answers/test-event.ts'
 import * as postbacksApi from './outgoing/postbacks/api.ts'
 import * as backfill from './outgoing/postbacks/backfill.ts'
 import * as postbacks from './outgoing/postbacks/postbacks.ts'
@@ -99,6 +100,7 @@ export const plainRooms = [
   room(exploreViewsApi, exploreViews),
   room(adSpendApi, { ...adSpend, ...spendImport, ...spreadDeeds({ clicksByCell, daysWithCost }) }),
   room(spendAccountsApi, spendAccounts),
-  room(adAccountsApi, { ...adAccounts, ...adOutcome, ...adTest }),
+  room(adAccountsApi, adAccounts),
+  room(platformAnswersApi, { ...testEvent, ...outcome }),
   probes,
 ].flat()

@@ -20,7 +20,7 @@ import { type RefusalDetail, refuse } from '../contract/refusals.ts'
 import type { Answer, Asked, Furnished, Ground, Host, Visit } from '../ground/room.ts'
 import { answerBrokenRequest, answerRefusal, wordsFor } from './answer.ts'
 import { checked, type Domains } from './domain.ts'
-import { type Caller, type Identities, identify, isKeyOnly, keyOf, verified } from './identify.ts'
+import { type Caller, type Identities, identify, isKeyOnly } from './identify.ts'
 import { IDEMPOTENCY_KEY_LENGTH, type Once } from './once.ts'
 import { dashboardOrigin } from './origin.ts'
 import { type Actor, permit, type Standings } from './permit.ts'
@@ -293,21 +293,4 @@ function refuseOtherMethods(app: FastifyInstance, furnished: readonly Furnished[
       handler: async () => refuse('method_not_allowed'),
     })
   }
-}
-
-const UNKNOWN = { access: { session: 'person' } } as const
-
-const UNKNOWN_TO_KEYS = {
-  hint: 'No right covers such a route: compare its method and path with /api/docs, or use a dashboard session.',
-}
-
-/** What is said under /api (and wherever no page may stand) when there is no such route. */
-export async function refuseUnknownRoute(request: FastifyRequest, identities: Identities): Promise<never> {
-  const secret = keyOf(request.headers)
-  if (secret !== undefined && request.url.startsWith('/api/auth/')) refuse('auth_route_closed')
-  if (secret !== undefined && request.url.startsWith('/api/')) {
-    await verified(UNKNOWN, secret, identities)
-    refuse('api_key_resource_forbidden', UNKNOWN_TO_KEYS)
-  }
-  return refuse('route_not_found')
 }

@@ -8,9 +8,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { REFUSALS } from '../contract/refusal-catalogue.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Declared } from '../ground/room.ts'
-import { refuseUnknownRoute } from './gate.ts'
 import type { Identities } from './identify.ts'
 import { openApi } from './openapi.ts'
+import { refuseUnknownRoute } from './unknown-route.ts'
 
 const DIST = join(import.meta.dirname, '../../dist')
 const DOCS = join(import.meta.dirname, 'docs')

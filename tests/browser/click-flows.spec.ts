@@ -176,6 +176,7 @@ test('publish is the bright button only where there is something to publish', as
   const bright = await publish.evaluate(button => getComputedStyle(button).backgroundColor)
   await publish.click()
   await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
+  await expect(page.getByRole('dialog')).toBeHidden()
   await expect(publish).toHaveAccessibleDescription('There are no changes to publish.')
   await expect(publish).not.toHaveCSS('background-color', bright)
   await page.getByRole('button', { name: 'Actions for Bright' }).click()

@@ -2,15 +2,13 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import {
-  EXPLORE_DIMENSIONS,
   type ExploreAnswer,
-  type ExploreDimension,
   type ExploreFilter,
   ExploreQuestion,
   type Measure,
   MEASURES,
-  operatorsOf,
 } from '../../src/contract/explore.ts'
+import { EXPLORE_DIMENSIONS, type ExploreDimension, operatorsOf } from '../../src/contract/explore-dimensions.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
 import { asRecounted, recountExplore } from './explore-recount.ts'
 import type { TestHouse } from './house.ts'

@@ -4,7 +4,6 @@
 import type pg from 'pg'
 import {
   type ExploreAnswer,
-  type ExploreDimension,
   type ExploreFilter,
   type ExploreLevel,
   type ExploreMeasures,
@@ -14,6 +13,7 @@ import {
   USUAL_MEASURES,
   USUAL_TOP,
 } from '../../src/contract/explore.ts'
+import type { ExploreDimension } from '../../src/contract/explore-dimensions.ts'
 import { firstIdAt, toUuid, toWireId } from '../../src/contract/ids.ts'
 import { type Counted, measuresOf, minus, SUMS, valueOf } from './explore-measures.ts'
 

@@ -35,15 +35,16 @@ export type SluiceOptions = {
 /** Only the process itself knows its number, so a shell says it and gives way to Node. */
 const HANDED_ON = ['-c', 'LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=plain exec "$@"', 'sh']
 
-/** The settings a test gives; nothing of the surrounding environment but the path. */
+/** The settings a test gives; nothing of the surrounding environment but the path, and what Node keeps of compiled sources: half a second a start. */
 function launch(
   env: Record<string, string>,
   { command, given = [], stderr, socket, main = MAIN, ...who }: SluiceOptions = {},
 ): ChildProcess {
-  const { PATH = '' } = process.env
+  const { PATH = '', NODE_COMPILE_CACHE } = process.env
+  const cached = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
   const words = [...START_FLAGS, main, ...(command === undefined ? [] : [command, ...given])]
   const stdio: StdioOptions = ['ignore', 'pipe', stderr ?? 'pipe', ...(socket === undefined ? [] : [socket])]
-  const settings = { ...who, env: { PATH, PORT: '0', LOG_LEVEL: 'warn', FX_SOURCES: 'off', ...env }, stdio }
+  const settings = { ...who, env: { PATH, ...cached, PORT: '0', LOG_LEVEL: 'warn', FX_SOURCES: 'off', ...env }, stdio }
   if (socket === undefined) return spawn(process.execPath, words, settings)
   return spawn('sh', [...HANDED_ON, process.execPath, ...words], settings)
 }

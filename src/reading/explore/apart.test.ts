@@ -11,13 +11,8 @@ import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { readSegments } from '../../../tests/support/segments.ts'
 import { aClick, BROWSER, seedCampaign } from '../../../tests/support/visits.ts'
 import { DAY_MS } from '../../contract/days.ts'
-import {
-  EXPLORE_DIMENSIONS,
-  type ExploreFilter,
-  ExploreQuestion,
-  isObjectDimension,
-  isTextDimension,
-} from '../../contract/explore.ts'
+import { type ExploreFilter, ExploreQuestion } from '../../contract/explore.ts'
+import { EXPLORE_DIMENSIONS, isObjectDimension, isTextDimension } from '../../contract/explore-dimensions.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { storeClicks } from '../../intake/clicks/store.ts'
 import { decode } from '../segments/parquet.ts'

@@ -2,13 +2,13 @@
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import {
-  EXPLORE_DIMENSIONS,
   ExploreAnswer,
   ExploreFileQuestion,
   ExploreQuestion,
   ExploreValues,
   MOST_CSV_LINES,
 } from '../../contract/explore.ts'
+import { EXPLORE_DIMENSIONS } from '../../contract/explore-dimensions.ts'
 import { Text } from '../../contract/fields.ts'
 
 const refuses = [

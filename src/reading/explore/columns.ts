@@ -1,6 +1,6 @@
 /** What a dimension is in SQL over the local files, and what its keys are on the wire. */
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
-import { type ExploreDimension, isObjectDimension, isTextDimension } from '../../contract/explore.ts'
+import { type ExploreDimension, isObjectDimension, isTextDimension } from '../../contract/explore-dimensions.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import { minutesAhead } from '../../contract/time-zones.ts'

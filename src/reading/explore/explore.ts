@@ -6,11 +6,10 @@ import {
   type ExploreAnswer,
   type ExploreMeasures,
   type ExploreRow,
-  isObjectDimension,
   MOST_CSV_LINES,
   MOST_EXPLORE_ROWS,
-  type ObjectDimension,
 } from '../../contract/explore.ts'
+import { isObjectDimension, type ObjectDimension } from '../../contract/explore-dimensions.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { join } from 'node:path'
 import type pg from 'pg'

@@ -1,7 +1,7 @@
 /** The names of what keys stand for. Reads the organization's own objects alone, so that another's id has no name. */
 import type pg from 'pg'
 import { COUNTRIES } from '../../contract/countries.ts'
-import { isObjectDimension, type ObjectDimension } from '../../contract/explore.ts'
+import { isObjectDimension, type ObjectDimension } from '../../contract/explore-dimensions.ts'
 import { type Cell, type Dimension, keyOf } from './columns.ts'
 
 const NO_VALUE = '(none)'

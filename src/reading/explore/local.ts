@@ -6,7 +6,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { isObjectDimension, isTextDimension } from '../../contract/explore.ts'
+import { isObjectDimension, isTextDimension } from '../../contract/explore-dimensions.ts'
 import { newId } from '../../contract/ids.ts'
 import { TEXTS } from '../segments/facts.ts'
 import { type Dimension, quoted } from './columns.ts'

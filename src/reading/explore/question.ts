@@ -4,14 +4,12 @@ import {
   type ExploreFilter,
   type ExploreQuestion,
   type ExploreSort,
-  isObjectDimension,
-  isTextDimension,
-  isTimeDimension,
   type Measure,
   USUAL_MEASURES,
   USUAL_TOP,
   WIDEST_EXPLORE_DAYS,
 } from '../../contract/explore.ts'
+import { isObjectDimension, isTextDimension, isTimeDimension } from '../../contract/explore-dimensions.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import { refuse } from '../../contract/refusals.ts'

@@ -6,7 +6,7 @@ import { type ExploredClick, seedExplored } from '../../../tests/support/explore
 import { newId, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { seedCampaign } from '../../../tests/support/visits.ts'
-import { type ExploreDimension, isObjectDimension } from '../../contract/explore.ts'
+import { type ExploreDimension, isObjectDimension } from '../../contract/explore-dimensions.ts'
 import { LADDER } from '../../contract/ladder.ts'
 
 let house: TestHouse

@@ -1,6 +1,7 @@
 /** The clicks a question is about, in SQL over the local files: which of them, by which keys, and the sums of them that are asked for. */
 import { DAY_MS } from '../../contract/days.ts'
-import { isTimeDimension, type Measure } from '../../contract/explore.ts'
+import type { Measure } from '../../contract/explore.ts'
+import { isTimeDimension } from '../../contract/explore-dimensions.ts'
 import type { Window } from '../../contract/window.ts'
 import { columnOf, type Dimension, localTime, MADE, quoted } from './columns.ts'
 import type { Found } from './engine.ts'

@@ -2,8 +2,8 @@
  * What is too wide to be grouped by: a dimension with a word for nearly every click, over millions of clicks. It would take the process that scans its
  * memory and everybody's time for rows of one click each; asked for a campaign or a day it is answered.
  */
-import type { ExploreDimension } from '../../contract/explore.ts'
-import { isTextDimension } from '../../contract/explore.ts'
+import type { ExploreDimension } from '../../contract/explore-dimensions.ts'
+import { isTextDimension } from '../../contract/explore-dimensions.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Ask } from './engine.ts'
 import { type Facts, factsOf, keyName } from './scan.ts'

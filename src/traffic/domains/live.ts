@@ -1,13 +1,11 @@
 /**
- * The domains in service, in memory: every visit asks for its own. NOTIFY brings changes at once, a look at what has changed lately is the truth
- * behind it, and while the database is away what is here goes on being served. Owns no table.
+ * The domains in service, in memory: every visit asks for its own, and while the database is away what is here goes on being served. Owns no
+ * table.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
-import { listen } from '../../ground/db/listen.ts'
 import type { Tables } from '../../ground/db/tables.ts'
-import { inTurn } from '../../ground/in-turn.ts'
+import { followed } from '../../ground/following.ts'
 import type { DomainHost, Ground } from '../../ground/room.ts'
 
 export type LiveDomains = {
@@ -18,10 +16,6 @@ export type LiveDomains = {
   close: () => Promise<void>
 }
 
-const CHANNEL = 'sluice_domains'
-const POLL_MS = 1000
-/** A database that hangs must not hold the answer to a change that was made. */
-const ANNOUNCE_MS = 2000
 /** Covers transactions that committed after their `updated_at`, and clocks of a sharded database's nodes. */
 const OVERLAP = `interval '10 seconds'`
 
@@ -34,19 +28,14 @@ const CHANGED = (among: Among) => `
 
 type Row = Omit<DomainHost, 'is'> & { readonly is_held: boolean }
 
-const opened = new WeakMap<Kysely<Tables>, Set<LiveDomains>>()
+const domains = followed('sluice_domains', 'domains')
 
 /** Loads the domains and keeps them fresh until it is closed. */
-export async function openLiveDomains({
-  database,
-  db,
-  log,
-}: Pick<Ground, 'database' | 'db' | 'log'>): Promise<LiveDomains> {
-  const pool = database.clicks
+export async function openLiveDomains(ground: Pick<Ground, 'database' | 'db' | 'log'>): Promise<LiveDomains> {
+  const pool = ground.database.clicks
   let names = new Map<string, DomainHost>()
   let since = ''
   let isAllWanted = true
-  let isStale = false
   /** While a node of a cluster is away its organizations' changes are missed. */
   let isMissingSome = false
 
@@ -66,37 +55,11 @@ export async function openLiveDomains({
       throw error
     }
   }
-  const refresh = inTurn(read)
-  const refreshed = () =>
-    void refresh().then(
-      () => {
-        isStale = false
-      },
-      (error: unknown) => {
-        if (!isStale) log.warn({ err: error }, 'domains cannot be refreshed; traffic goes by what is in memory')
-        isStale = true
-      },
-    )
-  const again = () => {
+  const missed = () => {
     isAllWanted = true
-    refreshed()
   }
-  const listening = await listen(database, CHANNEL, { told: refreshed, again })
-  await refresh()
-  const poll = setInterval(refreshed, POLL_MS)
-  poll.unref()
-  const live: LiveDomains = {
-    find: name => names.get(name),
-    refresh,
-    async close() {
-      clearInterval(poll)
-      opened.get(db)?.delete(live)
-      await listening.close()
-      await refresh.idle()
-    },
-  }
-  opened.set(db, (opened.get(db) ?? new Set()).add(live))
-  return live
+  const { refresh, close } = await domains.follow(ground, { read, missed })
+  return { find: name => names.get(name), refresh, close }
 }
 
 /** What is held stands under its name; what is not any more goes, unless another domain has taken its place. */
@@ -107,12 +70,5 @@ function apply(before: ReadonlyMap<string, DomainHost>, rows: readonly Row[]): M
   return names
 }
 
-/**
- * Tells every process that domains have changed. To be called after the commit and awaited before the answer: then this process serves the
- * change before its author is told that it was made, and the others within a second. Never rejects.
- */
-export async function announceDomains(db: Kysely<Tables>): Promise<void> {
-  const here = [...(opened.get(db) ?? [])].map(live => live.refresh())
-  const elsewhere = sql`select pg_notify(${CHANNEL}, '')`.execute(db)
-  await Promise.race([Promise.allSettled([...here, elsewhere]), sleep(ANNOUNCE_MS, undefined, { ref: false })])
-}
+/** Tells every process that domains have changed: after the commit, before the answer. Never rejects. */
+export const announceDomains = (db: Kysely<Tables>): Promise<void> => domains.announce(db)

@@ -9,9 +9,9 @@ import {
   deleteAdAccount,
   listAdAccounts,
   readAdAccount,
-  testAdAccount,
   updateAdAccount,
 } from '../../../outgoing/ad-accounts/api.ts'
+import { testAdAccount } from '../../../outgoing/platform-answers/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { moment } from '../../ground/figures/figures.ts'

@@ -1,6 +1,6 @@
 /** Asks Google what became of a conversion it had accepted: it matches some time after its answer. */
 import { useMutation } from '@tanstack/react-query'
-import { readOutcome } from '../../../outgoing/ad-accounts/api.ts'
+import { readOutcome } from '../../../outgoing/platform-answers/api.ts'
 import { call } from '../../ground/call.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'

@@ -4,14 +4,14 @@ import { useState } from 'react'
 import { z } from 'zod'
 import { PasskeyDraft } from '../../../people/second-factor/api.ts'
 import { Refused } from '../../ground/call.ts'
-import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
+import { DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { useFactorAgain } from './factor.ts'
 import { keepPasskey, makePasskey } from './passkey.ts'
-import { RecoveryCodes } from './recovery-codes.tsx'
+import { CodesDialog } from './recovery-codes.tsx'
 
 const Draft = z.object({ name: PasskeyDraft.shape.name, password: z.string() })
 type DraftFields = z.input<typeof Draft>
@@ -35,14 +35,10 @@ export function AddPasskey({ onClose }: { onClose: () => void }) {
     },
   })
   const needsPassword = useNeedsPassword(add.error)
-  if (codes !== undefined)
-    return (
-      <Dialog open onClose={end} firm title="Recovery codes">
-        <RecoveryCodes codes={codes} onClose={end} />
-      </Dialog>
-    )
   return (
-    <Dialog
+    <CodesDialog
+      codes={codes}
+      onKept={end}
       open
       onClose={onClose}
       title="Add a passkey"
@@ -62,7 +58,7 @@ export function AddPasskey({ onClose }: { onClose: () => void }) {
         </DialogBody>
         <SaveFoot action="Add passkey" pending={add.isPending} onCancel={onClose} />
       </DialogForm>
-    </Dialog>
+    </CodesDialog>
   )
 }
 

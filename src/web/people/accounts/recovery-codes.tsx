@@ -1,12 +1,29 @@
 /** Recovery codes, the once that they are shown. */
 import { Download } from 'lucide-react'
+import type { ComponentProps } from 'react'
 import { Button } from '../../ground/ui/button.tsx'
 import { CopyButton } from '../../ground/ui/copy.tsx'
-import { DialogBody, DialogFoot } from '../../ground/ui/dialog.tsx'
+import { Dialog, DialogBody, DialogFoot } from '../../ground/ui/dialog.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { download } from '../../reading/reports/csv.ts'
 
-export function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose: () => void }) {
+type CodesDialogProps = ComponentProps<typeof Dialog> & {
+  /** Those that were made, if any were. */
+  codes: readonly string[] | undefined
+  onKept: () => void
+}
+
+/** A dialog that shows recovery codes as soon as there are some, in the same place, and stays until they are said to be kept. */
+export function CodesDialog({ codes, onKept, ...before }: CodesDialogProps) {
+  if (codes === undefined) return <Dialog {...before} />
+  return (
+    <Dialog open onClose={onKept} firm title="Recovery codes">
+      <RecoveryCodes codes={codes} onKept={onKept} />
+    </Dialog>
+  )
+}
+
+function RecoveryCodes({ codes, onKept }: { codes: readonly string[]; onKept: () => void }) {
   const text = codes.join('\n')
   return (
     <>
@@ -37,7 +54,7 @@ export function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; on
         </div>
       </DialogBody>
       <DialogFoot>
-        <Button onClick={onClose}>I have kept them</Button>
+        <Button onClick={onKept}>I have kept them</Button>
       </DialogFoot>
     </>
   )

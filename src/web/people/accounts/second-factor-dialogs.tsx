@@ -1,13 +1,13 @@
 /** Taking down what was set up beside the password, and new recovery codes. */
-import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type UseMutationResult, useMutation } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
 import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { PasswordField, useNeedsPassword, wordsOf } from './add-passkey.tsx'
 import { type Factor, useFactorAgain } from './factor.ts'
-import { RecoveryCodes } from './recovery-codes.tsx'
+import { CodesDialog } from './recovery-codes.tsx'
 import { postAuth } from './session.ts'
 
 type Closes = { onClose: () => void }
@@ -24,11 +24,44 @@ function Last({ factor }: { factor: Factor }) {
   )
 }
 
+type PasswordFormProps = {
+  deed: UseMutationResult<unknown, Error, string>
+  action: string
+  look?: 'primary' | 'danger'
+  children?: ReactNode
+} & Closes
+
+/** What is done with the password alone. */
+function PasswordForm({ deed, action, look = 'primary', children, onClose }: PasswordFormProps) {
+  const [password, setPassword] = useState('')
+  return (
+    <DialogForm onSubmit={() => deed.mutate(password)}>
+      <DialogBody>
+        {children}
+        <TextField
+          label="Your password"
+          type="password"
+          autoComplete="current-password"
+          value={password}
+          onChange={event => setPassword(event.target.value)}
+        />
+        <RefusalNote refused={deed.error} />
+      </DialogBody>
+      <SaveFoot
+        action={action}
+        look={look}
+        pending={deed.isPending}
+        reason={password === '' ? 'Type your password first.' : undefined}
+        onCancel={onClose}
+      />
+    </DialogForm>
+  )
+}
+
 export function RemoveApp({ factor, onClose }: { factor: Factor } & Closes) {
   const again = useFactorAgain()
-  const [password, setPassword] = useState('')
   const remove = useMutation({
-    mutationFn: () => postAuth('/two-factor/disable', { password }),
+    mutationFn: (password: string) => postAuth('/two-factor/disable', { password }),
     gcTime: 0,
     onSuccess: async () => {
       await again()
@@ -38,32 +71,13 @@ export function RemoveApp({ factor, onClose }: { factor: Factor } & Closes) {
   })
   return (
     <Dialog open onClose={onClose} title="Remove the app?">
-      <DialogForm onSubmit={() => remove.mutate()}>
-        <DialogBody>
-          {factor.passkeys.length === 0 ? (
-            <Last factor={factor} />
-          ) : (
-            <p className="text-ink-soft">
-              Its codes are not asked for any more. Your passkeys and recovery codes stay.
-            </p>
-          )}
-          <TextField
-            label="Your password"
-            type="password"
-            autoComplete="current-password"
-            value={password}
-            onChange={event => setPassword(event.target.value)}
-          />
-          <RefusalNote refused={remove.error} />
-        </DialogBody>
-        <SaveFoot
-          action="Remove the app"
-          look="danger"
-          pending={remove.isPending}
-          reason={password === '' ? 'Type your password first.' : undefined}
-          onCancel={onClose}
-        />
-      </DialogForm>
+      <PasswordForm deed={remove} action="Remove the app" look="danger" onClose={onClose}>
+        {factor.passkeys.length === 0 ? (
+          <Last factor={factor} />
+        ) : (
+          <p className="text-ink-soft">Its codes are not asked for any more. Your passkeys and recovery codes stay.</p>
+        )}
+      </PasswordForm>
     </Dialog>
   )
 }
@@ -104,9 +118,8 @@ export function RemovePasskey({ factor, passkey, onClose }: RemovalProps) {
 
 export function NewCodes({ onClose }: Closes) {
   const again = useFactorAgain()
-  const [password, setPassword] = useState('')
   const make = useMutation({
-    mutationFn: async () =>
+    mutationFn: async (password: string) =>
       (await postAuth('/two-factor/generate-backup-codes', { password })) as { recoveryCodes: string[] },
     gcTime: 0,
   })
@@ -114,37 +127,16 @@ export function NewCodes({ onClose }: Closes) {
     onClose()
     void again()
   }
-  if (make.data !== undefined)
-    return (
-      <Dialog open onClose={end} firm title="Recovery codes">
-        <RecoveryCodes codes={make.data.recoveryCodes} onClose={end} />
-      </Dialog>
-    )
   return (
-    <Dialog
+    <CodesDialog
+      codes={make.data?.recoveryCodes}
+      onKept={end}
       open
       onClose={onClose}
       title="Make new recovery codes?"
       description="The ones you have are no good any more then."
     >
-      <DialogForm onSubmit={() => make.mutate()}>
-        <DialogBody>
-          <TextField
-            label="Your password"
-            type="password"
-            autoComplete="current-password"
-            value={password}
-            onChange={event => setPassword(event.target.value)}
-          />
-          <RefusalNote refused={make.error} />
-        </DialogBody>
-        <SaveFoot
-          action="Make new codes"
-          pending={make.isPending}
-          reason={password === '' ? 'Type your password first.' : undefined}
-          onCancel={onClose}
-        />
-      </DialogForm>
-    </Dialog>
+      <PasswordForm deed={make} action="Make new codes" onClose={onClose} />
+    </CodesDialog>
   )
 }

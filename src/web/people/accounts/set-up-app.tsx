@@ -4,13 +4,13 @@ import { useState } from 'react'
 import { z } from 'zod'
 import { AppBegin, AppProof } from '../../../people/second-factor/api.ts'
 import { CopyButton } from '../../ground/ui/copy.tsx'
-import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
+import { DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { QrCode } from './qr-code.tsx'
-import { RecoveryCodes } from './recovery-codes.tsx'
+import { CodesDialog } from './recovery-codes.tsx'
 import { useFactorAgain } from './factor.ts'
 import { postAuth } from './session.ts'
 
@@ -29,14 +29,10 @@ export function SetUpApp({ onClose }: { onClose: () => void }) {
     if (begun?.recoveryCodes == null) end()
     else setCodes(begun.recoveryCodes)
   }
-  if (codes !== undefined)
-    return (
-      <Dialog open onClose={end} firm title="Recovery codes">
-        <RecoveryCodes codes={codes} onClose={end} />
-      </Dialog>
-    )
   return (
-    <Dialog
+    <CodesDialog
+      codes={codes}
+      onKept={end}
       open
       onClose={onClose}
       title="Set up an app"
@@ -47,7 +43,7 @@ export function SetUpApp({ onClose }: { onClose: () => void }) {
       ) : (
         <ProofStep totpURI={begun.totpURI} onProven={proven} onClose={onClose} />
       )}
-    </Dialog>
+    </CodesDialog>
   )
 }
 

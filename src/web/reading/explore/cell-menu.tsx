@@ -1,7 +1,7 @@
 /** What may be done with a row: narrowed to it, taken out, broken down, its clicks looked at, and what it speaks of opened. */
 import { linkOptions, useNavigate } from '@tanstack/react-router'
 import { ArrowUpRight, CircleMinus, ListFilter, MousePointerClick, Split } from 'lucide-react'
-import type { ExploreDimension } from '../../../contract/explore.ts'
+import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
 import { useCampaigns } from '../../ground/campaign-choice.tsx'
 import { MenuAt, MenuItem, MenuLine, SubMenu } from '../../ground/ui/menu.tsx'
 import { useToday } from '../../ground/figures/now.ts'

@@ -1,6 +1,6 @@
 /** The click log's address for the same clicks, as far as the log can be narrowed. */
 import { z } from 'zod'
-import type { ExploreDimension } from '../../../contract/explore.ts'
+import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
 import { type ClicksSearch, UNKNOWN_COUNTRY } from '../feed/search.ts'
 import type { WindowSearch } from '../../ground/figures/search.ts'
 import { daysIn, daysOf, isTooWide, RANGES, shift, WIDEST_DAYS } from '../../ground/figures/window.ts'

@@ -5,7 +5,7 @@ import {
   isTextDimension,
   isTimeDimension,
   TIME_DIMENSIONS,
-} from '../../../contract/explore.ts'
+} from '../../../contract/explore-dimensions.ts'
 import { SUBS } from '../../../contract/fields.ts'
 import { country, day } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'

@@ -1,7 +1,8 @@
 /** What the rows are, level by level: chips in one line, each changed, moved or taken away by its menu, or dragged to another place. */
 import { ChevronRight, GripVertical, Plus, X } from 'lucide-react'
 import { Fragment, useState } from 'react'
-import { type ExploreDimension, MOST_LEVELS } from '../../../contract/explore.ts'
+import { MOST_LEVELS } from '../../../contract/explore.ts'
+import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { Menu, MenuChoice, MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
 import { OFFERED } from './dimensions.ts'

@@ -1,6 +1,6 @@
 /** What the values of filters are called: those of objects are ids, whose names are looked up. */
 import { useQueries } from '@tanstack/react-query'
-import { type ExploreDimension, isObjectDimension } from '../../../contract/explore.ts'
+import { type ExploreDimension, isObjectDimension } from '../../../contract/explore-dimensions.ts'
 import { ask } from '../../ground/call.ts'
 import { useCampaignNames } from '../../ground/campaign-choice.tsx'
 import { listExploreValues } from '../../../reading/explore/api.ts'

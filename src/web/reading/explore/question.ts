@@ -1,6 +1,7 @@
 /** From what the address says to the question that is asked, and back: a saved view keeps questions. */
 import type { z } from 'zod'
-import type { ExploreAnswer, ExploreDimension, ExploreQuestion, Measure, Operator } from '../../../contract/explore.ts'
+import type { ExploreAnswer, ExploreQuestion, Measure } from '../../../contract/explore.ts'
+import type { ExploreDimension, Operator } from '../../../contract/explore-dimensions.ts'
 import { dayAt } from '../../ground/zone.ts'
 import { measuresOf } from './columns.ts'
 import { type ExploreSearch, type Filter, levelsOf, SAID, type Said } from './search.ts'

@@ -3,14 +3,8 @@
  * default, whatever is mistyped counts as left out.
  */
 import { z } from 'zod'
-import {
-  EXPLORE_DIMENSIONS,
-  type ExploreDimension,
-  MEASURES,
-  MOST_FILTERS,
-  MOST_LEVELS,
-  operatorsOf,
-} from '../../../contract/explore.ts'
+import { MEASURES, MOST_FILTERS, MOST_LEVELS } from '../../../contract/explore.ts'
+import { EXPLORE_DIMENSIONS, type ExploreDimension, operatorsOf } from '../../../contract/explore-dimensions.ts'
 import { WindowSearch } from '../../ground/figures/search.ts'
 import { LONG_RANGES } from '../../ground/figures/window.ts'
 import { LONGEST_FORMULA } from '../../../contract/formula.ts'

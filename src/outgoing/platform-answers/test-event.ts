@@ -8,9 +8,9 @@ import type { Judgement, Outgoing } from '../deliveries/lane.ts'
 import { redact } from '../deliveries/redact.ts'
 import type * as api from './api.ts'
 import { askAtOnce } from './asking.ts'
-import { CLICK_COLUMNS, type ClickRow, type ConversionRow, conversionOf, JOIN_PAGE } from './conversion.ts'
-import { openGoogleTokens } from './google-token.ts'
-import { type Account, callFor } from './platforms.ts'
+import { CLICK_COLUMNS, type ClickRow, type ConversionRow, conversionOf, JOIN_PAGE } from '../ad-accounts/conversion.ts'
+import { openGoogleTokens } from '../ad-accounts/google-token.ts'
+import { type Account, callFor } from '../ad-accounts/platforms.ts'
 
 const READ_CLICK = `
   select ${CLICK_COLUMNS}

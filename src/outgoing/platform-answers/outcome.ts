@@ -7,10 +7,10 @@ import { fieldsOf } from '../../contract/json.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { redact } from '../deliveries/redact.ts'
-import { jsonOf } from './adapter.ts'
+import { jsonOf } from '../ad-accounts/adapter.ts'
 import type * as api from './api.ts'
 import { askAtOnce } from './asking.ts'
-import { openGoogleTokens } from './google-token.ts'
+import { openGoogleTokens } from '../ad-accounts/google-token.ts'
 
 type Asking = Context<typeof api.readOutcome>
 
