@@ -9,6 +9,7 @@ import { listen } from '../../ground/db/listen.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { inTurn } from '../../ground/in-turn.ts'
 import type { DomainHost, Ground } from '../../ground/room.ts'
+import { type Counted, openCounts } from './figures.ts'
 
 export type LiveDomains = {
   /** The domain of a name in DNS, if an organization has proven it. */
@@ -27,12 +28,12 @@ const OVERLAP = `interval '10 seconds'`
 
 const CHANGED = (among: Among) => `
   select d.org_id, d.id, d.name, d.https, d.root, d.unknown_path, d.robots, n.name is not null as is_held,
-    d.certificate is not null and d.certificate ->> 'problem' is null as has_certificate
+    d.status, d.deleted_at is not null as is_deleted, d.certificate is not null and d.certificate ->> 'problem' is null as has_certificate
   from domains d
   left join domain_names n on n.name = d.name and n.org_id = d.org_id and n.domain_id = d.id
   where d.updated_at >= $1${among('d.org_id')}`
 
-type Row = Omit<DomainHost, 'is'> & { readonly is_held: boolean }
+type Row = Omit<DomainHost, 'is'> & Counted & { readonly is_held: boolean }
 
 const opened = new WeakMap<Kysely<Tables>, Set<LiveDomains>>()
 
@@ -43,6 +44,7 @@ export async function openLiveDomains({
   log,
 }: Pick<Ground, 'database' | 'db' | 'log'>): Promise<LiveDomains> {
   const pool = database.clicks
+  const counts = openCounts()
   let names = new Map<string, DomainHost>()
   let since = ''
   let isAllWanted = true
@@ -57,10 +59,12 @@ export async function openLiveDomains({
       const { rows: clock } = await pool.query<{ since: string }>(`select clock_timestamp() - ${OVERLAP} as since`)
       const { rows, isWhole } = await askEverywhere<Row>(pool, CHANGED, [isAll ? '-infinity' : since])
       names = apply(isAll && isWhole ? new Map() : names, rows)
+      counts.note(rows, isAll && isWhole)
       since = clock[0]?.since ?? since
       // Read anew once every node is there again, because what was missed meanwhile lies before `since`.
       if (isWhole && isMissingSome && !isAll) isAllWanted = true
       isMissingSome = !isWhole
+      isStale = false
     } catch (error) {
       isAllWanted ||= isAll
       throw error
@@ -68,15 +72,10 @@ export async function openLiveDomains({
   }
   const refresh = inTurn(read)
   const refreshed = () =>
-    void refresh().then(
-      () => {
-        isStale = false
-      },
-      (error: unknown) => {
-        if (!isStale) log.warn({ err: error }, 'domains cannot be refreshed; traffic goes by what is in memory')
-        isStale = true
-      },
-    )
+    void refresh().catch((error: unknown) => {
+      if (!isStale) log.warn({ err: error }, 'domains cannot be refreshed; traffic goes by what is in memory')
+      isStale = true
+    })
   const again = () => {
     isAllWanted = true
     refreshed()
@@ -93,6 +92,7 @@ export async function openLiveDomains({
       opened.get(db)?.delete(live)
       await listening.close()
       await refresh.idle()
+      counts.close()
     },
   }
   opened.set(db, (opened.get(db) ?? new Set()).add(live))
@@ -103,7 +103,8 @@ export async function openLiveDomains({
 function apply(before: ReadonlyMap<string, DomainHost>, rows: readonly Row[]): Map<string, DomainHost> {
   const names = new Map(before)
   for (const { id, name, is_held } of rows) if (!is_held && names.get(name)?.id === id) names.delete(name)
-  for (const { is_held, ...row } of rows) if (is_held) names.set(row.name, { is: 'domain', ...row })
+  for (const { is_held, status: _, is_deleted: __, ...row } of rows)
+    if (is_held) names.set(row.name, { is: 'domain', ...row })
   return names
 }
 
