@@ -1,15 +1,14 @@
 /** The hours of the week as a map: a table of weekdays and hours with the chosen figure in each, shaded by how much it is. */
 import { keepPreviousData, useQueries } from '@tanstack/react-query'
-import { clsx } from 'clsx'
 import type { Measure } from '../../../contract/explore.ts'
 import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
 import { ask } from '../../ground/call.ts'
 import { compact, NONE } from '../../ground/figures/figures.ts'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { Asked, Waiting } from '../../ground/ui/page.tsx'
-import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { zoneNow } from '../../ground/zone.ts'
 import { shadeOf } from '../reports/heat-map.tsx'
+import { WeekMap } from '../reports/week-map.tsx'
 import { explore } from '../../../reading/explore/api.ts'
 import { type Column, type Figures, measureColumns, measuresOf } from './columns.ts'
 import { keyInWords } from './dimensions.ts'
@@ -17,8 +16,6 @@ import { hoursOf, type Question } from './question.ts'
 import { Preparing } from './preparing.tsx'
 import { WordsBelow } from './words-below.tsx'
 
-const WEEKDAYS = ['1', '2', '3', '4', '5', '6', '7']
-const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'))
 const PARTS = ['weekday_hour', 'weekday', 'hour'] as const satisfies readonly ExploreDimension[]
 
 type ShadeChoiceProps = { shade: Measure | undefined; onChange: (shade: Measure | undefined) => void }
@@ -95,68 +92,22 @@ function Map7x24({ column, isEstimate, at, total, most }: MapProps) {
   const titled = (key: string, row: Figures | undefined) =>
     `${keyInWords('weekday_hour', key, key)}: ${column.title} ${isEstimate ? '≈ ' : ''}${row === undefined ? NONE : column.text(row)}`
   return (
-    <Table
+    <WeekMap
       caption={`${column.title} by weekday and hour, ${zoneNow()}`}
-      className="[&_td]:px-0.5! [&_td]:text-sm [&_th]:px-0.5! [&_th:first-child]:pr-2! [&_th:first-child]:pl-3.5! [&_tr>*:last-child]:pr-3!"
-    >
-      <thead>
-        <tr>
-          <Head stay>Day</Head>
-          {HOURS.map(hour => (
-            <Head key={hour} numeric abbr={`${hour}:00`}>
-              {hour}
-            </Head>
-          ))}
-          <Head numeric className="border-l pr-3.5!">
-            All
-          </Head>
-        </tr>
-      </thead>
-      <tbody>
-        {WEEKDAYS.map(day => (
-          <Row key={day}>
-            <RowHead stay>
-              <abbr title={keyInWords('weekday', day, day)} className="no-underline">
-                {keyInWords('weekday', day, day).slice(0, 3)}
-              </abbr>
-            </RowHead>
-            {HOURS.map(hour => {
-              const key = `${day}-${hour}`
-              const row = at(key)
-              return (
-                <Cell
-                  key={hour}
-                  numeric
-                  title={titled(key, row)}
-                  className={clsx(isLoss(row) && 'bg-bad-soft!')}
-                  style={shadeOf(row && column.number(row), most)}
-                >
-                  {shown(row)}
-                </Cell>
-              )
-            })}
-            <Cell numeric className="border-l border-line pr-3.5! font-medium">
-              {shown(at(day))}
-            </Cell>
-          </Row>
-        ))}
-      </tbody>
-      <tfoot>
-        <tr className="font-semibold [&>*]:border-t [&>*]:border-line-strong/50 [&>*]:bg-sunken">
-          <RowHead stay className="bg-sunken! font-semibold!">
-            All
-          </RowHead>
-          {HOURS.map(hour => (
-            <Cell key={hour} numeric>
-              {shown(at(hour))}
-            </Cell>
-          ))}
-          <Cell numeric className="border-l border-line pr-3.5!">
-            {short(column, total)}
-          </Cell>
-        </tr>
-      </tfoot>
-    </Table>
+      at={(day, hour) => {
+        const key = `${day + 1}-${hour}`
+        const row = at(key)
+        return {
+          shown: shown(row),
+          title: titled(key, row),
+          style: shadeOf(row && column.number(row), most),
+          isLoss: isLoss(row),
+        }
+      }}
+      ofDay={day => shown(at(String(day + 1)))}
+      ofHour={hour => shown(at(hour))}
+      all={short(column, total)}
+    />
   )
 }
 

@@ -4,11 +4,8 @@ import { measure, NO_CLICKS, numberOf, sumOf, type Totals } from '../../ground/f
 import { type Goal, HEATS, type Heat } from '../../ground/figures/search.ts'
 import { type Days, daysIn } from '../../ground/figures/window.ts'
 import { Choice } from '../../ground/ui/choice.tsx'
-import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { chartWords } from './tiles.tsx'
-
-const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
-const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'))
+import { HOURS, WEEKDAYS, WeekMap } from './week-map.tsx'
 
 type ChoiceProps = { heat: Heat | undefined; goalWords: string; onChange: (heat: Heat | undefined) => void }
 
@@ -42,64 +39,21 @@ export function HeatMap({ rows, heat, goal, goalWords, days, zone }: HeatMapProp
   const shown = (row: Totals) => <Figure row={row} heat={heat} goal={goal} />
   return (
     <>
-      <Table
+      <WeekMap
         caption={`${chartWords(heat, goalWords)} by weekday and hour, ${zone}`}
-        className="[&_td]:px-0.5! [&_td]:text-sm [&_th]:px-0.5! [&_th:first-child]:pr-2! [&_th:first-child]:pl-3.5!"
-      >
-        <thead>
-          <tr>
-            <Head stay>Day</Head>
-            {HOURS.map(hour => (
-              <Head key={hour} numeric abbr={`${hour}:00`}>
-                {hour}
-              </Head>
-            ))}
-            <Head numeric className="border-l pr-3.5!">
-              All
-            </Head>
-          </tr>
-        </thead>
-        <tbody>
-          {WEEKDAYS.map((weekday, day) => (
-            <Row key={weekday}>
-              <RowHead stay>
-                <abbr title={weekday} className="no-underline">
-                  {weekday.slice(0, 3)}
-                </abbr>
-              </RowHead>
-              {HOURS.map(hour => (
-                <Cell
-                  key={hour}
-                  numeric
-                  faint={at(day, hour).clicks === 0}
-                  title={`${weekday} ${hour}:00, ${inWords(at(day, hour), goal, goalWords)}`}
-                  style={shadeOf(valueOf(at(day, hour)), most)}
-                >
-                  {shown(at(day, hour))}
-                </Cell>
-              ))}
-              <Cell numeric className="border-l border-line pr-3.5! font-medium">
-                {shown(sumOf(HOURS.map(hour => at(day, hour))))}
-              </Cell>
-            </Row>
-          ))}
-        </tbody>
-        <tfoot>
-          <tr className="font-semibold [&>*]:border-t [&>*]:border-line-strong/50 [&>*]:bg-sunken">
-            <RowHead stay className="bg-sunken! font-semibold!">
-              All
-            </RowHead>
-            {HOURS.map(hour => (
-              <Cell key={hour} numeric>
-                {shown(sumOf(WEEKDAYS.map((_, day) => at(day, hour))))}
-              </Cell>
-            ))}
-            <Cell numeric className="border-l border-line pr-3.5!">
-              {shown(sumOf(rows))}
-            </Cell>
-          </tr>
-        </tfoot>
-      </Table>
+        at={(day, hour) => {
+          const row = at(day, hour)
+          return {
+            shown: shown(row),
+            title: `${WEEKDAYS[day]} ${hour}:00, ${inWords(row, goal, goalWords)}`,
+            style: shadeOf(valueOf(row), most),
+            faint: row.clicks === 0,
+          }
+        }}
+        ofDay={day => shown(sumOf(HOURS.map(hour => at(day, hour))))}
+        ofHour={hour => shown(sumOf(WEEKDAYS.map((_, day) => at(day, hour))))}
+        all={shown(sumOf(rows))}
+      />
       <p className="mt-2 text-sm text-ink-faint">
         {`Hours by the clocks of ${zone}; the deeper the shade, the higher the figure. ${daysIn(days) % 7 === 0 ? '' : 'These days are no whole weeks: some weekdays are in them once more than others.'}`}
       </p>
