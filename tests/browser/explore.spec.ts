@@ -1,4 +1,5 @@
 // Explore on the screen, over clicks that came through the door: levels that open in place, filters, columns, the map of hours.
+import { readFileSync } from 'node:fs'
 import { expect, test } from './dashboard.ts'
 import { clicksOf, row, seedClicks, tree } from './explored.ts'
 
@@ -129,6 +130,23 @@ test('the lines of the question are a file', async ({ page, owner, sluice }) => 
   await expect(clicksOf(page, 'zone-7')).toHaveText('2')
   const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()])
   expect(file.suggestedFilename()).toMatch(/^sluice-explore-.*\.csv$/)
+})
+
+test('the facts of a day are a Parquet file', async ({ page, owner, sluice }) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
+  await page.goto(`/explore?range=today&by=sub1&where=${only}`)
+  await expect(clicksOf(page, 'zone-7')).toHaveText('2')
+  await page.getByRole('button', { name: 'Facts of a day (Parquet)' }).click()
+  const asking = page.getByRole('dialog', { name: 'Facts of a day' })
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    asking.getByRole('button', { name: 'Download' }).click(),
+  ])
+  expect(file.suggestedFilename()).toMatch(/^sluice-facts-\d{4}-\d\d-\d\d\.parquet$/)
+  const bytes = readFileSync(await file.path())
+  expect([bytes.subarray(0, 4).toString(), bytes.subarray(-4).toString()]).toEqual(['PAR1', 'PAR1'])
+  await expect(asking).toBeHidden()
 })
 
 test('a question is kept as a view, opened again, and is what Explore opens with', async ({ page, owner, sluice }) => {
