@@ -3,11 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import sluice from '../package.json' with { type: 'json' }
 import { Refusal, refuse } from './contract/refusals.ts'
+import type { Domains } from './gate/domain.ts'
 import { openGate } from './gate/gate.ts'
 import { openOnce } from './gate/once.ts'
 import { servePages } from './gate/pages.ts'
 import { stillAllowed } from './gate/permit.ts'
 import { openQuotas, type QuotaName, type Quotas } from './gate/quota.ts'
+import { openStreet, type Street } from './gate/street.ts'
 import { openRedis } from './gate/redis.ts'
 import type { RefusedIntake } from './gate/refused-intake.ts'
 import type { Config } from './ground/config.ts'
@@ -33,7 +35,7 @@ import { refusedEventDeeds } from './intake/refused-events/refused-events.ts'
 import { openRefusedRetention } from './intake/refused-events/retention.ts'
 import * as revisionsApi from './intake/revisions/api.ts'
 import { revisionDeeds } from './intake/revisions/revisions.ts'
-import { type Doors, openDoors } from './listen.ts'
+import { type Door, type Doors, openDoors } from './listen.ts'
 import { serveTools } from './mcp/mcp.ts'
 import { openLowBalanceWatch } from './money/billing/low-balance.ts'
 import { openRateFetch } from './money/rates/fetch.ts'
@@ -68,8 +70,11 @@ import * as botsApi from './telegram/bots/api.ts'
 import { botDeeds } from './telegram/bots/bots.ts'
 import { openLiveCampaigns } from './traffic/campaigns/live.ts'
 import { openCapNotices } from './traffic/caps/notices.ts'
+import { openCertificateFiles } from './traffic/certificates/files.ts'
+import { openLiveCertificates } from './traffic/certificates/live.ts'
+import { openCertificateWorker } from './traffic/certificates/worker.ts'
 import * as domainsApi from './traffic/domains/api.ts'
-import { openDomainChecks } from './traffic/domains/checker.ts'
+import { checkSoon, openDomainChecks } from './traffic/domains/checker.ts'
 import { openDomainNotices } from './traffic/domains/notices.ts'
 import { openDomains } from './traffic/domains/open.ts'
 import { openReputation } from './traffic/domains/reputation.ts'
@@ -80,6 +85,8 @@ export type House = {
   /** Every endpoint there is. */
   readonly furnished: readonly Declared[]
   readonly ground: Ground
+  /** The servers of TLS=auto and TLS=files. */
+  readonly street: Street | undefined
   /** Opens the doors and answers with the address people open. @throws StartError where one cannot be opened. */
   listen(): Promise<string>
   /** Lets nobody in any more, finishes what was begun, leaves the database to its owner. */
@@ -107,15 +114,25 @@ export async function openHouse(
   const running = new AsyncDisposableStack()
   try {
     openCourier(ground, lanes, running)
-    const { app, furnished } = await openFront(ground, lanes, options, running)
+    const certificates = await openCertificates(ground, running)
+    const isCertified = (name: string) => certificates?.live.serves(name) === true
+    const { app, furnished } = await openFront(ground, lanes, { ...options, isCertified }, running)
     running.defer(() => app.close())
+    const street =
+      certificates === undefined || config.role === 'work'
+        ? undefined
+        : into(running)(openStreet(app, ground, certificates.live))
     let doors: Doors | undefined
     return {
       app,
       furnished,
       ground,
+      street,
       async listen() {
-        doors = await openDoors(app, config, log)
+        doors = await openDoors(app, config, log, street === undefined ? [] : doorsTo(street, config))
+        // Behind the doors, because the authority knocks before it gives anything.
+        if (config.tls === 'auto' && config.role !== 'serve')
+          into(running)(openCertificateWorker(ground, certificates?.files, name => checkSoon(ground, name)))
         return doors.address
       },
       async close() {
@@ -152,6 +169,20 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openSpendSync(ground))
 }
 
+/** What names are served by https with. Undefined with TLS=off. */
+async function openCertificates(ground: Ground, running: AsyncDisposableStack) {
+  if (ground.config.tls === 'off') return undefined
+  const take = into(running)
+  const files = await openCertificateFiles(ground)
+  if (files !== undefined) take(files)
+  return { files, live: take(await openLiveCertificates(ground, files)) }
+}
+
+const doorsTo = ({ http, https }: Street, { httpPort, httpsPort, tlsHost: host }: Config): Door[] => [
+  { name: 'http', server: http, port: httpPort, host, setting: 'HTTP_PORT' },
+  { name: 'https', server: https, port: httpsPort, host, setting: 'HTTPS_PORT' },
+]
+
 /** Takes in what runs, to be closed with the house, each part before those it stands on. */
 const into =
   (running: AsyncDisposableStack) =>
@@ -159,7 +190,12 @@ const into =
     running.adopt(part, async () => void (await part.close()))
 
 /** What is open to the outside: where another process serves, the probes alone. Each part is closed before those it stands on, the door first. */
-async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseOptions, running: AsyncDisposableStack) {
+async function openFront(
+  ground: Ground,
+  lanes: readonly Lane[],
+  options: HouseOptions & Pick<Domains, 'isCertified'>,
+  running: AsyncDisposableStack,
+) {
   const take = into(running)
   const { config, database, db, log } = ground
   const redis = config.redisUrl === undefined ? undefined : openRedis(config.redisUrl, log)
@@ -175,8 +211,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
   const landed = take(openLanded({ conversions, clicks, log }))
   const quotas = openQuotas(redis, options.quotas)
   const keeper = take(openKeeper(ground))
-  const mayRecord = (org_id: number) => isWithin(quotas, org_id)
-  const networks = take(openNetworks(ground, { conversions, keeper, mayRecord }))
+  const networks = take(openNetworks(ground, { conversions, keeper, mayRecord: org_id => isWithin(quotas, org_id) }))
   const signIn = take(openSignIn(ground))
   const explorer = take(openExplorer(ground, options.explore))
   const uses = take(openKeyUses(database.worker, log))
@@ -207,7 +242,10 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
   const keyOf = (campaign_id: string) => live.campaign(campaign_id)?.key
   const open = (visit: Visit) => clicks.visit(ground, visit)
   const app = openGate(
-    { ...door, domains: { find: domains.find, noteVisit: domains.noteVisit, open, keyOf } },
+    {
+      ...door,
+      domains: { find: domains.find, noteVisit: domains.noteVisit, open, keyOf, isCertified: options.isCertified },
+    },
     furnished,
   )
   const declared = [...furnished, serveTools(app, { ground, identities }, sluice.version)]
@@ -215,7 +253,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
   return { app, furnished: declared }
 }
 
-/** Notes each use of a key that is accepted. */
+/** Reads a key, and notes that it was used. */
 function keyVerifier({ keys }: Database, uses: ReturnType<typeof openKeyUses>) {
   const reader = openKeyReader(keys)
   return async (secret: string) => {

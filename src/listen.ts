@@ -124,6 +124,10 @@ function explained(error: unknown, { name, port, host, setting }: Door, fd: numb
       `this user may not open port ${port}: let a socket unit open it (deploy/sluice-${name}.socket), give the service ` +
         `AmbientCapabilities=CAP_NET_BIND_SERVICE, lower net.ipv4.ip_unprivileged_port_start, or set ${setting} to one above 1023`,
     )
+  if (code === 'EAFNOSUPPORT')
+    return new StartError(
+      `${host} is an address of IPv6, which this machine has not: set ${host === '::' ? 'TLS_HOST=0.0.0.0' : 'another'}`,
+    )
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return new StartError(`${name === 'plain' ? 'HOST' : 'TLS_HOST'} ${host} is no address of this machine`)
   if (code === 'ENOTSUP' || code === 'EOPNOTSUPP')

@@ -52,6 +52,8 @@ import * as campaigns from './traffic/campaigns/campaigns.ts'
 import { nameCampaigns } from './traffic/campaigns/names.ts'
 import * as capsApi from './traffic/caps/api.ts'
 import * as caps from './traffic/caps/caps.ts'
+import * as certificatesApi from './traffic/certificates/api.ts'
+import { answerChallenge } from './traffic/certificates/challenges.ts'
 import * as clickFlowsApi from './traffic/click-flows/api.ts'
 import * as clickFlows from './traffic/click-flows/click-flows.ts'
 import * as flowTrial from './traffic/click-flows/try.ts'
@@ -99,6 +101,7 @@ export const plainRooms = [
   room(figuresApi, figures),
   room(exploreViewsApi, exploreViews),
   room(adSpendApi, { ...adSpend, ...spendImport, ...spreadDeeds({ clicksByCell, daysWithCost }) }),
+  room(certificatesApi, { answerChallenge }),
   room(spendAccountsApi, spendAccounts),
   room(adAccountsApi, adAccounts),
   room(platformAnswersApi, { ...testEvent, ...outcome }),

@@ -13,7 +13,7 @@ import { runBrowserTests } from './support/browser-tests.ts'
 import { CLUSTER, connectionTo, reach, startKeeper } from './support/database.ts'
 import { type Counts, runNodeTests } from './support/node-tests.ts'
 import { NODES } from './support/sharded.ts'
-import { findProgram, requirePrograms } from './support/programs.ts'
+import { findProgram, requirePrograms, wantPrograms } from './support/programs.ts'
 import { ensureTemplate } from './support/template.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -88,6 +88,7 @@ async function main(): Promise<Counts> {
   const files = selectTests()
   const browserFiles = faults || seeded || soak || citus ? [] : select('tests/browser/*.spec.ts')
   requirePrograms(browserFiles.length > 0 ? ['redis-server', 'chromium'] : ['redis-server'])
+  if (files.some(file => file.includes('pebble'))) wantPrograms(['pebble'])
   const folder = mkdtempSync(join(tmpdir(), 'sluice-run-'))
   const keeper = startKeeper(folder, '--remove')
   keeper.ref()

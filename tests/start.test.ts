@@ -114,6 +114,23 @@ describe('with the embedded database', () => {
     await assert.rejects(stat(join(dataDir, 'postgres/postmaster.pid')))
   })
 
+  test('TLS that cannot be served stops the start in one line: without https, with files that are none, with a taken port', async () => {
+    const dataDir = await freshFolder()
+    const base = { DATA_DIR: dataDir, BASE_URL: 'https://track.example.com' }
+    isOneLine(await runSluice({ DATA_DIR: dataDir, TLS: 'auto' }), /TLS=auto needs BASE_URL with https:\/\//)
+    const file = { TLS_CERT: MAIN, TLS_KEY: MAIN }
+    isOneLine(
+      await runSluice({ ...base, TLS: 'files', ...file }),
+      /TLS_CERT and TLS_KEY cannot be served: there is no certificate in it/,
+    )
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const port = String((other.address() as AddressInfo).port)
+    const taken = await runSluice({ ...base, TLS: 'auto', TLS_HOST: '127.0.0.1', HTTP_PORT: '0', HTTPS_PORT: port })
+    other.close()
+    isOneLine(taken, new RegExp(`port ${port} of 127.0.0.1 is taken: .*HTTPS_PORT`))
+  })
+
   test('a folder with a very long path works', async () => {
     const dataDir = join(await freshFolder(), 'a'.repeat(100))
     assert.equal(await answers(await started(dataDir)), 200)

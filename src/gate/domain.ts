@@ -12,6 +12,8 @@ export type Domains = {
   readonly open: (visit: Visit) => Answer | Promise<Answer>
   /** The key of a campaign, also of a deleted one. */
   readonly keyOf: (campaign_id: string) => string | undefined
+  /** Whether this process answers by https under a name, with a certificate of its own. */
+  readonly isCertified: (name: string) => boolean
   /** Notes that somebody came. Must neither wait nor throw. */
   readonly noteVisit: (host: DomainHost) => void
 }
@@ -69,12 +71,14 @@ function robots({ robots }: DomainHost): Answer {
  * domains are answered as they come, and what is sent is taken, because a redirect would lose it.
  */
 export function secured(
+  { isCertified }: Pick<Domains, 'isCertified'>,
   host: DomainHost,
   isSecure: boolean | undefined,
   method: string,
   url: string,
 ): Answer | undefined {
-  if (host.https !== 'only' || !host.has_certificate || isSecure !== false || !isRead({ method })) return undefined
+  if (host.https !== 'only' || isSecure !== false || !isRead({ method })) return undefined
+  if (!host.has_certificate && !isCertified(host.name)) return undefined
   if (!url.startsWith('/') || url.startsWith('/.well-known/')) return undefined
   return { status: 302, headers: { location: `https://${host.name}${url}`, 'cache-control': 'no-store' } }
 }

@@ -67,9 +67,12 @@ export function admitHost(hostOf: (sent: string | undefined) => Host, request: F
 
 /**
  * Tells whether a visitor came by https: on an encrypted connection, or as a trusted proxy's last X-Forwarded-Proto says; undefined where
- * nobody says.
+ * nobody says, and somebody in front of Sluice may serve https.
  */
-export function openSecurity(config: Pick<Config, 'trustProxy'>): (raw: IncomingMessage) => boolean | undefined {
+export function openSecurity(
+  config: Pick<Config, 'trustProxy' | 'tls'>,
+): (raw: IncomingMessage) => boolean | undefined {
+  const unsaid = config.tls === 'off' ? undefined : false
   const isTrusted = trusting(config.trustProxy)
   // One proxy makes nearly all connections, so who was asked about last is asked about again.
   let last = { peer: '', isTrusted: false }
@@ -80,7 +83,7 @@ export function openSecurity(config: Pick<Config, 'trustProxy'>): (raw: Incoming
   return ({ socket, headers }) => {
     if ((socket as TLSSocket).encrypted === true) return true
     const sent = headers['x-forwarded-proto']
-    if (sent === undefined || !isBelieved(socket.remoteAddress ?? '')) return undefined
+    if (sent === undefined || !isBelieved(socket.remoteAddress ?? '')) return unsaid
     return String(sent).split(',').at(-1)?.trim().toLowerCase() === 'https'
   }
 }

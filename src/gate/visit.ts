@@ -9,6 +9,7 @@ const NO_DOMAINS: Domains = {
   find: () => undefined,
   open: () => ({ status: 404 }),
   keyOf: () => undefined,
+  isCertified: () => false,
   noteVisit: () => {},
 }
 
@@ -21,7 +22,7 @@ export type Visits = {
 
 /** Opens it for a process. Without domains every name is the main one or another. */
 export function openVisits(
-  config: Pick<Config, 'baseUrl' | 'alsoHosts' | 'trustProxy'>,
+  config: Pick<Config, 'baseUrl' | 'alsoHosts' | 'trustProxy' | 'tls'>,
   domains: Domains = NO_DOMAINS,
 ): Visits {
   const hostOf = openHosts(config, domains.find)
@@ -37,7 +38,7 @@ export function openVisits(
     domains.noteVisit(host)
     const { method, url, raw, routeOptions } = request
     const { endpoint } = routeOptions.config
-    const elsewhere = secured(host, isByHttps(raw), method, url)
+    const elsewhere = secured(domains, host, isByHttps(raw), method, url)
     if (elsewhere !== undefined) return elsewhere
     if (typeof endpoint === 'object' && endpoint.hosts === 'any' && !request.is404) return undefined
     return answerOnDomain(domains, host, { ...visitOf(request), host })

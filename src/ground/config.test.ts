@@ -102,3 +102,31 @@ test('a wrong secret is refused without being shown', () => {
     assert.ok(!message.includes(value) && !message.includes('hidden'), message)
   }
 })
+
+test('TLS needs an https BASE_URL with a name, its ports have their usual numbers, and files come in pairs', () => {
+  const good = { TLS: 'auto', BASE_URL: 'https://track.example.com' }
+  const { tls, httpsPort, httpPort, tlsHost, acmeDirectory } = readConfig(good)
+  assert.deepEqual(
+    [tls, httpsPort, httpPort, tlsHost, acmeDirectory],
+    ['auto', 443, 80, '::', 'https://acme-v02.api.letsencrypt.org/directory'],
+  )
+  assert.equal(readConfig({}).tls, 'off')
+  const needsHttps = 'TLS=auto needs BASE_URL with https://, such as https://track.example.com'
+  assert.equal(refusal({ TLS: 'auto' }), needsHttps)
+  assert.equal(refusal({ TLS: 'auto', BASE_URL: 'http://track.example.com' }), needsHttps)
+  for (const host of ['203.0.113.7', 'localhost', '[::1]'])
+    assert.match(
+      refusal({ TLS: 'auto', BASE_URL: `https://${host}` }),
+      /needs a BASE_URL with a name that certificates/,
+    )
+  const { filename } = import.meta
+  assert.equal(
+    refusal({ ...good, TLS: 'files', TLS_CERT: filename }),
+    'TLS=files needs TLS_CERT and TLS_KEY, the paths of two PEM files',
+  )
+  assert.equal(refusal({ ...good, TLS_CERT: filename }), 'TLS_CERT and TLS_KEY are set together')
+  assert.match(refusal({ ...good, TLS_KEY: '/nowhere' }), /^TLS_KEY is "\/nowhere", allowed is the path of a PEM file/)
+  assert.ok(!refusal({ ...good, ACME_EAB: 'only-a-secret' }).includes('only-a-secret'))
+  for (const wrong of [{ TLS: 'on' }, { HTTPS_PORT: '70000' }, { ACME_EMAIL: 'me' }, { ACME_PROFILE: 'a b' }])
+    refusal({ ...good, ...wrong })
+})

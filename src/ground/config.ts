@@ -192,6 +192,29 @@ const settings = {
   ECB_BASE: setting(http.default('https://www.ecb.europa.eu'), aHttpAddress),
   CBR_BASE: setting(http.default('https://www.cbr.ru'), aHttpAddress),
   OPENEXCHANGERATES_BASE: setting(http.default('https://openexchangerates.org'), aHttpAddress),
+  TLS: setting(z.enum(['off', 'auto', 'files']).default('off'), 'off, auto or files'),
+  TLS_CERT: setting(z.string().refine(isReadable).optional(), 'the path of a PEM file that can be read'),
+  TLS_KEY: setting(z.string().refine(isReadable).optional(), 'the path of a PEM file that can be read'),
+  TLS_HOST: setting(z.string().regex(/^\S+$/).default('::'), 'an address of this machine, or :: for all of them'),
+  HTTPS_PORT: setting(port.default(443), 'a whole number from 0 to 65535'),
+  HTTP_PORT: setting(port.default(80), 'a whole number from 0 to 65535'),
+  ACME_DIRECTORY: setting(http.default('https://acme-v02.api.letsencrypt.org/directory'), aHttpAddress),
+  ACME_EMAIL: setting(z.email().optional(), 'an address for mail'),
+  ACME_EAB: setting(
+    z
+      .string()
+      .regex(/^[^\s:]+:[\w-]+=*$/)
+      .optional(),
+    'the id and the key of an account at the authority, as id:key',
+    true,
+  ),
+  ACME_PROFILE: setting(
+    z
+      .string()
+      .regex(/^[\w.-]{1,64}$/)
+      .optional(),
+    'the name of a profile of the authority, such as tlsserver',
+  ),
   DNS_SERVERS: setting(
     z
       .string()
@@ -247,7 +270,24 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     if (!read.success) wrong.push(`${name} is ${secret ? 'wrong' : JSON.stringify(given)}, allowed is ${allowed}`)
     return [camelCase(name), read.data]
   })
-  if (wrong.length > 0) throw new StartError(wrong.join('; '))
   // The mapped type and the loop name the same keys, which the compiler cannot follow through Object.fromEntries.
-  return Object.freeze(Object.fromEntries(values)) as Config
+  const config = Object.fromEntries(values) as Config
+  if (wrong.length === 0) wrong.push(...wrongTogether(config))
+  if (wrong.length > 0) throw new StartError(wrong.join('; '))
+  return Object.freeze(config)
+}
+
+/** What each setting allows by itself, and the others do not. */
+function wrongTogether({ tls, baseUrl, tlsCert, tlsKey }: Config): string[] {
+  if (tls === 'off') return []
+  const host = URL.parse(baseUrl ?? '')?.hostname ?? ''
+  const wrong: string[] = []
+  if (baseUrl?.startsWith('https://') !== true)
+    wrong.push(`TLS=${tls} needs BASE_URL with https://, such as https://track.example.com`)
+  else if (tls === 'auto' && (!host.includes('.') || isIP(host) !== 0))
+    wrong.push(`TLS=auto needs a BASE_URL with a name that certificates are given for, ${JSON.stringify(host)} is none`)
+  if (tls === 'files' && (tlsCert === undefined || tlsKey === undefined))
+    wrong.push('TLS=files needs TLS_CERT and TLS_KEY, the paths of two PEM files')
+  else if ((tlsCert === undefined) !== (tlsKey === undefined)) wrong.push('TLS_CERT and TLS_KEY are set together')
+  return wrong
 }

@@ -11,6 +11,7 @@ export type Program =
   | 'nginx'
   | 'caddy'
   | 'openssl'
+  | 'pebble'
 
 const names: Record<Program, string[]> = {
   chromium: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
@@ -20,6 +21,8 @@ const names: Record<Program, string[]> = {
   nginx: ['nginx'],
   caddy: ['caddy'],
   openssl: ['openssl'],
+  // Debian's package brings pebble-challtestsrv with it.
+  pebble: ['pebble'],
 }
 
 function inPath(name: string): string | undefined {
@@ -53,6 +56,12 @@ export function requirePrograms(programs: readonly Program[]): void {
   if (why === undefined) return
   console.error(`The tests need ${missing.join(' and ')}: ${why}. On Debian: apt-get install ${missing.join(' ')}`)
   process.exit(1)
+}
+
+/** Installs what can be installed here; the tests of what is missing then say so and are skipped. */
+export function wantPrograms(programs: readonly Program[]): void {
+  const missing = programs.filter(program => findProgram(program) === undefined)
+  if (missing.length > 0 && process.getuid?.() === 0 && inPath('apt-get') !== undefined) install(missing)
 }
 
 /** Undefined when all of them are there now, else why not. */

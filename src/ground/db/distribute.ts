@@ -38,6 +38,10 @@ export const FIRST_NODE_TABLES: readonly string[] = [
   'spent_codes',
   'api_key_uses',
   'fx_sources',
+  'certificates',
+  'acme_challenges',
+  'acme_accounts',
+  'acme_orders',
 ]
 
 /** The table beside whose rows all others of an organization lie: the lock of its balance is the first of every transaction. */

@@ -38,6 +38,8 @@ export type Secrets = {
   mac(purpose: string, text: string): Buffer
   /** 16 bytes of AES-128 key for the click id's last 32 bits. */
   readonly clickKey: Buffer
+  /** The text that lies sealed in the database under this name, for ever; what `make` answers where there is none. */
+  kept(name: string, make: () => string): Promise<string>
 }
 
 /** Opens the secrets of this installation. @throws StartError when SECRET is not the one the database was made with. */
@@ -63,7 +65,15 @@ export async function openSecrets(config: Pick<Config, 'secret' | 'dataDir'>, db
     open: sealed => open(sealing, sealed),
     mac: (purpose, text) => createHmac('sha256', macKey(purpose)).update(text).digest(),
     clickKey,
+    async kept(name, make) {
+      const found = (await find(db, name)) ?? (await keep(db, name, seal(sealing, make()).toString('hex')))
+      return open(sealing, Buffer.from(found, 'hex'))
+    },
   }
+}
+
+async function find(db: Kysely<Tables>, name: string): Promise<string | undefined> {
+  return (await db.selectFrom('installation').select('value').where('name', '=', name).executeTakeFirst())?.value
 }
 
 /** By which a database knows its SECRET again. */
@@ -78,16 +88,15 @@ export function fingerprintHere(config: Pick<Config, 'secret' | 'dataDir'>): str
 
 /** Stores the value unless one is there; answers the one that counts. */
 async function keep(db: Kysely<Tables>, name: string, value: string): Promise<string> {
-  const kept = db.selectFrom('installation').select('value').where('name', '=', name)
   // Read first: to write a row that every node of a cluster has, each of them must be there.
-  const found = await kept.executeTakeFirst()
-  if (found !== undefined) return found.value
+  const found = await find(db, name)
+  if (found !== undefined) return found
   await db
     .insertInto('installation')
     .values({ name, value })
     .onConflict(on => on.doNothing())
     .execute()
-  return (await kept.executeTakeFirstOrThrow()).value
+  return (await find(db, name)) ?? value
 }
 
 function readSecret(path: string): string | undefined {

@@ -62,6 +62,26 @@ export interface AccountSpend {
   usd_per_unit: string | null
 }
 
+export interface AcmeAccounts {
+  directory: string
+  held_because: string | null
+  held_until: string | null
+}
+
+export interface AcmeChallenges {
+  expires_at: string
+  key_authorization: string
+  name: string
+  token: string
+}
+
+export interface AcmeOrders {
+  directory: string
+  id: string
+  name: string
+  ordered_at: string
+}
+
 export interface ActiveOrganizations {
   org_id: number
   session_id: string
@@ -293,6 +313,52 @@ export interface Caps {
    * of a cap on clicks: what a process does that can get no places from the database
    */
   when_unknown: string
+}
+
+export interface Certificates {
+  /**
+   * when the authority is asked that again
+   */
+  ari_at: string | null
+  /**
+   * when the authority wants it renewed (RFC 9773); null: it has not said
+   */
+  ari_from: string | null
+  ari_to: string | null
+  attempts: Generated<number>
+  /**
+   * PEM, the name's own certificate first; null: none yet
+   */
+  chain: string | null
+  /**
+   * of which authority it was had; another one is asked for another at once
+   */
+  directory: string | null
+  /**
+   * since when the name is not served; its row is kept 30 days
+   */
+  gone_at: string | null
+  /**
+   * sealed by SECRET
+   */
+  key: Buffer | null
+  /**
+   * who orders it; what is written under an older one changes nothing
+   */
+  lease_token: string | null
+  leased_until: string | null
+  name: string
+  next_try_at: string | null
+  not_after: string | null
+  not_before: string | null
+  problem: string | null
+  renew_at: string | null
+  serial: string | null
+  telling_until: string | null
+  /**
+   * when the owners were told that it nears its end, or cannot be had
+   */
+  told_at: string | null
 }
 
 export interface ClickFlows {
@@ -1386,6 +1452,9 @@ export interface Verifications {
 export interface Tables {
   account_spend: AccountSpend
   accounts: Accounts
+  acme_accounts: AcmeAccounts
+  acme_challenges: AcmeChallenges
+  acme_orders: AcmeOrders
   active_organizations: ActiveOrganizations
   ad_accounts: AdAccounts
   ad_spend: AdSpend
@@ -1401,6 +1470,7 @@ export interface Tables {
   campaigns: Campaigns
   cap_counts: CapCounts
   caps: Caps
+  certificates: Certificates
   click_flow_versions: ClickFlowVersions
   click_flows: ClickFlows
   click_sheet: ClickSheet

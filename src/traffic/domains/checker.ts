@@ -79,6 +79,16 @@ async function isClaimed({ db }: Checking, { org_id, id }: Claim): Promise<boole
   return claimed.numAffectedRows === 1n
 }
 
+/** Has the domain of a name checked by the next round: what it shows by https has changed. */
+export async function checkSoon({ db }: Pick<Ground, 'db'>, name: string): Promise<void> {
+  const { rows } = await sql<{ org_id: number; domain_id: string; now: string }>`
+    select org_id, domain_id, now() as now from domain_names where name = ${name}`.execute(db)
+  for (const { org_id, domain_id, now } of rows)
+    await sql`
+      update domains set next_check_at = ${now}
+      where org_id = ${org_id} and id = ${domain_id} and deleted_at is null`.execute(db)
+}
+
 /** Checks what is due until it is closed; any number of processes may. */
 export function openDomainChecks(ground: Checking): { close(): Promise<void> } {
   const checker = openChecker(ground)

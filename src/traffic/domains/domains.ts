@@ -31,7 +31,7 @@ type Making = Context<typeof api.createDomain>
 
 /** Domains of the organization, newest first; `q` looks into the name. */
 export async function listDomains(
-  { db, actor }: Context<typeof api.listDomains>,
+  { db, config, actor }: Context<typeof api.listDomains>,
   { query }: Call<typeof api.listDomains>,
 ) {
   let rows = live(db, actor.org_id).select(COLUMNS)
@@ -39,15 +39,12 @@ export async function listDomains(
   if (query.status !== undefined) rows = rows.where('status', '=', query.status)
   if (query.trouble !== undefined) rows = rows.where(sql<boolean>`status = 'failing' or flagged is not null`)
   const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
-  return { data: await shown(db, actor.org_id, data), next_cursor }
+  return { data: await shown(db, config, actor.org_id, data), next_cursor }
 }
 
 /** One domain. Refuses `object_not_found`. */
-export async function readDomain(
-  { db, actor }: Context<typeof api.readDomain>,
-  { params }: Call<typeof api.readDomain>,
-) {
-  return await one(db, actor.org_id, idOf(params.id))
+export async function readDomain(context: Context<typeof api.readDomain>, { params }: Call<typeof api.readDomain>) {
+  return await one(context, context.actor.org_id, idOf(params.id))
 }
 
 /** The deeds that begin checks. */
@@ -68,11 +65,12 @@ export function domainDeeds(checker: Checker) {
       checker.check({ org_id, id, name }).catch((error: unknown) => {
         log.warn({ err: error, domain: name }, 'a domain could not be checked; it is tried again')
       })
-      return await one(db, org_id, id)
+      return await one(context, org_id, id)
     },
 
     /** Checks a domain unless that was done a moment ago. Refuses `object_not_found`. */
-    async checkDomain({ db, actor }: Context<typeof api.checkDomain>, { params }: Call<typeof api.checkDomain>) {
+    async checkDomain(context: Context<typeof api.checkDomain>, { params }: Call<typeof api.checkDomain>) {
+      const { db, actor } = context
       const { org_id } = actor
       const id = idOf(params.id)
       const { rows } = await sql<{ name: string; is_fresh: boolean | null }>`
@@ -83,19 +81,20 @@ export function domainDeeds(checker: Checker) {
       // One that has just been written down may not be served yet.
       if (domain.is_fresh === true) await checker.settled(id)
       else await checker.check({ org_id, id, name: domain.name })
-      return await one(db, org_id, id)
+      return await one(context, org_id, id)
     },
   }
 }
 
 /** Changes the fields that are sent. Refuses `object_not_found`, and `invalid_request` for a place that is not there. */
 export async function updateDomain(
-  { db, actor }: Context<typeof api.updateDomain>,
+  context: Context<typeof api.updateDomain>,
   { params, body }: Call<typeof api.updateDomain>,
 ) {
+  const { db, actor } = context
   const { org_id } = actor
   const id = idOf(params.id)
-  const { name } = await one(db, org_id, id)
+  const { name } = await one(context, org_id, id)
   await requirePlaces(db, org_id, name, body)
   await db.transaction().execute(async trx => {
     const { rows } = await sql<{ now: string }>`select clock_timestamp() as now`.execute(trx)
@@ -125,17 +124,18 @@ export async function updateDomain(
       })
   })
   await announceDomains(db)
-  return await one(db, org_id, id)
+  return await one(context, org_id, id)
 }
 
 /** Deletes softly: its links end with the answer, and the name is remembered as having been the organization's. */
 export async function deleteDomain(
-  { db, actor }: Context<typeof api.deleteDomain>,
+  context: Context<typeof api.deleteDomain>,
   { params }: Call<typeof api.deleteDomain>,
 ) {
+  const { db, actor } = context
   const { org_id } = actor
   const id = idOf(params.id)
-  const { name } = await one(db, org_id, id)
+  const { name } = await one(context, org_id, id)
   await db.transaction().execute(async trx => {
     const { rows } = await sql<{ now: string }>`select clock_timestamp() as now`.execute(trx)
     const now = rows[0]?.now ?? new Date().toISOString()
@@ -166,10 +166,10 @@ async function release(trx: Transaction<Tables>, { org_id, id, name }: Claim, at
 const live = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('domains').where('org_id', '=', org_id).where('deleted_at', 'is', null)
 
-async function one(db: Kysely<Tables>, org_id: number, id: string): Promise<api.Domain> {
+async function one({ db, config }: Pick<Making, 'db' | 'config'>, org_id: number, id: string): Promise<api.Domain> {
   const row = await live(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<Row>().executeTakeFirst()
   if (row === undefined) refuse('object_not_found')
-  return (await shown(db, org_id, [row]))[0] ?? refuse('object_not_found')
+  return (await shown(db, config, org_id, [row]))[0] ?? refuse('object_not_found')
 }
 
 /** What is known without a check: where BASE_URL is, and whether the name has to be proven. */

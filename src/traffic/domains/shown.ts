@@ -1,6 +1,8 @@
 /** Domains as they are shown: a row with what the last check has found. Reads `campaigns`. */
 import { type Kysely, sql } from 'kysely'
+import type { Config } from '../../ground/config.ts'
 import type { Tables } from '../../ground/db/tables.ts'
+import { ownCertificates } from '../certificates/shown.ts'
 import type * as api from './api.ts'
 import { unicodeName } from './name.ts'
 
@@ -42,14 +44,21 @@ export type Row = Omit<api.Domain, 'unicode_name' | 'check' | 'certificate' | 'c
 }
 
 /** The rows of an organization as they are shown. */
-export async function shown(db: Kysely<Tables>, org_id: number, rows: readonly Row[]): Promise<api.Domain[]> {
+export async function shown(
+  db: Kysely<Tables>,
+  { tls }: Pick<Config, 'tls'>,
+  org_id: number,
+  rows: readonly Row[],
+): Promise<api.Domain[]> {
   if (rows.length === 0) return []
+  const held = rows.filter(({ status }) => status === 'active' || status === 'failing').map(({ name }) => name)
+  const own = tls === 'auto' ? await ownCertificates(db, held) : undefined
   const counts = await campaignsOf(db, org_id)
   return rows.map(({ found, certificate, checked_at, next_check_at, ...row }) => ({
     ...row,
     unicode_name: unicodeName(row.name),
     check: found === null || checked_at === null ? null : { ...found, checked_at, next_at: next_check_at },
-    certificate: shownCertificate(certificate),
+    certificate: own?.get(row.name) ?? shownCertificate(certificate),
     campaigns: (counts.get(row.id) ?? 0) + (row.is_default ? (counts.get('') ?? 0) : 0),
   }))
 }

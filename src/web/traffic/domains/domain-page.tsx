@@ -156,6 +156,15 @@ function Suspicion({ domain: { flagged } }: { domain: DomainRow }) {
   )
 }
 
+/** What a problem means for visitors, by whose certificate it is and whether it is in service. */
+const PROBLEM_WORDS = {
+  external: 'Browsers refuse it',
+  active: 'It is in service, and could not be renewed',
+  failing: 'It could not be had',
+  ordering: 'It could not be had, and is tried again',
+  waiting: 'It could not be had',
+} as const
+
 function CertificateCard({ domain: { certificate, status } }: { domain: DomainRow }) {
   const { state, issuer, not_after, renews_at, problem, next_try_at } = certificate
   if (state === 'off')
@@ -172,12 +181,13 @@ function CertificateCard({ domain: { certificate, status } }: { domain: DomainRo
     renews_at === null ? undefined : `Renewed ${moment(renews_at)}.`,
     next_try_at === null ? undefined : `Tried again ${moment(next_try_at)}.`,
     state === 'external' ? 'It is served, and renewed, by the server in front.' : undefined,
+    state === 'waiting' || state === 'ordering' ? 'It is being ordered. http opens links meanwhile.' : undefined,
   ]
   return (
     <div className="flex flex-col gap-2">
       {problem !== null && (
         <Note kind="warning">
-          <strong>Browsers refuse it:</strong> {problem}.
+          <strong>{PROBLEM_WORDS[state]}:</strong> {problem.replace(/\.$/, '')}.
         </Note>
       )}
       <p>{lines.filter(line => line !== undefined).join(' ')}</p>

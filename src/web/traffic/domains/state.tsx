@@ -63,6 +63,12 @@ export function CertificateBadge({ domain: { certificate, status } }: { domain: 
   if (status === 'pending') return null
   const { state, not_after, problem } = certificate
   if (state === 'off') return <Badge title="Nothing answers by https">No https</Badge>
+  if (problem !== null && state === 'active')
+    return (
+      <Badge tone="warn" title={problem}>
+        Renewal fails
+      </Badge>
+    )
   if (problem !== null)
     return (
       <Badge tone="bad" title={problem}>

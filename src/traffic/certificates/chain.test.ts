@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makeAuthority } from '../../../tests/support/certificates.ts'
+import { requireIssued, requireKey, WrongChain } from './chain.ts'
+
+const authority = await makeAuthority()
+const other = await makeAuthority()
+const given = await authority.give({ names: ['a.test', '*.b.test'] })
+const now = Date.now()
+
+const refusal = (chain: string, key = given.key, name = 'a.test'): string => {
+  try {
+    requireIssued(chain, key, name, now)
+  } catch (error) {
+    assert.ok(error instanceof WrongChain, String(error))
+    return error.message
+  }
+  return assert.fail('nothing was refused')
+}
+
+test('a chain is served for the names it is for, with its own key', () => {
+  const { serial, not_after } = requireIssued(given.chain, given.key, 'a.test', now)
+  assert.match(serial, /^[0-9A-F]+$/)
+  assert.ok(not_after > now)
+  assert.equal(requireIssued(given.chain, given.key, 'x.b.test', now).serial, serial)
+})
+
+test('anything else is refused, in words', async () => {
+  const [leaf = '', rest = ''] = given.chain.split(/(?<=END CERTIFICATE-----\n)/)
+  const ended = await authority.give({ names: ['a.test'], not_before: now - 10_000_000, not_after: now - 1000 })
+  const cases: [string, RegExp][] = [
+    [refusal(given.chain, given.key, 'c.test'), /not for c\.test/],
+    [refusal(given.chain, given.key, 'x.y.b.test'), /not for x\.y\.b\.test/],
+    [refusal(given.chain, (await authority.give({ names: ['a.test'] })).key), /another certificate/],
+    [refusal(given.chain, 'no key'), /cannot be read/],
+    [refusal(leaf), /without the authority/],
+    [refusal(leaf + other.intermediate), /do not follow/],
+    [refusal(rest + leaf), /another certificate/],
+    [refusal(ended.chain, ended.key), /ended already/],
+    [refusal(''), /no certificate/],
+    [refusal('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'), /cannot be read/],
+  ]
+  for (const [said, words] of cases) assert.match(said, words)
+})
+
+test('a certificate of files may stand alone', () => {
+  const [leaf = ''] = given.chain.split(/(?<=END CERTIFICATE-----\n)/)
+  assert.equal(requireKey(leaf, given.key).certificate.checkHost('z.b.test'), '*.b.test')
+})

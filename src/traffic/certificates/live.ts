@@ -1,0 +1,117 @@
+/**
+ * The certificates in service, in memory, as handshakes need them. NOTIFY brings changes at once, a look every few seconds is the truth behind
+ * it, and while the database is away what is here goes on being served. No handshake asks anybody, so no visitor can have a certificate
+ * ordered. Owns no table; reads certificates.
+ */
+import { createSecureContext, type SecureContext } from 'node:tls'
+import { sql } from 'kysely'
+import { LRUCache } from 'lru-cache'
+import { listen } from '../../ground/db/listen.ts'
+import type { Ground } from '../../ground/room.ts'
+import { inTurn } from '../../ground/in-turn.ts'
+import { openRounds } from '../../ground/rounds.ts'
+import { CHANNEL } from './certificates.ts'
+import { type Shown, show } from './figures.ts'
+import { type CertificateFiles, CONTEXT_ID } from './files.ts'
+
+const POLL_MS = 5000
+/** Each takes 46 KiB. One that is not among them is made again at the next handshake, in 0.3 ms. */
+const MOST_CONTEXTS = 1000
+
+type Row = {
+  name: string
+  serial: string | null
+  not_before: string | null
+  not_after: string | null
+  attempts: number
+}
+type Served = { readonly serial: string; readonly chain: string; readonly key: Buffer }
+
+export type LiveCertificates = {
+  /** What to answer a handshake for this name with; undefined where no certificate is for it. */
+  contextOf(name: string): SecureContext | undefined
+  /** Whether there is one. */
+  serves(name: string): boolean
+  close(): Promise<void>
+}
+
+/** Loads the certificates and keeps them fresh until it is closed. What `files` covers goes before them. */
+export async function openLiveCertificates(
+  ground: Pick<Ground, 'database' | 'db' | 'log' | 'secrets'>,
+  files: CertificateFiles | undefined,
+): Promise<LiveCertificates> {
+  const { database, log } = ground
+  const memory = openMemory(ground)
+  const refresh = inTurn(() => memory.read())
+  const refreshed = () => void refresh().catch(() => {})
+  const listening = await listen(database, CHANNEL, { told: refreshed, again: refreshed })
+  await refresh()
+  const rounds = openRounds(POLL_MS, refresh, error =>
+    log.debug({ err: error }, 'certificates could not be looked at; those in memory go on being served'),
+  )
+  const hide = show(() => [...memory.shown(), ...(files === undefined ? [] : [files.shown()])])
+  return {
+    contextOf: name => files?.contextOf(name) ?? memory.contextOf(name),
+    serves: name => files?.covers(name) === true || memory.serves(name),
+    async close() {
+      hide()
+      await listening.close()
+      await rounds.close()
+      await refresh.idle()
+    },
+  }
+}
+
+function openMemory({ db, log, secrets }: Pick<Ground, 'db' | 'log' | 'secrets'>) {
+  const served = new Map<string, Served>()
+  const contexts = new LRUCache<string, SecureContext>({ max: MOST_CONTEXTS })
+  let shown: Shown[] = []
+  const forget = (name: string) => {
+    served.delete(name)
+    contexts.delete(name)
+  }
+  return {
+    shown: () => shown,
+    serves: (name: string) => served.has(name),
+    async read() {
+      const { rows } = await sql<Row>`
+        select name, serial, not_before, not_after, attempts from certificates where gone_at is null`.execute(db)
+      const changed = rows.filter(({ name, serial }) => serial !== null && served.get(name)?.serial !== serial)
+      for (const { name, ...fresh } of await readServed(db, changed)) {
+        forget(name)
+        served.set(name, fresh)
+      }
+      const there = new Set(rows.map(({ name }) => name))
+      for (const name of served.keys()) if (!there.has(name)) forget(name)
+      shown = rows.map(({ not_before, not_after, attempts }) => ({
+        not_before: Date.parse(not_before ?? ''),
+        not_after: Date.parse(not_after ?? ''),
+        has_failed: attempts > 0,
+      }))
+    },
+    contextOf(name: string): SecureContext | undefined {
+      const found = served.get(name)
+      if (found === undefined) return undefined
+      const made = contexts.get(name)
+      if (made !== undefined) return made
+      try {
+        const { chain: cert, key } = found
+        const context = createSecureContext({ cert, key: secrets.open(key), sessionIdContext: CONTEXT_ID })
+        contexts.set(name, context)
+        return context
+      } catch (error) {
+        log.error({ err: error, name }, 'a certificate cannot be served')
+        return undefined
+      }
+    },
+  }
+}
+
+async function readServed(db: Ground['db'], rows: readonly Row[]): Promise<(Served & { name: string })[]> {
+  if (rows.length === 0) return []
+  const names = rows.map(({ name }) => name)
+  const { rows: found } = await sql<Served & { name: string }>`
+    select name, serial, chain, key from certificates
+    where name = any(${names}) and gone_at is null and chain is not null`.execute(db)
+  return found
+}

@@ -1,0 +1,119 @@
+// Pebble, the test authority of those who make Let's Encrypt, strict and with nonces it refuses, beside a DNS server in which every name leads to
+// this machine.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { get } from 'node:https'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { IncomingMessage } from 'node:http'
+import { makeAuthority, type TestAuthority } from './certificates.ts'
+import { eventually } from './eventually.ts'
+import { findProgram } from './programs.ts'
+
+export type Pebble = {
+  readonly directory: string
+  /** What a process has to trust to speak to it: a file for NODE_EXTRA_CA_CERTS. */
+  readonly trusted: string
+  /** The root its certificates come from. */
+  root(): Promise<string>
+  /** What it has written so far. */
+  said(): string
+  close(): Promise<void>
+}
+
+type Options = {
+  readonly http_port: number
+  /** Of the certificates it gives. */
+  readonly lifetime_s?: number
+  /** An account has to be bound to this one: the id, and its key in base64url. */
+  readonly bound?: { readonly id: string; readonly key: string }
+}
+
+/** Why it cannot be tried here, or false. */
+export const withoutPebble: string | false =
+  findProgram('pebble') === undefined && 'pebble is not installed: apt-get install pebble (Debian 12 and later)'
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' ? (address?.port ?? 0) : 0
+}
+
+export async function startPebble(options: Options): Promise<Pebble> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-pebble-'))
+  const own = await makeAuthority()
+  const ports = { own: await freePort(), management: await freePort(), dns: await freePort() }
+  const names = await startNames(ports.dns)
+  await writeSettings(folder, own, ports, options)
+  const env = { PATH: process.env['PATH'], PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '20' }
+  const flags = ['-strict', '-config', join(folder, 'pebble.json'), '-dnsserver', `127.0.0.1:${ports.dns}`]
+  const server = spawn('pebble', flags, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  for (const stream of [server.stdout, server.stderr]) stream.on('data', chunk => (said += String(chunk)))
+  const ask = async (port: number, path: string) => {
+    const sent = get({ host: '127.0.0.1', port, path, ca: own.root })
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+    return await text(answer)
+  }
+  await eventually('pebble answers', async () => {
+    if (server.exitCode !== null) throw new Error(`pebble ended: ${said}`)
+    return await ask(ports.own, '/dir').then(Boolean, () => false)
+  })
+  return {
+    directory: `https://localhost:${ports.own}/dir`,
+    trusted: join(folder, 'root.pem'),
+    root: () => ask(ports.management, '/roots/0'),
+    said: () => said,
+    async close() {
+      await Promise.all([server, names].map(ended))
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+/** Every name leads to 127.0.0.1, and to no address of IPv6. */
+async function startNames(port: number): Promise<ChildProcess> {
+  const answers = ['-defaultIPv4', '127.0.0.1', '-defaultIPv6', '', '-dns01', `127.0.0.1:${port}`]
+  const off = ['-http01', '', '-https01', '', '-tlsalpn01', '', '-management', `127.0.0.1:${await freePort()}`]
+  return spawn('pebble-challtestsrv', [...answers, ...off], { stdio: 'ignore' })
+}
+
+async function writeSettings(
+  folder: string,
+  own: TestAuthority,
+  ports: { own: number; management: number },
+  { http_port, lifetime_s = 90 * 24 * 3600, bound }: Options,
+): Promise<void> {
+  const file = (name: string, content: string) => {
+    writeFileSync(join(folder, name), content)
+    return join(folder, name)
+  }
+  const { chain, key } = await own.give({ names: ['localhost', '127.0.0.1'] })
+  file('root.pem', own.root)
+  const pebble = {
+    listenAddress: `127.0.0.1:${ports.own}`,
+    managementListenAddress: `127.0.0.1:${ports.management}`,
+    certificate: file('chain.pem', chain),
+    privateKey: file('key.pem', key),
+    httpPort: http_port,
+    tlsPort: 1,
+    certificateValidityPeriod: lifetime_s,
+    ...(bound === undefined
+      ? {}
+      : { externalAccountBindingRequired: true, externalAccountMACKeys: { [bound.id]: bound.key } }),
+  }
+  file('pebble.json', JSON.stringify({ pebble }))
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}
