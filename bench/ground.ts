@@ -18,7 +18,7 @@ export type BenchGround = {
   database: Database
   secrets: Secrets
   /** Starts the server; `ALLOW_PRIVATE_TARGETS` lets its postbacks reach the bench, quotas are out of reach. */
-  serve(role?: 'all' | 'serve'): Promise<Child>
+  serve(role?: 'all' | 'serve', settings?: Record<string, string>): Promise<Child>
   /** Stops PostgreSQL and leaves the folder, for a start on it. */
   rest(): Promise<void>
   /** Ends everything and removes the folder. */
@@ -58,7 +58,8 @@ export async function openGround(profileDir?: string): Promise<BenchGround> {
     config,
     database,
     secrets,
-    serve: (role = 'all') => startServer('server.ts', { env: { ...env, ROLE: role }, execArgv }),
+    serve: (role = 'all', settings = {}) =>
+      startServer('server.ts', { env: { ...env, ROLE: role, ...settings }, execArgv }),
     rest,
     async close() {
       await rest()

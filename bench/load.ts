@@ -2,13 +2,22 @@
 // because those at hand either send one fixed request or, asked for a rate, send a second's worth at once and then wait: no latency
 // can be measured so. On the yardstick it is as fast as wrk.
 import { connect, type Socket } from 'node:net'
+import { connect as connectSecurely, createSecureContext } from 'node:tls'
 import { type Recipe, requestsOf } from './requests.ts'
 
 /**
  * For `seconds` over `connections`. Without `rate` each connection sends as soon as it was answered. With it (requests a second)
- * they are due evenly, and time is counted from when a request was due: a server that falls behind is not spared.
+ * they are due evenly, and time is counted from when a request was due: a server that falls behind is not spared. `tls`: by https, each request
+ * over a connection of its own (`fresh`), as visitors come, or over those that are kept.
  */
-export type Job = { port: number; connections: number; seconds: number; rate?: number; recipe: Recipe }
+export type Job = {
+  port: number
+  connections: number
+  seconds: number
+  rate?: number
+  recipe: Recipe
+  tls?: { name: string; connections: 'fresh' | 'kept' }
+}
 
 /** Times are in milliseconds. `exhausted`: the recipe ended before the time did. `sample` is the first answer, to be looked at. */
 export type Measured = {
@@ -28,6 +37,9 @@ const LINE_END = 10
 /** How long the last answers are waited for. */
 const PATIENCE_MS = 15_000
 
+/** One for all connections: to make it costs as much as a handshake. */
+const secureContext = createSecureContext()
+
 class Connection {
   readonly socket: Socket
   readonly #answered: (connection: Connection, answer: Buffer) => void
@@ -35,9 +47,13 @@ class Connection {
   /** When the request under way was due. */
   since = 0
 
-  constructor(port: number, answered: (connection: Connection, answer: Buffer) => void) {
+  constructor({ port, tls }: Job, answered: (connection: Connection, answer: Buffer) => void) {
     this.#answered = answered
-    this.socket = connect(port, '127.0.0.1')
+    // Whose certificate it is was looked at when it was made; here it costs what a handshake costs.
+    this.socket =
+      tls === undefined
+        ? connect(port, '127.0.0.1')
+        : connectSecurely({ port, host: '127.0.0.1', servername: tls.name, secureContext, rejectUnauthorized: false })
     this.socket.setNoDelay(true)
     this.socket.on('data', (bytes: Buffer) => this.#read(bytes))
   }
@@ -80,6 +96,8 @@ class Load {
   #isOpen = true
   #exhausted = false
   #underWay = 0
+  #dialing = 0
+  readonly #fresh = new Set<Connection>()
   #scheduled = 0
   #started = 0
 
@@ -99,15 +117,16 @@ class Load {
       await this.#over.promise
     } finally {
       clearInterval(ticking)
-      for (const { socket } of connections) socket.removeAllListeners('close').destroy()
+      for (const { socket } of [...connections, ...this.#fresh]) socket.removeAllListeners('close').destroy()
     }
     return this.#summed((performance.now() - this.#started) / 1000)
   }
 
   async #dial(): Promise<Connection> {
-    const connection = new Connection(this.#job.port, this.#answered)
+    const connection = new Connection(this.#job, this.#answered)
     const { socket } = connection
-    await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+    const begun = this.#job.tls === undefined ? 'connect' : 'secureConnect'
+    await new Promise<void>((resolve, reject) => socket.once(begun, resolve).once('error', reject))
     socket.on('error', this.#over.reject)
     socket.on('close', () => this.#over.reject(new Error('the server closed a connection')))
     return connection
@@ -124,9 +143,25 @@ class Load {
     }
   }
 
+  /** Over a connection of its own, whose handshake counts. */
+  async #sendAnew({ socket }: Connection, since: number): Promise<void> {
+    socket.removeAllListeners('close').destroy()
+    this.#dialing += 1
+    try {
+      const fresh = await this.#dial()
+      this.#fresh.add(fresh)
+      fresh.socket.once('close', () => this.#fresh.delete(fresh))
+      this.#dialing -= 1
+      if (this.#isOpen) this.#send(fresh, since)
+      else this.#end()
+    } catch (error) {
+      this.#over.reject(error)
+    }
+  }
+
   #end(): void {
     this.#isOpen = false
-    if (this.#underWay === 0) this.#over.resolve()
+    if (this.#underWay + this.#dialing === 0) this.#over.resolve()
   }
 
   readonly #answered = (connection: Connection, answer: Buffer): void => {
@@ -138,6 +173,7 @@ class Load {
     this.#statuses[status] = (this.#statuses[status] ?? 0) + 1
     if (this.#sample === '') this.#sample = answer.toString()
     if (!this.#isOpen) this.#end()
+    else if (this.#job.tls?.connections === 'fresh') void this.#sendAnew(connection, now)
     else if (this.#job.rate === undefined) this.#send(connection, now)
     else if (this.#due.length > 0) this.#send(connection, this.#due.shift() ?? now)
     else this.#free.push(connection)

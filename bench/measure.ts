@@ -5,6 +5,7 @@ import { type Fresh, measureConversions } from './conversions.ts'
 import { type Explored, measureExplore } from './explore.ts'
 import { EXPLORED, fillExplored } from './explore-stock.ts'
 import { type BenchGround, openGround } from './ground.ts'
+import { measureHttps } from './https.ts'
 import { measureMemory } from './memory.ts'
 import { remarkOnNeighbours } from './neighbours.ts'
 import { CAMPAIGNS, createOrganization, createOwner, OFFERS, type Organization } from './organizations.ts'
@@ -65,7 +66,13 @@ async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promi
       if (stock.explored === undefined) throw new Error('there is nothing to explore')
       return measureExplore(ground, server, stock.explored, { ...plan, now: stock.now })
     },
-    click: server => measureClicks({ load, bare, pool }, server, stock, plan),
+    click: async server => {
+      const findings = await measureClicks({ load, bare, pool }, server, stock, plan)
+      const [redirect, ...others] = findings
+      if (redirect === undefined) return findings
+      const https = await measureHttps(load, ground, stock.large, plan)
+      return [{ ...redirect, beside: [...redirect.beside, ...https] }, ...others]
+    },
     conversion: server => {
       const tools = { load, plain, connection: ground.connection, pool }
       return measureConversions(tools, { server, serveOnly: () => ground.serve('serve') }, stock.fresh, plan)
