@@ -189,13 +189,10 @@ const into =
   <T extends { close(): unknown }>(part: T): T =>
     running.adopt(part, async () => void (await part.close()))
 
+type FrontOptions = HouseOptions & Pick<Domains, 'isCertified'>
+
 /** What is open to the outside: where another process serves, the probes alone. Each part is closed before those it stands on, the door first. */
-async function openFront(
-  ground: Ground,
-  lanes: readonly Lane[],
-  options: HouseOptions & Pick<Domains, 'isCertified'>,
-  running: AsyncDisposableStack,
-) {
+async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontOptions, running: AsyncDisposableStack) {
   const take = into(running)
   const { config, database, db, log } = ground
   const redis = config.redisUrl === undefined ? undefined : openRedis(config.redisUrl, log)
