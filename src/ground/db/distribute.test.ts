@@ -83,7 +83,7 @@ const REFUSED: readonly [pattern: RegExp, instead: string][] = [
   ],
   [/\bset\s+statistics\b/i, 'leave statistics as they are'],
   [/\bcreate\s+(or\s+replace\s+)?(constraint\s+)?trigger\b/i, 'no triggers'],
-  [/\b(small|big)?serial\b|\bgenerated\s+\w+\s+(by\s+default\s+)?as\s+identity\b/i, 'ids come from the application'],
+  [/\w\s+(small|big)?serial\b|\bgenerated\s+\w+\s+(by\s+default\s+)?as\s+identity\b/i, 'ids come from the application'],
   [/\bon\s+(delete|update)\s+set\s+(null|default)\b/i, 'only cascade or nothing'],
   [/\bconcurrently\b/i, 'a migration is one transaction'],
 ]
