@@ -1,6 +1,7 @@
 // Domains in memory: what every process serves, also while its database is away.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { pino } from 'pino'
 import { useDatabase } from '../../../tests/support/database.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
@@ -95,5 +96,50 @@ test('a process that starts serves what there is, and a name that changes hands 
     assert.deepEqual(await both(), [404, 302])
   } finally {
     await house.end()
+  }
+})
+
+test('the metrics say how many domains there are of each status, also while the database is away', async () => {
+  const proxy = await startProxy(fresh.connection)
+  const behind = connect([proxy.connection], { log: pino({ level: 'silent' }) })
+  const { org_id } = await seedOrganization(fresh.database)
+  const house = await openTestHouse(behind, { ROLE: 'work' })
+  const measured = async () => {
+    const { body } = await house.call('GET', '/metrics')
+    const of = (status: string) =>
+      Number(new RegExp(`^sluice_domains\\{status="${status}"\\} (\\d+)$`, 'm').exec(body)?.[1])
+    return { pending: of('pending'), active: of('active'), failing: of('failing'), lost: of('lost') }
+  }
+  const shows = (what: string, expected: Awaited<ReturnType<typeof measured>>) =>
+    eventually(what, async () => isDeepStrictEqual(await measured(), expected))
+  const change = (id: string, fields: { status: 'pending' | 'failing' | 'lost' } | { deleted_at: string }) =>
+    fresh.database.kysely
+      .updateTable('domains')
+      .set({ ...fields, updated_at: new Date().toISOString() })
+      .where('org_id', '=', org_id)
+      .where('id', '=', id)
+      .execute()
+  try {
+    const there = await measured()
+    const [a, b] = [
+      await seedDomain(fresh.database, org_id, 'counted-a.test'),
+      await seedDomain(fresh.database, org_id, 'counted-b.test'),
+    ]
+    await shows('both are counted', { ...there, active: there.active + 2 })
+    await change(a, { status: 'failing' })
+    await change(b, { status: 'pending' })
+    const changed = { ...there, failing: there.failing + 1, pending: there.pending + 1 }
+    await shows('each is counted where it is now', changed)
+    proxy.set('cut')
+    assert.deepEqual(await measured(), changed)
+    await change(b, { deleted_at: new Date().toISOString() })
+    await change(a, { status: 'lost' })
+    proxy.set('flow')
+    await shows('a deleted one is counted nowhere', { ...there, lost: there.lost + 1 })
+  } finally {
+    proxy.set('flow')
+    await house.end()
+    await behind.close()
+    await proxy.close()
   }
 })

@@ -7,6 +7,7 @@ import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { followed } from '../../ground/following.ts'
 import type { DomainHost, Ground } from '../../ground/room.ts'
+import { type Counted, openCounts } from './figures.ts'
 
 export type LiveDomains = {
   /** The domain of a name in DNS, if an organization has proven it. */
@@ -21,18 +22,19 @@ const OVERLAP = `interval '10 seconds'`
 
 const CHANGED = (among: Among) => `
   select d.org_id, d.id, d.name, d.https, d.root, d.unknown_path, d.robots, n.name is not null as is_held,
-    d.certificate is not null and d.certificate ->> 'problem' is null as has_certificate
+    d.status, d.deleted_at is not null as is_deleted, d.certificate is not null and d.certificate ->> 'problem' is null as has_certificate
   from domains d
   left join domain_names n on n.name = d.name and n.org_id = d.org_id and n.domain_id = d.id
   where d.updated_at >= $1${among('d.org_id')}`
 
-type Row = Omit<DomainHost, 'is'> & { readonly is_held: boolean }
+type Row = Omit<DomainHost, 'is'> & Counted & { readonly is_held: boolean }
 
 const domains = followed('sluice_domains', 'domains')
 
 /** Loads the domains and keeps them fresh until it is closed. */
 export async function openLiveDomains(ground: Pick<Ground, 'database' | 'db' | 'log'>): Promise<LiveDomains> {
   const pool = ground.database.clicks
+  const counts = openCounts()
   let names = new Map<string, DomainHost>()
   let since = ''
   let isAllWanted = true
@@ -46,6 +48,7 @@ export async function openLiveDomains(ground: Pick<Ground, 'database' | 'db' | '
       const { rows: clock } = await pool.query<{ since: string }>(`select clock_timestamp() - ${OVERLAP} as since`)
       const { rows, isWhole } = await askEverywhere<Row>(pool, CHANGED, [isAll ? '-infinity' : since])
       names = apply(isAll && isWhole ? new Map() : names, rows)
+      counts.note(rows, isAll && isWhole)
       since = clock[0]?.since ?? since
       // Read anew once every node is there again, because what was missed meanwhile lies before `since`.
       if (isWhole && isMissingSome && !isAll) isAllWanted = true
@@ -59,14 +62,22 @@ export async function openLiveDomains(ground: Pick<Ground, 'database' | 'db' | '
     isAllWanted = true
   }
   const { refresh, close } = await domains.follow(ground, { read, missed })
-  return { find: name => names.get(name), refresh, close }
+  return {
+    find: name => names.get(name),
+    refresh,
+    async close() {
+      await close()
+      counts.close()
+    },
+  }
 }
 
 /** What is held stands under its name; what is not any more goes, unless another domain has taken its place. */
 function apply(before: ReadonlyMap<string, DomainHost>, rows: readonly Row[]): Map<string, DomainHost> {
   const names = new Map(before)
   for (const { id, name, is_held } of rows) if (!is_held && names.get(name)?.id === id) names.delete(name)
-  for (const { is_held, ...row } of rows) if (is_held) names.set(row.name, { is: 'domain', ...row })
+  for (const { is_held, status: _, is_deleted: __, ...row } of rows)
+    if (is_held) names.set(row.name, { is: 'domain', ...row })
   return names
 }
 
