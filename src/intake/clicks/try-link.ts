@@ -11,6 +11,7 @@ import { TEXT_BYTES } from '../../contract/texts.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { type Filling, namesOf } from '../../traffic/campaigns/link.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
+import { domainAddresses } from '../../traffic/domains/addresses.ts'
 import type * as api from './api.ts'
 import type { Traffic } from './course.ts'
 import { isConstant, trafficOf } from './decide.ts'
@@ -30,14 +31,15 @@ type Heard = {
 
 /** The deed of `POST /api/campaigns/:id/try-link`. Refuses `object_not_found`, and `invalid_request` for another campaign's address. */
 export function linkTrier(live: Live, usdPerUnit: UsdPerUnit) {
-  return async ({ actor, origin }: Context<typeof api.tryLink>, { params, body }: Call<typeof api.tryLink>) => {
+  return async (context: Context<typeof api.tryLink>, { params, body }: Call<typeof api.tryLink>) => {
+    const { actor } = context
     const id = idOf(params.id)
     await live.refresh({ org_id: actor.org_id, id })
     const campaign = live.campaign(id)
     if (campaign?.org_id !== actor.org_id || campaign.is_deleted) refuse('object_not_found')
     const traffic = trafficOf(campaign, live)
     const fillings = fillingsOf(traffic)
-    const url = body.url ?? sampleOf(`${origin ?? ''}/c/${campaign.key}`, traffic, fillings)
+    const url = body.url ?? sampleOf(`${await originOf(context, id)}/c/${campaign.key}`, traffic, fillings)
     const key = /\/c\/([^/?#]*)/i.exec(url.split('?', 1)[0] ?? '')?.[1]
     if (key !== undefined && key.toLowerCase() !== campaign.key)
       refuse('invalid_request', {
@@ -46,6 +48,20 @@ export function linkTrier(live: Live, usdPerUnit: UsdPerUnit) {
       })
     return { url, ...readAs(traffic, fillings, url, usdPerUnit) }
   }
+}
+
+/** Under which name the campaign is shown: nothing where only the browser knows. */
+async function originOf({ db, actor, origin }: Context<typeof api.tryLink>, id: string): Promise<string> {
+  const [campaign, addressOf] = await Promise.all([
+    db
+      .selectFrom('campaigns')
+      .select('domain_id')
+      .where('org_id', '=', actor.org_id)
+      .where('id', '=', id)
+      .executeTakeFirst(),
+    domainAddresses(db, actor.org_id),
+  ])
+  return addressOf(campaign?.domain_id ?? null)?.origin ?? origin ?? ''
 }
 
 function readAs(traffic: Traffic, fillings: readonly Filling[], url: string, usdPerUnit: UsdPerUnit) {

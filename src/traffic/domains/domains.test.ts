@@ -256,11 +256,18 @@ test('campaigns are shown on their domain, else on the default one, else on the 
     [chosen['url'], chosen['domain_id']],
     [`http://${String(second['name'])}/c/shown-somewhere`, second['id']],
   )
-  for (const url of ['link', 'test-link'])
-    assert.match(
-      String((await did('GET', `/api/campaigns/${String(plain['id'])}/${url}`, undefined, own))['url']),
-      new RegExp(`^http://${String(second['name'])}/c/`),
-    )
+  const shownOn = async (domain: Record<string, unknown>) => {
+    for (const [method, url, body] of [
+      ['GET', 'link', undefined],
+      ['GET', 'test-link', undefined],
+      ['POST', 'try-link', {}],
+    ] as const)
+      assert.match(
+        String((await did(method, `/api/campaigns/${String(plain['id'])}/${url}`, body, own))['url']),
+        new RegExp(`^http://${String(domain['name'])}/c/shown-somewhere`),
+      )
+  }
+  await shownOn(second)
   const byDomain = `/api/campaigns?domain_id=${String(second['id'])}`
   assert.equal(((await did('GET', byDomain, undefined, own)) as { data: object[] }).data.length, 1)
   const counted = async ({ id }: Record<string, unknown>) =>
@@ -269,6 +276,7 @@ test('campaigns are shown on their domain, else on the default one, else on the 
   await did('DELETE', `/api/domains/${String(second['id'])}`, undefined, own)
   const back = await read()
   assert.deepEqual([back['url'], back['domain_id']], [`http://${String(first['name'])}/c/shown-somewhere`, null])
+  await shownOn(first)
   assert.equal(await counted(first), 1)
   const pending = await did('POST', '/api/domains', { name: 'not-yet.test' }, own)
   const other = await seedSignedIn(house)
