@@ -118,7 +118,10 @@ test('an app is set up by its QR code, asked for after the password, stood in fo
   await close()
 })
 
-test('a passkey is added, signs in alone and after the password, and is removed', async ({ browser, sluice }) => {
+test('a passkey is added, signs in alone and after the password, is renamed, and is removed', async ({
+  browser,
+  sluice,
+}) => {
   const { page, email, complaints, close } = await newcomer(browser, sluice, 'Bea')
   const { devtools, id } = await passkeys(page)
   await page.goto('/settings/profile')
@@ -165,9 +168,17 @@ test('a passkey is added, signs in alone and after the password, and is removed'
   await opened(page)
 
   await page.goto('/settings/profile')
-  await ways.getByRole('button', { name: 'Remove the passkey Laptop' }).click()
+  await ways.getByRole('button', { name: 'Rename the passkey Laptop' }).click()
+  await expect(dialog.getByLabel('Name')).toHaveValue('Laptop')
+  await dialog.getByLabel('Name').fill(' ')
+  await dialog.getByRole('button', { name: 'Rename', exact: true }).click()
+  await expect(dialog.getByLabel('Name')).toHaveAttribute('aria-invalid', 'true')
+  await dialog.getByLabel('Name').fill('Old laptop')
+  await dialog.getByLabel('Name').press('Enter')
+  await expect(ways).toContainText('Old laptop')
+  await ways.getByRole('button', { name: 'Remove the passkey Old laptop' }).click()
   await dialog.getByRole('button', { name: 'Remove', exact: true }).click()
-  await expect(ways).not.toContainText('Laptop')
+  await expect(ways).not.toContainText('Old laptop')
   await page.context().clearCookies()
   await page.goto('/sign-in')
   await page.getByRole('button', { name: 'Use a passkey' }).click()

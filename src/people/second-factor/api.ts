@@ -52,6 +52,8 @@ const Said = <T extends string>(...fields: T[]) =>
 const PasskeyWish = z.object({ currentPassword: Password.optional() })
 /** `POST /api/auth/passkey/add`. */
 export const PasskeyDraft = z.object({ name: Name(), response: Said('clientDataJSON', 'attestationObject') })
+/** `POST /api/auth/passkey/rename`. */
+export const PasskeyName = z.object({ id: z.string().min(1).max(64), name: Name() })
 /** `POST /api/auth/passkey/remove`. Needs the current password unless the session is young. */
 export const PasskeyEnd = z.object({ id: z.string().min(1).max(64), currentPassword: Password.optional() })
 /** `POST /api/auth/passkey/sign-in`, with or without a password before it. */
@@ -66,6 +68,7 @@ export const SECOND_FORMS = {
   'POST /two-factor/generate-backup-codes': RecoveryDraft,
   'POST /passkey/ask': PasskeyWish,
   'POST /passkey/add': PasskeyDraft,
+  'POST /passkey/rename': PasskeyName,
   'POST /passkey/remove': PasskeyEnd,
   'POST /passkey/ask-sign-in': undefined,
   'POST /passkey/sign-in': PasskeySignIn,
@@ -211,6 +214,14 @@ export const SECOND_PARTS = {
     reply: z.object({ id: Id, recoveryCodes: Codes.nullable() }),
     answers: { 400: { words: 'it is not what was asked for (`PASSKEY_REFUSED`)', type: 'refusal' } },
     refuses: ['already_exists', 'service_unavailable'],
+  }),
+  renamePasskey: endpoint({
+    ...person,
+    route: 'POST /api/auth/passkey/rename',
+    summary: 'Call a passkey by another name',
+    body: PasskeyName,
+    reply: Changed,
+    refuses: ['object_not_found', 'service_unavailable'],
   }),
   removePasskey: endpoint({
     ...person,

@@ -174,6 +174,21 @@ export async function whoSigned(
   return passkey.user_id
 }
 
+/** Calls one of the person's passkeys by another name; somebody else's is as if it were not there: refuses `object_not_found`. */
+export async function renamePasskey(
+  { db }: Ground,
+  { user_id }: Person,
+  { id, name }: { id: string; name: string },
+): Promise<void> {
+  const { numUpdatedRows } = await db
+    .updateTable('passkeys')
+    .set({ name })
+    .where('id', '=', toUuid(id) ?? refuse('object_not_found'))
+    .where('user_id', '=', user_id)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) refuse('object_not_found')
+}
+
 /** Removes one of the person's passkeys at once; somebody else's is as if it were not there: refuses `object_not_found`. */
 export async function removePasskey({ db }: Ground, { user_id }: Person, wire_id: string): Promise<{ name: string }> {
   const id = toUuid(wire_id) ?? refuse('object_not_found')

@@ -194,7 +194,7 @@ test('a passkey is taken in for whom it was asked, once, seen, and known to one 
     again.excludeCredentials.map(({ id }) => id),
     [made.id],
   )
-  for (const path of ['/passkey/ask', '/passkey/add', '/passkey/remove'])
+  for (const path of ['/passkey/ask', '/passkey/add', '/passkey/rename', '/passkey/remove'])
     assert.equal((await post(path, { name: 'x', id: 'x', response: made })).data()['code'], 'sign_in_required')
 })
 

@@ -10,7 +10,13 @@ import { refuse } from '../../contract/refusals.ts'
 import { isTaken } from '../../ground/db/faults.ts'
 import { sendMail } from '../../ground/mail/mail.ts'
 import type { Answer, Visit } from '../../ground/room.ts'
-import { type AppBegin, type PasskeyDraft, type PasskeyEnd, SECOND_FORMS } from '../second-factor/api.ts'
+import {
+  type AppBegin,
+  type PasskeyDraft,
+  type PasskeyEnd,
+  type PasskeyName,
+  SECOND_FORMS,
+} from '../second-factor/api.ts'
 import * as passkeys from '../second-factor/passkeys.ts'
 import { spelled } from '../second-factor/recovery-codes.ts'
 import { dropApp, heldCodes, keepCodes, settleAnew, waysIn } from '../second-factor/second-factor.ts'
@@ -54,6 +60,8 @@ export async function answerSecondStep(desk: Desk, visit: Visit, path: Path): Pr
     }
     case 'POST /passkey/add':
       return addPasskey(desk, visit, SECOND_FORMS[path].parse(body))
+    case 'POST /passkey/rename':
+      return renamePasskey(desk, visit, SECOND_FORMS[path].parse(body))
     case 'POST /passkey/remove':
       return removePasskey(desk, visit, SECOND_FORMS[path].parse(body))
     case 'POST /passkey/ask-sign-in':
@@ -174,6 +182,11 @@ async function addPasskey(desk: Desk, visit: Visit, { name, response }: Form<typ
   if (added === undefined) return passkeyRefused(400)
   tell(desk, person.email, 'A passkey was added to your Sluice account', `It is called ${oneLine(name)}, and signs in.`)
   return unstored({ id: toWireId(added.id), recoveryCodes: added.recovery_codes })
+}
+
+async function renamePasskey(desk: Desk, visit: Visit, form: Form<typeof PasskeyName>): Promise<Answer> {
+  await passkeys.renamePasskey(desk.ground, await personOf(desk, visit), form)
+  return DONE
 }
 
 async function removePasskey(desk: Desk, visit: Visit, form: Form<typeof PasskeyEnd>): Promise<Answer> {

@@ -1,7 +1,9 @@
 /** Taking down what was set up beside the password, and new recovery codes. */
 import { type UseMutationResult, useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
+import { PasskeyName } from '../../../people/second-factor/api.ts'
 import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
+import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
@@ -78,6 +80,38 @@ export function RemoveApp({ factor, onClose }: { factor: Factor } & Closes) {
           <p className="text-ink-soft">Its codes are not asked for any more. Your passkeys and recovery codes stay.</p>
         )}
       </PasswordForm>
+    </Dialog>
+  )
+}
+
+type NamingProps = { passkey: Factor['passkeys'][number] } & Closes
+
+export function RenamePasskey({ passkey: { id, name }, onClose }: NamingProps) {
+  const again = useFactorAgain()
+  const form = useDraft<{ name: string }>(PasskeyName.pick({ name: true }), { name })
+  const rename = useMutation({
+    mutationFn: (draft: { name: string }) => postAuth('/passkey/rename', { id, name: draft.name }),
+    onSuccess: async (_done, draft) => {
+      await again()
+      onClose()
+      notify(`${name} is called ${draft.name.trim()} now`)
+    },
+  })
+  return (
+    <Dialog open onClose={onClose} title={`Rename ${name}`}>
+      <DialogForm onSubmit={submits(form, draft => rename.mutate(draft))}>
+        <DialogBody>
+          <TextField
+            label="Name"
+            hint="It is called so here. Where it is kept it has a name of its own."
+            autoComplete="off"
+            error={form.formState.errors.name?.message}
+            {...form.register('name')}
+          />
+          <RefusalNote refused={rename.error} />
+        </DialogBody>
+        <SaveFoot action="Rename" pending={rename.isPending} onCancel={onClose} />
+      </DialogForm>
     </Dialog>
   )
 }

@@ -10,7 +10,7 @@ import { Note } from '../../ground/ui/refusal.tsx'
 import { AddPasskey } from './add-passkey.tsx'
 import { type Factor, mySecondFactor } from './factor.ts'
 import { reasonAgainstPasskeys } from './passkey.ts'
-import { NewCodes, RemoveApp, RemovePasskey } from './second-factor-dialogs.tsx'
+import { NewCodes, RemoveApp, RemovePasskey, RenamePasskey } from './second-factor-dialogs.tsx'
 import { SetUpApp } from './set-up-app.tsx'
 
 export function SecondFactor() {
@@ -19,7 +19,7 @@ export function SecondFactor() {
 }
 
 type Passkey = Factor['passkeys'][number]
-type Open = 'app' | 'no-app' | 'passkey' | 'codes' | Passkey
+type Open = 'app' | 'no-app' | 'passkey' | 'codes' | { passkey: Passkey; to: 'rename' | 'remove' }
 
 function Ways({ factor }: { factor: Factor }) {
   const [open, setOpen] = useState<Open>()
@@ -54,7 +54,7 @@ function Ways({ factor }: { factor: Factor }) {
           )}
         </Line>
         {passkeys.map(passkey => (
-          <PasskeyLine key={passkey.id} passkey={passkey} onRemove={() => setOpen(passkey)} />
+          <PasskeyLine key={passkey.id} passkey={passkey} onOpen={to => setOpen({ passkey, to })} />
         ))}
         <Line
           icon={Fingerprint}
@@ -82,7 +82,10 @@ function Ways({ factor }: { factor: Factor }) {
       {open === 'passkey' && <AddPasskey onClose={close} />}
       {open === 'codes' && <NewCodes onClose={close} />}
       {open === 'no-app' && <RemoveApp factor={factor} onClose={close} />}
-      {typeof open === 'object' && <RemovePasskey factor={factor} passkey={open} onClose={close} />}
+      {typeof open === 'object' && open.to === 'rename' && <RenamePasskey passkey={open.passkey} onClose={close} />}
+      {typeof open === 'object' && open.to === 'remove' && (
+        <RemovePasskey factor={factor} passkey={open.passkey} onClose={close} />
+      )}
     </div>
   )
 }
@@ -92,7 +95,7 @@ const FEW = 3
 
 const inList = (names: readonly string[]) => new Intl.ListFormat('en').format(names)
 
-function PasskeyLine({ passkey, onRemove }: { passkey: Passkey; onRemove: () => void }) {
+function PasskeyLine({ passkey, onOpen }: { passkey: Passkey; onOpen: (to: 'rename' | 'remove') => void }) {
   const { name, created_at, last_used_at, is_synced } = passkey
   const used = last_used_at === null ? 'not used yet' : `used ${ago(last_used_at)}`
   return (
@@ -102,7 +105,10 @@ function PasskeyLine({ passkey, onRemove }: { passkey: Passkey; onRemove: () => 
       words={`Passkey${is_synced ? ', on all your devices' : ''} · added ${day(created_at)} · ${used}`}
       badge={<Badge tone="good">On</Badge>}
     >
-      <Button size="sm" look="danger-quiet" aria-label={`Remove the passkey ${name}`} onClick={onRemove}>
+      <Button size="sm" look="quiet" aria-label={`Rename the passkey ${name}`} onClick={() => onOpen('rename')}>
+        Rename
+      </Button>
+      <Button size="sm" look="danger-quiet" aria-label={`Remove the passkey ${name}`} onClick={() => onOpen('remove')}>
         Remove
       </Button>
     </Line>
@@ -121,7 +127,7 @@ function Line({ icon: Icon, title, words, badge, children }: LineProps) {
         </p>
         <p className="text-sm text-ink-faint">{words}</p>
       </div>
-      <div className="ml-auto">{children}</div>
+      <div className="ml-auto flex gap-1">{children}</div>
     </li>
   )
 }
