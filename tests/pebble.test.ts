@@ -1,12 +1,14 @@
 // Whole processes of Sluice against a certificate authority that is not ours.
 import assert from 'node:assert/strict'
+import { request as plainRequest } from 'node:http'
+import { request as secureRequest } from 'node:https'
 import { afterEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freshDatabase } from './support/database.ts'
 import { eventually } from './support/eventually.ts'
 import { freePort, type Pebble, startPebble, withoutPebble } from './support/pebble.ts'
 import { startSluice } from './support/sluice.ts'
-import { shake } from './support/street.ts'
+import { answered, shake } from './support/street.ts'
 
 const ALL = process.env['SLUICE_TEST_ALL'] === '1'
 
@@ -16,7 +18,12 @@ afterEach(async () => {
   ends = []
 })
 
-type Opened = { plain: string; pebble: Pebble; https_port: number; certified: (serial?: string) => Promise<string> }
+type Opened = {
+  plain: string
+  pebble: Pebble
+  https_port: number
+  certified: (serial?: string, name?: string) => Promise<string>
+}
 
 async function opened(
   more: { lifetime_s?: number; bound?: { id: string; key: string } },
@@ -38,11 +45,14 @@ async function opened(
     HTTPS_PORT: String(https_port),
     ACME_DIRECTORY: pebble.directory,
     NODE_EXTRA_CA_CERTS: pebble.trusted,
+    DNS_SERVERS: pebble.dns,
+    CHECK_PORTS: `${http_port},${https_port}`,
+    ALLOW_PRIVATE_TARGETS: 'true',
     ...env,
   })
   ends.push(() => sluice.stop())
-  const serialOf = () =>
-    shake(https_port, { name: 'main.test' }).then(
+  const serialOf = (name: string) =>
+    shake(https_port, { name }).then(
       ({ serial }) => serial,
       () => '',
     )
@@ -50,10 +60,10 @@ async function opened(
     plain: `http://127.0.0.1:${port}`,
     pebble,
     https_port,
-    async certified(serial) {
+    async certified(serial, name = 'main.test') {
       let found = ''
       await eventually('there is a certificate', async () => {
-        found = await serialOf()
+        found = await serialOf(name)
         return found !== '' && found !== serial
       })
       return found
@@ -70,6 +80,51 @@ test('Pebble gives a certificate for the main host that a client with its root t
   assert.equal(trusted, true)
   assert.ok(certificates >= 2)
   assert.match(pebble.said(), /Issued certificate serial/)
+})
+
+test('a domain that is added is proven, certified by Pebble and opens links by https, with nothing else done', {
+  skip: withoutPebble,
+}, async () => {
+  const { pebble, plain, https_port, certified } = await opened({})
+  const host = `main.test:${https_port}`
+  const jar: string[] = []
+  const did = async (method: 'GET' | 'POST', path: string, body?: object) => {
+    const reply = await answered(
+      plainRequest(`${plain}${path}`, { method, headers: { host, origin: `https://${host}`, cookie: jar.join('; ') } }),
+      body,
+    )
+    assert.ok(reply.status < 300, `${method} ${path}: ${reply.body}`)
+    jar.push(...(reply.headers['set-cookie'] ?? []).map(line => line.split(';')[0] ?? ''))
+    return JSON.parse(reply.body) as { id: string; status: string; certificate: { state: string } }
+  }
+  const person = { name: 'Ada', email: 'ada@example.com', password: 'a long enough password' }
+  await did('POST', '/api/setup', { ...person, organization: 'Acme' })
+  await did('POST', '/api/campaigns', {
+    name: 'Summer',
+    key: 'summer',
+    destination: { type: 'redirect', url: 'https://shop.example/?c={click_id}' },
+  })
+  const { id, status } = await did('POST', '/api/domains', { name: 'go.shop.test' })
+  assert.equal(status, 'pending')
+  const read = () => did('GET', `/api/domains/${id}`)
+  await eventually('it is active', async () => (await read()).status === 'active')
+  await certified(undefined, 'go.shop.test')
+  await eventually('that is told', async () => (await read()).certificate.state === 'active')
+  const ca = await pebble.root()
+  for (const path of ['/c/summer', '/summer']) {
+    const visit = await answered(
+      secureRequest({
+        host: '127.0.0.1',
+        port: https_port,
+        path,
+        ca,
+        servername: 'go.shop.test',
+        headers: { host: 'go.shop.test' },
+      }),
+    )
+    assert.equal(visit.status, 302)
+    assert.match(visit.headers.location ?? '', /^https:\/\/shop\.example\/\?c=\w{26}$/)
+  }
 })
 
 test('an account is bound to the one that ACME_EAB names, and without it there is none', {

@@ -7,9 +7,11 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import pg from 'pg'
+import { pino } from 'pino'
 import { freshDatabase } from '../../tests/support/database.ts'
 import { openTestHouse } from '../../tests/support/house.ts'
 import { seedPlace } from '../../tests/support/place.ts'
+import { connect } from '../ground/db/connect.ts'
 import { readLastBackup } from '../ground/db/last-backup.ts'
 import { listMigrations, migrate, missingMigrations } from '../ground/db/migrate.ts'
 import { fingerprintHere } from '../ground/db/secrets.ts'
@@ -186,6 +188,16 @@ describe('a restore refuses, and begins nothing', () => {
     await assert.rejects(checkBackup(path, undefined), refused(/there is no SECRET here: put the file `secret`/))
     assert.equal(fingerprintHere({ secret: undefined, dataDir: folder }), undefined)
     assert.deepEqual(readdirSync(folder), ['one.backup'], 'and none is made')
+  })
+
+  test('and so does the start on what was restored with the right one', async () => {
+    const { connection } = await used()
+    const database = connect([connection], { log: pino({ level: 'silent' }) })
+    ends.push(() => database.close())
+    await assert.rejects(
+      openTestHouse(database, { SECRET: 'a secret of somebody else' }),
+      refused(/SECRET is not the one this database was made with/),
+    )
   })
 
   test('a newer version: of the file, and of the database', async () => {

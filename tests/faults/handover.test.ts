@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
+import { request as secureRequest } from 'node:https'
 import { BoundSocket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,12 +12,14 @@ import { after, afterEach, before, describe, test } from 'node:test'
 import { START_FLAGS } from '../../scripts/start-flags.ts'
 import { toUuid } from '../../src/contract/ids.ts'
 import { assertBooks } from '../support/audit.ts'
+import { makeAuthority } from '../support/certificates.ts'
 import { type FreshDatabase, freshDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { type FaultGround, faultGround, SECONDS } from '../support/fault-ground.ts'
 import type { Target } from '../support/load.ts'
 import { findProgram } from '../support/programs.ts'
 import { MAIN, postmasterOf, type Sluice, startSluice } from '../support/sluice.ts'
+import { answered } from '../support/street.ts'
 
 const FRESH_VISITORS = 16
 const KEPT_VISITORS = 4
@@ -146,14 +149,16 @@ describe('sockets of systemd', () => {
   const skip = activate === undefined && 'there is no systemd-socket-activate (Debian: apt-get install systemd)'
 
   /** A Sluice that systemd's own program starts at the first visitor; what it says is gathered. */
-  async function activated(names: string) {
+  async function activated(names: readonly string[], env: Record<string, string> = {}) {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-handover-'))
-    const port = await freePort()
-    const settings = { PORT: '0', LOG_LEVEL: 'warn', FX_SOURCES: 'off', DATABASE_URL: fresh.url, DATA_DIR: folder }
+    const ports = await Promise.all(names.map(freePort))
+    const own = { PORT: '0', LOG_LEVEL: 'warn', FX_SOURCES: 'off', DATABASE_URL: fresh.url, DATA_DIR: folder }
+    const settings = { ...own, ...env }
     const set = Object.entries({ ...settings, SECRET: 'the same in all processes' }).map(
       ([name, value]) => `--setenv=${name}=${value}`,
     )
-    const words = [`--listen=127.0.0.1:${port}`, ...set, `--fdname=${names}`, process.execPath, ...START_FLAGS, MAIN]
+    const listen = ports.map(port => `--listen=127.0.0.1:${port}`)
+    const words = [...listen, ...set, `--fdname=${names.join(':')}`, process.execPath, ...START_FLAGS, MAIN]
     const child = spawn(activate ?? assert.fail(), words, { stdio: ['ignore', 'pipe', 'pipe'] })
     let said = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
@@ -162,11 +167,12 @@ describe('sockets of systemd', () => {
       rmSync(folder, { recursive: true, force: true })
     })
     await eventually('systemd listens', () => said.includes('Listening on'))
-    return { port, said: () => said }
+    const [port = 0, https_port = 0] = ports
+    return { port, https_port, said: () => said }
   }
 
   test('are taken over: the visitor whose coming starts Sluice is answered by it', { skip }, async () => {
-    const { port, said } = await activated('plain')
+    const { port, said } = await activated(['plain'])
     const { status } = await ask(port, `/c/${ground.targets[0]?.campaign}`)
     assert.equal(status, 302)
     // Visitors who wait are answered before it says so.
@@ -174,8 +180,29 @@ describe('sockets of systemd', () => {
     await eventually('it says that it is open', () => open.test(said()))
   })
 
+  test('are taken over for http and https', { skip }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-handover-'))
+    ends.push(() => rmSync(folder, { recursive: true }))
+    const authority = await makeAuthority()
+    const { chain, key } = await authority.give({ names: ['main.test'] })
+    const files = { TLS_CERT: join(folder, 'chain.pem'), TLS_KEY: join(folder, 'key.pem') }
+    writeFileSync(files.TLS_CERT, chain)
+    writeFileSync(files.TLS_KEY, key)
+    const { port, https_port, said } = await activated(['http', 'https'], {
+      TLS: 'files',
+      BASE_URL: 'https://main.test',
+      ...files,
+    })
+    const path = `/c/${ground.targets[0]?.campaign}`
+    assert.equal((await ask(port, path)).status, 302)
+    const tls = { servername: 'main.test', ca: authority.root, headers: { host: 'main.test' } }
+    const visit = await answered(secureRequest({ host: '127.0.0.1', port: https_port, path, ...tls }))
+    assert.equal(visit.status, 302)
+    await eventually('it says that it is open', () => said().includes('Sluice is open at https://main.test\n'))
+  })
+
   test('of another name are left alone: one line says so, and Sluice listens by itself', { skip }, async () => {
-    const { port, said } = await activated('elsewhere')
+    const { port, said } = await activated(['elsewhere'])
     const waiting = ask(port, '/healthz')
     waiting.catch(() => {})
     await eventually('it is open', () => /^Sluice is open at /m.test(said()))

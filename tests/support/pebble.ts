@@ -15,6 +15,8 @@ import { findProgram } from './programs.ts'
 
 export type Pebble = {
   readonly directory: string
+  /** The names it looks at, for DNS_SERVERS. */
+  readonly dns: string
   /** What a process has to trust to speak to it: a file for NODE_EXTRA_CA_CERTS. */
   readonly trusted: string
   /** The root its certificates come from. */
@@ -68,6 +70,7 @@ export async function startPebble(options: Options): Promise<Pebble> {
   })
   return {
     directory: `https://localhost:${ports.own}/dir`,
+    dns: `127.0.0.1:${ports.dns}`,
     trusted: join(folder, 'root.pem'),
     root: () => ask(ports.management, '/roots/0'),
     said: () => said,

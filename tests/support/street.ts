@@ -119,9 +119,10 @@ export async function openCertified(
   }
 }
 
-async function answered(sent: ReturnType<typeof plainRequest>): Promise<Answered> {
+/** Ends a request, with a body in JSON where there is one, and reads its answer. */
+export async function answered(sent: ReturnType<typeof plainRequest>, body?: object): Promise<Answered> {
   const response = once(sent, 'response') as Promise<[IncomingMessage]>
-  sent.end()
+  sent.end(body === undefined ? undefined : JSON.stringify(body))
   const [answer] = await response
   return { status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) }
 }

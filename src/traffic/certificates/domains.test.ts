@@ -9,6 +9,7 @@ import { type Mailbox, openMailbox } from '../../../tests/support/mailbox.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { openStreetHouse, type StreetHouse, shake } from '../../../tests/support/street.ts'
 import { seedCampaign } from '../../../tests/support/visits.ts'
+import { namesToServe } from './names.ts'
 
 const HERE = '127.0.0.1'
 const NOBODY = '127.0.0.9'
@@ -53,6 +54,7 @@ const did = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, bod
   return reply.json<{
     id: string
     status: string
+    check: { problems: { code: string }[] }
     certificate: { state: string; not_after: string | null; problem: string | null }
   }>()
 }
@@ -60,6 +62,10 @@ const domain = async (name: string, more: object = {}) => {
   const { id } = await did('POST', '/api/domains', { name, ...more })
   return { id, read: () => did('GET', `/api/domains/${id}`) }
 }
+
+/** So that the next one is made, however young the last one is. */
+const forgetChecks = () =>
+  house.database.kysely.updateTable('domains').set({ checked_at: null }).where('org_id', '=', owner.org_id).execute()
 
 test('a domain that leads here is active, gets its certificate and serves its links by https', async () => {
   dns.set('go.test', { A: [HERE] })
@@ -150,15 +156,40 @@ test('nothing is ordered for a domain whose check has found what would fail, and
   assert.deepEqual([attempts, next_try_at], [0, null])
 
   dns.set('six.test', { A: [HERE] })
-  await house.database.kysely
-    .updateTable('domains')
-    .set({ checked_at: null })
-    .where('org_id', '=', owner.org_id)
-    .execute()
+  await forgetChecks()
   await did('POST', `/api/domains/${six.id}/check`)
   await house.certified('six.test')
   assert.equal((await six.read()).certificate.state, 'active')
   assert.equal((await two.read()).certificate.state, 'active')
+})
+
+test('a domain that names other authorities alone is not ordered for at Let’s Encrypt', async () => {
+  dns.set('caa.test', { A: [HERE], CAA: ['ca.example'] })
+  await domain('caa.test')
+  // Whose authority it is here nobody knows, so it is asked.
+  await house.certified('caa.test')
+  const { config } = house.ground
+  const atLetsEncrypt = { ...config, acmeDirectory: 'https://acme-v02.api.letsencrypt.org/directory' }
+  const obstacles = async (of: typeof config) => (await namesToServe({ ...house.ground, config: of })).obstacles
+  assert.match((await obstacles(atLetsEncrypt)).get('caa.test') ?? '', /CAA/)
+  assert.equal((await obstacles(config)).has('caa.test'), false)
+})
+
+test('an error of DNS at a later check ends nothing: the domain stays active and its certificate in service', async () => {
+  dns.set('shaky.test', { A: [HERE] })
+  const { id, read } = await domain('shaky.test')
+  const serial = await house.certified('shaky.test')
+  dns.set('shaky.test', { state: 'servfail' })
+  // One that goes on by itself may have asked before.
+  await eventually('a check finds it', async () => {
+    await forgetChecks()
+    const { check } = await did('POST', `/api/domains/${id}/check`)
+    return check.problems.map(({ code }) => code).join() === 'dns_broken'
+  })
+  assert.equal((await read()).status, 'active')
+  assert.equal((await shake(house.https_port, { name: 'shaky.test' })).serial, serial)
+  assert.equal((await read()).certificate.state, 'active')
+  assert.equal(stub.orders.filter(({ name }) => name === 'shaky.test').length, 1)
 })
 
 test('an order that keeps failing is told to the owners of the domain', async () => {
