@@ -56,6 +56,19 @@ after(async () => {
 })
 
 describe('with the embedded database', () => {
+  // One Sluice for those who look at a running one, and one database for those whose start fails behind it: making each takes seconds.
+  let shared: { dataDir: string; sluice: Sluice } | undefined
+  const runningOne = async () => {
+    const dataDir = shared?.dataDir ?? (await freshFolder())
+    shared ??= { dataDir, sluice: await startSluice({ DATA_DIR: dataDir }) }
+    return shared
+  }
+  let failing = ''
+  before(async () => {
+    failing = await freshFolder()
+  })
+  after(() => shared?.sluice.stop())
+
   test('the first start makes the database, prints one line and is killed, adopted, killed whole and recovered', async () => {
     const dataDir = join(await freshFolder(), 'data')
     const first = await started(dataDir)
@@ -82,15 +95,13 @@ describe('with the embedded database', () => {
   })
 
   test('a second start on the same folder ends with one line and leaves the first unharmed', async () => {
-    const dataDir = await freshFolder()
-    const first = await started(dataDir)
+    const { dataDir, sluice: first } = await runningOne()
     isOneLine(await runSluice({ DATA_DIR: dataDir }), /another Sluice is running on/)
     assert.equal(await answers(first), 200)
   })
 
   test('a database that dies under a running Sluice is brought back', async () => {
-    const dataDir = await freshFolder()
-    const sluice = await started(dataDir)
+    const { dataDir, sluice } = await runningOne()
     const postmaster = postmasterOf(dataDir)
     process.kill(postmaster, 'SIGKILL')
     const deadline = Date.now() + 60_000
@@ -104,7 +115,7 @@ describe('with the embedded database', () => {
   })
 
   test('a taken port is named in one line, and no server is left behind', async () => {
-    const dataDir = await freshFolder()
+    const dataDir = failing
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
@@ -115,7 +126,7 @@ describe('with the embedded database', () => {
   })
 
   test('TLS that cannot be served stops the start in one line: without https, with files that are none, with a taken port', async () => {
-    const dataDir = await freshFolder()
+    const dataDir = failing
     const base = { DATA_DIR: dataDir, BASE_URL: 'https://track.example.com' }
     isOneLine(await runSluice({ DATA_DIR: dataDir, TLS: 'auto' }), /TLS=auto needs BASE_URL with https:\/\//)
     const file = { TLS_CERT: MAIN, TLS_KEY: MAIN }
@@ -139,27 +150,26 @@ describe('with the embedded database', () => {
 
 describe('as an ordinary user', { skip: isRoot ? false : 'only root can become another user' }, () => {
   let reachable = false
+  let own = ''
   before(async () => {
+    own = await freshFolder()
+    await chown(own, NOBODY.uid, NOBODY.gid)
     const probe = await runSluice({ PORT: 'x' }, NOBODY).catch(error => ({ stderr: String(error) }))
     reachable = probe.stderr.includes('PORT is "x"')
   })
 
   test('Sluice starts and runs its database as that user', async t => {
     if (!reachable) return t.skip(`${MAIN} cannot be read by others`)
-    const dataDir = await freshFolder()
-    await chown(dataDir, NOBODY.uid, NOBODY.gid)
-    const sluice = await started(dataDir, NOBODY)
+    const sluice = await started(own, NOBODY)
     assert.equal(await answers(sluice), 200)
-    assert.equal((await stat(join(dataDir, 'postgres'))).uid, NOBODY.uid)
+    assert.equal((await stat(join(own, 'postgres'))).uid, NOBODY.uid)
   })
 
   test('a port that this user may not open is named with the ways to it', async t => {
     if (!reachable) return t.skip(`${MAIN} cannot be read by others`)
     const first = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
     if (first < 2) return t.skip('here everybody may open every port')
-    const dataDir = await freshFolder()
-    await chown(dataDir, NOBODY.uid, NOBODY.gid)
-    const ended = await runSluice({ DATA_DIR: dataDir, PORT: String(first - 1) }, NOBODY)
+    const ended = await runSluice({ DATA_DIR: own, PORT: String(first - 1) }, NOBODY)
     isOneLine(
       ended,
       /may not open port \d+: .*sluice-plain\.socket.*CAP_NET_BIND_SERVICE.*ip_unprivileged_port_start.*PORT/,

@@ -101,12 +101,12 @@ function looking({ kysely: db }: Database, https_port: number) {
 /** An authority that knocks at the first house, and that house; `end` closes both. */
 export async function openCertified(
   env: Record<string, string> = {},
-  change: (stub: AcmeStub) => void = () => {},
+  change: (stub: AcmeStub) => unknown = () => {},
   database?: Database,
 ): Promise<{ stub: AcmeStub; house: StreetHouse; end: () => Promise<void> }> {
   let port = 0
   const stub = await startAcmeStub(() => port)
-  change(stub)
+  await change(stub)
   const house = await openStreetHouse({ ACME_DIRECTORY: stub.directory, ...env }, database)
   port = house.http_port
   return {

@@ -163,6 +163,17 @@ test('nothing is ordered for a domain whose check has found what would fail, and
   assert.equal((await two.read()).certificate.state, 'active')
 })
 
+test('nothing is ordered for a name that is kept for documents, as the demo has one', async () => {
+  dns.set('go.demo.example', { A: [HERE] })
+  const { read } = await domain('go.demo.example')
+  await eventually('it is told why', async () => (await read()).certificate.state === 'failing')
+  assert.match((await read()).certificate.problem ?? '', /kept for documents/)
+  dns.set('behind-it.test', { A: [HERE] })
+  await domain('behind-it.test')
+  await house.certified('behind-it.test')
+  assert.ok(!stub.orders.some(({ name }) => name === 'go.demo.example'))
+})
+
 test('a domain that names other authorities alone is not ordered for at Let’s Encrypt', async () => {
   dns.set('caa.test', { A: [HERE], CAA: ['ca.example'] })
   await domain('caa.test')

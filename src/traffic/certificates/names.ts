@@ -27,6 +27,11 @@ const IN_THE_WAY = [
   'dns_broken',
 ]
 
+/** By RFC 2606. The demo has such a domain in service. */
+const IS_FOR_DOCUMENTS = /\.example(?:\.(?:com|net|org))?$/
+const FOR_DOCUMENTS =
+  'The name is one that is kept for documents: no authority gives a certificate for it, and none is asked.'
+
 const PROBLEMS = (among: Among) => `
   select d.org_id, d.id, d.found -> 'problems' as problems
   from domains d
@@ -55,7 +60,7 @@ export async function namesToServe({
     }),
   )
   const obstacles = held.flatMap(({ name, org_id, domain_id }): [string, string][] => {
-    const why = words.get(`${org_id} ${domain_id}`)
+    const why = IS_FOR_DOCUMENTS.test(name) ? FOR_DOCUMENTS : words.get(`${org_id} ${domain_id}`)
     return why === undefined || main.includes(name) ? [] : [[name, why]]
   })
   return { names, obstacles: new Map(obstacles) }
