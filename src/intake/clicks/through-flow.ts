@@ -74,7 +74,8 @@ function offerOfCampaign({ landing }: Walk, offer_id: string | null, live: Live,
   return offerTaking(live, live.object('offer', offer_id), ms)?.id ?? null
 }
 
-function openOfferOf(offer_id: string | null | undefined, live: Live): string | null {
+/** The offer, while it takes traffic. */
+export function openOfferOf(offer_id: string | null | undefined, live: Pick<Live, 'object'>): string | null {
   return offer_id != null && isOpen(live.object('offer', offer_id)) ? offer_id : null
 }
 
