@@ -33,6 +33,8 @@ export function faultOfStart(type: TelegramType, start: string): string | undefi
   return own.length > front ? `may hold at most ${front} characters before ${CLICK_ID}` : undefined
 }
 
+export const LONGEST_APP = 30
+
 /** Why a name cannot be that of a Mini App, likewise. */
 export const faultOfApp = (app: string): string | undefined =>
   /^[A-Za-z0-9_]{3,30}$/.test(app) ? undefined : 'must be its short name at BotFather: 3 to 30 of A-Z, a-z, 0-9 and _'
