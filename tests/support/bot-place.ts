@@ -1,6 +1,7 @@
 // An organization with a bot whose updates Sluice hears, and a Telegram on loopback that knows the bot by its token.
 import assert from 'node:assert/strict'
-import { newId, startHouse, type TestHouse } from './house.ts'
+import { newId, openTestHouse, startHouse, type TestHouse } from './house.ts'
+import type { Database } from '../../src/ground/db/connect.ts'
 import { type SignedIn, seedSignedIn } from './people.ts'
 import { startReceiver } from './receiver.ts'
 
@@ -14,8 +15,8 @@ export type BotPlace = SignedIn & {
   username: string
 }
 
-/** A house beside such a Telegram, and what is done in it. */
-export async function startBotHouse(env: Record<string, string> = {}) {
+/** A house beside such a Telegram, and what is done in it; on a database of its own unless one is given. */
+export async function startBotHouse(env: Record<string, string> = {}, database?: Database) {
   const secrets = new Map<string, string>()
   const telegram = await startReceiver(({ url, body }, response) => {
     const [, token = '', method] = /^\/bot([^/]+)\/(\w+)/.exec(url) ?? []
@@ -28,7 +29,8 @@ export async function startBotHouse(env: Record<string, string> = {}) {
     }
     response.end(JSON.stringify({ ok: true, result: results[method ?? ''] ?? true }))
   })
-  const house = await startHouse({ BASE_URL: BOT_ORIGIN, TELEGRAM_API_ROOT: telegram.origin, ...env })
+  const settings = { BASE_URL: BOT_ORIGIN, TELEGRAM_API_ROOT: telegram.origin, ...env }
+  const house = await (database === undefined ? startHouse(settings) : openTestHouse(database, settings))
   return {
     house,
     /** An organization with a bot of its own. */
