@@ -278,8 +278,8 @@ export const CAMPAIGNS: readonly DemoCampaign[] = [
     landed: 0.92,
     steps: [
       { type: 'miniapp_launch', chance: 0.54, hours: 0.02, telegram: true },
-      { type: 'registration', chance: 0.27, hours: 2, telegram: true },
-      { type: 'deposit', chance: 0.19, hours: 30, telegram: true, payout: [60, 60], again: 0.4 },
+      { type: 'registration', chance: 0.21, hours: 2, telegram: true },
+      { type: 'deposit', chance: 0.08, hours: 30, telegram: true, payout: [60, 60], again: 0.4 },
     ],
   },
 ]

@@ -42,6 +42,9 @@ test('a campaign is led to a bot and then to a Mini App, and says what is record
   await page.reload()
   await expect(page.getByLabel('Short name of the app')).toHaveValue('play')
   await expect(page.getByLabel('Open by a page of its own')).toBeChecked()
+  await page.setViewportSize({ width: 390, height: 844 })
+  await expect(page.getByText(`data-bot="${String(bot.id)}"></script>`)).toBeVisible()
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
 })
 
 test('a way of a flow ends in a Mini App, on the canvas and in the table', async ({ page, owner }) => {
@@ -60,10 +63,8 @@ test('a way of a flow ends in a Mini App, on the canvas and in the table', async
   await form.getByLabel('Start parameter').fill('x')
   await expect(form.getByText('Must end with {click_id}')).toBeVisible()
   await form.getByLabel('Start parameter').fill('x-{click_id}')
-  await page.getByRole('button', { name: 'Publish' }).first().click()
-  await expect
-    .poll(async () => (await send(owner, 'GET', `/api/click-flows/${String(flow.id)}`))['published_version'])
-    .toBe(1)
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
   const { graph } = await send(owner, 'GET', `/api/click-flows/${String(flow.id)}`)
   expect((graph as { nodes: object[] }).nodes[1]).toMatchObject({
     type: 'mini_app',
@@ -71,6 +72,9 @@ test('a way of a flow ends in a Mini App, on the canvas and in the table', async
     app: 'play',
     start: 'x-{click_id}',
   })
+  await page.getByLabel('View', { exact: true }).selectOption('table')
+  await expect(page.getByLabel('Kind')).toHaveValue('mini_app')
+  await expect(page.getByLabel('Bot', { exact: true })).toHaveValue(String(bot.id))
 })
 
 test('the page that opens the app tries it, and leads on by its button', async ({ browser, owner, sluice }) => {

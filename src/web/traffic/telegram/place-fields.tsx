@@ -55,8 +55,9 @@ export function PlaceFields({ place, bot_id, faults = {}, change }: PlaceProps) 
         onChange={({ target }) => change({ start: target.value.trim() || null })}
       />
       <SelectField
-        label="Link"
+        label="Link host"
         className="max-w-xs"
+        hint="Both lead to the same place. Some networks refuse one of them."
         value={place.link_host ?? short}
         onChange={({ target }) => change({ link_host: target.value === long ? long : short })}
       >
