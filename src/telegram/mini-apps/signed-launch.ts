@@ -17,7 +17,7 @@ export type Launch = {
   /** Undefined where Telegram names no person, as in an app that a keyboard opens. */
   readonly telegram_user_id: string | undefined
   readonly start_param: string | null
-  isSignedBy(token: string): boolean
+  readonly isSignedBy: (token: string) => boolean
 }
 
 /** Reads initData as it was at `now_ms` (Unix), or answers why it cannot be taken, as a sentence. */
