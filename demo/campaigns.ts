@@ -255,4 +255,31 @@ export const CAMPAIGNS: readonly DemoCampaign[] = [
       { type: 'deposit', chance: 0.21, hours: 40, telegram: true, payout: [60, 60], again: 0.5 },
     ],
   },
+  {
+    name: 'Telegram Ads · TR+AZ · CoinPulse Mini App',
+    key: 'coinpulse-app',
+    origin: 'telegram',
+    offer: 'bot',
+    leadsTo: { app: 'play' },
+    clicks: 46,
+    from: 33,
+    to: 0,
+    countries: [
+      ['TR', 58],
+      ['AZ', 27],
+      ['GE', 15],
+    ],
+    subs: [
+      ['borsa_gunlugu', 41],
+      ['kripto_az', 33],
+      ['tbilisi_invest', 26],
+    ],
+    cost_per_click: 0.19,
+    landed: 0.92,
+    steps: [
+      { type: 'miniapp_launch', chance: 0.54, hours: 0.02, telegram: true },
+      { type: 'registration', chance: 0.21, hours: 2, telegram: true },
+      { type: 'deposit', chance: 0.08, hours: 30, telegram: true, payout: [60, 60], again: 0.4 },
+    ],
+  },
 ]

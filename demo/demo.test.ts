@@ -178,7 +178,7 @@ describe('the demo', () => {
   test('prints a sign-in that signs in, to the organization it has filled', async () => {
     const cookie = await signIn()
     const { data } = (await house.call('GET', '/api/campaigns', { cookie })).json<{ data: { name: string }[] }>()
-    assert.equal(data.length, 10)
+    assert.equal(data.length, 11)
   })
 
   test('leaves no screen empty, and the trace of each kind of click opens', async () => {
@@ -227,6 +227,15 @@ describe('the demo', () => {
       [demo.org_id],
     )
     assert.deepEqual(waiting, [])
+  })
+
+  test('opens its Mini App for a visitor by a page', async () => {
+    const { rows } = await house.database.reads.query<{ key: string }>(
+      "select key from campaigns where org_id = $1 and destination -> 'telegram' ->> 'type' = 'mini_app'",
+      [demo.org_id],
+    )
+    const answer = await house.call('GET', `/c/${rows[0]?.key ?? ''}`, { headers: { 'user-agent': 'Mozilla/5.0' } })
+    assert.match(answer.body, /href="https:\/\/t\.me\/coinpulse__demo_bot\/play\?startapp=ads-[0-9a-z]{26}"/)
   })
 
   test('sends a visitor of its click flow on to its bot', async () => {

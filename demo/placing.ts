@@ -1,13 +1,13 @@
 // The campaigns of the demo with all they lead to, and who tells of their conversions: as rows, and as traffic is drawn through them.
 import { decide, trafficOf } from '../src/intake/clicks/decide.ts'
 import { costText, type StoredCost } from '../src/traffic/campaigns/cost.ts'
-import type { StoredDestination } from '../src/traffic/campaigns/destination.ts'
+import { intoTelegram, type StoredDestination } from '../src/traffic/campaigns/destination.ts'
 import type { LiveCampaign } from '../src/traffic/campaigns/live.ts'
 import { placeAccount } from './ad-account.ts'
 import { CAMPAIGNS } from './campaigns.ts'
 import { letters } from './chance.ts'
 import { type PlacedNetwork, placeNetwork } from './network.ts'
-import { type Founding, offerUrl, placeBot, placeFlow, placeFunnel, placeOffers, Standing } from './objects.ts'
+import { BOT, type Founding, offerUrl, placeBot, placeFlow, placeFunnel, placeOffers, Standing } from './objects.ts'
 import { NIL_ID } from '../src/contract/ids.ts'
 import type { PlacedRule } from './outbox.ts'
 import { placeSources } from './sources.ts'
@@ -75,6 +75,14 @@ async function placeDestination(
       type: 'funnel',
       funnel_id: await placeFunnel(founding, standing, { name, ...leadsTo.funnel }, offerId),
     }
+  if ('app' in leadsTo)
+    return intoTelegram(BOT.username, {
+      type: 'mini_app',
+      bot_id,
+      app: leadsTo.app,
+      start: 'ads-{click_id}',
+      open: 'page',
+    })
   const click_flow_id = await placeFlow(founding, standing, leadsTo.flow, { offer: offerId, bot: bot_id })
   return { type: 'click_flow', click_flow_id }
 }

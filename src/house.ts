@@ -68,6 +68,8 @@ import { openWaitingWatch } from './reading/segments/waiting.ts'
 import { plainRooms, probes } from './rooms.ts'
 import * as botsApi from './telegram/bots/api.ts'
 import { botDeeds } from './telegram/bots/bots.ts'
+import * as miniAppsApi from './telegram/mini-apps/api.ts'
+import { miniAppDeeds } from './telegram/mini-apps/mini-apps.ts'
 import { openLiveCampaigns } from './traffic/campaigns/live.ts'
 import { openCapNotices } from './traffic/caps/notices.ts'
 import { openCertificateFiles } from './traffic/certificates/files.ts'
@@ -208,7 +210,9 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const landed = take(openLanded({ conversions, clicks, log }))
   const quotas = openQuotas(redis, options.quotas)
   const keeper = take(openKeeper(ground))
-  const networks = take(openNetworks(ground, { conversions, keeper, mayRecord: org_id => isWithin(quotas, org_id) }))
+  const mayRecord = (org_id: number) => isWithin(quotas, org_id)
+  const spend = (address: string) => quotas.spend('launches', address, { header: () => undefined })
+  const networks = take(openNetworks(ground, { conversions, keeper, mayRecord }))
   const signIn = take(openSignIn(ground))
   const explorer = take(openExplorer(ground, options.explore))
   const uses = take(openKeyUses(database.worker, log))
@@ -220,6 +224,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
     ...room(revisionsApi, revisionDeeds(conversions)),
     ...room(domainsApi, domains.deeds),
     ...room(botsApi, botDeeds(conversions)),
+    ...room(miniAppsApi, miniAppDeeds({ live, conversions, spend })),
     ...room(onwardApi, onwardDeeds({ live, clicks, landed })),
     ...room(networksApi, networks.deeds),
     ...room(refusedEventsApi, refusedEventDeeds({ conversions, readCallAgain: networks.readCallAgain })),

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { isFaithful } from './fields.ts'
+import { telegramLink } from './telegram.ts'
 
 const ADDRESS_LENGTH = 2048
 
@@ -53,4 +54,4 @@ export const Preview = z
   .meta({ id: 'AddressPreview' })
 
 /** The address that starts a bot and hands it the click; `{click_id}` is a macro. `username` is without @. */
-export const startLink = (username: string): string => `https://t.me/${username}?start={click_id}`
+export const startLink = (username: string): string => telegramLink(username, { type: 'bot' }).url

@@ -4,10 +4,16 @@
  */
 import { z } from 'zod'
 import { Id, SUBS, Text } from './fields.ts'
+import { LinkHost, LONGEST_APP, LONGEST_START, Opening } from './telegram.ts'
 
-export const NODE_TYPES = ['entry', 'condition', 'split', 'landing', 'offer', 'bot', 'redirect'] as const
+export const NODE_TYPES = ['entry', 'condition', 'split', 'landing', 'offer', 'bot', 'mini_app', 'redirect'] as const
 export const NodeType = z.enum(NODE_TYPES)
 export type NodeType = z.infer<typeof NodeType>
+
+/** A node that leads into Telegram: both name a bot, and visitors are sent there with the click id. */
+export const isInTelegram = <N extends { readonly type: NodeType }>(
+  node: N,
+): node is N & { type: 'bot' | 'mini_app' } => node.type === 'bot' || node.type === 'mini_app'
 
 export const CONDITION_FIELDS = [
   'geo',
@@ -80,7 +86,18 @@ export const FlowNode = z.object({
   }),
   landing_id: Id.nullish().meta({ description: 'landing: which one' }),
   offer_id: Id.nullish().meta({ description: 'offer: which one' }),
-  bot_id: Id.nullish().meta({ description: 'bot: which one; the visitor is sent to it with the click id' }),
+  bot_id: Id.nullish().meta({
+    description: 'bot: which one; mini_app: whose; the visitor is sent to it with the click id',
+  }),
+  app: Text(LONGEST_APP).nullish().meta({
+    description: "mini_app: its short name, as in t.me/<bot>/<app>; the bot's main Mini App unless given",
+  }),
+  start: Text(LONGEST_START).nullish().meta({
+    description:
+      'bot, mini_app: the parameter it is opened with; {click_id} alone unless given. Your own in front ends with - or _',
+  }),
+  open: Opening.nullish(),
+  link_host: LinkHost.nullish(),
   url: Text(2048).nullish().meta({ description: 'redirect: http or https address; macros such as {click_id}' }),
   earns_for_offer_id: Id.nullish().meta({
     description:
@@ -110,7 +127,7 @@ export type FlowEdge = z.output<typeof FlowEdge>
 const DESCRIPTION = {
   description:
     'Where visitors go. One entry node leads on; conditions (edges branch yes and no) and splits (edges with weight) part visitors; ' +
-    'offer, bot and redirect end a path; a landing ends it or leads on to the offer or bot behind it. No circles.',
+    'offer, bot, mini_app and redirect end a path; a landing ends it or leads on to what is behind it. No circles.',
 }
 
 /** A graph as it is stored and answered. */

@@ -10,6 +10,9 @@ const NONE = 255
 /** Before every id that is ever made; it stands for none. */
 export const NIL_ID = '00000000-0000-0000-0000-000000000000'
 
+/** How many characters an id has on the wire. */
+export const WIRE_ID_LENGTH = 26
+
 /** What each character is worth, by its code: ids are on every click's way, and this is the quickest look-up there is. */
 function valuesOf(digits: string): Uint8Array {
   const values = new Uint8Array(128).fill(NONE)

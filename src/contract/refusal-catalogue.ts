@@ -266,6 +266,12 @@ const entries = {
     hint: 'Publish it (right click-flows:publish), or set it active in the dashboard.',
   },
   hook_secret_wrong: { status: 401, error: 'unauthorized' },
+  init_data_wrong: {
+    status: 401,
+    error: 'init data refused: it is not signed for this bot',
+    code: 'init_data_wrong',
+    hint: 'Send Telegram.WebApp.initData as it is, from an app of the bot that the address names.',
+  },
   last_owner: {
     status: 409,
     error: 'an organization keeps at least one owner',

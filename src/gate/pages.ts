@@ -17,7 +17,7 @@ const DOCS = join(import.meta.dirname, 'docs')
 const SWAGGER = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 
 /** Where no page may stand: what is not found there is said in JSON. */
-const PLACES = '(api|\\.well-known|assets|c|o|l|postback|hooks|healthz|readyz|metrics)'
+const PLACES = '(api|\\.well-known|assets|c|o|l|m|postback|hooks|healthz|readyz|metrics)'
 const NO_PAGES = new RegExp(`^/${PLACES}(/|$|\\?)`)
 /** The same in another spelling: a page with status 200 would tell a program that all is well. */
 const ALIKE = new RegExp(`^/+${PLACES}(/|$|\\?|%2f)`, 'i')

@@ -1,5 +1,5 @@
 /**
- * Quotas, counted per organization and minute over all its keys: in memory for one process, in Redis for several. Without the store
+ * Quotas, counted per organization (launches of Mini Apps per address) and minute over all its keys: in memory for one process, in Redis for several. Without the store
  * writes are refused 503 and reads pass.
  */
 import type { Redis } from 'ioredis'
@@ -8,8 +8,8 @@ import type { QuotaName as DeclaredQuota } from '../contract/endpoint.ts'
 import { refuse, tellLater } from '../contract/refusals.ts'
 import { inTime } from './redis.ts'
 
-/** What an endpoint declares, and what all other writes by key share. */
-export type QuotaName = DeclaredQuota | 'writes'
+/** What an endpoint declares, what all other writes by key share, and what an address may call that proves itself. */
+export type QuotaName = DeclaredQuota | 'writes' | 'launches'
 
 /** `perMinute` requests; what happens when the store cannot be reached. */
 const QUOTAS: Record<QuotaName, { perMinute: number; outage: 'refuse' | 'pass' }> = {
@@ -17,11 +17,12 @@ const QUOTAS: Record<QuotaName, { perMinute: number; outage: 'refuse' | 'pass' }
   clicks: { perMinute: 300, outage: 'pass' },
   report: { perMinute: 60, outage: 'pass' },
   writes: { perMinute: 600, outage: 'refuse' },
+  launches: { perMinute: 20, outage: 'pass' },
 }
 const WINDOW_SECONDS = 60
 
 type Headers = { header(name: string, value: string): void }
-export type Quotas = { spend(quota: QuotaName, org_id: number, answer: Headers): Promise<void> }
+export type Quotas = { spend(quota: QuotaName, whose: number | string, answer: Headers): Promise<void> }
 
 /** Opens the counters. `spend` refuses 429 when the quota is used up, and sets X-RateLimit-* on what it counted. */
 export function openQuotas(redis: Redis | undefined, perMinute: Partial<Record<QuotaName, number>> = {}): Quotas {
@@ -40,10 +41,10 @@ export function openQuotas(redis: Redis | undefined, perMinute: Partial<Record<Q
   )
   const breaker = new Breaker()
   return {
-    async spend(quota, org_id, answer) {
+    async spend(quota, whose, answer) {
       const limiter = limiters.get(quota)
       if (limiter === undefined) throw new Error(`no quota ${quota}`)
-      const counted = await breaker.run(() => inTime(limiter.consume(String(org_id))))
+      const counted = await breaker.run(() => inTime(limiter.consume(String(whose))))
       if (counted === 'outage') {
         if (QUOTAS[quota].outage === 'pass') return
         throw tellLater()

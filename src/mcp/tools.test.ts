@@ -7,6 +7,7 @@ import { RIGHTS } from '../contract/rights.ts'
 import { derivedFields, type Json } from './derive.ts'
 import type { Tool } from './tool.ts'
 import { TOOLS } from './tools/all.ts'
+import { LEFT_OUT } from './tools/click-flows.ts'
 
 const GOLDEN = join(import.meta.dirname, 'tools.golden.txt')
 const DOCS = join(import.meta.dirname, '../../docs/mcp.md')
@@ -238,10 +239,16 @@ test('what is nested is closed: a field that is not known is named, with those t
     )
 })
 
-test('a node and an edge of the tool have the fields the route knows, and no others', () => {
+test('a node and an edge of the tool have the fields the route knows but those left out, and no others', () => {
   const { graph = assert.fail('no graph') } = toolNamed('create_click_flow').shown.inputSchema.properties
   const { nodes, edges } = graph['properties'] as Record<'nodes' | 'edges', { items: { properties: Json } }>
-  assert.deepEqual(Object.keys(nodes.items.properties).sort(), Object.keys(FlowNode.shape).sort())
+  const leftOut: readonly string[] = LEFT_OUT.fields
+  const known = Object.keys(FlowNode.shape)
+  assert.deepEqual(
+    leftOut.filter(field => !known.includes(field)),
+    [],
+  )
+  assert.deepEqual(Object.keys(nodes.items.properties).sort(), known.filter(field => !leftOut.includes(field)).sort())
   assert.deepEqual(Object.keys(edges.items.properties).sort(), Object.keys(FlowEdge.shape).sort())
 })
 

@@ -15,7 +15,8 @@ export const visitCampaign = endpoint({
       headers: ['Location', 'Set-Cookie'],
     },
     200: {
-      words: 'The campaign is paused or archived and has no fallback: a page that says so',
+      words:
+        'A page that opens Telegram, where the destination says so; or the campaign is paused or archived and has no fallback, and a page says that',
       type: 'text/html',
       headers: ['Set-Cookie'],
     },

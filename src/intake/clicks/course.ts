@@ -42,6 +42,8 @@ export type Guest = {
 /** What a visit comes to. Without a template there is nowhere to go. */
 export type Course = {
   readonly template: Template | undefined
+  /** Where a page opens Telegram's app: what it tries, up to the click id. The page stands in for the redirect. */
+  readonly app_link?: string | undefined
   /** Whether the visit is a click of the campaign: a deleted one's visits are not. */
   readonly is_click: boolean
   /** Whether its campaign is paused or archived: the click counts in no report. */

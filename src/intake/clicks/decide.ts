@@ -2,9 +2,10 @@
 
 import { toWireId } from '../../contract/ids.ts'
 import { hashOf } from '../../ground/stable-hash.ts'
+import { intoTelegram } from '../../traffic/addresses/into-telegram.ts'
 import { compileTemplate, type Template } from '../../traffic/addresses/macros.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
-import { isFollowing } from '../../traffic/campaigns/destination.ts'
+import { isFollowing, type TelegramDestination } from '../../traffic/campaigns/destination.ts'
 import { namesOf } from '../../traffic/campaigns/link.ts'
 import { isClosed, type Live, offerTaking } from '../../traffic/caps/closed.ts'
 import type { LiveCampaign, LiveFunnel, LiveOffer, LiveTrafficSource } from '../../traffic/campaigns/live.ts'
@@ -12,7 +13,7 @@ import { type CompiledFunnel, choose, compileFunnel } from '../../traffic/funnel
 import { costReader } from './cost.ts'
 import type { Course, Guest, Traffic } from './course.ts'
 import { parameterReader } from './parameters.ts'
-import { throughFlow } from './through-flow.ts'
+import { openOfferOf, throughFlow } from './through-flow.ts'
 
 const NOWHERE = { offer_id: null, taken_by: null, landing_id: null, bot_id: null, path: null, is_paused: false }
 
@@ -63,7 +64,12 @@ export function decide(traffic: Traffic, live: Live, guest: Guest): Course {
   if (campaign.status !== 'active' || isClosed(live, campaign.id, guest.ms))
     return { ...NOWHERE, template: fallback, is_click: true, is_paused: true }
   const { destination } = campaign
-  if (destination.type === 'redirect') return redirected(traffic, live, guest.ms)
+  if (destination.type === 'redirect') {
+    const { telegram } = destination
+    return telegram === undefined
+      ? redirected(traffic, live, guest.ms)
+      : (toTelegram(traffic, telegram, live) ?? unled(traffic))
+  }
   const course =
     destination.type === 'funnel'
       ? throughFunnel(traffic, live.object('funnel', destination.funnel_id), live, guest)
@@ -100,6 +106,21 @@ function redirected(traffic: Traffic, live: Live, ms: number): Course {
     is_click: true,
     offer_id: isWithoutOffer ? null : offer_id,
     taken_by: taking?.id ?? null,
+  }
+}
+
+/** Into Telegram, bound to the bot. The visitors are the bot's, whatever becomes of the offer that they earn for. */
+function toTelegram({ campaign }: Traffic, place: TelegramDestination, live: Pick<Live, 'object'>): Course | undefined {
+  const bot = live.object('bot', place.bot_id)
+  if (bot === undefined || bot.is_deleted) return undefined
+  const { template, app_link } = intoTelegram(place, bot)
+  return {
+    ...NOWHERE,
+    template,
+    app_link,
+    is_click: true,
+    offer_id: openOfferOf(campaign.offer_id, live),
+    bot_id: bot.id,
   }
 }
 

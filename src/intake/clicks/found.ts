@@ -16,6 +16,7 @@ const COLUMNS = [
   'offer_id',
   'landing_id',
   'bot_id',
+  'click_flow_node_path',
   'ref_id',
   ...SUBS,
   'geo',

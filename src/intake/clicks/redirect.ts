@@ -20,6 +20,7 @@ import { decide, trafficOf, unled } from './decide.ts'
 import type { FoundClicks } from './found.ts'
 import type { CountryOf } from './geo.ts'
 import type { IpHashes } from './ip.ts'
+import { openingPage } from './opening-page.ts'
 import { platformOf } from './parameters.ts'
 import type { UsdPerUnit } from './rate.ts'
 import type { Unfilled } from './unfilled.ts'
@@ -206,6 +207,8 @@ function sealedAddress({ live, secrets }: RedirectParts, campaign: LiveCampaign,
 function redirect(arrival: Arrival, course: Course, click_id: string | undefined): Answer {
   if (course.template === undefined) return CLOSED
   const location = course.template.fill(valuesOf(arrival, course, click_id))
+  if (course.app_link !== undefined)
+    return openingPage(location, course.app_link + (click_id === undefined ? '' : toWireId(click_id)))
   return { status: 302, headers: { location, ...HEADERS } }
 }
 

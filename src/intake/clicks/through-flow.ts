@@ -1,14 +1,17 @@
 // A visit through a campaign's click flow: which nodes it passes, and where that leads. A flow is compiled once per published version.
 import { LRUCache } from 'lru-cache'
+import type { TelegramPlace } from '../../contract/telegram.ts'
+import { intoTelegram } from '../../traffic/addresses/into-telegram.ts'
 import { compileTemplate, type Template } from '../../traffic/addresses/macros.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
-import type { LiveFlow } from '../../traffic/campaigns/live.ts'
+import type { LiveCampaign, LiveFlow } from '../../traffic/campaigns/live.ts'
 import { type Live, offerTaking } from '../../traffic/caps/closed.ts'
-import type { FlowNode } from '../../traffic/click-flows/api.ts'
+import { type FlowNode, isInTelegram } from '../../traffic/click-flows/api.ts'
 import { type FlowVisitor, languageOf } from '../../traffic/click-flows/conditions.ts'
 import { type CompiledFlow, compileFlow, earnsForCampaign, type Walk, walk } from '../../traffic/click-flows/walk.ts'
 import { isOpen } from '../../traffic/funnels/choose.ts'
 import { isAhead, isTracked } from './agent.ts'
+import type { Click } from './click.ts'
 import type { Course, Guest, Traffic } from './course.ts'
 
 /** A version in traffic: never changed, so what is compiled of it is kept until another one takes its place. */
@@ -74,11 +77,12 @@ function offerOfCampaign({ landing }: Walk, offer_id: string | null, live: Live,
   return offerTaking(live, live.object('offer', offer_id), ms)?.id ?? null
 }
 
-function openOfferOf(offer_id: string | null | undefined, live: Live): string | null {
+/** The offer, while it takes traffic. */
+export function openOfferOf(offer_id: string | null | undefined, live: Pick<Live, 'object'>): string | null {
   return offer_id != null && isOpen(live.object('offer', offer_id)) ? offer_id : null
 }
 
-type End = Pick<Course, 'template' | 'offer_id' | 'landing_id' | 'bot_id'>
+type End = Pick<Course, 'template' | 'app_link' | 'offer_id' | 'landing_id' | 'bot_id'>
 
 /** Where a visitor goes whose path is closed. With no fallback, a landing whose offer is closed is better than no page. */
 function instead({ landing }: Walk, fallback: Template | undefined, live: Live): End {
@@ -95,12 +99,34 @@ function endOf({ landing, end }: Walk, { redirects }: InTraffic, live: Live, ms:
   const named = end?.type === 'offer' && end.offer_id != null ? live.object('offer', end.offer_id) : undefined
   const offer = offerTaking(live, named, ms)
   if (end?.type === 'offer' && offer === undefined) return undefined
-  const bot = end?.type === 'bot' && end.bot_id != null ? live.object('bot', end.bot_id) : undefined
-  if (end?.type === 'bot' && (bot === undefined || bot.is_deleted)) return undefined
+  const place = end !== undefined && isInTelegram(end) ? end : undefined
+  const bot = place?.bot_id == null ? undefined : live.object('bot', place.bot_id)
+  if (place !== undefined && (bot === undefined || bot.is_deleted)) return undefined
   const earns = offer?.id ?? (end?.type === 'redirect' ? openOfferOf(end.earns_for_offer_id, live) : null)
-  const last = offer !== undefined ? templateOf(offer) : bot !== undefined ? templateOf(bot) : end && redirects.get(end)
-  const template = shown === undefined ? last : templateOf(shown)
-  return { template, offer_id: earns, landing_id: shown?.id ?? null, bot_id: bot?.id ?? null }
+  const ids = { offer_id: earns, landing_id: shown?.id ?? null, bot_id: bot?.id ?? null }
+  if (shown !== undefined) return { template: templateOf(shown), ...ids }
+  if (place !== undefined && bot !== undefined) return { ...intoTelegram(place, bot), ...ids }
+  return { template: offer !== undefined ? templateOf(offer) : end && redirects.get(end), ...ids }
+}
+
+const PLAIN_BOT: TelegramPlace = { type: 'bot' }
+
+/**
+ * Where in Telegram a click leads: as its campaign says, or in a flow the node its path ends at, as it is now. The click keeps its bot alone;
+ * where another place is said by now, the bot is started as any.
+ */
+export function placeOfPath(
+  campaign: LiveCampaign | undefined,
+  { bot_id, click_flow_node_path }: Pick<Click, 'bot_id' | 'click_flow_node_path'>,
+  live: Pick<Live, 'object'>,
+): TelegramPlace {
+  const destination = campaign?.destination
+  if (destination?.type === 'redirect' && destination.telegram?.bot_id === bot_id)
+    return destination.telegram ?? PLAIN_BOT
+  if (destination?.type !== 'click_flow' || click_flow_node_path === null) return PLAIN_BOT
+  const id = click_flow_node_path.slice(click_flow_node_path.lastIndexOf('>') + 1)
+  const node = live.object('click_flow', destination.click_flow_id)?.graph?.nodes.find(one => one.id === id)
+  return node !== undefined && isInTelegram(node) && node.bot_id === bot_id ? node : PLAIN_BOT
 }
 
 function flowVisitorOf(

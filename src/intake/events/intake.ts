@@ -2,6 +2,7 @@
 import { isFaithful } from '../../contract/fields.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
+import { clickOfStart } from '../../contract/telegram.ts'
 import type { ConversionDraft } from './api.ts'
 import { eventId } from './identity.ts'
 import type { Conversion, NamedBot, Source, UsedKey } from './items.ts'
@@ -21,14 +22,14 @@ export type Sender = {
 
 /**
  * Refuses 400 for a person or payload that cannot be kept faithfully, 422 for a bot_start without a person, and then 403 for a click id
- * that is none, so that the order of refusals holds.
+ * that is none, so that the order of refusals holds. A start may name its click by the whole parameter that the bot was started with.
  */
 export function readConversion(body: ConversionDraft, sender: Sender): Conversion {
   const { idempotency_key, ...from } = sender
   const payload = body.payload == null ? null : storedPayload(body.payload)
   const telegram_user_id = telegramUserId(payload?.['telegram_user_id'])
   if (body.type === 'bot_start' && telegram_user_id === undefined) refuse('bot_start_missing_telegram_user_id')
-  const click_id = toUuid(body.clickId) ?? refuse('click_not_found')
+  const click_id = (body.type === 'bot_start' ? clickOfStart : toUuid)(body.clickId) ?? refuse('click_not_found')
   const nonce = body.nonce ?? idempotency_key
   return {
     kind: 'conversion',

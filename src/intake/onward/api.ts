@@ -30,6 +30,7 @@ const onward = {
       'To the offer that was chosen at the click; where it is archived or deleted, to the fallback of the campaign',
     headers: ['Location'],
   },
+  200: { words: 'A page that opens Telegram, where the flow says so', type: 'text/html' },
   404: { words: 'There is no such click, or nowhere to go: a short page', type: 'text/html' },
   503: {
     words: 'The database cannot say: a short page that asks again by itself',

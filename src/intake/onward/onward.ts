@@ -4,8 +4,10 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { toUuid } from '../../contract/ids.ts'
+import { toUuid, toWireId } from '../../contract/ids.ts'
 import { type Answer, type Deed, type Ground, isOfHost, type Visit } from '../../ground/room.ts'
+import { intoTelegram } from '../../traffic/addresses/into-telegram.ts'
+import type { Template } from '../../traffic/addresses/macros.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
 import { isOpen } from '../../traffic/funnels/choose.ts'
@@ -14,7 +16,9 @@ import { organizationOfClick } from '../clicks/click-id.ts'
 import type { Clicks } from '../clicks/clicks.ts'
 import { trafficOf } from '../clicks/decide.ts'
 import { type FoundClick, valuesOfClick } from '../clicks/found.ts'
+import { openingPage } from '../clicks/opening-page.ts'
 import { HEADERS } from '../clicks/redirect.ts'
+import { placeOfPath } from '../clicks/through-flow.ts'
 import { clickOfCookie } from '../clicks/visitor.ts'
 import type * as api from './api.ts'
 import type { Landed } from './landed.ts'
@@ -91,21 +95,31 @@ async function goOn(parts: OnwardParts, { secrets }: Ground, visit: Visit): Prom
   const ids = idsOf(visit).filter(id => isOfHost(visit.host, organizationOfClick(secrets.clickKey, id) ?? 0))
   const { click, isUnsure } = await firstOf(parts, ids)
   if (click === undefined) return isUnsure ? LATER : { ...NOT_FOUND, is_unknown: true }
-  const location = addressFor(parts, click)
-  if (location === undefined) return NOT_FOUND
+  const answer = answerFor(parts, click)
+  if (answer === undefined) return NOT_FOUND
   if (visit.method !== 'HEAD' && isSeen(parts, click, visit)) await parts.landed.mark(click.org_id, click.id)
-  return { status: 302, headers: { location, ...HEADERS } }
+  return answer
 }
 
-/** The offer, or the bot, that was chosen at the click, with this click's values; else the campaign's fallback. */
-function addressFor({ live }: OnwardParts, click: FoundClick): string | undefined {
+/** To the offer, or into Telegram, as it was chosen at the click, with this click's values; else to the campaign's fallback. */
+function answerFor({ live }: OnwardParts, click: FoundClick): Answer | undefined {
   const campaign = click.campaign_id === null ? undefined : live.campaign(click.campaign_id)
   const offer = click.offer_id === null ? undefined : live.object('offer', click.offer_id)
   const bot = offer !== undefined || click.bot_id === null ? undefined : live.object('bot', click.bot_id)
   const isGone = campaign?.organization.is_deleted === true
-  const chosen = isOpen(offer) ? offer : bot?.is_deleted === false ? bot : undefined
-  const template = chosen !== undefined && !isGone ? templateOf(chosen) : campaign && trafficOf(campaign, live).fallback
-  return template?.fill(valuesOfClick(click))
+  if (isOpen(offer) && !isGone) return ledTo(templateOf(offer), click)
+  if (bot?.is_deleted === false && !isGone) {
+    const { template, app_link } = intoTelegram(placeOfPath(campaign, click, live), bot)
+    return ledTo(template, click, app_link)
+  }
+  return campaign && ledTo(trafficOf(campaign, live).fallback, click)
+}
+
+function ledTo(template: Template | undefined, click: FoundClick, app_link?: string): Answer | undefined {
+  const location = template?.fill(valuesOfClick(click))
+  if (location === undefined) return undefined
+  if (app_link !== undefined) return openingPage(location, app_link + toWireId(click.id))
+  return { status: 302, headers: { location, ...HEADERS } }
 }
 
 /** Whether a visit shows that the click's visitor saw the page: no crawler, nothing loaded ahead, no deleted organization. */

@@ -1,5 +1,6 @@
 /* Sluice: <script src="https://your-tracker/sluice.js" data-click="click_id" defer></script>
-   Knows the click from the address, marks it as landed, and leads links to /o, or with data-sluice-offer, to its offer. */
+   Knows the click from the address, marks it as landed, and leads links to /o, or with data-sluice-offer, to its offer.
+   With data-bot: tells a Mini App's launch. */
 ;(() => {
   const script = document.currentScript
   if (!script || !script.src) return
@@ -17,6 +18,17 @@
   }
   const session = key => attempt(() => sessionStorage.getItem(key))
   const cookie = () => attempt(() => (document.cookie.match(`(?:^|; )${KEY}=([^;]*)`) || [])[1])
+
+  const { bot } = script.dataset
+  if (bot) {
+    const body =
+      attempt(() => Telegram.WebApp.initData) || new URLSearchParams(location.hash.slice(1)).get('tgWebAppData')
+    const tell = left =>
+      fetch(`${base}m/${bot}`, { method: 'POST', body, keepalive: true })
+        .then(({ status }) => status < 500 || Promise.reject())
+        .catch(() => left && setTimeout(tell, 5000, left - 1))
+    return body && tell(2)
+  }
 
   const sent = new URLSearchParams(location.search).get(name)
   const id = [sent, session(KEY), cookie()].find(text => text && ID.test(text))

@@ -2,10 +2,11 @@
 
 import { DAY_MS } from '../../contract/days.ts'
 import type { Diagnosis } from '../../contract/diagnoses.ts'
-import { timeOfId, toUuid } from '../../contract/ids.ts'
+import { timeOfId, toUuid, toWireId } from '../../contract/ids.ts'
 import { fieldsOf } from '../../contract/json.ts'
 import type { RefusalName } from '../../contract/refusal-catalogue.ts'
 import { Refusal } from '../../contract/refusals.ts'
+import { clickOfStart } from '../../contract/telegram.ts'
 import { organizationOfClick } from '../clicks/click-id.ts'
 import { isUnreplaced } from '../clicks/parameters.ts'
 import { ConversionDraft } from '../events/api.ts'
@@ -22,6 +23,12 @@ export class Diagnosed extends Refusal {
 /** Whether it is a placeholder that nobody filled in. */
 export function isMacro(text: string): boolean {
   return text !== '' && (isUnreplaced(text) || /^#\w+#$|^<\w+>$/.test(text))
+}
+
+/** The click id in what a request names its click by, which of a start may be the whole parameter; what holds none stays as it is. */
+export function clickTextOf(type: unknown, sent: string): string {
+  const click_id = type === 'bot_start' ? clickOfStart(sent.trim()) : undefined
+  return click_id === undefined ? sent : toWireId(click_id)
 }
 
 /** What is wrong with a click id, or whose number it carries: then the organizations have to be asked. */

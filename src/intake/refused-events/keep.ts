@@ -12,7 +12,7 @@ import { isSecretName } from '../../contract/secret-names.ts'
 import { cut, faithful } from '../../contract/texts.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
-import { diagnose, lookAtClickId } from './diagnosis.ts'
+import { clickTextOf, diagnose, lookAtClickId } from './diagnosis.ts'
 import { Differing } from './difference.ts'
 
 /** Something that was refused, of a known organization. */
@@ -174,7 +174,8 @@ const textOf = (value: unknown): string | null =>
 function rowOf(refused: Refused, clickKey: Uint8Array): { row: Row; owner: number | undefined } {
   const { org_id, surface, key_id = null, network_id = null, refusal, body, received_at, idempotency_key } = refused
   const sent = refused.click_text ?? fieldsOf(body)['clickId']
-  const click = typeof sent === 'string' ? sent : undefined
+  const type = refused.type ?? fieldsOf(body)['type']
+  const click = typeof sent === 'string' ? clickTextOf(type, sent) : undefined
   let diagnosis: Diagnosis | 'click' = diagnose(refusal, body)
   let owner: number | undefined
   if (diagnosis === 'click') {
@@ -194,7 +195,7 @@ function rowOf(refused: Refused, clickKey: Uint8Array): { row: Row; owner: numbe
     diagnosis,
     click_text: textOf(sent),
     click_id: click === undefined ? null : (toUuid(click.trim()) ?? null),
-    type: textOf(refused.type ?? fieldsOf(body)['type']),
+    type: textOf(type),
     idempotency_key: textOf(idempotency_key),
     received_at: new Date(received_at).toISOString(),
     ...keptBody(body),

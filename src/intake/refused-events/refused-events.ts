@@ -17,7 +17,7 @@ import { readConversion } from '../events/intake.ts'
 import type { Conversion, Revision } from '../events/items.ts'
 import type { StoredEvent } from '../events/known.ts'
 import * as api from './api.ts'
-import { diagnose, lookAtClickId } from './diagnosis.ts'
+import { clickTextOf, diagnose, lookAtClickId } from './diagnosis.ts'
 import { type Difference, Differing, requireSame } from './difference.ts'
 
 /** What is shown of refused intake. */
@@ -234,7 +234,7 @@ async function conversionOf({ readCallAgain }: Tools, org_id: number, row: Row):
 async function diagnosisNow({ secrets, actor }: Running, refusal: Refusal, row: Row): Promise<Diagnosis> {
   const found = diagnose(refusal, JSON.parse(row.body ?? 'null'))
   if (found !== 'click') return found
-  const look = lookAtClickId(row.click_text ?? '', actor.org_id, secrets.clickKey)
+  const look = lookAtClickId(clickTextOf(row.type, row.click_text ?? ''), actor.org_id, secrets.clickKey)
   if ('diagnosis' in look) return look.diagnosis
   return row.diagnosis === 'click_other_organization' ? row.diagnosis : 'click_unknown'
 }

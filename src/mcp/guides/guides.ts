@@ -35,9 +35,10 @@ const NODES: Readonly<Record<(typeof NODE_TYPES)[number], string>> = {
   entry: 'exactly one; one edge leads on',
   condition: '`field` and what it asks for; one edge with branch yes, one with branch no',
   split: 'two or more edges with `weight`',
-  landing: '`landing_id`; ends the path, or one edge to the offer or bot behind its link',
+  landing: '`landing_id`; ends the path, or one edge to the offer, bot or Mini App behind its link',
   offer: '`offer_id`; ends the path',
   bot: '`bot_id`; ends the path',
+  mini_app: 'a Mini App of `bot_id`; ends the path. Made in the dashboard: service_create_click_flow does not take it',
   redirect: '`url`; ends the path',
 }
 

@@ -21,6 +21,10 @@ export const EXAMPLE = {
   ],
 }
 
+/** Made in the dashboard, or over HTTP: what every model carries has no room for it. */
+export const LEFT_OUT = { types: ['mini_app'], fields: ['app', 'start', 'open', 'link_host'] } as const
+const TYPES = flows.NODE_TYPES.filter(type => !LEFT_OUT.types.some(left => left === type))
+
 const text = (description: string) => ({ type: 'string', description })
 
 const node = {
@@ -29,7 +33,7 @@ const node = {
   required: ['id', 'type'],
   properties: {
     id: text('Your name for it'),
-    type: { type: 'string', enum: [...flows.NODE_TYPES] },
+    type: { type: 'string', enum: TYPES },
     label: text('What people see'),
     field: { type: 'string', enum: [...flows.CONDITION_FIELDS], description: 'condition: what it asks about' },
     match: { type: 'string', enum: [...flows.MATCHES], description: 'condition on os, browser, sub' },

@@ -5,6 +5,7 @@
 import type { EventType } from '../../contract/event-types.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { fieldsOf } from '../../contract/json.ts'
+import { clickOfStart } from '../../contract/telegram.ts'
 
 /** `click_id` as the update names it; `nonce` tells two of one type on one click apart, and is the same however often Telegram tells. */
 export type Told = {
@@ -30,10 +31,10 @@ export function toldBy(update: unknown): Told | undefined {
 
 const START = /^\/start(?:@\w+)? (\S+)\s*$/
 
-/** A private message `/start <click id>` by a person. */
+/** A private message `/start <parameter>` by a person, whose parameter hands on a click. */
 function startOf({ text, chat, from }: Fields): Told | undefined {
   if (fieldsOf(chat)['type'] !== 'private' || typeof text !== 'string') return undefined
-  const click_id = toUuid(START.exec(text)?.[1] ?? '')
+  const click_id = clickOfStart(START.exec(text)?.[1] ?? '')
   if (click_id === undefined) return undefined
   return told('bot_start', from, { click_id, nonce: '', payload: {} })
 }

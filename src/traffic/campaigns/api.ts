@@ -7,6 +7,7 @@ import { endpoint } from '../../contract/endpoint.ts'
 import { eachSub, FAITHFUL, Id, Instant, Name, Page, SUBS } from '../../contract/fields.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { paging, Search } from '../../contract/paging.ts'
+import { AppName, LinkHost, Opening, StartOf } from '../../contract/telegram.ts'
 import { Warnings } from '../../contract/warnings.ts'
 import { Goal } from '../event-settings/api.ts'
 
@@ -73,12 +74,24 @@ export const CAMPAIGN_STATUSES = ['active', 'paused', 'archived'] as const
 export type CampaignStatus = (typeof CAMPAIGN_STATUSES)[number]
 const CampaignStatus = z.enum(CAMPAIGN_STATUSES)
 
+const opened = { open: Opening, link_host: LinkHost }
+
 export const Destination = z.discriminatedUnion('type', [
   z.object({ type: z.literal('redirect'), url: z.string() }),
   z.object({ type: z.literal('offer'), offer_id: Id }),
   z.object({ type: z.literal('funnel'), funnel_id: Id }),
   z.object({ type: z.literal('click_flow'), click_flow_id: Id }),
+  z.object({ type: z.literal('bot'), bot_id: Id, start: z.string().nullable(), ...opened }),
+  z.object({
+    type: z.literal('mini_app'),
+    bot_id: Id,
+    app: z.string().nullable(),
+    start: z.string().nullable(),
+    ...opened,
+  }),
 ])
+
+const openedAs = { open: Opening.nullish(), link_host: LinkHost.nullish() }
 
 const DestinationDraft = z.discriminatedUnion('type', [
   z.object({ type: z.literal('redirect'), url: Address }),
@@ -87,6 +100,18 @@ const DestinationDraft = z.discriminatedUnion('type', [
     .meta({ description: "The offer's address, as it is at each click; clicks earn for it" }),
   z.object({ type: z.literal('funnel'), funnel_id: Id }),
   z.object({ type: z.literal('click_flow'), click_flow_id: Id }),
+  z
+    .object({ type: z.literal('bot'), bot_id: Id, start: StartOf('bot').nullish(), ...openedAs })
+    .meta({ description: 'A Telegram bot, started with the click id; clicks are bound to the bot' }),
+  z
+    .object({
+      type: z.literal('mini_app'),
+      bot_id: Id,
+      app: AppName.nullish(),
+      start: StartOf('mini_app').nullish(),
+      ...openedAs,
+    })
+    .meta({ description: 'A Mini App of a Telegram bot, opened with the click id; clicks are bound to the bot' }),
 ])
 
 const Key = z

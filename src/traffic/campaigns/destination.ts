@@ -1,16 +1,26 @@
 /**
  * Where a campaign leads, as it is stored and as it is shown. Owns no table. A campaign that leads to an offer is stored as a redirect to the
- * offer's address at that time with the offer's id beside it: a process of a version that knows no such destination goes on by the address,
- * and what it writes follows no offer.
+ * offer's address at that time with the offer's id beside it, and one that leads into Telegram as a redirect to the link with the place beside
+ * it: a process of a version that knows no such destination goes on by the address, and what it writes follows no offer and binds to no bot.
  */
+import { telegramLink } from '../../contract/telegram.ts'
 import type * as api from './api.ts'
 
 type Shown = api.Campaign['destination']
+type IntoTelegram = { type: 'bot' | 'mini_app' }
+
+/** Where a campaign leads in Telegram, with everything said. */
+export type TelegramDestination = Extract<Shown, IntoTelegram>
 
 /** A destination as the database holds it. */
 export type StoredDestination =
-  | { readonly type: 'redirect'; readonly url: string; readonly offer_id?: string }
-  | Exclude<Shown, { type: 'redirect' | 'offer' }>
+  | {
+      readonly type: 'redirect'
+      readonly url: string
+      readonly offer_id?: string
+      readonly telegram?: TelegramDestination
+    }
+  | Exclude<Shown, { type: 'redirect' | 'offer' } | IntoTelegram>
 
 export type Leading = { readonly destination: StoredDestination; readonly offer_id: string | null }
 
@@ -23,6 +33,19 @@ export function isFollowing({ destination, offer_id }: Leading): boolean {
 export function shownDestination(campaign: Leading): Shown {
   const { destination, offer_id } = campaign
   if (destination.type !== 'redirect') return destination
+  if (destination.telegram !== undefined) return destination.telegram
   if (offer_id !== null && isFollowing(campaign)) return { type: 'offer', offer_id }
   return { type: 'redirect', url: destination.url }
+}
+
+/** A destination in Telegram as the database holds it; `username` is the bot's. */
+export function intoTelegram(
+  username: string,
+  sent: Extract<api.CampaignDraft['destination'], IntoTelegram>,
+): StoredDestination {
+  const { start = null, open, link_host } = sent
+  const common = { bot_id: sent.bot_id, start, open: open ?? 'direct', link_host: link_host ?? 't.me' } as const
+  const telegram: TelegramDestination =
+    sent.type === 'bot' ? { type: 'bot', ...common } : { type: 'mini_app', app: sent.app ?? null, ...common }
+  return { type: 'redirect', url: telegramLink(username, telegram).url, telegram }
 }

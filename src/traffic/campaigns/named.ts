@@ -5,7 +5,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import { requireDomain } from '../domains/addresses.ts'
 import type * as api from './api.ts'
-import { isFollowing, type Leading, type StoredDestination } from './destination.ts'
+import { intoTelegram, isFollowing, type Leading, type StoredDestination } from './destination.ts'
 
 type Sent = { readonly [F in 'destination' | 'offer_id']?: api.CampaignDraft[F] | undefined }
 
@@ -37,9 +37,10 @@ export async function ledTo(
       hint: 'Send another destination with it, such as {"type": "redirect", "url": …}.',
     })
   }
-  if (destination !== undefined) await requireDestination(db, org_id, destination, before?.destination)
+  const led =
+    destination === undefined ? undefined : await requireDestination(db, org_id, destination, before?.destination)
   if (offer_id !== before?.offer_id) await requireOffer(db, org_id, offer_id)
-  return { ...(destination === undefined ? {} : { destination }), ...(offer_id === undefined ? {} : { offer_id }) }
+  return { ...(led === undefined ? {} : { destination: led }), ...(offer_id === undefined ? {} : { offer_id }) }
 }
 
 async function towards(
@@ -55,27 +56,45 @@ async function towards(
 
 /**
  * What a campaign leads to must be there; of click flows also those that are not published yet; one that is archived may only stay.
- * Refuses `invalid_request`.
+ * Answers it as it is stored; refuses `invalid_request`.
  */
 async function requireDestination(
   db: Kysely<Tables>,
   org_id: number,
   destination: Exclude<api.CampaignDraft['destination'], { type: 'offer' }>,
   before?: StoredDestination,
-): Promise<void> {
+): Promise<StoredDestination> {
+  if (destination.type === 'bot' || destination.type === 'mini_app')
+    return intoTelegram(await requireBot(db, org_id, destination.bot_id), destination)
   if (destination.type === 'click_flow') {
     const isKept = before?.type === 'click_flow' && before.click_flow_id === destination.click_flow_id
-    return await requireFlow(db, org_id, destination.click_flow_id, isKept)
+    await requireFlow(db, org_id, destination.click_flow_id, isKept)
   }
-  if (destination.type !== 'funnel') return
+  if (destination.type === 'funnel') await requireFunnel(db, org_id, destination.funnel_id)
+  return destination
+}
+
+async function requireFunnel(db: Kysely<Tables>, org_id: number, id: string): Promise<void> {
   const funnel = await db
     .selectFrom('funnels')
     .select('id')
     .where('org_id', '=', org_id)
-    .where('id', '=', destination.funnel_id)
+    .where('id', '=', id)
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
   if (funnel === undefined) refuse('invalid_request', { error: 'destination.funnel_id: no such funnel' })
+}
+
+/** The name of a bot that is there. */
+async function requireBot(db: Kysely<Tables>, org_id: number, id: string): Promise<string> {
+  const bot = await db
+    .selectFrom('bots')
+    .select('username')
+    .where('org_id', '=', org_id)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  return bot?.username ?? refuse('invalid_request', { error: 'destination.bot_id: no such bot' })
 }
 
 async function requireFlow(db: Kysely<Tables>, org_id: number, id: string, isKept: boolean): Promise<void> {

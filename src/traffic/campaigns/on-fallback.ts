@@ -49,7 +49,7 @@ async function activeCampaigns(db: Kysely<Tables>, org_id: number, ids: string[]
     .where('deleted_at', 'is', null)
     .where('status', '=', 'active')
     .where(
-      sql<boolean>`(${to} = any(${ids}::text[]) or destination ->> 'type' = 'redirect' and offer_id = ${offer_id}::uuid and fallback_url is not null)`,
+      sql<boolean>`(${to} = any(${ids}::text[]) or destination ->> 'type' = 'redirect' and destination -> 'telegram' is null and offer_id = ${offer_id}::uuid and fallback_url is not null)`,
     )
     .orderBy('id')
     .execute()

@@ -4,7 +4,7 @@ import { eachSub, SUBS } from '../../contract/fields.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { compileTemplate, type MacroValues } from '../addresses/macros.ts'
 import { EXAMPLE } from '../addresses/preview.ts'
-import type { FlowNode, Graph, TriedVisitor, Way } from './api.ts'
+import { type FlowNode, type Graph, isInTelegram, type TriedVisitor, type Way } from './api.ts'
 import type { FlowVisitor } from './conditions.ts'
 import { type FlowObjects, objectOf } from './objects.ts'
 import { type CompiledFlow, earnsForCampaign, type Walk, walk } from './walk.ts'
@@ -57,8 +57,14 @@ function endOf({ stops, landing, end }: Walk, trial: Trial, objects: FlowObjects
     leads_to: passed.map(node => calledLike(node, objects)).join(', then '),
     address: addressOf(landing, end, trial, objects),
     earns_for: earnsForCampaign({ landing, end }) ? CAMPAIGNS_OFFER : (earnedBy(end, objects)?.words ?? null),
-    target: passed.map(node => `${node.type} ${objectOf(node)?.id ?? node.url ?? ''}`).join(' '),
+    target: passed.map(targetOf).join(' '),
   }
+}
+
+const targetOf = (node: FlowNode): string => {
+  const { type, app, start, link_host, open } = node
+  const place = isInTelegram(node) ? [app, start, link_host, open].map(part => part ?? '').join(' ') : ''
+  return `${type} ${objectOf(node)?.id ?? node.url ?? ''} ${place}`
 }
 
 type Earning = { id: string; words: string }
@@ -78,8 +84,9 @@ function addressOf(
   objects: FlowObjects,
 ): string | null {
   const first = landing ?? end
-  const named = first && objectOf(first)
-  const url = named === undefined ? first?.url : objects.get(named.id)?.url
+  if (first === undefined) return null
+  const named = objectOf(first)
+  const url = named === undefined ? first.url : objects.get(named.id)?.url(first)
   return (url && filled(url, { landing, end }, trial, objects)) || null
 }
 
@@ -112,8 +119,11 @@ function isThere(node: FlowNode, objects: FlowObjects): boolean {
 function calledLike(node: FlowNode, objects: FlowObjects): string {
   if (node.type === 'redirect') return node.url ?? ''
   const named = objectOf(node)
-  return `${node.type} ${(named && objects.get(named.id)?.name) ?? '(none)'}`
+  return `${wordOf(node)} ${(named && objects.get(named.id)?.name) ?? '(none)'}`
 }
+
+/** What a node is called in a sentence. */
+const wordOf = ({ type }: FlowNode): string => (type === 'mini_app' ? 'Mini App of' : type)
 
 function reasonOf(way: Walk, at: number, graph: Graph, trial: Trial, objects: FlowObjects): string {
   const { stops } = way
@@ -128,7 +138,7 @@ function reasonOf(way: Walk, at: number, graph: Graph, trial: Trial, objects: Fl
   if (isThere(node, objects)) return `Leads to ${calledLike(node, objects)}.`
   const named = objectOf(node)
   const state = named !== undefined && objects.has(named.id) ? 'is archived' : 'is not there'
-  return `Its ${node.type} ${state}, so the visitor goes to ${FALLBACK}.`
+  return `Its ${named?.kind ?? wordOf(node)} ${state}, so the visitor goes to ${FALLBACK}.`
 }
 
 function conditionReason(node: FlowNode, next: FlowNode | undefined, graph: Graph, visitor: FlowVisitor): string {

@@ -1,21 +1,22 @@
 // The landings, offers and bots that a graph names: whether they are there, and what they are called.
 import type { Kysely } from 'kysely'
-import { startLink } from '../../contract/address.ts'
+import { telegramLink } from '../../contract/telegram.ts'
 import type { Tables } from '../../ground/db/tables.ts'
-import type { FlowNode, Graph, Problem } from './api.ts'
+import { type FlowNode, type Graph, isInTelegram, type Problem } from './api.ts'
 import { nameOf } from './validate.ts'
 
 type ObjectKind = 'landing' | 'offer' | 'bot'
 
-/** What is known of an object that a node names; one that is not in the map is not there. `url` is where it sends visitors, with macros. */
-type FlowObject = { readonly name: string; readonly is_archived: boolean; readonly url: string }
+/** What is known of an object that a node names; one that is not in the map is not there. `url` is where it sends visitors, with macros, given the node. */
+type FlowObject = { readonly name: string; readonly is_archived: boolean; readonly url: (node: FlowNode) => string }
 export type FlowObjects = ReadonlyMap<string, FlowObject>
 
 /** The kind and the id of the object a node names, if it names one. */
 export function objectOf(node: FlowNode): { kind: ObjectKind; id: string } | undefined {
-  if (node.type !== 'landing' && node.type !== 'offer' && node.type !== 'bot') return undefined
-  const id = node[`${node.type}_id`]
-  return id == null ? undefined : { kind: node.type, id }
+  const kind = isInTelegram(node) ? 'bot' : node.type
+  if (kind !== 'landing' && kind !== 'offer' && kind !== 'bot') return undefined
+  const id = node[`${kind}_id`]
+  return id == null ? undefined : { kind, id }
 }
 
 type Naming = { kind: ObjectKind; id: string; field: `${ObjectKind}_id` | 'earns_for_offer_id' }
@@ -49,7 +50,10 @@ async function readNamed(db: Kysely<Tables>, table: 'landings' | 'offers', org_i
     .where('id', 'in', ids)
     .where('deleted_at', 'is', null)
     .execute()
-  return rows.map(({ id, name, status, url }) => [id, { name, is_archived: status === 'archived', url }] as const)
+  return rows.map(({ id, name, status, url }): [string, FlowObject] => [
+    id,
+    { name, is_archived: status === 'archived', url: () => url },
+  ])
 }
 
 async function readBots(db: Kysely<Tables>, org_id: number, ids: string[]) {
@@ -61,9 +65,10 @@ async function readBots(db: Kysely<Tables>, org_id: number, ids: string[]) {
     .where('id', 'in', ids)
     .where('deleted_at', 'is', null)
     .execute()
-  return rows.map(
-    ({ id, username }) => [id, { name: `@${username}`, is_archived: false, url: startLink(username) }] as const,
-  )
+  return rows.map(({ id, username }): [string, FlowObject] => {
+    const url = (node: FlowNode) => (isInTelegram(node) ? telegramLink(username, node).url : '')
+    return [id, { name: `@${username}`, is_archived: false, url }]
+  })
 }
 
 /** Nodes whose object is not there or archived. Another organization's object is as if it were not there. */

@@ -49,6 +49,7 @@ const wrong: [string, Graph, string | null, RegExp][] = [
   ['an offer without one', ending({ type: 'offer' }), 'end', /names no offer/],
   ['a landing without one', ending({ type: 'landing' }), 'end', /names no landing/],
   ['a bot without one', ending({ type: 'bot' }), 'end', /names no bot/],
+  ['a Mini App of no bot', ending({ type: 'mini_app' }), 'end', /names no bot/],
   ['a redirect without an address', ending({}), 'end', /no address/],
   ['a redirect to no address', ending({ url: 'ftp://x' }), 'end', /must begin with http/],
   ['a split of one', parted(1), 'part', /parts nobody/],

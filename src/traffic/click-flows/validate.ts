@@ -1,7 +1,8 @@
 // What must hold of a graph before it may carry traffic. Everything that is wrong is said at once, each sentence naming its node and
 // what to do. Pure; whether the objects it names are there is asked in objects.ts.
 import { faultOfAddress } from '../../contract/address.ts'
-import { DEVICES, type FlowEdge, type FlowNode, type Graph, LONGEST_PATH, type Problem } from './api.ts'
+import { faultOfApp, faultOfStart } from '../../contract/telegram.ts'
+import { DEVICES, type FlowEdge, type FlowNode, type Graph, isInTelegram, LONGEST_PATH, type Problem } from './api.ts'
 import { zoneClock } from './conditions.ts'
 
 /** The edges of a graph by where they leave and where they arrive; only those between nodes that exist. */
@@ -17,7 +18,7 @@ export function nameOf({ id, label }: Pick<FlowNode, 'id' | 'label'>): string {
 }
 
 /** Ends of paths that need no other node behind them. */
-const ENDS: ReadonlySet<string> = new Set(['offer', 'bot', 'redirect'])
+const ENDS: ReadonlySet<string> = new Set(['offer', 'bot', 'mini_app', 'redirect'])
 
 /** Everything that keeps the graph from being published, in the order of its nodes; empty when nothing does. */
 export function problemsOf(graph: Graph): Problem[] {
@@ -73,11 +74,21 @@ function faultsOfNode(node: FlowNode): string[] {
   if (node.type === 'condition') return faultsOfCondition(node)
   if (node.type === 'landing' && node.landing_id == null) return ['names no landing. Choose one (landing_id).']
   if (node.type === 'offer' && node.offer_id == null) return ['names no offer. Choose one (offer_id).']
-  if (node.type === 'bot' && node.bot_id == null) return ['names no bot. Choose one (bot_id).']
+  if (isInTelegram(node)) return faultsOfPlace(node)
   if (node.type !== 'redirect') return []
   if (!node.url) return ['has no address. Enter where it leads (url).']
   const fault = faultOfAddress(node.url)
   return fault === undefined ? [] : [`the address ${fault}. Change its url.`]
+}
+
+function faultsOfPlace({ type, bot_id, app, start }: FlowNode & { type: 'bot' | 'mini_app' }): string[] {
+  const app_fault = type === 'mini_app' && app ? faultOfApp(app) : undefined
+  const start_fault = start ? faultOfStart(type, start) : undefined
+  return [
+    ...(bot_id == null ? ['names no bot. Choose one (bot_id).'] : []),
+    ...(app_fault === undefined ? [] : [`the name of its app ${app_fault}. Change its app.`]),
+    ...(start_fault === undefined ? [] : [`its parameter ${start_fault}. Change its start.`]),
+  ]
 }
 
 function faultsOfCondition(node: FlowNode): string[] {
@@ -207,7 +218,7 @@ function behindLandings({ nodes }: Graph, { nodes: byId, leaving }: Net): Proble
         .map(node =>
           at(
             node,
-            `is a ${node.type} behind the landing ${nameOf(landing)}. Behind a landing a path ends with an offer or a bot.`,
+            `is a ${node.type} behind the landing ${nameOf(landing)}. Behind a landing a path ends with an offer, a bot or a Mini App.`,
           ),
         )
     })

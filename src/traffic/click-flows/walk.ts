@@ -1,7 +1,7 @@
 // A graph compiled for traffic, and the walk of one visitor through it. Pure: the same visitor walks the same way in every process.
 
 import { hashOf, mixed } from '../../ground/stable-hash.ts'
-import type { FlowEdge, FlowNode, Graph } from './api.ts'
+import { type FlowEdge, type FlowNode, type Graph, isInTelegram } from './api.ts'
 import { compileCondition, type FlowVisitor } from './conditions.ts'
 
 /** A node ready to be walked. */
@@ -18,7 +18,7 @@ export type CompiledFlow = { readonly entry: Stop | undefined; readonly size: nu
 export type Walk = {
   readonly stops: readonly Stop[]
   readonly landing: FlowNode | undefined
-  /** The offer, bot or redirect at the end. */
+  /** The offer, bot, Mini App or redirect at the end. */
   readonly end: FlowNode | undefined
 }
 
@@ -68,17 +68,17 @@ export function walk(flow: CompiledFlow, visitor: FlowVisitor): Walk {
     stops.push(stop)
     const { type } = stop.node
     if (type === 'landing') landing ??= stop.node
-    else if (type === 'offer' || type === 'bot' || type === 'redirect') end = stop.node
+    else if (type === 'offer' || type === 'redirect' || isInTelegram(stop.node)) end = stop.node
   }
   return { stops, landing, end }
 }
 
 /**
- * Whether the offer of the campaign is what a way earns for: where it ends at a bot or a landing. An offer earns for itself, a redirect for
+ * Whether the offer of the campaign is what a way earns for: where it ends in Telegram or at a landing. An offer earns for itself, a redirect for
  * the one it names, and a bot behind a landing for none, because the landing's link would lead to the offer, past the bot.
  */
 export function earnsForCampaign({ landing, end }: Pick<Walk, 'landing' | 'end'>): boolean {
-  return landing === undefined ? end?.type === 'bot' : end === undefined
+  return landing === undefined ? end !== undefined && isInTelegram(end) : end === undefined
 }
 
 /** Which of a split's edges someone takes: by their seed alone, in proportion to the weights, the same at every visit. */

@@ -1,6 +1,7 @@
 // What is answered under the name of a domain: its organization's links, and nothing of the dashboard.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { sign } from '@telegram-apps/init-data-node'
 import { type DomainHouse, HERE, MAIN, startDomainHouse } from '../../../tests/support/domains.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { newId, seedKey, toWireId } from '../../../tests/support/house.ts'
@@ -94,7 +95,7 @@ describe('the dashboard is not there', () => {
     }
   })
 
-  test('and those are the links, the script, the beacon, postbacks and the probes of names', () => {
+  test('and those are the links, the script, its beacons, postbacks and the probes of names', () => {
     const open = house.furnished.map(({ endpoint }) => endpoint as Endpoint).filter(({ hosts }) => hosts === 'any')
     assert.deepEqual(
       open
@@ -109,6 +110,7 @@ describe('the dashboard is not there', () => {
         'GET /postback/:token',
         'GET /sluice.js',
         'POST /l/:click',
+        'POST /m/:bot',
         'POST /postback/:token',
       ],
     )
@@ -167,6 +169,22 @@ describe('links of one organization do not open on the domain of another', () =>
       assert.equal(await statusOf(MAIN, postback.pathname), 200)
     }
   })
+})
+
+test('a Mini App tells of its launch on a domain of its organization, and on no other’s', async () => {
+  for (const [as, mine] of [
+    [owner, true],
+    [other, false],
+  ] as const) {
+    const token = `${as.org_id}:AAE-token`
+    const bot = String((await did('POST', '/api/bots', { token, username: `A${as.org_id}_bot` }, as))['id'])
+    const body = sign({ user: { id: 5, first_name: 'A' } } as never, token, new Date())
+    for (const [host, status] of [
+      [D1, mine ? 200 : 401],
+      [MAIN, 200],
+    ] as const)
+      assert.equal((await house.visit(host, `/m/${bot}`, { method: 'POST', body })).status, status, host)
+  }
 })
 
 test('a link opens with and without /c/, however its slashes and letters were rewritten, with all it brings along', async () => {

@@ -205,7 +205,7 @@ async function withCampaigns(db: Kysely<Tables>, org_id: number, offers: readonl
       'in',
       offers.map(({ id }) => id),
     )
-    .where(sql<boolean>`destination ->> 'type' = 'redirect'`)
+    .where(sql<boolean>`destination ->> 'type' = 'redirect' and destination -> 'telegram' is null`)
     .groupBy('offer_id')
     .execute()
   const byOffer = new Map(

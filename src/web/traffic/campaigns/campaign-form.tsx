@@ -30,7 +30,7 @@ export function CampaignFields({
   const errors = form.formState.errors
   const { type } = form.watch('destination')
   return (
-    <fieldset disabled={disabled} className="flex flex-col gap-4">
+    <fieldset disabled={disabled} className="flex min-w-0 flex-col gap-4">
       <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
       {isNew && (
         <TextField

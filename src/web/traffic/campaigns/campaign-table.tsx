@@ -5,6 +5,7 @@ import { ChartNoAxesCombined, Copy, MousePointerClick, Pencil, Trophy } from 'lu
 import type { ReactNode } from 'react'
 import type { z } from 'zod'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
+import { listBots } from '../../../telegram/bots/api.ts'
 import { type Campaign, createCampaign } from '../../../traffic/campaigns/api.ts'
 import { listClickFlows } from '../../../traffic/click-flows/api.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
@@ -230,6 +231,7 @@ function useDestinations(): (campaign: CampaignRow) => string {
   const funnels = useQuery(ask(listFunnels, { query: { limit: 200 } })).data?.data ?? []
   const flows = useQuery(ask(listClickFlows, { query: { limit: 200 } })).data?.data ?? []
   const offers = useQuery(ask(listOffers, { query: { limit: 200 } })).data?.data ?? []
+  const bots = useQuery(ask(listBots, { query: { limit: 200 } })).data?.data ?? []
   return ({ destination }) => {
     if (destination.type === 'redirect') return destination.url
     if (destination.type === 'offer') {
@@ -239,6 +241,11 @@ function useDestinations(): (campaign: CampaignRow) => string {
     if (destination.type === 'click_flow') {
       const flow = flows.find(({ id }) => id === destination.click_flow_id)
       return flow === undefined ? 'A click flow' : `Click flow ${flow.name}`
+    }
+    if (destination.type === 'bot' || destination.type === 'mini_app') {
+      const bot = bots.find(({ id }) => id === destination.bot_id)
+      const what = destination.type === 'bot' ? 'Bot' : 'Mini App of'
+      return bot === undefined ? 'Telegram' : `${what} @${bot.username}`
     }
     const name = funnels.find(({ id }) => id === destination.funnel_id)?.name
     return name === undefined ? 'A funnel' : `Funnel ${name}`

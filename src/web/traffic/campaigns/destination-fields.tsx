@@ -11,6 +11,7 @@ import { AddressPreview } from '../offers/address-preview.tsx'
 import type { OfferRow } from '../offers/offer-dialog.tsx'
 import type { Draft } from './draft.ts'
 import { useChosenOffer } from './offer-field.tsx'
+import { TelegramFields } from './telegram-fields.tsx'
 
 type Form = UseFormReturn<Draft, unknown, Draft>
 type Destination = Draft['destination']
@@ -21,7 +22,9 @@ type Kind = {
   Fields: (props: { form: Form }) => ReactNode
 }
 
-const KINDS: Record<Destination['type'], Kind> = {
+type KindName = Exclude<Destination['type'], 'bot' | 'mini_app'> | 'telegram'
+
+const KINDS: Record<KindName, Kind> = {
   offer: {
     label: 'An offer',
     start: offer => ({ type: 'offer', offer_id: offer?.id ?? '' }),
@@ -29,6 +32,11 @@ const KINDS: Record<Destination['type'], Kind> = {
   },
   funnel: { label: 'A funnel', start: () => ({ type: 'funnel', funnel_id: '' }), Fields: FunnelFields },
   click_flow: { label: 'A click flow', start: () => ({ type: 'click_flow', click_flow_id: '' }), Fields: FlowFields },
+  telegram: {
+    label: 'Telegram',
+    start: () => ({ type: 'bot', bot_id: '', start: null, open: 'direct', link_host: 't.me' }),
+    Fields: TelegramFields,
+  },
   redirect: {
     label: 'Another address',
     start: offer => ({ type: 'redirect', url: offer?.url ?? '' }),
@@ -36,20 +44,22 @@ const KINDS: Record<Destination['type'], Kind> = {
   },
 }
 
+const kindOf = (type: Destination['type']): KindName => (type === 'bot' || type === 'mini_app' ? 'telegram' : type)
+
 /** `children` stand between the kind and its fields. */
 export function DestinationFields({ form, children }: { form: Form; children: ReactNode }) {
-  const { type } = form.watch('destination')
+  const name = kindOf(form.watch('destination').type)
   const offer = useChosenOffer(form)
-  const kind = KINDS[type]
+  const kind = KINDS[name]
   return (
     <>
       <SelectField
         label="Visitors go to"
         className="max-w-xs"
-        value={type}
+        value={name}
         onChange={event => {
           form.clearErrors('destination')
-          form.setValue('destination', KINDS[event.target.value as Destination['type']].start(offer), {
+          form.setValue('destination', KINDS[event.target.value as KindName].start(offer), {
             shouldDirty: true,
           })
         }}
@@ -61,7 +71,7 @@ export function DestinationFields({ form, children }: { form: Form; children: Re
         ))}
       </SelectField>
       {children}
-      <kind.Fields key={type} form={form} />
+      <kind.Fields key={name} form={form} />
     </>
   )
 }

@@ -14,11 +14,14 @@ export const TYPE_WORDS: Record<NodeType, string> = {
   landing: 'Landing',
   offer: 'Offer',
   bot: 'Bot',
+  mini_app: 'Mini App',
   redirect: 'Redirect',
 }
 
+const ENDS: ReadonlySet<NodeType> = new Set<NodeType>(['offer', 'bot', 'mini_app', 'redirect'])
+
 /** What may lead on to a next step. */
-export const leadsOn = (type: NodeType): boolean => type !== 'offer' && type !== 'bot' && type !== 'redirect'
+export const leadsOn = (type: NodeType): boolean => !ENDS.has(type)
 
 /** What a new flow begins with. */
 export const EMPTY: WireGraph = { nodes: [{ id: 'entry', type: 'entry' }], edges: [] }

@@ -39,9 +39,11 @@ export function described(node: WireNode, choices: Choices): string {
     case 'redirect':
       return node.url ? hostOf(node.url) : 'Redirect, no address yet'
     default: {
-      const id = node[`${node.type}_id`]
+      const type = node.type === 'mini_app' ? 'bot' : node.type
+      const id = node[`${type}_id`]
       if (id == null) return `${TYPE_WORDS[node.type]}, none chosen`
-      return choices[node.type].find(choice => choice.id === id)?.name ?? id
+      const name = choices[type].find(choice => choice.id === id)?.name ?? id
+      return node.type === 'mini_app' && node.app ? `${name}/${node.app}` : name
     }
   }
 }

@@ -1,6 +1,7 @@
 /** The form of one node: what it does, and where it leads. Everything a canvas can do can be done here without one. */
 import { Trash2 } from 'lucide-react'
 import { useEffect, useRef } from 'react'
+import { faultOfApp, faultOfStart } from '../../../contract/telegram.ts'
 import { previewOffer } from '../../../traffic/offers/api.ts'
 import { call } from '../../ground/call.ts'
 import { Button } from '../../ground/ui/button.tsx'
@@ -12,6 +13,7 @@ import { changed, TYPE_WORDS, type WireGraph, type WireNode, withoutNodes } from
 import { described, type Names } from './names.ts'
 import { NextSteps } from './next-steps.tsx'
 import { ObjectField } from './object-field.tsx'
+import { PlaceFields } from '../telegram/place-fields.tsx'
 
 type Props = {
   graph: WireGraph
@@ -79,9 +81,30 @@ export function NodeForm(props: Props) {
 type OwnProps = { node: WireNode; choices: Choices; change: (changes: Partial<WireNode>) => void }
 
 const HINTS = {
-  landing: 'Its link leads on to the offer or the bot behind it.',
+  landing: 'Its link leads on to what is behind it: an offer, a bot or a Mini App.',
   offer: 'The click belongs to it and earns its payout.',
-  bot: 'The visitor is sent to the bot with the click id; the start belongs to the click.',
+}
+
+function TelegramFields({ type, node, choices, change }: OwnProps & { type: 'bot' | 'mini_app' }) {
+  const bot_id = node.bot_id ?? ''
+  const faults = {
+    app: node.app ? faultOfApp(node.app) : undefined,
+    start: node.start ? faultOfStart(type, node.start) : undefined,
+  }
+  return (
+    <>
+      <ObjectField
+        type="bot"
+        label="Bot"
+        hint="The click is bound to it, and what its people do belongs to the click."
+        none="Choose …"
+        choices={choices}
+        chosen={bot_id}
+        onChoose={id => change({ bot_id: id })}
+      />
+      <PlaceFields place={{ ...node, type }} bot_id={bot_id} faults={faults} change={change} />
+    </>
+  )
 }
 
 function OwnFields({ node, choices, change }: OwnProps) {
@@ -90,9 +113,11 @@ function OwnFields({ node, choices, change }: OwnProps) {
       return <ConditionFields node={node} change={change} />
     case 'redirect':
       return <RedirectFields node={node} choices={choices} change={change} />
+    case 'bot':
+    case 'mini_app':
+      return <TelegramFields type={node.type} node={node} choices={choices} change={change} />
     case 'landing':
-    case 'offer':
-    case 'bot': {
+    case 'offer': {
       const key = `${node.type}_id` as const
       return (
         <ObjectField

@@ -1,5 +1,5 @@
 /** What nodes are known by on the canvas and in menus. */
-import { Bot, Flag, GitFork, LayoutTemplate, type LucideIcon, Split, Tag, Users } from 'lucide-react'
+import { AppWindow, Bot, Flag, GitFork, LayoutTemplate, type LucideIcon, Split, Tag, Users } from 'lucide-react'
 import type { NodeType } from '../../../traffic/click-flows/api.ts'
 
 export const ICONS: Record<NodeType, LucideIcon> = {
@@ -9,5 +9,6 @@ export const ICONS: Record<NodeType, LucideIcon> = {
   landing: LayoutTemplate,
   offer: Tag,
   bot: Bot,
+  mini_app: AppWindow,
   redirect: Flag,
 }

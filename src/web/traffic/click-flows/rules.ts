@@ -2,11 +2,11 @@
  * A flow as a table of rules: who fits the first condition goes one way, who fits the second another, everyone else the last. Read from a
  * graph and written back as one; a graph of another shape is told to be so and stays as it is. Pure.
  */
-import { freeId, type WireEdge, type WireGraph, type WireNode } from './graph.ts'
+import { freeId, leadsOn, type WireEdge, type WireGraph, type WireNode } from './graph.ts'
 
 export type Part = { readonly node: WireNode; readonly weight: number }
 
-/** Landings side by side, and behind them offers side by side; or one redirect or bot. Splits are kept to keep their visitors. */
+/** Landings side by side, and behind them offers side by side; or one redirect, bot or Mini App. Splits are kept to keep their visitors. */
 export type Way = {
   readonly landings: readonly Part[]
   readonly ends: readonly Part[]
@@ -61,8 +61,7 @@ class Reading {
 
   /** A step belongs to one row; only what ends a path may end several. */
   #take(node: WireNode): WireNode {
-    const isEnd = node.type === 'offer' || node.type === 'bot' || node.type === 'redirect'
-    if (this.#read.has(node.id) && !isEnd) throw new OtherShape('Several ways lead to one step.')
+    if (this.#read.has(node.id) && leadsOn(node.type)) throw new OtherShape('Several ways lead to one step.')
     this.#read.add(node.id)
     return node
   }
@@ -109,7 +108,7 @@ class Reading {
 
   #ends(parts: readonly Part[]): Part[] {
     const [first] = parts
-    const isOne = parts.length === 1 && (first?.node.type === 'redirect' || first?.node.type === 'bot')
+    const isOne = parts.length === 1 && first !== undefined && first.node.type !== 'offer' && !leadsOn(first.node.type)
     if (!isOne && parts.some(({ node }) => node.type !== 'offer'))
       throw new OtherShape('A condition or a split stands where the table has offers.')
     return parts.map(part => ({ ...part, node: this.#take(part.node) }))

@@ -93,12 +93,13 @@ type EndsProps = {
   onChange: (ends: Part[]) => void
 }
 
-const KINDS = { offer: 'Offers', redirect: 'An address', bot: 'A bot' } as const
+const KINDS = { offer: 'Offers', redirect: 'An address', bot: 'A bot', mini_app: 'A Mini App' } as const
+type Kind = keyof typeof KINDS
 
-/** Offers, or one address or bot instead. */
+/** Offers, or one address, bot or Mini App instead. */
 export function EndsField({ ends, hasLandings, choices, onChange }: EndsProps) {
   const [first] = ends
-  const kind = first?.node.type === 'redirect' || first?.node.type === 'bot' ? first.node.type : 'offer'
+  const kind = first !== undefined && first.node.type in KINDS ? (first.node.type as Kind) : 'offer'
   const change = (changes: object) =>
     first !== undefined && onChange([{ ...first, node: { ...first.node, ...changes } }])
   return (
@@ -109,15 +110,11 @@ export function EndsField({ ends, hasLandings, choices, onChange }: EndsProps) {
         toolbar
         value={kind}
         onChange={({ target }) =>
-          onChange(
-            target.value === 'redirect' || target.value === 'bot'
-              ? [{ node: { id: '', type: target.value }, weight: 0 }]
-              : [],
-          )
+          onChange(target.value === 'offer' ? [] : [{ node: { id: '', type: target.value as Kind }, weight: 0 }])
         }
       >
         {Object.entries(KINDS)
-          // Behind a landing only an offer or a bot can follow.
+          // Behind a landing no other address can follow.
           .filter(([type]) => type !== 'redirect' || !hasLandings || kind === 'redirect')
           .map(([type, words]) => (
             <option key={type} value={type}>
@@ -129,7 +126,7 @@ export function EndsField({ ends, hasLandings, choices, onChange }: EndsProps) {
       {kind === 'redirect' && first !== undefined && (
         <RedirectFields node={first.node} choices={choices} change={change} />
       )}
-      {kind === 'bot' && first !== undefined && (
+      {(kind === 'bot' || kind === 'mini_app') && first !== undefined && (
         <ObjectField
           type="bot"
           label="Bot"

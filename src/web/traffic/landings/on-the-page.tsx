@@ -1,14 +1,7 @@
 /** What a landing page needs: a link, and better a script as well. */
-import { useCampaigns } from '../../ground/campaign-choice.tsx'
+import { useTracker } from '../../ground/tracker.ts'
 import { CodeBlock } from '../../ground/ui/copy.tsx'
 import { Section } from '../../ground/ui/page.tsx'
-import { addressOf } from '../campaigns/address.tsx'
-
-/** Where visitors reach Sluice: as the server says in the address of a campaign, else where this browser does. */
-function useTracker(): string {
-  const [campaign] = useCampaigns()
-  return campaign === undefined ? location.origin : addressOf(campaign).replace(/\/c\/[^/]*$/, '')
-}
 
 export function OnThePage() {
   const tracker = useTracker()

@@ -1,0 +1,122 @@
+/**
+ * Mini Apps: pages that open inside Telegram. No update tells a bot of that, so the page itself does, with what Telegram has signed for it. A
+ * launch is recorded once per bot, person and click. Owns no table. Reads bots,
+ * organizations and events.
+ */
+import { DAY_MS } from '../../contract/days.ts'
+import { toUuid } from '../../contract/ids.ts'
+import { Refusal, refuse } from '../../contract/refusals.ts'
+import { clickOfStart } from '../../contract/telegram.ts'
+import { isUnreachable } from '../../ground/db/faults.ts'
+import { type Answer, type Deed, type Ground, isOfHost, type Visit } from '../../ground/room.ts'
+import { plainAddress } from '../../ground/trusted.ts'
+import type { Conversions } from '../../intake/events/conversions.ts'
+import { startId } from '../../intake/events/identity.ts'
+import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
+import type * as api from './api.ts'
+import { type Launch, readInitData } from './signed-launch.ts'
+
+type MiniAppParts = {
+  live: Pick<LiveCampaigns, 'object'>
+  conversions: Pick<Conversions, 'recordOwn'>
+  /** Counts a call of an address; refuses `rate_limited` beyond the minute's. */
+  spend: (address: string) => Promise<void>
+}
+
+/** The deeds of the room, on the queue that records launches. */
+export function miniAppDeeds(parts: MiniAppParts): { launchMiniApp: Deed<typeof api.launchMiniApp> } {
+  return { launchMiniApp: (ground, visit) => answered(() => launch(parts, ground, visit)) }
+}
+
+/** Pages of any origin may read it: there is no cookie in it, and what is sent proves itself. */
+const TO_ANYONE = { 'access-control-allow-origin': '*', 'cache-control': 'no-store' }
+
+async function answered(deed: () => Promise<void>): Promise<Answer> {
+  try {
+    await deed()
+    return { status: 200, headers: TO_ANYONE, body: { ok: true } }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new Refusal(error.refusal, { ...error.detail, headers: { ...error.detail.headers, ...TO_ANYONE } })
+  }
+}
+
+async function launch(parts: MiniAppParts, ground: Ground, { ip, params, body, host }: Visit): Promise<void> {
+  await parts.spend(plainAddress(ip))
+  const launched = readInitData(body, Date.now())
+  if (typeof launched === 'string') refuse('init_data_wrong', { error: `init data refused: ${launched}` })
+  const id = toUuid(params['bot'] ?? '')
+  const bot = id === undefined ? undefined : parts.live.object('bot', id)
+  if (bot === undefined || !isOfHost(host, bot.org_id)) refuse('init_data_wrong')
+  try {
+    await requireSigned(ground, bot, launched)
+    await record(parts, ground, bot, launched)
+  } catch (error) {
+    if (isUnreachable(error)) refuse('service_unavailable', { headers: { 'retry-after': '5' } })
+    throw error
+  }
+}
+
+type Bot = { readonly org_id: number; readonly id: string }
+
+/** Refuses `init_data_wrong` for a launch that the bot's token has not signed, and `org_deleted`. */
+async function requireSigned({ db, secrets }: Ground, { org_id, id }: Bot, { isSignedBy }: Launch): Promise<void> {
+  const bot = await db
+    .selectFrom('bots as b')
+    .innerJoin('organizations as o', 'o.org_id', 'b.org_id')
+    .select(['b.token', 'o.deleted_at'])
+    .where('b.org_id', '=', org_id)
+    .where('b.id', '=', id)
+    .where('b.deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (bot === undefined || !isSignedBy(secrets.open(bot.token))) refuse('init_data_wrong')
+  if (bot.deleted_at !== null) refuse('org_deleted')
+}
+
+/** A person of nobody's click has come by himself: nothing to record, as with a start. */
+async function record(
+  { conversions }: MiniAppParts,
+  ground: Ground,
+  { org_id, id: bot_id }: Bot,
+  { telegram_user_id, start_param }: Launch,
+): Promise<void> {
+  if (telegram_user_id === undefined) return
+  const click_id = clickOfStart(start_param ?? '') ?? (await clickOfPerson(ground, org_id, telegram_user_id))
+  if (click_id === undefined) return
+  const nonce = `${bot_id} ${telegram_user_id}`
+  try {
+    await conversions.recordOwn({
+      org_id,
+      click_id,
+      bot_id,
+      telegram_user_id,
+      type: 'miniapp_launch',
+      nonce,
+      payload: {},
+    })
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.refusal !== 'click_not_found') throw error
+  }
+}
+
+/** How long a start says by which click a person has come. */
+const REMEMBERED_DAYS = 30
+
+/** The click of the person's newest start in any bot the organization has or had. */
+async function clickOfPerson({ db }: Ground, org_id: number, telegram_user_id: string): Promise<string | undefined> {
+  const bots = await db.selectFrom('bots').select('id').where('org_id', '=', org_id).execute()
+  const start = await db
+    .selectFrom('events')
+    .select('click_id')
+    .where('org_id', '=', org_id)
+    .where(
+      'id',
+      'in',
+      bots.map(({ id }) => startId(org_id, id, telegram_user_id)),
+    )
+    .where('created_at', '>=', new Date(Date.now() - REMEMBERED_DAYS * DAY_MS).toISOString())
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return start?.click_id
+}

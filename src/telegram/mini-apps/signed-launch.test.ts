@@ -1,0 +1,93 @@
+// The signature of a launch against another implementation of it, and every way it can be wrong.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { isValid, sign } from '@telegram-apps/init-data-node'
+import fc from 'fast-check'
+import { readInitData } from './signed-launch.ts'
+
+const TOKEN = '123456:AAE-a-token'
+const NOW = Date.UTC(2026, 10, 22, 12)
+const SECOND = 1000
+const HOUR = 3600 * SECOND
+
+const signed = (fields: object = {}, { at = NOW, token = TOKEN } = {}): string =>
+  sign(
+    { user: { id: 77, first_name: 'Ada & Bo', language_code: 'de' }, query_id: 'AAE', ...fields } as never,
+    token,
+    new Date(at),
+  )
+const read = (text: string | Uint8Array, now = NOW) => readInitData(Buffer.from(text), now)
+const launchOf = (text: string, now = NOW) => {
+  const launch = read(text, now)
+  return typeof launch === 'string' ? assert.fail(launch) : launch
+}
+
+describe('initData', () => {
+  test('that Telegram’s library signs is signed for us, with who and by which parameter', () => {
+    const launch = launchOf(signed({ start_param: 'promo-01h455vb4pex5vsknk084sn02q', signature: 'x'.repeat(86) }))
+    assert.deepEqual(
+      [launch.isSignedBy(TOKEN), launch.telegram_user_id, launch.start_param],
+      [true, '77', 'promo-01h455vb4pex5vsknk084sn02q'],
+    )
+  })
+
+  test('is judged as that library judges it, whatever names are in it and whatever is changed', () => {
+    const name = fc.string({ unit: 'binary', maxLength: 30 }).map(text => text.toWellFormed())
+    const change = fc.option(fc.record({ at: fc.nat(), to: fc.constantFrom('a', '0', '%', '&', '=', '+') }))
+    fc.assert(
+      fc.property(name, fc.string({ maxLength: 20 }), change, (first_name, start_param, changed) => {
+        const text = signed({ user: { id: 5, first_name }, start_param })
+        const at = changed === null ? 0 : changed.at % text.length
+        const sent = changed === null ? text : text.slice(0, at) + changed.to + text.slice(at + 1)
+        const launch = read(sent)
+        const ours = typeof launch !== 'string' && launch.isSignedBy(TOKEN)
+        assert.equal(ours, isValid(sent, TOKEN, { expiresIn: 0 }), sent)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('of another token, or with anything added, taken or swapped, is not signed', () => {
+    const text = signed({ start_param: 'x' })
+    assert.equal(launchOf(signed({}, { token: '123456:AAE-another' })).isSignedBy(TOKEN), false)
+    for (const sent of [
+      `${text}&extra=1`,
+      text.replace('start_param=x', 'start_param=y'),
+      text.replace('start_param=x&', ''),
+      text.replace('%22id%22%3A77', '%22id%22%3A78'),
+      `start_param=y&${text}`,
+    ]) {
+      assert.notEqual(sent, text)
+      assert.equal(launchOf(sent).isSignedBy(TOKEN), false, sent)
+    }
+  })
+
+  test('is taken for 24 hours, and from a clock that is a minute ahead, to the second', () => {
+    const text = signed()
+    for (const now of [NOW, NOW + 24 * HOUR, NOW - 60 * SECOND]) assert.ok(launchOf(text, now).isSignedBy(TOKEN))
+    assert.match(read(text, NOW + 24 * HOUR + SECOND) as string, /older than 24 hours/)
+    assert.match(read(text, NOW - 61 * SECOND) as string, /of the future/)
+  })
+
+  test('that is none is told apart, and none of it throws', () => {
+    for (const [body, words] of [
+      [undefined, /a text of at most 8192 bytes/],
+      [{ initData: signed() }, /a text of at most/],
+      [Buffer.alloc(8193, 'a'), /a text of at most/],
+      [Buffer.from([0xff, 0xfe]), /a text of at most/],
+      [Buffer.from(''), /no hash and auth_date/],
+      [Buffer.from('{"hash":"x"}'), /no hash and auth_date/],
+      [Buffer.from(signed().replace(/hash=.{10}/, 'hash=')), /no hash and auth_date/],
+      [Buffer.from(signed().replace(/auth_date=\d+/, 'auth_date=-5')), /no hash and auth_date/],
+    ] as const)
+      assert.match(readInitData(body, NOW) as string, words)
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), bytes => void readInitData(bytes, NOW)))
+  })
+
+  test('may name nobody: no user, a bot, or a number that none has', () => {
+    for (const user of [undefined, { id: 77, first_name: 'B', is_bot: true }, { id: 0, first_name: 'N' }]) {
+      const launch = launchOf(signed({ user }))
+      assert.deepEqual([launch.telegram_user_id, launch.isSignedBy(TOKEN)], [undefined, true])
+    }
+  })
+})
