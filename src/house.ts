@@ -65,7 +65,10 @@ import { openKeeping } from './reading/segments/keeping.ts'
 import { openWaitingWatch } from './reading/segments/waiting.ts'
 import { plainRooms, probes } from './rooms.ts'
 import * as botsApi from './telegram/bots/api.ts'
-import { botDeeds } from './telegram/bots/bots.ts'
+import { openBotNotices } from './telegram/bots/notices.ts'
+import { openBots } from './telegram/bots/open.ts'
+import { openRelayRetention } from './telegram/bots/relay-log.ts'
+import { openBotWatch } from './telegram/bots/watch.ts'
 import { openCapNotices } from './traffic/caps/notices.ts'
 import { openLiveCampaigns } from './traffic/campaigns/live.ts'
 import * as domainsApi from './traffic/domains/api.ts'
@@ -150,6 +153,9 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openDomainNotices(ground))
   take(openReputation(ground))
   take(openSpendSync(ground))
+  take(openBotWatch(ground))
+  take(openBotNotices(ground))
+  take(openRelayRetention(ground))
 }
 
 /** Takes in what runs, to be closed with the house, each part before those it stands on. */
@@ -177,6 +183,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
   const keeper = take(openKeeper(ground))
   const mayRecord = (org_id: number) => isWithin(quotas, org_id)
   const networks = take(openNetworks(ground, { conversions, keeper, mayRecord }))
+  const bots = take(await openBots(ground, conversions))
   const signIn = take(openSignIn(ground))
   const explorer = take(openExplorer(ground, options.explore))
   const uses = take(openKeyUses(database.worker, log))
@@ -187,7 +194,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: HouseO
     ...room(eventsApi, eventDeeds(conversions)),
     ...room(revisionsApi, revisionDeeds(conversions)),
     ...room(domainsApi, domains.deeds),
-    ...room(botsApi, botDeeds(conversions)),
+    ...room(botsApi, bots.deeds),
     ...room(onwardApi, onwardDeeds({ live, clicks, landed })),
     ...room(networksApi, networks.deeds),
     ...room(refusedEventsApi, refusedEventDeeds({ conversions, readCallAgain: networks.readCallAgain })),
