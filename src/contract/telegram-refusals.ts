@@ -24,6 +24,12 @@ export const TELEGRAM_REFUSALS = {
     code: 'bot_not_copied',
     hint: 'Change its mode to copy first: its hook then stays with, or goes back to, your program.',
   },
+  telegram_away: {
+    status: 503,
+    error: 'Telegram could not be reached',
+    code: 'telegram_away',
+    hint: 'Nothing has changed. Try again in a minute.',
+  },
   bot_token_revoked: {
     status: 409,
     error: 'Telegram refuses the token of this bot',

@@ -43,7 +43,11 @@ function launch(
   const { PATH = '' } = process.env
   const words = [...START_FLAGS, main, ...(command === undefined ? [] : [command, ...given])]
   const stdio: StdioOptions = ['ignore', 'pipe', stderr ?? 'pipe', ...(socket === undefined ? [] : [socket])]
-  const settings = { ...who, env: { PATH, PORT: '0', LOG_LEVEL: 'warn', FX_SOURCES: 'off', ...env }, stdio }
+  const settings = {
+    ...who,
+    env: { PATH, PORT: '0', LOG_LEVEL: 'warn', FX_SOURCES: 'off', TELEGRAM_API_ROOT: 'http://127.0.0.1:9', ...env },
+    stdio,
+  }
   if (socket === undefined) return spawn(process.execPath, words, settings)
   return spawn('sh', [...HANDED_ON, process.execPath, ...words], settings)
 }

@@ -154,7 +154,7 @@ export const updateBot = endpoint({
   summary: 'Change the fields of a bot that are sent',
   body: BotChanges,
   reply: Bot,
-  refuses: ['object_not_found', 'bot_hook_taken', 'bot_in_use', 'bot_token_revoked'],
+  refuses: ['object_not_found', 'bot_hook_taken', 'bot_in_use', 'bot_token_revoked', 'telegram_away'],
 })
 
 export const setBotHook = endpoint({
@@ -163,7 +163,7 @@ export const setBotHook = endpoint({
   summary: 'Ask Telegram again to send the updates of a bot here',
   description: 'Takes back a hook that was Sluice’s before; where it never was, another program’s is left alone.',
   reply: Bot,
-  refuses: ['object_not_found', 'bot_hook_taken', 'bot_in_use', 'bot_token_revoked'],
+  refuses: ['object_not_found', 'bot_hook_taken', 'bot_in_use', 'bot_token_revoked', 'telegram_away'],
 })
 
 export const checkBot = endpoint({
@@ -171,7 +171,7 @@ export const checkBot = endpoint({
   access: { session: 'admin' },
   summary: 'Ask Telegram now how a bot and its hook are',
   reply: Bot,
-  refuses: ['object_not_found'],
+  refuses: ['object_not_found', 'telegram_away'],
 })
 
 export const rotateCopySecret = endpoint({

@@ -21,7 +21,7 @@ type Changing = Context<typeof api.updateBot>
 
 /**
  * Changes what is sent. Refuses `object_not_found`; `invalid_request` for another bot's token and for relay without an address; `bot_hook_taken` where a
- * program would lose its hook and nothing says so; `bot_in_use`, `bot_token_revoked`; `service_unavailable` where Telegram must be asked and cannot be.
+ * program would lose its hook and nothing says so; `bot_in_use`, `bot_token_revoked`; `telegram_away` where it must be asked and cannot be.
  */
 export async function updateBot(context: Changing, { params, body }: Call<typeof api.updateBot>) {
   const { db, actor, secrets } = context
@@ -80,7 +80,7 @@ async function newToken(context: Pick<Changing, 'config' | 'db' | 'secrets'>, be
   }
 }
 
-/** The hook there is. Refuses `bot_token_revoked`, and `service_unavailable` while Telegram cannot be asked. */
+/** The hook there is. Refuses `bot_token_revoked`, and `telegram_away` while Telegram cannot be asked. */
 async function requireSeen(context: Pick<Changing, 'config' | 'secrets' | 'db'>, row: Row): Promise<Seen> {
   const seen = await seeHook(context, context.secrets.open(row.token))
   if (!('ok' in seen)) return seen
@@ -172,7 +172,7 @@ export async function setBotHook(context: Context<typeof api.setBotHook>, { para
   return shown(secrets, await take(context, { ...before, former_hook }, { former_hook, telegram_id, name }))
 }
 
-/** Asks Telegram now. Refuses `object_not_found`, and `service_unavailable` where it does not answer. */
+/** Asks Telegram now. Refuses `object_not_found`, and `telegram_away` where it does not answer. */
 export async function checkBot(context: Context<typeof api.checkBot>, { params }: Call<typeof api.checkBot>) {
   const { db, actor, secrets } = context
   const before = await liveBot(db, actor.org_id, idOf(params.id))

@@ -27,11 +27,7 @@ export const numberOf = (token: string): string => String(BigInt(token.split(':'
 
 /** Not done, because Telegram could not be asked. */
 export function refuseAway({ description, retry_after }: Failure): never {
-  return refuse('service_unavailable', {
-    error: description,
-    hint: 'Nothing has changed. Try again in a minute.',
-    headers: { 'retry-after': String(retry_after ?? 60) },
-  })
+  return refuse('telegram_away', { error: description, headers: { 'retry-after': String(retry_after ?? 60) } })
 }
 
 /** Refuses a token that is nobody's, or while Telegram cannot be asked. */

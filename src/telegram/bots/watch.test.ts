@@ -129,7 +129,7 @@ test('a revoked token is noticed and told; a new one of the same bot goes on, an
   assert.ok(!changed.body.includes(bot.token))
   telegram.faults.always('*', 'drop', bot.token)
   const away = await call('PATCH', `/api/bots/${id}`, { token: bot.token })
-  assert.equal(away.statusCode, 503)
+  assert.deepEqual(codeOf(away), [503, 'telegram_away'])
   assert.equal((await call('POST', `/api/bots/${id}/check`)).statusCode, 503)
   telegram.faults.clear()
 })
