@@ -54,7 +54,11 @@ export class Standing {
  * A name that Telegram gives to nobody, because of the two underscores: nothing in the demo leads to a stranger's bot. Its token is
  * made up as well.
  */
-export const BOT = { username: 'coinpulse__demo_bot', token: '1000000000:DEMO-this-is-no-token-of-any-bot' }
+export const BOT = {
+  username: 'coinpulse__demo_bot',
+  name: 'Coin Pulse',
+  token: '1000000000:DEMO-this-is-no-token-of-any-bot',
+}
 
 /** The address of an offer, with the click id under the name that who reports its conversions hands back. */
 export function offerUrl(name: OfferName): string {

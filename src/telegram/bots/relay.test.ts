@@ -1,9 +1,8 @@
 // That the owner's program goes on hearing everything, whatever is away, and that Sluice hears it too.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
+import { type BotProgram, startBotProgram } from '../../../tests/support/bot-program.ts'
 import { type BotGround, botGround, PUBLIC } from '../../../tests/support/bots.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { startHouse } from '../../../tests/support/house.ts'
@@ -12,47 +11,13 @@ import type { FakeBot } from '../../../tests/support/telegram-fake/telegram-fake
 import { toUuid } from '../../contract/ids.ts'
 import { dropOldRelays } from './relay-log.ts'
 
-/** The owner's program: what it was told, and what it answers. */
-type Program = {
-  readonly url: string
-  readonly told: { bytes: Buffer; secret: string | undefined }[]
-  answer: (bytes: Buffer, response: ServerResponse) => void
-  close(): Promise<void>
-}
-
-async function startProgram(): Promise<Program> {
-  const told: Program['told'] = []
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      const bytes = Buffer.concat(chunks)
-      const secret = request.headers['x-telegram-bot-api-secret-token']
-      told.push({ bytes, secret: typeof secret === 'string' ? secret : undefined })
-      program.answer(bytes, response)
-    })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const program: Program = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/tg/hook?x=1`,
-    told,
-    answer: (_, response) => void response.end('ok'),
-    async close() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
-  return program
-}
-
 let ground: BotGround
 let call: BotGround['call']
-let program: Program
+let program: BotProgram
 before(async () => {
   ground = await botGround()
   call = ground.call
-  program = await startProgram()
+  program = await startBotProgram()
 })
 after(async () => {
   await ground.end()
@@ -77,8 +42,7 @@ async function relayed(more: object = {}): Promise<{ bot: FakeBot; id: string }>
   return { bot, id }
 }
 
-const numberIn = (bytes: Buffer) => (JSON.parse(bytes.toString()) as { update_id: number }).update_id
-const numbers = () => program.told.map(({ bytes }) => numberIn(bytes))
+const numbers = () => program.numbers()
 
 /** A campaign that leads to the bot; a click of it answers its id. */
 async function clicksTo({ username }: FakeBot): Promise<() => Promise<string>> {
@@ -341,7 +305,11 @@ test('a question before a payment reaches the program, and Sluice does not answe
   }
   telegram.person().checkout(bot, { payload: 'x', total_amount: 5 })
   await telegram.settled()
-  assert.equal(program.told.length, 1)
+  assert.deepEqual(
+    program.told.map(({ bytes }) => bytes.includes('pre_checkout_query')),
+    [true, false],
+    'the question, and then the payment',
+  )
   const answers = telegram.calls.filter(
     ({ token, method }) => token === bot.token && method === 'answerPreCheckoutQuery',
   )

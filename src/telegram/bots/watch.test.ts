@@ -134,6 +134,23 @@ test('a revoked token is noticed and told; a new one of the same bot goes on, an
   telegram.faults.clear()
 })
 
+test('a token that is changed while the old one is being asked about stays good', async () => {
+  const { telegram } = ground
+  const bot = telegram.bot()
+  const { id } = await ground.add(bot)
+  const old = bot.token
+  bot.revoke()
+  telegram.faults.next('getWebhookInfo', 'hang', 1, old)
+  const checking = call('POST', `/api/bots/${id}/check`)
+  await eventually('it is asked', () =>
+    telegram.calls.some(one => one.token === old && one.method === 'getWebhookInfo'),
+  )
+  assert.equal((await call('PATCH', `/api/bots/${id}`, { token: bot.token })).data()['hook_state'], 'set')
+  telegram.faults.clear()
+  await checking
+  assert.equal((await read(id))['token_state'], 'ok')
+})
+
 test('nobody is counted twice by a new token, nor by deleting the bot and adding it again', async () => {
   const { telegram, house, owner } = ground
   const bot = telegram.bot()

@@ -61,12 +61,7 @@ export async function look(ground: Asking, row: Row): Promise<Failure | undefine
   }
   const now = new Date().toISOString()
   if ('ok' in known || 'ok' in seen) {
-    const isNews = row.token_state === 'ok'
-    await written(ground, row, {
-      token_state: 'revoked',
-      hook_checked_at: now,
-      ...(isNews ? { notice: 'revoked', mailed_at: null } : {}),
-    })
+    await noteRevoked(ground, row, now)
     return undefined
   }
   const { pending: pending_updates, last_error } = seen
@@ -80,6 +75,22 @@ export async function look(ground: Asking, row: Row): Promise<Failure | undefine
   }
   await judge(ground, row, seen, looked)
   return undefined
+}
+
+/** Of the token that was asked with: a new one that came meanwhile is not at fault. */
+async function noteRevoked({ db }: Asking, row: Row, at: string): Promise<void> {
+  const isNews = row.token_state === 'ok'
+  await db
+    .updateTable('bots')
+    .set({
+      token_state: 'revoked',
+      hook_checked_at: at,
+      ...(isNews ? { notice: 'revoked', mailed_at: null, claimed_until: null } : {}),
+    })
+    .where('org_id', '=', row.org_id)
+    .where('id', '=', row.id)
+    .where('token', '=', row.token)
+    .execute()
 }
 
 /** What the bot is called by now; its number, where it was not known yet and is nobody else's. */
