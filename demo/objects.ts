@@ -3,7 +3,8 @@ import type { Transaction } from 'kysely'
 import { DAY_MS } from '../src/contract/days.ts'
 import type { Tables } from '../src/ground/db/tables.ts'
 import type { Ground } from '../src/ground/room.ts'
-import { insertBot, UNREACHABLE } from '../src/telegram/bots/bots.ts'
+import { insertBot } from '../src/telegram/bots/bots.ts'
+import { UNREACHABLE } from '../src/telegram/bots/hooks.ts'
 import { isReachable } from '../src/telegram/bots/telegram.ts'
 import type { LiveCampaigns, LiveFlow, LiveObjects } from '../src/traffic/campaigns/live.ts'
 import { type DemoFlow, type DemoFunnel, type IdOf, OFFERS, type OfferName } from './world.ts'
@@ -53,7 +54,11 @@ export class Standing {
  * A name that Telegram gives to nobody, because of the two underscores: nothing in the demo leads to a stranger's bot. Its token is
  * made up as well.
  */
-export const BOT = { username: 'coinpulse__demo_bot', token: '1000000000:DEMO-this-is-no-token-of-any-bot' }
+export const BOT = {
+  username: 'coinpulse__demo_bot',
+  name: 'Coin Pulse',
+  token: '1000000000:DEMO-this-is-no-token-of-any-bot',
+}
 
 /** The address of an offer, with the click id under the name that who reports its conversions hands back. */
 export function offerUrl(name: OfferName): string {

@@ -67,7 +67,10 @@ import { openKeeping } from './reading/segments/keeping.ts'
 import { openWaitingWatch } from './reading/segments/waiting.ts'
 import { plainRooms, probes } from './rooms.ts'
 import * as botsApi from './telegram/bots/api.ts'
-import { botDeeds } from './telegram/bots/bots.ts'
+import { openBotNotices } from './telegram/bots/notices.ts'
+import { openBots } from './telegram/bots/open.ts'
+import { openRelayRetention } from './telegram/bots/relay-log.ts'
+import { openBotWatch } from './telegram/bots/watch.ts'
 import * as miniAppsApi from './telegram/mini-apps/api.ts'
 import { miniAppDeeds } from './telegram/mini-apps/mini-apps.ts'
 import { openLiveCampaigns } from './traffic/campaigns/live.ts'
@@ -169,6 +172,9 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openDomainNotices(ground))
   take(openReputation(ground))
   take(openSpendSync(ground))
+  take(openBotWatch(ground))
+  take(openBotNotices(ground))
+  take(openRelayRetention(ground))
 }
 
 /** What names are served by https with. Undefined with TLS=off. */
@@ -213,6 +219,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const mayRecord = (org_id: number) => isWithin(quotas, org_id)
   const spend = (address: string) => quotas.spend('launches', address, { header: () => undefined })
   const networks = take(openNetworks(ground, { conversions, keeper, mayRecord }))
+  const bots = take(await openBots(ground, conversions))
   const signIn = take(openSignIn(ground))
   const explorer = take(openExplorer(ground, options.explore))
   const uses = take(openKeyUses(database.worker, log))
@@ -223,7 +230,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
     ...room(eventsApi, eventDeeds(conversions)),
     ...room(revisionsApi, revisionDeeds(conversions)),
     ...room(domainsApi, domains.deeds),
-    ...room(botsApi, botDeeds(conversions)),
+    ...room(botsApi, bots.deeds),
     ...room(miniAppsApi, miniAppDeeds({ live, conversions, spend })),
     ...room(onwardApi, onwardDeeds({ live, clicks, landed })),
     ...room(networksApi, networks.deeds),

@@ -6,6 +6,7 @@
 import { CONVERSION_REFUSALS } from './conversion-refusals.ts'
 import { READING_REFUSALS } from './reading-refusals.ts'
 import { SPEND_REFUSALS } from './spend-refusals.ts'
+import { TELEGRAM_REFUSALS } from './telegram-refusals.ts'
 
 type Entry = { status: number; error: string; code?: string; hint?: string; uncodedOnEvents?: true }
 
@@ -211,6 +212,7 @@ const entries = {
     hint: 'Delete one that is not used any more.',
   },
   in_use: { status: 409, error: 'still in use', code: 'in_use' },
+  ...TELEGRAM_REFUSALS,
   placeholder_left: {
     status: 400,
     error: 'the address still holds a placeholder',

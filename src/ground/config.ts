@@ -173,6 +173,15 @@ const settings = {
   GOOGLE_DM_BASE: setting(http.default('https://datamanager.googleapis.com'), aHttpAddress),
   GOOGLE_TOKEN_URL: setting(http.default('https://oauth2.googleapis.com/token'), aHttpAddress),
   TELEGRAM_API_ROOT: setting(http.default('https://api.telegram.org'), aHttpAddress),
+  RELAY_PRIVATE_HOSTS: setting(
+    z
+      .string()
+      .toLowerCase()
+      .transform(value => commas(value).map(host => host.replace(/^\[|\]$/g, '')))
+      .refine(list => list.every(isHostName))
+      .default([]),
+    'host names or addresses without a port, such as 10.0.0.5,bots.internal',
+  ),
   FX_SOURCES: setting(
     z
       .string()

@@ -185,6 +185,11 @@ const bots = createRoute({
   validateSearch: PagedSearch,
   component: lazyRouteComponent(() => import('./telegram/bots/bots-page.tsx'), 'BotsPage'),
 })
+const bot = createRoute({
+  getParentRoute: () => inside,
+  path: '/bots/$id',
+  component: lazyRouteComponent(() => import('./telegram/bots/bot-page.tsx'), 'BotPage'),
+})
 
 const map = root.addChildren([
   ...DOOR,
@@ -216,6 +221,7 @@ const map = root.addChildren([
     adAccounts,
     adAccount,
     bots,
+    bot,
     ...SETTINGS,
   ]),
 ])

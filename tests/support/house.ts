@@ -75,6 +75,8 @@ export async function openTestHouse(
     LOG_LEVEL: 'silent',
     ALLOW_PRIVATE_TARGETS: 'true',
     FX_SOURCES: 'off',
+    // Nobody listens there, so that no test asks Telegram.
+    TELEGRAM_API_ROOT: 'http://127.0.0.1:9',
     ...env,
   })
   const house = await openHouse(config, database, log ?? pino({ level: config.logLevel }), options)

@@ -44,7 +44,11 @@ function launch(
   const cached = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
   const words = [...START_FLAGS, main, ...(command === undefined ? [] : [command, ...given])]
   const stdio: StdioOptions = ['ignore', 'pipe', stderr ?? 'pipe', ...(socket === undefined ? [] : [socket])]
-  const settings = { ...who, env: { PATH, ...cached, PORT: '0', LOG_LEVEL: 'warn', FX_SOURCES: 'off', ...env }, stdio }
+  const settings = {
+    ...who,
+    env: { PATH, ...cached, PORT: '0', LOG_LEVEL: 'warn', FX_SOURCES: 'off', TELEGRAM_API_ROOT: 'http://127.0.0.1:9', ...env },
+    stdio,
+  }
   if (socket === undefined) return spawn(process.execPath, words, settings)
   return spawn('sh', [...HANDED_ON, process.execPath, ...words], settings)
 }

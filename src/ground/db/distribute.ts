@@ -20,6 +20,7 @@ export const REFERENCE_TABLES: readonly string[] = [
   'api_key_grants',
   'campaign_keys',
   'bot_hooks',
+  'bot_numbers',
   'network_tokens',
   'domain_names',
   'domain_holders',

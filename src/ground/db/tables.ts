@@ -220,17 +220,82 @@ export interface BotHooks {
   secret_hash: Buffer
 }
 
+export interface BotNumbers {
+  bot_id: string
+  org_id: number
+  telegram_id: string
+}
+
 export interface Bots {
+  claimed_until: string | null
   created_at: string
   deleted_at: string | null
+  /**
+   * sealed: url, allowed_updates and max_connections of the hook that was there before ours
+   */
+  former_hook: Buffer | null
+  /**
+   * owed: the hook is to be given back as soon as Telegram answers; done: it was, because the organization was deleted
+   */
+  give_back: string | null
+  guard_hook: Generated<boolean>
+  /**
+   * when the hook was taken back by itself, of the last hour
+   */
+  guarded_at: Generated<Json>
+  has_copy_secret: Generated<boolean>
+  /**
+   * when Telegram is asked next; claimed by it as well
+   */
+  hook_check_at: string | null
+  hook_checked_at: string | null
   hook_error: string | null
+  /**
+   * whose host the hook leads to, where it is not ours
+   */
+  hook_host: string | null
   /**
    * when Telegram was told to send the bot's updates here; hook_error says why it was not
    */
   hook_set_at: string | null
+  /**
+   * what was found last; null: hook_set_at and hook_error say it
+   */
+  hook_state: string | null
   id: string
+  /**
+   * what Telegram says went wrong last with the hook: at, text
+   */
+  last_error: Json | null
+  last_update_at: string | null
+  mailed_at: string | null
+  /**
+   * own: the hook is ours; relay: ours, and passed on; copy: the owner's, whose program sends copies
+   */
+  mode: Generated<string>
+  name: string | null
+  /**
+   * what the owners are to be told by mail; mailed_at: they were
+   */
+  notice: string | null
   org_id: number
+  pending_updates: number | null
+  relay_secret: Buffer | null
+  /**
+   * the kinds of updates that are passed on; empty: all
+   */
+  relay_types: Generated<string[]>
+  /**
+   * sealed: where the program behind takes updates
+   */
+  relay_url: Buffer | null
+  /**
+   * the number Telegram knows the bot by; null: Telegram has not confirmed the token yet
+   */
+  telegram_id: string | null
   token: Buffer
+  token_state: Generated<string>
+  updated_at: string | null
   username: string
   /**
    * the username in lower case without @; the name bot_username is matched by
@@ -1137,6 +1202,33 @@ export interface RefusedEvents {
   type: string | null
 }
 
+export interface RelayLog {
+  bot_id: string
+  /**
+   * made when it was passed on; its time is in it
+   */
+  id: string
+  ms: number
+  org_id: number
+  /**
+   * why the program behind has not taken it; null: it has
+   */
+  reason: string | null
+  status: number | null
+  type: string
+}
+
+export interface RelayMarks {
+  bot_id: string
+  org_id: number
+  passed_at: string | null
+  /**
+   * until when the process that passes it on holds it
+   */
+  taken_until: string
+  update_id: string
+}
+
 export interface ReportDay {
   approved: Generated<string>
   campaign_id: string
@@ -1465,6 +1557,7 @@ export interface Tables {
   balances: Balances
   booked_spend: BookedSpend
   bot_hooks: BotHooks
+  bot_numbers: BotNumbers
   bots: Bots
   campaign_keys: CampaignKeys
   campaigns: Campaigns
@@ -1516,6 +1609,8 @@ export interface Tables {
   persons: Persons
   postback_rules: PostbackRules
   refused_events: RefusedEvents
+  relay_log: RelayLog
+  relay_marks: RelayMarks
   report_day: ReportDay
   report_delta: ReportDelta
   report_sheet: ReportSheet

@@ -1,200 +1,328 @@
+// Adding, reading and deleting bots; whose they are, and that nobody else's program is made deaf.
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
-import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
-import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
-import { type Arrival, type Receiver, startReceiver } from '../../../tests/support/receiver.ts'
+import { after, before, test } from 'node:test'
+import { type BotGround, botGround, PUBLIC } from '../../../tests/support/bots.ts'
+import { newId, seedKey, startHouse, toWireId } from '../../../tests/support/house.ts'
+import { seedSignedIn, type SignedIn } from '../../../tests/support/people.ts'
 import { ALL_RIGHTS } from '../../contract/rights.ts'
 
-const TOKEN = '123456:AAE-a_token_that_must_stay_secret_000'
-const UNKNOWN = '999999:AAE-nobody_has_this_one'
-
-let telegram: Receiver
-let house: TestHouse
-let owner: SignedIn
-let other: SignedIn
+let ground: BotGround
+let call: BotGround['call']
 before(async () => {
-  telegram = await startReceiver(({ url }, response) => {
-    const [, , token = '', method] = /^\/(bot)(.*)\/(\w+)$/.exec(url) ?? []
-    if (token === UNKNOWN)
-      return void response.writeHead(401).end('{"ok":false,"error_code":401,"description":"Unauthorized"}')
-    if (method === 'getMe')
-      return void response.end('{"ok":true,"result":{"id":1,"is_bot":true,"username":"Sluice_Bot"}}')
-    return void response.end('{"ok":true,"result":true}')
-  })
-  house = await startHouse({ BASE_URL: 'https://track.example.com', TELEGRAM_API_ROOT: telegram.origin })
-  owner = await signedIn(house)
-  other = await signedIn(house)
+  ground = await botGround()
+  call = ground.call
 })
-after(async () => {
-  await house.end()
-  await telegram.close()
-})
-afterEach(async () => {
-  telegram.arrivals.length = 0
-  await house.database.kysely.deleteFrom('bot_hooks').execute()
-  await house.database.kysely.deleteFrom('bots').execute()
-})
+after(() => ground.end())
 
-/** Behind https the cookie has another name. */
-async function signedIn(...options: Parameters<typeof seedSignedIn>): Promise<SignedIn> {
-  const person = await seedSignedIn(...options)
-  return { ...person, cookie: `__Host-${person.cookie}` }
+const codeOf = ({ statusCode, body }: { statusCode: number; body: string }) => [
+  statusCode,
+  (JSON.parse(body) as { code?: string }).code,
+]
+
+/** Whatever rows of the room say, as one text. */
+async function stored(): Promise<string> {
+  const { reads } = ground.house.database
+  const { rows } = await reads.query<{ all: string }>(
+    `select coalesce(string_agg(b::text || encode(token, 'escape'), ''), '') || (select coalesce(string_agg(h::text, ''), '') from bot_hooks h) as all
+     from bots b`,
+  )
+  return rows[0]?.all ?? ''
 }
 
-type As = { cookie?: string; key?: string }
-const ORIGIN = { origin: 'https://track.example.com' }
-const create = (body: unknown, { cookie = '' }: As = owner) =>
-  house.call('POST', '/api/bots', { body, headers: { ...ORIGIN, cookie } })
-const post = (url: string, { cookie = '' }: As = owner) => house.call('POST', url, { headers: { ...ORIGIN, cookie } })
-const remove = (id: string, { cookie = '' }: As = owner) =>
-  house.call('DELETE', `/api/bots/${id}`, { headers: { ...ORIGIN, cookie } })
-
-async function made(username = 'Sluice_Bot', as: As = owner): Promise<string> {
-  const reply = await create({ token: TOKEN, username }, as)
-  assert.equal(reply.statusCode, 201, reply.body)
-  return String(reply.data()['id'])
-}
-
-const calls = (arrivals: readonly Arrival[]) =>
-  arrivals.map(({ url, body }) => [url.replace(/^.*\//, ''), JSON.parse(body) as Record<string, unknown>] as const)
-
-/** The secret Telegram was told to send along. */
-const secretOf = (arrivals: readonly Arrival[]) =>
-  String(calls(arrivals).findLast(([method]) => method === 'setWebhook')?.[1]['secret_token'])
-
-test('a bot is added, its hook set with a secret and a full list of updates, and its token kept from everyone', async () => {
-  const reply = await create({ token: TOKEN, username: '@Sluice_Bot' })
+test('a bot is added by its token alone, its hook set with a secret and a full list of updates, and its token kept from everyone', async () => {
+  const { telegram, owner } = ground
+  const bot = telegram.bot({ name: 'Coin Pulse' })
+  const reply = await call('POST', '/api/bots', { token: bot.token })
   assert.equal(reply.statusCode, 201)
-  const { id, created_at, ...rest } = reply.data()
+  const { id, created_at, hook_checked_at, ...rest } = reply.data()
   assert.deepEqual(rest, {
-    username: 'Sluice_Bot',
-    link: 'https://t.me/Sluice_Bot?start={click_id}',
+    username: bot.username,
+    name: 'Coin Pulse',
+    telegram_id: String(bot.id),
+    link: `https://t.me/${bot.username}?start={click_id}`,
+    mode: 'own',
     hook_state: 'set',
     hook_error: null,
+    hook_host: null,
+    pending_updates: null,
+    last_error: null,
+    former_host: null,
+    relay_host: null,
+    has_relay_secret: false,
+    relay_types: [],
+    guard_hook: false,
+    guarded_at: [],
+    has_copy_secret: false,
+    token_state: 'ok',
+    last_update_at: null,
   })
   assert.match(String(created_at), /Z$/)
-  assert.deepEqual(
-    telegram.arrivals.map(({ url }) => url),
-    [`/bot${TOKEN}/getMe`, `/bot${TOKEN}/setWebhook`],
-  )
-  const { url, secret_token, allowed_updates } = calls(telegram.arrivals)[1]?.[1] ?? {}
-  assert.equal(url, `https://track.example.com/hooks/telegram/${String(id)}`)
-  assert.match(String(secret_token), /^[\w-]{43}$/)
-  assert.ok((allowed_updates as string[]).includes('message') && (allowed_updates as string[]).includes('chat_member'))
-  const list = await house.call('GET', '/api/bots', owner)
-  assert.deepEqual(list.data(), { data: [reply.data()], next_cursor: null })
-  const { reads } = house.database
-  const { rows: bots } = await reads.query<{ all: string }>(
-    `select string_agg(b::text || encode(token, 'escape'), '') as all from bots b`,
-  )
-  const { rows: hooks } = await reads.query<{ all: string }>(`select string_agg(h::text, '') as all from bot_hooks h`)
-  for (const shown of [reply.body, list.body, bots[0]?.all ?? '', hooks[0]?.all ?? '']) {
-    assert.ok(!shown.includes(TOKEN) && !shown.includes(TOKEN.slice(7)))
-    assert.ok(!shown.includes(String(secret_token)))
+  assert.equal(hook_checked_at, null)
+  assert.deepEqual(telegram.methods(bot), ['getMe', 'getWebhookInfo', 'setWebhook'])
+  assert.equal(bot.hook?.url, `${PUBLIC}/hooks/telegram/${String(id)}`)
+  assert.match(bot.hook?.secret ?? '', /^[\w-]{43}$/)
+  assert.ok(bot.allowed?.includes('message') && bot.allowed.includes('chat_member'))
+  const list = await call('GET', '/api/bots')
+  const one = await call('GET', `/api/bots/${String(id)}`)
+  assert.deepEqual(one.data(), reply.data())
+  assert.deepEqual((list.data()['data'] as { id: string }[])[0], reply.data())
+  for (const shown of [reply.body, list.body, one.body, await stored()]) {
+    assert.ok(!shown.includes(bot.token.slice(12)))
+    assert.ok(!shown.includes(bot.hook?.secret ?? 'none'))
   }
+  await call('DELETE', `/api/bots/${String(id)}`, undefined, owner)
 })
 
-test('what cannot be a bot is refused and leaves nothing behind', async () => {
-  const id = await made()
+test('what cannot be a bot is refused, leaves nothing behind and touches no hook', async () => {
+  const { telegram } = ground
+  const bot = telegram.bot({ username: 'Sluice_Bot' })
+  const fresh = telegram.bot({ username: 'Fresh_Bot' })
+  await ground.add(bot)
+  const before = (await call('GET', '/api/bots')).body
   const wrong: [unknown, number, RegExp][] = [
     [undefined, 400, /./],
     [{ username: 'x_bot' }, 400, /token/],
-    [{ token: 'no token', username: 'x_bot' }, 400, /token/],
-    [{ token: TOKEN }, 400, /username/],
-    [{ token: TOKEN, username: 'not a name' }, 400, /username/],
-    [{ token: UNKNOWN, username: 'x_bot' }, 400, /no bot of this token/],
-    [{ token: TOKEN, username: 'another_bot' }, 400, /@Sluice_Bot/],
-    [{ token: TOKEN, username: '@SLUICE_BOT' }, 409, /already/],
+    [{ token: 'no token' }, 400, /token/],
+    [{ token: fresh.token, username: 'not a name' }, 400, /username/],
+    [{ token: fresh.token, mode: 'steal' }, 400, /mode/],
+    [{ token: fresh.token, mode: 'relay' }, 400, /relay_url/],
+    [{ token: fresh.token, mode: 'relay', relay_url: 'ftp://x.example' }, 400, /relay_url/],
+    [{ token: fresh.token, mode: 'relay', relay_url: `${PUBLIC}/hooks` }, 400, /back to Sluice/],
+    [{ token: fresh.token, mode: 'relay', relay_url: 'https://x.example', relay_secret: 'a b' }, 400, /relay_secret/],
+    [{ token: '999999:AAE-nobody_has_this_one' }, 400, /no bot of this token/],
+    [{ token: fresh.token, username: 'another_bot' }, 400, /@Fresh_Bot/],
+    [{ token: bot.token, username: '@SLUICE_BOT' }, 409, /already/],
   ]
   for (const [body, status, words] of wrong) {
-    const reply = await create(body)
-    assert.equal(reply.statusCode, status, JSON.stringify(body))
+    const reply = await call('POST', '/api/bots', body)
+    assert.equal(reply.statusCode, status, JSON.stringify(body) + reply.body)
     assert.match(reply.body, words)
-    assert.ok(!reply.body.includes(TOKEN) && !reply.body.includes(UNKNOWN))
+    assert.ok(!reply.body.includes(fresh.token))
   }
-  const list = (await house.call('GET', '/api/bots', owner)).data()['data'] as { id: string }[]
-  assert.deepEqual(
-    list.map(bot => bot.id),
-    [id],
-  )
+  assert.equal((await call('GET', '/api/bots')).body, before)
+  assert.equal(fresh.hook, undefined)
+  assert.ok(!telegram.methods(fresh).includes('setWebhook'))
 })
 
-test('where Telegram cannot reach us the bot is added all the same, and says that its hook is not set', async () => {
-  const inside = await startHouse({ BASE_URL: 'http://localhost:8080', TELEGRAM_API_ROOT: telegram.origin })
-  const { cookie } = await seedSignedIn(inside)
-  const reply = await inside.call('POST', '/api/bots', { cookie, body: { token: TOKEN, username: 'Sluice_Bot' } })
-  assert.deepEqual([reply.statusCode, reply.data()['hook_state']], [201, 'not_set'])
-  assert.match(String(reply.data()['hook_error']), /BASE_URL/)
-  assert.equal(telegram.arrivals.length, 0)
-  const again = await inside.call('POST', `/api/bots/${String(reply.data()['id'])}/hook`, { cookie })
-  assert.deepEqual([again.statusCode, again.data()['hook_state']], [200, 'not_set'])
-  await inside.end()
+test('another program’s hook is left alone and the three ways are said; asked to, Sluice takes it, and gives it back when the bot is deleted', async () => {
+  const { telegram } = ground
+  const bot = telegram.bot()
+  bot.setHook('https://owner.example/tg?x=1', { secret_token: 'theirs', allowed_updates: ['message', 'poll'] })
+  const reply = await call('POST', '/api/bots', { token: bot.token })
+  assert.deepEqual(codeOf(reply), [409, 'bot_hook_taken'])
+  const { error, hint } = reply.data()
+  assert.match(String(error), /owner\.example/)
+  for (const way of ['relay', 'copy', 'take_over']) assert.ok(String(hint).includes(way))
+  assert.ok(!reply.body.includes('x=1'), 'an address may hold a secret')
+  assert.deepEqual(telegram.methods(bot), ['getMe', 'getWebhookInfo'])
+  assert.deepEqual((await call('GET', '/api/bots')).body.includes(bot.username), false)
+  const { id, former_host, hook_state } = await ground.add(bot, { take_over: true, relay_secret: 'theirs' })
+  assert.deepEqual([former_host, hook_state], ['owner.example', 'set'])
+  assert.deepEqual((await call('DELETE', `/api/bots/${id}`)).data(), { ok: true })
+  const { url, secret, max_connections } = bot.hook ?? assert.fail('no hook')
+  assert.deepEqual([url, secret, max_connections], ['https://owner.example/tg?x=1', 'theirs', 40])
+  assert.deepEqual(bot.allowed, ['message', 'poll'])
 })
 
-test('while Telegram cannot be reached the bot is added, and its hook can be set again later', async () => {
-  // Nobody listens there, as somebody may on a port that was given back.
-  const away = { BASE_URL: 'https://track.example.com', TELEGRAM_API_ROOT: 'http://127.0.0.1:9' }
-  const cut = await startHouse(away)
-  const { cookie } = await signedIn(cut)
-  const headers = { ...ORIGIN, cookie }
-  const reply = await cut.call('POST', '/api/bots', { headers, body: { token: TOKEN, username: 'Sluice_Bot' } })
-  assert.deepEqual(
-    [reply.statusCode, reply.data()['hook_state'], reply.data()['hook_error']],
-    [201, 'not_set', 'Telegram could not be reached'],
-  )
-  await cut.end()
-  const id = await made()
-  await house.database.kysely.updateTable('bots').set({ hook_error: 'was away' }).execute()
-  const secret = secretOf(telegram.arrivals)
-  assert.equal((await post(`/api/bots/${id}/hook`)).data()['hook_state'], 'set')
-  assert.equal(secretOf(telegram.arrivals), secret, 'updates on their way would be refused')
-})
-
-test('a deleted bot is gone, its updates are refused, and its name is free again', async () => {
-  const id = await made()
-  const secret = secretOf(telegram.arrivals)
-  assert.deepEqual((await remove(id)).data(), { ok: true })
-  assert.equal(calls(telegram.arrivals).at(-1)?.[0], 'deleteWebhook')
-  for (const reply of [await remove(id), await post(`/api/bots/${id}/hook`)]) assert.equal(reply.statusCode, 404)
-  const update = await house.call('POST', `/hooks/telegram/${id}`, {
+test('a deleted bot’s hook is removed where none was before, and left alone where somebody else has it by then', async () => {
+  const { telegram } = ground
+  const [one, two] = [telegram.bot(), telegram.bot()]
+  const first = await ground.add(one)
+  const secret = one.hook?.secret ?? ''
+  await call('DELETE', `/api/bots/${first.id}`)
+  assert.equal(one.hook, undefined)
+  const second = await ground.add(two)
+  two.setHook('https://thief.example')
+  await call('DELETE', `/api/bots/${second.id}`)
+  assert.equal(two.hook?.url, 'https://thief.example')
+  for (const way of ['hook', 'check', 'copy-secret'])
+    assert.equal((await call('POST', `/api/bots/${first.id}/${way}`)).statusCode, 404)
+  assert.equal((await call('PATCH', `/api/bots/${first.id}`, { guard_hook: true })).statusCode, 404)
+  assert.equal((await call('DELETE', `/api/bots/${first.id}`)).statusCode, 404)
+  const update = await ground.house.call('POST', `/hooks/telegram/${first.id}`, {
     body: {},
     headers: { 'x-telegram-bot-api-secret-token': secret },
   })
   assert.equal(update.statusCode, 401)
-  await made()
 })
 
-test("another organization's bot is as if it were not there, and a name may be used in both", async () => {
-  const id = await made('Sluice_Bot', other)
-  await made()
+test('a bot that is deleted and added again is the same one, under another name too', async () => {
+  const { telegram } = ground
+  const bot = telegram.bot()
+  const { id } = await ground.add(bot)
+  await call('DELETE', `/api/bots/${id}`)
+  bot.rename('renamed_bot')
+  bot.revoke()
+  const again = await ground.add(bot)
+  assert.deepEqual([again.id, again['username'], again['hook_state']], [id, 'renamed_bot', 'set'])
+  assert.deepEqual(codeOf(await call('POST', '/api/bots', { token: bot.token })), [409, 'already_exists'])
+})
+
+test('a bot of before its number was kept is known again by the token it had', async () => {
+  const { telegram, house } = ground
+  const bot = telegram.bot()
+  const { id } = await ground.add(bot)
+  await call('DELETE', `/api/bots/${id}`)
+  await house.database.kysely
+    .updateTable('bots')
+    .set({ telegram_id: null })
+    .where('username', '=', bot.username)
+    .execute()
+  assert.equal((await ground.add(bot)).id, id)
+})
+
+test('a bot is in one organization, which only Telegram’s word for the token can tell', async () => {
+  const { telegram } = ground
+  const other = await ground.signIn()
+  const bot = telegram.bot()
+  const { id } = await ground.add(bot)
+  const hook = bot.hook
+  assert.deepEqual(codeOf(await call('POST', '/api/bots', { token: bot.token }, other)), [409, 'bot_in_use'])
+  assert.equal(bot.hook, hook)
+  const forged = await call('POST', '/api/bots', { token: `${bot.id}:AAE-forged`, username: bot.username }, other)
+  assert.equal(forged.statusCode, 400, 'whoever has no token learns nothing')
+  await call('DELETE', `/api/bots/${id}`)
+  const theirs = await ground.add(bot, {}, other)
+  assert.notEqual(theirs.id, id)
+  assert.deepEqual(codeOf(await call('POST', '/api/bots', { token: bot.token })), [409, 'bot_in_use'])
+})
+
+test('of two who add a bot at once one has it', async () => {
+  const { telegram } = ground
+  const other = await ground.signIn()
+  const bot = telegram.bot()
+  const replies = await Promise.all(
+    Array.from({ length: 8 }, (_, n) =>
+      call('POST', '/api/bots', { token: bot.token }, n % 2 === 0 ? undefined : other),
+    ),
+  )
+  const codes = replies.map(({ statusCode }) => statusCode).sort((a, b) => a - b)
+  assert.deepEqual(codes, [201, ...Array.from({ length: 7 }, () => 409)])
+  const { rows } = await ground.house.database.reads.query('select count(*)::int from bots where username = $1', [
+    bot.username,
+  ])
+  assert.deepEqual(rows, [{ count: 1 }])
+})
+
+test('where Telegram cannot reach us it is asked who the bot is all the same, and no hook is set', async () => {
+  const { telegram } = ground
+  const bot = telegram.bot()
+  bot.setHook('https://owner.example')
+  const inside = await startHouse({ BASE_URL: 'http://localhost:8080', TELEGRAM_API_ROOT: telegram.origin })
+  const { cookie } = await seedSignedIn(inside)
+  const reply = await inside.call('POST', '/api/bots', { cookie, body: { token: bot.token } })
+  assert.deepEqual([reply.statusCode, reply.data()['hook_state']], [201, 'not_set'])
+  assert.equal(reply.data()['telegram_id'], String(bot.id))
+  assert.match(String(reply.data()['hook_error']), /BASE_URL/)
+  const again = await inside.call('POST', `/api/bots/${String(reply.data()['id'])}/hook`, { cookie })
+  assert.deepEqual([again.statusCode, again.data()['hook_state']], [200, 'not_set'])
+  assert.deepEqual(telegram.methods(bot), ['getMe'])
+  await inside.end()
+})
+
+test('while Telegram is away a bot is added by its name, without a look at its hook nobody takes it, and it is asked for later', async () => {
+  const { telegram } = ground
+  const bot = telegram.bot()
+  bot.setHook('https://owner.example')
+  telegram.faults.always('*', 502, bot.token)
+  assert.match((await call('POST', '/api/bots', { token: bot.token })).body, /username/)
+  const { id, ...added } = await ground.add(bot, { username: bot.username })
+  assert.deepEqual(
+    [added['hook_state'], added['hook_error'], added['telegram_id']],
+    ['not_set', 'Telegram could not be reached', null],
+  )
+  const still = await call('POST', `/api/bots/${id}/hook`)
+  assert.deepEqual([still.statusCode, still.data()['hook_state']], [200, 'not_set'])
+  telegram.faults.clear()
+  assert.deepEqual(codeOf(await call('POST', `/api/bots/${id}/hook`)), [409, 'bot_hook_taken'])
+  bot.removeHook()
+  const set = await call('POST', `/api/bots/${id}/hook`)
+  assert.deepEqual([set.data()['hook_state'], set.data()['telegram_id']], ['set', String(bot.id)])
+})
+
+test('where the look at the hook fails after the token was confirmed, the hook is not taken', async () => {
+  const { telegram } = ground
+  const bot = telegram.bot()
+  bot.setHook('https://owner.example')
+  telegram.faults.next('getWebhookInfo', 'drop', 1, bot.token)
+  const { hook_state } = await ground.add(bot)
+  assert.deepEqual([hook_state, bot.hook?.url], ['not_set', 'https://owner.example'])
+})
+
+test('setting the hook again keeps its secret, because updates on their way would be refused', async () => {
+  const bot = ground.telegram.bot()
+  const { id } = await ground.add(bot)
+  const secret = bot.hook?.secret
+  bot.removeHook()
+  assert.equal((await call('POST', `/api/bots/${id}/hook`)).data()['hook_state'], 'set')
+  assert.equal(bot.hook?.secret, secret)
+})
+
+test("another organization's bot is as if it were not there", async () => {
+  const other = await ground.signIn()
+  const { id } = await ground.add(ground.telegram.bot(), {}, other)
   const random = toWireId(newId())
-  for (const call of [(one: string) => remove(one), (one: string) => post(`/api/bots/${one}/hook`)]) {
-    const [theirs, nobodys, noId] = [await call(id), await call(random), await call('x')]
+  const ways: ((one: string) => ReturnType<typeof call>)[] = [
+    one => call('GET', `/api/bots/${one}`),
+    one => call('PATCH', `/api/bots/${one}`, { guard_hook: true }),
+    one => call('DELETE', `/api/bots/${one}`),
+    one => call('POST', `/api/bots/${one}/hook`),
+    one => call('POST', `/api/bots/${one}/check`),
+    one => call('POST', `/api/bots/${one}/copy-secret`),
+    one => call('GET', `/api/bots/${one}/relays`),
+  ]
+  for (const way of ways) {
+    const [theirs, nobodys, noId] = [await way(id), await way(random), await way('x')]
     assert.deepEqual([theirs.statusCode, theirs.body, noId.body], [404, nobodys.body, nobodys.body])
   }
-  assert.equal(((await house.call('GET', '/api/bots', owner)).data()['data'] as unknown[]).length, 1)
-  assert.equal((await remove(id, other)).statusCode, 200)
+  assert.ok(!(await call('GET', '/api/bots')).body.includes(id))
 })
 
 test('no key works on bots, whatever it holds, and a member only looks', async () => {
-  const id = await made()
+  const { house, owner, telegram } = ground
+  const bot = telegram.bot()
+  const { id } = await ground.add(bot)
   const { secret: key } = await seedKey(house.database, owner, { rights: ALL_RIGHTS })
-  const draft = { token: TOKEN, username: 'x_bot' }
-  const byKey = [
-    await house.call('GET', '/api/bots', { key }),
-    await house.call('POST', '/api/bots', { key, body: draft }),
-    await house.call('POST', `/api/bots/${id}/hook`, { key }),
-    await house.call('DELETE', `/api/bots/${id}`, { key }),
+  const ways: ['GET' | 'POST' | 'PATCH' | 'DELETE', string, unknown?][] = [
+    ['GET', '/api/bots'],
+    ['POST', '/api/bots', { token: bot.token }],
+    ['GET', `/api/bots/${id}`],
+    ['PATCH', `/api/bots/${id}`, { guard_hook: true }],
+    ['DELETE', `/api/bots/${id}`],
+    ['POST', `/api/bots/${id}/hook`],
+    ['POST', `/api/bots/${id}/check`],
+    ['POST', `/api/bots/${id}/copy-secret`],
+    ['GET', `/api/bots/${id}/relays`],
   ]
-  for (const reply of byKey)
-    assert.deepEqual([reply.statusCode, reply.data()['code']], [403, 'api_key_resource_forbidden'])
-  const member = await signedIn(house, { place: owner, role: 'member' })
-  for (const reply of [
-    await create(draft, member),
-    await remove(id, member),
-    await post(`/api/bots/${id}/hook`, member),
-  ])
-    assert.deepEqual([reply.statusCode, reply.data()['code']], [403, 'role_forbidden'])
-  assert.equal((await house.call('GET', '/api/bots', member)).statusCode, 200)
-  assert.equal(((await house.call('GET', '/api/bots', owner)).data()['data'] as unknown[]).length, 1)
+  const member: SignedIn = await ground.signIn({ place: owner, role: 'member' })
+  for (const [method, url, body] of ways) {
+    const byKey = await house.call(method, url, { key, ...(body === undefined ? {} : { body }) })
+    assert.deepEqual(codeOf(byKey), [403, 'api_key_resource_forbidden'], `${method} ${url}`)
+    const byMember = await call(method, url, body, member)
+    if (method === 'GET') assert.equal(byMember.statusCode, 200)
+    else assert.deepEqual(codeOf(byMember), [403, 'role_forbidden'])
+  }
+  assert.equal((await call('GET', `/api/bots/${id}`)).data()['guard_hook'], false)
+})
+
+test('an organization has 50 bots', async () => {
+  const other = await ground.signIn()
+  const { house, telegram } = ground
+  const at = new Date().toISOString()
+  await house.database.kysely
+    .insertInto('bots')
+    .values(
+      Array.from({ length: 50 }, (_, n) => ({
+        org_id: other.org_id,
+        id: newId(),
+        username: `b${n}_bot`,
+        username_key: `b${n}_bot`,
+        token: Buffer.from('x'),
+        created_at: at,
+      })),
+    )
+    .execute()
+  const bot = telegram.bot()
+  assert.deepEqual(codeOf(await call('POST', '/api/bots', { token: bot.token }, other)), [409, 'bot_limit'])
+  assert.equal(bot.hook, undefined)
 })

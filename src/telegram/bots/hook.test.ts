@@ -10,16 +10,16 @@ import { eventually } from '../../../tests/support/eventually.ts'
 import { newId, openTestHouse, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { startProxy } from '../../../tests/support/proxy.ts'
-import { type Receiver, startReceiver } from '../../../tests/support/receiver.ts'
+import { startTelegram, type TelegramFake } from '../../../tests/support/telegram-fake/telegram-fake.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { connect } from '../../ground/db/connect.ts'
 
 const ORIGIN = 'https://track.example.com'
 
-let telegram: Receiver
+let telegram: TelegramFake
 let house: TestHouse
 before(async () => {
-  telegram = await startReceiver((_, response) => void response.end('{"ok":true,"result":true}'))
+  telegram = await startTelegram()
   house = await startHouse({ BASE_URL: ORIGIN, TELEGRAM_API_ROOT: telegram.origin })
 })
 after(async () => {
@@ -33,9 +33,10 @@ type Place = SignedIn & { bot: string; secret: string; campaign_key: string; cli
 async function place(on = house): Promise<Place> {
   const owner = await seedSignedIn(on)
   const headers = { origin: ORIGIN, cookie: `__Host-${owner.cookie}` }
-  const body = { token: '123456:AAE-token', username: 'Start_Bot' }
+  const known = telegram.bot({ username: 'Start_Bot' })
+  const body = { token: known.token }
   const bot = String((await on.call('POST', '/api/bots', { headers, body })).data()['id'])
-  const secret = String((JSON.parse(telegram.arrivals.at(-1)?.body ?? '{}') as Record<string, unknown>)['secret_token'])
+  const secret = known.hook?.secret ?? assert.fail('its hook is not set')
   const destination = { type: 'redirect', url: 'https://t.me/Start_Bot?start={click_id}' }
   const made = await on.call('POST', '/api/campaigns', { headers, body: { name: 'Bot', destination } })
   const campaign_key = String(made.data()['key'])

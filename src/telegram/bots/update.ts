@@ -48,9 +48,13 @@ function paymentOf({ successful_payment, from }: Fields): Told | undefined {
   return told(isRenewal ? 'subscription_renewed' : 'purchase', from, {
     click_id: named(invoice_payload),
     nonce,
-    payload: { currency, total_amount },
+    payload: { currency: textOf(currency), total_amount: typeof total_amount === 'number' ? total_amount : null },
   })
 }
+
+/** As it can be stored. */
+const textOf = (said: unknown): string | null =>
+  typeof said === 'string' ? said.toWellFormed().replaceAll('\0', '').slice(0, 256) : null
 
 const CHATS = new Set<unknown>(['channel', 'supergroup', 'group'])
 
@@ -72,7 +76,7 @@ function inChat(type: EventType, user: unknown, { id, title }: Fields, link: unk
   return told(type, user, {
     click_id: named(fieldsOf(link)['name']),
     nonce: `${id} ${String(fieldsOf(user)['id'])}`,
-    payload: { chat_id: id, ...(typeof title === 'string' ? { chat_title: title } : {}) },
+    payload: { chat_id: id, ...(typeof title === 'string' ? { chat_title: textOf(title) } : {}) },
   })
 }
 

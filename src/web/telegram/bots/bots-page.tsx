@@ -1,69 +1,41 @@
-/** Telegram bots: their link for campaigns, and whether Telegram tells Sluice of their starts. */
-import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
-import { Bot as BotIcon, RefreshCw, Trash2 } from 'lucide-react'
-import { useState } from 'react'
-import type { z } from 'zod'
-import { type Bot, BotDraft, createBot, deleteBot, listBots, setBotHook } from '../../../telegram/bots/api.ts'
-import { reasonAgainst, useActive } from '../../ground/active.ts'
-import { ask, call } from '../../ground/call.ts'
-import { day } from '../../ground/figures/figures.ts'
-import { Badge } from '../../ground/ui/badge.tsx'
-import { Button } from '../../ground/ui/button.tsx'
-import { useConfirm } from '../../ground/ui/confirm.tsx'
+/** Telegram bots: their link for campaigns, who runs each, and whether Telegram tells Sluice of them. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { Bot as BotIcon } from 'lucide-react'
+import { createBot, listBots } from '../../../telegram/bots/api.ts'
+import { ask } from '../../ground/call.ts'
+import { ago, count, day, NONE } from '../../ground/figures/figures.ts'
 import { CopyButton } from '../../ground/ui/copy.tsx'
-import { Dialog } from '../../ground/ui/dialog.tsx'
-import { useDraft } from '../../ground/ui/draft.ts'
-import { DraftForm } from '../../ground/ui/draft-form.tsx'
-import { TextField } from '../../ground/ui/field.tsx'
-import { AddButton, List, useListAddress } from '../../ground/ui/list.tsx'
-import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
-import { useRefresh } from '../../ground/ui/refresh.ts'
+import { useListAddress } from '../../ground/ui/list.tsx'
+import { ListPage } from '../../ground/ui/list-page.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
-import { notify } from '../../ground/ui/toast.tsx'
-
-type BotRow = z.input<typeof Bot>
-type Draft = z.input<typeof BotDraft>
+import { AddBotDialog } from './add-dialog.tsx'
+import { type BotRow, HearsBadge, MODE_WORDS } from './state.tsx'
 
 const route = getRouteApi('/inside/bots')
 
 export function BotsPage() {
   const address = useListAddress(route.useSearch())
   const bots = useQuery({ ...ask(listBots, { query: address.search }), placeholderData: keepPreviousData })
-  const [adding, setAdding] = useState(false)
-  const add = (
-    <AddButton endpoint={createBot} onClick={() => setAdding(true)}>
-      Add bot
-    </AddButton>
-  )
   return (
-    <>
-      <PageHeader
-        title="Bots"
-        words="A start through a bot’s link is recorded by itself and belongs to the click it came from."
-      >
-        {add}
-      </PageHeader>
-      <List
-        query={bots}
-        address={address}
-        what="bots"
-        empty={
-          <EmptyState
-            icon={BotIcon}
-            title="No bots yet"
-            words="Add one with the token BotFather gave, and send a campaign to its link."
-          >
-            {add}
-          </EmptyState>
-        }
-      >
-        {rows => <BotTable bots={rows} />}
-      </List>
-      <Dialog open={adding} onClose={() => setAdding(false)} title="Add bot">
-        <BotForm onClose={() => setAdding(false)} />
-      </Dialog>
-    </>
+    <ListPage
+      title="Bots"
+      words="A start through a bot’s link is recorded by itself and belongs to the click it came from."
+      query={bots}
+      address={address}
+      empty={{
+        icon: BotIcon,
+        words:
+          'Add one with the token BotFather gave, and send a campaign to its link. A program of yours that runs the bot goes on hearing everything.',
+      }}
+      add={{
+        endpoint: createBot,
+        words: 'Add bot',
+        dialog: ({ open, onClose }) => <AddBotDialog open={open} onClose={onClose} />,
+      }}
+    >
+      {rows => <BotTable bots={rows} />}
+    </ListPage>
   )
 }
 
@@ -74,9 +46,13 @@ function BotTable({ bots }: { bots: readonly BotRow[] }) {
         <tr>
           <Head stay>Bot</Head>
           <Head>Starts</Head>
+          <Head>Heard of</Head>
+          <Head>Run by</Head>
+          <Head numeric title="Updates that Telegram has not got rid of yet">
+            Waiting
+          </Head>
           <Head>Link for campaigns</Head>
           <Head>Added</Head>
-          <Head unseen>Actions</Head>
         </tr>
       </thead>
       <tbody>
@@ -89,101 +65,33 @@ function BotTable({ bots }: { bots: readonly BotRow[] }) {
 }
 
 function BotLine({ bot }: { bot: BotRow }) {
-  const refresh = useRefresh()
-  const confirm = useConfirm()
-  const { role } = useActive()
-  const hook = useMutation({
-    mutationFn: () => call(setBotHook, { params: { id: bot.id } }),
-    onSuccess: async asked => {
-      await refresh(listBots)
-      notify(
-        asked.hook_state === 'set' ? 'Telegram sends the starts here' : 'Telegram does not send the starts here',
-        asked.hook_error ?? undefined,
-      )
-    },
-    onError: refused => notify('Telegram was not asked', refused.message),
-  })
-  const remove = () =>
-    confirm({
-      title: `Delete @${bot.username}?`,
-      words: 'Its clicks and starts stay. A click whose bot was deleted names no bot.',
-      action: 'Delete bot',
-      deed: () => call(deleteBot, { params: { id: bot.id } }),
-      refresh: [listBots],
-      news: `@${bot.username} is deleted`,
-    })
+  const { id, username, name, mode, relay_host, pending_updates, last_update_at, link, created_at } = bot
   return (
     <Row>
-      <RowHead stay>@{bot.username}</RowHead>
-      <Cell className="min-w-64 py-1.5 whitespace-normal!">
-        {bot.hook_state === 'set' ? <Badge tone="good">Recorded</Badge> : <Badge tone="warn">Not recorded</Badge>}
-        {bot.hook_error !== null && <span className="block text-sm text-ink-faint">{bot.hook_error}</span>}
+      <RowHead stay>
+        <Link to="/bots/$id" params={{ id }} className="hover:text-accent" title={name ?? undefined}>
+          @{username}
+        </Link>
+      </RowHead>
+      <Cell>
+        <HearsBadge bot={bot} />
+      </Cell>
+      <Cell faint={last_update_at === null}>{last_update_at === null ? NONE : ago(last_update_at)}</Cell>
+      <Cell>
+        {relay_host ?? (mode === 'relay' ? MODE_WORDS.relay.title : mode === 'copy' ? 'Your program' : 'Sluice')}
+      </Cell>
+      <Cell numeric faint={pending_updates === null || pending_updates === 0}>
+        {pending_updates === null ? NONE : count(pending_updates)}
       </Cell>
       <Cell>
         <span className="flex items-center gap-1">
-          <span className="max-w-60 truncate font-mono text-sm text-ink-soft" title={bot.link}>
-            {bot.link}
+          <span className="max-w-60 truncate font-mono text-sm text-ink-soft" title={link}>
+            {link}
           </span>
-          <CopyButton text={bot.link} look="quiet" about={`the link of ${bot.username}`} />
+          <CopyButton text={link} look="quiet" about={`the link of ${username}`} />
         </span>
       </Cell>
-      <Cell>{day(bot.created_at)}</Cell>
-      <Cell>
-        <span className="flex justify-end gap-1">
-          <Button
-            size="sm"
-            look="quiet"
-            icon={RefreshCw}
-            pending={hook.isPending}
-            reason={reasonAgainst(setBotHook, role)}
-            onClick={() => hook.mutate()}
-          >
-            Ask Telegram again
-          </Button>
-          <Button
-            size="sm"
-            look="danger-quiet"
-            icon={Trash2}
-            aria-label={`Delete ${bot.username}`}
-            reason={reasonAgainst(deleteBot, role)}
-            onClick={remove}
-          >
-            Delete
-          </Button>
-        </span>
-      </Cell>
+      <Cell>{day(created_at)}</Cell>
     </Row>
-  )
-}
-
-function BotForm({ onClose }: { onClose: () => void }) {
-  const form = useDraft<Draft>(BotDraft, { token: '', username: '' })
-  const errors = form.formState.errors
-  return (
-    <DraftForm
-      form={form}
-      action="Add bot"
-      endpoint={createBot}
-      deed={body => call(createBot, { body })}
-      refresh={[listBots]}
-      onClose={onClose}
-      onSaved={bot => notify(`@${bot.username} is added`, bot.hook_error ?? undefined)}
-    >
-      <TextField
-        label="Name"
-        placeholder="@example_bot"
-        autoComplete="off"
-        error={errors.username?.message}
-        {...form.register('username')}
-      />
-      <TextField
-        label="Token"
-        type="password"
-        hint="From BotFather. It is kept encrypted and never shown again."
-        autoComplete="off"
-        error={errors.token?.message}
-        {...form.register('token')}
-      />
-    </DraftForm>
   )
 }

@@ -1,0 +1,114 @@
+/**
+ * How passing on went, newest first: the kind of update, how long it took, and why the program behind has not taken it. Owns `relay_log`. Nothing of an
+ * update's contents is in it. Written behind the calls, and lost where the database is away.
+ */
+import { sql } from 'kysely'
+import type { Call } from '../../contract/endpoint.ts'
+import { firstIdAt, newId, timeOfId } from '../../contract/ids.ts'
+import { DAY_MS } from '../../contract/days.ts'
+import type { Among } from '../../ground/db/everywhere.ts'
+import { newestFirst } from '../../ground/db/lists.ts'
+import { type Context, type Ground, idOf } from '../../ground/room.ts'
+import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
+import type * as api from './api.ts'
+import type { LiveBot } from './live.ts'
+import { liveBot } from './rows.ts'
+
+const EVERY_MS = 1000
+/** Between two writings; more than that is not worth its memory. */
+const MOST_WAITING = 10_000
+const KEPT_MS = 7 * DAY_MS
+const MOST_KEPT = 1000
+const MARKS_KEPT_MS = 2 * DAY_MS
+const PAUSE_MS = 600_000
+
+/** `status`: of the program's answer; null: none came. `reason`: why it counts as not taken; null: it was. */
+type Passing = {
+  readonly type: string
+  readonly status: number | null
+  readonly ms: number
+  readonly reason: string | null
+}
+
+type RelayLog = { note(bot: LiveBot, passing: Passing): void; close(): Promise<void> }
+
+type Line = Passing & { org_id: number; bot_id: string; id: string }
+
+export function openRelayLog({ db, log }: Pick<Ground, 'db' | 'log'>): RelayLog {
+  let waiting: Line[] = []
+  const write = async () => {
+    const lines = waiting
+    waiting = []
+    for (const [, own] of Map.groupBy(lines, ({ org_id }) => org_id))
+      await db
+        .insertInto('relay_log')
+        .values(own)
+        .execute()
+        .catch((error: unknown) => log.debug({ err: error }, 'how updates were passed on could not be written'))
+  }
+  const rounds = openRounds(EVERY_MS, write, () => {})
+  return {
+    note({ org_id, id: bot_id }, passing) {
+      if (waiting.length < MOST_WAITING) waiting.push({ org_id, bot_id, id: newId(), ...passing })
+    },
+    async close() {
+      await rounds.close()
+      await write()
+    },
+  }
+}
+
+/** How updates of a bot were passed on, newest first. Refuses `object_not_found`. */
+export async function listRelays(
+  { db, actor }: Context<typeof api.listRelays>,
+  { params, query }: Call<typeof api.listRelays>,
+) {
+  const { org_id } = actor
+  const { id } = await liveBot(db, org_id, idOf(params.id))
+  const rows = db
+    .selectFrom('relay_log')
+    .select(['id', 'type', 'status', 'ms', 'reason'])
+    .where('org_id', '=', org_id)
+    .where('bot_id', '=', id)
+  const { data, next_cursor } = await newestFirst(rows, query)
+  return { data: data.map(row => ({ ...row, at: new Date(timeOfId(row.id)).toISOString() })), next_cursor }
+}
+
+const LOGGED = (among: Among) =>
+  `select org_id from relay_log where org_id > $1${among('org_id')} order by org_id limit 1`
+const MARKED = (among: Among) =>
+  `select org_id from relay_marks where org_id > $1${among('org_id')} order by org_id limit 1`
+
+/** Drops what is older than a week or than a bot's newest thousand, and marks that Telegram cannot come back to. */
+export async function dropOldRelays(
+  { database, db }: Pick<Ground, 'database' | 'db'>,
+  now = Date.now(),
+  most = MOST_KEPT,
+): Promise<void> {
+  for await (const org_id of organizationsWith(LOGGED, database.worker)) {
+    const { rows } = await sql<{
+      bot_id: string
+    }>`select distinct bot_id from relay_log where org_id = ${org_id}`.execute(db)
+    for (const { bot_id } of rows) {
+      const kept = await sql<{ id: string }>`
+        select id from relay_log where org_id = ${org_id} and bot_id = ${bot_id} order by id desc offset ${most - 1} limit 1`.execute(
+        db,
+      )
+      const [tooOld, tooMuch = tooOld] = [firstIdAt(now - KEPT_MS), kept.rows[0]?.id]
+      const before = tooOld > tooMuch ? tooOld : tooMuch
+      await sql`delete from relay_log where org_id = ${org_id} and bot_id = ${bot_id} and id < ${before}`.execute(db)
+    }
+  }
+  const before = new Date(now - MARKS_KEPT_MS).toISOString()
+  for await (const org_id of organizationsWith(MARKED, database.worker))
+    await sql`delete from relay_marks where org_id = ${org_id} and taken_until < ${before}`.execute(db)
+}
+
+/** Drops every ten minutes until it is closed; any number of processes may. */
+export function openRelayRetention(ground: Pick<Ground, 'database' | 'db' | 'log'>): Rounds {
+  return openRounds(
+    PAUSE_MS,
+    () => dropOldRelays(ground),
+    error => ground.log.warn({ err: error }, 'old relays were not dropped; it is tried again'),
+  )
+}

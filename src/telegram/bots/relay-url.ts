@@ -1,0 +1,29 @@
+/** Where a program behind takes what is passed on: a public https address, or a host the operator has listed. */
+import { refuse } from '../../contract/refusals.ts'
+import type { Config } from '../../ground/config.ts'
+import { isPrivateHost } from '../../ground/guard.ts'
+
+type Rules = Pick<Config, 'allowPrivateTargets' | 'relayPrivateHosts' | 'baseUrl'>
+
+/** Whether the operator lets updates be passed on to this host inside of the house. */
+export const isListed = ({ allowPrivateTargets, relayPrivateHosts }: Rules, hostname: string): boolean =>
+  allowPrivateTargets || relayPrivateHosts.includes(hostname.replace(/^\[|\]$/g, '').toLowerCase())
+
+/** The address if it may be passed on to. Refuses `invalid_request`. */
+export function requireRelayUrl(rules: Rules, address: string | undefined): string {
+  if (address === undefined)
+    refuse('invalid_request', { error: 'relay_url: say where your program takes updates: Telegram has no hook of it' })
+  const { protocol, hostname, origin, username } =
+    URL.parse(address) ?? refuse('invalid_request', { error: 'relay_url: is no address' })
+  const isInside = isListed(rules, hostname)
+  if (isPrivateHost(hostname) && !isInside)
+    refuse('invalid_request', {
+      error: 'relay_url: leads inside, where nothing is passed on to',
+      hint: 'Whoever runs this server can list the host in RELAY_PRIVATE_HOSTS.',
+    })
+  if (protocol !== 'https:' && !isInside) refuse('invalid_request', { error: 'relay_url: must begin with https://' })
+  if (username !== '') refuse('invalid_request', { error: 'relay_url: must not hold a name and a password' })
+  if (rules.baseUrl !== undefined && origin === new URL(rules.baseUrl).origin)
+    refuse('invalid_request', { error: 'relay_url: leads back to Sluice itself' })
+  return address
+}

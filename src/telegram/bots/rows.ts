@@ -1,0 +1,144 @@
+/** A bot as it is kept, and as it is shown: without its token, and of other programs' addresses the host alone. */
+import { type Kysely, sql } from 'kysely'
+import { startLink } from '../../contract/address.ts'
+import { refuse } from '../../contract/refusals.ts'
+import type { Secrets } from '../../ground/db/secrets.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import type * as api from './api.ts'
+
+export const COLUMNS = [
+  'org_id',
+  'id',
+  'username',
+  'name',
+  'telegram_id',
+  'token',
+  'token_state',
+  'mode',
+  'hook_state',
+  'hook_set_at',
+  'hook_error',
+  'hook_host',
+  'hook_checked_at',
+  'pending_updates',
+  'last_error',
+  'former_hook',
+  'give_back',
+  'relay_url',
+  'relay_secret',
+  'relay_types',
+  'guard_hook',
+  'guarded_at',
+  'has_copy_secret',
+  'last_update_at',
+  'created_at',
+  'deleted_at',
+] as const satisfies (keyof Tables['bots'])[]
+
+/** Of a bot, what its rounds and deeds go by. */
+export type Row = Omit<
+  Pick<Tables['bots'], (typeof COLUMNS)[number]>,
+  'mode' | 'relay_types' | 'guard_hook' | 'guarded_at' | 'has_copy_secret' | 'last_error' | 'token_state'
+> & {
+  readonly mode: api.Mode
+  readonly relay_types: string[]
+  readonly guard_hook: boolean
+  readonly guarded_at: string[]
+  readonly has_copy_secret: boolean
+  readonly last_error: { at: string; text: string } | null
+  readonly token_state: 'ok' | 'revoked'
+}
+
+/** The hook that was there before ours; `allowed_updates` null: Telegram's own list, which is all but three. */
+export type FormerHook = {
+  readonly url: string
+  readonly allowed_updates: readonly string[] | null
+  readonly max_connections: number | null
+}
+
+/** Bots of the organization that are not deleted. */
+export const liveBots = (db: Kysely<Tables>, org_id: number) =>
+  db.selectFrom('bots').where('org_id', '=', org_id).where('deleted_at', 'is', null)
+
+/** One of them. Refuses `object_not_found`. */
+export async function liveBot(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {
+  const row = await liveBots(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<Row>().executeTakeFirst()
+  return row ?? refuse('object_not_found')
+}
+
+/** The bot whether it is deleted or not. */
+export async function anyBot(db: Kysely<Tables>, { org_id, id }: BotId): Promise<Row | undefined> {
+  return await db
+    .selectFrom('bots')
+    .select(COLUMNS)
+    .where('org_id', '=', org_id)
+    .where('id', '=', id)
+    .$castTo<Row>()
+    .executeTakeFirst()
+}
+
+export type BotId = { readonly org_id: number; readonly id: string }
+
+/** When a row changes, by the database's clock: what processes look for. */
+export const NOW = sql<string>`now()`
+
+const HOUR_MS = 3_600_000
+
+/** Those times of the list that lie within the last hour. */
+export const ofLastHour = (times: readonly string[]): string[] =>
+  times.filter(at => Date.now() - Date.parse(at) < HOUR_MS)
+
+/** What was found last; of a bot that a version before has written, by what it has written. */
+export function hookStateOf({
+  hook_state,
+  hook_set_at,
+  hook_error,
+  mode,
+}: Pick<Row, 'hook_state' | 'hook_set_at' | 'hook_error' | 'mode'>): api.HookState {
+  if (mode === 'copy') return 'copy'
+  return (hook_state as api.HookState | null) ?? (hook_set_at !== null && hook_error === null ? 'set' : 'not_set')
+}
+
+/** Opens a sealed text, or none. */
+export const opened = (secrets: Pick<Secrets, 'open'>, sealed: Buffer | null): string | undefined =>
+  sealed === null ? undefined : secrets.open(sealed)
+
+export function formerHook(
+  secrets: Pick<Secrets, 'open'>,
+  { former_hook }: Pick<Row, 'former_hook'>,
+): FormerHook | undefined {
+  const text = opened(secrets, former_hook)
+  return text === undefined ? undefined : (JSON.parse(text) as FormerHook)
+}
+
+const hostOf = (url: string | undefined): string | null => (url === undefined ? null : (URL.parse(url)?.host ?? null))
+
+export function shown(secrets: Pick<Secrets, 'open'>, row: Row): api.Bot {
+  const state = hookStateOf(row)
+  const { id, username, name, telegram_id, mode, hook_host, hook_checked_at, pending_updates, last_error } = row
+  const { relay_types, guard_hook, has_copy_secret, token_state, last_update_at, created_at } = row
+  return {
+    id,
+    username,
+    name,
+    telegram_id,
+    link: startLink(username),
+    mode,
+    hook_state: state,
+    hook_error: state === 'set' || state === 'copy' ? null : (row.hook_error ?? 'not set yet'),
+    hook_host,
+    hook_checked_at,
+    pending_updates,
+    last_error,
+    former_host: hostOf(formerHook(secrets, row)?.url),
+    relay_host: mode === 'relay' ? hostOf(opened(secrets, row.relay_url)) : null,
+    has_relay_secret: row.relay_secret !== null,
+    relay_types,
+    guard_hook,
+    guarded_at: ofLastHour(row.guarded_at),
+    has_copy_secret,
+    token_state,
+    last_update_at,
+    created_at,
+  }
+}

@@ -1,0 +1,245 @@
+// That what happens to a bot's hook behind our back is noticed, told once, mended where it was asked for, and that what was taken is given back.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type BotGround, botGround, PUBLIC } from '../../../tests/support/bots.ts'
+import { eventually } from '../../../tests/support/eventually.ts'
+import { type Mailbox, openMailbox } from '../../../tests/support/mailbox.ts'
+import { startReceiver } from '../../../tests/support/receiver.ts'
+import { toUuid } from '../../contract/ids.ts'
+
+let mailbox: Mailbox
+let ground: BotGround
+let call: BotGround['call']
+before(async () => {
+  mailbox = await openMailbox()
+  ground = await botGround({ SMTP_URL: mailbox.url })
+  call = ground.call
+})
+after(async () => {
+  await ground.end()
+  await mailbox.close()
+})
+
+const read = async (id: string) => (await call('GET', `/api/bots/${id}`)).data()
+const check = async (id: string) => (await call('POST', `/api/bots/${id}/check`)).data()
+const codeOf = ({ statusCode, body }: { statusCode: number; body: string }) => [
+  statusCode,
+  (JSON.parse(body) as { code?: string }).code,
+]
+/** What is due in minutes is due now. */
+const hurry = async (id: string) => {
+  await ground.house.database.kysely
+    .updateTable('bots')
+    .set({ hook_check_at: null })
+    .where('id', '=', toUuid(id) ?? '')
+    .execute()
+}
+
+test('a hook that another program has taken is noticed, said with what helps, told by one mail, and taken back when asked', async () => {
+  const { telegram, owner } = ground
+  const bot = telegram.bot()
+  const { id } = await ground.add(bot)
+  assert.equal((await check(id))['hook_state'], 'set')
+  bot.setHook('https://thief.example/secret-path')
+  await hurry(id)
+  await eventually('it is noticed by itself', async () => (await read(id))['hook_state'] === 'stolen')
+  const { hook_host, hook_error } = await read(id)
+  assert.equal(hook_host, 'thief.example')
+  assert.match(String(hook_error), /relay/)
+  const mail = await mailbox.next(owner.email)
+  assert.match(mail.text, new RegExp(bot.username))
+  assert.ok(!mail.text.includes('secret-path') && mail.text.includes(`/bots/${id}`))
+  const mails = mailbox.mails.length
+  for (let n = 0; n < 3; n += 1) assert.equal((await check(id))['hook_state'], 'stolen')
+  assert.equal(bot.hook?.url, 'https://thief.example/secret-path')
+  const taken = (await call('POST', `/api/bots/${id}/hook`)).data()
+  assert.deepEqual([taken['hook_state'], taken['hook_host'], taken['former_host']], ['set', null, 'thief.example'])
+  assert.equal(bot.hook?.url, `${PUBLIC}/hooks/telegram/${id}`)
+  assert.equal(mailbox.mails.length, mails)
+})
+
+test('a hook that was removed is noticed, and what a program that polls needs is said', async () => {
+  const bot = ground.telegram.bot()
+  const { id } = await ground.add(bot)
+  bot.removeHook()
+  const found = await check(id)
+  assert.deepEqual([found['hook_state'], found['hook_host']], ['removed', null])
+  assert.match(String(found['hook_error']), /polls.*copy/s)
+  assert.match((await mailbox.next(ground.owner.email)).text, /removed/)
+})
+
+test('a guarded hook is taken back by itself three times an hour, and then waits for a person', async () => {
+  const bot = ground.telegram.bot()
+  const { id } = await ground.add(bot)
+  assert.equal((await call('PATCH', `/api/bots/${id}`, { guard_hook: true })).data()['guard_hook'], true)
+  const states: unknown[] = []
+  for (let n = 0; n < 5; n += 1) {
+    bot.setHook(`https://thief.example/${n}`)
+    states.push((await check(id))['hook_state'])
+  }
+  assert.deepEqual(states, ['set', 'set', 'set', 'stolen', 'stolen'])
+  assert.equal(((await read(id))['guarded_at'] as unknown[]).length, 3)
+  assert.match((await mailbox.next(ground.owner.email)).text, /thief\.example/)
+  assert.equal((await call('POST', `/api/bots/${id}/hook`)).data()['hook_state'], 'set')
+})
+
+test('a hook under an address that Sluice had before is set to the one it has', async () => {
+  const bot = ground.telegram.bot()
+  const { id } = await ground.add(bot)
+  bot.setHook(`https://old.example/hooks/telegram/${id}`)
+  assert.equal((await check(id))['hook_state'], 'set')
+  assert.equal(bot.hook?.url, `${PUBLIC}/hooks/telegram/${id}`)
+})
+
+test('what waits at Telegram and what went wrong there last is shown', async () => {
+  const { telegram, house } = ground
+  const bot = telegram.bot()
+  const { id } = await ground.add(bot)
+  telegram.reach(PUBLIC, 'http://127.0.0.1:9')
+  telegram.person().say(bot, 'hello')
+  await eventually('it was tried', () => bot.attempts.length > 0)
+  const { pending_updates, last_error } = await check(id)
+  assert.equal(pending_updates, 1)
+  assert.equal((last_error as { text: string }).text, 'Connection failed')
+  const address = house.app.server.address()
+  telegram.reach(PUBLIC, `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`)
+  await telegram.settled()
+  assert.equal((await check(id))['pending_updates'], 0)
+  assert.equal(typeof (await read(id))['hook_checked_at'], 'string')
+})
+
+test('a revoked token is noticed and told; a new one of the same bot goes on, another bot’s is refused', async () => {
+  const { telegram, owner } = ground
+  const [bot, another] = [telegram.bot(), telegram.bot()]
+  const { id } = await ground.add(bot)
+  bot.revoke()
+  assert.equal((await check(id))['token_state'], 'revoked')
+  assert.match((await mailbox.next(owner.email)).text, /token/)
+  assert.deepEqual(codeOf(await call('POST', `/api/bots/${id}/hook`)), [409, 'bot_token_revoked'])
+  assert.match(
+    (await call('PATCH', `/api/bots/${id}`, { token: another.token })).body,
+    new RegExp(`@${another.username}`),
+  )
+  assert.match((await call('PATCH', `/api/bots/${id}`, { token: `${bot.id}:AAE-wrong` })).body, /no bot of this token/)
+  assert.equal(bot.hook, undefined)
+  bot.rename('new_name_bot')
+  const changed = await call('PATCH', `/api/bots/${id}`, { token: bot.token })
+  const { token_state, hook_state, username } = changed.data()
+  assert.deepEqual([token_state, hook_state, username], ['ok', 'set', 'new_name_bot'])
+  assert.ok(!changed.body.includes(bot.token))
+  telegram.faults.always('*', 'drop', bot.token)
+  const away = await call('PATCH', `/api/bots/${id}`, { token: bot.token })
+  assert.deepEqual(codeOf(away), [503, 'telegram_away'])
+  assert.equal((await call('POST', `/api/bots/${id}/check`)).statusCode, 503)
+  telegram.faults.clear()
+})
+
+test('a token that is changed while the old one is being asked about stays good', async () => {
+  const { telegram } = ground
+  const bot = telegram.bot()
+  const { id } = await ground.add(bot)
+  const old = bot.token
+  bot.revoke()
+  telegram.faults.next('getWebhookInfo', 'hang', 1, old)
+  const checking = call('POST', `/api/bots/${id}/check`)
+  await eventually('it is asked', () =>
+    telegram.calls.some(one => one.token === old && one.method === 'getWebhookInfo'),
+  )
+  assert.equal((await call('PATCH', `/api/bots/${id}`, { token: bot.token })).data()['hook_state'], 'set')
+  telegram.faults.clear()
+  await checking
+  assert.equal((await read(id))['token_state'], 'ok')
+})
+
+test('nobody is counted twice by a new token, nor by deleting the bot and adding it again', async () => {
+  const { telegram, house, owner } = ground
+  const bot = telegram.bot()
+  const { id } = await ground.add(bot)
+  const destination = { type: 'redirect', url: `https://t.me/${bot.username}?start={click_id}` }
+  const { key } = (await call('POST', '/api/campaigns', { name: 'Bot', destination })).data()
+  const visit = async () => {
+    const headers = { 'user-agent': 'Mozilla/5.0 (X11; Linux x64) Chrome/130.0.0.0' }
+    const { headers: to } = await house.call('GET', `/c/${String(key)}`, { headers })
+    return new URL(String(to.location)).searchParams.get('start') ?? ''
+  }
+  const starts = async () => {
+    const { rows } = await house.database.reads.query<{ count: number }>(
+      `select count(*)::int from events where org_id = $1 and type = 'bot_start' and bot_id = $2`,
+      [owner.org_id, toUuid(id)],
+    )
+    return rows[0]?.count
+  }
+  const ann = telegram.person()
+  ann.start(bot, await visit())
+  await telegram.settled()
+  assert.equal(await starts(), 1)
+  bot.revoke()
+  await call('PATCH', `/api/bots/${id}`, { token: bot.token })
+  ann.start(bot, await visit())
+  await telegram.settled()
+  await call('DELETE', `/api/bots/${id}`)
+  bot.revoke()
+  assert.equal((await ground.add(bot)).id, id)
+  ann.start(bot, await visit())
+  telegram.person().start(bot, await visit())
+  await telegram.settled()
+  assert.equal(await starts(), 2)
+})
+
+test('while Telegram is away the hook of a deleted bot is owed, passed on meanwhile, and given back as soon as it answers', async () => {
+  const { telegram } = ground
+  const program = await startReceiver()
+  const bot = telegram.bot()
+  bot.setHook('https://owner.example/hook', { secret_token: 'theirs', allowed_updates: ['message'] })
+  const { id } = await ground.add(bot, { mode: 'relay', relay_url: `${program.origin}/hook`, relay_secret: 'theirs' })
+  telegram.faults.always('*', 502, bot.token)
+  assert.equal((await call('DELETE', `/api/bots/${id}`)).statusCode, 200)
+  telegram.person().say(bot, 'still here')
+  await telegram.settled()
+  assert.equal(program.arrivals.length, 1)
+  telegram.faults.clear()
+  await hurry(id)
+  await eventually('it is given back', () => bot.hook?.url === 'https://owner.example/hook')
+  assert.deepEqual([bot.hook?.secret, bot.allowed], ['theirs', ['message']])
+  const hooks = () =>
+    ground.house.database.kysely
+      .selectFrom('bot_hooks')
+      .where('bot_id', '=', toUuid(id) ?? '')
+      .execute()
+  await eventually('nothing is left of it', async () => (await hooks()).length === 0)
+  await program.close()
+})
+
+test('a deleted organization gives its hooks back, and asks for them anew when it is restored', async () => {
+  const { telegram, house } = ground
+  const other = await ground.signIn()
+  const [plain, relayed, lost] = [telegram.bot(), telegram.bot(), telegram.bot()]
+  relayed.setHook('https://owner.example/hook', { secret_token: 'theirs' })
+  await ground.add(plain, {}, other)
+  const { id } = await ground.add(relayed, { mode: 'relay', relay_secret: 'theirs' }, other)
+  const third = await ground.add(lost, {}, other)
+  const path = `/api/organizations/${String(((await call('GET', '/api/organizations', undefined, other)).data()['data'] as { id: string }[])[0]?.id)}`
+  assert.equal((await call('DELETE', path, undefined, other)).statusCode, 200)
+  await eventually('they are given back', () => plain.hook === undefined && relayed.hook?.secret === 'theirs')
+  assert.deepEqual([relayed.hook?.url, relayed.allowed], ['https://owner.example/hook', []])
+  await eventually('the third as well', () => lost.hook === undefined)
+  lost.setHook('https://new.example')
+  const { org_id } = other
+  await eventually('it is noted', async () => {
+    const rows = await house.database.kysely
+      .selectFrom('bots')
+      .select('give_back')
+      .where('org_id', '=', org_id)
+      .execute()
+    return rows.every(({ give_back }) => give_back === 'done')
+  })
+  assert.equal((await call('POST', `${path}/restore`, undefined, other)).statusCode, 200)
+  await house.database.kysely.updateTable('bots').set({ hook_check_at: null }).where('org_id', '=', org_id).execute()
+  await eventually('they are asked for anew', () => [plain, relayed].every(({ hook }) => hook?.url.startsWith(PUBLIC)))
+  await eventually('but not another program’s', async () => {
+    const { hook_state, hook_host } = (await call('GET', `/api/bots/${third.id}`, undefined, other)).data()
+    return hook_state === 'stolen' && hook_host === 'new.example'
+  })
+  assert.equal(lost.hook?.url, 'https://new.example')
+  assert.equal((await call('GET', `/api/bots/${id}`, undefined, other)).data()['former_host'], 'owner.example')
+})

@@ -1,0 +1,238 @@
+/** One bot: who has its hook, who runs it, its link, its token, and how it ends. */
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { ChevronLeft } from 'lucide-react'
+import { useState } from 'react'
+import { BotChanges, checkBot, deleteBot, readBot, setBotHook, updateBot } from '../../../telegram/bots/api.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
+import { ask, call } from '../../ground/call.ts'
+import { ago, count, day } from '../../ground/figures/figures.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { useConfirm } from '../../ground/ui/confirm.tsx'
+import { CodeBlock } from '../../ground/ui/copy.tsx'
+import { Checkbox, TextField } from '../../ground/ui/field.tsx'
+import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { PartForm } from '../../ground/ui/part-form.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
+import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { CopySecret } from './copy-secret.tsx'
+import { ModePart } from './mode-part.tsx'
+import { RelayLog } from './relay-log.tsx'
+import { type BotRow, HearsBadge, SHOW_BOTS } from './state.tsx'
+
+const route = getRouteApi('/inside/bots/$id')
+
+export function BotPage() {
+  const { id } = route.useParams()
+  const bot = useQuery({ ...ask(readBot, { params: { id } }), refetchInterval: 60_000 })
+  return (
+    <>
+      <Link to="/bots" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
+        <ChevronLeft aria-hidden className="size-3.5" />
+        Bots
+      </Link>
+      <Asked query={bot} title="Bot">
+        {found => <BotDetail key={found.id} bot={found} />}
+      </Asked>
+    </>
+  )
+}
+
+function BotDetail({ bot }: { bot: BotRow }) {
+  const { username, name, created_at, last_update_at, mode } = bot
+  const heard = last_update_at === null ? 'not heard of yet' : `heard of ${ago(last_update_at)}`
+  return (
+    <>
+      <PageHeader
+        title={`@${username}`}
+        words={
+          <span className="flex flex-wrap items-center gap-2">
+            <HearsBadge bot={bot} />
+            {[name, `added ${day(created_at)}`, heard].filter(part => part !== null).join(' · ')}
+          </span>
+        }
+      >
+        <CheckButton bot={bot} />
+      </PageHeader>
+      <Setting title="Hook" words="The one address Telegram tells the bot’s updates to. Looked at every five minutes.">
+        <HookPart bot={bot} />
+      </Setting>
+      <Setting title="Link" words="For campaigns, click flows and ads. The click’s id comes back with the start.">
+        <CodeBlock text={bot.link} label="link" />
+      </Setting>
+      <Setting title="Run by" words="A bot has one hook. If a program of yours runs it, say how that goes on hearing.">
+        <ModePart key={`${mode} ${bot.relay_host ?? ''}`} bot={bot} />
+      </Setting>
+      {mode === 'copy' && (
+        <Setting title="Copies" words="Your program posts each update here, as Telegram sent it.">
+          <CopySecret bot={bot} />
+        </Setting>
+      )}
+      {mode === 'relay' && (
+        <Setting wide title="Passed on" words="The newest of seven days. What people write is not kept.">
+          <RelayLog id={bot.id} />
+        </Setting>
+      )}
+      <Setting title="Token" words="After BotFather’s revoke. The bot stays the same: nobody is counted twice.">
+        <TokenPart bot={bot} />
+      </Setting>
+      <Setting title="Delete" danger words="Its clicks and starts stay. A click whose bot was deleted names no bot.">
+        <DeletePart bot={bot} />
+      </Setting>
+    </>
+  )
+}
+
+function CheckButton({ bot: { id } }: { bot: BotRow }) {
+  const { role } = useActive()
+  const refresh = useRefresh()
+  const check = useMutation({
+    mutationFn: () => call(checkBot, { params: { id } }),
+    onSuccess: () => refresh(...SHOW_BOTS),
+  })
+  return (
+    <>
+      <RefusalNote refused={check.error} />
+      <Button pending={check.isPending} reason={reasonAgainst(checkBot, role)} onClick={() => check.mutate()}>
+        Check now
+      </Button>
+    </>
+  )
+}
+
+function HookPart({ bot }: { bot: BotRow }) {
+  const { id, mode, hook_state, token_state, guard_hook, guarded_at } = bot
+  const { role } = useActive()
+  const refresh = useRefresh()
+  const reason = reasonAgainst(setBotHook, role)
+  const take = useMutation({
+    mutationFn: () => call(setBotHook, { params: { id } }),
+    onSuccess: () => refresh(...SHOW_BOTS),
+  })
+  const guard = useMutation({
+    mutationFn: (on: boolean) => call(updateBot, { params: { id }, body: { guard_hook: on } }),
+    onSuccess: () => refresh(...SHOW_BOTS),
+  })
+  const isLost = mode !== 'copy' && hook_state !== 'set' && token_state === 'ok'
+  return (
+    <div className="flex flex-col items-start gap-3" aria-live="polite">
+      <HookWords bot={bot} />
+      <RefusalNote refused={take.error ?? guard.error} />
+      {isLost && (
+        <Button look="primary" reason={reason} pending={take.isPending} onClick={() => take.mutate()}>
+          {hook_state === 'not_set' ? 'Ask Telegram again' : 'Take the hook back'}
+        </Button>
+      )}
+      {mode !== 'copy' && (
+        <Checkbox
+          label="Take it back by itself when another program takes it"
+          words={
+            guarded_at.length === 0
+              ? 'At most three times an hour, then it waits for you: two programs that take it from each other both go deaf.'
+              : `Taken back ${count(guarded_at.length)} of at most 3 times within the last hour.`
+          }
+          checked={guard_hook}
+          reason={reason}
+          onChange={event => guard.mutate(event.target.checked)}
+        />
+      )}
+    </div>
+  )
+}
+
+function HookWords({ bot }: { bot: BotRow }) {
+  const { mode, hook_state, hook_error, token_state, pending_updates, last_error, hook_checked_at, former_host } = bot
+  const has =
+    mode === 'copy'
+      ? 'The hook is left alone: it is your program’s, or there is none.'
+      : hook_state === 'set'
+        ? 'Telegram tells Sluice.'
+        : undefined
+  const facts = [
+    hook_checked_at === null ? undefined : `Looked at ${ago(hook_checked_at)}.`,
+    pending_updates === null || pending_updates === 0
+      ? undefined
+      : `${count(pending_updates)} updates wait at Telegram.`,
+    former_host === null ? undefined : `Before it was ${former_host}’s, which gets it back when the bot is deleted.`,
+  ].filter(fact => fact !== undefined)
+  return (
+    <>
+      {token_state === 'revoked' && (
+        <Note kind="warning">
+          <strong>Telegram refuses the token.</strong> Get a new one from BotFather and enter it below.
+        </Note>
+      )}
+      {has !== undefined && <p>{has}</p>}
+      {has === undefined && hook_error !== null && (
+        <Note kind="warning">
+          <strong>Starts are not recorded.</strong> {hook_error}
+        </Note>
+      )}
+      {last_error !== null && pending_updates !== null && pending_updates > 0 && (
+        <Note kind="warning">
+          <strong>Telegram, {ago(last_error.at)}:</strong> {last_error.text}
+        </Note>
+      )}
+      {facts.length > 0 && <p className="text-sm text-ink-faint">{facts.join(' ')}</p>}
+    </>
+  )
+}
+
+function TokenPart({ bot: { id } }: { bot: BotRow }) {
+  const { role } = useActive()
+  const refresh = useRefresh()
+  const [token, setToken] = useState('')
+  const [fault, setFault] = useState<string>()
+  const save = useMutation({
+    mutationFn: () => call(updateBot, { params: { id }, body: { token: token.trim() } }),
+    gcTime: 0,
+    onSuccess: async bot => {
+      setToken('')
+      await refresh(...SHOW_BOTS)
+      notify('The token is changed', bot.hook_error ?? undefined)
+    },
+  })
+  const submit = () => {
+    const checked = BotChanges.safeParse({ token })
+    setFault(checked.success ? undefined : checked.error.issues[0]?.message)
+    if (checked.success) save.mutate()
+  }
+  return (
+    <PartForm action="Change token" onSubmit={submit} save={save} reason={reasonAgainst(updateBot, role)}>
+      <TextField
+        label="New token"
+        type="password"
+        autoComplete="off"
+        error={fault}
+        value={token}
+        onChange={event => setToken(event.target.value)}
+      />
+    </PartForm>
+  )
+}
+
+function DeletePart({ bot: { id, username, former_host, mode } }: { bot: BotRow }) {
+  const confirm = useConfirm()
+  const navigate = useNavigate()
+  const { role } = useActive()
+  const back =
+    mode === 'copy' ? '' : former_host === null ? ' Its hook is removed.' : ` Its hook goes back to ${former_host}.`
+  const remove = () =>
+    confirm({
+      title: `Delete @${username}?`,
+      words: `Its clicks and starts stay. A click whose bot was deleted names no bot.${back}`,
+      action: 'Delete bot',
+      deed: async () => {
+        await call(deleteBot, { params: { id } })
+        await navigate({ to: '/bots' })
+        notify(`@${username} is deleted`)
+      },
+      refresh: [...SHOW_BOTS],
+    })
+  return (
+    <Button look="danger" reason={reasonAgainst(deleteBot, role)} onClick={remove}>
+      Delete bot
+    </Button>
+  )
+}

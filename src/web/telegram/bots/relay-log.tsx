@@ -1,0 +1,52 @@
+/** How updates of a bot were passed on to its program. */
+import { useQuery } from '@tanstack/react-query'
+import { listRelays } from '../../../telegram/bots/api.ts'
+import { ask } from '../../ground/call.ts'
+import { ago, count, moment, NONE } from '../../ground/figures/figures.ts'
+import { Badge } from '../../ground/ui/badge.tsx'
+import { Asked } from '../../ground/ui/page.tsx'
+import { sentence } from '../../ground/ui/plain-words.ts'
+import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+
+const SHOWN = 20
+
+export function RelayLog({ id }: { id: string }) {
+  const relays = useQuery({ ...ask(listRelays, { params: { id }, query: { limit: SHOWN } }), refetchInterval: 10_000 })
+  return (
+    <Asked query={relays} what="log">
+      {({ data }) =>
+        data.length === 0 ? (
+          <p className="text-ink-soft">Nothing was passed on yet. Write something to the bot.</p>
+        ) : (
+          <Table caption="Passed on">
+            <thead>
+              <tr>
+                <Head stay>When</Head>
+                <Head>Kind</Head>
+                <Head>Outcome</Head>
+                <Head numeric>Answered</Head>
+                <Head numeric>ms</Head>
+              </tr>
+            </thead>
+            <tbody>
+              {data.map(({ id: line, at, type, status, ms, reason }) => (
+                <Row key={line}>
+                  <RowHead stay title={moment(at)}>
+                    {ago(at)}
+                  </RowHead>
+                  <Cell className="font-mono text-sm">{type}</Cell>
+                  <Cell>
+                    {reason === null ? <Badge tone="good">Taken</Badge> : <Badge tone="warn">Told again</Badge>}{' '}
+                    {reason !== null && <span className="text-ink-faint">{sentence(reason)}</span>}
+                  </Cell>
+                  <Cell numeric>{status ?? NONE}</Cell>
+                  <Cell numeric>{count(ms)}</Cell>
+                </Row>
+              ))}
+            </tbody>
+          </Table>
+        )
+      }
+    </Asked>
+  )
+}

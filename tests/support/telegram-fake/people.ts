@@ -1,0 +1,298 @@
+// What a test holds of the fake Bot API: bots, chats and people that do something.
+import { randomInt } from 'node:crypto'
+import { tell } from './hooks.ts'
+import { joined, left, requested, tellOwn, usableLink } from './membership.ts'
+import { head, paid } from './send-methods.ts'
+import {
+  type Attempt,
+  type BotState,
+  type ChatState,
+  type Hook,
+  newToken,
+  personUser,
+  type PersonState,
+  type Told,
+  type World,
+} from './world.ts'
+
+export type FakeBot = {
+  readonly id: number
+  readonly username: string
+  /** The one that holds now. */
+  readonly token: string
+  readonly hook: Readonly<Hook> | undefined
+  /** What Telegram tells; undefined: all but three. */
+  readonly allowed: readonly string[] | undefined
+  /** How many updates wait for the hook. */
+  readonly pending: number
+  /** Every attempt to tell the hook something. */
+  readonly attempts: readonly Attempt[]
+  /** Tells the bot's hook an update; answers its number, undefined where the bot has not asked for the kind. */
+  tell(update: Told): number | undefined
+  /** BotFather's revoke: the old token is nobody's, the hook is gone. Answers the new one. */
+  revoke(): string
+  rename(username: string): void
+  /** Another program sets its hook, or polls. */
+  setHook(
+    url: string,
+    about?: { secret_token?: string; allowed_updates?: readonly string[]; max_connections?: number },
+  ): void
+  removeHook(): void
+  /** A month of a subscription is paid, or it is told to be over. */
+  renew(
+    person: FakePerson,
+    payment: { payload: string; total_amount: number; currency?: string; is_first?: boolean },
+  ): string
+  cancel(person: FakePerson, payload: string, state?: 'canceled' | 'active' | 'failed'): void
+  refund(charge_id: string): void
+}
+
+export type FakeChat = {
+  readonly id: number
+  readonly members: ReadonlySet<number>
+  /** Makes the bot an administrator with these rights, or with others. */
+  promote(bot: FakeBot, rights?: readonly string[]): void
+  demote(bot: FakeBot, is?: 'left' | 'kicked' | 'member'): void
+  /** Asks this bot about requests to join itself. */
+  guardBy(bot: FakeBot | undefined): void
+  setUsername(username: string | undefined): void
+}
+
+export type FakePerson = {
+  readonly id: number
+  /** Presses start, over a link with a payload or without. */
+  start(bot: FakeBot, payload?: string): void
+  say(bot: FakeBot, text: string): void
+  /** Presses a button of a message; answers the query's id. */
+  press(bot: FakeBot, message_id: number, data: string): string
+  block(bot: FakeBot): void
+  unblock(bot: FakeBot): void
+  deactivate(): void
+  /** Opens a link: is in, or has asked to be. Without one, joins a public chat. @throws TelegramError for a link that is over */
+  join(chat: FakeChat, link?: string): void
+  leave(chat: FakeChat): void
+  kickedFrom(chat: FakeChat): void
+  withdraw(chat: FakeChat): void
+  /** Begins a payment; the bot is asked before it goes through. Answers the query's id. */
+  checkout(bot: FakeBot, invoice: { payload: string; total_amount: number; currency?: string }): string
+}
+
+const stateOf = (world: World, { id }: { id: number }): BotState => world.bots.get(id) ?? missing()
+const chatState = (world: World, { id }: { id: number }): ChatState => world.chats.get(id) ?? missing()
+const missing = (): never => {
+  throw new Error('this is of another fake')
+}
+
+export function makeBot(
+  world: World,
+  { username, name = 'A bot', token }: { username?: string; name?: string; token?: string } = {},
+): FakeBot {
+  const id = token === undefined ? randomInt(100_000, 9_999_999_999) : Number(token.split(':', 1)[0])
+  const bot: BotState = {
+    id,
+    token: token ?? newToken(id),
+    username: username ?? `made_${id}_bot`,
+    name,
+    hook: undefined,
+    allowed: undefined,
+    pending: [],
+    attempts: [],
+    last_error: undefined,
+    gone_since: undefined,
+    next_update: randomInt(1, 1_000_000_000),
+    next_message: 1,
+    sent: [],
+    payments: [],
+    checkouts: new Map(),
+    callbacks: new Map(),
+    balance: 0,
+  }
+  world.bots.set(id, bot)
+  return {
+    id,
+    attempts: bot.attempts,
+    get username() {
+      return bot.username
+    },
+    get token() {
+      return bot.token
+    },
+    get hook() {
+      return bot.hook
+    },
+    get allowed() {
+      return bot.allowed
+    },
+    get pending() {
+      return bot.pending.length
+    },
+    tell: update => tell(world, bot, update),
+    ...ofOthers(world, bot),
+    ...ofMoney(world, bot),
+  }
+}
+
+/** What its owner, BotFather and other programs do with it. */
+function ofOthers(world: World, bot: BotState): Pick<FakeBot, 'revoke' | 'rename' | 'setHook' | 'removeHook'> {
+  return {
+    revoke() {
+      bot.token = newToken(bot.id)
+      bot.hook = undefined
+      return bot.token
+    },
+    rename(to) {
+      bot.username = to
+    },
+    setHook: (url, about = {}) => void world.run(bot, 'setWebhook', { url, ...about }),
+    removeHook: () => void world.run(bot, 'deleteWebhook', {}),
+  }
+}
+
+function ofMoney(world: World, bot: BotState): Pick<FakeBot, 'renew' | 'cancel' | 'refund'> {
+  return {
+    renew({ id: user }, { payload, total_amount, currency = 'XTR', is_first = false }) {
+      const expires = Math.floor(world.now() / 1000) + 2_592_000
+      const recurring = {
+        is_recurring: true,
+        ...(is_first ? { is_first_recurring: true } : {}),
+        subscription_expiration_date: expires,
+      }
+      return paid(world, bot, { user, payment: { user, payload, total_amount, currency } }, recurring)
+    },
+    cancel(person, payload, state = 'canceled') {
+      const found = world.people.get(person.id) ?? missing()
+      tell(world, bot, { subscription: { user: personUser(found), invoice_payload: payload, state } })
+    },
+    refund(charge_id) {
+      const payment = bot.payments.find(one => one.charge_id === charge_id) ?? missing()
+      payment.refunded_at = world.now()
+      bot.balance -= payment.total_amount
+      const { currency, total_amount, payload, user } = payment
+      const refunded_payment = {
+        currency,
+        total_amount,
+        invoice_payload: payload,
+        telegram_payment_charge_id: charge_id,
+      }
+      tell(world, bot, { message: { ...head(world, bot, world.people.get(user) ?? missing()), refunded_payment } })
+    },
+  }
+}
+
+export function makeChat(
+  world: World,
+  { type = 'channel', title = 'Deals', username }: { type?: ChatState['type']; title?: string; username?: string } = {},
+): FakeChat {
+  const id = -1_000_000_000_000 - randomInt(1, 999_999_999)
+  const chat: ChatState = {
+    id,
+    type,
+    title,
+    username,
+    admins: new Map(),
+    members: new Set(),
+    requests: new Map(),
+    guard: undefined,
+  }
+  world.chats.set(id, chat)
+  return {
+    id,
+    members: chat.members,
+    promote(bot, rights = ['can_invite_users', 'can_post_messages']) {
+      const was = chat.admins.has(bot.id) ? 'administrator' : 'left'
+      chat.admins.set(bot.id, new Set(rights))
+      tellOwn(world, bot.id, chat, was, 'administrator')
+    },
+    demote(bot, is = 'left') {
+      chat.admins.delete(bot.id)
+      tellOwn(world, bot.id, chat, 'administrator', is)
+    },
+    guardBy(bot) {
+      chat.guard = bot?.id
+    },
+    setUsername(to) {
+      chat.username = to
+    },
+  }
+}
+
+export function makePerson(
+  world: World,
+  {
+    first_name = 'Ann',
+    username,
+    language_code = 'en',
+  }: { first_name?: string; username?: string; language_code?: string } = {},
+): FakePerson {
+  const id = randomInt(100_000, 7_000_000_000)
+  const person: PersonState = {
+    id,
+    first_name,
+    username,
+    language_code,
+    wrote_to: new Set(),
+    blocked: new Set(),
+    is_deactivated: false,
+    asked: new Map(),
+  }
+  world.people.set(id, person)
+  return { id, ...inPrivate(world, person), ...inChats(world, person) }
+}
+
+function inPrivate(
+  world: World,
+  person: PersonState,
+): Omit<FakePerson, 'id' | 'join' | 'leave' | 'kickedFrom' | 'withdraw'> {
+  const say = (bot: FakeBot, words: string) => {
+    if (person.blocked.delete(bot.id)) tellOwn(world, bot.id, person, 'kicked', 'member')
+    person.wrote_to.add(bot.id)
+    const state = stateOf(world, bot)
+    tell(world, state, { message: { ...head(world, state, person), text: words } })
+  }
+  return {
+    say,
+    start: (bot, payload) => say(bot, payload === undefined ? '/start' : `/start ${payload}`),
+    press(bot, message_id, data) {
+      const state = stateOf(world, bot)
+      const id = `${person.id}${state.callbacks.size + 1}`
+      state.callbacks.set(id, { asked_at: world.now(), is_answered: false })
+      const message = { message_id, date: 0, chat: { id: person.id, type: 'private' } }
+      tell(world, state, { callback_query: { id, from: personUser(person), message, chat_instance: '1', data } })
+      return id
+    },
+    block(bot) {
+      person.blocked.add(bot.id)
+      tellOwn(world, bot.id, person, 'member', 'kicked')
+    },
+    unblock(bot) {
+      if (person.blocked.delete(bot.id)) tellOwn(world, bot.id, person, 'kicked', 'member')
+    },
+    deactivate() {
+      person.is_deactivated = true
+    },
+    checkout(bot, { payload, total_amount, currency = 'XTR' }) {
+      const state = stateOf(world, bot)
+      const id = `${bot.id}${state.checkouts.size + 1}`
+      const payment = { user: person.id, payload, total_amount, currency }
+      state.checkouts.set(id, { asked_at: world.now(), user: person.id, payment })
+      tell(world, state, {
+        pre_checkout_query: { id, from: personUser(person), currency, total_amount, invoice_payload: payload },
+      })
+      return id
+    },
+  }
+}
+
+function inChats(world: World, person: PersonState): Pick<FakePerson, 'join' | 'leave' | 'kickedFrom' | 'withdraw'> {
+  return {
+    join(chat, url) {
+      const state = chatState(world, chat)
+      const link = url === undefined ? undefined : usableLink(world, url)
+      if (link?.creates_join_request === true) requested(world, state, person.id, link)
+      else joined(world, state, person.id, link)
+    },
+    leave: chat => left(world, chatState(world, chat), person.id, 'left'),
+    kickedFrom: chat => left(world, chatState(world, chat), person.id, 'kicked'),
+    withdraw: chat => void chatState(world, chat).requests.delete(person.id),
+  }
+}
