@@ -149,7 +149,8 @@ function NewFlowForm({ original, onClose }: { original: Original | undefined; on
       deed={({ name }) => call(createClickFlow, { body: { name, graph: original?.graph ?? EMPTY } })}
       refresh={[listClickFlows]}
       onClose={onClose}
-      onSaved={({ id }) => void navigate({ to: '/click-flows/$id', params: { id } })}
+      // In place of the address that has opened the copy's form, so that Back does not open it again.
+      onSaved={({ id }) => void navigate({ to: '/click-flows/$id', params: { id }, replace: original !== undefined })}
     >
       <TextField
         label="Name"
