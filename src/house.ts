@@ -250,13 +250,9 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   }
   const keyOf = (campaign_id: string) => live.campaign(campaign_id)?.key
   const open = (visit: Visit) => clicks.visit(ground, visit)
-  const app = openGate(
-    {
-      ...door,
-      domains: { find: domains.find, noteVisit: domains.noteVisit, open, keyOf, isCertified: options.isCertified },
-    },
-    furnished,
-  )
+  const { find, noteVisit } = domains
+  const { isCertified } = options
+  const app = openGate({ ...door, domains: { find, noteVisit, open, keyOf, isCertified } }, furnished)
   const declared = [...furnished, serveTools(app, { ground, identities }, sluice.version)]
   await servePages(app, declared, identities, sluice.version)
   return { app, furnished: declared }

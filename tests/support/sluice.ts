@@ -46,7 +46,15 @@ function launch(
   const stdio: StdioOptions = ['ignore', 'pipe', stderr ?? 'pipe', ...(socket === undefined ? [] : [socket])]
   const settings = {
     ...who,
-    env: { PATH, ...cached, PORT: '0', LOG_LEVEL: 'warn', FX_SOURCES: 'off', TELEGRAM_API_ROOT: 'http://127.0.0.1:9', ...env },
+    env: {
+      PATH,
+      ...cached,
+      PORT: '0',
+      LOG_LEVEL: 'warn',
+      FX_SOURCES: 'off',
+      TELEGRAM_API_ROOT: 'http://127.0.0.1:9',
+      ...env,
+    },
     stdio,
   }
   if (socket === undefined) return spawn(process.execPath, words, settings)
