@@ -57,7 +57,13 @@ export async function seedRule(
 }
 
 /** A bot, which no Telegram knows. Answers its id. */
-export async function seedBot({ kysely }: Database, org_id: number, username: string): Promise<string> {
+/** `token` sealed, for who has it deleted. */
+export async function seedBot(
+  { kysely }: Database,
+  org_id: number,
+  username: string,
+  token: Buffer = Buffer.from('sealed'),
+): Promise<string> {
   const id = newId()
   await kysely
     .insertInto('bots')
@@ -66,7 +72,7 @@ export async function seedBot({ kysely }: Database, org_id: number, username: st
       id,
       username,
       username_key: username.toLowerCase(),
-      token: Buffer.from('sealed'),
+      token,
       created_at: now(),
     })
     .execute()

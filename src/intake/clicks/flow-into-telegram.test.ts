@@ -94,7 +94,7 @@ test('a landing leads on to the place that the graph names, and to the bot alone
 })
 
 test('a deleted bot sends the way of its Mini App to the fallback, from the answer on', async () => {
-  const leaving = await seedBot(house.database, owner.org_id, 'Leaving_bot')
+  const leaving = await seedBot(house.database, owner.org_id, 'Leaving_bot', house.ground.secrets.seal('7:token'))
   await announceChange(house.ground.db, owner.org_id, leaving)
   const { campaign } = await published(through({ id: 'tg', type: 'mini_app', bot_id: toWireId(leaving) }))
   assert.match(String((await get(`/c/${campaign.key}`)).headers.location), /^https:\/\/t\.me\/Leaving_bot/)

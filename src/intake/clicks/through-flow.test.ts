@@ -148,7 +148,7 @@ test('a bot node binds the click to its bot and starts it with the click id', as
 })
 
 test('a deleted bot sends its branch to the fallback, from the answer on', async () => {
-  const bot_id = await seedBot(house.database, owner.org_id, 'Leaving_bot')
+  const bot_id = await seedBot(house.database, owner.org_id, 'Leaving_bot', house.ground.secrets.seal('7:token'))
   await announceChange(house.ground.db, owner.org_id, bot_id)
   const { campaign } = await published(ends({ id: 'tg', type: 'bot', bot_id: toWireId(bot_id) }))
   assert.match(await targetOf(campaign.key), /^https:\/\/t\.me\/Leaving_bot/)
