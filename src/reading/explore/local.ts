@@ -21,8 +21,8 @@ import { createWords, learnWords, NUMBER_COLUMNS, numberedBy, numberedIn, type T
 const LAYOUT = 2
 /** The form of the file that keeps words as a dictionary, which is read and searched twice as quickly. */
 const STORED_AS = 'v1.4.0'
-/** So many rows are filled in at a time, within a few seconds; then somebody else may ask. */
-const ROWS_AT_ONCE = 250_000
+/** So many rows are filled in at a time, within a second and within the memory that the process has; then somebody else may ask. */
+const ROWS_AT_ONCE = 60_000
 /** From so many rows on they are laid out for reading at once. */
 const MANY_ROWS = 20_000
 
