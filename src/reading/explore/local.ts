@@ -195,15 +195,25 @@ async function factsIn(
     numbered: dimension => numberedBy(name, numbered, dimension),
     emptied_before,
   }
-  if (tail.length === 0) return facts
+  const rows = tail.reduce((sum, day) => sum + day.rows.length, 0)
+  if (rows === 0) return facts
   const laid = await files.lay(org_id, tail)
   try {
-    await ask(`create temp table said as select 0 as s, ${COLUMNS} ${from(laid.paths, "'d': INTEGER")}`)
+    // A part of the files at a time, for the memory it takes; large ones stand side by side.
+    const parts = Math.ceil(rows / ROWS_AT_ONCE)
+    for (let part = 0; part < parts; part += 1) {
+      const paths = laid.paths.filter((_, at) => at % parts === part)
+      if (paths.length === 0) break
+      await ask(`create or replace temp table said as select 0 as s, ${COLUMNS} ${from(paths, "'d': INTEGER")}`)
+      await learnWords(ask, name, 'said', { numbered, most_words })
+      await ask(
+        `${part === 0 ? 'create temp table tail as' : 'insert into tail'} from ${withNumbers(name, 'said', numbered)}`,
+      )
+    }
+    await ask('drop table said')
   } finally {
     await laid.drop()
   }
-  await learnWords(ask, name, 'said', { numbered, most_words })
-  await ask(`create temp table tail as from ${withNumbers(name, 'said', numbered)}`)
   return { ...facts, from: `(from ${name}.facts union all from tail)` }
 }
 
