@@ -49,7 +49,7 @@ export type ExploreLimits = WideLimits &
     /** So many clicks and changes that wait to be sealed are read with a question; of more, their days are named. */
     readonly waiting: number
   }
-/** 200,000 take a second. */
+/** 150,000 have taken five seconds. */
 export const EXPLORE_LIMITS: ExploreLimits = { ...WIDE_LIMITS, ...VISITOR_LIMITS, ...WORD_LIMITS, waiting: 200_000 }
 
 /** A segment may be replaced between the statement that names it and the one that fetches it, and files may be taken away. */
