@@ -6,14 +6,15 @@ import { IDEMPOTENCY_KEY_LENGTH } from './once.ts'
 import { HEADERS, responses } from './openapi-answers.ts'
 import { type Json, schemaOf } from './openapi-schemas.ts'
 
-/** The whole document for these endpoints; `version` is the project's. */
-export function openApi(furnished: readonly Declared[], version: string): Json {
+/** The whole document for these endpoints; `version` is the project's. Made an endpoint at a time, because visitors are redirected meanwhile. */
+export async function openApi(furnished: readonly Declared[], version: string): Promise<Json> {
   const schemas: Json = {}
   const paths: Record<string, Json> = {}
   for (const { name, endpoint } of furnished.flatMap(partsOf)) {
     const { method, path } = routeOf(endpoint)
     const place = path.replaceAll(/:(\w+)/g, '{$1}')
     paths[place] = { ...paths[place], [method.toLowerCase()]: operation(name, endpoint, path, schemas) }
+    await new Promise(setImmediate)
   }
   return {
     openapi: '3.1.0',

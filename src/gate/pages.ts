@@ -62,7 +62,9 @@ export async function servePages(
     })
     // The build puts compressed files beside the others; nothing is compressed anew for a request.
     await scope.register(files, { root: DIST, serve: false, preCompressed: true })
-    serveReference(scope, JSON.stringify(openApi(furnished, version)))
+    let document: Promise<string> | undefined
+    // Made when it is first asked for: a start does not wait for what few ever read.
+    serveReference(scope, () => (document ??= openApi(furnished, version).then(made => JSON.stringify(made))))
     serveDashboard(scope, identities)
   })
 }
@@ -77,9 +79,9 @@ function misdirected(reply: FastifyReply): FastifyReply {
     .send(`${error}\n\n${hint}\n`)
 }
 
-function serveReference(scope: FastifyInstance, document: string): void {
-  scope.get('/api/openapi.json', page, (_request, reply) =>
-    reply.type('application/json; charset=utf-8').send(document),
+function serveReference(scope: FastifyInstance, document: () => Promise<string>): void {
+  scope.get('/api/openapi.json', page, async (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send(await document()),
   )
   scope.get('/api/docs', page, (_request, reply) => reply.sendFile('index.html', DOCS, { maxAge: 0 }))
   scope.get('/api/docs/start.js', page, (_request, reply) => reply.sendFile('start.js', DOCS))

@@ -8,7 +8,7 @@ import { openApi } from '../../src/gate/openapi.ts'
 import type { Declared } from '../../src/ground/room.ts'
 
 type Response = { description: string; headers?: object; content?: Record<string, object> }
-type Described = { endpoint: Endpoint; path: RegExp; responses: Record<string, Response> }
+type Described = { declared: Declared; endpoint: Endpoint; path: RegExp; responses?: Promise<Record<string, Response>> }
 type Document = { paths: Record<string, Record<string, { responses: Record<string, Response> }>> }
 
 /** Headers that somebody reads: where one is answered, the document says so. */
@@ -21,15 +21,12 @@ let described: Map<string, Described[]> | undefined
 
 /** By method, the routes that name more of their path first. */
 function describe(furnished: readonly Declared[]): Map<string, Described[]> {
-  const { paths } = openApi(furnished, '0') as unknown as Document
-  const all = furnished
-    .flatMap(({ endpoint }) => Object.values(endpoint.parts ?? { endpoint }))
-    .map(endpoint => {
-      const { method, path } = routeOf(endpoint)
-      const responses = paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]?.responses ?? {}
-      const pattern = path.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')
-      return { endpoint, path: new RegExp(`^${pattern}$`), responses }
-    })
+  const all = furnished.flatMap(({ name, endpoint }) =>
+    Object.entries(endpoint.parts ?? { [name]: endpoint }).map(([part, one]): Described => {
+      const pattern = routeOf(one).path.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')
+      return { declared: { name: part, endpoint: one }, endpoint: one, path: new RegExp(`^${pattern}$`) }
+    }),
+  )
   const isNamed = ({ endpoint }: Described) => (endpoint.route.includes('/:') ? 1 : 0)
   return Map.groupBy(
     all.toSorted((a, b) => isNamed(a) - isNamed(b)),
@@ -37,21 +34,28 @@ function describe(furnished: readonly Declared[]): Map<string, Described[]> {
   )
 }
 
+/** What the document says that this endpoint answers. */
+async function responsesOf({ declared }: Described): Promise<Record<string, Response>> {
+  const { paths } = (await openApi([declared], '0')) as unknown as Document
+  return Object.values(paths).flatMap(methods => Object.values(methods))[0]?.responses ?? {}
+}
+
 /** Fails where an answer has a status, a code, a content type, a header or a field that the document does not have. */
-export function assertDescribed(
+export async function assertDescribed(
   furnished: readonly Declared[],
   method: string,
   url: string,
   answer: LightMyRequestResponse,
   isByKey = false,
-): void {
+): Promise<void> {
   described ??= describe(furnished)
   const [path = ''] = url.split('?', 1)
   const found = described.get(method)?.find(one => one.path.test(path))
   if (found === undefined) return
   const { statusCode: status, headers, body } = answer
   const at = `${found.endpoint.route} answered ${status} ${body.slice(0, 300)}`
-  const response = found.responses[status] ?? assert.fail(`${at}, a status the document does not have`)
+  found.responses ??= responsesOf(found)
+  const response = (await found.responses)[status] ?? assert.fail(`${at}, a status the document does not have`)
   for (const name of READ)
     if (headers[name] !== undefined)
       assert.ok(
