@@ -16,6 +16,8 @@ export default defineConfig({
   timeout: 180_000,
   expect: { timeout: 30_000 },
   workers: 2,
+  // As DETAIL of tests/browser/dashboard.ts says.
+  ...(process.env['SLUICE_DETAILS'] === '1' ? {} : { grepInvert: /@detail/ }),
   // Behind the others, because a worker that meets other settings begins again, with a Sluice and a browser of its own.
   projects: [
     { name: 'as it comes', testIgnore: WITH_SETTINGS },

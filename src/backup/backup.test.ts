@@ -4,11 +4,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, test } from 'node:test'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import pg from 'pg'
 import { pino } from 'pino'
-import { freshDatabase } from '../../tests/support/database.ts'
+import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'
 import { openTestHouse } from '../../tests/support/house.ts'
 import { seedPlace } from '../../tests/support/place.ts'
 import { connect } from '../ground/db/connect.ts'
@@ -56,14 +56,18 @@ async function emptyDatabase(connection: pg.ClientConfig): Promise<pg.Client> {
 
 /** A database that a house has been used on. */
 async function used(): Promise<{ connection: pg.ClientConfig; client: pg.Client }> {
-  const fresh = await freshDatabase()
+  const fresh = await usedDatabase()
   ends.push(() => fresh.drop())
-  const { database, connection } = fresh
-  const house = await openTestHouse(database, { SECRET })
-  await seedPlace(database, 'used')
+  return { connection: fresh.connection, client: await clientOf(fresh.connection) }
+}
+
+async function usedDatabase(): Promise<FreshDatabase> {
+  const fresh = await freshDatabase()
+  const house = await openTestHouse(fresh.database, { SECRET })
+  await seedPlace(fresh.database, 'used')
   assert.equal((await house.call('GET', '/c/used?sub1=a%09b%0Ac%5C')).statusCode, 302)
   await house.end()
-  return { connection, client: await clientOf(connection) }
+  return fresh
 }
 
 /** What each table holds, in one number; but when the last backup was made. */
@@ -151,6 +155,13 @@ describe('a backup that is restored', () => {
 })
 
 describe('a restore refuses, and begins nothing', () => {
+  let fresh: FreshDatabase
+  before(async () => {
+    fresh = await usedDatabase()
+  })
+  after(() => fresh.drop())
+  const place = async () => ({ connection: fresh.connection, client: await clientOf(fresh.connection) })
+
   const refused = (words: RegExp) => (error: Error) => {
     assert.ok(error instanceof StartError, String(error))
     assert.match(error.message, words)
@@ -169,7 +180,7 @@ describe('a restore refuses, and begins nothing', () => {
   }
 
   test('a database that is not empty, and a data folder with a journal', async () => {
-    const { client } = await used()
+    const { client } = await place()
     await takeBackup(client, { path, folders: [], version: '1' })
     const before = await sums(client)
     await assert.rejects(back(client, join(folder, 'data')), refused(/the database is not empty \(it has account/))
@@ -181,7 +192,7 @@ describe('a restore refuses, and begins nothing', () => {
   })
 
   test('another SECRET, and none', async () => {
-    const { client } = await used()
+    const { client } = await place()
     await takeBackup(client, { path, folders: [], version: '1' })
     const other = fingerprintHere({ secret: 'a secret of somebody else', dataDir: '' })
     await assert.rejects(checkBackup(path, other), refused(/SECRET is not the one this backup was made with/))
@@ -191,7 +202,7 @@ describe('a restore refuses, and begins nothing', () => {
   })
 
   test('and so does the start on what was restored with the right one', async () => {
-    const { connection } = await used()
+    const { connection } = await place()
     const database = connect([connection], { log: pino({ level: 'silent' }) })
     ends.push(() => database.close())
     await assert.rejects(
@@ -201,7 +212,7 @@ describe('a restore refuses, and begins nothing', () => {
   })
 
   test('a newer version: of the file, and of the database', async () => {
-    const { client } = await used()
+    const { client } = await place()
     await takeBackup(client, { path, folders: [], version: '9.0.0' })
     const newer = refused(/was made by a newer version of Sluice \(9.0.0\)/)
     await rewritten(part => {
@@ -218,7 +229,7 @@ describe('a restore refuses, and begins nothing', () => {
   })
 
   test('a file that was cut off, changed, is something else, or is not there', async () => {
-    const { client } = await used()
+    const { client } = await place()
     await takeBackup(client, { path, folders: [], version: '1' })
     const whole = readFileSync(path)
     const text = gunzipSync(whole)
@@ -239,7 +250,7 @@ describe('a restore refuses, and begins nothing', () => {
   })
 
   test('what fails on its way is taken away again: tables, types, journals', async () => {
-    const { connection, client } = await used()
+    const { connection, client } = await place()
     await mkdir(join(folder, '1/journal'), { recursive: true })
     writeFileSync(join(folder, '1/journal/a.journal'), 'clicks')
     await takeBackup(client, { path, folders: [join(folder, '1')], version: '1' })
@@ -257,7 +268,7 @@ describe('a restore refuses, and begins nothing', () => {
   })
 
   test('names of files that lead elsewhere, and tables that are none of clicks', async () => {
-    const { connection, client } = await used()
+    const { connection, client } = await place()
     await takeBackup(client, { path, folders: [], version: '1' })
     await rewritten(part =>
       'line' in part && part.line['database'] !== undefined

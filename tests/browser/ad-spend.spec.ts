@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { toUuid } from '../../src/contract/ids.ts'
 import { seedClicks } from '../support/counted-clicks.ts'
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const destination = { type: 'redirect', url: 'https://shop.example/?c={click_id}' }
 const HOUR_MS = 3_600_000
@@ -86,27 +86,30 @@ test('a file of spend with a wrong line goes in without it, once that is said', 
   await expect(page.getByRole('row', { name: /Filed/ })).toContainText('12.50')
 })
 
-test('a file of spend in a currency without a rate says so, and keeps the columns to choose from', async ({
-  page,
-  owner,
-}) => {
-  await send(owner, 'POST', '/api/campaigns', {
-    name: 'In euros',
-    destination: { type: 'redirect', url: 'https://example.com/' },
-  })
-  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
-  const csv = `Day,Campaign,Zone ID,Cost (CZK),In dollars\n${yesterday},In euros,77,10,11.5`
-  await page.goto('/ad-spend/import')
-  await page.getByLabel('CSV file').setInputFiles({ name: 'spend.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
-  await expect(page.getByRole('row', { name: /No rate of CZK is known/ })).toBeVisible()
-  await expect(page.getByLabel('Day', { exact: true })).toHaveText(/Day \(found\)/)
-  await expect(page.getByLabel('sub1')).toHaveText(/Zone ID \(found\)/)
-  await page.getByLabel('Amount').selectOption('In dollars')
-  await page.getByRole('button', { name: 'Import 1 change' }).click()
-  await expect(page.getByRole('row', { name: /In euros/ })).toContainText('11.50')
-})
+test(
+  'a file of spend in a currency without a rate says so, and keeps the columns to choose from',
+  DETAIL,
+  async ({ page, owner }) => {
+    await send(owner, 'POST', '/api/campaigns', {
+      name: 'In euros',
+      destination: { type: 'redirect', url: 'https://example.com/' },
+    })
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
+    const csv = `Day,Campaign,Zone ID,Cost (CZK),In dollars\n${yesterday},In euros,77,10,11.5`
+    await page.goto('/ad-spend/import')
+    await page
+      .getByLabel('CSV file')
+      .setInputFiles({ name: 'spend.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
+    await expect(page.getByRole('row', { name: /No rate of CZK is known/ })).toBeVisible()
+    await expect(page.getByLabel('Day', { exact: true })).toHaveText(/Day \(found\)/)
+    await expect(page.getByLabel('sub1')).toHaveText(/Zone ID \(found\)/)
+    await page.getByLabel('Amount').selectOption('In dollars')
+    await page.getByRole('button', { name: 'Import 1 change' }).click()
+    await expect(page.getByRole('row', { name: /In euros/ })).toContainText('11.50')
+  },
+)
 
-test('spend of a campaign that is deleted is shown by its name, in the filter too', async ({ page, owner }) => {
+test('spend of a campaign that is deleted is shown by its name, in the filter too', DETAIL, async ({ page, owner }) => {
   const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Closed', key: 'closed', destination })
   const day = new Date().toISOString().slice(0, 10)
   await send(owner, 'PUT', '/api/ad-spend', { campaign_id: id, day, amount: '12.50' })
@@ -119,7 +122,7 @@ test('spend of a campaign that is deleted is shown by its name, in the filter to
   await expect(page.getByRole('main')).not.toContainText(id)
 })
 
-test('a row of spend is deleted once it is confirmed', async ({ page, owner }) => {
+test('a row of spend is deleted once it is confirmed', DETAIL, async ({ page, owner }) => {
   const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Billed twice', key: 'twice', destination })
   const day = new Date().toISOString().slice(0, 10)
   for (const sub1 of ['a', 'b']) await send(owner, 'PUT', '/api/ad-spend', { campaign_id: id, day, sub1, amount: '8' })

@@ -1,5 +1,5 @@
 // Caps and open hours on the screen: added, seen to be reached, opened again, and the half hours of a week.
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const BROWSER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/130.0.0.0 Safari/537.36' }
 type Made = { id: string; key: string }
@@ -63,7 +63,7 @@ test('an offer is capped, leads on when it is full, and is opened again', async 
   await expect(line).toContainText('Reached')
 })
 
-test('the open hours of a campaign are drawn, by pointer and by keyboard', async ({ page, owner }) => {
+test('the open hours of a campaign are drawn, by pointer and by keyboard', DETAIL, async ({ page, owner }) => {
   const { id } = (await send(owner, 'POST', '/api/campaigns', {
     name: 'Hours',
     destination: { type: 'redirect', url: 'https://shop.example/?c={click_id}' },

@@ -1,6 +1,6 @@
 // Cloning: the form for a new one, filled with all of another, and nothing saved before it is.
 import type { APIRequestContext, Page } from '@playwright/test'
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const url = 'https://example.com/?c={click_id}'
 
@@ -61,106 +61,117 @@ test('an offer is cloned by keyboard: nothing is saved before the form, Back clo
   expect(await countOf(owner, '/api/offers')).toBe(before + 1)
 })
 
-test('a landing and a funnel are cloned, the funnel without members that get nobody', async ({ page, owner }) => {
-  const landing = await send(owner, 'POST', '/api/landings', { name: 'Cloned quiz', url })
-  const old = await send(owner, 'POST', '/api/landings', { name: 'Cloned story', url })
-  const funnel = await send(owner, 'POST', '/api/funnels', {
-    name: 'Cloned pair',
-    landings: [
-      { landing_id: landing.id, weight: 70 },
-      { landing_id: old.id, weight: 30 },
-    ],
-  })
-  await send(owner, 'PUT', `/api/landings/${old.id}/status`, { status: 'archived' })
+test(
+  'a landing and a funnel are cloned, the funnel without members that get nobody',
+  DETAIL,
+  async ({ page, owner }) => {
+    const landing = await send(owner, 'POST', '/api/landings', { name: 'Cloned quiz', url })
+    const old = await send(owner, 'POST', '/api/landings', { name: 'Cloned story', url })
+    const funnel = await send(owner, 'POST', '/api/funnels', {
+      name: 'Cloned pair',
+      landings: [
+        { landing_id: landing.id, weight: 70 },
+        { landing_id: old.id, weight: 30 },
+      ],
+    })
+    await send(owner, 'PUT', `/api/landings/${old.id}/status`, { status: 'archived' })
 
-  await page.goto('/landings')
-  await clone(page, 'Actions for Cloned quiz')
-  const page_ = page.getByRole('dialog', { name: 'New landing' })
-  await expect(page_.getByLabel('Name')).toHaveValue('Copy of Cloned quiz')
-  await expect(page_.getByLabel('Address')).toHaveValue(url)
-  await page_.getByRole('button', { name: 'Add landing' }).click()
-  await expect(page.getByRole('row', { name: /^Copy of Cloned quiz/ })).toBeVisible()
+    await page.goto('/landings')
+    await clone(page, 'Actions for Cloned quiz')
+    const page_ = page.getByRole('dialog', { name: 'New landing' })
+    await expect(page_.getByLabel('Name')).toHaveValue('Copy of Cloned quiz')
+    await expect(page_.getByLabel('Address')).toHaveValue(url)
+    await page_.getByRole('button', { name: 'Add landing' }).click()
+    await expect(page.getByRole('row', { name: /^Copy of Cloned quiz/ })).toBeVisible()
 
-  await page.goto(`/funnels?clone=${funnel.id}`)
-  const form = page.getByRole('dialog', { name: 'New funnel' })
-  await expect(form.getByLabel('Name')).toHaveValue('Copy of Cloned pair')
-  await expect(form.getByLabel('Weight of Cloned quiz')).toHaveValue('70')
-  await expect(form.getByLabel('Weight of Cloned story')).toBeHidden()
-  await expect(form.getByText('Not taken over: Cloned story (archived).')).toBeVisible()
-  await form.getByRole('button', { name: 'Create funnel' }).click()
-  await expect(page.getByRole('row', { name: /^Copy of Cloned pair/ })).toContainText('Cloned quiz 100.0%')
-})
+    await page.goto(`/funnels?clone=${funnel.id}`)
+    const form = page.getByRole('dialog', { name: 'New funnel' })
+    await expect(form.getByLabel('Name')).toHaveValue('Copy of Cloned pair')
+    await expect(form.getByLabel('Weight of Cloned quiz')).toHaveValue('70')
+    await expect(form.getByLabel('Weight of Cloned story')).toBeHidden()
+    await expect(form.getByText('Not taken over: Cloned story (archived).')).toBeVisible()
+    await form.getByRole('button', { name: 'Create funnel' }).click()
+    await expect(page.getByRole('row', { name: /^Copy of Cloned pair/ })).toContainText('Cloned quiz 100.0%')
+  },
+)
 
-test('a postback rule is cloned with its campaign, its method and whether it is on', async ({ page, owner }) => {
-  const destination = { type: 'redirect', url }
-  const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Ruled', destination })
-  const rule = await send(owner, 'POST', '/api/postbacks', {
-    event_type: 'subscription_renewed',
-    url: 'https://example.com/pb?id={ref_id}',
-    method: 'POST',
-    campaign_id: campaign.id,
-    preset: 'binom',
-    active: false,
-    once_per_person: true,
-  })
-  await page.goto('/postbacks')
-  await clone(page, 'Actions for the rule for Subscription renewed')
-  const form = page.getByRole('dialog', { name: 'New postback rule' })
-  await expect(form.getByLabel('Conversion', { exact: true })).toHaveValue('subscription_renewed')
-  // Also where the campaigns come after the form.
-  await page.reload()
-  await expect(form.getByLabel('Of', { exact: true })).toHaveValue(campaign.id)
-  await expect(form.getByLabel('Start from')).toHaveValue('binom')
-  await expect(form.getByLabel('Method')).toHaveValue('POST')
-  await expect(form.getByLabel('Address')).toHaveValue('https://example.com/pb?id={ref_id}')
-  await expect(form.getByLabel('Once per person')).toBeChecked()
-  await expect(form.getByLabel('Active')).not.toBeChecked()
-  await form.getByRole('button', { name: 'Add rule' }).click()
-  await expect(page.getByText('The rule is added')).toBeVisible()
-  const { data } = await send(owner, 'GET', '/api/postbacks?event_type=subscription_renewed')
-  const rules = data as { id: string }[]
-  const { event_type, url: called, method, campaign_id, preset, active, once_per_person } = rule
-  const kept = { event_type, url: called, method, campaign_id, preset, active, once_per_person }
-  expect(rules).toEqual([expect.objectContaining(kept), expect.objectContaining(kept)])
-  // Other tests find their rules on the page.
-  for (const { id } of rules) await send(owner, 'DELETE', `/api/postbacks/${id}`)
-})
+test(
+  'a postback rule is cloned with its campaign, its method and whether it is on',
+  DETAIL,
+  async ({ page, owner }) => {
+    const destination = { type: 'redirect', url }
+    const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Ruled', destination })
+    const rule = await send(owner, 'POST', '/api/postbacks', {
+      event_type: 'subscription_renewed',
+      url: 'https://example.com/pb?id={ref_id}',
+      method: 'POST',
+      campaign_id: campaign.id,
+      preset: 'binom',
+      active: false,
+      once_per_person: true,
+    })
+    await page.goto('/postbacks')
+    await clone(page, 'Actions for the rule for Subscription renewed')
+    const form = page.getByRole('dialog', { name: 'New postback rule' })
+    await expect(form.getByLabel('Conversion', { exact: true })).toHaveValue('subscription_renewed')
+    // Also where the campaigns come after the form.
+    await page.reload()
+    await expect(form.getByLabel('Of', { exact: true })).toHaveValue(campaign.id)
+    await expect(form.getByLabel('Start from')).toHaveValue('binom')
+    await expect(form.getByLabel('Method')).toHaveValue('POST')
+    await expect(form.getByLabel('Address')).toHaveValue('https://example.com/pb?id={ref_id}')
+    await expect(form.getByLabel('Once per person')).toBeChecked()
+    await expect(form.getByLabel('Active')).not.toBeChecked()
+    await form.getByRole('button', { name: 'Add rule' }).click()
+    await expect(page.getByText('The rule is added')).toBeVisible()
+    const { data } = await send(owner, 'GET', '/api/postbacks?event_type=subscription_renewed')
+    const rules = data as { id: string }[]
+    const { event_type, url: called, method, campaign_id, preset, active, once_per_person } = rule
+    const kept = { event_type, url: called, method, campaign_id, preset, active, once_per_person }
+    expect(rules).toEqual([expect.objectContaining(kept), expect.objectContaining(kept)])
+    // Other tests find their rules on the page.
+    for (const { id } of rules) await send(owner, 'DELETE', `/api/postbacks/${id}`)
+  },
+)
 
-test('a click flow is cloned as it is in traffic, not as its draft was changed since, from the list and from its page', async ({
-  page,
-  owner,
-}) => {
-  const graph = (to: string) => ({
-    nodes: [
-      { id: 'entry', type: 'entry' },
-      { id: 'go', type: 'redirect', url: to },
-    ],
-    edges: [{ from: 'entry', to: 'go' }],
-  })
-  const flow = await send(owner, 'POST', '/api/click-flows', { name: 'Twin', graph: graph('https://live.example/') })
-  const form = page.getByRole('dialog', { name: 'New click flow' })
-  await page.goto(`/click-flows?clone=${flow.id}`)
-  await expect(form.getByText('A draft with its 2 nodes. It takes traffic once you publish it.')).toBeVisible()
+test(
+  'a click flow is cloned as it is in traffic, not as its draft was changed since, from the list and from its page',
+  DETAIL,
+  async ({ page, owner }) => {
+    const graph = (to: string) => ({
+      nodes: [
+        { id: 'entry', type: 'entry' },
+        { id: 'go', type: 'redirect', url: to },
+      ],
+      edges: [{ from: 'entry', to: 'go' }],
+    })
+    const flow = await send(owner, 'POST', '/api/click-flows', { name: 'Twin', graph: graph('https://live.example/') })
+    const form = page.getByRole('dialog', { name: 'New click flow' })
+    await page.goto(`/click-flows?clone=${flow.id}`)
+    await expect(form.getByText('A draft with its 2 nodes. It takes traffic once you publish it.')).toBeVisible()
 
-  await send(owner, 'POST', `/api/click-flows/${flow.id}/publish`)
-  await send(owner, 'PUT', `/api/click-flows/${flow.id}`, { name: 'Twin', graph: graph('https://draft.example/') })
-  await page.goto('/click-flows')
-  await clone(page, 'Actions for Twin')
-  await expect(form.getByLabel('Name')).toHaveValue('Copy of Twin')
-  await expect(form).toContainText('as published in version 1. What was changed in its draft since is not taken over.')
-  await form.getByRole('button', { name: 'Create click flow' }).click()
-  await expect(page.getByRole('heading', { level: 1, name: 'Copy of Twin' })).toBeVisible()
-  await expect(page.getByText('Never published.')).toBeVisible()
-  const copy = await send(owner, 'GET', `/api/click-flows/${page.url().split('/').at(-1)}`)
-  expect([copy['status'], copy['graph']]).toEqual(['draft', graph('https://live.example/')])
-  await page.goBack()
-  await expect(page.getByRole('row', { name: /^Copy of Twin/ })).toBeVisible()
-  await expect(form).toBeHidden()
+    await send(owner, 'POST', `/api/click-flows/${flow.id}/publish`)
+    await send(owner, 'PUT', `/api/click-flows/${flow.id}`, { name: 'Twin', graph: graph('https://draft.example/') })
+    await page.goto('/click-flows')
+    await clone(page, 'Actions for Twin')
+    await expect(form.getByLabel('Name')).toHaveValue('Copy of Twin')
+    await expect(form).toContainText(
+      'as published in version 1. What was changed in its draft since is not taken over.',
+    )
+    await form.getByRole('button', { name: 'Create click flow' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'Copy of Twin' })).toBeVisible()
+    await expect(page.getByText('Never published.')).toBeVisible()
+    const copy = await send(owner, 'GET', `/api/click-flows/${page.url().split('/').at(-1)}`)
+    expect([copy['status'], copy['graph']]).toEqual(['draft', graph('https://live.example/')])
+    await page.goBack()
+    await expect(page.getByRole('row', { name: /^Copy of Twin/ })).toBeVisible()
+    await expect(form).toBeHidden()
 
-  await page.goto(`/click-flows/${flow.id}`)
-  await clone(page, 'Actions for Twin')
-  await expect(form.getByLabel('Name')).toHaveValue('Copy of Twin')
-})
+    await page.goto(`/click-flows/${flow.id}`)
+    await clone(page, 'Actions for Twin')
+    await expect(form.getByLabel('Name')).toHaveValue('Copy of Twin')
+  },
+)
 
 test('a campaign is cloned with all but its key, and reloading keeps what is cloned', async ({ page, owner }) => {
   const offer = await send(owner, 'POST', '/api/offers', { name: 'Cloned with', url, payout: '5' })
@@ -171,24 +182,24 @@ test('a campaign is cloned with all but its key, and reloading keeps what is clo
     source: { sub1: 'utm_content' },
     strict_filter: true,
   }
-  await send(owner, 'POST', '/api/campaigns', { name: 'Spring', key: 'spring-one', ...draft })
+  await send(owner, 'POST', '/api/campaigns', { name: 'Winter', key: 'winter-one', ...draft })
   await page.goto('/campaigns?range=30d')
-  await clone(page, 'Actions for Spring')
+  await clone(page, 'Actions for Winter')
   await expect(page).toHaveURL(/campaigns\/new\?clone=/)
-  await expect(page.getByText('A copy of Spring, at an address of its own.')).toBeVisible()
+  await expect(page.getByText('A copy of Winter, at an address of its own.')).toBeVisible()
   await page.reload()
-  await expect(page.getByLabel('Name', { exact: true })).toHaveValue('Copy of Spring')
+  await expect(page.getByLabel('Name', { exact: true })).toHaveValue('Copy of Winter')
   await expect(page.getByLabel('Key')).toHaveValue('')
   await expect(page.getByLabel('Offer')).toHaveValue(offer.id)
   await expect(page.getByLabel('Fallback')).toHaveValue('https://fallback.example/')
   await page.getByRole('button', { name: 'Create campaign' }).click()
-  await expect(page.getByRole('heading', { level: 1, name: 'Copy of Spring' })).toBeVisible()
+  await expect(page.getByRole('heading', { level: 1, name: 'Copy of Winter' })).toBeVisible()
   const copy = await send(owner, 'GET', `/api/campaigns/${page.url().split('/').at(-1)}`)
   expect(copy).toMatchObject(draft)
-  expect(copy['key']).not.toBe('spring-one')
+  expect(copy['key']).not.toBe('winter-one')
 })
 
-test('what is not in the workspace cannot be cloned, and the form says so', async ({ page, owner }) => {
+test('what is not in the workspace cannot be cloned, and the form says so', DETAIL, async ({ page, owner }) => {
   const { id } = await send(owner, 'POST', '/api/offers', { name: 'Gone', url })
   await send(owner, 'DELETE', `/api/offers/${id}`)
   for (const [list, what] of [
@@ -209,18 +220,19 @@ test('what is not in the workspace cannot be cloned, and the form says so', asyn
   await expect(page.getByText('This campaign is not here')).toBeVisible()
 })
 
-test('a copy of the longest name can be saved as it stands, and the name runs out of no screen', async ({
-  page,
-  owner,
-}) => {
-  const name = 'x'.repeat(200)
-  const { id } = await send(owner, 'POST', '/api/campaigns', { name, destination: { type: 'redirect', url } })
-  await page.goto(`/campaigns/new?clone=${id}`)
-  await expect(page.getByText(`A copy of ${name}`)).toBeVisible()
-  const overhang = () =>
-    page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-  expect(await overhang()).toBe(0)
-  await page.getByRole('button', { name: 'Create campaign' }).click()
-  await expect(page.getByRole('heading', { level: 1, name: `Copy of ${name.slice(8)}`, exact: true })).toBeVisible()
-  expect(await overhang()).toBe(0)
-})
+test(
+  'a copy of the longest name can be saved as it stands, and the name runs out of no screen',
+  DETAIL,
+  async ({ page, owner }) => {
+    const name = 'x'.repeat(200)
+    const { id } = await send(owner, 'POST', '/api/campaigns', { name, destination: { type: 'redirect', url } })
+    await page.goto(`/campaigns/new?clone=${id}`)
+    await expect(page.getByText(`A copy of ${name}`)).toBeVisible()
+    const overhang = () =>
+      page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+    expect(await overhang()).toBe(0)
+    await page.getByRole('button', { name: 'Create campaign' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: `Copy of ${name.slice(8)}`, exact: true })).toBeVisible()
+    expect(await overhang()).toBe(0)
+  },
+)

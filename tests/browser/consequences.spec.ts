@@ -1,5 +1,5 @@
 // What a deed brings about beside what was asked is told where the deed is: whom it takes off their way, and what may not be meant.
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const fallback_url = 'https://back.example/'
 
@@ -18,40 +18,41 @@ test('archiving an offer names the campaigns that go to their fallback, once it 
   ).toBeVisible()
 })
 
-test('publishing a flow says that a campaign has no fallback behind it, and again what it already published', async ({
-  page,
-  owner,
-}) => {
-  const graph = {
-    nodes: [
-      { id: 'in', type: 'entry' },
-      { id: 'ask', type: 'condition', field: 'geo', values: ['UK'] },
-      { id: 'a', type: 'redirect', url: 'https://a.example/' },
-      { id: 'b', type: 'redirect', url: 'https://b.example/' },
-    ],
-    edges: [
-      { from: 'in', to: 'ask' },
-      { from: 'ask', to: 'a', branch: 'yes' },
-      { from: 'ask', to: 'b', branch: 'no' },
-    ],
-  }
-  const flow = await send(owner, 'POST', '/api/click-flows', { name: 'Open flow', graph })
-  const destination = { type: 'click_flow', click_flow_id: flow.id }
-  await send(owner, 'POST', '/api/campaigns', { name: 'Bare campaign', destination })
-  await page.goto(`/click-flows/${flow.id}`)
-  await page.getByRole('button', { name: 'Publish' }).click()
-  const dialog = page.getByRole('dialog', { name: 'Publish Open flow?' })
-  await expect(dialog).toContainText('The draft becomes version 1')
-  await dialog.getByRole('button', { name: 'Publish' }).click()
-  const told = page.getByText(/Did you mean GB \(United Kingdom\)\? .*No fallback behind it: Bare campaign\./).first()
-  await expect(told).toBeVisible()
-  await send(owner, 'PUT', `/api/click-flows/${flow.id}/status`, { status: 'paused' })
-  await page.reload()
-  await page.getByRole('button', { name: 'Publish' }).click()
-  await expect(dialog).toContainText('Version 1 takes traffic again.')
-})
+test(
+  'publishing a flow says that a campaign has no fallback behind it, and again what it already published',
+  DETAIL,
+  async ({ page, owner }) => {
+    const graph = {
+      nodes: [
+        { id: 'in', type: 'entry' },
+        { id: 'ask', type: 'condition', field: 'geo', values: ['UK'] },
+        { id: 'a', type: 'redirect', url: 'https://a.example/' },
+        { id: 'b', type: 'redirect', url: 'https://b.example/' },
+      ],
+      edges: [
+        { from: 'in', to: 'ask' },
+        { from: 'ask', to: 'a', branch: 'yes' },
+        { from: 'ask', to: 'b', branch: 'no' },
+      ],
+    }
+    const flow = await send(owner, 'POST', '/api/click-flows', { name: 'Open flow', graph })
+    const destination = { type: 'click_flow', click_flow_id: flow.id }
+    await send(owner, 'POST', '/api/campaigns', { name: 'Bare campaign', destination })
+    await page.goto(`/click-flows/${flow.id}`)
+    await page.getByRole('button', { name: 'Publish' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Publish Open flow?' })
+    await expect(dialog).toContainText('The draft becomes version 1')
+    await dialog.getByRole('button', { name: 'Publish' }).click()
+    const told = page.getByText(/Did you mean GB \(United Kingdom\)\? .*No fallback behind it: Bare campaign\./).first()
+    await expect(told).toBeVisible()
+    await send(owner, 'PUT', `/api/click-flows/${flow.id}/status`, { status: 'paused' })
+    await page.reload()
+    await page.getByRole('button', { name: 'Publish' }).click()
+    await expect(dialog).toContainText('Version 1 takes traffic again.')
+  },
+)
 
-test('spend of a day in the future is recorded and said to be one', async ({ page, owner }) => {
+test('spend of a day in the future is recorded and said to be one', DETAIL, async ({ page, owner }) => {
   const destination = { type: 'redirect', url: 'https://o.example/' }
   await send(owner, 'POST', '/api/campaigns', { name: 'Spent ahead', destination })
   await page.goto('/ad-spend')

@@ -14,6 +14,9 @@ import {
 import { freshDatabase } from '../support/database.ts'
 import { startSluice } from '../support/sluice.ts'
 
+/** Of tests that look at how something is shown which another test does: they run where they are named, and with all. */
+export const DETAIL = { tag: '@detail' }
+
 export const OWNER = {
   name: 'Mara Lindqvist',
   email: 'mara@example.com',

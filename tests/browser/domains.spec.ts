@@ -1,7 +1,7 @@
 // Domains on the screen: added, waited for, in service, shown with campaigns, deleted; and what is said when one fails.
 import { type FakeDns, startDns } from '../support/dns-fake.ts'
 import { freePort, HERE, NOBODY } from '../support/domains.ts'
-import { expect, send, test as plain } from './dashboard.ts'
+import { DETAIL, expect, send, test as plain } from './dashboard.ts'
 
 /** A DNS of its own, and a Sluice whose checks knock at itself. */
 const test = plain.extend<object, { dns: FakeDns }>({
@@ -78,7 +78,7 @@ test('a domain is added, waits for its DNS, is in service, and campaigns are sho
   await expect(page.getByText('http://go.shop.test/c/spring').first()).toBeVisible()
 })
 
-test('what a domain answers is changed, and it is deleted by its name', async ({ page, owner, dns }) => {
+test('what a domain answers is changed, and it is deleted by its name', DETAIL, async ({ page, owner, dns }) => {
   dns.set('answers.shop.test', { A: [HERE] })
   await send(owner, 'POST', '/api/domains', { name: 'answers.shop.test' })
   await page.goto('/settings/domains?q=answers')
@@ -102,35 +102,34 @@ test('what a domain answers is changed, and it is deleted by its name', async ({
   await expect(page.getByRole('link', { name: 'answers.shop.test' })).toHaveCount(0)
 })
 
-test('a default domain that fails is said on every page, with one press to show campaigns elsewhere', async ({
-  page,
-  owner,
-  sluice,
-  dns,
-}) => {
-  const made: { id: string }[] = []
-  for (const name of ['falls.shop.test', 'stays.shop.test']) {
-    dns.set(name, { A: [HERE] })
-    const { id } = await send(owner, 'POST', '/api/domains', { name })
-    await send(owner, 'POST', `/api/domains/${id}/check`, {})
-    made.push({ id })
-  }
-  const [falls, stays] = made
-  await send(owner, 'PATCH', `/api/domains/${falls?.id}`, { is_default: true })
-  dns.set('falls.shop.test', { A: [NOBODY] })
-  const { default: pg } = await import('pg')
-  const client = new pg.Client(sluice.database)
-  await client.connect()
-  await client.query(
-    `update domains set failures = 5, failing_since = now() - interval '2 hours', checked_at = null where name = 'falls.shop.test'`,
-  )
-  await client.end()
-  await send(owner, 'POST', `/api/domains/${falls?.id}/check`, {})
-  await page.goto('/campaigns')
-  await expect(page.getByText('falls.shop.test does not lead here any more.')).toBeVisible()
-  await page.getByRole('button', { name: /^Show them on/ }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Show them there' }).click()
-  await expect(page.getByText('falls.shop.test does not lead here any more.')).toHaveCount(0)
-  for (const { id } of [falls, stays].filter(one => one !== undefined))
-    await send(owner, 'DELETE', `/api/domains/${id}`, undefined)
-})
+test(
+  'a default domain that fails is said on every page, with one press to show campaigns elsewhere',
+  DETAIL,
+  async ({ page, owner, sluice, dns }) => {
+    const made: { id: string }[] = []
+    for (const name of ['falls.shop.test', 'stays.shop.test']) {
+      dns.set(name, { A: [HERE] })
+      const { id } = await send(owner, 'POST', '/api/domains', { name })
+      await send(owner, 'POST', `/api/domains/${id}/check`, {})
+      made.push({ id })
+    }
+    const [falls, stays] = made
+    await send(owner, 'PATCH', `/api/domains/${falls?.id}`, { is_default: true })
+    dns.set('falls.shop.test', { A: [NOBODY] })
+    const { default: pg } = await import('pg')
+    const client = new pg.Client(sluice.database)
+    await client.connect()
+    await client.query(
+      `update domains set failures = 5, failing_since = now() - interval '2 hours', checked_at = null where name = 'falls.shop.test'`,
+    )
+    await client.end()
+    await send(owner, 'POST', `/api/domains/${falls?.id}/check`, {})
+    await page.goto('/campaigns')
+    await expect(page.getByText('falls.shop.test does not lead here any more.')).toBeVisible()
+    await page.getByRole('button', { name: /^Show them on/ }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Show them there' }).click()
+    await expect(page.getByText('falls.shop.test does not lead here any more.')).toHaveCount(0)
+    for (const { id } of [falls, stays].filter(one => one !== undefined))
+      await send(owner, 'DELETE', `/api/domains/${id}`, undefined)
+  },
+)

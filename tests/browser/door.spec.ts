@@ -1,5 +1,5 @@
 import type { APIRequestContext, Locator, Page } from '@playwright/test'
-import { expect, type Installation, OWNER, send, startInstallation, test, watch } from './dashboard.ts'
+import { DETAIL, expect, type Installation, OWNER, send, startInstallation, test, watch } from './dashboard.ts'
 
 test.describe('an installation without an owner', () => {
   let fresh: Installation
@@ -86,49 +86,49 @@ async function askInVain(page: Page, asks: Locator) {
   return over
 }
 
-test('whoever signs in again after a session ended elsewhere goes on with what they typed, in the same workspace', async ({
-  page,
-  sluice,
-  owner,
-}) => {
-  const endElsewhere = await signIn(page, owner, '/offers')
-  // Not the one that a new session begins in.
-  const headers = { origin: sluice.address }
-  const made = await page.request.post('/api/organizations', { data: { name: 'Southwind' }, headers })
-  expect(made.ok(), await made.text()).toBe(true)
-  const second = (await made.json()) as { id: string }
-  await page.reload()
-  await expect(page.getByRole('button', { name: 'Workspace: Southwind' })).toBeVisible()
+test(
+  'whoever signs in again after a session ended elsewhere goes on with what they typed, in the same workspace',
+  DETAIL,
+  async ({ page, sluice, owner }) => {
+    const endElsewhere = await signIn(page, owner, '/offers')
+    // Not the one that a new session begins in.
+    const headers = { origin: sluice.address }
+    const made = await page.request.post('/api/organizations', { data: { name: 'Southwind' }, headers })
+    expect(made.ok(), await made.text()).toBe(true)
+    const second = (await made.json()) as { id: string }
+    await page.reload()
+    await expect(page.getByRole('button', { name: 'Workspace: Southwind' })).toBeVisible()
 
-  await page.getByRole('button', { name: 'New offer' }).first().click()
-  const form = page.getByRole('dialog', { name: 'New offer' })
-  await form.getByLabel('Name').fill('Typed with care')
-  await form.getByLabel('Address').fill('https://example.com/?sub1={click_id}')
-  await endElsewhere()
-  const over = await askInVain(page, form.getByRole('button', { name: 'Add offer' }))
+    await page.getByRole('button', { name: 'New offer' }).first().click()
+    const form = page.getByRole('dialog', { name: 'New offer' })
+    await form.getByLabel('Name').fill('Typed with care')
+    await form.getByLabel('Address').fill('https://example.com/?sub1={click_id}')
+    await endElsewhere()
+    const over = await askInVain(page, form.getByRole('button', { name: 'Add offer' }))
 
-  await expect(over.getByLabel('E-mail')).toHaveValue(OWNER.email)
-  await expect(over.getByLabel('Password')).toBeFocused()
-  await page.keyboard.press('Escape')
-  await over.getByLabel('Password').fill('not the password')
-  await over.getByLabel('Password').press('Enter')
-  await expect(over.getByRole('alert')).toContainText(/invalid email or password/i)
-  await over.getByLabel('Password').fill(OWNER.password)
-  await over.getByLabel('Password').press('Enter')
-  await expect(over).toBeHidden()
+    await expect(over.getByLabel('E-mail')).toHaveValue(OWNER.email)
+    await expect(over.getByLabel('Password')).toBeFocused()
+    await page.keyboard.press('Escape')
+    await over.getByLabel('Password').fill('not the password')
+    await over.getByLabel('Password').press('Enter')
+    await expect(over.getByRole('alert')).toContainText(/invalid email or password/i)
+    await over.getByLabel('Password').fill(OWNER.password)
+    await over.getByLabel('Password').press('Enter')
+    await expect(over).toBeHidden()
 
-  await expect(form.getByLabel('Name')).toHaveValue('Typed with care')
-  await form.getByRole('button', { name: 'Add offer' }).click()
-  await expect(form).toBeHidden()
-  await expect(page.getByRole('rowheader', { name: 'Typed with care' })).toBeVisible()
-  await expect(page.getByRole('button', { name: 'Workspace: Southwind' })).toBeVisible()
-  const { data } = await send(owner, 'GET', '/api/offers')
-  expect(data).not.toContainEqual(expect.objectContaining({ name: 'Typed with care' }))
-  // Of the owner that all tests share, who has one workspace.
-  await send(owner, 'DELETE', `/api/organizations/${second.id}`)
-})
+    await expect(form.getByLabel('Name')).toHaveValue('Typed with care')
+    await form.getByRole('button', { name: 'Add offer' }).click()
+    await expect(form).toBeHidden()
+    await expect(page.getByRole('rowheader', { name: 'Typed with care' })).toBeVisible()
+    await expect(page.getByRole('button', { name: 'Workspace: Southwind' })).toBeVisible()
+    const { data } = await send(owner, 'GET', '/api/offers')
+    expect(data).not.toContainEqual(expect.objectContaining({ name: 'Typed with care' }))
+    // Of the owner that all tests share, who has one workspace.
+    await send(owner, 'DELETE', `/api/organizations/${second.id}`)
+  },
+)
 
-test('a page asked for after the session has ended opens once its person is back', async ({ page, owner }) => {
+test('a page asked for after the session has ended opens once its person is back', DETAIL, async ({ page, owner }) => {
   const destination = { type: 'redirect', url: 'https://example.com/' }
   const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Read in the end', destination })
   const endElsewhere = await signIn(page, owner, '/settings/team')
@@ -145,55 +145,64 @@ test('a page asked for after the session has ended opens once its person is back
   await send(owner, 'DELETE', `/api/campaigns/${campaign.id}`)
 })
 
-test('another account that signs in over a page begins at the start', async ({ page, sluice, owner, playwright }) => {
-  const other = { name: 'Ines', email: 'ines@example.com', password: 'another long password' }
-  const { id: invitation } = await send(owner, 'POST', '/api/invitations', { email: other.email, role: 'member' })
-  const theirs = await playwright.request.newContext({ baseURL: sluice.address })
-  await theirs.post('/api/auth/sign-up/email', {
-    data: { ...other, invitation },
-    headers: { origin: sluice.address },
-  })
-  await theirs.dispose()
+test(
+  'another account that signs in over a page begins at the start',
+  DETAIL,
+  async ({ page, sluice, owner, playwright }) => {
+    const other = { name: 'Ines', email: 'ines@example.com', password: 'another long password' }
+    const { id: invitation } = await send(owner, 'POST', '/api/invitations', { email: other.email, role: 'member' })
+    const theirs = await playwright.request.newContext({ baseURL: sluice.address })
+    await theirs.post('/api/auth/sign-up/email', {
+      data: { ...other, invitation },
+      headers: { origin: sluice.address },
+    })
+    await theirs.dispose()
 
-  const endElsewhere = await signIn(page, owner, '/campaigns')
-  await endElsewhere()
-  const over = await askInVain(page, page.getByRole('link', { name: 'Offers' }))
-  await over.getByLabel('E-mail').fill(other.email)
-  await over.getByLabel('Password').fill(other.password)
-  await over.getByRole('button', { name: 'Sign in' }).click()
-  await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
-  await expect(page.getByRole('button', { name: other.email })).toBeVisible()
-})
+    const endElsewhere = await signIn(page, owner, '/campaigns')
+    await endElsewhere()
+    const over = await askInVain(page, page.getByRole('link', { name: 'Offers' }))
+    await over.getByLabel('E-mail').fill(other.email)
+    await over.getByLabel('Password').fill(other.password)
+    await over.getByRole('button', { name: 'Sign in' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
+    await expect(page.getByRole('button', { name: other.email })).toBeVisible()
+  },
+)
 
-test('a tab goes on by itself once its person has signed in in another tab', async ({ page, context, owner }) => {
-  const endElsewhere = await signIn(page, owner, '/settings/profile')
-  const name = page.getByRole('textbox', { name: 'Name', exact: true })
-  await name.fill('Typed with care')
-  await endElsewhere()
-  const over = await askInVain(page, page.getByRole('button', { name: 'Save name' }))
+test(
+  'a tab goes on by itself once its person has signed in in another tab',
+  DETAIL,
+  async ({ page, context, owner }) => {
+    const endElsewhere = await signIn(page, owner, '/settings/profile')
+    const name = page.getByRole('textbox', { name: 'Name', exact: true })
+    await name.fill('Typed with care')
+    await endElsewhere()
+    const over = await askInVain(page, page.getByRole('button', { name: 'Save name' }))
 
-  const other = await context.newPage()
-  await other.goto('/')
-  await other.getByLabel('E-mail').fill(OWNER.email)
-  await other.getByLabel('Password').fill(OWNER.password)
-  await other.getByRole('button', { name: 'Sign in' }).click()
-  await expect(other.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
-  await expect(over).toBeHidden()
-  await expect(name).toHaveValue('Typed with care')
-})
+    const other = await context.newPage()
+    await other.goto('/')
+    await other.getByLabel('E-mail').fill(OWNER.email)
+    await other.getByLabel('Password').fill(OWNER.password)
+    await other.getByRole('button', { name: 'Sign in' }).click()
+    await expect(other.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
+    await expect(over).toBeHidden()
+    await expect(name).toHaveValue('Typed with care')
+  },
+)
 
-test('where accounts come by invitation, the page to sign up says so and leads to the sign-in page', async ({
-  page,
-  context,
-}) => {
-  await context.clearCookies()
-  await page.goto('/sign-up')
-  await expect(page.getByRole('heading', { level: 1, name: 'Accounts come by invitation' })).toBeVisible()
-  await expect(page.getByRole('textbox')).toHaveCount(0)
-  await page.getByRole('link', { name: 'Sign in' }).click()
-  await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible()
-  await expect(page.getByRole('link', { name: 'Create an account' })).toHaveCount(0)
-})
+test(
+  'where accounts come by invitation, the page to sign up says so and leads to the sign-in page',
+  DETAIL,
+  async ({ page, context }) => {
+    await context.clearCookies()
+    await page.goto('/sign-up')
+    await expect(page.getByRole('heading', { level: 1, name: 'Accounts come by invitation' })).toBeVisible()
+    await expect(page.getByRole('textbox')).toHaveCount(0)
+    await page.getByRole('link', { name: 'Sign in' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible()
+    await expect(page.getByRole('link', { name: 'Create an account' })).toHaveCount(0)
+  },
+)
 
 test.describe('an installation that is open to all', () => {
   let open: Installation

@@ -5,7 +5,7 @@ import { DAY_MS } from '../../src/contract/days.ts'
 import { newId, toUuid } from '../../src/contract/ids.ts'
 import { ClickSheet } from '../../src/intake/counters/click-sheet.ts'
 import { seedClicks as seedStored } from '../support/counted-clicks.ts'
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 import { clicksOf, only, row, seedClicks, tree } from './explored.ts'
 
 /** Runs on the database itself, for what no screen can make. */
@@ -48,49 +48,49 @@ test('each figure stands beside what it was as many days before, and days are co
   await expect(clicksOf(page, 'Total')).toHaveText('3')
 })
 
-test('columns are chosen, moved and coloured, the address keeps them, and the file has the same', async ({
-  page,
-  owner,
-  sluice,
-}) => {
-  const { wide } = await seedClicks(owner, sluice.address)
-  await page.goto(`/explore?range=today&by=sub1&columns=clicks,landed,revenue&${only(wide)}`)
-  await page.getByRole('button', { name: 'Columns' }).click()
-  const columns = page.getByRole('dialog', { name: 'Columns' })
-  await columns.getByRole('checkbox', { name: 'Landed', exact: true }).click()
-  await columns.getByRole('checkbox', { name: 'Unique Unique visitors' }).click()
-  await columns.getByRole('button', { name: 'Revenue to the left' }).click()
-  await columns.getByRole('button', { name: 'Figure', exact: true }).click()
-  await columns.getByLabel('Name').fill('Each')
-  await columns.getByLabel('Formula').fill('revenue / clicks')
-  await columns.getByRole('button', { name: 'Colour', exact: true }).click()
-  await columns.getByLabel('Column', { exact: true }).selectOption('Clicks')
-  await columns.getByLabel('Side', { exact: true }).selectOption('above')
-  await columns.getByLabel('Limit', { exact: true }).fill('1')
-  await columns.getByLabel('Colour', { exact: true }).selectOption('green')
-  await columns.getByRole('button', { name: 'Show', exact: true }).click()
-  await expect(tree(page).getByRole('columnheader')).toHaveText(['sub1', 'Revenue', 'Clicks', 'Unique', 'Each'])
-  const colourOf = (name: string) =>
-    row(page, name)
-      .getByRole('gridcell')
-      .nth(1)
-      .evaluate(cell => getComputedStyle(cell).backgroundColor)
-  await expect(row(page, 'zone-7').getByRole('gridcell')).toHaveText(['10.00', '2', '2', '5'])
-  expect(await colourOf('zone-7')).not.toBe(await colourOf('zone-9'))
-  await page.reload()
-  await expect(row(page, 'zone-9').getByRole('gridcell')).toHaveText(['0.00', '1', '1', '0'])
-  expect(await colourOf('zone-7')).not.toBe(await colourOf('zone-9'))
+test(
+  'columns are chosen, moved and coloured, the address keeps them, and the file has the same',
+  DETAIL,
+  async ({ page, owner, sluice }) => {
+    const { wide } = await seedClicks(owner, sluice.address)
+    await page.goto(`/explore?range=today&by=sub1&columns=clicks,landed,revenue&${only(wide)}`)
+    await page.getByRole('button', { name: 'Columns' }).click()
+    const columns = page.getByRole('dialog', { name: 'Columns' })
+    await columns.getByRole('checkbox', { name: 'Landed', exact: true }).click()
+    await columns.getByRole('checkbox', { name: 'Unique Unique visitors' }).click()
+    await columns.getByRole('button', { name: 'Revenue to the left' }).click()
+    await columns.getByRole('button', { name: 'Figure', exact: true }).click()
+    await columns.getByLabel('Name').fill('Each')
+    await columns.getByLabel('Formula').fill('revenue / clicks')
+    await columns.getByRole('button', { name: 'Colour', exact: true }).click()
+    await columns.getByLabel('Column', { exact: true }).selectOption('Clicks')
+    await columns.getByLabel('Side', { exact: true }).selectOption('above')
+    await columns.getByLabel('Limit', { exact: true }).fill('1')
+    await columns.getByLabel('Colour', { exact: true }).selectOption('green')
+    await columns.getByRole('button', { name: 'Show', exact: true }).click()
+    await expect(tree(page).getByRole('columnheader')).toHaveText(['sub1', 'Revenue', 'Clicks', 'Unique', 'Each'])
+    const colourOf = (name: string) =>
+      row(page, name)
+        .getByRole('gridcell')
+        .nth(1)
+        .evaluate(cell => getComputedStyle(cell).backgroundColor)
+    await expect(row(page, 'zone-7').getByRole('gridcell')).toHaveText(['10.00', '2', '2', '5'])
+    expect(await colourOf('zone-7')).not.toBe(await colourOf('zone-9'))
+    await page.reload()
+    await expect(row(page, 'zone-9').getByRole('gridcell')).toHaveText(['0.00', '1', '1', '0'])
+    expect(await colourOf('zone-7')).not.toBe(await colourOf('zone-9'))
 
-  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()])
-  const lines = (await readFile(await file.path(), 'utf8')).split('\r\n')
-  expect(lines).toEqual([
-    'sub1,sub1_label,revenue,clicks,unique_visitors,Each',
-    'zone-7,zone-7,10.00,2,2,5',
-    'zone-9,zone-9,0.00,1,1,0',
-  ])
-})
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()])
+    const lines = (await readFile(await file.path(), 'utf8')).split('\r\n')
+    expect(lines).toEqual([
+      'sub1,sub1_label,revenue,clicks,unique_visitors,Each',
+      'zone-7,zone-7,10.00,2,2,5',
+      'zone-9,zone-9,0.00,1,1,0',
+    ])
+  },
+)
 
-test('a level is dragged to another place', async ({ page, owner, sluice }) => {
+test('a level is dragged to another place', DETAIL, async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
   await page.goto(`/explore?range=today&by=sub1,device&${only(wide)}`)
   const levels = page.getByRole('group', { name: 'Levels' })
@@ -102,7 +102,7 @@ test('a level is dragged to another place', async ({ page, owner, sluice }) => {
   await expect(clicksOf(page, 'desktop')).toHaveText('2')
 })
 
-test('days go up to a year, and the log is shown the last of them', async ({ page, owner, sluice }) => {
+test('days go up to a year, and the log is shown the last of them', DETAIL, async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
   await page.goto(`/explore?${only(wide)}`)
   await page.getByLabel('Days').selectOption('Last 365 days')
@@ -122,22 +122,26 @@ test('days go up to a year, and the log is shown the last of them', async ({ pag
   await expect(page.getByRole('table', { name: 'Clicks' }).getByRole('row')).toHaveCount(4)
 })
 
-test('an answer that takes long says why, and a cost that no click says is a dash', async ({ page, owner, sluice }) => {
-  const { wide } = await seedClicks(owner, sluice.address)
-  let answer: () => void = () => undefined
-  const held = new Promise<void>(resolve => {
-    answer = resolve
-  })
-  await page.route('**/api/explore', async route => {
-    await held
-    await route.continue()
-  })
-  await page.goto(`/explore?range=today&by=sub1&columns=revenue,cost,profit,roi&${only(wide)}`)
-  await expect(page.getByText('Getting the clicks of these days ready')).toBeVisible()
-  answer()
-  await expect(row(page, 'zone-7').getByRole('gridcell')).toHaveText(['10.00', '—', '—', '—'])
-  await expect(page.getByText('Getting the clicks of these days ready')).toBeHidden()
-})
+test(
+  'an answer that takes long says why, and a cost that no click says is a dash',
+  DETAIL,
+  async ({ page, owner, sluice }) => {
+    const { wide } = await seedClicks(owner, sluice.address)
+    let answer: () => void = () => undefined
+    const held = new Promise<void>(resolve => {
+      answer = resolve
+    })
+    await page.route('**/api/explore', async route => {
+      await held
+      await route.continue()
+    })
+    await page.goto(`/explore?range=today&by=sub1&columns=revenue,cost,profit,roi&${only(wide)}`)
+    await expect(page.getByText('Getting the clicks of these days ready')).toBeVisible()
+    answer()
+    await expect(row(page, 'zone-7').getByRole('gridcell')).toHaveText(['10.00', '—', '—', '—'])
+    await expect(page.getByText('Getting the clicks of these days ready')).toBeHidden()
+  },
+)
 
 test('a day whose facts are lost is told from its clicks', async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
@@ -151,7 +155,7 @@ test('a day whose facts are lost is told from its clicks', async ({ page, owner,
   await expect(page.getByText(/incomplete/)).toBeHidden()
 })
 
-test('a view that was saved without a screen opens unchanged', async ({ page, owner, sluice }) => {
+test('a view that was saved without a screen opens unchanged', DETAIL, async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
   const filters = [{ dimension: 'campaign', op: 'is', values: [wide] }]
   const view = { name: 'Zones by an API', question: { levels: [{ dimension: 'sub1' }], filters } }

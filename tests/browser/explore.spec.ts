@@ -1,6 +1,6 @@
 // Explore on the screen, over clicks that came through the door: levels that open in place, filters, columns, the map of hours.
 import { readFileSync } from 'node:fs'
-import { expect, test } from './dashboard.ts'
+import { DETAIL, expect, test } from './dashboard.ts'
 import { clicksOf, row, seedClicks, tree } from './explored.ts'
 
 test('clicks are broken down level by level in place, narrowed by a row, and the address shows the same again', async ({
@@ -36,34 +36,38 @@ test('clicks are broken down level by level in place, narrowed by a row, and the
   await expect(page.getByRole('table', { name: 'Clicks' }).getByRole('row')).toHaveCount(3)
 })
 
-test('a filter is made of values that are looked up, and of parts that are typed', async ({ page, owner, sluice }) => {
-  const { wide } = await seedClicks(owner, sluice.address)
-  await page.goto(
-    `/explore?range=today&by=device&where=${encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))}`,
-  )
-  await expect(page.getByRole('group', { name: 'Filters' })).toContainText('Campaign is Wide')
-  await expect(clicksOf(page, 'Total')).toHaveText('3')
-  await page.getByRole('button', { name: 'Filter', exact: true }).click()
-  const filter = page.getByRole('dialog', { name: 'New filter' })
-  await filter.getByLabel('Of', { exact: true }).selectOption('sub1')
-  await filter
-    .getByRole('list', { name: 'Found' })
-    .getByRole('button', { name: /^zone-9/ })
-    .click()
-  await filter.getByRole('button', { name: 'Add filter' }).click()
-  await expect(clicksOf(page, 'Total')).toHaveText('1')
-  await page.getByRole('button', { name: 'sub1 is zone-9', exact: true }).click()
-  const again = page.getByRole('dialog', { name: 'Filter' })
-  await again.getByLabel('That').selectOption('contains')
-  await again.getByRole('button', { name: 'Remove zone-9' }).click()
-  await again.getByLabel('Part of the value').fill('zone')
-  await again.getByLabel('Part of the value').press('Enter')
-  await again.getByRole('button', { name: 'Change filter' }).click()
-  await expect(page.getByRole('group', { name: 'Filters' })).toContainText('sub1 contains zone')
-  await expect(clicksOf(page, 'Total')).toHaveText('3')
-})
+test(
+  'a filter is made of values that are looked up, and of parts that are typed',
+  DETAIL,
+  async ({ page, owner, sluice }) => {
+    const { wide } = await seedClicks(owner, sluice.address)
+    await page.goto(
+      `/explore?range=today&by=device&where=${encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))}`,
+    )
+    await expect(page.getByRole('group', { name: 'Filters' })).toContainText('Campaign is Wide')
+    await expect(clicksOf(page, 'Total')).toHaveText('3')
+    await page.getByRole('button', { name: 'Filter', exact: true }).click()
+    const filter = page.getByRole('dialog', { name: 'New filter' })
+    await filter.getByLabel('Of', { exact: true }).selectOption('sub1')
+    await filter
+      .getByRole('list', { name: 'Found' })
+      .getByRole('button', { name: /^zone-9/ })
+      .click()
+    await filter.getByRole('button', { name: 'Add filter' }).click()
+    await expect(clicksOf(page, 'Total')).toHaveText('1')
+    await page.getByRole('button', { name: 'sub1 is zone-9', exact: true }).click()
+    const again = page.getByRole('dialog', { name: 'Filter' })
+    await again.getByLabel('That').selectOption('contains')
+    await again.getByRole('button', { name: 'Remove zone-9' }).click()
+    await again.getByLabel('Part of the value').fill('zone')
+    await again.getByLabel('Part of the value').press('Enter')
+    await again.getByRole('button', { name: 'Change filter' }).click()
+    await expect(page.getByRole('group', { name: 'Filters' })).toContainText('sub1 contains zone')
+    await expect(clicksOf(page, 'Total')).toHaveText('3')
+  },
+)
 
-test('arrows move among the rows, right opens, left closes', async ({ page, owner, sluice }) => {
+test('arrows move among the rows, right opens, left closes', DETAIL, async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
   const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
   await page.goto(`/explore?range=today&by=sub1,device&where=${only}`)
@@ -84,29 +88,29 @@ test('arrows move among the rows, right opens, left closes', async ({ page, owne
   await expect(zone).toBeFocused()
 })
 
-test('a figure of one’s own stands in its column, and what is wrong with a formula is said', async ({
-  page,
-  owner,
-  sluice,
-}) => {
-  const { wide } = await seedClicks(owner, sluice.address)
-  const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
-  await page.goto(`/explore?range=today&by=sub1&where=${only}`)
-  await page.getByRole('button', { name: 'Columns' }).click()
-  const columns = page.getByRole('dialog', { name: 'Columns' })
-  await columns.getByRole('button', { name: 'Figure', exact: true }).click()
-  await columns.getByLabel('Formula').fill('revenue / clicsk')
-  await expect(columns.getByLabel('Formula')).toHaveAccessibleDescription('There is no figure called “clicsk”.')
-  await columns.getByLabel('Formula').fill('revenue / (clicks * 2)')
-  await columns.getByLabel('Name').fill('Half')
-  await columns.getByRole('button', { name: 'Show', exact: true }).click()
-  await expect(row(page, 'zone-7').getByRole('gridcell').last()).toHaveText('2.5')
-  await expect(row(page, 'Total').getByRole('gridcell').last()).toHaveText('1.667')
-  await page.reload()
-  await expect(tree(page).getByRole('columnheader', { name: 'Half' })).toBeVisible()
-})
+test(
+  'a figure of one’s own stands in its column, and what is wrong with a formula is said',
+  DETAIL,
+  async ({ page, owner, sluice }) => {
+    const { wide } = await seedClicks(owner, sluice.address)
+    const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
+    await page.goto(`/explore?range=today&by=sub1&where=${only}`)
+    await page.getByRole('button', { name: 'Columns' }).click()
+    const columns = page.getByRole('dialog', { name: 'Columns' })
+    await columns.getByRole('button', { name: 'Figure', exact: true }).click()
+    await columns.getByLabel('Formula').fill('revenue / clicsk')
+    await expect(columns.getByLabel('Formula')).toHaveAccessibleDescription('There is no figure called “clicsk”.')
+    await columns.getByLabel('Formula').fill('revenue / (clicks * 2)')
+    await columns.getByLabel('Name').fill('Half')
+    await columns.getByRole('button', { name: 'Show', exact: true }).click()
+    await expect(row(page, 'zone-7').getByRole('gridcell').last()).toHaveText('2.5')
+    await expect(row(page, 'Total').getByRole('gridcell').last()).toHaveText('1.667')
+    await page.reload()
+    await expect(tree(page).getByRole('columnheader', { name: 'Half' })).toBeVisible()
+  },
+)
 
-test('the hours of the week are a map of the same clicks', async ({ page, owner, sluice }) => {
+test('the hours of the week are a map of the same clicks', DETAIL, async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
   const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
   await page.goto(`/explore?range=today&where=${only}`)
@@ -123,7 +127,7 @@ test('the hours of the week are a map of the same clicks', async ({ page, owner,
   ).toHaveText('10')
 })
 
-test('the lines of the question are a file', async ({ page, owner, sluice }) => {
+test('the lines of the question are a file', DETAIL, async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
   const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
   await page.goto(`/explore?range=today&by=sub1&columns=clicks,revenue&where=${only}`)
@@ -132,7 +136,7 @@ test('the lines of the question are a file', async ({ page, owner, sluice }) => 
   expect(file.suggestedFilename()).toMatch(/^sluice-explore-.*\.csv$/)
 })
 
-test('the facts of a day are a Parquet file', async ({ page, owner, sluice }) => {
+test('the facts of a day are a Parquet file', DETAIL, async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
   const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
   await page.goto(`/explore?range=today&by=sub1&where=${only}`)

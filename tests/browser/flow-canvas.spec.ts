@@ -1,5 +1,5 @@
 import type { APIRequestContext, Locator, Page } from '@playwright/test'
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const EMPTY = { nodes: [{ id: 'entry', type: 'entry' }], edges: [] }
 
@@ -134,7 +134,7 @@ test('a "+" puts a step behind an open end or into an edge: connected, in sight,
   await expect(page.getByRole('button', { name: 'Publish', exact: true })).toHaveAccessibleDescription('')
 })
 
-test('steps are added by keyboard alone', async ({ page, owner }) => {
+test('steps are added by keyboard alone', DETAIL, async ({ page, owner }) => {
   const canvas = await opened(page, owner, 'By keys')
   const plus = page.getByRole('button', { name: 'Add a step after Every visitor' })
   await plus.focus()
@@ -150,30 +150,31 @@ test('steps are added by keyboard alone', async ({ page, owner }) => {
   await expect(canvas.locator('.react-flow__edge-path')).toHaveCount(2)
 })
 
-test('a landing and an offer are made where they are chosen, and nodes are called by what they name', async ({
-  page,
-  owner,
-}) => {
-  const canvas = await opened(page, owner, 'Made here')
-  await add(page, 'Add a step after Every visitor', 'Landing')
-  await page.getByLabel('Landing', { exact: true }).selectOption({ label: 'New landing …' })
-  const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Name').fill('PL B')
-  await dialog.getByLabel('Address').fill('https://land.example/?c={click_id}')
-  await dialog.getByRole('button', { name: 'Add landing' }).click()
-  await expect(canvas.locator('.react-flow__node', { hasText: 'PL B' })).toBeVisible()
-  await expect(page.getByLabel('Landing', { exact: true }).locator('option:checked')).toHaveText('PL B')
-  await page.getByLabel('Leads to', { exact: true }).selectOption({ label: 'New offer' })
-  await page.getByLabel('Offer', { exact: true }).selectOption({ label: 'New offer …' })
-  await dialog.getByLabel('Name').fill('Nutra DE')
-  await dialog.getByLabel('Address').fill('https://offer.example/?c={click_id}')
-  await dialog.getByRole('button', { name: 'Add offer' }).click()
-  await expect(canvas.locator('.react-flow__node', { hasText: 'Nutra DE' })).toBeVisible()
-  await page.getByRole('button', { name: 'Save draft' }).click()
-  await expect(page.getByRole('button', { name: 'Publish', exact: true })).toHaveAccessibleDescription('')
-  await page.getByLabel('Label').fill('The one that pays')
-  await expect(canvas.locator('.react-flow__node', { hasText: 'The one that pays' })).toBeVisible()
-})
+test(
+  'a landing and an offer are made where they are chosen, and nodes are called by what they name',
+  DETAIL,
+  async ({ page, owner }) => {
+    const canvas = await opened(page, owner, 'Made here')
+    await add(page, 'Add a step after Every visitor', 'Landing')
+    await page.getByLabel('Landing', { exact: true }).selectOption({ label: 'New landing …' })
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('PL B')
+    await dialog.getByLabel('Address').fill('https://land.example/?c={click_id}')
+    await dialog.getByRole('button', { name: 'Add landing' }).click()
+    await expect(canvas.locator('.react-flow__node', { hasText: 'PL B' })).toBeVisible()
+    await expect(page.getByLabel('Landing', { exact: true }).locator('option:checked')).toHaveText('PL B')
+    await page.getByLabel('Leads to', { exact: true }).selectOption({ label: 'New offer' })
+    await page.getByLabel('Offer', { exact: true }).selectOption({ label: 'New offer …' })
+    await dialog.getByLabel('Name').fill('Nutra DE')
+    await dialog.getByLabel('Address').fill('https://offer.example/?c={click_id}')
+    await dialog.getByRole('button', { name: 'Add offer' }).click()
+    await expect(canvas.locator('.react-flow__node', { hasText: 'Nutra DE' })).toBeVisible()
+    await page.getByRole('button', { name: 'Save draft' }).click()
+    await expect(page.getByRole('button', { name: 'Publish', exact: true })).toHaveAccessibleDescription('')
+    await page.getByLabel('Label').fill('The one that pays')
+    await expect(canvas.locator('.react-flow__node', { hasText: 'The one that pays' })).toBeVisible()
+  },
+)
 
 test('what a person has arranged stays, new steps come beside it, and Tidy lays all out anew', async ({
   page,

@@ -1,5 +1,5 @@
 import type { APIRequestContext, Locator, Page } from '@playwright/test'
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 
 /** Counts what a person does: a press, a field typed; a choice from a list is two, opening it and choosing. */
 function counted() {
@@ -151,7 +151,7 @@ test('the table changes what it shows and nothing else: ids, labels and the orde
   await expect(row('Everyone else').getByLabel('Offer 1').locator('option:checked')).toHaveText('Beta')
 })
 
-test('a flow of another shape is left to the canvas, and the table says so', async ({ page, owner }) => {
+test('a flow of another shape is left to the canvas, and the table says so', DETAIL, async ({ page, owner }) => {
   await opened(page, owner, 'Nested', {
     nodes: [
       { id: 'entry', type: 'entry' },

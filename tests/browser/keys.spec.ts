@@ -1,4 +1,4 @@
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 
 test('a key is created, shown once, granted, used, emptied and revoked', async ({ page, context, sluice, owner }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -64,7 +64,7 @@ test('a key is created, shown once, granted, used, emptied and revoked', async (
   expect(await page.content(), 'no screen shows a secret again').not.toContain(secret)
 })
 
-test('rights over the whole workspace cannot be ticked beside a list of campaigns', async ({ page, owner }) => {
+test('rights over the whole workspace cannot be ticked beside a list of campaigns', DETAIL, async ({ page, owner }) => {
   await send(owner, 'POST', '/api/campaigns', {
     name: 'Push ES',
     destination: { type: 'redirect', url: 'https://example.com/' },
@@ -89,7 +89,7 @@ test('rights over the whole workspace cannot be ticked beside a list of campaign
   expect(grant).toMatchObject({ read: [], write: ['events'], delete: [], campaigns: [{ name: 'Push ES' }] })
 })
 
-test('rights of a key can be changed while a campaign it lists is deleted', async ({ page, owner }) => {
+test('rights of a key can be changed while a campaign it lists is deleted', DETAIL, async ({ page, owner }) => {
   const campaign = await send(owner, 'POST', '/api/campaigns', {
     name: 'Pop FR',
     destination: { type: 'redirect', url: 'https://example.com/' },

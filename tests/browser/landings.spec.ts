@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContextOptions, Page } from '@playwright/test'
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 
 type Site = { address: string; asked: string[]; close(): Promise<void> }
 
@@ -173,44 +173,44 @@ test('the script keeps the click on further pages of the site, and leads buttons
   await site.close()
 })
 
-test('the script takes the id under the name the page says, and without any id leads to the visitor’s own click', async ({
-  browser,
-  owner,
-  sluice,
-}) => {
-  const site = await startSite(sluice.address)
-  await aWay(owner, site, 'named', '/named?subid={click_id}')
-  const named = await visitor(browser)
-  await named.goto(`${sluice.address}/c/named`)
-  const id = new URL(named.url()).searchParams.get('subid') ?? ''
-  await expect(named.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o/${id}`)
-  await expect.poll(() => statusOf(owner, id)).toBe('landed')
-  await named.context().close()
-  await aWay(owner, site, 'nameless', '/more')
-  const nameless = await visitor(browser)
-  await nameless.goto(`${sluice.address}/c/nameless`)
-  await nameless.getByRole('button', { name: 'Play' }).click()
-  await nameless.waitForURL(/\/offer\?/)
-  await expect.poll(() => statusOf(owner, clickOf(nameless))).toBe('landed')
-  await nameless.context().close()
-  await site.close()
-})
+test(
+  'the script takes the id under the name the page says, and without any id leads to the visitor’s own click',
+  DETAIL,
+  async ({ browser, owner, sluice }) => {
+    const site = await startSite(sluice.address)
+    await aWay(owner, site, 'named', '/named?subid={click_id}')
+    const named = await visitor(browser)
+    await named.goto(`${sluice.address}/c/named`)
+    const id = new URL(named.url()).searchParams.get('subid') ?? ''
+    await expect(named.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o/${id}`)
+    await expect.poll(() => statusOf(owner, id)).toBe('landed')
+    await named.context().close()
+    await aWay(owner, site, 'nameless', '/more')
+    const nameless = await visitor(browser)
+    await nameless.goto(`${sluice.address}/c/nameless`)
+    await nameless.getByRole('button', { name: 'Play' }).click()
+    await nameless.waitForURL(/\/offer\?/)
+    await expect.poll(() => statusOf(owner, clickOf(nameless))).toBe('landed')
+    await nameless.context().close()
+    await site.close()
+  },
+)
 
-test('without JavaScript, and without the id in any address, a visitor still comes to the offer of his click', async ({
-  browser,
-  owner,
-  sluice,
-}) => {
-  const site = await startSite(sluice.address)
-  await aWay(owner, site, 'plain', '/landing')
-  const guest = await visitor(browser, { javaScriptEnabled: false })
-  await guest.goto(`${sluice.address}/c/plain`)
-  await expect(guest.getByRole('heading', { name: 'Landing' })).toBeVisible()
-  expect(site.asked).toContain('/landing')
-  await expect(guest.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o`)
-  await guest.getByRole('link', { name: 'Continue' }).click()
-  await guest.waitForURL(/\/offer\?/)
-  await expect.poll(() => statusOf(owner, clickOf(guest))).toBe('landed')
-  await guest.context().close()
-  await site.close()
-})
+test(
+  'without JavaScript, and without the id in any address, a visitor still comes to the offer of his click',
+  DETAIL,
+  async ({ browser, owner, sluice }) => {
+    const site = await startSite(sluice.address)
+    await aWay(owner, site, 'plain', '/landing')
+    const guest = await visitor(browser, { javaScriptEnabled: false })
+    await guest.goto(`${sluice.address}/c/plain`)
+    await expect(guest.getByRole('heading', { name: 'Landing' })).toBeVisible()
+    expect(site.asked).toContain('/landing')
+    await expect(guest.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o`)
+    await guest.getByRole('link', { name: 'Continue' }).click()
+    await guest.waitForURL(/\/offer\?/)
+    await expect.poll(() => statusOf(owner, clickOf(guest))).toBe('landed')
+    await guest.context().close()
+    await site.close()
+  },
+)

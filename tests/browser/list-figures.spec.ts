@@ -1,7 +1,7 @@
 // The figures beside offers, landings, funnels and click flows, from clicks and conversions that came through the door.
 import type { APIRequestContext } from '@playwright/test'
 import { awayFromMidnight } from '../support/midnight.ts'
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const BROWSER =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36'
@@ -86,7 +86,7 @@ test('offers, landings and funnels show what they came to in the chosen days, so
   await expect(row('Dear figured').getByRole('cell').first()).toBeInViewport({ ratio: 1 })
 })
 
-test('campaigns count CR by the goal that is chosen, and sum it up', async ({ page, owner, sluice }) => {
+test('campaigns count CR by the goal that is chosen, and sum it up', DETAIL, async ({ page, owner, sluice }) => {
   await awayFromMidnight()
   const destination = { type: 'redirect', url }
   for (const [name, type] of [
@@ -108,7 +108,7 @@ test('campaigns count CR by the goal that is chosen, and sum it up', async ({ pa
   await expect(row('Total')).toContainText('25.0%')
 })
 
-test('click flows show what the campaigns that lead to them came to', async ({ page, owner, sluice }) => {
+test('click flows show what the campaigns that lead to them came to', DETAIL, async ({ page, owner, sluice }) => {
   await awayFromMidnight()
   const graph = {
     nodes: [
@@ -128,58 +128,62 @@ test('click flows show what the campaigns that lead to them came to', async ({ p
   await expect(row.getByRole('cell')).toContainText(['7.50', '1', '100.0%', '7.50', 'Active', '1', 'To the flow'])
 })
 
-test('an offer that was earned twice by one click says so where it is edited', async ({ page, owner, sluice }) => {
-  const payout_types = ['lead', 'purchase']
-  const twice = await send(owner, 'POST', '/api/offers', { name: 'Twice', url, payout: '18.50', payout_types })
-  await send(owner, 'POST', '/api/offers', { name: 'Single', url, payout: '18.50', payout_types: ['lead'] })
-  const campaign = await send(owner, 'POST', '/api/campaigns', {
-    name: 'Twice',
-    destination: { type: 'redirect', url },
-    offer_id: twice.id,
-  })
-  const click = await visit(sluice.address, campaign['key'])
-  for (const type of ['lead', 'purchase']) await send(owner, 'POST', '/api/events', { clickId: click, type })
-  await page.setViewportSize({ width: 1366, height: 768 })
-  await page.goto('/offers')
-  await page.getByRole('button', { name: 'Twice', exact: true }).click()
-  const dialog = page.getByRole('dialog', { name: 'Edit Twice' })
-  // Seen before the types it speaks of, of which there are more than a laptop has room for.
-  await expect(dialog.getByText('In the last 30 days it was earned more than once on 1 click.')).toBeInViewport()
-  await expect(dialog.getByText('Lead + Purchase: 1')).toBeVisible()
-  await page.keyboard.press('Escape')
-  const answered = page.waitForResponse(/repeated-payouts/)
-  await page.getByRole('button', { name: 'Single', exact: true }).click()
-  await answered
-  await expect(page.getByRole('dialog', { name: 'Edit Single' }).getByLabel('Earned by')).toHaveValue('lead')
-  await expect(page.getByText('earned more than once')).toHaveCount(0)
-})
+test(
+  'an offer that was earned twice by one click says so where it is edited',
+  DETAIL,
+  async ({ page, owner, sluice }) => {
+    const payout_types = ['lead', 'purchase']
+    const twice = await send(owner, 'POST', '/api/offers', { name: 'Twice', url, payout: '18.50', payout_types })
+    await send(owner, 'POST', '/api/offers', { name: 'Single', url, payout: '18.50', payout_types: ['lead'] })
+    const campaign = await send(owner, 'POST', '/api/campaigns', {
+      name: 'Twice',
+      destination: { type: 'redirect', url },
+      offer_id: twice.id,
+    })
+    const click = await visit(sluice.address, campaign['key'])
+    for (const type of ['lead', 'purchase']) await send(owner, 'POST', '/api/events', { clickId: click, type })
+    await page.setViewportSize({ width: 1366, height: 768 })
+    await page.goto('/offers')
+    await page.getByRole('button', { name: 'Twice', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Edit Twice' })
+    // Seen before the types it speaks of, of which there are more than a laptop has room for.
+    await expect(dialog.getByText('In the last 30 days it was earned more than once on 1 click.')).toBeInViewport()
+    await expect(dialog.getByText('Lead + Purchase: 1')).toBeVisible()
+    await page.keyboard.press('Escape')
+    const answered = page.waitForResponse(/repeated-payouts/)
+    await page.getByRole('button', { name: 'Single', exact: true }).click()
+    await answered
+    await expect(page.getByRole('dialog', { name: 'Edit Single' }).getByLabel('Earned by')).toHaveValue('lead')
+    await expect(page.getByText('earned more than once')).toHaveCount(0)
+  },
+)
 
-test('an offer whose payout a network’s leads do not earn says so where it is edited', async ({
-  page,
-  owner,
-  sluice,
-}) => {
-  const offer = await send(owner, 'POST', '/api/offers', {
-    name: 'Unpaid',
-    url,
-    payout: '18.50',
-    payout_types: ['lead'],
-  })
-  const campaign = await send(owner, 'POST', '/api/campaigns', {
-    name: 'Unpaid',
-    destination: { type: 'redirect', url },
-    offer_id: offer.id,
-  })
-  const network = await send(owner, 'POST', '/api/networks', { name: 'Keitaro', template: 'keitaro' })
-  const click = await visit(sluice.address, campaign['key'])
-  const address = new URL(String(network['postback_url']))
-  await owner.get(`${address.pathname}?subid=${String(click)}&status=lead&payout=18.5`)
-  await page.goto('/offers')
-  await page.getByRole('button', { name: 'Unpaid', exact: true }).click()
-  const dialog = page.getByRole('dialog', { name: 'Edit Unpaid' })
-  await expect(dialog).toContainText('In the last 30 days no conversion earned the payout. Lead: 1.')
-  await expect(dialog).toContainText('Lead came with a payout of 0, as under “Not paid yet” of a network.')
-  await page.goto(`/networks/${network.id}`)
-  await expect(page.getByText('recorded with a payout of 0, whatever the offer pays')).toBeVisible()
-  await expect(page.getByLabel('Ignored')).toHaveAccessibleDescription(/Nothing is recorded.*kept under Refused/)
-})
+test(
+  'an offer whose payout a network’s leads do not earn says so where it is edited',
+  DETAIL,
+  async ({ page, owner, sluice }) => {
+    const offer = await send(owner, 'POST', '/api/offers', {
+      name: 'Unpaid',
+      url,
+      payout: '18.50',
+      payout_types: ['lead'],
+    })
+    const campaign = await send(owner, 'POST', '/api/campaigns', {
+      name: 'Unpaid',
+      destination: { type: 'redirect', url },
+      offer_id: offer.id,
+    })
+    const network = await send(owner, 'POST', '/api/networks', { name: 'Keitaro', template: 'keitaro' })
+    const click = await visit(sluice.address, campaign['key'])
+    const address = new URL(String(network['postback_url']))
+    await owner.get(`${address.pathname}?subid=${String(click)}&status=lead&payout=18.5`)
+    await page.goto('/offers')
+    await page.getByRole('button', { name: 'Unpaid', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Edit Unpaid' })
+    await expect(dialog).toContainText('In the last 30 days no conversion earned the payout. Lead: 1.')
+    await expect(dialog).toContainText('Lead came with a payout of 0, as under “Not paid yet” of a network.')
+    await page.goto(`/networks/${network.id}`)
+    await expect(page.getByText('recorded with a payout of 0, whatever the offer pays')).toBeVisible()
+    await expect(page.getByLabel('Ignored')).toHaveAccessibleDescription(/Nothing is recorded.*kept under Refused/)
+  },
+)

@@ -1,7 +1,7 @@
 // What every list page does alike, shown on one of them.
 import pg from 'pg'
 import { newId, toUuid } from '../../src/contract/ids.ts'
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const url = 'https://example.com/?c={click_id}'
 
@@ -68,30 +68,34 @@ const COPY = `
   select o.org_id, copy.id, 'Page ' || copy.number + 1, o.url, o.payout_types, o.status, now(), now()
   from offers o, unnest($2::uuid[]) with ordinality as copy (id, number) where o.id = $1`
 
-test('older rows are on further pages, and another question begins at the newest', async ({ page, owner, sluice }) => {
-  const { id } = await send(owner, 'POST', '/api/offers', { name: 'Page 1', url })
-  // One more than a page holds. Made and deleted one by one they would take longer than all the rest.
-  const others = Array.from({ length: 200 }, () => newId())
-  const database = new pg.Client(sluice.database)
-  await database.connect()
-  await database.query(COPY, [toUuid(id), others])
-  const oldest = page.getByRole('row', { name: /^Page 1 / })
-  await page.goto('/offers')
-  await expect(page.getByRole('row', { name: /^Page 201 / })).toBeVisible()
-  await expect(oldest).toBeHidden()
-  await page.getByRole('button', { name: 'Older' }).click()
-  await expect(oldest).toBeVisible()
-  await expect(page).toHaveURL(/cursor=/)
-  await page.getByRole('searchbox').fill('Page 201')
-  await expect(page.getByRole('row', { name: /^Page 201 / })).toBeVisible()
-  await expect(page).not.toHaveURL(/cursor=/)
-  // Other tests find their offers on the first page.
-  await database.query('update offers set deleted_at = now(), updated_at = now() where id = any($1)', [others])
-  await database.end()
-  await send(owner, 'DELETE', `/api/offers/${id}`)
-})
+test(
+  'older rows are on further pages, and another question begins at the newest',
+  DETAIL,
+  async ({ page, owner, sluice }) => {
+    const { id } = await send(owner, 'POST', '/api/offers', { name: 'Page 1', url })
+    // One more than a page holds. Made and deleted one by one they would take longer than all the rest.
+    const others = Array.from({ length: 200 }, () => newId())
+    const database = new pg.Client(sluice.database)
+    await database.connect()
+    await database.query(COPY, [toUuid(id), others])
+    const oldest = page.getByRole('row', { name: /^Page 1 / })
+    await page.goto('/offers')
+    await expect(page.getByRole('row', { name: /^Page 201 / })).toBeVisible()
+    await expect(oldest).toBeHidden()
+    await page.getByRole('button', { name: 'Older' }).click()
+    await expect(oldest).toBeVisible()
+    await expect(page).toHaveURL(/cursor=/)
+    await page.getByRole('searchbox').fill('Page 201')
+    await expect(page.getByRole('row', { name: /^Page 201 / })).toBeVisible()
+    await expect(page).not.toHaveURL(/cursor=/)
+    // Other tests find their offers on the first page.
+    await database.query('update offers set deleted_at = now(), updated_at = now() where id = any($1)', [others])
+    await database.end()
+    await send(owner, 'DELETE', `/api/offers/${id}`)
+  },
+)
 
-test('the name of a row opens it, and closing leads back to the name', async ({ page, owner }) => {
+test('the name of a row opens it, and closing leads back to the name', DETAIL, async ({ page, owner }) => {
   await send(owner, 'POST', '/api/landings', { name: 'Quiz', url: 'https://example.com/?c={click_id}' })
   await page.goto('/landings')
   const name = page.getByRole('row', { name: /^Quiz/ }).getByRole('button', { name: 'Quiz', exact: true })
@@ -136,22 +140,23 @@ test('campaigns show what they cost and bring in the days one chooses', async ({
   await expect(page.getByLabel('Days', { exact: true })).toHaveValue('30d')
 })
 
-test('what can be done with a row is in reach on a laptop and on a phone, however long its name', async ({
-  page,
-  owner,
-}) => {
-  const name = 'A campaign whose name is longer than any column should be, and on it goes'
-  const destination = { type: 'redirect', url: `https://example.com/${'landing/'.repeat(20)}` }
-  await send(owner, 'POST', '/api/campaigns', { name, destination })
-  for (const width of [1280, 390]) {
-    await page.setViewportSize({ width, height: 740 })
-    await page.goto('/campaigns')
-    const actions = page.getByRole('button', { name: `Actions for ${name}` })
-    await expect(actions).toBeInViewport({ ratio: 1 })
-    await actions.click()
-    await expect(page.getByRole('menuitem', { name: /Delete/ })).toBeVisible()
-  }
-})
+test(
+  'what can be done with a row is in reach on a laptop and on a phone, however long its name',
+  DETAIL,
+  async ({ page, owner }) => {
+    const name = 'A campaign whose name is longer than any column should be, and on it goes'
+    const destination = { type: 'redirect', url: `https://example.com/${'landing/'.repeat(20)}` }
+    await send(owner, 'POST', '/api/campaigns', { name, destination })
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 740 })
+      await page.goto('/campaigns')
+      const actions = page.getByRole('button', { name: `Actions for ${name}` })
+      await expect(actions).toBeInViewport({ ratio: 1 })
+      await actions.click()
+      await expect(page.getByRole('menuitem', { name: /Delete/ })).toBeVisible()
+    }
+  },
+)
 
 test('the log of conversions is narrowed to days, the last one included', async ({ page, sluice, owner }) => {
   await send(owner, 'POST', '/api/campaigns', {

@@ -1,5 +1,5 @@
 // Offers on the screen: made on their page or in the form of a campaign, what earns their payout, and who follows their address.
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 
 test('a campaign and its offer are made in one form, and the address is typed once', async ({ page, owner }) => {
   await page.goto('/campaigns/new')
@@ -34,89 +34,93 @@ test('a campaign and its offer are made in one form, and the address is typed on
   await expect(page.getByRole('heading', { level: 1, name: 'In one go' })).toBeVisible()
 })
 
-test('a campaign follows its offer’s new address, and one with an address of its own says so on both pages', async ({
-  page,
-  owner,
-}) => {
-  const url = 'https://old-net.example/?c={click_id}'
-  const offer = await send(owner, 'POST', '/api/offers', { name: 'Slots', url })
-  await page.goto('/campaigns/new')
-  await page.getByLabel('Name', { exact: true }).fill('Follower')
-  await page.getByLabel('Key').fill('follower')
-  await page.getByLabel('Offer').selectOption('Slots')
-  await page.getByRole('button', { name: 'Create campaign' }).click()
-  await expect(page.getByRole('heading', { level: 1, name: 'Follower' })).toBeVisible()
-  for (const name of ['Copy one', 'Copy two'])
-    await send(owner, 'POST', '/api/campaigns', {
-      name,
-      key: name.toLowerCase().replace(' ', '-'),
-      destination: { type: 'redirect', url },
-      offer_id: offer.id,
-    })
+test(
+  'a campaign follows its offer’s new address, and one with an address of its own says so on both pages',
+  DETAIL,
+  async ({ page, owner }) => {
+    const url = 'https://old-net.example/?c={click_id}'
+    const offer = await send(owner, 'POST', '/api/offers', { name: 'Slots', url })
+    await page.goto('/campaigns/new')
+    await page.getByLabel('Name', { exact: true }).fill('Follower')
+    await page.getByLabel('Key').fill('follower')
+    await page.getByLabel('Offer').selectOption('Slots')
+    await page.getByRole('button', { name: 'Create campaign' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'Follower' })).toBeVisible()
+    for (const name of ['Copy one', 'Copy two'])
+      await send(owner, 'POST', '/api/campaigns', {
+        name,
+        key: name.toLowerCase().replace(' ', '-'),
+        destination: { type: 'redirect', url },
+        offer_id: offer.id,
+      })
 
-  await page.goto('/offers')
-  const row = page.getByRole('row', { name: /Slots/ })
-  await expect(row).toContainText('1 + 2 own')
-  await row.getByRole('button', { name: 'Slots', exact: true }).click()
-  const dialog = page.getByRole('dialog', { name: 'Edit Slots' })
-  await expect(dialog.getByText('1 campaign follows its address, 2 keep addresses of their own.')).toBeVisible()
-  await dialog.getByLabel('Address').fill('https://new-net.example/?c={click_id}')
-  await dialog.getByRole('button', { name: 'Save offer' }).click()
-  await expect(dialog).toBeHidden()
-  const hostOf = async (key: string) =>
-    new URL((await owner.get(`/c/${key}`, { maxRedirects: 0 })).headers()['location'] ?? '').host
-  expect(await hostOf('follower')).toBe('new-net.example')
-  expect(await hostOf('copy-one')).toBe('old-net.example')
-
-  await row.getByRole('button', { name: 'Slots', exact: true }).click()
-  await dialog.getByRole('button', { name: 'Follow the offer: Copy one' }).click()
-  await expect(dialog.getByText('2 campaigns follow its address, 1 keeps an address of its own.')).toBeVisible()
-  expect(await hostOf('copy-one')).toBe('new-net.example')
-
-  await dialog.getByRole('link', { name: 'Copy two' }).click()
-  await expect(page.getByRole('heading', { level: 1, name: 'Copy two' })).toBeVisible()
-  await expect(page.getByText('It keeps an address of its own.')).toContainText('https://new-net.example/')
-  await page.getByRole('button', { name: /^Follow the offer/ }).click()
-  await expect(page.getByText('It keeps an address of its own.')).toBeHidden()
-  await expect(page.getByLabel('Visitors go to')).toHaveValue('offer')
-  expect(await hostOf('copy-two')).toBe('new-net.example')
-})
-
-test('whoever makes an offer with a payout says what earns it: nothing is chosen for him, in the form of a campaign either', async ({
-  page,
-  owner,
-}) => {
-  for (const place of ['/offers', '/campaigns/new']) {
-    await page.goto(place)
-    await page.getByRole('button', { name: 'New offer' }).first().click()
-    const dialog = page.getByRole('dialog', { name: 'New offer' })
-    await expect(dialog.getByLabel('Earned by')).toHaveCount(0)
-    const name = `Hybrid of ${place}`
-    await dialog.getByLabel('Name').fill(name)
-    await dialog.getByLabel('Address').fill('https://hybrid.example/')
-    await dialog.getByLabel('Payout, $').fill('18,50')
-    await expect(dialog.getByLabel('Earned by')).toHaveValue('')
-    await expect(dialog.getByRole('checkbox')).toHaveCount(0)
-    await dialog.getByRole('button', { name: 'Add offer' }).click()
-    await expect(dialog.getByLabel('Payout, $')).toHaveAccessibleDescription('Write 18.50: a point, not a comma.')
-    await dialog.getByLabel('Payout, $').fill('18.50')
-    await dialog.getByRole('button', { name: 'Add offer' }).click()
-    await expect(dialog.getByLabel('Earned by')).toHaveAccessibleDescription('Choose what the payout is for.')
-    await dialog.getByLabel('Earned by').selectOption('Several types…')
-    await expect(dialog.getByRole('checkbox', { checked: true })).toHaveCount(0)
-    await dialog.getByRole('button', { name: 'Add offer' }).click()
-    await expect(dialog.getByLabel('Earned by')).toHaveAccessibleDescription('Choose what the payout is for.')
-    await dialog.getByLabel('Registration').check()
-    await dialog.getByLabel('FTD').check()
-    await dialog.getByRole('button', { name: 'Add offer' }).click()
+    await page.goto('/offers')
+    const row = page.getByRole('row', { name: /Slots/ })
+    await expect(row).toContainText('1 + 2 own')
+    await row.getByRole('button', { name: 'Slots', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Edit Slots' })
+    await expect(dialog.getByText('1 campaign follows its address, 2 keep addresses of their own.')).toBeVisible()
+    await dialog.getByLabel('Address').fill('https://new-net.example/?c={click_id}')
+    await dialog.getByRole('button', { name: 'Save offer' }).click()
     await expect(dialog).toBeHidden()
-    const found = await owner.get(`/api/offers?q=${encodeURIComponent(name)}`)
-    const { data } = (await found.json()) as { data: { payout: string; payout_types: string[] }[] }
-    expect(data.map(({ payout, payout_types }) => [payout, payout_types])).toEqual([['18.5', ['registration', 'ftd']]])
-  }
-})
+    const hostOf = async (key: string) =>
+      new URL((await owner.get(`/c/${key}`, { maxRedirects: 0 })).headers()['location'] ?? '').host
+    expect(await hostOf('follower')).toBe('new-net.example')
+    expect(await hostOf('copy-one')).toBe('old-net.example')
 
-test('every conversion earns only where that is said, and a copy keeps it', async ({ page, owner }) => {
+    await row.getByRole('button', { name: 'Slots', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Follow the offer: Copy one' }).click()
+    await expect(dialog.getByText('2 campaigns follow its address, 1 keeps an address of its own.')).toBeVisible()
+    expect(await hostOf('copy-one')).toBe('new-net.example')
+
+    await dialog.getByRole('link', { name: 'Copy two' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'Copy two' })).toBeVisible()
+    await expect(page.getByText('It keeps an address of its own.')).toContainText('https://new-net.example/')
+    await page.getByRole('button', { name: /^Follow the offer/ }).click()
+    await expect(page.getByText('It keeps an address of its own.')).toBeHidden()
+    await expect(page.getByLabel('Visitors go to')).toHaveValue('offer')
+    expect(await hostOf('copy-two')).toBe('new-net.example')
+  },
+)
+
+test(
+  'whoever makes an offer with a payout says what earns it: nothing is chosen for him, in the form of a campaign either',
+  DETAIL,
+  async ({ page, owner }) => {
+    for (const place of ['/offers', '/campaigns/new']) {
+      await page.goto(place)
+      await page.getByRole('button', { name: 'New offer' }).first().click()
+      const dialog = page.getByRole('dialog', { name: 'New offer' })
+      await expect(dialog.getByLabel('Earned by')).toHaveCount(0)
+      const name = `Hybrid of ${place}`
+      await dialog.getByLabel('Name').fill(name)
+      await dialog.getByLabel('Address').fill('https://hybrid.example/')
+      await dialog.getByLabel('Payout, $').fill('18,50')
+      await expect(dialog.getByLabel('Earned by')).toHaveValue('')
+      await expect(dialog.getByRole('checkbox')).toHaveCount(0)
+      await dialog.getByRole('button', { name: 'Add offer' }).click()
+      await expect(dialog.getByLabel('Payout, $')).toHaveAccessibleDescription('Write 18.50: a point, not a comma.')
+      await dialog.getByLabel('Payout, $').fill('18.50')
+      await dialog.getByRole('button', { name: 'Add offer' }).click()
+      await expect(dialog.getByLabel('Earned by')).toHaveAccessibleDescription('Choose what the payout is for.')
+      await dialog.getByLabel('Earned by').selectOption('Several types…')
+      await expect(dialog.getByRole('checkbox', { checked: true })).toHaveCount(0)
+      await dialog.getByRole('button', { name: 'Add offer' }).click()
+      await expect(dialog.getByLabel('Earned by')).toHaveAccessibleDescription('Choose what the payout is for.')
+      await dialog.getByLabel('Registration').check()
+      await dialog.getByLabel('FTD').check()
+      await dialog.getByRole('button', { name: 'Add offer' }).click()
+      await expect(dialog).toBeHidden()
+      const found = await owner.get(`/api/offers?q=${encodeURIComponent(name)}`)
+      const { data } = (await found.json()) as { data: { payout: string; payout_types: string[] }[] }
+      expect(data.map(({ payout, payout_types }) => [payout, payout_types])).toEqual([
+        ['18.5', ['registration', 'ftd']],
+      ])
+    }
+  },
+)
+
+test('every conversion earns only where that is said, and a copy keeps it', DETAIL, async ({ page, owner }) => {
   await page.goto('/offers')
   await page.getByRole('button', { name: 'New offer' }).first().click()
   const dialog = page.getByRole('dialog', { name: 'New offer' })

@@ -1,4 +1,4 @@
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 import { seedTraffic } from './traffic.ts'
 
 const DAY = 86_400_000
@@ -53,7 +53,7 @@ test('the overview shows what clicks came to, by every dimension, and keeps it i
   await expect(clicks.getByRole('row').filter({ hasText: 'ftd' })).toContainText('50.00')
 })
 
-test('a chart of few leads counts them in whole numbers', async ({ page, owner, sluice }) => {
+test('a chart of few leads counts them in whole numbers', DETAIL, async ({ page, owner, sluice }) => {
   const campaign = await seedTraffic(owner, sluice.address)
   await page.goto(`/?range=7d&campaign=${campaign}&chart=goal`)
   // The days below the chart are named with their month.
@@ -62,7 +62,7 @@ test('a chart of few leads counts them in whole numbers', async ({ page, owner, 
   for (const words of await ticks.allTextContents()) expect(words).toMatch(/^\d$/)
 })
 
-test('a window of more than 92 days is refused before it is asked for', async ({ page, owner, sluice }) => {
+test('a window of more than 92 days is refused before it is asked for', DETAIL, async ({ page, owner, sluice }) => {
   await seedTraffic(owner, sluice.address)
   await page.goto('/')
   await page.getByLabel('Days', { exact: true }).selectOption('choose')
@@ -108,7 +108,7 @@ test('the money of a day that is not over is held against whole days, never agai
   await expect(figures.getByText('so far')).toHaveCount(0)
 })
 
-test('a smaller loss is not shown as a success', async ({ page, owner, sluice }) => {
+test('a smaller loss is not shown as a success', DETAIL, async ({ page, owner, sluice }) => {
   const campaign = await seedTraffic(owner, sluice.address)
   const [day, before] = [iso(Date.now()), iso(Date.now() - DAY)]
   await send(owner, 'PUT', '/api/ad-spend', { campaign_id: campaign, day, amount: '80' })
@@ -120,69 +120,71 @@ test('a smaller loss is not shown as a success', async ({ page, owner, sluice })
   await expect(change).not.toHaveClass(/text-good/)
 })
 
-test('goal and days are remembered where the menu opens the overview, and an address says otherwise', async ({
-  page,
-  owner,
-  sluice,
-}) => {
-  await seedTraffic(owner, sluice.address)
-  await page.goto('/')
-  await page.getByLabel('Conversion').selectOption('ftd')
-  await page.getByLabel('Days', { exact: true }).selectOption('30d')
-  await expect(page).toHaveURL(/goal=ftd.*range=30d|range=30d.*goal=ftd/)
-  const menu = page.getByRole('navigation', { name: 'Main' })
-  await menu.getByRole('link', { name: 'Clicks' }).click()
-  await expect(page.getByRole('heading', { name: 'Clicks', level: 1 })).toBeVisible()
-  await menu.getByRole('link', { name: 'Overview' }).click()
-  await expect(page.getByLabel('Conversion')).toHaveValue('ftd')
-  await expect(page.getByLabel('Days', { exact: true })).toHaveValue('30d')
-  await page.goto('/?range=today')
-  await expect(page.getByLabel('Days', { exact: true })).toHaveValue('today')
-  await expect(page.getByLabel('Conversion')).toHaveValue('own')
-  // A default that was chosen is said outright, for whoever is sent the address.
-  await page.getByLabel('Days', { exact: true }).selectOption('7d')
-  await expect(page).toHaveURL(/range=7d/)
-})
+test(
+  'goal and days are remembered where the menu opens the overview, and an address says otherwise',
+  DETAIL,
+  async ({ page, owner, sluice }) => {
+    await seedTraffic(owner, sluice.address)
+    await page.goto('/')
+    await page.getByLabel('Conversion').selectOption('ftd')
+    await page.getByLabel('Days', { exact: true }).selectOption('30d')
+    await expect(page).toHaveURL(/goal=ftd.*range=30d|range=30d.*goal=ftd/)
+    const menu = page.getByRole('navigation', { name: 'Main' })
+    await menu.getByRole('link', { name: 'Clicks' }).click()
+    await expect(page.getByRole('heading', { name: 'Clicks', level: 1 })).toBeVisible()
+    await menu.getByRole('link', { name: 'Overview' }).click()
+    await expect(page.getByLabel('Conversion')).toHaveValue('ftd')
+    await expect(page.getByLabel('Days', { exact: true })).toHaveValue('30d')
+    await page.goto('/?range=today')
+    await expect(page.getByLabel('Days', { exact: true })).toHaveValue('today')
+    await expect(page.getByLabel('Conversion')).toHaveValue('own')
+    // A default that was chosen is said outright, for whoever is sent the address.
+    await page.getByLabel('Days', { exact: true }).selectOption('7d')
+    await expect(page).toHaveURL(/range=7d/)
+  },
+)
 
-test('one day is drawn at the end of its week, straight from day to day and dashed to today', async ({
-  page,
-  owner,
-  sluice,
-}) => {
-  const campaign = await seedTraffic(owner, sluice.address)
-  for (const range of ['today', '7d']) {
-    await page.goto(`/?range=${range}&campaign=${campaign}`)
-    const lines = page.locator('figure .recharts-area-curve')
-    await expect(lines).toHaveCount(2)
-    const paths = await lines.evaluateAll(found => found.map(line => line.getAttribute('d') ?? ''))
-    // Six whole days, then from the last of them to today; a curve would have C in its path.
-    expect(paths.map(path => path.replace(/[^A-Z]/g, ''))).toEqual(['MLLLLL', 'ML'])
-    await expect(lines.last()).toHaveAttribute('stroke-dasharray', '4 4')
-    await expect(page.getByText('Today so far')).toBeVisible()
-    await page.getByRole('link', { name: 'Day', exact: true }).click()
-    await expect(page.getByRole('table', { name: 'Report by Day' }).getByRole('row', { name: /so far/ })).toHaveCount(1)
-  }
-  await page.goto(`/?range=yesterday&campaign=${campaign}`)
-  await expect(page.getByText(/and the six days before it/)).toBeVisible()
-  await expect(page.locator('figure .recharts-area-curve')).toHaveCount(1)
-})
+test(
+  'one day is drawn at the end of its week, straight from day to day and dashed to today',
+  DETAIL,
+  async ({ page, owner, sluice }) => {
+    const campaign = await seedTraffic(owner, sluice.address)
+    for (const range of ['today', '7d']) {
+      await page.goto(`/?range=${range}&campaign=${campaign}`)
+      const lines = page.locator('figure .recharts-area-curve')
+      await expect(lines).toHaveCount(2)
+      const paths = await lines.evaluateAll(found => found.map(line => line.getAttribute('d') ?? ''))
+      // Six whole days, then from the last of them to today; a curve would have C in its path.
+      expect(paths.map(path => path.replace(/[^A-Z]/g, ''))).toEqual(['MLLLLL', 'ML'])
+      await expect(lines.last()).toHaveAttribute('stroke-dasharray', '4 4')
+      await expect(page.getByText('Today so far')).toBeVisible()
+      await page.getByRole('link', { name: 'Day', exact: true }).click()
+      await expect(page.getByRole('table', { name: 'Report by Day' }).getByRole('row', { name: /so far/ })).toHaveCount(
+        1,
+      )
+    }
+    await page.goto(`/?range=yesterday&campaign=${campaign}`)
+    await expect(page.getByText(/and the six days before it/)).toBeVisible()
+    await expect(page.locator('figure .recharts-area-curve')).toHaveCount(1)
+  },
+)
 
-test('on a small laptop the figures stand in one row and the report begins in sight', async ({
-  page,
-  owner,
-  sluice,
-}) => {
-  const campaign = await seedTraffic(owner, sluice.address)
-  await page.setViewportSize({ width: 1366, height: 768 })
-  // One's own alone: what is said of others' clicks in the workspace that the tests of a worker share takes room too.
-  await page.goto(`/?campaign=${campaign}`)
-  const tiles = page.getByRole('group', { name: /^Figures of the window/ }).getByRole('button')
-  await expect(tiles).toHaveCount(8)
-  const tops = await tiles.evaluateAll(found => found.map(tile => Math.round(tile.getBoundingClientRect().top)))
-  expect(new Set(tops).size).toBe(1)
-  const first = page
-    .getByRole('table', { name: /^Report by/ })
-    .getByRole('row')
-    .nth(1)
-  await expect(first).toBeInViewport({ ratio: 1 })
-})
+test(
+  'on a small laptop the figures stand in one row and the report begins in sight',
+  DETAIL,
+  async ({ page, owner, sluice }) => {
+    const campaign = await seedTraffic(owner, sluice.address)
+    await page.setViewportSize({ width: 1366, height: 768 })
+    // One's own alone: what is said of others' clicks in the workspace that the tests of a worker share takes room too.
+    await page.goto(`/?campaign=${campaign}`)
+    const tiles = page.getByRole('group', { name: /^Figures of the window/ }).getByRole('button')
+    await expect(tiles).toHaveCount(8)
+    const tops = await tiles.evaluateAll(found => found.map(tile => Math.round(tile.getBoundingClientRect().top)))
+    expect(new Set(tops).size).toBe(1)
+    const first = page
+      .getByRole('table', { name: /^Report by/ })
+      .getByRole('row')
+      .nth(1)
+    await expect(first).toBeInViewport({ ratio: 1 })
+  },
+)

@@ -1,5 +1,5 @@
 // Postbacks beyond the rule itself: a test fire, a run over past conversions, sending again.
-import { expect, test } from './dashboard.ts'
+import { DETAIL, expect, test } from './dashboard.ts'
 
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36'
 
@@ -61,28 +61,30 @@ test('a rule is tried, run over what came before it, and its delivery is sent ag
   await expect(again.getByRole('button', { name: 'Send 0' })).toHaveAttribute('aria-disabled', 'true')
 })
 
-test('a macro that is none is named where the address is written, and {payout} is offered as {revenue}', async ({
-  page,
-}) => {
-  await page.goto('/postbacks')
-  await page.getByRole('button', { name: 'New rule' }).first().click()
-  const form = page.getByRole('dialog')
-  const address = form.getByLabel('Address', { exact: true })
-  await address.fill('https://tracker.example/?p={payout}&c={{Payout}}&z={zone}')
-  await expect(form.getByText('{payout} is no macro and is left out.')).toBeVisible()
-  await expect(form.getByText('{zone} is no macro of Sluice and is left out.')).toBeVisible()
-  await expect(form.getByText('https://tracker.example/?p=&c=&z=')).toBeVisible()
-  await form.getByRole('button', { name: 'Use {revenue}' }).click()
-  await expect(address).toHaveValue('https://tracker.example/?p={revenue}&c={revenue}&z={zone}')
-  await expect(form.getByText('{payout} is no macro')).toBeHidden()
-  await expect(form.getByText('https://tracker.example/?p=40&c=40&z=')).toBeVisible()
-  await address.fill('https://tracker.example/?p=')
-  await form.getByRole('button', { name: '{revenue}', exact: true }).click()
-  await form.getByRole('button', { name: '{txid}', exact: true }).click()
-  await expect(address).toHaveValue('https://tracker.example/?p={revenue}{txid}')
-})
+test(
+  'a macro that is none is named where the address is written, and {payout} is offered as {revenue}',
+  DETAIL,
+  async ({ page }) => {
+    await page.goto('/postbacks')
+    await page.getByRole('button', { name: 'New rule' }).first().click()
+    const form = page.getByRole('dialog')
+    const address = form.getByLabel('Address', { exact: true })
+    await address.fill('https://tracker.example/?p={payout}&c={{Payout}}&z={zone}')
+    await expect(form.getByText('{payout} is no macro and is left out.')).toBeVisible()
+    await expect(form.getByText('{zone} is no macro of Sluice and is left out.')).toBeVisible()
+    await expect(form.getByText('https://tracker.example/?p=&c=&z=')).toBeVisible()
+    await form.getByRole('button', { name: 'Use {revenue}' }).click()
+    await expect(address).toHaveValue('https://tracker.example/?p={revenue}&c={revenue}&z={zone}')
+    await expect(form.getByText('{payout} is no macro')).toBeHidden()
+    await expect(form.getByText('https://tracker.example/?p=40&c=40&z=')).toBeVisible()
+    await address.fill('https://tracker.example/?p=')
+    await form.getByRole('button', { name: '{revenue}', exact: true }).click()
+    await form.getByRole('button', { name: '{txid}', exact: true }).click()
+    await expect(address).toHaveValue('https://tracker.example/?p={revenue}{txid}')
+  },
+)
 
-test('offers, landings, campaigns and flows name the macros that are none as well', async ({ page, owner }) => {
+test('offers, landings, campaigns and flows name the macros that are none as well', DETAIL, async ({ page, owner }) => {
   const url = 'https://example.com/?c={click_id}&p={payout}&z={zone}'
   const words = '{payout}, {zone} are no macros of Sluice and are left out.'
   for (const [path, button] of [

@@ -1,6 +1,6 @@
 // The report below the figures of the overview: its dimensions, its totals, its columns, and the file it is saved in.
 import { readFile } from 'node:fs/promises'
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 import { seedTraffic } from './traffic.ts'
 
 test('the hours of the day stand in a table, those of the week on a map, shaded by what is chosen', async ({
@@ -50,7 +50,7 @@ test('the table is saved for spreadsheets, and no cell becomes a formula', async
   expect([spend?.split(',')[at('roi')], spend?.split(',')[at('cpa')]]).toEqual(['', ''])
 })
 
-test('a total that divides by what only some campaigns count says so', async ({ page, owner, sluice }) => {
+test('a total that divides by what only some campaigns count says so', DETAIL, async ({ page, owner, sluice }) => {
   const campaign = await seedTraffic(owner, sluice.address)
   const other = await send(owner, 'POST', '/api/campaigns', {
     name: 'Without leads',
@@ -70,20 +70,24 @@ test('a total that divides by what only some campaigns count says so', async ({ 
   await expect(said).toHaveCount(0)
 })
 
-test('columns that say nothing are folded, and shown when they are asked for', async ({ page, owner, sluice }) => {
-  const campaign = await seedTraffic(owner, sluice.address)
-  await page.goto(`/?range=today&campaign=${campaign}`)
-  const table = page.getByRole('table', { name: /^Report by/ })
-  const head = (name: string) => table.getByRole('columnheader', { name, exact: true })
-  await expect(head('FTD')).toBeVisible()
-  await expect(head('Started')).toHaveCount(0)
-  await expect(page.getByText(/Folded, the same in every row: .*Started \(0\).*Cost from \(manual\)/)).toBeVisible()
-  await page.getByRole('button', { name: 'Show', exact: true }).click()
-  await expect(head('Started')).toBeVisible()
-  await expect(head('Cost from')).toBeVisible()
-  await page.getByRole('button', { name: 'Fold', exact: true }).click()
-  await expect(head('Started')).toHaveCount(0)
-  // The goal is shown even where nothing came to it.
-  await page.goto(`/?range=today&campaign=${campaign}&goal=started`)
-  await expect(head('Started')).toBeVisible()
-})
+test(
+  'columns that say nothing are folded, and shown when they are asked for',
+  DETAIL,
+  async ({ page, owner, sluice }) => {
+    const campaign = await seedTraffic(owner, sluice.address)
+    await page.goto(`/?range=today&campaign=${campaign}`)
+    const table = page.getByRole('table', { name: /^Report by/ })
+    const head = (name: string) => table.getByRole('columnheader', { name, exact: true })
+    await expect(head('FTD')).toBeVisible()
+    await expect(head('Started')).toHaveCount(0)
+    await expect(page.getByText(/Folded, the same in every row: .*Started \(0\).*Cost from \(manual\)/)).toBeVisible()
+    await page.getByRole('button', { name: 'Show', exact: true }).click()
+    await expect(head('Started')).toBeVisible()
+    await expect(head('Cost from')).toBeVisible()
+    await page.getByRole('button', { name: 'Fold', exact: true }).click()
+    await expect(head('Started')).toHaveCount(0)
+    // The goal is shown even where nothing came to it.
+    await page.goto(`/?range=today&campaign=${campaign}&goal=started`)
+    await expect(head('Started')).toBeVisible()
+  },
+)

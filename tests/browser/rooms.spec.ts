@@ -1,4 +1,4 @@
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 import { seedTraffic } from './traffic.ts'
 
 const BROWSER =
@@ -66,30 +66,34 @@ test('an offer and a campaign are made, a click comes through, a conversion is r
   await expect(page.getByRole('row', { name: /Spark FR/ }).first()).toContainText('Lead')
 })
 
-test('a charge in the ledger leads to the click whose conversion it was for', async ({ page, sluice, owner }) => {
-  const { id: campaign } = await send(owner, 'POST', '/api/campaigns', {
-    name: 'Charged',
-    key: 'charged',
-    destination: { type: 'redirect', url: 'https://example.com/?subid={click_id}' },
-  })
-  const click = await fetch(`${sluice.address}/c/charged`, { redirect: 'manual', headers: { 'user-agent': BROWSER } })
-  const id = /subid=(\w+)/.exec(click.headers.get('location') ?? '')?.[1] ?? ''
-  await send(owner, 'POST', '/api/events', { clickId: id, type: 'registration' })
+test(
+  'a charge in the ledger leads to the click whose conversion it was for',
+  DETAIL,
+  async ({ page, sluice, owner }) => {
+    const { id: campaign } = await send(owner, 'POST', '/api/campaigns', {
+      name: 'Charged',
+      key: 'charged',
+      destination: { type: 'redirect', url: 'https://example.com/?subid={click_id}' },
+    })
+    const click = await fetch(`${sluice.address}/c/charged`, { redirect: 'manual', headers: { 'user-agent': BROWSER } })
+    const id = /subid=(\w+)/.exec(click.headers.get('location') ?? '')?.[1] ?? ''
+    await send(owner, 'POST', '/api/events', { clickId: id, type: 'registration' })
 
-  await page.goto('/billing')
-  await page.getByLabel('Kind of entry').selectOption('Charges')
-  const charge = page.getByRole('row', { name: new RegExp(id) })
-  await expect(charge).toContainText('Registration')
-  await charge.getByRole('link', { name: id }).click()
-  await expect(page.getByRole('heading', { level: 1, name: 'Click' })).toBeVisible()
-  await expect(page.getByText(/^Charged \$/)).toBeVisible()
-  await page.getByRole('link', { name: 'Charged', exact: true }).click()
-  await expect(page.getByRole('heading', { level: 1, name: 'Charged' })).toBeVisible()
-  await send(owner, 'PUT', `/api/campaigns/${campaign}/status`, { status: 'archived' })
-  await send(owner, 'DELETE', `/api/campaigns/${campaign}`)
-})
+    await page.goto('/billing')
+    await page.getByLabel('Kind of entry').selectOption('Charges')
+    const charge = page.getByRole('row', { name: new RegExp(id) })
+    await expect(charge).toContainText('Registration')
+    await charge.getByRole('link', { name: id }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'Click' })).toBeVisible()
+    await expect(page.getByText(/^Charged \$/)).toBeVisible()
+    await page.getByRole('link', { name: 'Charged', exact: true }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'Charged' })).toBeVisible()
+    await send(owner, 'PUT', `/api/campaigns/${campaign}/status`, { status: 'archived' })
+    await send(owner, 'DELETE', `/api/campaigns/${campaign}`)
+  },
+)
 
-test('spend is recorded and deleted, and the balance is topped up', async ({ page, owner }) => {
+test('spend is recorded and deleted, and the balance is topped up', DETAIL, async ({ page, owner }) => {
   await owner.post('/api/campaigns', {
     data: { name: 'Spent', destination: { type: 'redirect', url: 'https://example.com/' } },
   })
@@ -144,35 +148,35 @@ test('spend is recorded and deleted, and the balance is topped up', async ({ pag
   await expect(page.getByText('The balance is low.')).toBeVisible()
 })
 
-test('a click, its conversions and their deliveries keep the name of the campaign when that is deleted', async ({
-  page,
-  owner,
-  sluice,
-}) => {
-  const campaign = await seedTraffic(owner, sluice.address)
-  const destination = { type: 'redirect', url: 'https://example.com/' }
-  await send(owner, 'POST', '/api/campaigns', { name: 'Still there', destination })
-  await send(owner, 'POST', '/api/postbacks', { event_type: 'lead', url: 'https://t.example/?c={click_id}' })
-  const { data } = await send(owner, 'GET', `/api/clicks?campaign_id=${campaign}`)
-  const clickId = (data as { id: string }[])[0]?.id ?? ''
-  await send(owner, 'POST', '/api/events', { clickId, type: 'lead' })
-  await send(owner, 'PUT', `/api/campaigns/${campaign}/status`, { status: 'archived' })
-  await send(owner, 'DELETE', `/api/campaigns/${campaign}`)
-  for (const path of [`/?campaign=${campaign}`, `/clicks?campaign=${campaign}`]) {
-    await page.goto(path)
-    const row = page
-      .getByRole('table', { name: /clicks$/i })
-      .getByRole('row')
-      .nth(1)
-    await expect(row).toContainText('Broad DE')
-    await expect(row).toContainText('(deleted)')
-    await expect(row).not.toContainText(campaign)
-  }
-  for (const path of ['/conversions', `/deliveries?campaign=${campaign}`]) {
-    await page.goto(path)
-    await expect(page.getByRole('row', { name: /Broad DE/ }).first()).toContainText('(deleted)')
-    await expect(page.getByRole('table')).not.toContainText(campaign)
-  }
-  await page.goto(`/clicks/${clickId}`)
-  await expect(page.getByText('Broad DE (deleted)')).toBeVisible()
-})
+test(
+  'a click, its conversions and their deliveries keep the name of the campaign when that is deleted',
+  DETAIL,
+  async ({ page, owner, sluice }) => {
+    const campaign = await seedTraffic(owner, sluice.address)
+    const destination = { type: 'redirect', url: 'https://example.com/' }
+    await send(owner, 'POST', '/api/campaigns', { name: 'Still there', destination })
+    await send(owner, 'POST', '/api/postbacks', { event_type: 'lead', url: 'https://t.example/?c={click_id}' })
+    const { data } = await send(owner, 'GET', `/api/clicks?campaign_id=${campaign}`)
+    const clickId = (data as { id: string }[])[0]?.id ?? ''
+    await send(owner, 'POST', '/api/events', { clickId, type: 'lead' })
+    await send(owner, 'PUT', `/api/campaigns/${campaign}/status`, { status: 'archived' })
+    await send(owner, 'DELETE', `/api/campaigns/${campaign}`)
+    for (const path of [`/?campaign=${campaign}`, `/clicks?campaign=${campaign}`]) {
+      await page.goto(path)
+      const row = page
+        .getByRole('table', { name: /clicks$/i })
+        .getByRole('row')
+        .nth(1)
+      await expect(row).toContainText('Broad DE')
+      await expect(row).toContainText('(deleted)')
+      await expect(row).not.toContainText(campaign)
+    }
+    for (const path of ['/conversions', `/deliveries?campaign=${campaign}`]) {
+      await page.goto(path)
+      await expect(page.getByRole('row', { name: /Broad DE/ }).first()).toContainText('(deleted)')
+      await expect(page.getByRole('table')).not.toContainText(campaign)
+    }
+    await page.goto(`/clicks/${clickId}`)
+    await expect(page.getByText('Broad DE (deleted)')).toBeVisible()
+  },
+)

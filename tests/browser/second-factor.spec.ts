@@ -1,6 +1,6 @@
 import { type Browser, type CDPSession, type Page, request } from '@playwright/test'
 import { codeOf } from '../support/totp.ts'
-import { expect, type Installation, send, test, watch } from './dashboard.ts'
+import { DETAIL, expect, type Installation, send, test, watch } from './dashboard.ts'
 
 // A worker of its own, whose people are made by the test: a second factor of the owner would be asked of every other spec.
 test.use({ settings: { SIGN_UP: 'open' } })
@@ -187,57 +187,58 @@ test('a passkey is added, signs in alone and after the password, is renamed, and
   await close()
 })
 
-test('a workspace asks everyone for a second factor: who has none is led to their page, and in as soon as they have', async ({
-  browser,
-  sluice,
-}) => {
-  const ann = await newcomer(browser, sluice, 'Cleo')
-  const mate = await newcomer(browser, sluice, 'Dan')
-  const door = await request.newContext({
-    baseURL: sluice.address,
-    storageState: await ann.page.context().storageState(),
-    extraHTTPHeaders: { origin: sluice.address },
-  })
-  const invitation = await send(door, 'POST', '/api/invitations', { email: mate.email, role: 'admin' })
-  await mate.page.goto(`/invitations/${invitation.id}`)
-  await mate.page.getByRole('button', { name: /^(Join|Accept)/ }).click()
-  await opened(mate.page)
+test(
+  'a workspace asks everyone for a second factor: who has none is led to their page, and in as soon as they have',
+  DETAIL,
+  async ({ browser, sluice }) => {
+    const ann = await newcomer(browser, sluice, 'Cleo')
+    const mate = await newcomer(browser, sluice, 'Dan')
+    const door = await request.newContext({
+      baseURL: sluice.address,
+      storageState: await ann.page.context().storageState(),
+      extraHTTPHeaders: { origin: sluice.address },
+    })
+    const invitation = await send(door, 'POST', '/api/invitations', { email: mate.email, role: 'admin' })
+    await mate.page.goto(`/invitations/${invitation.id}`)
+    await mate.page.getByRole('button', { name: /^(Join|Accept)/ }).click()
+    await opened(mate.page)
 
-  await ann.page.goto('/settings/workspace')
-  const asking = ann.page.getByRole('switch', { name: 'Ask everyone for a second factor' })
-  await expect(asking).toHaveAttribute('aria-disabled', 'true')
-  await passkeys(ann.page)
-  await ann.page.getByRole('link', { name: 'set one up' }).click()
-  await ann.page.getByRole('button', { name: 'Add a passkey' }).click()
-  await ann.page.getByRole('dialog').getByLabel('Name').fill('Laptop')
-  await ann.page.getByRole('dialog').getByRole('button', { name: 'Add passkey' }).click()
-  await ann.page.getByRole('button', { name: 'I have kept them' }).click()
-  await ann.page.goto('/settings/team')
-  await expect(ann.page.getByRole('row', { name: /Cleo/ })).toContainText('On')
-  await expect(ann.page.getByRole('row', { name: /Dan/ })).toContainText('None')
-  await ann.page.goto('/settings/workspace')
-  await asking.click()
-  await expect(ann.page.getByRole('dialog')).toContainText('Dan has none and is kept out')
-  await ann.page.getByRole('dialog').getByRole('button', { name: 'Ask everyone' }).click()
-  await expect(asking).toHaveAttribute('aria-checked', 'true')
+    await ann.page.goto('/settings/workspace')
+    const asking = ann.page.getByRole('switch', { name: 'Ask everyone for a second factor' })
+    await expect(asking).toHaveAttribute('aria-disabled', 'true')
+    await passkeys(ann.page)
+    await ann.page.getByRole('link', { name: 'set one up' }).click()
+    await ann.page.getByRole('button', { name: 'Add a passkey' }).click()
+    await ann.page.getByRole('dialog').getByLabel('Name').fill('Laptop')
+    await ann.page.getByRole('dialog').getByRole('button', { name: 'Add passkey' }).click()
+    await ann.page.getByRole('button', { name: 'I have kept them' }).click()
+    await ann.page.goto('/settings/team')
+    await expect(ann.page.getByRole('row', { name: /Cleo/ })).toContainText('On')
+    await expect(ann.page.getByRole('row', { name: /Dan/ })).toContainText('None')
+    await ann.page.goto('/settings/workspace')
+    await asking.click()
+    await expect(ann.page.getByRole('dialog')).toContainText('Dan has none and is kept out')
+    await ann.page.getByRole('dialog').getByRole('button', { name: 'Ask everyone' }).click()
+    await expect(asking).toHaveAttribute('aria-checked', 'true')
 
-  // A page that was open already is told as well.
-  await mate.page.getByRole('link', { name: 'Clicks' }).click()
-  const wanted = mate.page.getByRole('heading', { level: 1, name: 'Cleo Media asks for a second factor' })
-  await expect(wanted).toBeVisible()
-  await mate.page.goto('/campaigns')
-  await expect(wanted).toBeVisible()
-  await passkeys(mate.page)
-  await mate.page.getByRole('link', { name: 'Set one up' }).click()
-  await expect(mate.page.getByText('You are let in as soon as you have set up')).toBeVisible()
-  await mate.page.getByRole('button', { name: 'Add a passkey' }).click()
-  await mate.page.getByRole('dialog').getByLabel('Name').fill('Phone')
-  await mate.page.getByRole('dialog').getByRole('button', { name: 'Add passkey' }).click()
-  await mate.page.getByRole('button', { name: 'I have kept them' }).click()
-  await mate.page.getByRole('link', { name: 'Campaigns' }).click()
-  await expect(mate.page.getByRole('heading', { level: 1, name: 'Campaigns' })).toBeVisible()
-  expect([...ann.complaints, ...mate.complaints]).toEqual([])
-  await door.dispose()
-  await ann.close()
-  await mate.close()
-})
+    // A page that was open already is told as well.
+    await mate.page.getByRole('link', { name: 'Clicks' }).click()
+    const wanted = mate.page.getByRole('heading', { level: 1, name: 'Cleo Media asks for a second factor' })
+    await expect(wanted).toBeVisible()
+    await mate.page.goto('/campaigns')
+    await expect(wanted).toBeVisible()
+    await passkeys(mate.page)
+    await mate.page.getByRole('link', { name: 'Set one up' }).click()
+    await expect(mate.page.getByText('You are let in as soon as you have set up')).toBeVisible()
+    await mate.page.getByRole('button', { name: 'Add a passkey' }).click()
+    await mate.page.getByRole('dialog').getByLabel('Name').fill('Phone')
+    await mate.page.getByRole('dialog').getByRole('button', { name: 'Add passkey' }).click()
+    await mate.page.getByRole('button', { name: 'I have kept them' }).click()
+    await mate.page.getByRole('link', { name: 'Campaigns' }).click()
+    await expect(mate.page.getByRole('heading', { level: 1, name: 'Campaigns' })).toBeVisible()
+    expect([...ann.complaints, ...mate.complaints]).toEqual([])
+    await door.dispose()
+    await ann.close()
+    await mate.close()
+  },
+)

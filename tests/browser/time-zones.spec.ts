@@ -1,5 +1,5 @@
 // Days and times by the clock of the workspace, and of a person who has chosen another.
-import { expect, OWNER, send, test } from './dashboard.ts'
+import { DETAIL, expect, OWNER, send, test } from './dashboard.ts'
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
@@ -80,7 +80,7 @@ test('two people of one workspace with different zones see their own days, and t
   await expect(page.getByText('All times are UTC')).toBeVisible()
 })
 
-test('a zone is found under the name its place has', async ({ page }) => {
+test('a zone is found under the name its place has', DETAIL, async ({ page }) => {
   await page.goto('/settings/workspace')
   await page.getByRole('combobox', { name: 'Time zone' }).selectOption('Europe/Kyiv')
   await page.getByRole('button', { name: 'Save time zone' }).click()

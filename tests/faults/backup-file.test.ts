@@ -64,16 +64,26 @@ async function busy(load: Load): Promise<void> {
   )
 }
 
+/** Starts Sluice and answers what its log said of backups, too. */
+async function opened(ground: FaultGround, number: number, env: Record<string, string>) {
+  const path = join(folder(), 'log')
+  const stderr = openSync(path, 'w')
+  const sluice = await ground.start(number, { ...env, LOG_LEVEL: 'info' }, { stderr })
+  closeSync(stderr)
+  return { sluice, said: readFileSync(path, 'utf8') }
+}
+
 const soFar = (load: Load) => ({ clicks: new Set(load.clicks), events: new Set(load.events) })
 
-test('of a running Sluice with its own database: restored into a fresh folder it is an installation with all that was acknowledged before', async () => {
+test('of a running Sluice with its own database: restored into a fresh folder it is an installation with all that was acknowledged before, and says when it was backed up', async () => {
   const [place, fresh] = [folder(), join(folder(), 'data')]
   const file = join(place, 'one.backup')
   const dataDir = join(place, 'data')
   const own = { DATABASE_URL: '', SECRET: '', DATA_DIR: dataDir }
   const ground = await inside(dataDir, database => faultGround(database, '', 2))
   ends.push(() => ground.end())
-  const sluice = await ground.start(0, own)
+  const { sluice, said: unsaved } = await opened(ground, 0, own)
+  assert.match(unsaved, /Sluice \d+\.\d+\.\d+, last backup: none/)
   const load = new Load({ address: () => sluice.address })
   const enough = performance.now() + (IS_LONG ? SECONDS * 1000 : 0)
   let isOver = false
@@ -98,7 +108,8 @@ test('of a running Sluice with its own database: restored into a fresh folder it
   copyFileSync(join(dataDir, 'secret'), join(fresh, 'secret'))
   assert.match(await run('restore', { DATA_DIR: fresh }, file), /^Restored what was acknowledged before 20/)
   assert.match(await run('reconcile', { DATA_DIR: fresh }), /./)
-  const again = await ground.start(1, { ...own, DATA_DIR: fresh })
+  const { sluice: again, said: saved } = await opened(ground, 1, { ...own, DATA_DIR: fresh })
+  assert.match(saved, /Sluice \d+\.\d+\.\d+, last backup: 20\d\d-\d\d-\d\dT/)
   const database = connect([{ host: join(fresh, 'postgres'), port: 5432, user: 'sluice', database: 'postgres' }], {
     log,
   })
@@ -153,22 +164,4 @@ test('a command that is not told what it needs, or told what is not there, says 
   const file = join(dataDir, '../one.backup')
   assert.match(await said('backup', file, '/nowhere'), /^Sluice cannot start: there is no data folder \/nowhere\n$/)
   assert.ok(!existsSync(dataDir) && !existsSync(file))
-})
-
-test('the start says the version and when the last backup was made', async () => {
-  const dataDir = join(folder(), 'data')
-  const ground: FaultGround = await inside(dataDir, database => faultGround(database, '', 1))
-  ends.push(() => ground.end())
-  const opened = async () => {
-    const path = join(dataDir, 'log')
-    const stderr = openSync(path, 'w')
-    const env = { DATABASE_URL: '', SECRET: '', DATA_DIR: dataDir, LOG_LEVEL: 'info' }
-    const sluice = await ground.start(0, env, { stderr })
-    await sluice.stop()
-    closeSync(stderr)
-    return readFileSync(path, 'utf8')
-  }
-  assert.match(await opened(), /Sluice \d+\.\d+\.\d+, last backup: none/)
-  await run('backup', { DATA_DIR: dataDir }, join(dataDir, 'one.backup'))
-  assert.match(await opened(), /Sluice \d+\.\d+\.\d+, last backup: 20\d\d-\d\d-\d\dT/)
 })

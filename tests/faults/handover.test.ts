@@ -157,7 +157,8 @@ describe('sockets of systemd', () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-handover-'))
     const ports = await Promise.all(names.map(freePort))
     const own = { PORT: '0', LOG_LEVEL: 'warn', FX_SOURCES: 'off', DATABASE_URL: fresh.url, DATA_DIR: folder }
-    const settings = { ...own, ...env }
+    const { NODE_COMPILE_CACHE } = process.env
+    const settings = { ...own, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }), ...env }
     const set = Object.entries({ ...settings, SECRET: 'the same in all processes' }).map(
       ([name, value]) => `--setenv=${name}=${value}`,
     )

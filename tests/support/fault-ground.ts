@@ -9,7 +9,7 @@ import { type Receiver, startReceiver } from './receiver.ts'
 import { type Sluice, type SluiceOptions, startSluice } from './sluice.ts'
 
 /** How long each fault is kept up: some seconds in `npm test`, longer in `npm run test:faults`. */
-export const SECONDS = Number(process.env['SLUICE_FAULT_SECONDS'] ?? 6)
+export const SECONDS = Number(process.env['SLUICE_FAULT_SECONDS'] ?? 3)
 /** Whether somebody asked for it: `npm test` does each thing once where doing it again and again takes the machine's time alone. */
 export const IS_LONG = process.env['SLUICE_FAULT_SECONDS'] !== undefined
 

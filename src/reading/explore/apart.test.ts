@@ -12,7 +12,12 @@ import { readSegments } from '../../../tests/support/segments.ts'
 import { aClick, BROWSER, seedCampaign } from '../../../tests/support/visits.ts'
 import { DAY_MS } from '../../contract/days.ts'
 import { type ExploreFilter, ExploreQuestion } from '../../contract/explore.ts'
-import { EXPLORE_DIMENSIONS, isObjectDimension, isTextDimension } from '../../contract/explore-dimensions.ts'
+import {
+  EXPLORE_DIMENSIONS,
+  type ExploreDimension,
+  isObjectDimension,
+  isTextDimension,
+} from '../../contract/explore-dimensions.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { storeClicks } from '../../intake/clicks/store.ts'
 import { decode } from '../segments/parquet.ts'
@@ -102,10 +107,10 @@ async function told(body: Buffer): Promise<string> {
 }
 
 /** Everything that somebody can be told of each dimension: an answer, its file, and the values for filters. */
-async function allTold({ cookie }: Place): Promise<string> {
+async function allTold({ cookie }: Place, dimensions: readonly ExploreDimension[]): Promise<string> {
   const ask = askerOf(house, cookie)
   let all = ''
-  for (const dimension of EXPLORE_DIMENSIONS) {
+  for (const dimension of dimensions) {
     const question = questionOf({ levels: [{ dimension, top: 1000 }] })
     all += JSON.stringify((await ask(question)).rows)
     const file = await house.call('POST', '/api/explore/csv', { cookie, body: question })
@@ -124,7 +129,9 @@ test('another organization’s words, names and ids are in no answer, file, valu
   for (const place of [own, other]) await storeWords(place, place.ids, 2)
   // What no process would store: a click that names another organization's objects.
   await storeWords(own, other.ids, 1)
-  const [ours, theirs] = [await allTold(own), await allTold(other)]
+  // The others have said nothing of ours: whole in the long run, in the short one by what could lead to it.
+  const led = process.env['SLUICE_TEST_ALL'] ? EXPLORE_DIMENSIONS : EXPLORE_DIMENSIONS.filter(isObjectDimension)
+  const [ours, theirs] = [await allTold(own, EXPLORE_DIMENSIONS), await allTold(other, [...led, 'sub1'])]
   assert.ok(ours.includes('ourselves campaigns') && theirs.includes('strangers campaigns'))
   assert.ok(!ours.includes('strangers'))
   assert.ok(!theirs.includes('ourselves'))

@@ -16,8 +16,8 @@ import { DIMENSIONS, type Dimension, type MemberReport } from '../reports/api.ts
 import { mergeAll } from '../segments/merge.ts'
 import { openSealing } from '../segments/seal.ts'
 
-const WINDOWS = process.env['SLUICE_TEST_ALL'] ? 200 : 20
-const BURSTS = process.env['SLUICE_TEST_ALL'] ? 20 : 5
+const WINDOWS = process.env['SLUICE_TEST_ALL'] ? 200 : 8
+const BURSTS = process.env['SLUICE_TEST_ALL'] ? 20 : 3
 const CLICKS_OF_A_BURST = 40
 const DAYS = 12
 

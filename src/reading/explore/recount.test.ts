@@ -94,7 +94,7 @@ const asked = anyQuestion({ from: FROM, to: TO, keysOf })
 const ask: Ask = async question => ({ ...(await askerOf(house, cookie)(question)), incomplete_days: [] })
 
 const isWhole = Boolean(process.env['SLUICE_TEST_ALL'])
-const RUNS = isWhole ? 300 : 40
+const RUNS = isWhole ? 300 : 20
 
 test(`${RUNS} random questions are answered as a recount of the clicks answers them`, async () => {
   await fc.assert(
