@@ -66,13 +66,8 @@ import { openEventFolder } from './reading/reports/fold-events.ts'
 import { openKeeping } from './reading/segments/keeping.ts'
 import { openWaitingWatch } from './reading/segments/waiting.ts'
 import { plainRooms, probes } from './rooms.ts'
-import * as botsApi from './telegram/bots/api.ts'
-import { openBotNotices } from './telegram/bots/notices.ts'
-import { openBots } from './telegram/bots/open.ts'
-import { openRelayRetention } from './telegram/bots/relay-log.ts'
-import { openBotWatch } from './telegram/bots/watch.ts'
-import * as miniAppsApi from './telegram/mini-apps/api.ts'
-import { miniAppDeeds } from './telegram/mini-apps/mini-apps.ts'
+import type { SendTerms } from './telegram/broadcasts/terms.ts'
+import { openTelegram, openTelegramRounds } from './telegram/telegram.ts'
 import { openLiveCampaigns } from './traffic/campaigns/live.ts'
 import { openCapNotices } from './traffic/caps/notices.ts'
 import { openCertificateFiles } from './traffic/certificates/files.ts'
@@ -103,6 +98,8 @@ export type HouseOptions = {
   quotas?: Partial<Record<QuotaName, number>>
   budget_ms?: number
   explore?: Partial<ExploreLimits>
+  link_pause_ms?: number
+  sending?: Partial<SendTerms>
 }
 
 /** Opens everything on a migrated database, or nothing: where a part fails, those before it are closed again. */
@@ -118,7 +115,7 @@ export async function openHouse(
   const lanes: readonly Lane[] = [postbackLane, adAccountLane(ground)]
   const running = new AsyncDisposableStack()
   try {
-    openCourier(ground, lanes, running)
+    openCourier(ground, lanes, options, running)
     const certificates = await openCertificates(ground, running)
     const isCertified = (name: string) => certificates?.live.serves(name) === true
     const { app, furnished } = await openFront(ground, lanes, { ...options, isCertified }, running)
@@ -152,7 +149,12 @@ export async function openHouse(
 }
 
 /** What goes on behind the house: folding, forgetting; deliveries, sealing, erasing, notices and reading spend, unless another process does them. */
-function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDisposableStack): void {
+function openCourier(
+  ground: Ground,
+  lanes: readonly Lane[],
+  options: HouseOptions,
+  running: AsyncDisposableStack,
+): void {
   const take = into(running)
   take(openFolder(ground))
   take(openEventFolder(ground))
@@ -172,9 +174,7 @@ function openCourier(ground: Ground, lanes: readonly Lane[], running: AsyncDispo
   take(openDomainNotices(ground))
   take(openReputation(ground))
   take(openSpendSync(ground))
-  take(openBotWatch(ground))
-  take(openBotNotices(ground))
-  take(openRelayRetention(ground))
+  for (const round of openTelegramRounds(ground, options)) take(round)
 }
 
 /** What names are served by https with. Undefined with TLS=off. */
@@ -219,7 +219,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const mayRecord = (org_id: number) => isWithin(quotas, org_id)
   const spend = (address: string) => quotas.spend('launches', address, { header: () => undefined })
   const networks = take(openNetworks(ground, { conversions, keeper, mayRecord }))
-  const bots = take(await openBots(ground, conversions))
+  const telegram = take(await openTelegram(ground, { live, conversions, clicks, spend }))
   const signIn = take(openSignIn(ground))
   const explorer = take(openExplorer(ground, options.explore))
   const uses = take(openKeyUses(database.worker, log))
@@ -230,8 +230,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
     ...room(eventsApi, eventDeeds(conversions)),
     ...room(revisionsApi, revisionDeeds(conversions)),
     ...room(domainsApi, domains.deeds),
-    ...room(botsApi, bots.deeds),
-    ...room(miniAppsApi, miniAppDeeds({ live, conversions, spend })),
+    ...telegram.furnished,
     ...room(onwardApi, onwardDeeds({ live, clicks, landed })),
     ...room(networksApi, networks.deeds),
     ...room(refusedEventsApi, refusedEventDeeds({ conversions, readCallAgain: networks.readCallAgain })),

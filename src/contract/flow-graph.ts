@@ -6,7 +6,17 @@ import { z } from 'zod'
 import { Id, SUBS, Text } from './fields.ts'
 import { LinkHost, LONGEST_APP, LONGEST_START, Opening } from './telegram.ts'
 
-export const NODE_TYPES = ['entry', 'condition', 'split', 'landing', 'offer', 'bot', 'mini_app', 'redirect'] as const
+export const NODE_TYPES = [
+  'entry',
+  'condition',
+  'split',
+  'landing',
+  'offer',
+  'bot',
+  'mini_app',
+  'channel',
+  'redirect',
+] as const
 export const NodeType = z.enum(NODE_TYPES)
 export type NodeType = z.infer<typeof NodeType>
 
@@ -96,6 +106,9 @@ export const FlowNode = z.object({
     description:
       'bot, mini_app: the parameter it is opened with; {click_id} alone unless given. Your own in front ends with - or _',
   }),
+  channel_id: Id.nullish().meta({
+    description: 'channel: which one; each visitor is sent to an invite link of their own',
+  }),
   open: Opening.nullish(),
   link_host: LinkHost.nullish(),
   url: Text(2048).nullish().meta({ description: 'redirect: http or https address; macros such as {click_id}' }),
@@ -127,7 +140,7 @@ export type FlowEdge = z.output<typeof FlowEdge>
 const DESCRIPTION = {
   description:
     'Where visitors go. One entry node leads on; conditions (edges branch yes and no) and splits (edges with weight) part visitors; ' +
-    'offer, bot, mini_app and redirect end a path; a landing ends it or leads on to what is behind it. No circles.',
+    'offer, bot, mini_app, channel and redirect end a path; a landing ends it or leads on to what is behind it. No circles.',
 }
 
 /** A graph as it is stored and answered. */

@@ -9,6 +9,9 @@ import { toUuid, WIRE_ID_LENGTH } from './ids.ts'
 export const LINK_HOSTS = ['t.me', 'telegram.me'] as const
 type LinkHost = (typeof LINK_HOSTS)[number]
 
+/** Where a link leads that nobody knows yet. */
+export const TELEGRAM = `https://${LINK_HOSTS[0]}/`
+
 /** How a visitor gets into Telegram: by the link itself, or by a page of ours that opens the app. */
 const OPENINGS = ['direct', 'page'] as const
 type Opening = (typeof OPENINGS)[number]
@@ -81,6 +84,22 @@ export function telegramLink(username: string, place: TelegramPlace): { url: str
   return {
     url: `https://${link_host ?? LINK_HOSTS[0]}/${username}${app ? `/${app}` : ''}?${parameter}`,
     app_url: `tg://resolve?domain=${username}${app ? `&appname=${app}` : ''}&${parameter}`,
+  }
+}
+
+/** The address of a public channel or group. `username` is without @. */
+export const publicChat = (username: string): string => `${TELEGRAM}${username}`
+
+/** What an invite link looks like. */
+export const EXAMPLE_LINK = `${TELEGRAM}+AAAAAEXAMPLEAAAA`
+
+/** An address of Telegram's that leads into a chat, under the name of Telegram that is wished for, and the same as its apps open it. */
+export function chatLink(url: string, link_host: LinkHost | null | undefined): { url: string; app_url: string } {
+  const { pathname } = new URL(url)
+  const [, invitation] = /^\/(?:\+|joinchat\/)([\w-]+)$/.exec(pathname) ?? []
+  return {
+    url: `https://${link_host ?? LINK_HOSTS[0]}${pathname}`,
+    app_url: invitation === undefined ? `tg://resolve?domain=${pathname.slice(1)}` : `tg://join?invite=${invitation}`,
   }
 }
 

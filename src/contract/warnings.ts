@@ -14,6 +14,8 @@ const WARNING_CODES = [
   'payout_differs',
   'payout_currency_cleared',
   'rate_unknown',
+  'channel_not_ready',
+  'bot_revoked',
 ] as const
 
 const Warning = z

@@ -12,7 +12,7 @@ import { PUBLIC, signInAt } from '../support/bots.ts'
 import { type FreshDatabase, freshDatabase } from '../support/database.ts'
 import { freePort } from '../support/domains.ts'
 import { eventually } from '../support/eventually.ts'
-import { SECONDS } from '../support/fault-ground.ts'
+import { IS_LONG } from '../support/fault-ground.ts'
 import { openTestHouse, type TestHouse } from '../support/house.ts'
 import { startProxy } from '../support/proxy.ts'
 import { startSluice } from '../support/sluice.ts'
@@ -87,7 +87,7 @@ test('killed in a stream of updates: the program misses none, and every start is
   telegram.reach(PUBLIC, `http://127.0.0.1:${port}`)
   program.told.length = 0
   let sluice = await start()
-  const kills = SECONDS > 10 ? 5 : 2
+  const kills = IS_LONG ? 5 : 1
   const sent = 500
   let told = 0
   const tell = (upTo: number) => {

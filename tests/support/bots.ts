@@ -1,8 +1,9 @@
 // A house that Telegram can reach, the fake Bot API it asks, and calls about bots as somebody signed in.
 import assert from 'node:assert/strict'
 import type { LightMyRequestResponse } from 'fastify'
+import type { Database } from '../../src/ground/db/connect.ts'
 import type { HouseOptions } from '../../src/house.ts'
-import { startHouse, type TestHouse } from './house.ts'
+import { openTestHouse, startHouse, type TestHouse } from './house.ts'
 import { type SignedIn, seedSignedIn } from './people.ts'
 import { type FakeBot, startTelegram, type TelegramFake } from './telegram-fake/telegram-fake.ts'
 
@@ -30,10 +31,17 @@ export async function signInAt(house: TestHouse, ...options: Parameters<BotGroun
   return { ...person, cookie: `__Host-${person.cookie}` }
 }
 
-/** Starts both. The house listens, so that the fake's hooks reach it at BASE_URL. */
-export async function botGround(env: Record<string, string> = {}, options: HouseOptions = {}): Promise<BotGround> {
+/** Starts both, on a database of their own unless one is given. The house listens, so that the fake's hooks reach it at BASE_URL. */
+export async function botGround(
+  env: Record<string, string> = {},
+  options: HouseOptions = {},
+  database?: Database,
+): Promise<BotGround> {
   const telegram = await startTelegram()
-  const house = await startHouse({ BASE_URL: PUBLIC, TELEGRAM_API_ROOT: telegram.origin, ...env }, options)
+  const settings = { BASE_URL: PUBLIC, TELEGRAM_API_ROOT: telegram.origin, ...env }
+  const house = await (database === undefined
+    ? startHouse(settings, options)
+    : openTestHouse(database, settings, options))
   await house.listen()
   const address = house.app.server.address()
   if (typeof address !== 'object' || address === null) throw new Error('the house does not listen')

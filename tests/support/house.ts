@@ -107,7 +107,7 @@ async function call(house: House, method: Method, url: string, { key, cookie, bo
     ...(from === undefined ? {} : { remoteAddress: from }),
   }
   const response = await house.app.inject(request)
-  assertDescribed(house.furnished, method, url, response, request.headers?.['x-api-key'] !== undefined)
+  await assertDescribed(house.furnished, method, url, response, request.headers?.['x-api-key'] !== undefined)
   return Object.assign(response, { data: () => response.json() as Record<string, unknown> })
 }
 

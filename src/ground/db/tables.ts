@@ -227,6 +227,7 @@ export interface BotNumbers {
 }
 
 export interface Bots {
+  accept_payments: Generated<boolean>
   claimed_until: string | null
   created_at: string
   deleted_at: string | null
@@ -263,6 +264,7 @@ export interface Bots {
    */
   hook_state: string | null
   id: string
+  keep_names: Generated<boolean>
   /**
    * what Telegram says went wrong last with the hook: at, text
    */
@@ -278,6 +280,7 @@ export interface Bots {
    * what the owners are to be told by mail; mailed_at: they were
    */
   notice: string | null
+  opt_out_words: Generated<string[]>
   org_id: number
   pending_updates: number | null
   relay_secret: Buffer | null
@@ -290,17 +293,149 @@ export interface Bots {
    */
   relay_url: Buffer | null
   /**
+   * Telegram has asked for silence until then: of everything this bot sends
+   */
+  send_after: string | null
+  send_per_second: Generated<number>
+  /**
+   * when the list of Stars is read next; claimed by it as well
+   */
+  stars_look_at: string | null
+  stars_looked_at: string | null
+  /**
+   * US dollars that one Star is counted for; null: payments in Stars have no payout
+   */
+  stars_rate: string | null
+  /**
+   * how long the list of Stars was then
+   */
+  stars_seen: Generated<number>
+  /**
    * the number Telegram knows the bot by; null: Telegram has not confirmed the token yet
    */
   telegram_id: string | null
   token: Buffer
   token_state: Generated<string>
+  /**
+   * pre-checkout queries that nobody here answers
+   */
+  unanswered_payments: Generated<number>
   updated_at: string | null
   username: string
   /**
    * the username in lower case without @; the name bot_username is matched by
    */
   username_key: string
+  /**
+   * the message that answers a start; null: none
+   */
+  welcome: Json | null
+}
+
+export interface BotSenders {
+  bot_id: string
+  lease_until: string
+  /**
+   * nothing is sent before; a deed of a person's puts it to its own time
+   */
+  next_at: string | null
+  org_id: number
+  token: string
+}
+
+export interface BotTasks {
+  /**
+   * what it needs besides; never what people wrote
+   */
+  asked: Json
+  bot_id: string
+  created_at: string
+  due_at: string
+  ended_at: string | null
+  give_up_at: string
+  id: string
+  kind: string
+  /**
+   * of the process that has it in hand; left behind where that process ended in the middle
+   */
+  lease_token: string | null
+  lease_until: string | null
+  /**
+   * what it is done for, once: a start, a request
+   */
+  once_key: string
+  org_id: number
+  /**
+   * in Telegram's words, where it came to nothing
+   */
+  reason: string | null
+  state: string
+  telegram_user_id: string
+  tries: Generated<number>
+}
+
+export interface Broadcasts {
+  /**
+   * blocks within a day, conversions and revenue within three, of those it was sent to, as of afterwards_at
+   */
+  afterwards: Json | null
+  afterwards_at: string | null
+  afterwards_tried_at: string | null
+  audience: Json
+  blocked: Generated<number>
+  bot_id: string
+  created_at: string
+  /**
+   * no row is queued or sending any more
+   */
+  ended_at: string | null
+  failed: Generated<number>
+  gone: Generated<number>
+  id: string
+  is_prepared: Generated<boolean>
+  message: Json
+  name: string
+  on_unknown: Generated<string>
+  org_id: number
+  paid: Generated<boolean>
+  pause_reason: string | null
+  per_second: number | null
+  /**
+   * the last subscriber that has a row; a restart goes on behind it
+   */
+  prepared_to: string | null
+  /**
+   * the rows that were made; sent and the like: how many of them have come to that, changed with them, kept when they are deleted
+   */
+  recipients: Generated<number>
+  /**
+   * from, to and time_zone: the hours in which it is sent
+   */
+  send_window: Json | null
+  sent: Generated<number>
+  skipped: Generated<number>
+  started_at: string | null
+  started_by: string | null
+  starts_at: string | null
+  state: string
+  unknown: Generated<number>
+  updated_at: string
+}
+
+export interface BroadcastSends {
+  at: string
+  broadcast_id: string
+  click_id: string | null
+  lease_token: string | null
+  message_id: string | null
+  org_id: number
+  reason: string | null
+  /**
+   * sending: on its way by the process of lease_token; unknown: it may have arrived or not, and is not sent again by itself
+   */
+  state: string
+  subscriber_id: string
+  telegram_user_id: string
 }
 
 export interface CampaignKeys {
@@ -424,6 +559,117 @@ export interface Certificates {
    * when the owners were told that it nears its end, or cannot be had
    */
   told_at: string | null
+}
+
+export interface ChannelLinks {
+  /**
+   * of links of the pool; null: one that was given by itself
+   */
+  batch_id: string | null
+  campaign_id: string | null
+  /**
+   * when it was made or given up; shared ones are followed by it
+   */
+  changed_at: string
+  channel_id: string
+  /**
+   * null: never, as shared ones
+   */
+  expires_at: string | null
+  /**
+   * its 26 characters are the link's name at Telegram
+   */
+  id: string
+  made_at: string
+  org_id: number
+  purpose: string
+  /**
+   * dead: of shared ones, not given any more
+   */
+  state: Generated<string>
+  url: string
+}
+
+export interface ChannelMembers {
+  campaign_id: string | null
+  /**
+   * how the click of the first join is known; organic: there is none
+   */
+  certainty: string | null
+  channel_id: string
+  click_id: string | null
+  event_id: string | null
+  id: string
+  /**
+   * the first join, by Telegram's time; times: how often he has come
+   */
+  joined_at: string | null
+  leave_event_id: string | null
+  left_at: string | null
+  link_id: string | null
+  org_id: number
+  state: string
+  /**
+   * Telegram's own time of it: what is older changes nothing
+   */
+  state_at: string
+  telegram_user_id: string
+  times: Generated<number>
+}
+
+export interface Channels {
+  approve_after_s: Generated<number>
+  bot_id: string
+  chat_id: string
+  checked_at: string | null
+  claimed_until: string | null
+  created_at: string
+  deleted_at: string | null
+  id: string
+  join_mode: Generated<string>
+  kind: string
+  /**
+   * custom_1 to custom_8: what a leave within leave_window_h is recorded as; null: nothing
+   */
+  leave_event: string | null
+  leave_window_h: number | null
+  link_days: Generated<number>
+  /**
+   * when its links are counted next; null: at once
+   */
+  look_at: string | null
+  mailed_at: string | null
+  making_token: string | null
+  /**
+   * until when the process of making_token makes its links
+   */
+  making_until: string | null
+  member_count: number | null
+  /**
+   * what its owners are to be told by mail: that links run out, or that the bot has lost a right
+   */
+  notice: string | null
+  on_request: Generated<string>
+  org_id: number
+  pool_min: Generated<number>
+  request_message: Json | null
+  shared_joins: Generated<string>
+  state: string
+  /**
+   * Telegram's own time of what the state was last told by: what is older changes nothing
+   */
+  state_at: string | null
+  /**
+   * why it is not ready, in words for its owner
+   */
+  state_reason: string | null
+  title: string
+  updated_at: string
+  username: string | null
+  /**
+   * Telegram has asked to make no links until then
+   */
+  waiting_until: string | null
 }
 
 export interface ClickFlows {
@@ -855,6 +1101,15 @@ export interface FailingTargets {
   target_id: string
 }
 
+export interface ForgottenPeople {
+  forgotten_at: string
+  org_id: number
+  /**
+   * of the person's number at Telegram, by a key that the database does not hold
+   */
+  person_hash: Buffer
+}
+
 export interface Funnels {
   created_at: string
   deleted_at: string | null
@@ -924,6 +1179,33 @@ export interface Invitations {
   withdrawn_at: string | null
 }
 
+export interface JoinRequests {
+  asked_at: string
+  campaign_id: string | null
+  certainty: string | null
+  channel_id: string
+  click_id: string | null
+  decided_at: string | null
+  /**
+   * rule, telegram (somebody decided there), or who decided here
+   */
+  decided_by: string | null
+  /**
+   * when it is approved by rule; null: it is left to a person
+   */
+  due_at: string | null
+  event_id: string | null
+  id: string
+  link_id: string | null
+  org_id: number
+  /**
+   * in Telegram's words, where it could not be decided
+   */
+  reason: string | null
+  state: string
+  telegram_user_id: string
+}
+
 export interface Landings {
   created_at: string
   deleted_at: string | null
@@ -949,6 +1231,39 @@ export interface Ledger {
   note: string | null
   org_id: number
   person_id: string | null
+}
+
+export interface LinkBatches {
+  channel_id: string
+  /**
+   * when the first of its links ends
+   */
+  expires_at: string
+  id: string
+  lease_until: string | null
+  leased_by: string | null
+  /**
+   * how many it had that no click had, when it was leased or given back last
+   */
+  left_over: number
+  /**
+   * how many links were put into it
+   */
+  made: number
+  made_at: string
+  org_id: number
+  /**
+   * leased: in the stock of the process leased_by; lost: that process ended without giving it back, so none of it is ever given again
+   */
+  state: string
+}
+
+export interface LinkGrants {
+  channel_id: string
+  click_id: string
+  granted_at: string
+  link_id: string
+  org_id: number
 }
 
 export interface LowBalanceNotices {
@@ -1051,6 +1366,20 @@ export interface NetworkTokens {
   org_id: number
 }
 
+export interface OfferedChats {
+  bot_id: string
+  /**
+   * whether the bot may make invite links there, as Telegram has told last
+   */
+  can_invite: boolean
+  chat_id: string
+  kind: string
+  org_id: number
+  seen_at: string
+  title: string
+  username: string | null
+}
+
 export interface Offers {
   created_at: string
   deleted_at: string | null
@@ -1118,6 +1447,38 @@ export interface Passkeys {
   public_key: Buffer
   transports: string[]
   user_id: string
+}
+
+export interface Payments {
+  bot_id: string
+  cancelled_at: string | null
+  charge_id: string
+  click_id: string | null
+  currency: string
+  event_id: string | null
+  expires_at: string | null
+  /**
+   * update: Telegram told; look: found afterwards in the list of Stars
+   */
+  found_by: string
+  id: string
+  kind: string
+  org_id: number
+  paid_at: string
+  /**
+   * what an invoice is for, hashed: its first payment names the click of the next ones
+   */
+  payload_hash: Buffer | null
+  payout: string | null
+  refunded_at: string | null
+  /**
+   * null: the person was forgotten
+   */
+  telegram_user_id: string | null
+  /**
+   * in the smallest unit of the currency, as Telegram says it
+   */
+  total_amount: string
 }
 
 export interface PersonKeys {
@@ -1381,6 +1742,18 @@ export interface Sessions {
   user_id: string
 }
 
+export interface SharedGrants {
+  channel_id: string
+  click_id: string
+  granted_at: string
+  link_id: string
+  org_id: number
+  /**
+   * the person whose join or request was counted for it
+   */
+  taken_by: string | null
+}
+
 export interface SlotChecks {
   checked_at: string
   org_id: number
@@ -1485,6 +1858,51 @@ export interface SpentCodes {
   user_id: string
 }
 
+export interface Subscribers {
+  bot_id: string
+  campaign_id: string | null
+  /**
+   * Telegram's own time of that
+   */
+  click_at: string | null
+  /**
+   * the click of the newest start, launch or payment that named one; it has won the person
+   */
+  click_id: string | null
+  created_at: string
+  /**
+   * made when the person was first heard of; lists go by it
+   */
+  id: string
+  language: string | null
+  last_seen_at: string | null
+  /**
+   * the first name; only where the bot keeps names
+   */
+  name: string | null
+  /**
+   * Telegram's own time of the last opt-out or start
+   */
+  opt_changed_at: string | null
+  /**
+   * asked for no more broadcasts then; a later start clears it
+   */
+  opted_out_at: string | null
+  org_id: number
+  source: string
+  /**
+   * the newest start by Telegram's time
+   */
+  started_at: string | null
+  state: string
+  /**
+   * Telegram's own time of what the state was last told by: what is older changes nothing
+   */
+  state_at: string
+  telegram_user_id: string
+  welcomed_at: string | null
+}
+
 export interface TrafficSources {
   cost_currency: string
   /**
@@ -1558,12 +1976,19 @@ export interface Tables {
   booked_spend: BookedSpend
   bot_hooks: BotHooks
   bot_numbers: BotNumbers
+  bot_senders: BotSenders
+  bot_tasks: BotTasks
   bots: Bots
+  broadcast_sends: BroadcastSends
+  broadcasts: Broadcasts
   campaign_keys: CampaignKeys
   campaigns: Campaigns
   cap_counts: CapCounts
   caps: Caps
   certificates: Certificates
+  channel_links: ChannelLinks
+  channel_members: ChannelMembers
+  channels: Channels
   click_flow_versions: ClickFlowVersions
   click_flows: ClickFlows
   click_sheet: ClickSheet
@@ -1586,25 +2011,31 @@ export interface Tables {
   explore_turns: ExploreTurns
   explore_views: ExploreViews
   failing_targets: FailingTargets
+  forgotten_people: ForgottenPeople
   funnels: Funnels
   fx_rates: FxRates
   fx_sources: FxSources
   held_events: HeldEvents
   installation: Installation
   invitations: Invitations
+  join_requests: JoinRequests
   landings: Landings
   ledger: Ledger
+  link_batches: LinkBatches
+  link_grants: LinkGrants
   low_balance_notices: LowBalanceNotices
   members: Members
   migrations: Migrations
   network_calls: NetworkCalls
   network_tokens: NetworkTokens
   networks: Networks
+  offered_chats: OfferedChats
   offers: Offers
   open_hours: OpenHours
   org_rates: OrgRates
   organizations: Organizations
   passkeys: Passkeys
+  payments: Payments
   person_keys: PersonKeys
   persons: Persons
   postback_rules: PostbackRules
@@ -1617,12 +2048,14 @@ export interface Tables {
   report_slot: ReportSlot
   segments: Segments
   sessions: Sessions
+  shared_grants: SharedGrants
   slot_checks: SlotChecks
   source_faults: SourceFaults
   spend_accounts: SpendAccounts
   spend_matches: SpendMatches
   spend_spreads: SpendSpreads
   spent_codes: SpentCodes
+  subscribers: Subscribers
   traffic_sources: TrafficSources
   two_factors: TwoFactors
   users: Users

@@ -8,6 +8,7 @@ import { timeOfId } from '../../contract/ids.ts'
 import { openSharded } from '../../ground/db/sharing.ts'
 import type { Deed, Ground } from '../../ground/room.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
+import { type InviteLinks, openInviteLinks } from '../../traffic/invite-links/open.ts'
 import { openSpending } from '../../traffic/caps/spending.ts'
 import { openPlaces } from '../../traffic/caps/places.ts'
 import type * as api from './api.ts'
@@ -32,6 +33,10 @@ export type Clicks = {
   readonly visit: Deed<typeof api.visitCampaign>
   /** A click by its id, as a canonical uuid; undefined where there is none. @throws while the database cannot say. */
   readonly find: FoundClicks['find']
+  /** The link into a channel of a click that has come over a landing. */
+  readonly linkFor: InviteLinks['forClick']
+  /** The link into a channel that a campaign shares. */
+  readonly sharedLink: InviteLinks['shared']
   /** False while clicks whose ids were handed out are still in this process's journal. */
   readonly isSettled: () => boolean
   /** As of now: whether clicks of an organization may still be in this process's journal. */
@@ -69,13 +74,16 @@ export async function openClicks(
   const unfilled = openUnfilled(database.worker, log)
   const places = openPlaces(ground)
   const spending = openSpending(ground)
-  const parts = { live, places, spending, batches, found, unfilled, countryOf, ipHashes, secrets }
+  const links = openInviteLinks(ground, live)
+  const parts = { live, places, spending, links, batches, found, unfilled, countryOf, ipHashes, secrets }
   const receive = redirector({ ...parts, usdPerUnit })
   const state = () => ({ ...batches.state(), ...journal.state(), is_down: outage.isDown() })
   const measured = measureClicks(state)
   return {
     visit: (_ground, visit) => receive(visit),
     find: found.find,
+    linkFor: asked => links.forClick(asked),
+    sharedLink: asked => links.shared(asked),
     isSettled: outage.isSettled,
     isKept: outage.isKept,
     unsettled: () => unsettled(secrets.clickKey, outage.isKept(), database.away.since()),
@@ -89,6 +97,7 @@ export async function openClicks(
       await batches.idle()
       await places.close()
       await spending.close()
+      await links.close()
       await unfilled.close()
       await outage.close()
       await journal.close()

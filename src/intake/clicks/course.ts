@@ -2,7 +2,8 @@
 
 import type { Visit } from '../../ground/room.ts'
 import type { Template } from '../../traffic/addresses/macros.ts'
-import type { LiveCampaign, LiveTrafficSource } from '../../traffic/campaigns/live.ts'
+import type { ChannelPlace } from '../../traffic/addresses/into-channel.ts'
+import type { LiveCampaign, LiveChannel, LiveTrafficSource } from '../../traffic/campaigns/live.ts'
 import type { Agent } from './agent.ts'
 import type { CostReader } from './cost.ts'
 import type { ParameterReader, Parameters } from './parameters.ts'
@@ -39,9 +40,14 @@ export type Guest = {
   readonly ms: number
 }
 
-/** What a visit comes to. Without a template there is nowhere to go. */
+/** The channel that a visit leads into, and how. */
+export type IntoChannel = { readonly channel: LiveChannel; readonly place: ChannelPlace }
+
+/** What a visit comes to. Without a template there is nowhere to go, unless it is a channel. */
 export type Course = {
+  /** Of a visit into a channel it is where it goes while there is no link. */
   readonly template: Template | undefined
+  readonly into?: IntoChannel | undefined
   /** Where a page opens Telegram's app: what it tries, up to the click id. The page stands in for the redirect. */
   readonly app_link?: string | undefined
   /** Whether the visit is a click of the campaign: a deleted one's visits are not. */

@@ -5,7 +5,7 @@ import { hashOf } from '../../ground/stable-hash.ts'
 import { intoTelegram } from '../../traffic/addresses/into-telegram.ts'
 import { compileTemplate, type Template } from '../../traffic/addresses/macros.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
-import { isFollowing, type TelegramDestination } from '../../traffic/campaigns/destination.ts'
+import { type ChannelDestination, isFollowing, type TelegramDestination } from '../../traffic/campaigns/destination.ts'
 import { namesOf } from '../../traffic/campaigns/link.ts'
 import { isClosed, type Live, offerTaking } from '../../traffic/caps/closed.ts'
 import type { LiveCampaign, LiveFunnel, LiveOffer, LiveTrafficSource } from '../../traffic/campaigns/live.ts'
@@ -13,7 +13,7 @@ import { type CompiledFunnel, choose, compileFunnel } from '../../traffic/funnel
 import { costReader } from './cost.ts'
 import type { Course, Guest, Traffic } from './course.ts'
 import { parameterReader } from './parameters.ts'
-import { openOfferOf, throughFlow } from './through-flow.ts'
+import { openChannel, openOfferOf, throughFlow } from './through-flow.ts'
 
 const NOWHERE = { offer_id: null, taken_by: null, landing_id: null, bot_id: null, path: null, is_paused: false }
 
@@ -65,10 +65,10 @@ export function decide(traffic: Traffic, live: Live, guest: Guest): Course {
     return { ...NOWHERE, template: fallback, is_click: true, is_paused: true }
   const { destination } = campaign
   if (destination.type === 'redirect') {
-    const { telegram } = destination
-    return telegram === undefined
-      ? redirected(traffic, live, guest.ms)
-      : (toTelegram(traffic, telegram, live) ?? unled(traffic))
+    const { telegram, channel } = destination
+    if (telegram !== undefined) return toTelegram(traffic, telegram, live) ?? unled(traffic)
+    if (channel !== undefined) return toChannel(traffic, channel, live) ?? unled(traffic)
+    return redirected(traffic, live, guest.ms)
   }
   const course =
     destination.type === 'funnel'
@@ -122,6 +122,18 @@ function toTelegram({ campaign }: Traffic, place: TelegramDestination, live: Pic
     offer_id: openOfferOf(campaign.offer_id, live),
     bot_id: bot.id,
   }
+}
+
+/** Into a channel. One that is gone takes nobody, unless there is nowhere else. */
+function toChannel(
+  { campaign, fallback }: Traffic,
+  place: ChannelDestination,
+  live: Pick<Live, 'object'>,
+): Course | undefined {
+  const channel = openChannel(place.channel_id, fallback, live)
+  if (channel === undefined) return undefined
+  const offer_id = openOfferOf(campaign.offer_id, live)
+  return { ...NOWHERE, template: fallback, into: { channel, place }, is_click: true, offer_id }
 }
 
 /** The offer's address as it is now, where the campaign follows it; else its own. */

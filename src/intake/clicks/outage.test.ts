@@ -12,9 +12,11 @@ import { eventually } from '../../../tests/support/eventually.ts'
 import { type Proxy, startProxy } from '../../../tests/support/proxy.ts'
 import { aClick, recount, seedCampaign, startTraffic, type Traffic } from '../../../tests/support/visits.ts'
 import { toUuid } from '../../contract/ids.ts'
+import { openAbsence } from '../../ground/db/absence.ts'
 import { connect, type Database } from '../../ground/db/connect.ts'
 import type { Click } from './click.ts'
 import { openJournal } from './journal.ts'
+import { openOutage } from './outage.ts'
 
 const fresh = await useDatabase()
 const log = pino({ level: 'silent' })
@@ -239,4 +241,32 @@ test('clicks of an outage cost what their links said when they were made, once, 
   proxy.set('flow')
   await eventually('recovery', () => traffic.clicks.isSettled() && !traffic.clicks.state().is_down)
   assert.deepEqual(await told(), [{ counted: '0.750000001', unread: 2, stored: '0.750000001' }])
+})
+
+test('an organization whose clicks come into the journal while it is being read stays known as one', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-outage-'))
+  const journal = await openJournal(folder, log)
+  const [late, free] = [org_id, Promise.withResolvers<void>()]
+  const append = async (clicks: readonly Click[]) => {
+    if (clicks.some(click => click.org_id === late)) await free.promise
+    await journal.append(clicks)
+  }
+  const outage = openOutage({
+    pool: fresh.database.clicks,
+    away: openAbsence(),
+    journal: { ...journal, append },
+    log,
+  })
+  const another = ++organizations
+  const campaign = await seedCampaign(fresh.database, another)
+  const keeping = outage.keep([aClick(Buffer.alloc(16, 3), late, {})])
+  await outage.keep([aClick(Buffer.alloc(16, 4), another, { campaign_id: campaign.id })])
+  await eventually('the journal was read', () => outage.isSettled())
+  free.resolve()
+  assert.equal(await keeping, true)
+  assert.equal(outage.isKept()(late), true)
+  await eventually('it is read again', () => outage.isSettled())
+  await outage.close()
+  await journal.close()
+  rmSync(folder, { recursive: true })
 })

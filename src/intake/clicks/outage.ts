@@ -93,8 +93,11 @@ function openReplay(parts: Parts, apart: AwayOrganizations, breaker: Breaker) {
   let isClosed = false
 
   const append = async (clicks: readonly Click[]) => {
-    kept.add(clicks.map(({ org_id }) => org_id))
+    const org_ids = clicks.map(({ org_id }) => org_id)
+    kept.add(org_ids)
     await journal.append(clicks)
+    // Where the journal was read meanwhile, these may have come into a file behind what was read.
+    kept.add(org_ids)
   }
   const store = async (clicks: Click[]): Promise<boolean> => {
     if (isClosed) return false

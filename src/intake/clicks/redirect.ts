@@ -5,17 +5,20 @@ import { toWireId } from '../../contract/ids.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
 import { type Answer, isOfHost, type Visit } from '../../ground/room.ts'
 import { plainAddress } from '../../ground/trusted.ts'
+import { intoChannel } from '../../traffic/addresses/into-channel.ts'
 import type { MacroValues } from '../../traffic/addresses/macros.ts'
 import { MOST_LED_ON } from '../../traffic/caps/api.ts'
 import { capsOnClick } from '../../traffic/caps/closed.ts'
 import type { Spending } from '../../traffic/caps/spending.ts'
 import type { Places } from '../../traffic/caps/places.ts'
 import type { LiveCampaign, LiveCampaigns, LiveCap } from '../../traffic/campaigns/live.ts'
+import type { InviteLinks, Link } from '../../traffic/invite-links/open.ts'
 import { agentOf, isAhead, isTracked } from './agent.ts'
 import type { Batches } from './batch.ts'
 import type { Click } from './click.ts'
 import { mintClickId } from './click-id.ts'
-import { type Course, type Guest, type Traffic } from './course.ts'
+import { publicChat } from '../../contract/telegram.ts'
+import type { Course, Guest, IntoChannel, Traffic } from './course.ts'
 import { decide, trafficOf, unled } from './decide.ts'
 import type { FoundClicks } from './found.ts'
 import type { CountryOf } from './geo.ts'
@@ -25,12 +28,13 @@ import { platformOf } from './parameters.ts'
 import type { UsdPerUnit } from './rate.ts'
 import type { Unfilled } from './unfilled.ts'
 import { onwardCookie, type Visitor, type Visits, visitorOf, visitsOf } from './visitor.ts'
-import { CLOSED, PAUSED_PATH } from './while-paused.ts'
+import { CLOSED, COME_BACK, PAUSED_PATH } from './while-paused.ts'
 
 type RedirectParts = {
   live: LiveCampaigns
   places: Pick<Places, 'isSpent' | 'take'>
   spending: Pick<Spending, 'note'>
+  links: Pick<InviteLinks, 'give' | 'shared'>
   /** What decisions are made by. */
   view: Parameters<typeof decide>[1]
   batches: Pick<Batches, 'store'>
@@ -125,8 +129,9 @@ function capsTakenBy({ live, secrets }: RedirectParts, arrival: Arrival, course:
 }
 
 function answer(parts: RedirectParts, arrival: Arrival, course: Course, visit: Visit): Answer | Promise<Answer> {
-  if (course.template === undefined && !course.is_paused) return NOT_FOUND
-  if (!course.is_click || visit.method === 'HEAD') return redirect(arrival, course, undefined)
+  if (course.template === undefined && course.into === undefined && !course.is_paused) return NOT_FOUND
+  if (!course.is_click || visit.method === 'HEAD')
+    return redirect(arrival, course, undefined, course.into && sharedLink(parts, arrival, course.into))
   return record(parts, arrival, course, visit)
 }
 
@@ -171,8 +176,10 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
     const caps = capsOnClick(parts.live, campaign.id, course.offer_id, 'cost')
     if (caps.length > 0) parts.spending.note(caps, cost, ms)
   }
+  const link = course.into && (await linkOf(parts, arrival, course.into, tracked))
+  if (link?.granted !== undefined) click.granted = link.granted
   const click_id = await parts.batches.store(click)
-  const answer = redirect(arrival, course, click_id)
+  const answer = redirect(arrival, course, click_id, link)
   const cookies = visitor?.cookie === undefined ? [] : [visitor.cookie]
   if (visitor !== undefined && course.asksLastSeen === true)
     cookies.push(visitsHere(parts, traffic, visitor, visit).cookie(ms))
@@ -182,6 +189,16 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
   }
   return cookies.length === 0 ? answer : { ...answer, headers: { ...answer.headers, 'set-cookie': cookies } }
 }
+
+/** Only who counts gets a link of his own: the others would use them up. */
+function linkOf(parts: RedirectParts, arrival: Arrival, into: IntoChannel, tracked: boolean) {
+  if (!tracked) return sharedLink(parts, arrival, into)
+  const { traffic, visitor_key: visitor, ms } = arrival
+  return parts.links.give({ channel: into.channel, campaign_id: traffic.campaign.id, visitor, ms })
+}
+
+const sharedLink = ({ links }: RedirectParts, { traffic }: Arrival, { channel }: IntoChannel): Link | undefined =>
+  links.shared({ channel, campaign_id: traffic.campaign.id })
 
 function visitsHere(
   { secrets }: RedirectParts,
@@ -203,13 +220,30 @@ function sealedAddress({ live, secrets }: RedirectParts, campaign: LiveCampaign,
   return isWanted ? secrets.seal(plainAddress(ip)).toString('hex') : null
 }
 
-/** `click_id` undefined: nothing was remembered, so the id stays empty. Without an address the campaign is paused. */
-function redirect(arrival: Arrival, course: Course, click_id: string | undefined): Answer {
+/**
+ * `click_id` undefined: nothing was remembered, so the id stays empty. Without a link, visitors of a channel go where all others of the campaign go
+ * who cannot be taken, then to the channel's public address. Without an address the campaign is paused.
+ */
+function redirect(arrival: Arrival, course: Course, click_id: string | undefined, link?: Link): Answer {
+  const { into } = course
+  if (into !== undefined) {
+    const entrance = link?.url ?? (course.template === undefined ? publicAddress(into) : undefined)
+    if (entrance !== undefined) return entered(entrance, into)
+    if (course.template === undefined) return COME_BACK
+  }
   if (course.template === undefined) return CLOSED
   const location = course.template.fill(valuesOf(arrival, course, click_id))
   if (course.app_link !== undefined)
     return openingPage(location, course.app_link + (click_id === undefined ? '' : toWireId(click_id)))
   return { status: 302, headers: { location, ...HEADERS } }
+}
+
+const publicAddress = ({ channel: { username } }: IntoChannel): string | undefined =>
+  username === null ? undefined : publicChat(username)
+
+function entered(entrance: string, { place }: IntoChannel): Answer {
+  const { url: location, app_link } = intoChannel(entrance, place)
+  return app_link === undefined ? { status: 302, headers: { location, ...HEADERS } } : openingPage(location, app_link)
 }
 
 function valuesOf(

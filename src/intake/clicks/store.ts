@@ -4,6 +4,7 @@ import { CLICKED } from '../../contract/ladder.ts'
 import { sqlState } from '../../ground/db/faults.ts'
 import { ask, flight } from '../../ground/db/flight.ts'
 import { inTransaction } from '../../ground/db/transaction.ts'
+import { grantStatements } from '../../traffic/invite-links/grants.ts'
 import { ClickSheet } from '../counters/click-sheet.ts'
 import { cellOf, costsOf, DeltaSheet } from '../counters/deltas.ts'
 import { CLICK_COLUMNS, type Click, clicksLiteral } from './click.ts'
@@ -27,10 +28,14 @@ const INSERT_ABSENT = `insert into clicks (${columns}, status, stages)
   on conflict (org_id, id) do nothing
   returning id`
 
-/** Stores clicks that are surely new, in one transaction and one round trip. @throws the database's error; 23505 for an id that exists. */
-export async function storeClicks(pool: pg.Pool, clicks: readonly Click[]): Promise<void> {
+/**
+ * Stores clicks that are surely new, in one transaction and one round trip. `isAgain`: of a batch that has failed, and links of channels are looked at twice.
+ * @throws the database's error; 23505 for an id that exists.
+ */
+export async function storeClicks(pool: pg.Pool, clicks: readonly Click[], isAgain = false): Promise<void> {
   const deltas = sheetOf(clicks).statement()
   const born = bornOf(clicks).statement()
+  const { own, shared } = grantStatements(clicks, !isAgain)
   const client = await pool.connect()
   try {
     await flight(client, {
@@ -38,6 +43,8 @@ export async function storeClicks(pool: pg.Pool, clicks: readonly Click[]): Prom
       clicks: ask(INSERT, [clicksLiteral(clicks)]),
       deltas: deltas && ask(deltas.text, deltas.values),
       born: born && ask(born.text, born.values),
+      own: own && ask(own.text, own.values),
+      shared: shared && ask(shared.text, shared.values),
       commit: ask('commit'),
     })
     client.release()
@@ -59,7 +66,9 @@ export async function storeAbsentClicks(pool: pg.Pool, org_id: number, clicks: r
     const { rows } = await client.query<{ id: string }>(INSERT_ABSENT, [clicksLiteral(clicks), org_id])
     const stored = new Set(rows.map(row => row.id))
     const added = clicks.filter(click => stored.has(click.id))
-    for (const statement of [sheetOf(added).statement(), bornOf(added).statement()])
+    // A process of a version that knows no links may have stored a click without its own.
+    const { own, shared } = grantStatements(clicks, false)
+    for (const statement of [sheetOf(added).statement(), bornOf(added).statement(), own, shared])
       if (statement !== undefined) await client.query(statement.text, [...(statement.values ?? [])])
   })
 }

@@ -4,7 +4,7 @@ import type { TelegramPlace } from '../../contract/telegram.ts'
 import { intoTelegram } from '../../traffic/addresses/into-telegram.ts'
 import { compileTemplate, type Template } from '../../traffic/addresses/macros.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
-import type { LiveCampaign, LiveFlow } from '../../traffic/campaigns/live.ts'
+import type { LiveCampaign, LiveChannel, LiveFlow } from '../../traffic/campaigns/live.ts'
 import { type Live, offerTaking } from '../../traffic/caps/closed.ts'
 import { type FlowNode, isInTelegram } from '../../traffic/click-flows/api.ts'
 import { type FlowVisitor, languageOf } from '../../traffic/click-flows/conditions.ts'
@@ -56,7 +56,7 @@ export function throughFlow(
   const { asksLastSeen } = traffic
   const way = walk(traffic.flow, flowVisitorOf(guest, campaign.strict_filter, asksLastSeen))
   const path = `${traffic.version}:${way.stops.map(({ node }) => node.id).join('>')}`
-  const end = endOf(way, traffic, live, guest.ms)
+  const end = endOf(way, traffic, fallback, live, guest.ms)
   if (end === undefined)
     return {
       ...instead(way, fallback, live),
@@ -82,7 +82,18 @@ export function openOfferOf(offer_id: string | null | undefined, live: Pick<Live
   return offer_id != null && isOpen(live.object('offer', offer_id)) ? offer_id : null
 }
 
-type End = Pick<Course, 'template' | 'app_link' | 'offer_id' | 'landing_id' | 'bot_id'>
+/** The channel, while visitors can be led into it. One that is gone takes nobody, unless there is nowhere else. */
+export function openChannel(
+  id: string | null | undefined,
+  fallback: Template | undefined,
+  live: Pick<Live, 'object'>,
+): LiveChannel | undefined {
+  const channel = id == null ? undefined : live.object('channel', id)
+  if (channel === undefined || channel.is_deleted) return undefined
+  return channel.state === 'gone' && fallback !== undefined ? undefined : channel
+}
+
+type End = Pick<Course, 'template' | 'app_link' | 'into' | 'offer_id' | 'landing_id' | 'bot_id'>
 
 /** Where a visitor goes whose path is closed. With no fallback, a landing whose offer is closed is better than no page. */
 function instead({ landing }: Walk, fallback: Template | undefined, live: Live): End {
@@ -93,7 +104,13 @@ function instead({ landing }: Walk, fallback: Template | undefined, live: Live):
 }
 
 /** What the path leads to; undefined where something on it takes no traffic. */
-function endOf({ landing, end }: Walk, { redirects }: InTraffic, live: Live, ms: number): End | undefined {
+function endOf(
+  { landing, end }: Walk,
+  { redirects }: InTraffic,
+  fallback: Template | undefined,
+  live: Live,
+  ms: number,
+): End | undefined {
   const shown = landing?.landing_id == null ? undefined : live.object('landing', landing.landing_id)
   if (landing !== undefined && !isOpen(shown)) return undefined
   const named = end?.type === 'offer' && end.offer_id != null ? live.object('offer', end.offer_id) : undefined
@@ -102,9 +119,12 @@ function endOf({ landing, end }: Walk, { redirects }: InTraffic, live: Live, ms:
   const place = end !== undefined && isInTelegram(end) ? end : undefined
   const bot = place?.bot_id == null ? undefined : live.object('bot', place.bot_id)
   if (place !== undefined && (bot === undefined || bot.is_deleted)) return undefined
+  const channel = end?.type === 'channel' ? openChannel(end.channel_id, fallback, live) : undefined
+  if (end?.type === 'channel' && channel === undefined) return undefined
   const earns = offer?.id ?? (end?.type === 'redirect' ? openOfferOf(end.earns_for_offer_id, live) : null)
   const ids = { offer_id: earns, landing_id: shown?.id ?? null, bot_id: bot?.id ?? null }
   if (shown !== undefined) return { template: templateOf(shown), ...ids }
+  if (channel !== undefined && end !== undefined) return { template: fallback, into: { channel, place: end }, ...ids }
   if (place !== undefined && bot !== undefined) return { ...intoTelegram(place, bot), ...ids }
   return { template: offer !== undefined ? templateOf(offer) : end && redirects.get(end), ...ids }
 }
@@ -123,10 +143,29 @@ export function placeOfPath(
   const destination = campaign?.destination
   if (destination?.type === 'redirect' && destination.telegram?.bot_id === bot_id)
     return destination.telegram ?? PLAIN_BOT
-  if (destination?.type !== 'click_flow' || click_flow_node_path === null) return PLAIN_BOT
-  const id = click_flow_node_path.slice(click_flow_node_path.lastIndexOf('>') + 1)
-  const node = live.object('click_flow', destination.click_flow_id)?.graph?.nodes.find(one => one.id === id)
+  const node = endOfPath(campaign, click_flow_node_path, live)
   return node !== undefined && isInTelegram(node) && node.bot_id === bot_id ? node : PLAIN_BOT
+}
+
+/** The node of a channel that a click's path through a flow ends at, as it is now: what is behind the click's landing. */
+export function channelOfPath(
+  campaign: LiveCampaign | undefined,
+  { click_flow_node_path }: Pick<Click, 'click_flow_node_path'>,
+  live: Pick<Live, 'object'>,
+): (FlowNode & { channel_id: string }) | undefined {
+  const node = endOfPath(campaign, click_flow_node_path, live)
+  return node?.type === 'channel' && node.channel_id != null ? { ...node, channel_id: node.channel_id } : undefined
+}
+
+function endOfPath(
+  campaign: LiveCampaign | undefined,
+  path: string | null,
+  live: Pick<Live, 'object'>,
+): FlowNode | undefined {
+  const destination = campaign?.destination
+  if (destination?.type !== 'click_flow' || path === null) return undefined
+  const id = path.slice(path.lastIndexOf('>') + 1)
+  return live.object('click_flow', destination.click_flow_id)?.graph?.nodes.find(one => one.id === id)
 }
 
 function flowVisitorOf(

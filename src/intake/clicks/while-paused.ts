@@ -14,8 +14,7 @@ import type * as api from './api.ts'
 /** The path of a click that would have counted, had its campaign taken traffic. Paths through flows begin with a version. */
 export const PAUSED_PATH = 'paused'
 
-/** Where there is no fallback. Not 404: ad platforms and networks check the addresses of ads. */
-export const CLOSED: Answer = {
+const saying = (title: string, text: string): Answer => ({
   status: 200,
   headers: {
     'cache-control': 'no-store',
@@ -23,8 +22,17 @@ export const CLOSED: Answer = {
     'referrer-policy': 'strict-origin-when-cross-origin',
     'x-robots-tag': 'noindex',
   },
-  body: `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>This offer is closed</title><h1>This offer is closed</h1><p>Thank you for your interest.</p></html>\n`,
-}
+  body: `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>${title}</title><h1>${title}</h1><p>${text}</p></html>\n`,
+})
+
+/** Where there is no fallback. Not 404: ad platforms and networks check the addresses of ads. */
+export const CLOSED: Answer = saying('This offer is closed', 'Thank you for your interest.')
+
+/** Where a channel has no link left, no address of its own, and its campaign no fallback. */
+export const COME_BACK: Answer = saying(
+  'One moment, please',
+  'The channel cannot be opened just now. Come back in a few minutes.',
+)
 
 /** How many visitors came while the campaign was paused or archived, bots and tests not among them. Refuses `object_not_found`. */
 export async function readClicksWhilePaused(

@@ -7,10 +7,11 @@ import { openSharing } from '../../ground/db/sharing.ts'
 import type { Ground } from '../../ground/room.ts'
 import { announceChange, type Named } from '../../traffic/campaigns/live.ts'
 import type { IsUnsettled, Recorded } from './decide.ts'
-import { eventId, ownNonce, startId } from './identity.ts'
+import { type ChatType, eventId, inChatId, onceId, ownNonce, startId } from './identity.ts'
 import type { Conversion, Revision } from './items.ts'
 import type { Revised } from './judge.ts'
 import { OrganizationQueues } from './queue.ts'
+import { foundBy } from './reads.ts'
 import { Replays } from './replays.ts'
 import type { StillAllowed } from './transact.ts'
 
@@ -24,7 +25,14 @@ type OwnStart = {
 }
 
 /** Another event that Sluice reports by itself; `nonce` tells two of one type on one click apart. */
-type OwnEvent = OwnStart & { readonly type: Exclude<EventType, 'bot_start'>; readonly nonce: string }
+type OwnEvent = OwnStart & {
+  readonly type: Exclude<EventType, 'bot_start'>
+  readonly nonce: string
+  /** US dollars, a decimal string; null: none, whatever the offer pays. Left out: the offer's, where it names the type. */
+  readonly payout?: string | null
+}
+
+type OwnInChat = OwnStart & { readonly type: ChatType; readonly chat_id: number }
 
 export type Conversions = {
   /** Records a conversion, or answers the one it repeats. Refuses what depends on the database; resolves after the commit. */
@@ -33,6 +41,8 @@ export type Conversions = {
   recordStart(start: OwnStart): Promise<Recorded>
   /** Records what else Telegram told us of, once by its type, its click and its nonce. */
   recordOwn(event: OwnEvent): Promise<Recorded>
+  /** Records that somebody has joined a chat or has asked to, once for ever by the chat and the person, whichever click it is counted on first. */
+  recordInChat(event: OwnInChat): Promise<Recorded>
   /** Says what became of a conversion; resolves after the commit, throws what refuses it. */
   revise(revision: Revision): Promise<Revised>
   /** Raises a click to landed without an event; false when there is no such click. */
@@ -110,7 +120,10 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
     recordStart: start =>
       record(ownConversion(start, 'bot_start', startId(start.org_id, start.bot_id, start.telegram_user_id))),
     recordOwn: event =>
-      record(ownConversion(event, event.type, eventId(event.click_id, event.type, ownNonce(event.nonce)))),
+      record(
+        ownConversion(event, event.type, eventId(event.click_id, event.type, ownNonce(event.nonce)), event.payout),
+      ),
+    recordInChat: event => record(conversionInChat(event)),
     async revise(revision) {
       const outcome = await tracked(queues.put(revision))
       if (outcome instanceof Refusal) throw outcome
@@ -131,7 +144,7 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
   }
 }
 
-function ownConversion(event: OwnStart, type: EventType, id: string): Conversion {
+function ownConversion(event: OwnStart, type: EventType, id: string, payout?: string | null): Conversion {
   const { org_id, click_id, bot_id, telegram_user_id, payload } = event
   return {
     kind: 'conversion',
@@ -139,7 +152,8 @@ function ownConversion(event: OwnStart, type: EventType, id: string): Conversion
     id,
     click_id,
     type,
-    payout: undefined,
+    payout: payout ?? undefined,
+    isUnpaid: payout === null,
     // U+0000 cannot be stored; the id keeps what the nonce is for.
     nonce: null,
     payload: payload ?? null,
@@ -150,6 +164,11 @@ function ownConversion(event: OwnStart, type: EventType, id: string): Conversion
     key: undefined,
     arrived_at: performance.now(),
   }
+}
+
+function conversionInChat(event: OwnInChat): Conversion {
+  const once = { id: onceId(event.org_id, event), found_by: foundBy(event) }
+  return { ...ownConversion(event, event.type, inChatId(event.click_id, event)), once }
 }
 
 /** Tells the worker that there is something to deliver, once for all batches of a moment. A lost hint costs a second. */

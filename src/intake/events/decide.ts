@@ -85,7 +85,7 @@ export class Decisions {
   // The event before the click: a resend is answered for ever, also when its click is gone.
   #record(item: Conversion): Outcome {
     const { events, aliased, clicks } = this.#known
-    const recorded = aliased.get(item.id) ?? this.#judge.recorded(item)
+    const recorded = aliased.get(item.once?.id ?? item.id) ?? this.#judge.recorded(item)
     const click = clicks.get(item.click_id)
     if (recorded !== undefined) {
       if (isOutside(item.campaigns, recorded.campaign_id)) return new Refusal('campaign_scope_forbidden')
@@ -133,7 +133,8 @@ export class Decisions {
     this.#pay(event, money, false)
     this.#known.events.set(id, event)
     this.#known.ofClick.get(click.id)?.push(event)
-    if (id !== item.id) this.#alias(item, event)
+    if (item.once !== undefined) this.#alias(item.once, event)
+    else if (id !== item.id) this.#alias(item, event)
     this.#proveClick(item, click)
     this.#judge.count(click, null, this.#judge.presentOf(event))
     const { standing } = item
@@ -177,7 +178,7 @@ export class Decisions {
     }
   }
 
-  #alias({ id }: Conversion, event: StoredEvent): void {
+  #alias({ id }: { readonly id: string }, event: StoredEvent): void {
     this.#changes.aliases.push({ org_id: this.#org_id, id, event_id: event.id })
     this.#known.aliased.set(id, event)
   }
@@ -235,7 +236,11 @@ export function inheritedIn(item: Conversion, click: KnownClick, at: string): (P
 }
 
 /** The offer's payout, for the types that earn it; Sluice's own events earn only where the offer names their type. */
-function inheritedPayout({ type, source }: Conversion, { offer_payout, payout_types }: KnownClick): string | null {
+function inheritedPayout(
+  { type, source, isUnpaid }: Conversion,
+  { offer_payout, payout_types }: KnownClick,
+): string | null {
+  if (isUnpaid === true) return null
   const types = payout_types ?? []
   const isEarned = types.includes(type) || (types.length === 0 && source !== 'service')
   return isEarned && offer_payout !== null ? fromMillionths(toMillionths(offer_payout)) : null

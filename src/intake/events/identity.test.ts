@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { newId, toUuid, toWireId } from '../../contract/ids.ts'
-import { eventId, ownNonce, startId } from './identity.ts'
+import { eventId, inChatId, onceId, ownNonce, startId } from './identity.ts'
 import { telegramUserId } from './person.ts'
 
 describe('the identity of an event', () => {
   const click = '01890a5d-ac96-774b-bcce-b302099a8057'
+  const join = { type: 'channel_join', chat_id: -1001, telegram_user_id: '123' } as const
 
   test('is the same for ever: this vector may never change', () => {
     assert.equal(eventId(click, 'lead', 'order-1'), '343a4c22-36f1-8987-b88e-6683c9c2e2ca')
     assert.equal(startId(7, click, '123'), 'a33037c3-db9d-8ac5-b3c8-95e48f5f60df')
+    assert.equal(onceId(7, join), 'd5093629-79f4-81d5-aca2-138eb098b473')
+    assert.equal(inChatId(click, join), eventId(click, 'channel_join', ownNonce('-1001 123')))
   })
 
   test('is a UUIDv8', () => {

@@ -20,6 +20,29 @@ export function startId(org_id: number, bot_id: string, telegram_user_id: string
   return derive(['bot_start', org_id, bot_id, telegram_user_id])
 }
 
+/** What a person does in a chat once for ever, whatever click it is counted on. */
+export type ChatType = 'channel_join' | 'join_request'
+
+/** Of a chat and a person in it, as Telegram numbers them. */
+export type InChat = {
+  readonly type: ChatType
+  readonly chat_id: number
+  readonly telegram_user_id: string
+}
+
+/**
+ * The identity of a join or a request: organization, chat and person, without the click. It is kept as an alias, and the event itself has the id that
+ * `inChatId` gives: what a process of the version before records over the same click is the same event then.
+ */
+export function onceId(org_id: number, { type, chat_id, telegram_user_id }: InChat): string {
+  return derive([type, org_id, chat_id, telegram_user_id])
+}
+
+/** The id of a join or a request that is counted on this click. */
+export function inChatId(click_id: string, { type, chat_id, telegram_user_id }: InChat): string {
+  return eventId(click_id, type, ownNonce(`${chat_id} ${telegram_user_id}`))
+}
+
 /** UUIDv8 out of SHA-256 over the JSON array: an array tells ["ab","c"] from ["a","bc"]. */
 function derive(parts: readonly (string | number)[]): string {
   const hex = hash('sha256', JSON.stringify(parts), 'hex')

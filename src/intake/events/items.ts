@@ -23,6 +23,8 @@ export type Conversion = {
   readonly type: EventType
   /** Decimal string, or undefined where none was sent. */
   readonly payout: string | undefined
+  /** Nothing is earned by it: the offer's payout does not apply either. */
+  readonly isUnpaid?: boolean
   /** What the payout was in another currency. */
   readonly money?: Money | undefined
   /** When it was received, ISO 8601, where that is not now: what it earns goes by the rate of that UTC day. */
@@ -31,6 +33,8 @@ export type Conversion = {
   readonly payload: Readonly<Record<string, unknown>> | null
   readonly telegram_user_id: string | undefined
   readonly bot: NamedBot | undefined
+  /** Of what happens once for ever on whatever click: its identity, and what one that was recorded under its click alone is found by. */
+  readonly once?: { readonly id: string; readonly found_by: string }
   readonly source: Source
   /** The campaigns the sender is restricted to, or null. */
   readonly campaigns: readonly string[] | null

@@ -87,6 +87,21 @@ for (const [name, { one, many }, keys, more] of asked) {
   }
 }
 
+for (const [form, text, first] of [
+  ['one organization', reads.READ_IN_CHATS.one, 1],
+  ['many organizations', reads.READ_IN_CHATS.many, [1]],
+] as const)
+  test(`joins of ${form} are looked up by the person in an index of their own`, async () => {
+    const plan = await planOf(text, [
+      first,
+      [reads.foundBy({ type: 'channel_join', chat_id: -1001, telegram_user_id: '7' })],
+    ])
+    const scans = plan.filter(line => /Scan/.test(line) && !/Function Scan|Subquery Scan|Memoize/.test(line))
+    assert.equal(scans.length, 1)
+    assert.match(scans[0] ?? '', /Index Scan using events_in_telegram /)
+    assert.ok(plan.some(line => /Index Cond.*org_id = .* AND \(telegram_user_id = /.test(line)))
+  })
+
 test('a connection makes its plans anew, soon at first and then ever more seldom', t => {
   t.mock.method(performance, 'now', () => now)
   let now = 1000

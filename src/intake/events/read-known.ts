@@ -61,6 +61,11 @@ export async function readKnown<T>(
   if (asked.size === 1 && read.balances.length === 0) throw new Error('the organization has no balance')
   const known = new Map(read.balances.map(({ org_id, at: _, ...balance }) => [org_id, unread(balance)]))
   for (const { org_id, ...event } of read.events) known.get(org_id)?.events.set(event.id, event)
+  const onces = [...asked.values()].flat().map(item => ({ org_id: item.org_id, once: onceOf(item) }))
+  const onceIds = new Map(onces.map(({ org_id, once }) => [`${org_id} ${once?.found_by}`, once?.id ?? '']))
+  for (const { org_id, asked: key, ...event } of read.inChats)
+    knowAliased(known.get(org_id), onceIds.get(`${org_id} ${key}`) ?? '', event)
+  // Where there are several of old, the one that its identity was given to is meant.
   for (const { org_id, asked: id, ...event } of read.aliased) knowAliased(known.get(org_id), id, event)
   // Also of a click without events, so that one of this very batch is found on it.
   for (const item of [...asked.values()].flat())
@@ -113,6 +118,8 @@ function questionsOf(asked: Asked) {
     return id === undefined ? undefined : personKey.telegram(id)
   })
   const judged = keysOf(asked, item => (isJudging(item) ? item.click_id : undefined))
+  const aliased = keysOf(asked, aliasOf)
+  const inChats = keysOf(asked, item => onceOf(item)?.found_by)
   const items = [...asked.values()].flat()
   const recorded = new Set(items.flatMap(item => (item.kind === 'conversion' ? [item.type] : [])))
   const [has, hasPeople, hasStarts, isJudged] = [events, people, starts, judged].map(({ keys }) => keys.length > 0)
@@ -127,9 +134,18 @@ function questionsOf(asked: Asked) {
         ? ofOrganizations<Of<TargetRow>>(asked, reads.READ_TARGETS, [isJudged ? [...EVENT_TYPES] : [...recorded]])
         : undefined,
     people: hasPeople ? ofKeys<Of<PersonColumns>>(asked, reads.READ_PEOPLE, people) : undefined,
-    aliased: hasStarts ? ofKeys<Of<AliasedRow>>(asked, reads.READ_ALIASED, starts) : undefined,
+    aliased: aliased.keys.length > 0 ? ofKeys<Of<AliasedRow>>(asked, reads.READ_ALIASED, aliased) : undefined,
+    inChats: inChats.keys.length > 0 ? ofKeys<Of<AliasedRow>>(asked, reads.READ_IN_CHATS, inChats) : undefined,
     bots: hasStarts ? ofOrganizations<Of<BotRow>>(asked, reads.READ_BOTS) : undefined,
   }
+}
+
+const onceOf = (item: Item) => (item.kind === 'conversion' ? item.once : undefined)
+
+/** What an item's event may be known by beside its own id. */
+function aliasOf(item: Item): string | undefined {
+  if (item.kind !== 'conversion') return undefined
+  return item.once?.id ?? (item.type === 'bot_start' ? item.id : undefined)
 }
 
 /** Whether it may say something of a conversion that is recorded on its click. */

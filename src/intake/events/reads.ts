@@ -7,6 +7,8 @@
  * them, which it cannot see from a list.
  */
 
+import type { InChat } from './identity.ts'
+
 /** `$1` is the organization in `one`, and in `many` a list of organizations, one beside each key in `$2`. */
 export type Forms = { readonly one: string; readonly many: string }
 
@@ -50,6 +52,24 @@ export const READ_ALIASED = forms(
   from ${asked('uuid')}
   cross join lateral (select id, event_id from event_aliases where org_id = ${org} and id = asked.key limit 1) a
   cross join lateral (select * from events where org_id = ${org} and id = a.event_id limit 1) e`,
+)
+
+/** What `READ_IN_CHATS` looks for. */
+export const foundBy = ({ type, chat_id, telegram_user_id }: InChat): string => `${type} ${telegram_user_id} ${chat_id}`
+
+/** Joins and requests by chat and person, the first of each, on whatever click: those of a version before have no other identity than their click's. */
+export const READ_IN_CHATS = forms(
+  ({ org, asked }) => `
+  select e.org_id, asked.key as asked, ${EVENT_COLUMNS}
+  from ${asked('text')}
+  cross join lateral (
+    select * from events
+    where org_id = ${org} and telegram_user_id = split_part(asked.key, ' ', 2) and source = 'service'
+      and type in ('channel_join', 'join_request') and type = split_part(asked.key, ' ', 1)
+      and payload->>'chat_id' = split_part(asked.key, ' ', 3)
+    order by created_at, id
+    limit 1
+  ) e`,
 )
 
 const LAST_REVISION = (org: string, event: string) => `

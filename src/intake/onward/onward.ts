@@ -6,6 +6,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { toUuid, toWireId } from '../../contract/ids.ts'
 import { type Answer, type Deed, type Ground, isOfHost, type Visit } from '../../ground/room.ts'
+import { publicChat } from '../../contract/telegram.ts'
+import { intoChannel } from '../../traffic/addresses/into-channel.ts'
 import { intoTelegram } from '../../traffic/addresses/into-telegram.ts'
 import type { Template } from '../../traffic/addresses/macros.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
@@ -18,14 +20,15 @@ import { trafficOf } from '../clicks/decide.ts'
 import { type FoundClick, valuesOfClick } from '../clicks/found.ts'
 import { openingPage } from '../clicks/opening-page.ts'
 import { HEADERS } from '../clicks/redirect.ts'
-import { placeOfPath } from '../clicks/through-flow.ts'
+import { channelOfPath, openChannel, placeOfPath } from '../clicks/through-flow.ts'
 import { clickOfCookie } from '../clicks/visitor.ts'
+import { COME_BACK } from '../clicks/while-paused.ts'
 import type * as api from './api.ts'
 import type { Landed } from './landed.ts'
 
 type OnwardParts = {
   live: Pick<LiveCampaigns, 'campaign' | 'object'>
-  clicks: Pick<Clicks, 'find'>
+  clicks: Pick<Clicks, 'find' | 'linkFor' | 'sharedLink'>
   landed: Pick<Landed, 'mark'>
 }
 
@@ -95,9 +98,10 @@ async function goOn(parts: OnwardParts, { secrets }: Ground, visit: Visit): Prom
   const ids = idsOf(visit).filter(id => isOfHost(visit.host, organizationOfClick(secrets.clickKey, id) ?? 0))
   const { click, isUnsure } = await firstOf(parts, ids)
   if (click === undefined) return isUnsure ? LATER : { ...NOT_FOUND, is_unknown: true }
-  const answer = answerFor(parts, click)
+  const isComing = visit.method !== 'HEAD' && isSeen(parts, click, visit)
+  const answer = (await intoChannelOf(parts, click, isComing)) ?? answerFor(parts, click)
   if (answer === undefined) return NOT_FOUND
-  if (visit.method !== 'HEAD' && isSeen(parts, click, visit)) await parts.landed.mark(click.org_id, click.id)
+  if (isComing) await parts.landed.mark(click.org_id, click.id)
   return answer
 }
 
@@ -113,6 +117,30 @@ function answerFor({ live }: OnwardParts, click: FoundClick): Answer | undefined
     return ledTo(template, click, app_link)
   }
   return campaign && ledTo(trafficOf(campaign, live).fallback, click)
+}
+
+/**
+ * Into the channel that the click's path through a flow ends at, by a link of the click's own that is given to it by this. Who only looks gets the one
+ * that the campaign shares.
+ */
+async function intoChannelOf(
+  { live, clicks }: OnwardParts,
+  click: FoundClick,
+  isComing: boolean,
+): Promise<Answer | undefined> {
+  const { org_id, id: click_id, campaign_id } = click
+  const campaign = campaign_id === null ? undefined : live.campaign(campaign_id)
+  if (campaign === undefined || campaign.organization.is_deleted) return undefined
+  const place = channelOfPath(campaign, click, live)
+  const { fallback } = trafficOf(campaign, live)
+  const channel = place && openChannel(place.channel_id, fallback, live)
+  if (place === undefined || channel === undefined) return undefined
+  const shared = () => clicks.sharedLink({ channel, campaign_id: campaign.id })?.url
+  const own = isComing ? await clicks.linkFor({ org_id, channel_id: channel.id, click_id, campaign_id }) : shared()
+  const open = own ?? (fallback === undefined && channel.username !== null ? publicChat(channel.username) : undefined)
+  if (open === undefined) return fallback === undefined ? COME_BACK : undefined
+  const { url: location, app_link } = intoChannel(open, place)
+  return app_link === undefined ? { status: 302, headers: { location, ...HEADERS } } : openingPage(location, app_link)
 }
 
 function ledTo(template: Template | undefined, click: FoundClick, app_link?: string): Answer | undefined {

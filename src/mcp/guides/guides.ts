@@ -35,10 +35,11 @@ const NODES: Readonly<Record<(typeof NODE_TYPES)[number], string>> = {
   entry: 'exactly one; one edge leads on',
   condition: '`field` and what it asks for; one edge with branch yes, one with branch no',
   split: 'two or more edges with `weight`',
-  landing: '`landing_id`; ends the path, or one edge to the offer, bot or Mini App behind its link',
+  landing: '`landing_id`; ends the path, or one edge to the offer, bot, Mini App or channel behind its link',
   offer: '`offer_id`; ends the path',
   bot: '`bot_id`; ends the path',
   mini_app: 'a Mini App of `bot_id`; ends the path. Made in the dashboard: service_create_click_flow does not take it',
+  channel: 'an invite link of `channel_id`; ends the path. Made in the dashboard as well',
   redirect: '`url`; ends the path',
 }
 

@@ -22,7 +22,10 @@ export const EXAMPLE = {
 }
 
 /** Made in the dashboard, or over HTTP: what every model carries has no room for it. */
-export const LEFT_OUT = { types: ['mini_app'], fields: ['app', 'start', 'open', 'link_host'] } as const
+export const LEFT_OUT = {
+  types: ['mini_app', 'channel'],
+  fields: ['app', 'start', 'channel_id', 'open', 'link_host'],
+} as const
 const TYPES = flows.NODE_TYPES.filter(type => !LEFT_OUT.types.some(left => left === type))
 
 const text = (description: string) => ({ type: 'string', description })

@@ -9,7 +9,7 @@ import { toWireId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { possible, type Window, windowWarnings } from '../../contract/window.ts'
 import type { Statement, Value } from '../../ground/db/statement.ts'
-import type { Context, Ground, Key, Member } from '../../ground/room.ts'
+import type { Context, Ground } from '../../ground/room.ts'
 import { COUNTERS, VERDICTS } from '../../intake/counters/deltas.ts'
 import { type Goals, readGoals } from '../../traffic/event-settings/goals.ts'
 import type * as api from './api.ts'
@@ -53,6 +53,16 @@ export async function readReportAsMember(
   return report(context, query, { ...question, asMember: goals }) as Promise<api.MemberReport>
 }
 
+/** The same of these campaigns alone, for figures that stand beside others. */
+export async function reportOfCampaigns(
+  { database }: Pick<Ground, 'database'>,
+  org_id: number,
+  question: Pick<Question, 'dimension' | 'window'> & { readonly campaigns: readonly string[] },
+): Promise<api.MemberReport> {
+  const goals = await readGoals(database.reads, org_id)
+  return report({ database, actor: { org_id } }, {}, { ...question, asMember: goals }) as Promise<api.MemberReport>
+}
+
 /** The report by day, in another currency. Refuses `invalid_request` by anything else, whose rows are of many days, and `rate_unknown`. */
 async function reportIn(
   context: Context<typeof api.readReportAsMember>,
@@ -65,7 +75,7 @@ async function reportIn(
   return inReportingCurrency(context, report, currency)
 }
 
-type Asking = Pick<Ground, 'database'> & { readonly actor: Member | Key }
+type Asking = Pick<Ground, 'database'> & { readonly actor: { readonly org_id: number } }
 
 async function report({ database, actor }: Asking, query: Query, question: Asked) {
   const { dimension, window, campaigns, asMember } = question

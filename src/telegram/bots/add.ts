@@ -16,9 +16,9 @@ import { isOurs, secretOf, seeHook, type Seen, UNREACHABLE } from './hooks.ts'
 import { announceBots, hashOf } from './live.ts'
 import { requireRelayUrl } from './relay-url.ts'
 import { COLUMNS, formerHook, type FormerHook, liveBot, NOW, type Row, shown } from './rows.ts'
-import { AWAY, isAway, isReachable } from './telegram.ts'
+import { AWAY, AWAY_MS, isReachable } from './telegram.ts'
 import { holderOf, type Known, numberOf, requireKnown, whoseToken } from './tokens.ts'
-import { LOOK_EVERY_MS, take, written } from './write.ts'
+import { nextLook, take, written } from './write.ts'
 
 /** Each is looked at every five minutes. */
 const MOST_BOTS = 50
@@ -40,10 +40,10 @@ export async function createBot(context: Adding, { body }: Call<typeof api.creat
   if (known !== undefined) await requireFree(db, org_id, known, before)
   const id = before?.id ?? newId()
   // Without a look nobody knows whose hook would be taken.
-  const seen = known === undefined || !isReachable(context.config.baseUrl) ? undefined : await seeHook(context, token)
+  const seen = known === undefined ? undefined : await seeHook(context, token)
   const isSeen = seen !== undefined && !('ok' in seen)
   const former = isSeen ? keptHook(context, id, seen, body, before) : undefined
-  const relay = mode === 'relay' ? requireRelayUrl(context.config, body.relay_url ?? former?.url) : undefined
+  const relay = mode === 'relay' ? requireRelayUrl(context.config, body.relay_url ?? former?.url, isSeen) : undefined
   const sealed = (text: string | undefined) => (text === undefined ? null : secrets.seal(text))
   const kept: Kept = {
     token,
@@ -64,7 +64,7 @@ export async function createBot(context: Adding, { body }: Call<typeof api.creat
 /** What Telegram says of the token; undefined while it cannot be asked. Refuses what it says no to. */
 async function knownBot(context: Adding, { token, username }: api.BotDraft): Promise<Known | undefined> {
   const known = await whoseToken(context, token)
-  if ('ok' in known && isAway(known)) {
+  if ('ok' in known && known.kind !== 'token') {
     if (username === undefined)
       refuse('invalid_request', { error: 'username: Telegram could not be reached, so say the name of the bot' })
     return undefined
@@ -210,11 +210,14 @@ async function requireRoom(trx: Transaction<Tables>, org_id: number): Promise<vo
 /** Sets the hook of a bot that has just been added, unless it is another program's, or Telegram cannot be asked or cannot reach us. */
 async function firstHook(context: Adding, row: Row, isSeen: boolean): Promise<Row> {
   if (row.mode === 'copy') {
-    const hook_check_at = await momentIn(context.db, LOOK_EVERY_MS)
+    const hook_check_at = await nextLook(context.db)
     return await written(context, row, { hook_state: 'copy', hook_error: null, hook_check_at })
   }
   if (!isReachable(context.config.baseUrl))
     return await written(context, row, { hook_state: 'not_set', hook_error: UNREACHABLE })
-  if (!isSeen) return await written(context, row, { hook_state: 'not_set', hook_error: AWAY })
+  if (!isSeen) {
+    const hook_check_at = await momentIn(context.db, AWAY_MS)
+    return await written(context, row, { hook_state: 'not_set', hook_error: AWAY, hook_check_at })
+  }
   return await take(context, row)
 }

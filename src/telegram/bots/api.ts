@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import { startLink } from '../../contract/address.ts'
 import { endpoint } from '../../contract/endpoint.ts'
-import { Done, Id, Instant, Page } from '../../contract/fields.ts'
+import { Amount, Done, Id, Instant, Money, Page } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
+import { Message } from '../../contract/telegram-message.ts'
 
 /** Who hears what Telegram tells the bot: Sluice; Sluice, which passes it on; the bot's own program, which sends Sluice copies. */
 const MODES = ['own', 'relay', 'copy'] as const
@@ -59,6 +60,23 @@ export const Bot = z
     token_state: z
       .enum(['ok', 'revoked'])
       .meta({ description: 'revoked: Telegram refuses the token; send the new one' }),
+    welcome: Message.nullable().meta({
+      description: 'What answers a start where Sluice alone has the bot; null: nothing',
+    }),
+    opt_out_words: z.array(z.string()).meta({ description: 'Who writes one of them gets no more broadcasts' }),
+    keep_names: z.boolean().meta({ description: 'Whether first names are kept' }),
+    accept_payments: z
+      .boolean()
+      .meta({ description: 'Whether payments are let through where Sluice alone has the bot' }),
+    stars_rate: Money.nullable().meta({ description: 'US dollars one Star counts for; null: Stars have no payout' }),
+    unanswered_payments: z.number().int().meta({
+      description:
+        'How often somebody wanted to pay and nobody answered, as Sluice alone has the bot and accept_payments is off',
+    }),
+    stars_looked_at: Instant.nullable().meta({ description: 'When its list of Stars was read last' }),
+    send_per_second: z.number().int().meta({ description: 'Messages a second at most' }),
+    silent_until: Instant.nullable().meta({ description: 'Telegram has asked for silence until then' }),
+    send_after: Instant.nullable().meta({ description: 'The same as silent_until' }),
     last_update_at: Instant.nullable().meta({ description: 'When Sluice heard of the bot last' }),
     created_at: Instant,
   })
@@ -105,6 +123,19 @@ export const BotDraft = z.object({
 })
 export type BotDraft = z.output<typeof BotDraft>
 
+/** Telegram's own limit of messages a second is 30; the rest is for the bot's program. */
+export const MOST_PER_SECOND = 28
+/** What a Star may count for at most, in US dollars. */
+const MAX_STARS_RATE = 10
+
+const OptOutWord = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .min(1)
+  .max(64)
+  .refine(word => word !== '/start', { message: 'cannot be /start, which opts in' })
+
 const UpdateKind = z.string().regex(/^[a-z_]{1,64}$/, { message: 'must be a kind of update, such as message' })
 
 export const BotChanges = z
@@ -115,6 +146,17 @@ export const BotChanges = z
     relay_secret: RelaySecret.nullable().optional().meta({ description: 'null: none is sent along' }),
     relay_types: z.array(UpdateKind).max(50).optional(),
     guard_hook: z.boolean().optional(),
+    welcome: Message.nullable().optional(),
+    opt_out_words: z.array(OptOutWord).max(20).optional(),
+    keep_names: z.boolean().optional().meta({ description: 'false: those that were kept are erased' }),
+    accept_payments: z.boolean().optional(),
+    stars_rate: Amount(MAX_STARS_RATE).nullable().optional(),
+    send_per_second: z
+      .number()
+      .int()
+      .min(1)
+      .max(MOST_PER_SECOND, { message: `may be at most ${MOST_PER_SECOND}` })
+      .optional(),
     take_over: TakeOver.optional(),
   })
   .meta({ id: 'BotChanges' })

@@ -22,11 +22,13 @@ const codeOf = ({ statusCode, body }: { statusCode: number; body: string }) => [
 /** Whatever rows of the room say, as one text. */
 async function stored(): Promise<string> {
   const { reads } = ground.house.database
-  const { rows } = await reads.query<{ all: string }>(
-    `select coalesce(string_agg(b::text || encode(token, 'escape'), ''), '') || (select coalesce(string_agg(h::text, ''), '') from bot_hooks h) as all
-     from bots b`,
+  const { rows: bots } = await reads.query<{ all: string }>(
+    `select coalesce(string_agg(b::text || encode(token, 'escape'), ''), '') as all from bots b`,
   )
-  return rows[0]?.all ?? ''
+  const { rows: hooks } = await reads.query<{ all: string }>(
+    `select coalesce(string_agg(h::text, ''), '') as all from bot_hooks h`,
+  )
+  return [...bots, ...hooks].map(({ all }) => all).join('')
 }
 
 test('a bot is added by its token alone, its hook set with a secret and a full list of updates, and its token kept from everyone', async () => {
@@ -54,6 +56,16 @@ test('a bot is added by its token alone, its hook set with a secret and a full l
     guarded_at: [],
     has_copy_secret: false,
     token_state: 'ok',
+    welcome: null,
+    opt_out_words: ['/stop'],
+    keep_names: false,
+    accept_payments: false,
+    stars_rate: null,
+    unanswered_payments: 0,
+    stars_looked_at: null,
+    send_per_second: 20,
+    silent_until: null,
+    send_after: null,
     last_update_at: null,
   })
   assert.match(String(created_at), /Z$/)
@@ -204,20 +216,28 @@ test('of two who add a bot at once one has it', async () => {
   assert.deepEqual(rows, [{ count: 1 }])
 })
 
-test('where Telegram cannot reach us it is asked who the bot is all the same, and no hook is set', async () => {
+test('where Telegram cannot reach us it is asked who the bot is all the same, and no hook is set', async t => {
   const { telegram } = ground
   const bot = telegram.bot()
-  bot.setHook('https://owner.example')
+  bot.setHook('https://owner.example/tg')
   const inside = await startHouse({ BASE_URL: 'http://localhost:8080', TELEGRAM_API_ROOT: telegram.origin })
+  t.after(() => inside.end())
   const { cookie } = await seedSignedIn(inside)
-  const reply = await inside.call('POST', '/api/bots', { cookie, body: { token: bot.token } })
+  const add = (more: object) => inside.call('POST', '/api/bots', { cookie, body: { token: bot.token, ...more } })
+  assert.deepEqual(codeOf(await add({})), [409, 'bot_hook_taken'])
+  const relayed = await add({ mode: 'relay' })
+  assert.deepEqual([relayed.statusCode, relayed.data()['relay_host']], [201, 'owner.example'])
+  const path = `/api/bots/${String(relayed.data()['id'])}`
+  assert.deepEqual(codeOf(await inside.call('PATCH', path, { cookie, body: { mode: 'own' } })), [409, 'bot_hook_taken'])
+  await inside.call('DELETE', path, { cookie })
+  const reply = await add({ take_over: true })
   assert.deepEqual([reply.statusCode, reply.data()['hook_state']], [201, 'not_set'])
   assert.equal(reply.data()['telegram_id'], String(bot.id))
   assert.match(String(reply.data()['hook_error']), /BASE_URL/)
   const again = await inside.call('POST', `/api/bots/${String(reply.data()['id'])}/hook`, { cookie })
   assert.deepEqual([again.statusCode, again.data()['hook_state']], [200, 'not_set'])
-  assert.deepEqual(telegram.methods(bot), ['getMe'])
-  await inside.end()
+  assert.ok(!telegram.methods(bot).includes('setWebhook'))
+  assert.equal(bot.hook?.url, 'https://owner.example/tg')
 })
 
 test('while Telegram is away a bot is added by its name, without a look at its hook nobody takes it, and it is asked for later', async () => {

@@ -1,4 +1,4 @@
-/** Lets nothing through to a program for a while where nothing but failures has come back, then one to try. */
+/** Lets nothing through to a program for a while where too many failures have come back, then one to try. */
 const FAILURES = 10
 const WITHIN_MS = 60_000
 const PAUSE_MS = 15_000
@@ -25,7 +25,8 @@ export function openBreaker(): Breaker {
       const wasTrying = isTrying
       isTrying = false
       if (isGood) {
-        failures = []
+        // Below the limit a good answer between failures does not undo them.
+        if (paused_until !== 0) failures = []
         paused_until = 0
         return
       }

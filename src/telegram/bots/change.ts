@@ -11,16 +11,18 @@ import { addressOf, isOurs, secretOf, seeHook, type Seen, UNREACHABLE } from './
 import { announceBots, hashOf } from './live.ts'
 import { payDebt } from './owed.ts'
 import { requireRelayUrl } from './relay-url.ts'
+import { sendingChanges } from './sending.ts'
 import { anyBot, formerHook, hookStateOf, liveBot, opened, type Row, shown } from './rows.ts'
-import { isAway, isReachable } from './telegram.ts'
+import { isReachable } from './telegram.ts'
 import { claimNumber, numberOf, refuseAway, requireKnown, whoseToken } from './tokens.ts'
+import { lookAtStarsSoon } from './stars.ts'
 import { look } from './watch.ts'
 import { take, written } from './write.ts'
 
 type Changing = Context<typeof api.updateBot>
 
 /**
- * Changes what is sent. Refuses `object_not_found`; `invalid_request` for another bot's token and for relay without an address; `bot_hook_taken` where a
+ * Changes what is sent. Refuses `object_not_found`; `invalid_request` for another bot's token, for relay without an address and for a welcome that Telegram would refuse; `bot_hook_taken` where a
  * program would lose its hook and nothing says so; `bot_in_use`, `bot_token_revoked`; `telegram_away` where it must be asked and cannot be.
  */
 export async function updateBot(context: Changing, { params, body }: Call<typeof api.updateBot>) {
@@ -28,6 +30,7 @@ export async function updateBot(context: Changing, { params, body }: Call<typeof
   const before = await liveBot(db, actor.org_id, idOf(params.id))
   const { guard_hook, relay_types } = body
   const plain = {
+    ...(await sendingChanges(context, body)),
     ...(guard_hook === undefined ? {} : { guard_hook }),
     ...(relay_types === undefined ? {} : { relay_types: [...new Set(relay_types)] }),
     ...(body.relay_secret === undefined
@@ -35,15 +38,15 @@ export async function updateBot(context: Changing, { params, body }: Call<typeof
       : { relay_secret: body.relay_secret === null ? null : secrets.seal(body.relay_secret) }),
   }
   const mode = body.mode ?? before.mode
-  const isMoved = mode !== before.mode || body.token !== undefined
+  const isMoved = mode !== before.mode || body.token !== undefined || body.take_over === true
   const token = body.token === undefined ? {} : await newToken(context, before, body.token)
   const bare: Row = { ...before, ...plain, ...token }
   if (mode === 'copy') return shown(secrets, await toCopy(context, before, { ...plain, ...token }))
-  const seen = isMoved && isReachable(context.config.baseUrl) ? await requireSeen(context, bare) : undefined
+  const seen = isMoved ? await requireSeen(context, bare) : undefined
   const former = seen === undefined ? formerHook(secrets, before) : formerFor(context, before, seen, { ...body, mode })
   const isTold = body.relay_url !== undefined || (mode === 'relay' && before.mode !== 'relay')
   const address = body.relay_url ?? opened(secrets, before.relay_url) ?? former?.url
-  const relay = isTold ? { relay_url: secrets.seal(requireRelayUrl(context.config, address)) } : {}
+  const relay = isTold ? { relay_url: secrets.seal(requireRelayUrl(context.config, address, seen !== undefined)) } : {}
   const kept = { former_hook: former === undefined ? null : secrets.seal(JSON.stringify(former)) }
   const changes = {
     ...plain,
@@ -84,7 +87,7 @@ async function newToken(context: Pick<Changing, 'config' | 'db' | 'secrets'>, be
 async function requireSeen(context: Pick<Changing, 'config' | 'secrets' | 'db'>, row: Row): Promise<Seen> {
   const seen = await seeHook(context, context.secrets.open(row.token))
   if (!('ok' in seen)) return seen
-  if (isAway(seen)) refuseAway(seen)
+  if (seen.kind !== 'token') refuseAway(seen)
   await written(context, row, { token_state: 'revoked' })
   return refuse('bot_token_revoked')
 }
@@ -144,11 +147,9 @@ export async function setBotHook(context: Context<typeof api.setBotHook>, { para
   const { db, actor, secrets, config } = context
   const before = await liveBot(db, actor.org_id, idOf(params.id))
   if (before.mode === 'copy') return shown(secrets, before)
-  if (!isReachable(config.baseUrl))
-    return shown(secrets, await written(context, before, { hook_state: 'not_set', hook_error: UNREACHABLE }))
   const known = await whoseToken(context, secrets.open(before.token))
   if ('ok' in known) {
-    if (!isAway(known)) {
+    if (known.kind === 'token') {
       await written(context, before, { token_state: 'revoked' })
       refuse('bot_token_revoked')
     }
@@ -162,22 +163,31 @@ export async function setBotHook(context: Context<typeof api.setBotHook>, { para
   if (!(await claimNumber(db, known.telegram_id, before))) refuse('bot_in_use')
   const seen = await requireSeen(context, before)
   const isForeign = seen.url !== '' && !isOurs(seen.url, before.id)
-  if (isForeign && before.hook_set_at === null && before.mode === 'own') refuseTaken(seen.url)
+  // One that is kept to be given back was given up for Sluice already.
+  const isGivenUp = before.hook_set_at !== null || formerHook(secrets, before)?.url === seen.url
+  if (isForeign && !isGivenUp && before.mode === 'own') refuseTaken(seen.url)
   const { url, allowed_updates, max_connections } = seen
   const isKept = isForeign && before.former_hook === null
   const former_hook = isKept
     ? secrets.seal(JSON.stringify({ url, allowed_updates, max_connections }))
     : before.former_hook
   const { telegram_id, name } = known
-  return shown(secrets, await take(context, { ...before, former_hook }, { former_hook, telegram_id, name }))
+  const changes = { former_hook, telegram_id, name }
+  if (!isReachable(config.baseUrl))
+    return shown(
+      secrets,
+      await written(context, before, { ...changes, hook_state: 'not_set', hook_error: UNREACHABLE }),
+    )
+  return shown(secrets, await take(context, { ...before, former_hook }, changes))
 }
 
-/** Asks Telegram now. Refuses `object_not_found`, and `telegram_away` where it does not answer. */
+/** Asks Telegram now, and has the list of Stars read soon. Refuses `object_not_found`, and `telegram_away` where it does not answer. */
 export async function checkBot(context: Context<typeof api.checkBot>, { params }: Call<typeof api.checkBot>) {
   const { db, actor, secrets } = context
   const before = await liveBot(db, actor.org_id, idOf(params.id))
   const away = await look(context, before)
   if (away !== undefined) refuseAway(away)
+  await lookAtStarsSoon(db, before)
   await announceBots(db)
   return shown(secrets, await liveBot(db, actor.org_id, before.id))
 }

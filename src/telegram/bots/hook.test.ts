@@ -276,7 +276,7 @@ test('what someone does who started over a click is recorded on it, each thing o
       [toUuid(id), '77', toUuid(here.bot), 'service', null],
     )
   const { payload } = events.find(({ type }) => type === 'channel_join') ?? assert.fail()
-  assert.deepEqual(payload, { chat_id: -1001, chat_title: 'Deals' })
+  assert.deepEqual(payload, { chat_id: -1001, chat_title: 'Deals', attribution: 'person' })
   const { rows } = await house.database.reads.query(
     `select count(*)::int as charges from ledger where org_id = $1 and kind = 'charge'`,
     [here.org_id],

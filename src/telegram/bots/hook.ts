@@ -12,10 +12,24 @@ import type { Conversions } from '../../intake/events/conversions.ts'
 import { startId } from '../../intake/events/identity.ts'
 import { hashOf, type LiveBot, type LiveBots } from './live.ts'
 import type { Relay } from './relay.ts'
-import { type Told, toldBy } from './update.ts'
+import { startIn } from './update.ts'
+
+/** A call of the Bot API that an update may be answered with. */
+export type MethodCall = { readonly method: string } & Readonly<Record<string, unknown>>
+
+/**
+ * What another room does with each update of a bot. It is told again until every room and the program behind have taken it, so hearing it twice
+ * changes nothing. Throws what the database throws. Answers with a call of the Bot API, which the program behind goes before.
+ */
+export type Hearer = (bot: LiveBot, update: Readonly<Record<string, unknown>>) => Promise<MethodCall | undefined>
+
+export type Reflex = (bot: LiveBot, update: Readonly<Record<string, unknown>>) => Promise<MethodCall | true> | undefined
 
 type Receiving = {
-  readonly conversions: Pick<Conversions, 'recordStart' | 'recordOwn'>
+  readonly hearers: readonly Hearer[]
+  /** What an update is answered with at once, without the database: then it is neither recorded nor passed on. */
+  readonly reflex: Reflex
+  readonly conversions: Pick<Conversions, 'recordStart'>
   readonly live: Pick<LiveBots, 'find' | 'search'>
   readonly relay: Pick<Relay, 'pass'>
   /** Notes that the bot was heard of now. */
@@ -38,10 +52,14 @@ export async function receiveUpdate(
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
   const update = read(bytes)
   given.noteUpdate(bot)
+  const answered = update === undefined || bot.is_over ? undefined : given.reflex(bot, update)
+  if (answered !== undefined) {
+    const call = await answered
+    return { status: 200, body: call === true ? { ok: true } : call }
+  }
   if (!isPassedOn(bot, update)) {
     if (update === undefined) refuse('invalid_json')
-    await record(ground, given, bot, update)
-    return { status: 200, body: { ok: true } }
+    return { status: 200, body: (await record(ground, given, bot, update)) ?? { ok: true } }
   }
   const { update_id } = fieldsOf(update)
   const parcel = { bytes, type: typeOf(update), update_id: typeof update_id === 'number' ? update_id : undefined }
@@ -55,7 +73,7 @@ export async function receiveUpdate(
   if (passed.value === 'held') refuse('service_unavailable', AGAIN)
   if (recorded.status === 'rejected') throw recorded.reason
   const { body: method } = passed.value
-  if (method === undefined) return { status: 200, body: { ok: true } }
+  if (method === undefined) return { status: 200, body: recorded.value ?? { ok: true } }
   return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: method }
 }
 
@@ -99,17 +117,24 @@ function isPassedOn(
 }
 
 /** The program behind is not to be deaf because the organization here is deleted. */
-function unlessDeleted(error: unknown): void {
+function unlessDeleted(error: unknown): undefined {
   if (!(error instanceof Refusal && error.refusal === 'org_deleted')) throw error
 }
 
-/** Records what the update tells; `service_unavailable` while the database is away. */
-async function record(ground: Ground, { conversions }: Receiving, bot: LiveBot, update: unknown): Promise<void> {
-  if (bot.is_over) return
+/** Records what the update tells, here and in every room that hears; `service_unavailable` while the database is away. */
+async function record(
+  ground: Ground,
+  { conversions, hearers }: Receiving,
+  bot: LiveBot,
+  update: Readonly<Record<string, unknown>>,
+): Promise<MethodCall | undefined> {
+  if (bot.is_over) return undefined
   try {
     await requireOrganization(ground, bot)
-    const told = toldBy(update)
-    if (told !== undefined) await recordTold(ground, conversions, bot, told)
+    await recordStart(conversions, bot, update)
+    let answer: MethodCall | undefined
+    for (const hear of hearers) answer = (await hear(bot, update)) ?? answer
+    return answer
   } catch (error) {
     if (isUnreachable(error)) refuse('service_unavailable', AGAIN)
     throw error
@@ -125,33 +150,30 @@ async function requireOrganization({ db }: Ground, { org_id }: LiveBot): Promise
   if (found?.is_deleted !== false) refuse('org_deleted')
 }
 
-/** A click that is not this organization's, or none at all, makes it organic: nothing to record, and nothing Telegram should send again. */
-async function recordTold(
-  { db }: Ground,
-  conversions: Receiving['conversions'],
-  { org_id, id: bot_id }: LiveBot,
-  told: Told,
-): Promise<void> {
-  const { type, nonce, payload, telegram_user_id } = told
-  const click_id = told.click_id ?? (await clickOfStart(db, org_id, startId(org_id, bot_id, telegram_user_id)))
-  if (click_id === undefined) return
-  const event = { org_id, click_id, bot_id, telegram_user_id }
+/** A click that is not this organization's makes it organic: nothing to record, and nothing Telegram should send again. */
+async function recordStart(conversions: Receiving['conversions'], { org_id, id: bot_id }: LiveBot, update: unknown) {
+  const start = startIn(update)
+  if (start === undefined) return
   try {
-    if (type === 'bot_start') await conversions.recordStart(event)
-    else await conversions.recordOwn({ ...event, type, nonce, payload })
+    await conversions.recordStart({ org_id, bot_id, ...start })
   } catch (error) {
     const isOrganic = error instanceof Refusal && ['click_not_found', 'bot_not_found'].includes(error.refusal)
     if (!isOrganic) throw error
   }
 }
 
+type PersonOfBot = { readonly org_id: number; readonly bot_id: string; readonly telegram_user_id: string }
+
 /** The click over which the person has started the bot. */
-async function clickOfStart(db: Ground['db'], org_id: number, id: string): Promise<string | undefined> {
+export async function clickOfStart(
+  db: Ground['db'],
+  { org_id, bot_id, telegram_user_id }: PersonOfBot,
+): Promise<string | undefined> {
   const start = await db
     .selectFrom('events')
     .select('click_id')
     .where('org_id', '=', org_id)
-    .where('id', '=', id)
+    .where('id', '=', startId(org_id, bot_id, telegram_user_id))
     .executeTakeFirst()
   return start?.click_id
 }

@@ -109,7 +109,7 @@ export async function takeHook(
   { config, secrets }: Pick<Ground, 'config' | 'secrets'>,
   token: string,
   { id, mode, relay_types, former }: Hooked,
-): Promise<Failure | { ok: false; kind: 'refused'; description: string } | undefined> {
+): Promise<Failure | undefined> {
   if (!isReachable(config.baseUrl)) return { ok: false, kind: 'refused', description: UNREACHABLE }
   const behind = relay_types.length > 0 ? relay_types : (former?.allowed_updates ?? UNLESS_NAMED)
   const kinds = mode === 'relay' ? new Set([...HEARD, ...behind]) : new Set(HEARD)

@@ -23,6 +23,16 @@ export type LiveBot = {
   readonly relay_url: string | undefined
   readonly relay_secret: string | undefined
   readonly relay_types: readonly string[]
+  /** Sealed. */
+  readonly token: Buffer
+  /** Whether a start is answered with a message. */
+  readonly has_welcome: boolean
+  readonly accept_payments: boolean
+  /** US dollars a Star, a decimal string; null: payments in Stars have no payout. */
+  readonly stars_rate: string | null
+  /** In small letters. */
+  readonly opt_out_words: readonly string[]
+  readonly keep_names: boolean
 }
 
 export type LiveBots = {
@@ -44,14 +54,15 @@ const ANNOUNCE_MS = 2000
 const OVERLAP = `interval '10 seconds'`
 
 const FIELDS = `
-  b.org_id, b.id, b.mode, b.relay_url, b.relay_secret, b.relay_types, h.secret_hash, b.deleted_at is not null as is_over`
+  b.org_id, b.id, b.mode, b.relay_url, b.relay_secret, b.relay_types, b.deleted_at is not null as is_over,
+  b.token, b.welcome is not null as has_welcome, b.accept_payments, b.stars_rate::text, b.opt_out_words, b.keep_names`
 const CHANGED = (among: Among) => `
-  select ${FIELDS}
+  select ${FIELDS}, h.secret_hash
   from bots b
   left join bot_hooks h on h.bot_id = b.id and h.org_id = b.org_id
   where greatest(b.created_at, b.deleted_at, b.updated_at) >= $1${among('b.org_id')}`
 
-type Row = Pick<LiveBot, 'org_id' | 'id' | 'mode' | 'relay_types' | 'is_over'> & {
+type Row = Omit<LiveBot, 'secret_hash' | 'relay_url' | 'relay_secret'> & {
   readonly relay_url: Buffer | null
   readonly relay_secret: Buffer | null
   readonly secret_hash: Buffer | null
@@ -132,8 +143,7 @@ async function searched(db: Kysely<Tables>, secrets: Ground['secrets'], id: stri
     .executeTakeFirst()
   if (hook === undefined) return undefined
   const { rows } = await sql<Omit<Row, 'secret_hash'>>`
-    select org_id, id, mode, relay_url, relay_secret, relay_types, deleted_at is not null as is_over
-    from bots where org_id = ${hook.org_id} and id = ${id}`.execute(db)
+    select ${sql.raw(FIELDS)} from bots b where b.org_id = ${hook.org_id} and b.id = ${id}`.execute(db)
   return rows[0] === undefined ? undefined : botOf(secrets, { ...rows[0], secret_hash: hook.secret_hash })
 }
 

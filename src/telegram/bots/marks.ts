@@ -3,10 +3,12 @@
  * `relay_marks`. While the database is away a process goes by what it remembers itself.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
+import { sql, type Transaction } from 'kysely'
 import { LRUCache } from 'lru-cache'
+import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 import type { LiveBot } from './live.ts'
+import type { BotId } from './rows.ts'
 
 /** Longer than most programs take. One that takes longer is told again only where Telegram itself asks twice at a time. */
 const HELD = `interval '10 seconds'`
@@ -28,6 +30,18 @@ type Marks = {
   pass(bot: LiveBot, update_id: number, answered: Answered): Promise<void>
   /** It was not, and may be tried again at once. */
   free(bot: LiveBot, update_id: number): Promise<void>
+}
+
+/** Whether an update that is passed on to nobody is told for the first time. Forgotten with the other marks. */
+export async function isFirstTold(
+  trx: Transaction<Tables>,
+  { org_id, id }: BotId,
+  update_id: number,
+): Promise<boolean> {
+  const made = await sql`
+    insert into relay_marks (org_id, bot_id, update_id, taken_until)
+    values (${org_id}, ${id}, ${update_id}, now()) on conflict do nothing`.execute(trx)
+  return made.numAffectedRows === 1n
 }
 
 /** Opens the marks of a process. */

@@ -5,7 +5,7 @@ import type { Conversions } from '../../intake/events/conversions.ts'
 import { createBot } from './add.ts'
 import { deleteBot, listBots, readBot } from './bots.ts'
 import { checkBot, rotateCopySecret, setBotHook, updateBot } from './change.ts'
-import { receiveUpdate } from './hook.ts'
+import { type Hearer, receiveUpdate, type Reflex } from './hook.ts'
 import { openLiveBots } from './live.ts'
 import { listRelays } from './relay-log.ts'
 import { openRelay } from './relay.ts'
@@ -16,8 +16,13 @@ const HEARD = `
   from unnest($2::uuid[], $3::timestamptz[]) as heard (id, at)
   where bots.org_id = $1 and bots.id = heard.id and (bots.last_update_at is null or bots.last_update_at < heard.at)`
 
-/** Opens it, on the queue that records starts. */
-export async function openBots(ground: Ground, conversions: Pick<Conversions, 'recordStart' | 'recordOwn'>) {
+/** Opens it, on the queue that records starts. `hearers` are told of every update, in their order; `reflex` goes before all of them. */
+export async function openBots(
+  ground: Ground,
+  conversions: Pick<Conversions, 'recordStart'>,
+  hearers: readonly Hearer[],
+  reflex: Reflex = () => undefined,
+) {
   const { database, log } = ground
   const live = await openLiveBots(ground)
   const relay = openRelay(ground)
@@ -30,6 +35,8 @@ export async function openBots(ground: Ground, conversions: Pick<Conversions, 'r
   })
   const receiving = {
     conversions,
+    hearers,
+    reflex,
     live,
     relay,
     noteUpdate: ({ org_id, id }: { org_id: number; id: string }) => heard.note({ org_id, id }),

@@ -10,7 +10,6 @@ import { claimCheck, type Looking } from './claims.ts'
 import { giveHookBack, isOurs, seeHook } from './hooks.ts'
 import { announceBots } from './live.ts'
 import { anyBot, type BotId, formerHook, NOW, opened, type Row } from './rows.ts'
-import { isAway } from './telegram.ts'
 import { freeNumber } from './tokens.ts'
 import { take, written } from './write.ts'
 
@@ -106,7 +105,7 @@ async function takeAgain(ground: Looking, row: Row): Promise<void> {
   const token = secrets.open(row.token)
   const seen = await seeHook(ground, token)
   if ('ok' in seen) {
-    if (!isAway(seen)) await written(ground, row, { give_back: null, token_state: 'revoked' })
+    if (seen.kind === 'token') await written(ground, row, { give_back: null, token_state: 'revoked' })
     return
   }
   const former = formerHook(secrets, row)

@@ -65,11 +65,18 @@ export async function listRelays(
 ) {
   const { org_id } = actor
   const { id } = await liveBot(db, org_id, idOf(params.id))
-  const rows = db
-    .selectFrom('relay_log')
+  const own = db.selectFrom('relay_log').where('org_id', '=', org_id).where('bot_id', '=', id)
+  // What is older, or more, waits to be dropped.
+  const last = await own
+    .select('id')
+    .orderBy('id', 'desc')
+    .offset(MOST_KEPT - 1)
+    .limit(1)
+    .executeTakeFirst()
+  const [tooOld, tooMuch = tooOld] = [firstIdAt(Date.now() - KEPT_MS), last?.id]
+  const rows = own
     .select(['id', 'type', 'status', 'ms', 'reason'])
-    .where('org_id', '=', org_id)
-    .where('bot_id', '=', id)
+    .where('id', '>=', tooOld > tooMuch ? tooOld : tooMuch)
   const { data, next_cursor } = await newestFirst(rows, query)
   return { data: data.map(row => ({ ...row, at: new Date(timeOfId(row.id)).toISOString() })), next_cursor }
 }

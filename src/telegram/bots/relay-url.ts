@@ -9,10 +9,12 @@ type Rules = Pick<Config, 'allowPrivateTargets' | 'relayPrivateHosts' | 'baseUrl
 export const isListed = ({ allowPrivateTargets, relayPrivateHosts }: Rules, hostname: string): boolean =>
   allowPrivateTargets || relayPrivateHosts.includes(hostname.replace(/^\[|\]$/g, '').toLowerCase())
 
-/** The address if it may be passed on to. Refuses `invalid_request`. */
-export function requireRelayUrl(rules: Rules, address: string | undefined): string {
-  if (address === undefined)
-    refuse('invalid_request', { error: 'relay_url: say where your program takes updates: Telegram has no hook of it' })
+/** The address if it may be passed on to; `isSeen`: Telegram was asked whose hook there is. Refuses `invalid_request`. */
+export function requireRelayUrl(rules: Rules, address: string | undefined, isSeen: boolean): string {
+  if (address === undefined) {
+    const why = isSeen ? 'Telegram has no hook of it' : 'Telegram could not be asked for its hook'
+    refuse('invalid_request', { error: `relay_url: say where your program takes updates: ${why}` })
+  }
   const { protocol, hostname, origin, username } =
     URL.parse(address) ?? refuse('invalid_request', { error: 'relay_url: is no address' })
   const isInside = isListed(rules, hostname)

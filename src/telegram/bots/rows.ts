@@ -1,6 +1,7 @@
 /** A bot as it is kept, and as it is shown: without its token, and of other programs' addresses the host alone. */
 import { type Kysely, sql } from 'kysely'
 import { startLink } from '../../contract/address.ts'
+import { fromUnits, toUnits } from '../../contract/decimals.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -20,6 +21,7 @@ export const COLUMNS = [
   'hook_error',
   'hook_host',
   'hook_checked_at',
+  'notice',
   'pending_updates',
   'last_error',
   'former_hook',
@@ -30,6 +32,15 @@ export const COLUMNS = [
   'guard_hook',
   'guarded_at',
   'has_copy_secret',
+  'welcome',
+  'opt_out_words',
+  'keep_names',
+  'accept_payments',
+  'stars_rate',
+  'unanswered_payments',
+  'stars_looked_at',
+  'send_per_second',
+  'send_after',
   'last_update_at',
   'created_at',
   'deleted_at',
@@ -38,9 +49,27 @@ export const COLUMNS = [
 /** Of a bot, what its rounds and deeds go by. */
 export type Row = Omit<
   Pick<Tables['bots'], (typeof COLUMNS)[number]>,
-  'mode' | 'relay_types' | 'guard_hook' | 'guarded_at' | 'has_copy_secret' | 'last_error' | 'token_state'
+  | 'welcome'
+  | 'opt_out_words'
+  | 'keep_names'
+  | 'accept_payments'
+  | 'unanswered_payments'
+  | 'send_per_second'
+  | 'mode'
+  | 'relay_types'
+  | 'guard_hook'
+  | 'guarded_at'
+  | 'has_copy_secret'
+  | 'last_error'
+  | 'token_state'
 > & {
   readonly mode: api.Mode
+  readonly welcome: api.Bot['welcome']
+  readonly opt_out_words: string[]
+  readonly keep_names: boolean
+  readonly accept_payments: boolean
+  readonly unanswered_payments: number
+  readonly send_per_second: number
   readonly relay_types: string[]
   readonly guard_hook: boolean
   readonly guarded_at: string[]
@@ -116,7 +145,10 @@ const hostOf = (url: string | undefined): string | null => (url === undefined ? 
 export function shown(secrets: Pick<Secrets, 'open'>, row: Row): api.Bot {
   const state = hookStateOf(row)
   const { id, username, name, telegram_id, mode, hook_host, hook_checked_at, pending_updates, last_error } = row
+  const { welcome, opt_out_words, keep_names, accept_payments, stars_rate, unanswered_payments, send_after } = row
+  const { stars_looked_at, send_per_second } = row
   const { relay_types, guard_hook, has_copy_secret, token_state, last_update_at, created_at } = row
+  const silent_until = send_after !== null && Date.parse(send_after) > Date.now() ? send_after : null
   return {
     id,
     username,
@@ -138,6 +170,16 @@ export function shown(secrets: Pick<Secrets, 'open'>, row: Row): api.Bot {
     guarded_at: ofLastHour(row.guarded_at),
     has_copy_secret,
     token_state,
+    welcome,
+    opt_out_words,
+    keep_names,
+    accept_payments,
+    stars_rate: stars_rate === null ? null : fromUnits(toUnits(stars_rate, 6), 6),
+    unanswered_payments,
+    stars_looked_at,
+    send_per_second,
+    silent_until,
+    send_after: silent_until,
     last_update_at,
     created_at,
   }

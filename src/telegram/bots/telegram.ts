@@ -9,17 +9,21 @@ type Params<M extends keyof Methods> = Parameters<Methods[M]>[0]
 
 /**
  * Why a call came to nothing. `token`: no bot has this token. `refused`: Telegram says no, in `description`. `later`: too many calls, to be sent
- * again after `retry_after` seconds. `unsent`: not a byte of it has left. `unknown`: it may have happened, or not.
+ * again after `retry_after` seconds. `unsent`: not a byte of it has left. `unknown`: it may have happened, or not. Of a group that has become a
+ * supergroup `migrate_to_chat_id` is its number.
  */
 export type Failure = {
   readonly ok: false
   readonly kind: 'token' | 'refused' | 'later' | 'unsent' | 'unknown'
   readonly description: string
   readonly retry_after?: number
+  readonly migrate_to_chat_id?: string
 }
 type TelegramAnswer = { readonly ok: true; readonly result: unknown } | Failure
 
 const DEADLINE_MS = 10_000
+/** Asked again so soon where Telegram did not answer. */
+export const AWAY_MS = 60_000
 /** Said where nothing came back. */
 export const AWAY = 'Telegram could not be reached'
 
@@ -34,36 +38,65 @@ const UNSENT = new Set([
 ])
 
 /** Calls one method, ten seconds at most. Never throws: a Telegram that is away is an answer too. */
-export async function callTelegram<M extends keyof Methods>(
+export const callTelegram = <M extends keyof Methods>(
+  root: string,
+  token: string,
+  method: M,
+  ...params: undefined extends Params<M> ? [params?: Params<M>] : [params: Params<M>]
+): Promise<TelegramAnswer> => callWithin(DEADLINE_MS, root, token, method, ...params)
+
+/** The same, within so many milliseconds. */
+export async function callWithin<M extends keyof Methods>(
+  deadline_ms: number,
   root: string,
   token: string,
   method: M,
   ...[params]: undefined extends Params<M> ? [params?: Params<M>] : [params: Params<M>]
 ): Promise<TelegramAnswer> {
   try {
-    const { statusCode, body } = await request(`${root}/bot${token}/${method}`, {
+    const { statusCode, headers, body } = await request(`${root}/bot${token}/${method}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(params ?? {}),
-      signal: AbortSignal.timeout(DEADLINE_MS),
+      signal: AbortSignal.timeout(deadline_ms),
     })
-    return answerOf(fieldsOf(await body.json()), statusCode, token)
+    const said = fieldsOf(parsed(await body.text()))
+    // A page of something in between: of Telegram's own limit it says as much as its answer would.
+    if (Object.keys(said).length === 0 && statusCode !== 429) return { ok: false, kind: 'unknown', description: AWAY }
+    return answerOf(said, { statusCode, token, method, after: headers['retry-after'] })
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     return { ok: false, kind: UNSENT.has(code) ? 'unsent' : 'unknown', description: AWAY }
   }
 }
 
-function answerOf(answer: Readonly<Record<string, unknown>>, statusCode: number, token: string): TelegramAnswer {
+/** Undefined where it is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+type Asked = { statusCode: number; token: string; method: string; after: string | string[] | undefined }
+
+function answerOf(
+  answer: Readonly<Record<string, unknown>>,
+  { statusCode, token, method, after }: Asked,
+): TelegramAnswer {
   if (answer['ok'] === true) return { ok: true, result: answer['result'] }
-  const { description: said, error_code, parameters } = answer
+  const { description: said, parameters } = answer
+  const code = answer['error_code'] ?? statusCode
   const description = typeof said === 'string' ? said.slice(0, 500).replaceAll(token, '…') : `HTTP ${statusCode}`
-  const retry_after = Number(fieldsOf(parameters)['retry_after'])
-  if (error_code === 429)
+  const retry_after = Number(fieldsOf(parameters)['retry_after'] ?? after)
+  if (code === 429)
     return { ok: false, kind: 'later', description, retry_after: Number.isFinite(retry_after) ? retry_after : 1 }
-  // A token of the right form that is nobody's gets 401, one of another form 404.
-  if (error_code === 401 || error_code === 404) return { ok: false, kind: 'token', description }
-  return { ok: false, kind: statusCode >= 500 ? 'unknown' : 'refused', description }
+  // A token of the right form that is nobody's gets 401, one of another form 404; so does a method that is none.
+  if (code === 401 || (code === 404 && method === 'getMe')) return { ok: false, kind: 'token', description }
+  const kind = statusCode >= 500 ? 'unknown' : 'refused'
+  const { migrate_to_chat_id: to } = fieldsOf(parameters)
+  return { ok: false, kind, description, ...(Number.isSafeInteger(to) ? { migrate_to_chat_id: String(to) } : {}) }
 }
 
 /** Whether it says nothing of what was asked, so that it is worth asking again. */

@@ -6,7 +6,7 @@ import { isTaken } from '../../ground/db/faults.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 import type { BotId } from './rows.ts'
-import { callTelegram, type Failure, isAway } from './telegram.ts'
+import { callTelegram, type Failure } from './telegram.ts'
 
 /** A bot as Telegram knows it. */
 export type Known = { readonly telegram_id: string; readonly username: string; readonly name: string | null }
@@ -33,7 +33,7 @@ export function refuseAway({ description, retry_after }: Failure): never {
 /** Refuses a token that is nobody's, or while Telegram cannot be asked. */
 export function requireKnown(known: Known | Failure): Known {
   if (!('ok' in known)) return known
-  if (isAway(known)) refuseAway(known)
+  if (known.kind !== 'token') refuseAway(known)
   return refuse('invalid_request', { error: 'token: Telegram knows no bot of this token' })
 }
 

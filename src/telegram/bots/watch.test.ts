@@ -6,6 +6,7 @@ import { eventually } from '../../../tests/support/eventually.ts'
 import { type Mailbox, openMailbox } from '../../../tests/support/mailbox.ts'
 import { startReceiver } from '../../../tests/support/receiver.ts'
 import { toUuid } from '../../contract/ids.ts'
+import { lookSoon } from './look-soon.ts'
 
 let mailbox: Mailbox
 let ground: BotGround
@@ -81,6 +82,68 @@ test('a guarded hook is taken back by itself three times an hour, and then waits
   assert.equal(((await read(id))['guarded_at'] as unknown[]).length, 3)
   assert.match((await mailbox.next(ground.owner.email)).text, /thief\.example/)
   assert.equal((await call('POST', `/api/bots/${id}/hook`)).data()['hook_state'], 'set')
+})
+
+test('a guarded hook that Telegram would not give back just then is taken back by the next look, without a mail', async () => {
+  const { telegram, house } = ground
+  const bot = telegram.bot()
+  const { id } = await ground.add(bot)
+  await call('PATCH', `/api/bots/${id}`, { guard_hook: true })
+  bot.setHook('https://thief.example')
+  telegram.faults.next('setWebhook', { retry_after: 90 }, 1, bot.token)
+  const found = await check(id)
+  assert.deepEqual([found['hook_state'], found['hook_host'], found['guarded_at']], ['stolen', 'thief.example', []])
+  assert.match(String(found['hook_error']), /Too Many Requests/)
+  const { hook_check_at, notice } = await house.database.kysely
+    .selectFrom('bots')
+    .select(['hook_check_at', 'notice'])
+    .where('id', '=', toUuid(id) ?? '')
+    .executeTakeFirstOrThrow()
+  const wait_ms = Date.parse(String(hook_check_at)) - Date.now()
+  assert.ok(notice === null && wait_ms > 60_000 && wait_ms <= 90_000, String(wait_ms))
+  assert.equal((await check(id))['hook_state'], 'set')
+})
+
+test('a hook that could not be set at first is set by itself, another program’s never', async () => {
+  const { telegram, house, owner } = ground
+  const [late, unknown, foreign] = [telegram.bot(), telegram.bot(), telegram.bot()]
+  telegram.faults.next('setWebhook', { retry_after: 1 }, 1, late.token)
+  for (const { token } of [unknown, foreign]) telegram.faults.always('*', 502, token)
+  foreign.setHook('https://owner.example/x')
+  const ids: string[] = []
+  for (const bot of [late, unknown, foreign]) {
+    const { id, hook_state } = await ground.add(bot, { username: bot.username })
+    assert.equal(hook_state, 'not_set')
+    ids.push(id)
+  }
+  telegram.faults.clear()
+  for (const id of ids) await lookSoon(house.database.kysely, { org_id: owner.org_id, id: toUuid(id) ?? '' })
+  const [one, two, three] = ids.map(id => () => read(id))
+  await eventually('the first is set', async () => (await one?.())?.['hook_state'] === 'set')
+  await eventually('the second as well', async () => (await two?.())?.['hook_state'] === 'set')
+  assert.equal((await two?.())?.['telegram_id'], String(unknown.id))
+  await eventually('the third is known', async () => (await three?.())?.['hook_host'] === 'owner.example')
+  const { hook_state, hook_error } = (await three?.()) ?? {}
+  assert.equal(hook_state, 'not_set')
+  assert.match(String(hook_error), /owner\.example has the hook/)
+  assert.equal(foreign.hook?.url, 'https://owner.example/x')
+  const taken = await call('PATCH', `/api/bots/${ids[2]}`, { take_over: true })
+  assert.deepEqual([taken.data()['hook_state'], taken.data()['former_host']], ['set', 'owner.example'])
+})
+
+test('a revoked token is tried again by itself, and a page that says 429 is Telegram’s limit', async () => {
+  const { telegram, house } = ground
+  const bot = telegram.bot()
+  const { id } = await ground.add(bot)
+  telegram.faults.next('getMe', 429, 1, bot.token)
+  const away = await call('POST', `/api/bots/${id}/check`)
+  assert.deepEqual([codeOf(away), away.headers['retry-after']], [[503, 'telegram_away'], '1'])
+  await house.database.kysely
+    .updateTable('bots')
+    .set({ token_state: 'revoked', hook_check_at: new Date().toISOString() })
+    .where('id', '=', toUuid(id) ?? '')
+    .execute()
+  await eventually('it is known again', async () => (await read(id))['token_state'] === 'ok')
 })
 
 test('a hook under an address that Sluice had before is set to the one it has', async () => {

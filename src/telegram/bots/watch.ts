@@ -9,28 +9,30 @@ import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import { announceChange } from '../../traffic/campaigns/live.ts'
 import { botName } from '../../intake/events/intake.ts'
 import { claimCheck, type Looking, momentIn } from './claims.ts'
-import { addressOf, isOurs, seeHook, type Seen } from './hooks.ts'
+import { addressOf, isOurs, seeHook, type Seen, UNREACHABLE } from './hooks.ts'
+import { AT_ONCE } from './look-soon.ts'
 import { payDebts } from './owed.ts'
-import { anyBot, type BotId, hookStateOf, ofLastHour, type Row } from './rows.ts'
+import { anyBot, type BotId, formerHook, hookStateOf, ofLastHour, type Row } from './rows.ts'
 import { type Failure, isAway, isReachable } from './telegram.ts'
 import { claimNumber, type Known, whoseToken } from './tokens.ts'
-import { LOOK_EVERY_MS, take, written } from './write.ts'
+import { nextLook, nextTry, take, written } from './write.ts'
 
 const POLL_MS = 2000
-/** Asked again sooner where Telegram did not answer. */
-const AWAY_MS = MINUTE_MS
+/** Telegram may know a token again that it refused. */
+const REVOKED_MS = 15 * MINUTE_MS
 /** A tug of war is for people to end. */
 const MOST_GUARDED = 3
-const AT_ONCE = 20
+const MOST_AT_ONCE = 20
 
 const DUE = (among: Among) => `
   select b.org_id, b.id
   from bots b
   join organizations o on o.org_id = b.org_id
-  where o.deleted_at is null and b.deleted_at is null and b.token_state = 'ok' and b.give_back is null
-    and (b.mode = 'copy' or b.hook_set_at is not null)
-    and (b.hook_check_at is null or b.hook_check_at <= now())${among('b.org_id')}
-  limit ${AT_ONCE}`
+  where o.deleted_at is null and b.deleted_at is null and b.give_back is null
+    and (b.mode = 'copy' or b.hook_set_at is not null or b.hook_check_at is not null)
+    and (b.hook_check_at is null or b.hook_check_at <= now())
+    and (b.send_after is null or b.send_after <= now() or b.hook_check_at = '${AT_ONCE}')${among('b.org_id')}
+  limit ${MOST_AT_ONCE}`
 
 /** Looks at the bots that are due. Answers whether there may be more. */
 async function lookAtDue(ground: Looking): Promise<boolean> {
@@ -45,7 +47,7 @@ async function lookAtDue(ground: Looking): Promise<boolean> {
       )
     }),
   )
-  return rows.length === AT_ONCE
+  return rows.length === MOST_AT_ONCE
 }
 
 type Asking = Pick<Ground, 'db' | 'config' | 'secrets'>
@@ -54,22 +56,23 @@ type Asking = Pick<Ground, 'db' | 'config' | 'secrets'>
 export async function look(ground: Asking, row: Row): Promise<Failure | undefined> {
   const token = ground.secrets.open(row.token)
   const [known, seen] = await Promise.all([whoseToken(ground, token), seeHook(ground, token)])
-  const failed = 'ok' in known ? known : 'ok' in seen ? seen : undefined
-  if (failed !== undefined && isAway(failed)) {
-    await written(ground, row, { hook_check_at: await momentIn(ground.db, AWAY_MS) })
-    return failed
-  }
   const now = new Date().toISOString()
   if ('ok' in known || 'ok' in seen) {
-    await noteRevoked(ground, row, now)
-    return undefined
+    const failures = [known, seen].filter(one => 'ok' in one)
+    if (failures.some(({ kind }) => kind === 'token')) {
+      await noteRevoked(ground, row, now)
+      return undefined
+    }
+    const retry_after = Math.max(...failures.map(failure => failure.retry_after ?? 0))
+    await written(ground, row, { hook_check_at: await nextTry(ground.db, { retry_after }) })
+    return failures[0]
   }
   const { pending: pending_updates, last_error } = seen
   const looked = {
     ...(await identity(ground, row, known)),
     token_state: 'ok' as const,
     hook_checked_at: now,
-    hook_check_at: await momentIn(ground.db, LOOK_EVERY_MS * (0.9 + Math.random() / 10)),
+    hook_check_at: await nextLook(ground.db),
     pending_updates,
     last_error: last_error === null ? null : JSON.stringify(last_error),
   }
@@ -85,6 +88,7 @@ async function noteRevoked({ db }: Asking, row: Row, at: string): Promise<void> 
     .set({
       token_state: 'revoked',
       hook_checked_at: at,
+      hook_check_at: await momentIn(db, REVOKED_MS),
       ...(isNews ? { notice: 'revoked', mailed_at: null, claimed_until: null } : {}),
     })
     .where('org_id', '=', row.org_id)
@@ -113,8 +117,8 @@ async function judge(ground: Asking, row: Row, { url }: Seen, looked: Looked): P
   }
   const state = hookStateOf(row)
   if (isOurs(url, row.id)) {
-    // Under an address that Sluice had before, Telegram would go on calling that.
-    const isStale = isReachable(config.baseUrl) && url !== addressOf(config.baseUrl, row.id)
+    // Under an address that Sluice had before, Telegram would go on calling that; where the last try failed, with what it was set with before.
+    const isStale = isReachable(config.baseUrl) && (url !== addressOf(config.baseUrl, row.id) || state === 'not_set')
     if (isStale) await take(ground, row, looked)
     else
       await written(ground, row, {
@@ -131,23 +135,50 @@ async function judge(ground: Asking, row: Row, { url }: Seen, looked: Looked): P
   const hook_host = url === '' ? null : (URL.parse(url)?.host ?? null)
   // What was never ours has not been taken away from us.
   if (row.hook_set_at === null) {
-    await written(ground, row, { ...looked, hook_state: 'not_set', hook_host })
+    await firstTake(ground, row, url, looked)
     return
   }
+  const isNews = state !== found || row.notice === null
+  const news = { notice: found, mailed_at: null, claimed_until: null }
   const lately = ofLastHour(row.guarded_at)
-  if (row.guard_hook && state === 'set' && lately.length < MOST_GUARDED && isReachable(config.baseUrl)) {
+  // Found before without owners being told: then it was to be taken back, and Telegram did not answer.
+  const isToBeGuarded = state === 'set' || (state === found && row.notice === null)
+  if (row.guard_hook && isToBeGuarded && lately.length < MOST_GUARDED && isReachable(config.baseUrl)) {
     const guarded_at = JSON.stringify([...lately, looked.hook_checked_at])
-    await take(ground, row, { ...looked, guarded_at })
+    await take(ground, row, { ...looked, guarded_at }, fault => ({
+      hook_state: found,
+      hook_host,
+      guarded_at: JSON.stringify(lately),
+      ...(isAway(fault) ? {} : news),
+    }))
     return
   }
-  const isNews = state !== found
   await written(ground, row, {
     ...looked,
     hook_state: found,
     hook_host,
     hook_error: wordsOf(row, found, hook_host),
-    ...(isNews ? { notice: found, mailed_at: null, claimed_until: null } : {}),
+    ...(isNews ? news : {}),
   })
+}
+
+/** Sets a hook that could not be set when the bot was added; another program's only where it was given up for us. */
+async function firstTake(ground: Asking, row: Row, url: string, looked: Looked): Promise<void> {
+  const { baseUrl } = ground.config
+  const isFree = url === '' || url === formerHook(ground.secrets, row)?.url
+  // A number that is not this bot's is that of a bot elsewhere.
+  const isOwn = (looked.telegram_id ?? row.telegram_id) !== null
+  if (isFree && isOwn && isReachable(baseUrl)) {
+    await take(ground, row, looked)
+    return
+  }
+  const hook_host = URL.parse(url)?.host ?? null
+  const hook_error = !isReachable(baseUrl)
+    ? UNREACHABLE
+    : isFree
+      ? 'Another workspace has this bot.'
+      : `${hook_host ?? 'Another program'} has the hook of this bot. Choose mode relay or copy, or take it over.`
+  await written(ground, row, { ...looked, hook_state: 'not_set', hook_host, hook_error })
 }
 
 /** What has happened, and what helps. */

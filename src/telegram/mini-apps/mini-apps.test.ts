@@ -98,33 +98,50 @@ describe('a launch', () => {
     assert.equal(click?.bot_id, toUuid(place.bot))
   })
 
-  test('without a click of its own belongs to the person’s newest start of 30 days, in whichever bot of the organization', async () => {
+  test('without a click of its own belongs to the person’s newest start, request or launch of 30 days, in whichever bot of the organization', async () => {
     const place = await on.place()
     const other = await on.addBot(place.as)
     const click = await clicker(place)
     const [first, second] = [await click(), await click()]
     await on.tell(place, startUpdate(first))
     await on.tell(other, startUpdate(second))
-    const started = (bot: string, days: number) =>
-      on.house.database.kysely
+    const done = async (over: string, days: number) => {
+      const at = new Date(Date.now() - days * 86_400_000).toISOString()
+      const { kysely } = on.house.database
+      const [org_id, click_id] = [place.org_id, toUuid(over) ?? '']
+      const mine = { org_id, click_id }
+      await kysely
         .updateTable('events')
-        .set({ created_at: new Date(Date.now() - days * 86_400_000).toISOString() })
-        .where('org_id', '=', place.org_id)
-        .where('bot_id', '=', toUuid(bot) ?? '')
-        .where('type', '=', 'bot_start')
+        .set({ created_at: at })
+        .where(eb => eb.and(mine))
         .execute()
-    await started(place.bot, 2)
-    await started(other.bot, 1)
+      await kysely
+        .updateTable('subscribers')
+        .set({ click_at: at })
+        .where(eb => eb.and(mine))
+        .execute()
+    }
+    await done(first, 2)
+    await done(second, 1)
     const launch = (fields: Fields = {}) => post(place.bot, signed(place.token, fields))
     const found = async () => (await launchesOf(place)).map(({ click_id }) => click_id)
     await assertTaken(await launch())
     assert.deepEqual(await found(), [toUuid(second)])
-    await started(other.bot, 31)
+    await done(second, 31)
     await assertTaken(await launch({ start_param: 'a-scheme-of-the-owner' }))
     assert.deepEqual(await found(), [toUuid(second), toUuid(first)])
-    await started(place.bot, 31)
+    await done(first, 31)
     await assertTaken(await launch())
     assert.equal((await found()).length, 2)
+    // A request to join says it as well.
+    const third = await click()
+    const from = { id: 77, is_bot: false, first_name: 'Ada' }
+    const invite_link = { invite_link: 'https://t.me/+x', name: third }
+    const chat = { id: -100_777, type: 'channel', title: 'Deals' }
+    const date = Math.floor(Date.now() / 1000)
+    await on.tell(place, { update_id: 9, chat_join_request: { chat, from, user_chat_id: 77, date, invite_link } })
+    await assertTaken(await launch())
+    assert.deepEqual((await found()).at(-1), toUuid(third))
   })
 
   test('of nobody’s click, of another organization’s, or of no person is organic: taken, and not recorded', async () => {

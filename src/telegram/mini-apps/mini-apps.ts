@@ -3,7 +3,6 @@
  * launch is recorded once per bot, person and click. Owns no table. Reads bots,
  * organizations and events.
  */
-import { DAY_MS } from '../../contract/days.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { Refusal, refuse } from '../../contract/refusals.ts'
 import { clickOfStart } from '../../contract/telegram.ts'
@@ -11,8 +10,9 @@ import { isUnreachable } from '../../ground/db/faults.ts'
 import { type Answer, type Deed, type Ground, isOfHost, type Visit } from '../../ground/room.ts'
 import { plainAddress } from '../../ground/trusted.ts'
 import type { Conversions } from '../../intake/events/conversions.ts'
-import { startId } from '../../intake/events/identity.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
+import { clickOfPerson } from '../members/attribution.ts'
+import { hearLaunch } from '../subscribers/hearing.ts'
 import type * as api from './api.ts'
 import { type Launch, readInitData } from './signed-launch.ts'
 
@@ -78,10 +78,14 @@ async function record(
   { conversions }: MiniAppParts,
   ground: Ground,
   { org_id, id: bot_id }: Bot,
-  { telegram_user_id, start_param }: Launch,
+  launched: Launch,
 ): Promise<void> {
+  const { telegram_user_id, start_param } = launched
   if (telegram_user_id === undefined) return
-  const click_id = clickOfStart(start_param ?? '') ?? (await clickOfPerson(ground, org_id, telegram_user_id))
+  const named = clickOfStart(start_param ?? '')
+  const { may_write, language, at } = launched
+  await hearLaunch(ground.db, { org_id, bot_id, telegram_user_id, may_write, language, at, click_id: named })
+  const click_id = named ?? (await clickOfPerson(ground.db, org_id, telegram_user_id))
   if (click_id === undefined) return
   const nonce = `${bot_id} ${telegram_user_id}`
   try {
@@ -97,26 +101,4 @@ async function record(
   } catch (error) {
     if (!(error instanceof Refusal) || error.refusal !== 'click_not_found') throw error
   }
-}
-
-/** How long a start says by which click a person has come. */
-const REMEMBERED_DAYS = 30
-
-/** The click of the person's newest start in any bot the organization has or had. */
-async function clickOfPerson({ db }: Ground, org_id: number, telegram_user_id: string): Promise<string | undefined> {
-  const bots = await db.selectFrom('bots').select('id').where('org_id', '=', org_id).execute()
-  const start = await db
-    .selectFrom('events')
-    .select('click_id')
-    .where('org_id', '=', org_id)
-    .where(
-      'id',
-      'in',
-      bots.map(({ id }) => startId(org_id, id, telegram_user_id)),
-    )
-    .where('created_at', '>=', new Date(Date.now() - REMEMBERED_DAYS * DAY_MS).toISOString())
-    .orderBy('created_at', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return start?.click_id
 }

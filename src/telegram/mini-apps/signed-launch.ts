@@ -17,6 +17,11 @@ export type Launch = {
   /** Undefined where Telegram names no person, as in an app that a keyboard opens. */
   readonly telegram_user_id: string | undefined
   readonly start_param: string | null
+  /** The person lets the bot write to them. */
+  readonly may_write: boolean
+  readonly language: string | null
+  /** ISO 8601. */
+  readonly at: string
   readonly isSignedBy: (token: string) => boolean
 }
 
@@ -34,7 +39,8 @@ export function readInitData(body: unknown, now_ms: number): Launch | string {
   if (age_ms < -AHEAD_MS) return 'it is of the future: a clock is wrong'
   const told = fields.filter(([name]) => name !== 'hash').map(([name, value]) => `${name}=${value}`)
   return {
-    telegram_user_id: personIn(valueOf('user')),
+    ...personIn(valueOf('user')),
+    at: new Date(Number(date) * 1000).toISOString(),
     start_param: valueOf('start_param'),
     isSignedBy: token => timingSafeEqual(signatureOf(told.sort().join('\n'), token), Buffer.from(hash, 'hex')),
   }
@@ -55,13 +61,21 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The number of a person, in the JSON of a field. */
-function personIn(user: string | null): string | undefined {
+/** A person, in the JSON of a field. */
+function personIn(user: string | null): Pick<Launch, 'telegram_user_id' | 'may_write' | 'language'> {
+  const { id, is_bot, allows_write_to_pm, language_code } = fieldsIn(user)
+  const isPerson = typeof id === 'number' && Number.isSafeInteger(id) && id > 0 && is_bot !== true
+  return {
+    telegram_user_id: isPerson ? String(id) : undefined,
+    may_write: allows_write_to_pm === true,
+    language: typeof language_code === 'string' && /^[\w-]{1,35}$/.test(language_code) ? language_code : null,
+  }
+}
+
+function fieldsIn(json: string | null): Readonly<Record<string, unknown>> {
   try {
-    const { id, is_bot } = fieldsOf(JSON.parse(user ?? 'null'))
-    const isPerson = typeof id === 'number' && Number.isSafeInteger(id) && id > 0 && is_bot !== true
-    return isPerson ? String(id) : undefined
+    return fieldsOf(JSON.parse(json ?? 'null'))
   } catch {
-    return undefined
+    return {}
   }
 }

@@ -89,6 +89,7 @@ export const Destination = z.discriminatedUnion('type', [
     start: z.string().nullable(),
     ...opened,
   }),
+  z.object({ type: z.literal('channel'), channel_id: Id, ...opened }),
 ])
 
 const openedAs = { open: Opening.nullish(), link_host: LinkHost.nullish() }
@@ -112,6 +113,9 @@ const DestinationDraft = z.discriminatedUnion('type', [
       ...openedAs,
     })
     .meta({ description: 'A Mini App of a Telegram bot, opened with the click id; clicks are bound to the bot' }),
+  z
+    .object({ type: z.literal('channel'), channel_id: Id, ...openedAs })
+    .meta({ description: 'A Telegram channel or group: each click gets an invite link of its own' }),
 ])
 
 const Key = z
@@ -149,6 +153,7 @@ export const Campaign = z
   .meta({ id: 'Campaign' })
 export type Campaign = z.output<typeof Campaign>
 
+/** A campaign with what is to be said of it. */
 const WrittenCampaign = Campaign.extend({ warnings: Warnings }).meta({ id: 'WrittenCampaign' })
 
 export const CampaignDraft = z.object({
@@ -201,7 +206,7 @@ export const readCampaign = endpoint({
   route: 'GET /api/campaigns/:id',
   access: { session: 'member' },
   summary: 'Read a campaign',
-  reply: Campaign,
+  reply: WrittenCampaign,
   refuses: ['object_not_found'],
 })
 

@@ -18,7 +18,7 @@ import { takeKey } from './key.ts'
 import { addressed, type Row, shownLink } from './link.ts'
 import { announceChange } from './live.ts'
 import { ledTo, requireAdAccount, requireDomainChange, requireTrafficSource } from './named.ts'
-import { warningsOn } from './warnings.ts'
+import { placeWarnings, warningsOn } from './warnings.ts'
 
 const COLUMNS = [
   'id',
@@ -61,7 +61,9 @@ export async function readCampaign(
   context: Context<typeof api.readCampaign>,
   { params }: Call<typeof api.readCampaign>,
 ) {
-  return await one(context, await campaignOf(context.db, context.actor.org_id, idOf(params.id)))
+  const { db, actor } = context
+  const row = await campaignOf(db, actor.org_id, idOf(params.id))
+  return { ...(await one(context, row)), warnings: await placeWarnings(db, actor.org_id, row.destination) }
 }
 
 /** The address for the ads, filled by the campaign's source. Refuses `object_not_found`. */
@@ -115,7 +117,7 @@ export async function createCampaign(
       .executeTakeFirstOrThrow()
   })
   await announceChange(db, actor.org_id, id)
-  return { ...(await one(context, row)), warnings: warningsOn(body, row) }
+  return { ...(await one(context, row)), warnings: await warningsOn(context, body, row) }
 }
 
 /** Changes the fields that are sent; null clears one that may be empty. The key stays: it is in ads. */
@@ -147,7 +149,7 @@ export async function updateCampaign(
     ...(body.goal === undefined ? {} : { goal: body.goal }),
   }
   if (isDeepStrictEqual({ ...now, ...changes }, now))
-    return { ...(await one(context, now)), warnings: warningsOn(body, now) }
+    return { ...(await one(context, now)), warnings: await warningsOn(context, body, now) }
   const isBinding = body.ad_account_id !== undefined || body.traffic_source_id !== undefined
   const row = await change(db, actor.org_id, isBinding, async (trx, at) => {
     const bound = await campaignOf(trx, actor.org_id, now.id)
@@ -162,7 +164,7 @@ export async function updateCampaign(
     } as Changes)
   })
   await announceChange(db, actor.org_id, now.id)
-  return { ...(await one(context, row)), warnings: warningsOn(body, row) }
+  return { ...(await one(context, row)), warnings: await warningsOn(context, body, row) }
 }
 
 /** Pauses, archives, or sets active again. A status it has already is no fault: someone else was faster. */

@@ -50,6 +50,22 @@ export type LiveFlow = LiveRow & {
 /** A bot as traffic needs it. */
 type LiveBot = LiveRow & { readonly username: string }
 
+/** A channel as traffic needs it. Its links are of the chat and of one mode: when either changes they are made anew. */
+export type LiveChannel = LiveRow & {
+  readonly chat_id: string
+  readonly username: string | null
+  readonly state: string
+  readonly join_mode: string
+  readonly link_days: number
+}
+
+/** The link into a channel that a campaign's clicks share where there is none of their own. */
+export type LiveSharedLink = LiveRow & {
+  readonly channel_id: string
+  readonly campaign_id: string
+  readonly url: string
+}
+
 /** An ad account as traffic needs it. `wants_ip`: it is in use, and matches by the visitor's address. */
 type LiveAdAccount = LiveRow & { readonly wants_ip: boolean }
 
@@ -83,6 +99,8 @@ export type LiveObjects = {
   funnel: LiveFunnel
   click_flow: LiveFlow
   bot: LiveBot
+  channel: LiveChannel
+  shared_link: LiveSharedLink
   ad_account: LiveAdAccount
   traffic_source: LiveTrafficSource
   cap: LiveCap
@@ -108,6 +126,12 @@ const SELECTS = {
       and v.version = o.published_version and o.status = 'active'`,
   bot: `select o.org_id, o.id, o.username, o.is_deleted from (
       select org_id, id, username, deleted_at is not null as is_deleted, greatest(created_at, deleted_at) as updated_at from bots
+    ) o`,
+  channel: `select o.org_id, o.id, o.chat_id, o.username, o.state, o.join_mode, o.link_days, o.deleted_at is not null as is_deleted from (
+      select org_id, id, chat_id, username, state, join_mode, link_days, deleted_at, greatest(updated_at, deleted_at) as updated_at from channels
+    ) o`,
+  shared_link: `select o.org_id, o.id, o.channel_id, o.campaign_id, o.url, o.state = 'dead' as is_deleted from (
+      select org_id, id, channel_id, campaign_id, url, state, changed_at as updated_at from channel_links where purpose = 'shared'
     ) o`,
   ad_account: `select o.org_id, o.id, o.deleted_at is not null as is_deleted,
     coalesce((o.settings ->> 'keeps_ip')::boolean, false) and o.state <> 'off' and o.deleted_at is null as wants_ip from ad_accounts o`,

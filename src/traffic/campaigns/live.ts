@@ -10,6 +10,7 @@ import { searcher } from './search.ts'
 
 export type {
   LiveCap,
+  LiveChannel,
   LiveFlow,
   LiveFunnel,
   LiveLanding,
@@ -20,7 +21,7 @@ export type {
 } from './lately.ts'
 export type { LiveCampaign } from './memory.ts'
 
-export type LiveCampaigns = Pick<Memory, 'find' | 'campaign' | 'object' | 'capsOf'> & {
+export type LiveCampaigns = Pick<Memory, 'find' | 'campaign' | 'object' | 'capsOf' | 'sharedLink' | 'all'> & {
   /** The same for a key that `find` does not know: looks into the database, unless that was done a moment ago. Never rejects. */
   search: (key: string) => Promise<LiveCampaign | undefined>
   /** Reads what has changed, and `named` in any case; resolves when this process serves it. */
@@ -50,6 +51,8 @@ export async function openLiveCampaigns(ground: Ground): Promise<LiveCampaigns> 
     campaign: memory.campaign,
     object: memory.object,
     capsOf: memory.capsOf,
+    sharedLink: memory.sharedLink,
+    all: memory.all,
     async refresh(named) {
       if (named !== undefined) memory.want(named)
       await refresh()

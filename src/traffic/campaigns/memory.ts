@@ -7,6 +7,7 @@ import {
   type LiveCap,
   type LiveKind,
   type LiveObjects,
+  type LiveSharedLink,
   type Named,
   readAll,
   readAllCampaigns,
@@ -33,6 +34,10 @@ export type Memory = {
   object: <K extends LiveKind>(kind: K, id: string) => LiveObjects[K] | undefined
   /** The caps of an offer or campaign that are in use, the oldest first. */
   capsOf: (object_id: string) => readonly LiveCap[] | undefined
+  /** The link into a channel that a campaign's clicks share. */
+  sharedLink: (channel_id: string, campaign_id: string) => LiveSharedLink | undefined
+  /** Every campaign, deleted ones included. */
+  all: () => Iterable<LiveCampaign>
   /** Has the next read bring something that is known to have changed, or everything anew. */
   want: (what: Named | 'all') => void
   read: () => Promise<void>
@@ -44,7 +49,7 @@ export function openMemory(pool: pg.Pool): Memory {
   let campaigns = new Map<string, LiveCampaign>()
   let campaignsById = new Map<string, LiveCampaign>()
   let objects = openObjects()
-  let caps = new Map<string, LiveCap[]>()
+  let found = indexed(objects)
   const organizations = new Map<number, { is_deleted: boolean }>()
   let since = BEGINNING
   let wanted: { named: Named[]; all: boolean } = { named: [], all: true }
@@ -69,12 +74,9 @@ export function openMemory(pool: pg.Pool): Memory {
       isWhole = (await readKind(pool, fresh, kind, all ? 'all' : { since, named })) && isWhole
     const read = all ? await readAllCampaigns(pool) : await readChangedCampaigns(pool, since, named)
     isWhole &&= read.isWhole
-    if (all && isWhole) {
-      campaigns = new Map()
-      campaignsById = new Map()
-      objects = fresh
-    } else addObjects(objects, fresh)
-    if (all || fresh.cap.size > 0) caps = inUse(objects.cap)
+    if (all && isWhole) [campaigns, campaignsById, objects] = [new Map(), new Map(), fresh]
+    else addObjects(objects, fresh)
+    if (all || fresh.cap.size + fresh.shared_link.size > 0) found = indexed(objects)
     for (const row of read.rows) remember(row)
     for (const [org_id, organization] of organizations) organization.is_deleted = gone.has(org_id)
     since = since_next
@@ -87,7 +89,9 @@ export function openMemory(pool: pg.Pool): Memory {
     find: key => campaigns.get(key),
     campaign: id => campaignsById.get(id),
     object: (kind, id) => objects[kind].get(id),
-    capsOf: id => caps.get(id),
+    capsOf: id => found.caps.get(id),
+    sharedLink: (...of) => found.shared.get(of.join(' ')),
+    all: () => campaignsById.values(),
     remember,
     want(what) {
       if (what === 'all') wanted.all = true
@@ -115,11 +119,16 @@ const openObjects = (): Objects => ({
   funnel: new Map(),
   click_flow: new Map(),
   bot: new Map(),
+  channel: new Map(),
+  shared_link: new Map(),
   ad_account: new Map(),
   traffic_source: new Map(),
   cap: new Map(),
   open_hours: new Map(),
 })
+
+/** What is looked for by something else than its id. */
+const indexed = (objects: Objects) => ({ caps: inUse(objects.cap), shared: byCampaign(objects.shared_link) })
 
 /** The caps that hold, by what they are of. */
 function inUse(caps: ReadonlyMap<string, LiveCap>): Map<string, LiveCap[]> {
@@ -129,6 +138,14 @@ function inUse(caps: ReadonlyMap<string, LiveCap>): Map<string, LiveCap[]> {
     ({ object_id }) => object_id,
   )
 }
+
+/** The shared links that are in use, by what they are of. */
+const byCampaign = (links: ReadonlyMap<string, LiveSharedLink>): Map<string, LiveSharedLink> =>
+  new Map(
+    [...links.values()]
+      .filter(link => !link.is_deleted)
+      .map(link => [`${link.channel_id} ${link.campaign_id}`, link] as const),
+  )
 
 /** Reads what there is or has changed of a kind into `objects`; false where a node's organizations could not be asked. */
 async function readKind<K extends LiveKind>(

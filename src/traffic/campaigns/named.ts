@@ -5,7 +5,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import { requireDomain } from '../domains/addresses.ts'
 import type * as api from './api.ts'
-import { intoTelegram, isFollowing, type Leading, type StoredDestination } from './destination.ts'
+import { intoChannel, intoTelegram, isFollowing, type Leading, type StoredDestination } from './destination.ts'
 
 type Sent = { readonly [F in 'destination' | 'offer_id']?: api.CampaignDraft[F] | undefined }
 
@@ -66,6 +66,8 @@ async function requireDestination(
 ): Promise<StoredDestination> {
   if (destination.type === 'bot' || destination.type === 'mini_app')
     return intoTelegram(await requireBot(db, org_id, destination.bot_id), destination)
+  if (destination.type === 'channel')
+    return intoChannel(await requireChannel(db, org_id, destination.channel_id), destination, before)
   if (destination.type === 'click_flow') {
     const isKept = before?.type === 'click_flow' && before.click_flow_id === destination.click_flow_id
     await requireFlow(db, org_id, destination.click_flow_id, isKept)
@@ -95,6 +97,19 @@ async function requireBot(db: Kysely<Tables>, org_id: number, id: string): Promi
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
   return bot?.username ?? refuse('invalid_request', { error: 'destination.bot_id: no such bot' })
+}
+
+/** The name of a channel that is there, null for a private one. */
+async function requireChannel(db: Kysely<Tables>, org_id: number, id: string): Promise<string | null> {
+  const channel = await db
+    .selectFrom('channels')
+    .select('username')
+    .where('org_id', '=', org_id)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (channel === undefined) refuse('invalid_request', { error: 'destination.channel_id: no such channel' })
+  return channel.username
 }
 
 async function requireFlow(db: Kysely<Tables>, org_id: number, id: string, isKept: boolean): Promise<void> {

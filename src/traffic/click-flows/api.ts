@@ -98,7 +98,7 @@ export const Way = z
   .object({
     steps: z.array(TryStep),
     outcome: z
-      .enum(['landing', 'offer', 'bot', 'mini_app', 'redirect', 'fallback'])
+      .enum(['landing', 'offer', 'bot', 'mini_app', 'channel', 'redirect', 'fallback'])
       .meta({ description: 'What the visitor is sent to; fallback: the campaign’s, because the path does not end' }),
     leads_to: z.string().meta({ description: 'The name of it, with what follows a landing' }),
     address: z.string().nullable().meta({

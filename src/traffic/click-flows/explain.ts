@@ -63,7 +63,8 @@ function endOf({ stops, landing, end }: Walk, trial: Trial, objects: FlowObjects
 
 const targetOf = (node: FlowNode): string => {
   const { type, app, start, link_host, open } = node
-  const place = isInTelegram(node) ? [app, start, link_host, open].map(part => part ?? '').join(' ') : ''
+  const place =
+    isInTelegram(node) || type === 'channel' ? [app, start, link_host, open].map(part => part ?? '').join(' ') : ''
   return `${type} ${objectOf(node)?.id ?? node.url ?? ''} ${place}`
 }
 

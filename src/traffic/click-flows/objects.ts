@@ -1,11 +1,11 @@
-// The landings, offers and bots that a graph names: whether they are there, and what they are called.
+// The landings, offers, bots and channels that a graph names: whether they are there, and what they are called.
 import type { Kysely } from 'kysely'
-import { telegramLink } from '../../contract/telegram.ts'
+import { chatLink, EXAMPLE_LINK, publicChat, telegramLink } from '../../contract/telegram.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type FlowNode, type Graph, isInTelegram, type Problem } from './api.ts'
 import { nameOf } from './validate.ts'
 
-type ObjectKind = 'landing' | 'offer' | 'bot'
+type ObjectKind = 'landing' | 'offer' | 'bot' | 'channel'
 
 /** What is known of an object that a node names; one that is not in the map is not there. `url` is where it sends visitors, with macros, given the node. */
 type FlowObject = { readonly name: string; readonly is_archived: boolean; readonly url: (node: FlowNode) => string }
@@ -14,7 +14,7 @@ export type FlowObjects = ReadonlyMap<string, FlowObject>
 /** The kind and the id of the object a node names, if it names one. */
 export function objectOf(node: FlowNode): { kind: ObjectKind; id: string } | undefined {
   const kind = isInTelegram(node) ? 'bot' : node.type
-  if (kind !== 'landing' && kind !== 'offer' && kind !== 'bot') return undefined
+  if (kind !== 'landing' && kind !== 'offer' && kind !== 'bot' && kind !== 'channel') return undefined
   const id = node[`${kind}_id`]
   return id == null ? undefined : { kind, id }
 }
@@ -33,12 +33,13 @@ function namedBy(node: FlowNode): Naming[] {
 export async function readObjects(db: Kysely<Tables>, org_id: number, graphs: readonly Graph[]): Promise<FlowObjects> {
   const named = graphs.flatMap(({ nodes }) => nodes.flatMap(namedBy))
   const idsOf = (kind: ObjectKind) => [...new Set(named.filter(one => one.kind === kind).map(({ id }) => id))]
-  const [landings, offers, bots] = await Promise.all([
+  const [landings, offers, bots, channels] = await Promise.all([
     readNamed(db, 'landings', org_id, idsOf('landing')),
     readNamed(db, 'offers', org_id, idsOf('offer')),
     readBots(db, org_id, idsOf('bot')),
+    readChannels(db, org_id, idsOf('channel')),
   ])
-  return new Map([...landings, ...offers, ...bots])
+  return new Map([...landings, ...offers, ...bots, ...channels])
 }
 
 async function readNamed(db: Kysely<Tables>, table: 'landings' | 'offers', org_id: number, ids: string[]) {
@@ -68,6 +69,21 @@ async function readBots(db: Kysely<Tables>, org_id: number, ids: string[]) {
   return rows.map(({ id, username }): [string, FlowObject] => {
     const url = (node: FlowNode) => (isInTelegram(node) ? telegramLink(username, node).url : '')
     return [id, { name: `@${username}`, is_archived: false, url }]
+  })
+}
+
+async function readChannels(db: Kysely<Tables>, org_id: number, ids: string[]) {
+  if (ids.length === 0) return []
+  const rows = await db
+    .selectFrom('channels')
+    .select(['id', 'title', 'username'])
+    .where('org_id', '=', org_id)
+    .where('id', 'in', ids)
+    .where('deleted_at', 'is', null)
+    .execute()
+  return rows.map(({ id, title, username }): [string, FlowObject] => {
+    const example = username === null ? EXAMPLE_LINK : publicChat(username)
+    return [id, { name: title, is_archived: false, url: ({ link_host }) => chatLink(example, link_host).url }]
   })
 }
 

@@ -18,7 +18,7 @@ export function nameOf({ id, label }: Pick<FlowNode, 'id' | 'label'>): string {
 }
 
 /** Ends of paths that need no other node behind them. */
-const ENDS: ReadonlySet<string> = new Set(['offer', 'bot', 'mini_app', 'redirect'])
+const ENDS: ReadonlySet<string> = new Set(['offer', 'bot', 'mini_app', 'channel', 'redirect'])
 
 /** Everything that keeps the graph from being published, in the order of its nodes; empty when nothing does. */
 export function problemsOf(graph: Graph): Problem[] {
@@ -74,6 +74,7 @@ function faultsOfNode(node: FlowNode): string[] {
   if (node.type === 'condition') return faultsOfCondition(node)
   if (node.type === 'landing' && node.landing_id == null) return ['names no landing. Choose one (landing_id).']
   if (node.type === 'offer' && node.offer_id == null) return ['names no offer. Choose one (offer_id).']
+  if (node.type === 'channel' && node.channel_id == null) return ['names no channel. Choose one (channel_id).']
   if (isInTelegram(node)) return faultsOfPlace(node)
   if (node.type !== 'redirect') return []
   if (!node.url) return ['has no address. Enter where it leads (url).']
@@ -218,7 +219,7 @@ function behindLandings({ nodes }: Graph, { nodes: byId, leaving }: Net): Proble
         .map(node =>
           at(
             node,
-            `is a ${node.type} behind the landing ${nameOf(landing)}. Behind a landing a path ends with an offer, a bot or a Mini App.`,
+            `is a ${node.type} behind the landing ${nameOf(landing)}. Behind a landing a path ends with an offer, a bot, a Mini App or a channel.`,
           ),
         )
     })

@@ -18,7 +18,7 @@ export type CompiledFlow = { readonly entry: Stop | undefined; readonly size: nu
 export type Walk = {
   readonly stops: readonly Stop[]
   readonly landing: FlowNode | undefined
-  /** The offer, bot, Mini App or redirect at the end. */
+  /** The offer, bot, Mini App, channel or redirect at the end. */
   readonly end: FlowNode | undefined
 }
 
@@ -68,17 +68,18 @@ export function walk(flow: CompiledFlow, visitor: FlowVisitor): Walk {
     stops.push(stop)
     const { type } = stop.node
     if (type === 'landing') landing ??= stop.node
-    else if (type === 'offer' || type === 'redirect' || isInTelegram(stop.node)) end = stop.node
+    else if (type === 'offer' || type === 'redirect' || type === 'channel' || isInTelegram(stop.node)) end = stop.node
   }
   return { stops, landing, end }
 }
 
 /**
  * Whether the offer of the campaign is what a way earns for: where it ends in Telegram or at a landing. An offer earns for itself, a redirect for
- * the one it names, and a bot behind a landing for none, because the landing's link would lead to the offer, past the bot.
+ * the one it names, and a bot or channel behind a landing for none, because the landing's link would lead to the offer, past it.
  */
 export function earnsForCampaign({ landing, end }: Pick<Walk, 'landing' | 'end'>): boolean {
-  return landing === undefined ? end !== undefined && isInTelegram(end) : end === undefined
+  if (landing !== undefined) return end === undefined
+  return end !== undefined && (end.type === 'channel' || isInTelegram(end))
 }
 
 /** Which of a split's edges someone takes: by their seed alone, in proportion to the weights, the same at every visit. */

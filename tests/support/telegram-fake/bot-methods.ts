@@ -81,12 +81,18 @@ export const BOT_METHODS: Readonly<Record<string, Method>> = {
   getStarTransactions(_, { payments }, { offset = 0, limit = 100 }) {
     const all = payments
       .filter(({ currency }) => currency === 'XTR')
-      .flatMap(({ charge_id, user, total_amount, payload, at, refunded_at }) => [
+      .flatMap(({ charge_id, user, total_amount, payload, at, refunded_at, period_s }) => [
         {
           id: charge_id,
           amount: total_amount,
           date: seconds(at),
-          source: { type: 'user', user: { id: user }, invoice_payload: payload },
+          source: {
+            type: 'user',
+            transaction_type: 'invoice_payment',
+            user: { id: user, is_bot: false, first_name: 'Ann' },
+            invoice_payload: payload,
+            ...(period_s === undefined ? {} : { subscription_period: period_s }),
+          },
         },
         ...(refunded_at === undefined
           ? []
@@ -95,10 +101,11 @@ export const BOT_METHODS: Readonly<Record<string, Method>> = {
                 id: charge_id,
                 amount: total_amount,
                 date: seconds(refunded_at),
-                receiver: { type: 'user', user: { id: user } },
+                receiver: { type: 'user', transaction_type: 'invoice_payment', user: { id: user } },
               },
             ]),
       ])
+      .sort((a, b) => a.date - b.date)
     return { transactions: all.slice(Number(offset), Number(offset) + Number(limit)) }
   },
 }

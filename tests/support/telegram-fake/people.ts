@@ -45,6 +45,11 @@ export type FakeBot = {
   ): string
   cancel(person: FakePerson, payload: string, state?: 'canceled' | 'active' | 'failed'): void
   refund(charge_id: string): void
+  /** A payment in Stars that the bot is never told of: it stands in its list alone. `at` in Unix milliseconds. */
+  missed(
+    person: FakePerson,
+    payment: { payload: string; total_amount: number; at: number; period_s?: number; refunded_at?: number },
+  ): string
 }
 
 export type FakeChat = {
@@ -56,6 +61,8 @@ export type FakeChat = {
   /** Asks this bot about requests to join itself. */
   guardBy(bot: FakeBot | undefined): void
   setUsername(username: string | undefined): void
+  /** It is this supergroup from now on, and bots are not told. */
+  migrate(to: FakeChat): void
 }
 
 export type FakePerson = {
@@ -148,7 +155,7 @@ function ofOthers(world: World, bot: BotState): Pick<FakeBot, 'revoke' | 'rename
   }
 }
 
-function ofMoney(world: World, bot: BotState): Pick<FakeBot, 'renew' | 'cancel' | 'refund'> {
+function ofMoney(world: World, bot: BotState): Pick<FakeBot, 'renew' | 'cancel' | 'refund' | 'missed'> {
   return {
     renew({ id: user }, { payload, total_amount, currency = 'XTR', is_first = false }) {
       const expires = Math.floor(world.now() / 1000) + 2_592_000
@@ -162,6 +169,11 @@ function ofMoney(world: World, bot: BotState): Pick<FakeBot, 'renew' | 'cancel' 
     cancel(person, payload, state = 'canceled') {
       const found = world.people.get(person.id) ?? missing()
       tell(world, bot, { subscription: { user: personUser(found), invoice_payload: payload, state } })
+    },
+    missed({ id: user }, payment) {
+      const charge_id = `charge-${bot.id}-${bot.payments.length + 1}`
+      bot.payments.push({ charge_id, user, currency: 'XTR', ...payment })
+      return charge_id
     },
     refund(charge_id) {
       const payment = bot.payments.find(one => one.charge_id === charge_id) ?? missing()
@@ -193,6 +205,7 @@ export function makeChat(
     members: new Set(),
     requests: new Map(),
     guard: undefined,
+    moved_to: undefined,
   }
   world.chats.set(id, chat)
   return {
@@ -212,6 +225,9 @@ export function makeChat(
     },
     setUsername(to) {
       chat.username = to
+    },
+    migrate(to) {
+      chat.moved_to = to.id
     },
   }
 }

@@ -39,6 +39,8 @@ export const SEND_METHODS: Readonly<Record<string, Method>> = {
 
   copyMessage(world, bot, params) {
     const { from_chat_id, message_id } = params
+    // Before it is looked at whom the copy is for.
+    requireSource(world, bot, Number(from_chat_id))
     const isThere = world.messages.some(
       one => one.chat === Number(from_chat_id) && one.message_id === Number(message_id),
     )
@@ -89,7 +91,16 @@ export function paid(
   const at = world.now()
   const charge_id = `charge-${bot.id}-${bot.payments.length + 1}`
   const { currency, total_amount, payload } = payment
-  bot.payments.push({ charge_id, user, currency, total_amount, payload, at })
+  const isRecurring = 'is_recurring' in recurring
+  bot.payments.push({
+    charge_id,
+    user,
+    currency,
+    total_amount,
+    payload,
+    at,
+    ...(isRecurring ? { period_s: 2_592_000 } : {}),
+  })
   if (currency === 'XTR') bot.balance += total_amount
   tell(world, bot, {
     message: {
@@ -131,6 +142,11 @@ function sent(world: World, bot: BotState, method: string, params: Params) {
     chat: { id: chat, type: person === undefined ? 'channel' : 'private' },
     text: params['text'],
   }
+}
+
+function requireSource(world: World, { id }: BotState, chat: number): void {
+  const isSeen = world.people.get(chat)?.wrote_to.has(id) ?? world.chats.get(chat)?.admins.has(id) ?? false
+  if (!isSeen) fail(400, 'Bad Request: chat not found')
 }
 
 function requireReachable(world: World, { id }: BotState, person: PersonState): void {

@@ -43,6 +43,8 @@ export type Payment = {
   readonly total_amount: number
   readonly payload: string
   readonly at: number
+  /** Of a subscription, in seconds. */
+  readonly period_s?: number
   refunded_at?: number
 }
 
@@ -94,6 +96,8 @@ export type ChatState = {
   readonly members: Set<number>
   readonly requests: Map<number, { asked_at: number; query_id: string | undefined; link: Link | undefined }>
   /** The bot that is asked about requests itself. */
+  /** The supergroup that it has become. */
+  moved_to: number | undefined
   guard: number | undefined
 }
 
@@ -168,6 +172,8 @@ export function chatOf(world: World, sent: unknown): ChatState {
     typeof sent === 'string' && sent.startsWith('@')
       ? [...world.chats.values()].find(({ username }) => username?.toLowerCase() === sent.slice(1).toLowerCase())
       : world.chats.get(Number(sent))
+  if (found?.moved_to !== undefined)
+    fail(400, 'Bad Request: group chat was upgraded to a supergroup chat', { migrate_to_chat_id: found.moved_to })
   return found ?? fail(400, 'Bad Request: chat not found')
 }
 

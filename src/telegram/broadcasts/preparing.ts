@@ -1,0 +1,73 @@
+/**
+ * Writes down who a broadcast is for before anybody is written to: subscriber by subscriber in the order of their ids, a portion in a transaction with the
+ * mark of how far it is. A restart goes on behind the mark.
+ */
+import { type Kysely, sql } from 'kysely'
+import type pg from 'pg'
+import { NIL_ID } from '../../contract/ids.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { inTransaction } from '../../ground/db/transaction.ts'
+import type { Audience } from '../../contract/telegram-audience.ts'
+import { audienceOf } from '../subscribers/audience.ts'
+import type { Sender } from './senders.ts'
+
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+// The last of the portion; nothing where fewer are left.
+const END = `
+  select id from subscribers where org_id = $1 and bot_id = $2 and id > $3 order by id offset $4 limit 1`
+
+const MOVE = `
+  update broadcasts
+  set prepared_to = $4, recipients = recipients + $5, is_prepared = $6, state = case when $6 then 'sending' else state end
+  where org_id = $1 and id = $2 and state = 'preparing' and prepared_to is not distinct from $3
+    and exists (select 1 from bot_senders b where b.org_id = $1 and b.bot_id = broadcasts.bot_id and b.token = $7)`
+
+const recipientsOf = ({ org_id, bot_id }: Sender, { id, audience }: Preparing, from: string, to: string) => sql`
+  insert into broadcast_sends (org_id, broadcast_id, telegram_user_id, subscriber_id, state, click_id, at)
+  select s.org_id, ${id}::uuid, s.telegram_user_id, s.id, 'queued', s.click_id, now()
+  from subscribers s
+  where s.org_id = ${org_id} and s.bot_id = ${bot_id} and s.id > ${from} and s.id <= ${to} and ${audienceOf(org_id, audience)}
+  on conflict do nothing`
+
+type Preparing = {
+  readonly id: string
+  readonly audience: Audience
+  readonly prepared_to: string | null
+}
+
+class Overtaken extends Error {}
+
+/** Does one portion; false where it is no longer this process's to do. */
+export async function preparePortion(
+  { db, pool }: { db: Kysely<Tables>; pool: pg.Pool },
+  sender: Sender,
+  broadcast: Preparing,
+  portion: number,
+): Promise<boolean> {
+  const { org_id, bot_id, token } = sender
+  const from = broadcast.prepared_to ?? NIL_ID
+  try {
+    await inTransaction(pool, async client => {
+      const { rows } = await client.query<{ id: string }>(END, [org_id, bot_id, from, portion - 1])
+      const to = rows[0]?.id
+      const { sql: text, parameters } = recipientsOf(sender, broadcast, from, to ?? LAST_ID).compile(db)
+      const { rowCount } = await client.query(text, [...parameters])
+      const move = [
+        org_id,
+        broadcast.id,
+        broadcast.prepared_to,
+        to ?? broadcast.prepared_to,
+        rowCount,
+        to === undefined,
+        token,
+      ]
+      const moved = await client.query(MOVE, move)
+      if (moved.rowCount !== 1) throw new Overtaken()
+    })
+    return true
+  } catch (error) {
+    if (error instanceof Overtaken) return false
+    throw error
+  }
+}

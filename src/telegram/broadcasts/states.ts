@@ -1,0 +1,172 @@
+/** How people begin, hold up and end broadcasts. What asks for a state that is there already changes nothing. */
+import type { Call } from '../../contract/endpoint.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { inTransaction } from '../../ground/db/transaction.ts'
+import { type Context, idOf } from '../../ground/room.ts'
+import { momentIn } from '../bots/claims.ts'
+import { liveBots } from '../bots/rows.ts'
+import type * as api from './api.ts'
+import { countOf } from '../subscribers/audience.ts'
+import { refuseState, requireMessage } from './broadcasts.ts'
+import { endIfDone, type Key } from './counts.ts'
+import { UNCONFIRMED } from './look.ts'
+import { type Row, rowOf, shown } from './rows.ts'
+import { requeueUnknown, skipRest } from './sends.ts'
+import { TERMS } from './terms.ts'
+import { announceBroadcasts } from './worker.ts'
+
+/** Of a bot, beside the one that is under way. */
+const MOST_WAITING = 20
+/** How far the audience may be from what was seen. */
+const TOLERANCE = 0.05
+
+const START = `
+  update broadcasts
+  set state = case when starts_at > $5 then 'scheduled' else 'preparing' end,
+    started_at = case when starts_at > $5 then null else $5::timestamptz end, started_by = $4, updated_at = $5
+  where org_id = $1 and id = $2 and state = 'draft' and updated_at = $6 and (
+    select case when starts_at > $5 or open.under_way > 0 then open.total - least(open.under_way, 1) < ${MOST_WAITING} else true end
+    from (
+      select count(*) as total, count(*) filter (where b.state in ('preparing', 'sending')) as under_way
+      from broadcasts b
+      where b.org_id = $1 and b.bot_id = $3 and b.ended_at is null and b.state <> 'draft') open)`
+
+type Of = Pick<Context<typeof api.startBroadcast>, 'db' | 'database' | 'actor'>
+
+async function after(context: Of, id: string) {
+  const { org_id } = context.actor
+  const row = await rowOf(context.db, org_id, id)
+  await announceBroadcasts(context, { org_id, bot_id: row.bot_id })
+  return shown(row)
+}
+
+/** Refuses `object_not_found` where the bot was deleted, `bot_token_revoked`, and `telegram_away` for one that Telegram has never confirmed. */
+async function requireBot({ db, actor }: Of, bot_id: string): Promise<void> {
+  const bot = await liveBots(db, actor.org_id)
+    .select(['token_state', 'telegram_id'])
+    .where('id', '=', bot_id)
+    .executeTakeFirst()
+  if (bot === undefined) refuse('object_not_found', { error: 'the bot was deleted' })
+  if (bot.token_state === 'revoked') refuse('bot_token_revoked')
+  if (bot.telegram_id === null)
+    refuse('telegram_away', {
+      error: `${UNCONFIRMED}: it could not be reached when the bot was added`,
+      hint: 'Have the bot looked at (POST /api/bots/:id/check), then try again.',
+    })
+}
+
+/**
+ * Starts one, or sets it to start by itself. Refuses `object_not_found`, `broadcast_state` (paused, ended, or changed meanwhile), `broadcast_limit`, `broadcast_audience_changed`,
+ * `broadcast_message_invalid`, `broadcast_payment_unconfirmed`, `bot_token_revoked`, `telegram_away`.
+ */
+export async function startBroadcast(
+  context: Context<typeof api.startBroadcast>,
+  { params, body }: Call<typeof api.startBroadcast>,
+) {
+  const { db, database, actor } = context
+  const id = idOf(params.id)
+  const row = await rowOf(db, actor.org_id, id)
+  if (row.state !== 'draft') return isUnderWay(row) ? shown(row) : refuseState(row)
+  await requireBot(context, row.bot_id)
+  await requireMessage(db, actor.org_id, row.message)
+  if (row.paid && body.confirmation !== 'PAID') refuse('broadcast_payment_unconfirmed')
+  await requireAudience(context, row, body.expected_recipients)
+  const now = await momentIn(db, 0)
+  const asked = [actor.org_id, id, row.bot_id, actor.user_id, now, row.updated_at]
+  const { rowCount } = await database.worker.query(START, asked)
+  if (rowCount === 0) {
+    const { state, updated_at } = await rowOf(db, actor.org_id, id)
+    if (state === 'draft' && updated_at !== row.updated_at)
+      refuse('broadcast_state', {
+        error: 'the broadcast was changed meanwhile',
+        hint: 'Read it again, and start it as it is then.',
+      })
+    if (state === 'draft') refuse('broadcast_limit')
+  }
+  return await after(context, id)
+}
+
+const isUnderWay = ({ state }: Row): boolean => ['scheduled', 'preparing', 'sending'].includes(state)
+
+async function requireAudience({ db, database, actor }: Of, { bot_id, audience }: Row, expected: number) {
+  const count = await countOf({ db, worker: database.worker }, { org_id: actor.org_id, bot_id }, audience)
+  if (Math.abs(count - expected) > expected * TOLERANCE)
+    refuse('broadcast_audience_changed', { error: `it is for ${count} by now, and you have seen ${expected}` })
+}
+
+/** Changes the state of one that is in one of these; any other stays as it is. */
+async function move({ db, actor }: Of, id: string, from: readonly api.BroadcastState[], to: Partial<Row>) {
+  await db
+    .updateTable('broadcasts')
+    .set({ ...to, updated_at: new Date().toISOString() } as object)
+    .where('org_id', '=', actor.org_id)
+    .where('id', '=', id)
+    .where('state', 'in', from)
+    .execute()
+}
+
+/** Refuses `object_not_found`, and `broadcast_state` for one that is not under way. */
+export async function pauseBroadcast(
+  context: Context<typeof api.pauseBroadcast>,
+  { params }: Call<typeof api.pauseBroadcast>,
+) {
+  const id = idOf(params.id)
+  await move(context, id, ['preparing', 'sending'], { state: 'paused', pause_reason: null })
+  const row = await rowOf(context.db, context.actor.org_id, id)
+  if (row.state !== 'paused') refuseState(row)
+  return await after(context, id)
+}
+
+/** Refuses `object_not_found`, `broadcast_state` for one that is not paused, `bot_token_revoked`, `telegram_away`. */
+export async function resumeBroadcast(
+  context: Context<typeof api.resumeBroadcast>,
+  { params }: Call<typeof api.resumeBroadcast>,
+) {
+  const id = idOf(params.id)
+  const row = await rowOf(context.db, context.actor.org_id, id)
+  if (row.state === 'paused') {
+    await requireBot(context, row.bot_id)
+    await move(context, id, ['paused'], { state: row.is_prepared ? 'sending' : 'preparing', pause_reason: null })
+  } else if (row.state !== 'preparing' && row.state !== 'sending') refuseState(row)
+  return await after(context, id)
+}
+
+/** Refuses `object_not_found`. */
+export async function stopBroadcast(
+  context: Context<typeof api.stopBroadcast>,
+  { params }: Call<typeof api.stopBroadcast>,
+) {
+  const { actor, database } = context
+  const id = idOf(params.id)
+  await move(context, id, ['scheduled', 'preparing', 'sending', 'paused'], { state: 'stopped', pause_reason: null })
+  const { state, ended_at } = await rowOf(context.db, actor.org_id, id)
+  if (state === 'stopped' && ended_at === null) {
+    const key: Key = { org_id: actor.org_id, id }
+    // A short list is over at once; of a long one the rest is the sender's.
+    await skipRest(database.worker, key, TERMS.portion)
+    await endIfDone(database.worker, key)
+  }
+  return await after(context, id)
+}
+
+const GO_ON = `
+  update broadcasts
+  set state = case when state = 'done' then 'sending' else state end, ended_at = null, updated_at = $3
+  where org_id = $1 and id = $2 and state in ('sending', 'paused', 'done') and is_prepared and unknown > 0`
+
+/** Refuses `object_not_found`, `broadcast_state` for one that has not begun or was stopped, `bot_token_revoked`, `telegram_away`. */
+export async function resendUnknown(
+  context: Context<typeof api.resendUnknown>,
+  { params }: Call<typeof api.resendUnknown>,
+) {
+  const { db, database, actor } = context
+  const id = idOf(params.id)
+  const row = await rowOf(db, actor.org_id, id)
+  if (!['sending', 'paused', 'done'].includes(row.state)) refuseState(row)
+  await requireBot(context, row.bot_id)
+  await inTransaction(database.worker, async client => {
+    const { rowCount } = await client.query(GO_ON, [actor.org_id, id, new Date().toISOString()])
+    if (rowCount === 1) await requeueUnknown(client, { org_id: actor.org_id, id })
+  })
+  return await after(context, id)
+}

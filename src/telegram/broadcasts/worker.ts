@@ -1,0 +1,104 @@
+/** Finds bots that have broadcasts under way and that no process sends for, and sends for them. Any number of processes may. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
+import { listen } from '../../ground/db/listen.ts'
+import { openPace, type Pace } from './pace.ts'
+import { runBot, type Running } from './run.ts'
+import { type BotPlace, rouseBot, takeBot } from './senders.ts'
+import { type SendTerms, TERMS } from './terms.ts'
+
+const CHANNEL = 'sluice_broadcasts'
+/** Of one process. Each waits most of its time; those that may not send for long are not among them. */
+const MOST_BOTS = 50
+
+const FIND = (among: Among) => `
+  select b.org_id, b.bot_id
+  from broadcasts b
+  join organizations o on o.org_id = b.org_id
+  where o.deleted_at is null and b.ended_at is null and b.state <> 'draft'
+    and (b.state in ('preparing', 'sending', 'stopped') or b.state = 'scheduled' and b.starts_at <= now()
+      or b.state = 'paused' and exists (
+        select 1 from broadcast_sends s
+        where s.org_id = b.org_id and s.broadcast_id = b.id and s.state = 'sending'${among('s.org_id')}))
+    and not exists (
+      select 1 from bot_senders l
+      where l.org_id = b.org_id and l.bot_id = b.bot_id and (l.lease_until > now() or l.next_at > now())${among('l.org_id')})${among('b.org_id')}
+  group by b.org_id, b.bot_id
+  order by min(coalesce(b.started_at, b.starts_at))
+  limit ${MOST_BOTS}`
+
+type BroadcastWorker = {
+  /** Lets what is on its way end, and begins nothing more. */
+  close(): Promise<void>
+}
+
+/** Sends until it is closed. */
+export function openBroadcastWorker(ground: Running, given: Partial<SendTerms> = {}): BroadcastWorker {
+  const { database, log } = ground
+  const terms: SendTerms = { ...TERMS, ...given }
+  const closing = new AbortController()
+  const { signal } = closing
+  const running = new Map<string, Promise<void>>()
+  // Kept over rests: what Telegram has asked for holds afterwards as well.
+  const paces = new Map<string, Pace>()
+  let woken = Promise.withResolvers<void>()
+  const wake = () => {
+    woken.resolve()
+    woken = Promise.withResolvers()
+  }
+
+  const send = async (place: BotPlace) => {
+    try {
+      const sender = await takeBot(database.worker, place, terms)
+      if (sender === undefined) return
+      const pace = paces.get(place.bot_id) ?? openPace()
+      paces.set(place.bot_id, pace)
+      const end = await runBot(ground, sender, { terms, signal, pace, woken: () => woken.promise })
+      if (end === 'over') paces.delete(place.bot_id)
+    } catch (error) {
+      log.warn({ err: error, bot: place.bot_id }, 'broadcasts of a bot could not go on; they are taken up again')
+    } finally {
+      running.delete(place.bot_id)
+    }
+  }
+  const round = async () => {
+    const { rows } = await askEverywhere<BotPlace>(database.worker, FIND)
+    for (const place of rows) {
+      if (running.size >= MOST_BOTS) return
+      if (!running.has(place.bot_id)) running.set(place.bot_id, send(place))
+    }
+  }
+  const run = async () => {
+    while (!signal.aborted) {
+      const { promise } = woken
+      await round().catch((error: unknown) =>
+        log.warn({ err: error }, 'broadcasts could not be looked for; it is tried again'),
+      )
+      const stop = new AbortController()
+      const pause = sleep(terms.poll_ms * (0.5 + Math.random() / 2), undefined, { signal: stop.signal })
+      await Promise.race([promise, pause.catch(() => {})])
+      stop.abort()
+    }
+  }
+  const ear = listen(database, CHANNEL, { told: wake, again: wake })
+  const ran = run()
+  return {
+    async close() {
+      closing.abort()
+      wake()
+      await ran
+      await Promise.all(running.values())
+      await ear.then(one => one.close())
+    },
+  }
+}
+
+/** Tells every process that a broadcast of the bot has changed. To be called after the commit. */
+export async function announceBroadcasts(
+  { db, database }: Pick<Running, 'db' | 'database'>,
+  place: BotPlace,
+): Promise<void> {
+  await rouseBot(database.worker, place)
+  await sql`select pg_notify(${CHANNEL}, '')`.execute(db)
+}

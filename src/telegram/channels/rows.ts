@@ -1,0 +1,142 @@
+/** A channel as it is kept. */
+import { type Kysely, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
+import { refuse } from '../../contract/refusals.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { announceChange } from '../../traffic/campaigns/live.ts'
+import { giveUpLinks, poolsOf } from '../../traffic/invite-links/making.ts'
+import type { Channel, ChannelKind, ChannelState } from './api.ts'
+
+export const COLUMNS = [
+  'org_id',
+  'id',
+  'bot_id',
+  'chat_id',
+  'title',
+  'username',
+  'kind',
+  'state',
+  'state_reason',
+  'member_count',
+  'join_mode',
+  'on_request',
+  'approve_after_s',
+  'request_message',
+  'link_days',
+  'pool_min',
+  'shared_joins',
+  'leave_event',
+  'leave_window_h',
+  'checked_at',
+  'waiting_until',
+  'created_at',
+  'deleted_at',
+] as const satisfies (keyof Tables['channels'])[]
+
+/** A channel's row; `chat_id` is Telegram's number of it, as text. */
+export type Row = Readonly<Omit<Pick<Selectable<Tables['channels']>, (typeof COLUMNS)[number]>, keyof Words> & Words>
+
+type Words = {
+  kind: ChannelKind
+  state: ChannelState
+  join_mode: 'open' | 'request'
+  on_request: 'leave' | 'approve'
+  shared_joins: 'attribute' | 'organic'
+}
+
+/** Channels of the organization that are not deleted. */
+export const liveChannels = (db: Kysely<Tables>, org_id: number) =>
+  db.selectFrom('channels').where('org_id', '=', org_id).where('deleted_at', 'is', null)
+
+/** One of them. Refuses `object_not_found`. */
+export async function liveChannel(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {
+  const row = await liveChannels(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<Row>().executeTakeFirst()
+  return row ?? refuse('object_not_found')
+}
+
+/** The channel of a chat, whichever bot of the organization tells of it; undefined where it is none of theirs. */
+export async function channelOfChat(
+  db: Kysely<Tables>,
+  { org_id, chat_id }: { org_id: number; chat_id: number | string },
+): Promise<Row | undefined> {
+  return await liveChannels(db, org_id)
+    .select(COLUMNS)
+    .where('chat_id', '=', String(chat_id))
+    .$castTo<Row>()
+    .executeTakeFirst()
+}
+
+/** When a row changes, by the database's clock: what processes look for. */
+export const NOW = sql<string>`now()`
+
+type Changes = Omit<Updateable<Tables['channels']>, 'waiting_until'> & {
+  waiting_until?: string | null | RawBuilder<string>
+}
+
+type Writing = Pick<Row, 'org_id' | 'id'>
+
+/** Writes these columns of a channel that is not deleted, and tells every process. Undefined where it is gone. */
+export async function writeChannel(db: Kysely<Tables>, of: Writing, changes: Changes): Promise<Row | undefined> {
+  const row = await written(db, of, changes)
+  await announceChange(db, of.org_id, of.id)
+  return row
+}
+
+/** The same by what Telegram tells of its state with this time, unless something newer is known. */
+export async function writeToldChannel(db: Kysely<Tables>, of: Writing, changes: Changes, at: string): Promise<void> {
+  await written(db, of, { ...changes, state_at: at }, sql<boolean>`(state_at is null or state_at <= ${at})`)
+  await announceChange(db, of.org_id, of.id)
+}
+
+/** The same for a change after which its links lead elsewhere, or otherwise: they are given up with it, and none of the old kind comes after. */
+export async function writeAndGiveUpLinks(db: Kysely<Tables>, of: Writing, changes: Changes): Promise<Row | undefined> {
+  const row = await db.transaction().execute(async trx => {
+    const changed = await written(trx, of, changes)
+    if (changed !== undefined) await giveUpLinks(trx, { org_id: of.org_id, channel_id: of.id })
+    return changed
+  })
+  await announceChange(db, of.org_id, of.id)
+  return row
+}
+
+/** A group that has become a supergroup has another number, and none of its old links; the first call there shows what the bot may do. False where that is a channel already. */
+export async function moveChannel(db: Kysely<Tables>, row: Row, to: string): Promise<boolean> {
+  if ((await channelOfChat(db, { org_id: row.org_id, chat_id: to })) !== undefined) return false
+  const asReady = { state: 'ready', state_reason: null, notice: null, mailed_at: null, waiting_until: null }
+  await writeAndGiveUpLinks(db, row, { chat_id: to, kind: 'supergroup', look_at: null, ...asReady })
+  return true
+}
+
+async function written(
+  db: Kysely<Tables>,
+  { org_id, id }: Writing,
+  changes: Changes,
+  only: RawBuilder<boolean> = sql<boolean>`true`,
+): Promise<Row | undefined> {
+  return await db
+    .updateTable('channels')
+    .set({ ...changes, updated_at: NOW })
+    .where('org_id', '=', org_id)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .where(only)
+    .returning(COLUMNS)
+    .$castTo<Row>()
+    .executeTakeFirst()
+}
+
+/** As it is shown. */
+export async function shown(db: Kysely<Tables>, org_id: number, rows: readonly Row[]): Promise<Channel[]> {
+  const pools = await poolsOf(db, org_id, rows)
+  return rows.map(row => {
+    const { org_id: _, deleted_at: __, waiting_until, request_message, ...rest } = row
+    const pool = pools.get(row.id) ?? { free: 0, leased: 0, granted_24h: 0, made_24h: 0 }
+    return {
+      ...rest,
+      is_public: row.username !== null,
+      request_message: request_message as Channel['request_message'],
+      pool: { ...pool, waiting_until: isAhead(waiting_until) ? waiting_until : null },
+    }
+  })
+}
+
+const isAhead = (at: string | null): boolean => at !== null && new Date(at).getTime() > Date.now()

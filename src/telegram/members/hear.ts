@@ -1,0 +1,85 @@
+/**
+ * What happens to people in chats, from each update of a bot: into a channel's members and requests, and onto clicks. In a chat that nobody has added as a
+ * channel a join or request is recorded by the click the link is named after, or the person's start in this bot, as long as there is one.
+ */
+import type { Ground } from '../../ground/room.ts'
+import { startId } from '../../intake/events/identity.ts'
+import { announceChange } from '../../traffic/campaigns/live.ts'
+import { giveUpLink } from '../../traffic/invite-links/making.ts'
+import type { LiveBot } from '../bots/live.ts'
+import type { Hearer } from '../bots/hook.ts'
+import { channelOfChat, type Row as Channel } from '../channels/rows.ts'
+import { countOn, type Recording } from './attribution.ts'
+import { noteJoin, noteLeave, noteStartOfMember } from './members.ts'
+import { noteLetIn, noteRequest, noteStartOfRequester } from './requests.ts'
+import { clickNamed, type Link, type Told, toldBy } from './told.ts'
+
+/** Hears of members. It comes behind what notes starts. Throws what the database throws, and refuses `service_unavailable` while a click waits in a journal. */
+export function hearMembers(
+  { db, database }: Pick<Ground, 'db' | 'database'>,
+  parts: Omit<Recording, 'db' | 'database'>,
+): Hearer {
+  const recording = { db, database, ...parts }
+  return async (bot, update) => {
+    const told = toldBy(update)
+    if (told !== undefined) await take(recording, bot, told)
+    return undefined
+  }
+}
+
+async function take(recording: Recording, bot: LiveBot, told: Told): Promise<void> {
+  const { org_id, id: bot_id } = bot
+  if (told.kind === 'started') {
+    await noteStartOfMember(recording, { org_id, bot_id }, told)
+    await noteStartOfRequester(recording, { org_id, bot_id }, told)
+    return
+  }
+  const channel = await channelOfChat(recording.db, { org_id, chat_id: told.chat.id })
+  const somebody = { org_id, bot_id, ...told }
+  if (channel === undefined) {
+    if (told.kind === 'joined' || told.kind === 'asked') await takeElsewhere(recording, bot, told)
+    return
+  }
+  if (told.kind === 'joined' || told.kind === 'asked') await noteRevoked(recording.db, channel, told.link)
+  if (told.kind === 'asked')
+    await noteRequest(recording, channel, {
+      ...somebody,
+      ...told,
+      isShared: bot.mode !== 'own',
+      isOwn: channel.bot_id === bot_id,
+    })
+  else if (told.kind === 'joined') {
+    await noteLetIn(recording.db, channel, told.telegram_user_id, told.at)
+    await noteJoin(recording, channel, { ...somebody, ...told })
+  } else await noteLeave(recording, channel, { ...somebody, ...told })
+}
+
+/** Our link was revoked by hand: Telegram says so with whoever came by it before. */
+async function noteRevoked(db: Recording['db'], { org_id, id }: Channel, link: Link | undefined): Promise<void> {
+  if (link?.isRevoked !== true) return
+  if (await giveUpLink(db, { org_id, channel_id: id }, link)) await announceChange(db, org_id, id)
+}
+
+async function takeElsewhere(
+  recording: Recording,
+  { org_id, id: bot_id }: LiveBot,
+  told: Extract<Told, { kind: 'joined' | 'asked' }>,
+): Promise<void> {
+  const named = clickNamed(told.link)
+  const click_id = named ?? (await clickOfStart(recording, org_id, startId(org_id, bot_id, told.telegram_user_id)))
+  if (click_id === undefined) return
+  const certainty = named === undefined ? 'person' : 'link'
+  const type = told.kind === 'joined' ? 'channel_join' : 'join_request'
+  await countOn(recording, { org_id, bot_id, ...told }, type, { click_id, certainty })
+}
+
+/** The click over which the person has started the bot. */
+async function clickOfStart({ db }: Recording, org_id: number, id: string): Promise<string | undefined> {
+  const start = await db
+    .selectFrom('events')
+    .select('click_id')
+    .where('org_id', '=', org_id)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return start?.click_id
+}

@@ -1,0 +1,186 @@
+/**
+ * Who is in a channel, has been, and over which click they came. Owns `channel_members`. A person joins a channel once for ever: the row stays when they
+ * leave, and who comes back has joined once. What is older by Telegram's own time changes nothing that is newer, and what is told again changes nothing.
+ */
+import { type Kysely, type Selectable, sql } from 'kysely'
+import { HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
+import { EventType } from '../../contract/event-types.ts'
+import { newId } from '../../contract/ids.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { COLUMNS, type Row as Channel } from '../channels/rows.ts'
+import {
+  type Counted,
+  countOn,
+  countOnClick,
+  isNotOurs,
+  payloadOf,
+  type Recording,
+  type Somebody,
+} from './attribution.ts'
+import { type Link, secondOf } from './told.ts'
+
+type Member = Selectable<Tables['channel_members']>
+type Joined = Somebody & { readonly at: string; readonly link: Link | undefined }
+type Left = Somebody & { readonly at: string; readonly kind: 'left' | 'kicked'; readonly wasIn: boolean }
+type Started = { readonly telegram_user_id: string; readonly click_id: string; readonly at: string }
+
+/** How long after a join a start may come that tells its click: updates about one person wait in queues of their own. */
+export const OVERTAKEN_MS = 10 * MINUTE_MS
+const OLDEST_START_DAYS = 30
+
+/** Somebody is in. The row is written before anyone is looked for, so that of a join and a start that come at once one finds the other. */
+export async function noteJoin(recording: Recording, channel: Channel, joined: Joined): Promise<void> {
+  const { db } = recording
+  const member = await writeJoin(db, channel, joined)
+  if (member.certainty === null) {
+    const counted = await countOnClick(recording, { ...joined, channel, type: 'channel_join' })
+    if (counted === undefined) await writeOrganic(db, member)
+    else await writeCounted(db, member, counted)
+  }
+  await recordLeave(recording, channel, joined)
+}
+
+/** Somebody is out, by themselves or put out. */
+export async function noteLeave(recording: Recording, channel: Channel, left: Left): Promise<void> {
+  const { at, kind, wasIn } = left
+  if (wasIn) await writeLeave(recording.db, channel, left)
+  else
+    await recording.db
+      .updateTable('channel_members')
+      .set({ state: kind, state_at: at })
+      .where('org_id', '=', left.org_id)
+      .where('channel_id', '=', channel.id)
+      .where('telegram_user_id', '=', left.telegram_user_id)
+      .where('state_at', '<', at)
+      .where('state', '<>', 'in')
+      .execute()
+  await recordLeave(recording, channel, left)
+}
+
+/** The person has started a bot over this click: a join that overtook the start, and whose click nobody knew, is counted on it. */
+export async function noteStartOfMember(
+  recording: Recording,
+  bot: { readonly org_id: number; readonly bot_id: string },
+  started: Started,
+): Promise<void> {
+  const { telegram_user_id, click_id } = started
+  for (const channel of await channelsOvertaken(recording.db, bot.org_id, started)) {
+    const somebody = { ...bot, telegram_user_id, chat: { id: Number(channel.chat_id), title: channel.title } }
+    const counted = await countOn(recording, somebody, 'channel_join', { click_id, certainty: 'person' })
+    if (counted === undefined) continue
+    await writeCounted(recording.db, { org_id: bot.org_id, channel_id: channel.id, telegram_user_id }, counted)
+    await recordLeave(recording, channel, somebody)
+  }
+}
+
+/** Channels the person has joined by nobody's click, at most so long before the start. */
+async function channelsOvertaken(db: Kysely<Tables>, org_id: number, { telegram_user_id, at }: Started) {
+  return await db
+    .selectFrom('channel_members as m')
+    .innerJoin('channels as c', join => join.onRef('c.org_id', '=', 'm.org_id').onRef('c.id', '=', 'm.channel_id'))
+    .select(COLUMNS.map(name => `c.${name}` as const))
+    .where('m.org_id', '=', org_id)
+    .where('m.telegram_user_id', '=', telegram_user_id)
+    .where('m.event_id', 'is', null)
+    .where('m.joined_at', '>=', new Date(Date.parse(at) - OVERTAKEN_MS).toISOString())
+    .where('m.joined_at', '<', new Date(Date.parse(at) + OLDEST_START_DAYS * 24 * HOUR_MS).toISOString())
+    .where('c.deleted_at', 'is', null)
+    .$castTo<Channel>()
+    .execute()
+}
+
+type Place = Pick<Member, 'org_id' | 'channel_id' | 'telegram_user_id'>
+
+async function writeJoin(db: Kysely<Tables>, channel: Channel, { telegram_user_id, at }: Joined): Promise<Member> {
+  const second = secondOf(at)
+  const { rows } = await sql<Member>`
+    insert into channel_members as m (org_id, channel_id, telegram_user_id, id, state, state_at, joined_at, times)
+    values (${channel.org_id}, ${channel.id}, ${telegram_user_id}, ${newId()}, 'in', ${at}, ${second}, 1)
+    on conflict (org_id, channel_id, telegram_user_id) do update
+    set times = case when m.state_at < excluded.state_at and m.state <> 'in' then m.times + 1 else greatest(m.times, 1) end,
+      joined_at = least(m.joined_at, excluded.joined_at),
+      left_at = case when m.state_at < excluded.state_at then null else m.left_at end,
+      state = case when m.state_at < excluded.state_at then 'in' else m.state end,
+      state_at = greatest(m.state_at, excluded.state_at)
+    returning *`.execute(db)
+  const [member] = rows
+  if (member === undefined) throw new Error('a member was not written')
+  return member
+}
+
+async function writeLeave(db: Kysely<Tables>, channel: Channel, { telegram_user_id, at, kind }: Left): Promise<void> {
+  await sql`
+    insert into channel_members as m (org_id, channel_id, telegram_user_id, id, state, state_at, left_at)
+    values (${channel.org_id}, ${channel.id}, ${telegram_user_id}, ${newId()}, ${kind}, ${at}, ${secondOf(at)})
+    on conflict (org_id, channel_id, telegram_user_id) do update
+    set left_at = case when m.state = 'in' then excluded.left_at else coalesce(m.left_at, excluded.left_at) end,
+      state = excluded.state, state_at = excluded.state_at
+    where m.state_at < excluded.state_at`.execute(db)
+}
+
+/** Unless it was counted meanwhile. */
+async function writeOrganic(db: Kysely<Tables>, { org_id, channel_id, telegram_user_id }: Place): Promise<void> {
+  await db
+    .updateTable('channel_members')
+    .set({ certainty: 'organic' })
+    .where('org_id', '=', org_id)
+    .where('channel_id', '=', channel_id)
+    .where('telegram_user_id', '=', telegram_user_id)
+    .where('certainty', 'is', null)
+    .execute()
+}
+
+async function writeCounted(
+  db: Kysely<Tables>,
+  { org_id, channel_id, telegram_user_id }: Place,
+  { click_id, campaign_id, certainty, link_id = null, event_id }: Counted,
+): Promise<void> {
+  await db
+    .updateTable('channel_members')
+    .set({ click_id, campaign_id, certainty, link_id, event_id })
+    .where('org_id', '=', org_id)
+    .where('channel_id', '=', channel_id)
+    .where('telegram_user_id', '=', telegram_user_id)
+    .where('event_id', 'is', null)
+    .execute()
+}
+
+/** A leave soon after the join, where the channel's owner has given it an event: once per person, on the click of the join. */
+async function recordLeave(
+  { db, conversions }: Recording,
+  channel: Channel,
+  { org_id, bot_id, telegram_user_id, chat }: Somebody,
+): Promise<void> {
+  const type = EventType.safeParse(channel.leave_event).data
+  if (type === undefined || type === 'bot_start') return
+  const member = await db
+    .selectFrom('channel_members')
+    .select(['click_id', 'joined_at', 'left_at'])
+    .where('org_id', '=', org_id)
+    .where('channel_id', '=', channel.id)
+    .where('telegram_user_id', '=', telegram_user_id)
+    .where('event_id', 'is not', null)
+    .where('leave_event_id', 'is', null)
+    .where('left_at', 'is not', null)
+    .executeTakeFirst()
+  if (member?.click_id == null || member.joined_at === null || member.left_at === null) return
+  const { click_id } = member
+  const stayed_ms = Date.parse(member.left_at) - Date.parse(member.joined_at)
+  if (channel.leave_window_h !== null && stayed_ms > channel.leave_window_h * HOUR_MS) return
+  const nonce = `left ${chat.id} ${telegram_user_id}`
+  const payload = payloadOf(chat)
+  try {
+    const { event } = await conversions.recordOwn({ org_id, click_id, bot_id, telegram_user_id, type, nonce, payload })
+    await db
+      .updateTable('channel_members')
+      .set({ leave_event_id: event.id })
+      .where('org_id', '=', org_id)
+      .where('channel_id', '=', channel.id)
+      .where('telegram_user_id', '=', telegram_user_id)
+      .where('leave_event_id', 'is', null)
+      .execute()
+  } catch (error) {
+    // The click may be kept no longer than its month.
+    if (!isNotOurs(error)) throw error
+  }
+}

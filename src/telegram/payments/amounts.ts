@@ -1,0 +1,36 @@
+/** What Telegram says of money: whole numbers of a currency's smallest unit. Never through a float. */
+import { MAX_PAYOUT } from '../../contract/fields.ts'
+import { fromUnits, toUnits } from '../../contract/decimals.ts'
+
+/** Telegram's own money. */
+export const STARS = 'XTR'
+
+const PLACES = 6
+
+/** The amount in its currency, a decimal string. */
+export function amountOf(currency: string, total_amount: number): string {
+  return fromUnits(BigInt(total_amount), currency === STARS ? 0 : placesOf(currency))
+}
+
+function placesOf(currency: string): number {
+  try {
+    return new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2
+  } catch {
+    return 2
+  }
+}
+
+/**
+ * What a payment is worth in US dollars, a decimal string: Stars by the bot's rate, dollars as they are; null for everything else, and for what no
+ * conversion may pay.
+ */
+export function payoutOf(currency: string, total_amount: number, stars_rate: string | null): string | null {
+  const units =
+    currency === STARS && stars_rate !== null
+      ? BigInt(total_amount) * toUnits(stars_rate, PLACES)
+      : currency === 'USD'
+        ? BigInt(total_amount) * 10n ** BigInt(PLACES - 2)
+        : undefined
+  if (units === undefined || units < 0n || units > toUnits(String(MAX_PAYOUT), PLACES)) return null
+  return fromUnits(units, PLACES)
+}

@@ -1,0 +1,183 @@
+/**
+ * How a payment becomes a conversion. Owns `payments`. A payment is its number at Telegram, in its bot: told again, or found afterwards in the list of
+ * Stars, it is the same. It counts on the click its invoice names, a renewal on the click of the subscription's first payment, else on that of the person's
+ * start; and what it is worth is what was paid, whatever the offer pays.
+ */
+import { hash } from 'node:crypto'
+import { type Kysely, sql } from 'kysely'
+import { newId } from '../../contract/ids.ts'
+import { Refusal } from '../../contract/refusals.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import type { Ground } from '../../ground/room.ts'
+import type { Conversions } from '../../intake/events/conversions.ts'
+import { clickOfStart } from '../bots/hook.ts'
+import { named, textOf } from '../bots/update.ts'
+import { payoutOf } from './amounts.ts'
+
+export type Recording = Pick<Ground, 'db'> & { readonly conversions: Pick<Conversions, 'recordOwn'> }
+
+export type PayingBot = { readonly org_id: number; readonly id: string; readonly stars_rate: string | null }
+
+/** A payment as Telegram tells it. `total_amount` in the smallest unit of the currency; times ISO 8601. */
+export type Payment = {
+  readonly telegram_user_id: string
+  readonly charge_id: string
+  readonly currency: string
+  readonly total_amount: number
+  readonly invoice_payload: string
+  readonly kind: 'one_off' | 'first' | 'renewal'
+  readonly paid_at: string
+  readonly expires_at: string | null
+  readonly found_by: 'update' | 'look'
+}
+
+/** What an invoice was for; its text is the seller's own and is kept nowhere. */
+export const payloadHash = (invoice_payload: string): Buffer => hash('sha256', invoice_payload, 'buffer')
+
+/** Records a payment and its conversion; false where it was recorded before. */
+export async function recordPayment(
+  { db, conversions }: Recording,
+  bot: PayingBot,
+  payment: Payment,
+): Promise<boolean> {
+  const { org_id, id: bot_id } = bot
+  const { charge_id, telegram_user_id, currency, total_amount, invoice_payload, kind, ...times } = payment
+  const known = await db
+    .selectFrom('payments')
+    .select('id')
+    .where('org_id', '=', org_id)
+    .where('bot_id', '=', bot_id)
+    .where('charge_id', '=', charge_id)
+    .executeTakeFirst()
+  if (known !== undefined) return false
+  const payload_hash = payloadHash(invoice_payload)
+  const person = { org_id, bot_id, telegram_user_id }
+  const clicks = [
+    async () => named(invoice_payload),
+    async () => (kind === 'renewal' ? await firstClick(db, person, payload_hash) : undefined),
+    async () => await clickOfStart(db, person),
+  ]
+  const payout = payoutOf(currency, total_amount, bot.stars_rate)
+  const event = await recorded(conversions, clicks, {
+    ...person,
+    type: kind === 'renewal' ? 'subscription_renewed' : 'purchase',
+    nonce: charge_id,
+    payload: { currency: textOf(currency), total_amount },
+    payout,
+  })
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('payments')
+    .values({
+      ...person,
+      ...times,
+      charge_id,
+      id: newId(),
+      click_id: event?.click_id ?? null,
+      event_id: event?.id ?? null,
+      currency,
+      total_amount: String(total_amount),
+      payout,
+      kind,
+      payload_hash,
+    })
+    .onConflict(on => on.columns(['org_id', 'bot_id', 'charge_id']).doNothing())
+    .executeTakeFirst()
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n
+}
+
+type Person = { readonly org_id: number; readonly bot_id: string; readonly telegram_user_id: string }
+
+/** The click of the first payment of this person for the same thing. */
+async function firstClick(db: Kysely<Tables>, person: Person, payload_hash: Buffer): Promise<string | undefined> {
+  const first = await db
+    .selectFrom('payments')
+    .select('click_id')
+    .where('org_id', '=', person.org_id)
+    .where('bot_id', '=', person.bot_id)
+    .where('telegram_user_id', '=', person.telegram_user_id)
+    .where('payload_hash', '=', payload_hash)
+    .where('click_id', 'is not', null)
+    .orderBy('paid_at')
+    .limit(1)
+    .executeTakeFirst()
+  return first?.click_id ?? undefined
+}
+
+type Event = Person & {
+  readonly type: 'purchase' | 'subscription_renewed' | 'subscription_cancelled'
+  readonly nonce: string
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly payout: string | null
+}
+
+/**
+ * The conversion, on the first of these clicks that there is: what an invoice says may look like a click's id and be an order's. Undefined for
+ * somebody who came over no click of this organization.
+ */
+async function recorded(
+  conversions: Recording['conversions'],
+  clicks: readonly (() => Promise<string | undefined>)[],
+  event: Event,
+): Promise<{ id: string; click_id: string } | undefined> {
+  for (const clickOf of clicks) {
+    const click_id = await clickOf()
+    if (click_id === undefined) continue
+    try {
+      const { id } = (await conversions.recordOwn({ ...event, click_id })).event
+      return { id, click_id }
+    } catch (error) {
+      const isOrganic = error instanceof Refusal && ['click_not_found', 'bot_not_found'].includes(error.refusal)
+      if (!isOrganic) throw error
+    }
+  }
+  return undefined
+}
+
+/** A payment was given back. What it was worth stays recorded; the row says since when it is not. */
+export async function noteRefund(
+  db: Kysely<Tables>,
+  { org_id, id: bot_id }: Pick<PayingBot, 'org_id' | 'id'>,
+  { charge_id, at }: { charge_id: string; at: string },
+): Promise<void> {
+  await db
+    .updateTable('payments')
+    .set({ refunded_at: at })
+    .where('org_id', '=', org_id)
+    .where('bot_id', '=', bot_id)
+    .where('charge_id', '=', charge_id)
+    .where('refunded_at', 'is', null)
+    .execute()
+}
+
+type Subscription = { readonly telegram_user_id: string; readonly payload_hash: Buffer }
+
+/** A subscription will not be renewed: it was cancelled, or ended without a word. `nonce` tells one time from another. */
+export async function recordCancellation(
+  { db, conversions }: Recording,
+  { org_id, id: bot_id }: Pick<PayingBot, 'org_id' | 'id'>,
+  {
+    telegram_user_id,
+    payload_hash,
+    nonce,
+    named_click,
+  }: Subscription & { nonce: string; named_click?: string | undefined },
+): Promise<void> {
+  const person = { org_id, bot_id, telegram_user_id }
+  const clicks = [async () => named_click, () => firstClick(db, person, payload_hash), () => clickOfStart(db, person)]
+  const event = { ...person, type: 'subscription_cancelled', nonce, payload: {}, payout: null } as const
+  await recorded(conversions, clicks, event)
+  await noteCancelled(db, { org_id, id: bot_id }, { telegram_user_id, payload_hash }, new Date().toISOString())
+}
+
+/** `at` null: it goes on after all. Of the subscription's payments, those that still run. */
+export async function noteCancelled(
+  db: Kysely<Tables>,
+  { org_id, id: bot_id }: Pick<PayingBot, 'org_id' | 'id'>,
+  { telegram_user_id, payload_hash }: Subscription,
+  at: string | null,
+): Promise<void> {
+  await sql`
+    update payments set cancelled_at = ${at}
+    where org_id = ${org_id} and bot_id = ${bot_id} and telegram_user_id = ${telegram_user_id}
+      and payload_hash = ${payload_hash} and expires_at is not null`.execute(db)
+}

@@ -1,0 +1,96 @@
+// What Telegram's refusals say of a person, and that older news does not undo newer.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { freshDatabase } from '../../../tests/support/database.ts'
+import { newId } from '../../contract/ids.ts'
+import type { Message } from '../../contract/telegram-message.ts'
+import { markSubscriber, noteHeard, noteStanding, optOut, stateAfter } from './standing.ts'
+
+let fresh: Awaited<ReturnType<typeof freshDatabase>>
+before(async () => {
+  fresh = await freshDatabase()
+})
+after(() => fresh.drop())
+
+const refused = (description: string, message: Message = { text: 'Hello' }) =>
+  stateAfter({ ok: false, kind: 'refused', description }, message)
+
+test('a refusal says blocked, gone or unreachable, and nothing of the person where the message is at fault', () => {
+  assert.equal(refused('Forbidden: bot was blocked by the user'), 'blocked')
+  assert.equal(refused('Forbidden: user is deactivated'), 'gone')
+  assert.equal(refused("Forbidden: bot can't initiate conversation with a user"), 'unreachable')
+  assert.equal(refused('Bad Request: chat not found'), 'unreachable')
+  assert.equal(refused('Bad Request: message is too long'), undefined)
+  const lost = { ok: false, kind: 'unknown', description: 'Forbidden: user is deactivated' } as const
+  assert.equal(stateAfter(lost, { text: 'Hello' }), undefined)
+})
+
+test('of a copy a chat that is not found is the one it is copied from', () => {
+  const message: Message = { copy: { chat_id: -1001, message_id: 7 } }
+  assert.equal(refused('Bad Request: chat not found', message), undefined)
+  assert.equal(refused('Bad Request: message to copy not found', message), undefined)
+  assert.equal(refused('Forbidden: bot was blocked by the user', message), 'blocked')
+  assert.equal(refused("Forbidden: bot can't initiate conversation with a user", message), 'unreachable')
+})
+
+test('what follows our own times within a second, as Telegram tells it in whole ones, holds', async () => {
+  const db = fresh.database.kysely
+  const person = { org_id: 1, bot_id: newId(), telegram_user_id: '78' }
+  const [second, within] = ['2026-01-01T00:00:10.000Z', '2026-01-01T00:00:10.700Z']
+  const row = async () =>
+    await db
+      .selectFrom('subscribers')
+      .select(['state', 'opted_out_at', 'name'])
+      .where('bot_id', '=', person.bot_id)
+      .executeTakeFirstOrThrow()
+  const start = { ...person, at: second, source: 'start', is_start: true } as const
+  await noteHeard(db, { ...start, name: 'Ann' })
+  await optOut(db, person, within)
+  assert.notEqual((await row()).opted_out_at, null)
+  await noteHeard(db, start)
+  assert.equal((await row()).opted_out_at, null, 'the start did not bring them back')
+  await markSubscriber(db, { ...person, state: 'blocked', at: within })
+  assert.equal((await row()).state, 'blocked')
+  await noteStanding(db, { ...person, state: 'reachable', at: second })
+  assert.equal((await row()).state, 'reachable')
+})
+
+test('a name stays where none is told and the newest holds; where none is to be kept it is erased', async () => {
+  const db = fresh.database.kysely
+  const person = { org_id: 1, bot_id: newId(), telegram_user_id: '79', source: 'message' } as const
+  const told = async (second: number, name?: string | null) => {
+    const at = `2026-01-01T00:00:${second}.000Z`
+    await noteHeard(db, { ...person, at, ...(name === undefined ? {} : { name }) })
+    return (await db.selectFrom('subscribers').select('name').where('bot_id', '=', person.bot_id).executeTakeFirst())
+      ?.name
+  }
+  assert.equal(await told(20, 'Ann'), 'Ann')
+  assert.equal(await told(25), 'Ann')
+  assert.equal(await told(21, 'Old'), 'Ann')
+  assert.equal(await told(25, 'Anna'), 'Anna')
+  assert.equal(await told(22, null), null)
+})
+
+test('a state is marked by its time, in its own bot and organization alone', async () => {
+  const db = fresh.database.kysely
+  const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
+  const bot_id = newId()
+  const row = { telegram_user_id: '77', state: 'reachable', state_at: at(5), source: 'start', created_at: at(0) }
+  const rows = [
+    { ...row, org_id: 1, bot_id, id: newId() },
+    { ...row, org_id: 1, bot_id: newId(), id: newId() },
+    { ...row, org_id: 2, bot_id, id: newId() },
+  ]
+  for (const one of rows) await db.insertInto('subscribers').values(one).execute()
+  const mark = (state: 'blocked' | 'gone', minute: number) =>
+    noteStanding(db, { org_id: 1, bot_id, telegram_user_id: '77', state, at: at(minute) })
+  await mark('blocked', 4)
+  const states = async () => {
+    const found = await db.selectFrom('subscribers').select(['id', 'state']).execute()
+    return rows.map(({ id }) => found.find(one => one.id === id)?.state)
+  }
+  assert.deepEqual(await states(), ['reachable', 'reachable', 'reachable'])
+  await mark('gone', 6)
+  await mark('blocked', 5)
+  assert.deepEqual(await states(), ['gone', 'reachable', 'reachable'])
+})

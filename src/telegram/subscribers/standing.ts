@@ -1,0 +1,179 @@
+/**
+ * Who a bot may write to, as what Telegram tells shows it. Owns `subscribers`. Everything goes by Telegram's own time: what is told with an older time than
+ * what is known changes nothing, because updates come late and out of order.
+ */
+import { type Kysely, sql } from 'kysely'
+import { newId } from '../../contract/ids.ts'
+import type { Message } from '../../contract/telegram-message.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import type { Deed } from '../../ground/room.ts'
+import type { updateBot } from '../bots/api.ts'
+import type { Failure } from '../bots/telegram.ts'
+import type { Source, Standing } from './api.ts'
+
+const SAID: readonly (readonly [RegExp, Exclude<Standing, 'reachable'>])[] = [
+  [/bot was blocked by the user/i, 'blocked'],
+  [/user is deactivated/i, 'gone'],
+  [
+    /can't initiate conversation|chat not found|user not found|PEER_ID_INVALID|bot can't send messages to bots/i,
+    'unreachable',
+  ],
+]
+
+/** Said of the chat a message is copied from, which Telegram looks at before it looks at whom the copy is for. */
+const OF_SOURCE = /chat not found|PEER_ID_INVALID/i
+
+/** What a message that Telegram refuses says about the person; undefined: nothing, it was the message's or the bot's fault. */
+export function stateAfter(
+  { kind, description }: Failure,
+  message: Message,
+): Exclude<Standing, 'reachable'> | undefined {
+  if (kind !== 'refused' || ('copy' in message && OF_SOURCE.test(description))) return undefined
+  return SAID.find(([words]) => words.test(description))?.[1]
+}
+
+/** A person in a bot. */
+export type Subscribed = { readonly org_id: number; readonly bot_id: string; readonly telegram_user_id: string }
+
+type Marked = Subscribed & {
+  readonly state: Standing
+  /** When it was so (ISO 8601). */
+  readonly at: string
+}
+
+/** Writes how a person is to be reached by what Telegram tells of it, unless something newer is known. Who is no subscriber stays none. */
+export async function noteStanding(
+  db: Kysely<Tables>,
+  { org_id, bot_id, telegram_user_id, state, at }: Marked,
+): Promise<void> {
+  await sql`
+    update subscribers set state = ${state}, state_at = ${at}
+    where org_id = ${org_id} and bot_id = ${bot_id} and telegram_user_id = ${telegram_user_id} and state_at <= ${at}`.execute(
+    db,
+  )
+}
+
+/**
+ * A moment (ISO 8601) in whole seconds, as Telegram tells its own: what follows within the second is then not older, and of two things in one
+ * second the one that is told later holds.
+ */
+const inSeconds = (at: string): string => new Date(Math.floor(Date.parse(at) / 1000) * 1000).toISOString()
+
+/**
+ * The same by what came of a message that was just sent. `at` is our own time of it: Telegram's clock, which states otherwise go by, may be a little
+ * ahead of ours.
+ */
+export async function markSubscriber(
+  db: Kysely<Tables>,
+  { org_id, bot_id, telegram_user_id, state, at: moment }: Marked,
+): Promise<void> {
+  const at = inSeconds(moment)
+  await sql`
+    update subscribers set state = ${state}, state_at = greatest(state_at, ${at}::timestamptz)
+    where org_id = ${org_id} and bot_id = ${bot_id} and telegram_user_id = ${telegram_user_id}
+      and state_at <= ${at}::timestamptz + interval '10 seconds'`.execute(db)
+}
+
+/**
+ * Somebody has pressed the button to unsubscribe, just now: Telegram tells such things for minutes alone. `moment` is our own time of it, so it is newer
+ * than what is known even where clocks differ.
+ */
+export async function optOut(
+  db: Kysely<Tables>,
+  { org_id, bot_id, telegram_user_id }: Subscribed,
+  moment: string,
+): Promise<void> {
+  const at = inSeconds(moment)
+  await sql`
+    update subscribers
+    set opted_out_at = greatest(${at}::timestamptz, opt_changed_at), opt_changed_at = greatest(${at}::timestamptz, opt_changed_at)
+    where org_id = ${org_id} and bot_id = ${bot_id} and telegram_user_id = ${telegram_user_id}`.execute(db)
+}
+
+/** What a person's own doing says of him. `at` is Telegram's time of it, ISO 8601. */
+export type Heard = Subscribed & {
+  readonly at: string
+  readonly source: Source
+  readonly is_start?: boolean
+  readonly opts_out?: boolean
+  readonly language?: string | null
+  /** Undefined: it is not said. Null: the bot keeps none. */
+  readonly name?: string | null
+  /** The click that it names, of this organization. */
+  readonly click?: { readonly id: string; readonly campaign_id: string | null } | undefined
+}
+
+/** Notes that a person can be written to, as what he has done shows; makes him a subscriber where he was none. */
+export async function noteHeard(db: Kysely<Tables>, heard: Heard): Promise<void> {
+  const { org_id, bot_id, telegram_user_id, at, source, is_start, opts_out, language = null, name, click } = heard
+  // Of a bot that keeps none it is erased, whenever that was; else the newest holds.
+  const named =
+    name === undefined
+      ? sql`s.name`
+      : name === null
+        ? sql`null`
+        : sql`case when s.last_seen_at > excluded.last_seen_at then s.name else excluded.name end`
+  const opted = is_start === true || opts_out === true ? at : null
+  await sql`
+    insert into subscribers as s (
+      org_id, bot_id, telegram_user_id, id, state, state_at, source, created_at, started_at, last_seen_at,
+      language, name, click_id, campaign_id, click_at, opted_out_at, opt_changed_at)
+    values (
+      ${org_id}, ${bot_id}, ${telegram_user_id}, ${newId()}, 'reachable', ${at}, ${source}, ${new Date().toISOString()},
+      ${is_start === true ? at : null}, ${at}, ${language}, ${name ?? null}, ${click?.id ?? null}, ${click?.campaign_id ?? null},
+      ${click === undefined ? null : at}, ${opts_out === true ? at : null}, ${opted})
+    on conflict (org_id, bot_id, telegram_user_id) do update set
+      state = case when s.state_at <= excluded.state_at then excluded.state else s.state end,
+      state_at = greatest(s.state_at, excluded.state_at),
+      started_at = greatest(s.started_at, excluded.started_at),
+      last_seen_at = greatest(s.last_seen_at, excluded.last_seen_at),
+      language = case when s.last_seen_at > excluded.last_seen_at then s.language else coalesce(excluded.language, s.language) end,
+      name = ${named},
+      click_id = case when excluded.click_at >= coalesce(s.click_at, excluded.click_at) then excluded.click_id else s.click_id end,
+      campaign_id = case when excluded.click_at >= coalesce(s.click_at, excluded.click_at) then excluded.campaign_id else s.campaign_id end,
+      click_at = greatest(s.click_at, excluded.click_at),
+      opted_out_at = case when excluded.opt_changed_at >= coalesce(s.opt_changed_at, excluded.opt_changed_at)
+        then excluded.opted_out_at else s.opted_out_at end,
+      opt_changed_at = greatest(s.opt_changed_at, excluded.opt_changed_at)`.execute(db)
+}
+
+/** A click of the organization, as far as a subscriber keeps it; undefined where there is none. */
+export async function clickNamed(db: Kysely<Tables>, org_id: number, id: string | undefined): Promise<Heard['click']> {
+  if (id === undefined) return undefined
+  const click = await db
+    .selectFrom('clicks')
+    .select(['id', 'campaign_id'])
+    .where('org_id', '=', org_id)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return click
+}
+
+export async function isSubscriber(
+  db: Kysely<Tables>,
+  { org_id, bot_id, telegram_user_id }: Subscribed,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('subscribers')
+    .select('id')
+    .where('org_id', '=', org_id)
+    .where('bot_id', '=', bot_id)
+    .where('telegram_user_id', '=', telegram_user_id)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Forgets the names of a bot that keeps none any more. */
+async function eraseNames(db: Kysely<Tables>, { org_id, bot_id }: Omit<Subscribed, 'telegram_user_id'>) {
+  await sql`
+    update subscribers set name = null where org_id = ${org_id} and bot_id = ${bot_id} and name is not null`.execute(db)
+}
+
+/** The same deed; a bot that is told to keep no names has none afterwards. */
+export const withNamesErased =
+  (update: Deed<typeof updateBot>): Deed<typeof updateBot> =>
+  async (context, call) => {
+    const bot = await update(context, call)
+    if (call.body.keep_names === false) await eraseNames(context.db, { org_id: context.actor.org_id, bot_id: bot.id })
+    return bot
+  }

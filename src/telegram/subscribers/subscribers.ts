@@ -1,0 +1,123 @@
+/** Who bots may write to, read: a list, counts, and all that is known of one person. */
+import { type Kysely, sql } from 'kysely'
+import type { Call } from '../../contract/endpoint.ts'
+import { refuse } from '../../contract/refusals.ts'
+import type { Audience } from '../../contract/telegram-audience.ts'
+import { newestFirst } from '../../ground/db/lists.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { type Context, idOf } from '../../ground/room.ts'
+import type * as api from './api.ts'
+import { narrowings } from './audience.ts'
+import { wayOf } from './way.ts'
+
+const COLUMNS = [
+  'id',
+  'bot_id',
+  'telegram_user_id',
+  'opted_out_at',
+  'source',
+  'created_at',
+  'started_at',
+  'last_seen_at',
+  'language',
+  'name',
+  'click_id',
+  'campaign_id',
+] as const
+
+type Row = Pick<Tables['subscribers'], Exclude<(typeof COLUMNS)[number], 'source'>> & {
+  readonly source: api.Source
+  readonly state: (typeof api.STATES)[number]
+  readonly state_at: string | null
+  readonly since: string
+}
+
+/** Who can be written to and wants nothing is told apart; who cannot, is what he is either way. */
+const STATE = sql<
+  Row['state']
+>`case when state = 'reachable' and opted_out_at is not null then 'opted_out' else state end`
+
+/** An import has no time of Telegram's: it stands at the beginning of all times. */
+const TOLD_AT = sql<string | null>`case when state_at > '1970-01-02' then state_at end`
+const SINCE = sql<string>`coalesce(case when state = 'reachable' then opted_out_at end, ${TOLD_AT}, created_at)`
+
+const subscribersOf = (db: Kysely<Tables>, org_id: number) =>
+  db
+    .selectFrom('subscribers as s')
+    .select(COLUMNS)
+    .select(STATE.as('state'))
+    .select([TOLD_AT.as('state_at'), SINCE.as('since')])
+    .where('s.org_id', '=', org_id)
+    .$castTo<Row>()
+
+/** What a query asks for in the words of audiences. */
+function audienceIn({
+  event,
+  has_no_event,
+  geo,
+  sub1,
+  channel_in,
+  channel_not_in,
+  started_from,
+  started_to,
+}: Call<typeof api.listSubscribers>['query']): Audience {
+  const said = <Value>(value: Value | undefined) => (value === undefined ? undefined : [value])
+  return {
+    has_event: said(event),
+    has_no_event: said(has_no_event),
+    geo: said(geo),
+    sub1: said(sub1),
+    channels: { in: said(channel_in), not_in: said(channel_not_in) },
+    started_from,
+    started_to,
+  }
+}
+
+/** Subscribers, newest first. */
+export async function listSubscribers(
+  { db, actor }: Context<typeof api.listSubscribers>,
+  { query }: Call<typeof api.listSubscribers>,
+) {
+  const { bot_id, state, source, campaign_id, language, from, to, telegram_user_id } = query
+  const equal = { bot_id, source, campaign_id, language, telegram_user_id }
+  let rows = subscribersOf(db, actor.org_id)
+  for (const [column, value] of Object.entries(equal))
+    if (value !== undefined) rows = rows.where(sql.ref(`s.${column}`), '=', value)
+  if (state !== undefined) rows = rows.where('state', '=', state === 'opted_out' ? 'reachable' : state)
+  if (state === 'opted_out') rows = rows.where('opted_out_at', 'is not', null)
+  if (state === 'reachable') rows = rows.where('opted_out_at', 'is', null)
+  if (from !== undefined) rows = rows.where('created_at', '>=', from)
+  if (to !== undefined) rows = rows.where('created_at', '<=', to)
+  for (const condition of narrowings(actor.org_id, audienceIn(query))) rows = rows.where(condition)
+  return await newestFirst(rows, query)
+}
+
+type Counts = { bot_id: string } & Record<(typeof api.STATES)[number] | 'started_7d', number>
+
+/** Of every bot that is not deleted and has any. */
+export async function countSubscribers({ db, actor: { org_id } }: Context<typeof api.countSubscribers>) {
+  const { rows } = await sql<Counts>`
+    select s.bot_id,
+      count(*) filter (where s.state = 'reachable' and s.opted_out_at is null)::int as reachable,
+      count(*) filter (where s.state = 'reachable' and s.opted_out_at is not null)::int as opted_out,
+      count(*) filter (where s.state = 'blocked')::int as blocked,
+      count(*) filter (where s.state = 'gone')::int as gone,
+      count(*) filter (where s.state = 'unreachable')::int as unreachable,
+      count(*) filter (where s.started_at >= now() - interval '7 days')::int as started_7d
+    from subscribers s
+    join bots b on b.org_id = s.org_id and b.id = s.bot_id
+    where s.org_id = ${org_id} and b.deleted_at is null
+    group by s.bot_id`.execute(db)
+  return { data: rows }
+}
+
+/** A subscriber and what is known of the person. Refuses `object_not_found`. */
+export async function readSubscriber(
+  { db, actor: { org_id } }: Context<typeof api.readSubscriber>,
+  { params }: Call<typeof api.readSubscriber>,
+) {
+  const id = idOf(params.id)
+  const subscriber = await subscribersOf(db, org_id).where('s.id', '=', id).executeTakeFirst()
+  if (subscriber === undefined) return refuse('object_not_found')
+  return { subscriber, ...(await wayOf(db, org_id, subscriber)) }
+}

@@ -1,0 +1,26 @@
+/** Tasks that one decision makes many of. */
+import type { Kysely } from 'kysely'
+import { newId } from '../../contract/ids.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import type { insertTask } from './tasks.ts'
+
+type NewTask = Parameters<typeof insertTask>[1]
+
+/** Writes them; those of a key that is there already stay as they are. To be told with `wakeTasks`. */
+export async function insertTasks(db: Kysely<Tables>, tasks: readonly NewTask[]): Promise<void> {
+  if (tasks.length === 0) return
+  const created_at = new Date().toISOString()
+  await db
+    .insertInto('bot_tasks')
+    .values(
+      tasks.map(task => ({
+        ...task,
+        id: newId(),
+        asked: JSON.stringify(task.asked),
+        state: 'waiting',
+        created_at,
+      })),
+    )
+    .onConflict(on => on.columns(['org_id', 'bot_id', 'kind', 'once_key']).doNothing())
+    .execute()
+}

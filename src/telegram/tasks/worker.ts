@@ -1,0 +1,233 @@
+/** Does what bots are to do: takes what is due, a few of each bot at a time, at the bot's speed, and silent where Telegram asks for silence. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Kysely, sql } from 'kysely'
+import { newId } from '../../contract/ids.ts'
+import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import type { Ground } from '../../ground/room.ts'
+import { momentIn } from '../bots/claims.ts'
+import { lookSoon } from '../bots/look-soon.ts'
+import { silenceBot } from '../bots/silence.ts'
+import { type Doings, onWake, type Outcome, type Task, type TaskBot } from './tasks.ts'
+
+type Working = Pick<Ground, 'db' | 'database' | 'secrets' | 'log'>
+
+const POLL_MS = 1000
+/** Two calls of ten seconds, and to write down what came of them. */
+const LEASE_S = 30
+/** Of one bot at once: more only meets Telegram's limits sooner. */
+const AT_ONCE = 3
+const MOST_BOTS = 100
+
+const DUE = (among: Among) => `
+  select t.org_id, t.bot_id
+  from bot_tasks t
+  join bots b on b.org_id = t.org_id and b.id = t.bot_id
+  join organizations o on o.org_id = t.org_id
+  where t.state = 'waiting' and t.due_at <= now() and t.kind = any($1)
+    and (t.lease_until is null or t.lease_until <= now()) and o.deleted_at is null
+    and (t.give_up_at <= now() or b.deleted_at is not null
+      or b.token_state = 'ok' and (b.send_after is null or b.send_after <= now()))${among('t.org_id')}${among('b.org_id')}
+  group by t.org_id, t.bot_id
+  limit ${MOST_BOTS}`
+
+type Due = { readonly org_id: number; readonly bot_id: string }
+
+/** Works until it is closed; any number of processes may. A task of this process is done at once, another one's within a second. */
+export function openTasks(ground: Working, doings: Doings, { poll_ms = POLL_MS } = {}) {
+  const { db, database, log } = ground
+  const kinds = Object.keys(doings)
+  const closing = new AbortController()
+  const { signal } = closing
+  const lanes = new Map<string, Promise<void>>()
+  let woken = Promise.withResolvers<void>()
+  const wake = () => woken.resolve()
+  const forget = onWake(db, wake)
+
+  const work = async (due: Due) => {
+    try {
+      // What came meanwhile is looked for anew.
+      if (await doAll(ground, doings, due, signal)) wake()
+    } catch (error) {
+      log.warn({ err: error }, 'tasks of a bot could not be done; they are tried again')
+    } finally {
+      lanes.delete(due.bot_id)
+    }
+  }
+  const round = async () => {
+    const { rows } = await askEverywhere<Due>(database.worker, DUE, [kinds])
+    for (const due of rows) if (!lanes.has(due.bot_id)) lanes.set(due.bot_id, work(due))
+  }
+  const run = async () => {
+    while (!signal.aborted) {
+      woken = Promise.withResolvers()
+      await round().catch((error: unknown) =>
+        log.warn({ err: error }, 'tasks of bots could not be looked for; it is tried again'),
+      )
+      const pause_ms = poll_ms * (0.5 + Math.random() / 2)
+      const stop = new AbortController()
+      await Promise.race([woken.promise, sleep(pause_ms, undefined, { signal: stop.signal }).catch(() => {})])
+      stop.abort()
+    }
+  }
+  const ran = run()
+  return {
+    /** Lets what is in hand end and begins nothing more. */
+    async close() {
+      forget()
+      closing.abort()
+      wake()
+      await ran
+      await Promise.all(lanes.values())
+    },
+  }
+}
+
+/** Does what is due of one bot; answers whether anything was. */
+async function doAll(ground: Working, doings: Doings, { org_id, bot_id }: Due, signal: AbortSignal): Promise<boolean> {
+  let hasWorked = false
+  while (!signal.aborted) {
+    const bot = await sendingBot(ground, org_id, bot_id)
+    const ended = await endOverdue(ground.db, org_id, bot_id, bot === undefined)
+    hasWorked ||= ended
+    if (bot === undefined || !bot.mayCall) return hasWorked
+    const tasks = await claim(ground.db, { org_id, bot_id }, Object.keys(doings))
+    if (tasks.length === 0) return hasWorked
+    hasWorked = true
+    const full_ms = (tasks.length * 1000) / bot.send_per_second
+    const [begun] = [performance.now(), await doThese(ground, doings, bot, tasks)]
+    // The next few begin no sooner than these may be followed.
+    await sleep(Math.max(0, full_ms - (performance.now() - begun)), undefined, { signal }).catch(() => {})
+  }
+  return hasWorked
+}
+
+type SendingBot = TaskBot & { readonly mayCall: boolean; readonly send_per_second: number }
+
+/** Undefined: the bot was deleted. */
+async function sendingBot({ db, secrets }: Working, org_id: number, id: string): Promise<SendingBot | undefined> {
+  const row = await db
+    .selectFrom('bots')
+    .select(['token', 'token_state', 'send_per_second'])
+    .select(sql<boolean>`coalesce(send_after > now(), false)`.as('is_silent'))
+    .where('org_id', '=', org_id)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  const { token, token_state, is_silent, send_per_second } = row
+  const mayCall = token_state === 'ok' && !is_silent
+  return { org_id, id, token: secrets.open(token), mayCall, send_per_second: Number(send_per_second) }
+}
+
+/** Ends what it is too late for; of a bot that was deleted, everything. */
+async function endOverdue(db: Kysely<Tables>, org_id: number, bot_id: string, isGone: boolean): Promise<boolean> {
+  const { numAffectedRows } = isGone
+    ? await sql`
+        update bot_tasks set state = 'gone', reason = 'the bot was deleted', ended_at = now()
+        where org_id = ${org_id} and bot_id = ${bot_id} and state = 'waiting'
+          and (lease_until is null or lease_until <= now())`.execute(db)
+    : await sql`
+        update bot_tasks set state = 'failed', reason = 'it was too late', ended_at = now()
+        where org_id = ${org_id} and bot_id = ${bot_id} and state = 'waiting' and give_up_at <= now()
+          and (lease_until is null or lease_until <= now())`.execute(db)
+  return (numAffectedRows ?? 0n) > 0n
+}
+
+type Claimed = Task & { readonly lease_token: string }
+
+/** Takes the next few, in the order they are due. A lease that was left behind is an older process's. */
+async function claim(db: Kysely<Tables>, { org_id, bot_id }: Due, kinds: string[]): Promise<Claimed[]> {
+  const { rows } = await sql<Claimed>`
+    with due as (
+      select id, lease_token is not null as is_cut from bot_tasks
+      where org_id = ${org_id} and bot_id = ${bot_id} and state = 'waiting' and due_at <= now() and kind = any(${kinds})
+        and (lease_until is null or lease_until <= now())
+      order by due_at, id limit ${sql.lit(AT_ONCE)} for update skip locked
+    )
+    update bot_tasks t
+    set lease_token = ${newId()}, lease_until = now() + interval '${sql.raw(String(LEASE_S))} seconds', tries = t.tries + 1
+    from due
+    where t.org_id = ${org_id} and t.id = due.id
+    returning t.*, due.is_cut`.execute(db)
+  return rows.toSorted((a, b) => (a.due_at < b.due_at || (a.due_at === b.due_at && a.id < b.id) ? -1 : 1))
+}
+
+/** Begins them one after the other, at the bot's speed; once Telegram has asked for silence, begins no other. */
+async function doThese(ground: Working, doings: Doings, bot: SendingBot, tasks: readonly Claimed[]): Promise<void> {
+  let silence_s: number | undefined
+  const doOne = async (task: Claimed, place: number) => {
+    await sleep((place * 1000) / bot.send_per_second)
+    const outcome = silence_s === undefined ? await outcomeOf(ground, doings, task, bot) : waiting(silence_s)
+    const isFirst = outcome.is === 'again' && outcome.isSilence === true && silence_s === undefined
+    if (isFirst) silence_s = outcome.after_s
+    await noted(ground.db, task, outcome)
+    if (!isFirst) return
+    await silenceBot(ground.db, bot, await momentIn(ground.db, outcome.after_s * 1000))
+    if (outcome.isRevoked === true) await lookSoon(ground.db, bot)
+  }
+  const ends = await Promise.allSettled(tasks.map(doOne))
+  for (const end of ends)
+    if (end.status === 'rejected')
+      ground.log.warn({ err: end.reason, bot: bot.id }, 'a task of a bot failed; it comes again when its lease ends')
+}
+
+const waiting = (after_s: number): Outcome => ({ is: 'again', after_s })
+
+/** A database that does not answer is asked again so soon. */
+const FAULT_S = 5
+
+/** What comes of one try. Where it failed before its message was on its way nothing has happened. */
+async function outcomeOf(ground: Working, doings: Doings, task: Claimed, bot: TaskBot): Promise<Outcome> {
+  const doing = doings[task.kind]
+  if (doing === undefined) throw new Error(`nobody does ${task.kind}`)
+  let hasLeft = false
+  try {
+    return await doing(task, bot, () => {
+      hasLeft = true
+    })
+  } catch (error) {
+    if (hasLeft) throw error
+    ground.log.warn({ err: error, bot: bot.id }, 'a task of a bot could not be done; it is tried again')
+    return waiting(FAULT_S)
+  }
+}
+
+const NOTE_AGAIN_MS = 1000
+
+/** Writes what came of it, tried as long as the task is in hand: what nobody has written down nobody knows. */
+async function noted(db: Kysely<Tables>, task: Claimed, outcome: Outcome): Promise<void> {
+  for (const until = performance.now() + LEASE_S * 1000; ; ) {
+    try {
+      return await note(db, task, outcome)
+    } catch (error) {
+      if (performance.now() > until) throw error
+      await sleep(NOTE_AGAIN_MS)
+    }
+  }
+}
+
+/** Writes what came of it, unless another process has taken it over. */
+async function note(db: Kysely<Tables>, { org_id, id, lease_token, give_up_at }: Claimed, outcome: Outcome) {
+  const due_at = outcome.is === 'again' ? await momentIn(db, outcome.after_s * 1000) : undefined
+  const isLate = due_at !== undefined && Date.parse(due_at) >= Date.parse(give_up_at)
+  const mine = db
+    .updateTable('bot_tasks')
+    .where('org_id', '=', org_id)
+    .where('id', '=', id)
+    .where('lease_token', '=', lease_token)
+    .where('state', '=', 'waiting')
+  if (due_at !== undefined && !isLate) {
+    await mine.set({ due_at, lease_token: null, lease_until: null }).execute()
+    return
+  }
+  await mine
+    .set({
+      state: outcome.is === 'again' ? 'failed' : outcome.is,
+      reason: outcome.is === 'again' ? 'it was too late' : 'reason' in outcome ? outcome.reason.slice(0, 500) : null,
+      ended_at: sql<string>`now()`,
+      lease_token: null,
+      lease_until: null,
+    })
+    .execute()
+}

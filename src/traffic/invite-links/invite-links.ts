@@ -1,0 +1,183 @@
+/**
+ * Invite links of channels: which are free, which click each was given to, and whose a link is that somebody has joined by. Owns `channel_links`,
+ * `link_batches`, `link_grants` and `shared_grants`. A link is made beforehand and given to one click for ever; a click has one link of a channel. What
+ * all of a campaign share is given where there is no other, and then nobody is sure whose join it was.
+ */
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
+import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
+import { toUuid } from '../../contract/ids.ts'
+import { publicChat } from '../../contract/telegram.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+
+/** Whoever gets a link has two days to use it, of links that live shorter half of their life. */
+const KEPT_MS = 48 * HOUR_MS
+
+/** How long a link must still live to be given. */
+export const lifeNeeded = (link_days: number): number => Math.min(KEPT_MS, (link_days * DAY_MS) / 2)
+
+/** What a link is to Sluice. `click_id` undefined: it was given to no click, as shared ones are not. */
+type LinkGrant = {
+  readonly link_id: string
+  readonly channel_id: string
+  readonly purpose: 'pool' | 'shared'
+  readonly campaign_id: string | null
+  readonly click_id: string | undefined
+}
+
+/** Whose a link is, by its name at Telegram, which is its id, or by its address. Undefined: it is none of ours. Spent and expired ones are known too. */
+export async function grantOf(
+  db: Kysely<Tables>,
+  org_id: number,
+  { url, name }: { url?: string | undefined; name?: string | undefined },
+): Promise<LinkGrant | undefined> {
+  const id = name === undefined ? undefined : toUuid(name)
+  if (id === undefined && url === undefined) return undefined
+  const { rows } = await sql<Omit<LinkGrant, 'click_id'> & { click_id: string | null }>`
+    select l.id as link_id, l.channel_id, l.purpose, l.campaign_id, g.click_id
+    from channel_links l
+    left join link_grants g on g.org_id = l.org_id and g.link_id = l.id
+    where l.org_id = ${org_id} and (l.id = ${id ?? null} or l.url = ${url ?? null})
+    order by l.id = ${id ?? null} desc nulls last
+    limit 1`.execute(db)
+  return rows[0] && { ...rows[0], click_id: rows[0].click_id ?? undefined }
+}
+
+/**
+ * The newest click from `since` to `until` that was led to a shared link and that nobody's join was counted for yet; it is taken by this person with
+ * the transaction. Asked again for the same person it is the same click.
+ */
+export async function takeSharedGrant(
+  trx: Transaction<Tables>,
+  {
+    org_id,
+    link_id,
+    telegram_user_id,
+    since,
+    until,
+  }: Record<'link_id' | 'telegram_user_id' | 'since' | 'until', string> & { org_id: number },
+): Promise<string | undefined> {
+  type Taken = { click_id: string }
+  const { rows: before } = await sql<Taken>`
+    select click_id from shared_grants
+    where org_id = ${org_id} and link_id = ${link_id} and taken_by = ${telegram_user_id}
+    order by granted_at desc limit 1`.execute(trx)
+  if (before[0] !== undefined) return before[0].click_id
+  const { rows: open } = await sql<Taken>`
+    select click_id from shared_grants
+    where org_id = ${org_id} and link_id = ${link_id} and taken_by is null
+      and granted_at between ${since} and ${until}
+    order by granted_at desc limit 1
+    for update skip locked`.execute(trx)
+  if (open[0] === undefined) return undefined
+  await sql`
+    update shared_grants set taken_by = ${telegram_user_id}
+    where org_id = ${org_id} and link_id = ${link_id} and click_id = ${open[0].click_id}`.execute(trx)
+  return open[0].click_id
+}
+
+export type ForClick = {
+  readonly org_id: number
+  readonly channel_id: string
+  readonly click_id: string
+  readonly campaign_id: string | null
+}
+
+/**
+ * The address that leads a click's visitor into a channel: the link the click has, else a free one, given to it by this; else the one that its
+ * campaign shares; else of a public channel its own. Undefined where there is none of these. @throws what the database throws
+ */
+export async function linkForClick(db: Kysely<Tables>, asked: ForClick): Promise<string | undefined> {
+  const { link, username } = await placeForClick(db, asked)
+  return link ?? (username === null ? undefined : publicChat(username))
+}
+
+/** The same without the public address, before which others may come. */
+export async function inviteForClick(db: Kysely<Tables>, asked: ForClick): Promise<string | undefined> {
+  return (await placeForClick(db, asked)).link
+}
+
+type Place = { readonly link: string | undefined; readonly username: string | null }
+
+async function placeForClick(db: Kysely<Tables>, asked: ForClick): Promise<Place> {
+  const channel = await db
+    .selectFrom('channels')
+    .select(['username', 'link_days', 'state'])
+    .where('org_id', '=', asked.org_id)
+    .where('id', '=', asked.channel_id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (channel === undefined) return { link: undefined, username: null }
+  const own = (await grantedTo(db, asked)) ?? (await giveFree(db, asked, lifeNeeded(channel.link_days)))
+  return { link: own ?? (await giveShared(db, asked)), username: channel.username }
+}
+
+/** The link that a click has of a channel, as long as it works. */
+async function grantedTo(db: Kysely<Tables>, { org_id, channel_id, click_id }: ForClick): Promise<string | undefined> {
+  const { rows } = await sql<{ url: string }>`
+    select l.url
+    from link_grants g
+    join channel_links l on l.org_id = g.org_id and l.id = g.link_id
+    where g.org_id = ${org_id} and g.channel_id = ${channel_id} and g.click_id = ${click_id}
+      and l.state <> 'dead' and (l.expires_at is null or l.expires_at > now())`.execute(db)
+  return rows[0]?.url
+}
+
+/** Which batch is taken from: one that nobody is at; else one that somebody is done with a moment later, who may have taken its last link. */
+const WAYS = [sql`skip locked`, sql``, sql``]
+
+/** Two that ask for the same click get the same link: the second finds it given, and its own stays in its batch. */
+async function giveFree(db: Kysely<Tables>, asked: ForClick, life_ms: number): Promise<string | undefined> {
+  for (const way of WAYS) {
+    const given = await db.transaction().execute(trx => giveFrom(trx, asked, life_ms, way))
+    if (given !== undefined) return given === 'elsewhere' ? await grantedTo(db, asked) : given
+  }
+  return undefined
+}
+
+async function giveFrom(
+  trx: Transaction<Tables>,
+  { org_id, channel_id, click_id }: ForClick,
+  life_ms: number,
+  way: RawBuilder<unknown>,
+): Promise<string | undefined> {
+  const { rows: batches } = await sql<{ id: string }>`
+    select id from link_batches
+    where org_id = ${org_id} and channel_id = ${channel_id} and state = 'free' and left_over > 0
+      and expires_at > now() + ${life_ms}::float8 * interval '1 millisecond'
+    order by expires_at limit 1
+    for update ${way}`.execute(trx)
+  const batch_id = batches[0]?.id
+  if (batch_id === undefined) return undefined
+  const { rows } = await sql<{ id: string; url: string }>`
+    select id, url from channel_links where org_id = ${org_id} and batch_id = ${batch_id} order by id limit 1`.execute(
+    trx,
+  )
+  const [link] = rows
+  if (link === undefined) return undefined
+  const granted = await sql`
+    insert into link_grants (org_id, link_id, channel_id, click_id, granted_at)
+    values (${org_id}, ${link.id}, ${channel_id}, ${click_id}, ${new Date().toISOString()})
+    on conflict do nothing`.execute(trx)
+  if (granted.numAffectedRows !== 1n) return 'elsewhere'
+  await sql`update channel_links set batch_id = null where org_id = ${org_id} and id = ${link.id}`.execute(trx)
+  await sql`
+    update link_batches set left_over = left_over - 1, state = case when left_over = 1 then 'spent' else state end
+    where org_id = ${org_id} and id = ${batch_id}`.execute(trx)
+  return link.url
+}
+
+async function giveShared(db: Kysely<Tables>, asked: ForClick): Promise<string | undefined> {
+  const { org_id, channel_id, click_id, campaign_id } = asked
+  if (campaign_id === null) return undefined
+  const { rows } = await sql<{ id: string; url: string }>`
+    select id, url from channel_links
+    where org_id = ${org_id} and channel_id = ${channel_id} and campaign_id = ${campaign_id} and purpose = 'shared'
+      and state <> 'dead'`.execute(db)
+  const [link] = rows
+  if (link === undefined) return undefined
+  await sql`
+    insert into shared_grants (org_id, click_id, channel_id, link_id, granted_at)
+    values (${org_id}, ${click_id}, ${channel_id}, ${link.id}, ${new Date().toISOString()})
+    on conflict do nothing`.execute(db)
+  return link.url
+}

@@ -1,0 +1,194 @@
+// Links as they are made: kept, counted, given up where the channel has changed, and how many are wanted.
+import { type Kysely, sql } from 'kysely'
+import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
+import { firstIdAt, newId, toUuid } from '../../contract/ids.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { lifeNeeded } from './invite-links.ts'
+
+type Db = Kysely<Tables>
+type Of = { readonly org_id: number; readonly channel_id: string }
+
+type Made = Of & {
+  readonly id: string
+  readonly url: string
+  /** Null for a link of the pool, else whose clicks share it. */
+  readonly campaign_id: string | null
+  readonly expires_at: string | null
+}
+/** What it was made for: where the channel is another chat by now, or of another mode, it is of no use. */
+type Kind = { readonly chat_id: string; readonly join_mode: string }
+
+/** Links of a batch: a process that is killed costs one or few of them. */
+export const BATCH = 16
+
+/**
+ * Keeps a link that Telegram has made: one of the pool in a batch that takes some more. False where nobody may be given it: the channel has changed
+ * meanwhile, or the campaign shares another one already.
+ */
+export async function keepLink(db: Db, { chat_id, join_mode, ...link }: Made & Kind): Promise<boolean> {
+  const { org_id, channel_id, campaign_id, expires_at } = link
+  return await db.transaction().execute(async trx => {
+    // Who changes the channel gives its links up with it, and waits for this one.
+    const { rows } = await sql`
+      select from channels
+      where org_id = ${org_id} and id = ${channel_id} and chat_id = ${chat_id} and join_mode = ${join_mode} and deleted_at is null
+      for share`.execute(trx)
+    if (rows.length === 0) return false
+    if (campaign_id !== null || expires_at === null)
+      return await insertLink(trx, { ...link, purpose: 'shared', batch_id: null })
+    const batch_id = (await openBatch(trx, { org_id, channel_id }, expires_at)) ?? newId()
+    await sql`
+      insert into link_batches (org_id, id, channel_id, made_at, expires_at, made, left_over, state)
+      select ${org_id}::int, ${batch_id}::uuid, ${channel_id}::uuid, now(), ${expires_at}::timestamptz, 1, 1, 'free'
+      where not exists (select from link_batches where org_id = ${org_id} and id = ${batch_id})`.execute(trx)
+    return await insertLink(trx, { ...link, purpose: 'pool', batch_id })
+  })
+}
+
+/** Counts one more link into a batch that nobody holds; undefined where there is none. */
+async function openBatch(trx: Db, { org_id, channel_id }: Of, expires_at: string): Promise<string | undefined> {
+  const { rows } = await sql<{ id: string }>`
+    update link_batches set made = made + 1, left_over = left_over + 1, expires_at = least(expires_at, ${expires_at}::timestamptz)
+    where org_id = ${org_id} and id = any(array(
+      select id from link_batches
+      where org_id = ${org_id} and channel_id = ${channel_id} and state = 'free' and made < ${BATCH}
+        and expires_at > ${expires_at}::timestamptz - interval '1 hour'
+      order by expires_at desc limit 1
+      for update skip locked
+    ))
+    returning id`.execute(trx)
+  return rows[0]?.id
+}
+
+type Inserted = Made & { readonly purpose: 'pool' | 'shared'; readonly batch_id: string | null }
+
+async function insertLink(
+  db: Db,
+  { org_id, id, channel_id, purpose, campaign_id, batch_id, url, expires_at }: Inserted,
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    insert into channel_links (org_id, id, channel_id, purpose, campaign_id, batch_id, url, made_at, changed_at, expires_at)
+    select ${org_id}::int, ${id}::uuid, ${channel_id}::uuid, ${purpose}, ${campaign_id}::uuid, ${batch_id}::uuid, ${url},
+      now(), now(), ${expires_at}::timestamptz
+    on conflict do nothing`.execute(db)
+  return numAffectedRows === 1n
+}
+
+/** Somebody has revoked the link at Telegram: it is given no more, and a campaign that shares it gets another one. False where that is known, or it is none. */
+export async function giveUpLink(
+  db: Db,
+  { org_id, channel_id }: Of,
+  { url, name }: { readonly url: string; readonly name: string },
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update channel_links set state = 'dead', changed_at = now()
+    where org_id = ${org_id} and channel_id = ${channel_id} and state <> 'dead' and (id = ${toUuid(name) ?? null} or url = ${url})`.execute(
+    db,
+  )
+  return (numAffectedRows ?? 0n) > 0n
+}
+
+/** No link that nobody has is given any more, and campaigns get another one to share. Those that were given are known as ever. */
+export async function giveUpLinks(db: Db, { org_id, channel_id }: Of): Promise<void> {
+  await sql`
+    update link_batches set state = 'dead', leased_by = null, lease_until = null
+    where org_id = ${org_id} and channel_id = ${channel_id} and state in ('free', 'leased')`.execute(db)
+  await sql`
+    update channel_links set state = 'dead', changed_at = now()
+    where org_id = ${org_id} and channel_id = ${channel_id} and purpose = 'shared' and state <> 'dead'`.execute(db)
+}
+
+/** How many links wait for a click and live long enough for one. */
+export async function countFree(db: Db, { org_id, channel_id }: Of, link_days: number): Promise<number> {
+  const { rows } = await sql<{ free: number }>`
+    select coalesce(sum(left_over), 0)::int as free from link_batches
+    where org_id = ${org_id} and channel_id = ${channel_id} and state = 'free'
+      and expires_at > now() + ${lifeNeeded(link_days)}::float8 * interval '1 millisecond'`.execute(db)
+  return rows[0]?.free ?? 0
+}
+
+const MINUTES = 60
+const WINDOW = 10
+
+/** The most clicks that were led into the channel within any ten minutes of the last hour. */
+export async function busiestTenMinutes(db: Db, { org_id, channel_id }: Of): Promise<number> {
+  const since = firstIdAt(Date.now() - HOUR_MS)
+  const { rows } = await sql<{ minute: number; clicks: number }>`
+    select floor(extract(epoch from now() - granted_at) / 60)::int as minute, count(*)::int as clicks
+    from (
+      select granted_at from link_grants
+      where org_id = ${org_id} and channel_id = ${channel_id} and click_id >= ${since}
+      union all
+      select granted_at from shared_grants
+      where org_id = ${org_id} and channel_id = ${channel_id} and click_id >= ${since}
+    ) as lately
+    group by 1`.execute(db)
+  const minutes = Array.from({ length: MINUTES }, () => 0)
+  for (const { minute, clicks } of rows) minutes[Math.max(0, Math.min(MINUTES - 1, minute))] = clicks
+  const within = minutes.map((_, at) => minutes.slice(at, at + WINDOW).reduce((sum, clicks) => sum + clicks, 0))
+  return Math.max(...within)
+}
+
+/** How the links of channels stand, by the channel. `granted_24h` counts clicks. */
+type Pool = {
+  readonly free: number
+  readonly leased: number
+  readonly granted_24h: number
+  readonly made_24h: number
+}
+
+/** The pools of some channels of an organization. */
+export async function poolsOf(
+  db: Db,
+  org_id: number,
+  channels: readonly { readonly id: string; readonly link_days: number }[],
+): Promise<Map<string, Pool>> {
+  const ids = channels.map(({ id }) => id)
+  if (ids.length === 0) return new Map()
+  const lives = channels.map(({ link_days }) => lifeNeeded(link_days))
+  const [links, grants] = await Promise.all([
+    sql<{ id: string; free: number; leased: number; made: number }>`
+      select b.channel_id as id,
+        (coalesce(sum(b.left_over) filter (
+          where b.state = 'free' and b.expires_at > now() + asked.life_ms * interval '1 millisecond'
+        ), 0))::int as free,
+        (coalesce(sum(b.left_over) filter (where b.state = 'leased'), 0))::int as leased,
+        (coalesce(sum(b.made) filter (where b.made_at > now() - interval '1 day'), 0))::int as made
+      from link_batches b
+      join unnest(${ids}::uuid[], ${lives}::float8[]) as asked (id, life_ms) on asked.id = b.channel_id
+      where b.org_id = ${org_id} and (b.state in ('free', 'leased') or b.made_at > now() - interval '1 day')
+      group by 1`.execute(db),
+    sql<{ id: string; granted: number }>`
+      select channel_id as id, count(*)::int as granted from link_grants
+      where org_id = ${org_id} and channel_id = any(${ids}::uuid[]) and click_id >= ${firstIdAt(Date.now() - DAY_MS)}
+      group by 1`.execute(db),
+  ])
+  const granted = new Map(grants.rows.map(row => [row.id, row.granted]))
+  const found = new Map(links.rows.map(row => [row.id, row]))
+  return new Map(
+    ids.map(id => {
+      const { free = 0, leased = 0, made = 0 } = found.get(id) ?? {}
+      return [id, { free, leased, granted_24h: granted.get(id) ?? 0, made_24h: made }]
+    }),
+  )
+}
+
+type Lacking = Of & { readonly campaign_id: string }
+
+/** Campaigns that lead into the channel, by themselves or through a click flow, and share no link of it yet. */
+export async function campaignsWithoutLink(db: Db, { org_id, channel_id }: Of): Promise<Lacking[]> {
+  const { rows } = await sql<{ campaign_id: string }>`
+    select c.id as campaign_id
+    from campaigns c
+    left join click_flows f on f.org_id = c.org_id and f.id = case
+      when c.destination ->> 'type' = 'click_flow' then (c.destination ->> 'click_flow_id')::uuid end
+    left join click_flow_versions v on v.org_id = f.org_id and v.click_flow_id = f.id and v.version = f.published_version
+    left join channel_links l on l.org_id = c.org_id and l.channel_id = ${channel_id} and l.campaign_id = c.id
+      and l.purpose = 'shared' and l.state <> 'dead'
+    where c.org_id = ${org_id} and c.deleted_at is null and c.status <> 'archived' and l.id is null
+      and (c.destination -> 'channel' ->> 'channel_id' = ${channel_id}
+        or v.graph -> 'nodes' @> jsonb_build_array(jsonb_build_object('type', 'channel', 'channel_id', ${channel_id}::text)))
+    order by c.id
+    limit 100`.execute(db)
+  return rows.map(({ campaign_id }) => ({ org_id, channel_id, campaign_id }))
+}

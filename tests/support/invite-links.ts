@@ -1,0 +1,59 @@
+// Channels and invite links put straight into the database, for tests of what becomes of them.
+import { randomBytes, randomInt } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import { newId } from '../../src/contract/ids.ts'
+import { keepLink } from '../../src/traffic/invite-links/making.ts'
+import type { Tables } from '../../src/ground/db/tables.ts'
+
+const DAY_MS = 86_400_000
+
+type Channel = { id: string; chat_id: string }
+
+/** A channel that is ready. Its bot is nobody unless given. */
+export async function seedChannel(
+  db: Kysely<Tables>,
+  org_id: number,
+  about: Partial<Pick<Tables['channels'], 'bot_id' | 'chat_id' | 'title' | 'username' | 'state'>> = {},
+): Promise<Channel> {
+  const now = new Date().toISOString()
+  const { id, chat_id } = await db
+    .insertInto('channels')
+    .values({
+      org_id,
+      id: newId(),
+      bot_id: newId(),
+      chat_id: String(-1_000_000_000_000 - randomInt(1, 999_999_999)),
+      title: 'Deals',
+      kind: 'channel',
+      state: 'ready',
+      created_at: now,
+      updated_at: now,
+      ...about,
+    })
+    .returning(['id', 'chat_id'])
+    .executeTakeFirstOrThrow()
+  return { id, chat_id }
+}
+
+/** Links of a channel: free ones of its pool, or the one that a campaign shares. */
+export async function seedLinks(
+  db: Kysely<Tables>,
+  org_id: number,
+  channel_id: string,
+  { count = 1, campaign_id = null, days = 7 }: { count?: number; campaign_id?: string | null; days?: number } = {},
+): Promise<{ id: string; url: string }[]> {
+  const links = Array.from({ length: count }, () => ({
+    id: newId(),
+    url: `https://t.me/+${randomBytes(12).toString('base64url')}`,
+  }))
+  const expires_at = campaign_id === null ? new Date(Date.now() + days * DAY_MS).toISOString() : null
+  const { chat_id, join_mode } = await db
+    .selectFrom('channels')
+    .select(['chat_id', 'join_mode'])
+    .where('org_id', '=', org_id)
+    .where('id', '=', channel_id)
+    .executeTakeFirstOrThrow()
+  const of = { org_id, channel_id, campaign_id, expires_at, chat_id, join_mode }
+  for (const link of links) await keepLink(db, { ...of, ...link })
+  return links
+}
