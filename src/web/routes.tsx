@@ -6,6 +6,7 @@ import { inside, root } from './frame.tsx'
 import { OverviewSearch } from './ground/figures/search.ts'
 import {
   AdSpendSearch,
+  BroadcastSearch,
   CampaignsSearch,
   ClickFlowsSearch,
   CloneSearch,
@@ -15,8 +16,10 @@ import {
   LandingsSearch,
   OffersSearch,
   PagedSearch,
+  PaymentsSearch,
   PostbacksSearch,
   RefusedSearch,
+  SubscribersSearch,
 } from './ground/lists.ts'
 import { Waiting } from './ground/ui/page.tsx'
 import { dayAt } from './ground/zone.ts'
@@ -190,6 +193,47 @@ const bot = createRoute({
   path: '/bots/$id',
   component: lazyRouteComponent(() => import('./telegram/bots/bot-page.tsx'), 'BotPage'),
 })
+const broadcasts = createRoute({
+  getParentRoute: () => inside,
+  path: '/broadcasts',
+  validateSearch: PagedSearch,
+  component: lazyRouteComponent(() => import('./telegram/broadcasts/broadcasts-page.tsx'), 'BroadcastsPage'),
+})
+const broadcast = createRoute({
+  getParentRoute: () => inside,
+  path: '/broadcasts/$id',
+  validateSearch: BroadcastSearch,
+  component: lazyRouteComponent(() => import('./telegram/broadcasts/broadcast-page.tsx'), 'BroadcastPage'),
+})
+
+const channels = createRoute({
+  getParentRoute: () => inside,
+  path: '/channels',
+  validateSearch: PagedSearch,
+  component: lazyRouteComponent(() => import('./telegram/channels/channels-page.tsx'), 'ChannelsPage'),
+})
+const channel = createRoute({
+  getParentRoute: () => inside,
+  path: '/channels/$id',
+  component: lazyRouteComponent(() => import('./telegram/channels/channel-page.tsx'), 'ChannelPage'),
+})
+const subscribers = createRoute({
+  getParentRoute: () => inside,
+  path: '/subscribers',
+  validateSearch: SubscribersSearch,
+  component: lazyRouteComponent(() => import('./telegram/subscribers/subscribers-page.tsx'), 'SubscribersPage'),
+})
+const subscriber = createRoute({
+  getParentRoute: () => inside,
+  path: '/subscribers/$id',
+  component: lazyRouteComponent(() => import('./telegram/subscribers/subscriber-page.tsx'), 'SubscriberPage'),
+})
+const payments = createRoute({
+  getParentRoute: () => inside,
+  path: '/payments',
+  validateSearch: PaymentsSearch,
+  component: lazyRouteComponent(() => import('./telegram/payments/payments-page.tsx'), 'PaymentsPage'),
+})
 
 const map = root.addChildren([
   ...DOOR,
@@ -222,6 +266,13 @@ const map = root.addChildren([
     adAccount,
     bots,
     bot,
+    channels,
+    channel,
+    broadcasts,
+    broadcast,
+    subscribers,
+    subscriber,
+    payments,
     ...SETTINGS,
   ]),
 ])

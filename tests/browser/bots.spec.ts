@@ -43,7 +43,7 @@ test('a bot is added by its token, run by a program, has a secret for copies, an
   await expect(page.getByText('By copies')).toBeVisible()
 
   await page.getByLabel('Sluice alone').check()
-  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
   await expect(page.getByText(/BASE_URL is not a public https address/)).toBeVisible()
 
   await page.getByLabel('New token').fill('nonsense')

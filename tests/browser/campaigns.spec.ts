@@ -1,5 +1,5 @@
 // Campaigns on the screen: their state, the list on a phone, what traffic sources call things.
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const url = 'https://shop.example/?c={click_id}'
 const destination = { type: 'redirect', url }
@@ -59,120 +59,126 @@ test('the list sums its campaigns up, and a phone shows profit, ROI and the swit
   await expect(page.getByRole('switch', { name: 'Sum one takes traffic' })).toBeInViewport({ ratio: 1 })
 })
 
-test('what was typed and not saved is asked about before it is lost, and saving asks nothing', async ({
-  page,
-  owner,
-}) => {
-  const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Kept', destination })
-  const network = await send(owner, 'POST', '/api/networks', { name: 'Kept too', template: 'affise' })
-  const { id: account } = await send(owner, 'POST', '/api/ad-accounts', {
-    platform: 'tiktok',
-    name: 'Kept as well',
-    settings: { pixel_code: 'C4A1B2C3D4E5F6G7H8I9' },
-    credentials: { access_token: 'a'.repeat(40) },
-  })
-  const asked: string[] = []
-  page.on('dialog', dialog => {
-    asked.push(dialog.message())
-    void dialog.dismiss()
-  })
-  for (const [path, action, question] of [
-    [`/campaigns/${id}`, 'Save campaign', 'Leave without saving the campaign?'],
-    [`/networks/${network.id}`, 'Save network', 'Leave without saving the network?'],
-    [`/ad-accounts/${account}`, 'Save connection', 'Leave without saving the connection?'],
-  ] as const) {
-    await page.goto(path)
-    const name = page.getByLabel('Name', { exact: true })
-    // Looking at a form is no change.
-    await name.focus()
-    await name.blur()
+test(
+  'what was typed and not saved is asked about before it is lost, and saving asks nothing',
+  DETAIL,
+  async ({ page, owner }) => {
+    const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Kept', destination })
+    const network = await send(owner, 'POST', '/api/networks', { name: 'Kept too', template: 'affise' })
+    const { id: account } = await send(owner, 'POST', '/api/ad-accounts', {
+      platform: 'tiktok',
+      name: 'Kept as well',
+      settings: { pixel_code: 'C4A1B2C3D4E5F6G7H8I9' },
+      credentials: { access_token: 'a'.repeat(40) },
+    })
+    const asked: string[] = []
+    page.on('dialog', dialog => {
+      asked.push(dialog.message())
+      void dialog.dismiss()
+    })
+    for (const [path, action, question] of [
+      [`/campaigns/${id}`, 'Save campaign', 'Leave without saving the campaign?'],
+      [`/networks/${network.id}`, 'Save network', 'Leave without saving the network?'],
+      [`/ad-accounts/${account}`, 'Save connection', 'Leave without saving the connection?'],
+    ] as const) {
+      await page.goto(path)
+      const name = page.getByLabel('Name', { exact: true })
+      // Looking at a form is no change.
+      await name.focus()
+      await name.blur()
+      await page.getByRole('link', { name: 'Offers' }).click()
+      await expect(page).toHaveURL(/offers$/)
+      await page.goto(path)
+      await name.fill('Renamed')
+      await page.getByRole('link', { name: 'Offers' }).click()
+      await expect.poll(() => asked.splice(0)).toEqual([question])
+      await expect(page).toHaveURL(new RegExp(`${path}$`))
+      await expect(name).toHaveValue('Renamed')
+      await page.getByRole('button', { name: action }).click()
+      await expect(page.getByText(/is saved$/).first()).toBeVisible()
+      await page.getByRole('link', { name: 'Offers' }).click()
+      await expect(page).toHaveURL(/offers$/)
+      expect(asked).toEqual([])
+    }
+    await page.goto('/campaigns/new')
+    await page.getByLabel('Name', { exact: true }).fill('New and kept')
     await page.getByRole('link', { name: 'Offers' }).click()
-    await expect(page).toHaveURL(/offers$/)
-    await page.goto(path)
-    await name.fill('Renamed')
-    await page.getByRole('link', { name: 'Offers' }).click()
-    await expect.poll(() => asked.splice(0)).toEqual([question])
-    await expect(page).toHaveURL(new RegExp(`${path}$`))
-    await expect(name).toHaveValue('Renamed')
-    await page.getByRole('button', { name: action }).click()
-    await expect(page.getByText(/is saved$/).first()).toBeVisible()
-    await page.getByRole('link', { name: 'Offers' }).click()
-    await expect(page).toHaveURL(/offers$/)
+    await expect.poll(() => asked.splice(0)).toEqual(['Leave without saving the campaign?'])
+    await page.getByLabel('Visitors go to').selectOption('Another address')
+    await page.getByLabel('Redirect to').fill(url)
+    await page.getByRole('button', { name: 'Create campaign' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'New and kept' })).toBeVisible()
     expect(asked).toEqual([])
-  }
-  await page.goto('/campaigns/new')
-  await page.getByLabel('Name', { exact: true }).fill('New and kept')
-  await page.getByRole('link', { name: 'Offers' }).click()
-  await expect.poll(() => asked.splice(0)).toEqual(['Leave without saving the campaign?'])
-  await page.getByLabel('Visitors go to').selectOption('Another address')
-  await page.getByLabel('Redirect to').fill(url)
-  await page.getByRole('button', { name: 'Create campaign' }).click()
-  await expect(page.getByRole('heading', { level: 1, name: 'New and kept' })).toBeVisible()
-  expect(asked).toEqual([])
-})
+  },
+)
 
-test('the traffic source is kept, fills the address, and takes the place of a template', async ({ page, owner }) => {
-  await send(owner, 'POST', '/api/traffic-sources', { name: 'Push zones', template: 'propellerads' })
-  const { id } = await send(owner, 'POST', '/api/campaigns', {
-    name: 'Sourced',
-    key: 'sourced',
-    destination,
-    source: { sub3: 'cmp', template: 'meta' },
-  })
-  const address = page.getByRole('figure').filter({ hasText: 'Address for your ads' })
-  const save = async () => {
+test(
+  'the traffic source is kept, fills the address, and takes the place of a template',
+  DETAIL,
+  async ({ page, owner }) => {
+    await send(owner, 'POST', '/api/traffic-sources', { name: 'Push zones', template: 'propellerads' })
+    const { id } = await send(owner, 'POST', '/api/campaigns', {
+      name: 'Sourced',
+      key: 'sourced',
+      destination,
+      source: { sub3: 'cmp', template: 'meta' },
+    })
+    const address = page.getByRole('figure').filter({ hasText: 'Address for your ads' })
+    const save = async () => {
+      await page.getByRole('button', { name: 'Save campaign' }).click()
+      await expect(page.getByText('Sourced is saved').first()).toBeVisible()
+    }
+    await page.goto(`/campaigns/${id}`)
+    await expect(address).toContainText('&cmp={{campaign.name}}&')
+    await expect(page.getByLabel('Traffic source')).toContainText('None: the macros of meta')
+    await page.getByLabel('Traffic source').selectOption({ label: 'Push zones' })
+    await save()
+    await expect(address).toContainText(
+      /\/c\/sourced\?ref_id=\$\{SUBID\}&sub1=\{zoneid\}&sub2=\{bannerid\}&cmp=\{campaignid\}&cost=\{cost\}$/,
+    )
+    await page.reload()
+    await expect(page.getByLabel('Traffic source').locator('option:checked')).toHaveText('Push zones')
+
+    await page.getByText('Names of incoming parameters', { exact: true }).click()
+    await page.getByLabel('sub1', { exact: true }).fill('zone')
+    await page.getByLabel('sub4', { exact: true }).fill('zone')
     await page.getByRole('button', { name: 'Save campaign' }).click()
-    await expect(page.getByText('Sourced is saved').first()).toBeVisible()
-  }
-  await page.goto(`/campaigns/${id}`)
-  await expect(address).toContainText('&cmp={{campaign.name}}&')
-  await expect(page.getByLabel('Traffic source')).toContainText('None: the macros of meta')
-  await page.getByLabel('Traffic source').selectOption({ label: 'Push zones' })
-  await save()
-  await expect(address).toContainText(
-    /\/c\/sourced\?ref_id=\$\{SUBID\}&sub1=\{zoneid\}&sub2=\{bannerid\}&cmp=\{campaignid\}&cost=\{cost\}$/,
-  )
-  await page.reload()
-  await expect(page.getByLabel('Traffic source').locator('option:checked')).toHaveText('Push zones')
+    await expect(page.getByLabel('sub4', { exact: true })).toHaveAccessibleDescription(/"zone" fills sub1 already/)
+    // What is put right does not fold the names away under the hand.
+    await page.getByLabel('sub4', { exact: true }).fill('')
+    await expect(page.getByLabel('sub4', { exact: true })).toHaveAccessibleDescription('')
+    await page.getByLabel('sub3', { exact: true }).fill('cost')
+    await save()
+    await expect(address).toContainText('&cost={campaignid}')
+  },
+)
 
-  await page.getByText('Names of incoming parameters', { exact: true }).click()
-  await page.getByLabel('sub1', { exact: true }).fill('zone')
-  await page.getByLabel('sub4', { exact: true }).fill('zone')
-  await page.getByRole('button', { name: 'Save campaign' }).click()
-  await expect(page.getByLabel('sub4', { exact: true })).toHaveAccessibleDescription(/"zone" fills sub1 already/)
-  // What is put right does not fold the names away under the hand.
-  await page.getByLabel('sub4', { exact: true }).fill('')
-  await expect(page.getByLabel('sub4', { exact: true })).toHaveAccessibleDescription('')
-  await page.getByLabel('sub3', { exact: true }).fill('cost')
-  await save()
-  await expect(address).toContainText('&cost={campaignid}')
-})
-
-test('a cost model is chosen in the form, and the page says how many clicks brought no readable cost', async ({
-  page,
-  owner,
-}) => {
-  const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Priced', key: 'priced', destination })
-  await page.goto(`/campaigns/${id}`)
-  const model = page.getByLabel('Cost of a click')
-  await expect(model).toHaveValue('none')
-  await model.selectOption('cpm')
-  await page.getByRole('button', { name: 'Save campaign' }).click()
-  await expect(page.getByText(/Must be sent with cpm/)).toBeVisible()
-  await model.selectOption('link')
-  await page.getByLabel(/At most for one click/).fill('0.5')
-  await page.getByRole('button', { name: 'Save campaign' }).click()
-  await expect(page.getByText('Priced is saved').first()).toBeVisible()
-  const headers = {
-    'user-agent':
-      'Mozilla/5.0 (Linux; Android 14; SM-S911B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Mobile Safari/537.36',
-  }
-  for (const cost of ['0.25', '0.6', '%7Bcost%7D'])
-    expect((await owner.get(`/c/priced?cost=${cost}`, { maxRedirects: 0, headers })).status()).toBe(302)
-  await page.goto(`/campaigns/${id}`)
-  await expect(model).toHaveValue('link')
-  await expect(page.getByLabel(/At most for one click/)).toHaveValue('0.5')
-  await expect(page.getByText('In the last 30 days 2 of 3 clicks brought no readable cost.')).toBeVisible()
-  await page.goto(`/?campaign=${id}&by=sub1`)
-  await expect(page.getByText(/Cost from \(link\)/)).toBeVisible()
-})
+test(
+  'a cost model is chosen in the form, and the page says how many clicks brought no readable cost',
+  DETAIL,
+  async ({ page, owner }) => {
+    const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Priced', key: 'priced', destination })
+    await page.goto(`/campaigns/${id}`)
+    const model = page.getByLabel('Cost of a click')
+    await expect(model).toHaveValue('none')
+    await model.selectOption('cpm')
+    await page.getByRole('button', { name: 'Save campaign' }).click()
+    await expect(page.getByText(/Must be sent with cpm/)).toBeVisible()
+    await model.selectOption('link')
+    await page.getByLabel(/At most for one click/).fill('0.5')
+    await page.getByRole('button', { name: 'Save campaign' }).click()
+    await expect(page.getByText('Priced is saved').first()).toBeVisible()
+    const headers = {
+      'user-agent':
+        'Mozilla/5.0 (Linux; Android 14; SM-S911B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Mobile Safari/537.36',
+    }
+    for (const cost of ['0.25', '0.6', '%7Bcost%7D'])
+      expect((await owner.get(`/c/priced?cost=${cost}`, { maxRedirects: 0, headers })).status()).toBe(302)
+    await page.goto(`/campaigns/${id}`)
+    await expect(model).toHaveValue('link')
+    await expect(page.getByLabel(/At most for one click/)).toHaveValue('0.5')
+    await expect(page.getByText('In the last 30 days 2 of 3 clicks brought no readable cost.')).toBeVisible()
+    await page.goto(`/?campaign=${id}&by=sub1`)
+    await expect(page.getByText(/Cost from \(link\)/)).toBeVisible()
+  },
+)

@@ -1,5 +1,5 @@
 import type { APIRequestContext } from '@playwright/test'
-import { expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const GRAPH = {
   nodes: [
@@ -68,7 +68,7 @@ test('a flow is made, filled and published by keyboard and form alone, and a cam
   expect(visit.headers()['location']).toBe('https://rest.example/')
 })
 
-test('a flow is drawn on the canvas without a complaint of the browser', async ({ page, owner }) => {
+test('a flow is drawn on the canvas without a complaint of the browser', DETAIL, async ({ page, owner }) => {
   const { id } = await made(owner, 'Drawn')
   await page.goto(`/click-flows/${id}`)
   const canvas = page.locator('.react-flow')
@@ -94,82 +94,89 @@ test('a flow is drawn on the canvas without a complaint of the browser', async (
   await expect(canvas.locator('.react-flow__edge')).toHaveCount(4)
 })
 
-test('a button that can no longer be pressed keeps the focus, and says why when it is pressed', async ({
-  page,
-  owner,
-}) => {
-  const { id } = await made(owner, 'By keyboard')
-  await page.goto(`/click-flows/${id}`)
-  const save = page.getByRole('button', { name: 'Save draft' })
-  await expect(save).toHaveAccessibleDescription('Everything is saved.')
-  await page.getByLabel('Name', { exact: true }).fill('By keyboard alone')
-  await expect(save).toHaveAccessibleDescription('')
-  await save.focus()
-  await page.keyboard.press('Enter')
-  await expect(page.getByRole('heading', { level: 1, name: 'By keyboard alone' })).toBeVisible()
-  await expect(save).toHaveAccessibleDescription('Everything is saved.')
-  await expect(save).toBeFocused()
-  await page.keyboard.press('Enter')
-  await expect(page.getByText('Everything is saved.').filter({ visible: true }).first()).toBeVisible()
-  await expect(save).toBeFocused()
-})
+test(
+  'a button that can no longer be pressed keeps the focus, and says why when it is pressed',
+  DETAIL,
+  async ({ page, owner }) => {
+    const { id } = await made(owner, 'By keyboard')
+    await page.goto(`/click-flows/${id}`)
+    const save = page.getByRole('button', { name: 'Save draft' })
+    await expect(save).toHaveAccessibleDescription('Everything is saved.')
+    await page.getByLabel('Name', { exact: true }).fill('By keyboard alone')
+    await expect(save).toHaveAccessibleDescription('')
+    await save.focus()
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('heading', { level: 1, name: 'By keyboard alone' })).toBeVisible()
+    await expect(save).toHaveAccessibleDescription('Everything is saved.')
+    await expect(save).toBeFocused()
+    await page.keyboard.press('Enter')
+    await expect(page.getByText('Everything is saved.').filter({ visible: true }).first()).toBeVisible()
+    await expect(save).toBeFocused()
+  },
+)
 
-test('a redirect earns for the offer it names, and a try tells the filled address and what is earned', async ({
-  page,
-  owner,
-}) => {
-  await send(owner, 'POST', '/api/offers', { name: 'Nutra DE', url: 'https://offer.example/' })
-  const nodes = GRAPH.nodes.map(node => (node.id === 'rest' ? { ...node, url: 'https://rest.example/?g={geo}' } : node))
-  const { id } = await send(owner, 'POST', '/api/click-flows', { name: 'Earns', graph: { ...GRAPH, nodes } })
-  await page.goto(`/click-flows/${id}`)
-  const attempt = async () => {
-    await page.getByRole('button', { name: 'Try it' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Try it' })
-    await dialog.getByLabel('Country').fill('France')
-    await dialog.getByRole('button', { name: 'Try it' }).click()
-    await expect(dialog.getByText('Ends at https://rest.example/?g=FR.')).toBeVisible()
-    await expect(dialog.getByText('Leads to https://rest.example/?g=FR.')).toBeVisible()
-    await expect(dialog.getByText('{geo}')).toHaveCount(0)
-    return dialog
-  }
-  await expect((await attempt()).getByText('Earns for no offer.')).toBeVisible()
-  await page.keyboard.press('Escape')
-  await page.getByLabel('View', { exact: true }).selectOption('list')
-  await page.getByRole('button', { name: 'The rest' }).click()
-  await page.getByLabel('Earns for').selectOption({ label: 'Nutra DE' })
-  await page.getByRole('button', { name: 'Save draft' }).click()
-  await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
-  await expect((await attempt()).getByText('Earns for offer Nutra DE.')).toBeVisible()
-})
+test(
+  'a redirect earns for the offer it names, and a try tells the filled address and what is earned',
+  DETAIL,
+  async ({ page, owner }) => {
+    await send(owner, 'POST', '/api/offers', { name: 'Nutra DE', url: 'https://offer.example/' })
+    const nodes = GRAPH.nodes.map(node =>
+      node.id === 'rest' ? { ...node, url: 'https://rest.example/?g={geo}' } : node,
+    )
+    const { id } = await send(owner, 'POST', '/api/click-flows', { name: 'Earns', graph: { ...GRAPH, nodes } })
+    await page.goto(`/click-flows/${id}`)
+    const attempt = async () => {
+      await page.getByRole('button', { name: 'Try it' }).click()
+      const dialog = page.getByRole('dialog', { name: 'Try it' })
+      await dialog.getByLabel('Country').fill('France')
+      await dialog.getByRole('button', { name: 'Try it' }).click()
+      await expect(dialog.getByText('Ends at https://rest.example/?g=FR.')).toBeVisible()
+      await expect(dialog.getByText('Leads to https://rest.example/?g=FR.')).toBeVisible()
+      await expect(dialog.getByText('{geo}')).toHaveCount(0)
+      return dialog
+    }
+    await expect((await attempt()).getByText('Earns for no offer.')).toBeVisible()
+    await page.keyboard.press('Escape')
+    await page.getByLabel('View', { exact: true }).selectOption('list')
+    await page.getByRole('button', { name: 'The rest' }).click()
+    await page.getByLabel('Earns for').selectOption({ label: 'Nutra DE' })
+    await page.getByRole('button', { name: 'Save draft' }).click()
+    await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
+    await expect((await attempt()).getByText('Earns for offer Nutra DE.')).toBeVisible()
+  },
+)
 
-test('countries are understood by name, chosen from a list, and refused in the form where they are none', async ({
-  page,
-  owner,
-}) => {
-  const { id } = await made(owner, 'Countries')
-  await page.goto(`/click-flows/${id}`)
-  await page.getByLabel('View', { exact: true }).selectOption('list')
-  await page.getByRole('button', { name: 'German speaking' }).click()
-  const field = page.getByLabel('Countries, separated by commas')
-  await expect(field).toHaveAccessibleDescription('Germany, Austria')
-  await field.fill('Germany, austria, UK, Germny')
-  // The last word may be one that is still typed.
-  await expect(field).toHaveAccessibleDescription('Germany, Austria, United Kingdom')
-  await field.blur()
-  await expect(field).toHaveAccessibleDescription('“Germny” is no country. Did you mean Germany?')
-  await expect(field).toHaveValue('DE, AT, GB, Germny')
-  await field.fill('DE, Deutschlnd, ')
-  await expect(field).toHaveAccessibleDescription('“Deutschlnd” is no country. Type a name or a code such as DE.')
-  await field.fill('Germany, Türkiye')
-  await page.getByLabel('Add a country').selectOption({ label: 'Switzerland (CH)' })
-  await expect(field).toHaveValue('DE, TR, CH')
-  await page.getByRole('button', { name: 'Save draft' }).click()
-  await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
-  const { graph } = (await (await owner.get(`/api/click-flows/${id}`)).json()) as typeof GRAPH & { graph: typeof GRAPH }
-  expect(graph.nodes.find(node => node.id === 'geo')?.values).toEqual(['DE', 'TR', 'CH'])
-})
+test(
+  'countries are understood by name, chosen from a list, and refused in the form where they are none',
+  DETAIL,
+  async ({ page, owner }) => {
+    const { id } = await made(owner, 'Countries')
+    await page.goto(`/click-flows/${id}`)
+    await page.getByLabel('View', { exact: true }).selectOption('list')
+    await page.getByRole('button', { name: 'German speaking' }).click()
+    const field = page.getByLabel('Countries, separated by commas')
+    await expect(field).toHaveAccessibleDescription('Germany, Austria')
+    await field.fill('Germany, austria, UK, Germny')
+    // The last word may be one that is still typed.
+    await expect(field).toHaveAccessibleDescription('Germany, Austria, United Kingdom')
+    await field.blur()
+    await expect(field).toHaveAccessibleDescription('“Germny” is no country. Did you mean Germany?')
+    await expect(field).toHaveValue('DE, AT, GB, Germny')
+    await field.fill('DE, Deutschlnd, ')
+    await expect(field).toHaveAccessibleDescription('“Deutschlnd” is no country. Type a name or a code such as DE.')
+    await field.fill('Germany, Türkiye')
+    await page.getByLabel('Add a country').selectOption({ label: 'Switzerland (CH)' })
+    await expect(field).toHaveValue('DE, TR, CH')
+    await page.getByRole('button', { name: 'Save draft' }).click()
+    await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
+    const { graph } = (await (await owner.get(`/api/click-flows/${id}`)).json()) as typeof GRAPH & {
+      graph: typeof GRAPH
+    }
+    expect(graph.nodes.find(node => node.id === 'geo')?.values).toEqual(['DE', 'TR', 'CH'])
+  },
+)
 
-test('publish is the bright button only where there is something to publish', async ({ page, owner }) => {
+test('publish is the bright button only where there is something to publish', DETAIL, async ({ page, owner }) => {
   const { id } = await made(owner, 'Bright')
   await page.goto(`/click-flows/${id}`)
   const publish = page.getByRole('button', { name: 'Publish', exact: true })
@@ -187,7 +194,7 @@ test('publish is the bright button only where there is something to publish', as
   await expect(publish).not.toHaveCSS('background-color', bright)
 })
 
-test('a draft is tried before it is published, and a version is restored', async ({ page, owner }) => {
+test('a draft is tried before it is published, and a version is restored', DETAIL, async ({ page, owner }) => {
   const { id } = await made(owner, 'Tried')
   await send(owner, 'POST', `/api/click-flows/${id}/publish`)
   await page.goto(`/click-flows/${id}`)
@@ -213,7 +220,7 @@ test('a draft is tried before it is published, and a version is restored', async
   await expect(page.getByText('Paused', { exact: true })).toBeVisible()
 })
 
-test('a draft is tried with the last real clicks', async ({ page, owner }) => {
+test('a draft is tried with the last real clicks', DETAIL, async ({ page, owner }) => {
   const { id } = await made(owner, 'With clicks')
   await send(owner, 'POST', `/api/click-flows/${id}/publish`)
   const destination = { type: 'click_flow', click_flow_id: id }

@@ -6,6 +6,9 @@ import { EVENT_STATUSES } from '../../contract/revisions.ts'
 import { RefusedState, RefusedSurface } from '../../intake/refused-events/api.ts'
 import { LedgerEntry } from '../../money/billing/api.ts'
 import { DeliveryFailure, DeliveryState } from '../../outgoing/deliveries/api.ts'
+import { SEND_STATES } from '../../telegram/broadcasts/api.ts'
+import { KINDS as PAYMENT_KINDS } from '../../telegram/payments/api.ts'
+import { SOURCES as SUBSCRIBER_SOURCES, STATES as SUBSCRIBER_STATES } from '../../telegram/subscribers/api.ts'
 import { CAMPAIGN_STATUSES } from '../../traffic/campaigns/api.ts'
 import { FlowStatus } from '../../traffic/click-flows/api.ts'
 import { DOMAIN_STATUSES } from '../../traffic/domains/api.ts'
@@ -23,6 +26,8 @@ export const CloneSearch = z.object({ clone: text })
 
 /** A list that is only paged. */
 export const PagedSearch = z.object({ cursor: text })
+/** Of one broadcast: whose recipients are shown. */
+export const BroadcastSearch = z.object({ state: z.enum(SEND_STATES).optional().catch(undefined) })
 /** A list of what has a name and can be cloned. */
 const ListSearch = PagedSearch.extend({ q: text, ...CloneSearch.shape })
 export const BillingSearch = z.object({ kind: LedgerEntry.shape.kind.optional().catch(undefined), cursor: text })
@@ -38,6 +43,25 @@ export const ConversionsSearch = z.object({
   q: text,
   /** A click id, in addresses that were kept from before. */
   click: text,
+  from: day,
+  to: day,
+  cursor: text,
+})
+export const SubscribersSearch = z.object({
+  bot: text,
+  campaign: text,
+  state: z.enum(SUBSCRIBER_STATES).optional().catch(undefined),
+  source: z.enum(SUBSCRIBER_SOURCES).optional().catch(undefined),
+  event: eventType,
+  q: text,
+  from: day,
+  to: day,
+  cursor: text,
+})
+export const PaymentsSearch = z.object({
+  bot: text,
+  kind: z.enum(PAYMENT_KINDS).optional().catch(undefined),
+  refunded: z.enum(['yes', 'no']).optional().catch(undefined),
   from: day,
   to: day,
   cursor: text,

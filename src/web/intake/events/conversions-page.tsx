@@ -11,6 +11,7 @@ import { importRevisions } from '../../../intake/revisions/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
 import { CampaignChoice } from '../../ground/campaign-choice.tsx'
+import { Attribution } from '../../ground/certainty.tsx'
 import { CampaignCell, type Named } from '../../ground/campaign-name.tsx'
 import { exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
@@ -164,7 +165,7 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
                 {exactMoment(event.created_at)}
               </RowHead>
               <Cell>
-                {inWords(event.type)}{' '}
+                {inWords(event.type)} <Attribution payload={event.payload} />{' '}
                 {event.test && <Badge title="On a test click: neither billed nor delivered">Test</Badge>}
               </Cell>
               <Cell numeric faint={event.payout === null}>

@@ -25,6 +25,7 @@ import { WindowControls } from '../../ground/figures/window-controls.tsx'
 import { Asked, PageHeader, Waiting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { NewestClicks } from '../feed/newest-clicks.tsx'
+import { ChannelsCard } from './channels-card.tsx'
 import { useDaysBefore } from './days-before.ts'
 import { FirstSteps } from './first-steps.tsx'
 import { Flow } from './flow.tsx'
@@ -64,6 +65,7 @@ export function OverviewPage() {
             reporting={reporting}
             onChange={set}
           />
+          {search.campaign === undefined && <ChannelsCard days={days} />}
           <NewestClicks campaign={search.campaign} />
         </>
       ) : (

@@ -6,6 +6,7 @@ import type { z } from 'zod'
 import { DIAGNOSES } from '../../../contract/diagnoses.ts'
 import type { LoggedDelivery } from '../../../outgoing/deliveries/api.ts'
 import type { Trace, TracedClick } from '../../../reading/traces/api.ts'
+import { Attribution } from '../../ground/certainty.tsx'
 import { exactMoment, exactMoney } from '../../ground/figures/figures.ts'
 import { Original } from '../../ground/original.tsx'
 import { inWords } from '../../ground/rungs.ts'
@@ -97,7 +98,8 @@ function eventEntry(event: TraceRow['events'][number], networks: Names): Entry {
     <>
       <p>
         <strong className="font-semibold">{inWords(event.type)}</strong>{' '}
-        {network === undefined ? FROM[event.source] : `by the network ${network}`}
+        {network === undefined ? FROM[event.source] : `by the network ${network}`}{' '}
+        <Attribution payload={event.payload} />
         {status !== undefined && <span className="text-ink-soft">{` as “${status}”`}</span>}
         {event.payout !== null && <span className="font-semibold"> ${exactMoney(event.payout)}</span>}{' '}
         <Original money={event.original} /> {event.test && <Badge>Test</Badge>}{' '}

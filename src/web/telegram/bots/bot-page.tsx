@@ -4,8 +4,10 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { ChevronLeft } from 'lucide-react'
 import { useState } from 'react'
 import { BotChanges, checkBot, deleteBot, readBot, setBotHook, updateBot } from '../../../telegram/bots/api.ts'
+import { countSubscribers } from '../../../telegram/subscribers/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
+import { useCampaigns } from '../../ground/campaign-choice.tsx'
 import { ago, count, day } from '../../ground/figures/figures.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
@@ -19,7 +21,14 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { CopySecret } from './copy-secret.tsx'
 import { ModePart } from './mode-part.tsx'
 import { RelayLog } from './relay-log.tsx'
+import { MoneyPart } from './money-part.tsx'
+import { PeoplePart } from './people-part.tsx'
+import { RelayTypes } from './relay-types.tsx'
 import { type BotRow, HearsBadge, SHOW_BOTS } from './state.tsx'
+import { WelcomePart } from './welcome-part.tsx'
+
+/** In a dialog. */
+const MOST_NAMED = 5
 
 const route = getRouteApi('/inside/bots/$id')
 
@@ -74,12 +83,39 @@ function BotDetail({ bot }: { bot: BotRow }) {
           <RelayLog id={bot.id} />
         </Setting>
       )}
+      {mode === 'relay' && (
+        <Setting title="What is passed on" words="Everything, unless you name kinds.">
+          <RelayTypes key={bot.relay_types.join()} bot={bot} />
+        </Setting>
+      )}
+      <Setting wide title="Welcome" words="The message that answers a start.">
+        <WelcomePart bot={bot} />
+      </Setting>
+      <Setting title="Subscribers" words={<SubscriberWords id={bot.id} />}>
+        <PeoplePart bot={bot} />
+      </Setting>
+      <Setting title="Payments" words="What is paid through the bot counts on the click the person came over.">
+        <MoneyPart bot={bot} />
+      </Setting>
       <Setting title="Token" words="After BotFather’s revoke. The bot stays the same: nobody is counted twice.">
         <TokenPart bot={bot} />
       </Setting>
       <Setting title="Delete" danger words="Its clicks and starts stay. A click whose bot was deleted names no bot.">
         <DeletePart bot={bot} />
       </Setting>
+    </>
+  )
+}
+
+function SubscriberWords({ id }: { id: string }) {
+  const counts = useQuery(ask(countSubscribers)).data?.data.find(({ bot_id }) => bot_id === id)
+  const parts = counts === undefined ? [] : [`${count(counts.reachable)} reachable`, `${count(counts.blocked)} blocked`]
+  return (
+    <>
+      Whom the bot writes to.{' '}
+      <Link to="/subscribers" search={{ bot: id }} className="text-accent hover:underline">
+        {parts.length === 0 ? 'Subscribers' : parts.join(', ')}
+      </Link>
     </>
   )
 }
@@ -218,10 +254,17 @@ function DeletePart({ bot: { id, username, former_host, mode } }: { bot: BotRow 
   const { role } = useActive()
   const back =
     mode === 'copy' ? '' : former_host === null ? ' Its hook is removed.' : ` Its hook goes back to ${former_host}.`
+  const led = useCampaigns().filter(({ destination }) => 'bot_id' in destination && destination.bot_id === id)
+  const named = led
+    .slice(0, MOST_NAMED)
+    .map(({ name }) => `“${name}”`)
+    .join(', ')
+  const others = led.length > MOST_NAMED ? ` and ${count(led.length - MOST_NAMED)} more` : ''
+  const fall = led.length === 0 ? '' : ` Visitors of ${named}${others} go to the fallback address, or to none.`
   const remove = () =>
     confirm({
       title: `Delete @${username}?`,
-      words: `Its clicks and starts stay. A click whose bot was deleted names no bot.${back}`,
+      words: `Its clicks and starts stay. A click whose bot was deleted names no bot.${back}${fall}`,
       action: 'Delete bot',
       deed: async () => {
         await call(deleteBot, { params: { id } })

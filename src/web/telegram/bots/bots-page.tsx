@@ -3,6 +3,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Bot as BotIcon } from 'lucide-react'
 import { createBot, listBots } from '../../../telegram/bots/api.ts'
+import type { WireReply } from '../../../contract/endpoint.ts'
+import { countSubscribers } from '../../../telegram/subscribers/api.ts'
 import { ask } from '../../ground/call.ts'
 import { ago, count, day, NONE } from '../../ground/figures/figures.ts'
 import { CopyButton } from '../../ground/ui/copy.tsx'
@@ -40,6 +42,7 @@ export function BotsPage() {
 }
 
 function BotTable({ bots }: { bots: readonly BotRow[] }) {
+  const counts = useQuery(ask(countSubscribers)).data?.data
   return (
     <Table caption="Bots">
       <thead>
@@ -48,6 +51,15 @@ function BotTable({ bots }: { bots: readonly BotRow[] }) {
           <Head>Starts</Head>
           <Head>Heard of</Head>
           <Head>Run by</Head>
+          <Head numeric title="People whose newest start is of the last seven days">
+            Started, 7 d
+          </Head>
+          <Head numeric title="Subscribers the bot may write to">
+            Reachable
+          </Head>
+          <Head numeric title="Subscribers who have blocked the bot">
+            Blocked
+          </Head>
           <Head numeric title="Updates that Telegram has not got rid of yet">
             Waiting
           </Head>
@@ -57,14 +69,30 @@ function BotTable({ bots }: { bots: readonly BotRow[] }) {
       </thead>
       <tbody>
         {bots.map(bot => (
-          <BotLine key={bot.id} bot={bot} />
+          <BotLine key={bot.id} bot={bot} counts={counts?.find(({ bot_id }) => bot_id === bot.id)} />
         ))}
       </tbody>
     </Table>
   )
 }
 
-function BotLine({ bot }: { bot: BotRow }) {
+type Counts = WireReply<typeof countSubscribers>['data'][number]
+
+function Figure({ id, value, state }: { id: string; value: number | undefined; state?: 'reachable' | 'blocked' }) {
+  return (
+    <Cell numeric faint={!value}>
+      {value ? (
+        <Link to="/subscribers" search={{ bot: id, state }} className="hover:text-accent">
+          {count(value)}
+        </Link>
+      ) : (
+        NONE
+      )}
+    </Cell>
+  )
+}
+
+function BotLine({ bot, counts }: { bot: BotRow; counts: Counts | undefined }) {
   const { id, username, name, mode, relay_host, pending_updates, last_update_at, link, created_at } = bot
   return (
     <Row>
@@ -80,12 +108,15 @@ function BotLine({ bot }: { bot: BotRow }) {
       <Cell>
         {relay_host ?? (mode === 'relay' ? MODE_WORDS.relay.title : mode === 'copy' ? 'Your program' : 'Sluice')}
       </Cell>
+      <Figure id={id} value={counts?.started_7d} />
+      <Figure id={id} value={counts?.reachable} state="reachable" />
+      <Figure id={id} value={counts?.blocked} state="blocked" />
       <Cell numeric faint={pending_updates === null || pending_updates === 0}>
         {pending_updates === null ? NONE : count(pending_updates)}
       </Cell>
       <Cell>
         <span className="flex items-center gap-1">
-          <span className="max-w-60 truncate font-mono text-sm text-ink-soft" title={link}>
+          <span className="max-w-40 truncate font-mono text-sm text-ink-soft" title={link}>
             {link}
           </span>
           <CopyButton text={link} look="quiet" about={`the link of ${username}`} />

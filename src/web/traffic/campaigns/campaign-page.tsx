@@ -21,7 +21,7 @@ import { CopyButton } from '../../ground/ui/copy.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
-import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notifyDone } from '../../ground/ui/toast.tsx'
 import { useUnsaved } from '../../ground/ui/unsaved.ts'
 import { CapsAndHours } from '../caps/caps-and-hours.tsx'
@@ -124,7 +124,16 @@ export function CampaignPage() {
   )
 }
 
-function CampaignDetail({ campaign }: { campaign: CampaignRow }) {
+/** What of a place in Telegram that it leads to is not ready. */
+function PlaceNotes({ campaign: { warnings } }: { campaign: z.input<typeof readCampaign.reply> }) {
+  return warnings.map(({ code, message }) => (
+    <Note key={code + message} kind="warning">
+      {message}
+    </Note>
+  ))
+}
+
+function CampaignDetail({ campaign }: { campaign: z.input<typeof readCampaign.reply> }) {
   const refresh = useRefresh()
   const { role } = useActive()
   const reason = reasonAgainst(updateCampaign, role)
@@ -163,6 +172,7 @@ function CampaignDetail({ campaign }: { campaign: CampaignRow }) {
           Conversions
         </Link>
       </PageHeader>
+      <PlaceNotes campaign={campaign} />
       <Setting title="Address" words="What ads point to. Clicks count from the first visitor on.">
         <AddressBlock campaign={campaign}>
           <TryLinkButton campaign={campaign} />

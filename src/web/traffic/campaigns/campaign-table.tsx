@@ -6,6 +6,7 @@ import type { ReactNode } from 'react'
 import type { z } from 'zod'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { listBots } from '../../../telegram/bots/api.ts'
+import { listChannels } from '../../../telegram/channels/api.ts'
 import { type Campaign, createCampaign } from '../../../traffic/campaigns/api.ts'
 import { listClickFlows } from '../../../traffic/click-flows/api.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
@@ -232,6 +233,7 @@ function useDestinations(): (campaign: CampaignRow) => string {
   const flows = useQuery(ask(listClickFlows, { query: { limit: 200 } })).data?.data ?? []
   const offers = useQuery(ask(listOffers, { query: { limit: 200 } })).data?.data ?? []
   const bots = useQuery(ask(listBots, { query: { limit: 200 } })).data?.data ?? []
+  const channels = useQuery(ask(listChannels, { query: { limit: 200 } })).data?.data ?? []
   return ({ destination }) => {
     if (destination.type === 'redirect') return destination.url
     if (destination.type === 'offer') {
@@ -246,6 +248,10 @@ function useDestinations(): (campaign: CampaignRow) => string {
       const bot = bots.find(({ id }) => id === destination.bot_id)
       const what = destination.type === 'bot' ? 'Bot' : 'Mini App of'
       return bot === undefined ? 'Telegram' : `${what} @${bot.username}`
+    }
+    if (destination.type === 'channel') {
+      const channel = channels.find(({ id }) => id === destination.channel_id)
+      return channel === undefined ? 'A channel' : `Channel ${channel.title}`
     }
     const name = funnels.find(({ id }) => id === destination.funnel_id)?.name
     return name === undefined ? 'A funnel' : `Funnel ${name}`

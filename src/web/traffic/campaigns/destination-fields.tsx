@@ -22,7 +22,7 @@ type Kind = {
   Fields: (props: { form: Form }) => ReactNode
 }
 
-type KindName = Exclude<Destination['type'], 'bot' | 'mini_app'> | 'telegram'
+type KindName = Exclude<Destination['type'], 'bot' | 'mini_app' | 'channel'> | 'telegram'
 
 const KINDS: Record<KindName, Kind> = {
   offer: {
@@ -44,7 +44,8 @@ const KINDS: Record<KindName, Kind> = {
   },
 }
 
-const kindOf = (type: Destination['type']): KindName => (type === 'bot' || type === 'mini_app' ? 'telegram' : type)
+const kindOf = (type: Destination['type']): KindName =>
+  type === 'bot' || type === 'mini_app' || type === 'channel' ? 'telegram' : type
 
 /** `children` stand between the kind and its fields. */
 export function DestinationFields({ form, children }: { form: Form; children: ReactNode }) {

@@ -1,37 +1,67 @@
-/** A campaign that leads into Telegram: which bot, what of it opens, and how. */
+/** A campaign that leads into Telegram: what opens, which, and how. */
 import { Link } from '@tanstack/react-router'
 import type { UseFormReturn } from 'react-hook-form'
 import { SelectField } from '../../ground/ui/field.tsx'
+import { ChannelField } from '../telegram/channel-fields.tsx'
 import { PlaceFields, useBots } from '../telegram/place-fields.tsx'
 import type { Draft } from './draft.ts'
 
 type Form = UseFormReturn<Draft, unknown, Draft>
-type Place = Extract<Draft['destination'], { type: 'bot' | 'mini_app' }>
+type Place = Extract<Draft['destination'], { type: 'bot' | 'mini_app' | 'channel' }>
+
+const WORDS = { bot: 'The chat with a bot', channel: 'A channel or group', mini_app: 'A Mini App' } as const
 
 export function TelegramFields({ form }: { form: Form }) {
-  const bots = useBots()
   const destination = form.watch('destination')
-  if (destination.type !== 'bot' && destination.type !== 'mini_app') return null
-  const { type, bot_id } = destination
+  if (!isPlace(destination)) return null
   const change = (changes: object) =>
     form.setValue('destination', { ...destination, ...changes } as Place, {
       shouldDirty: true,
       shouldValidate: form.formState.isSubmitted,
     })
-  const fault = faultOf(form, 'destination.bot_id')
+  const open = (type: Place['type']) => {
+    const { open, link_host } = destination
+    const common = { open, link_host }
+    const { bot_id, start } = destination.type === 'channel' ? { bot_id: '', start: null } : destination
+    if (type === 'channel') return { type, channel_id: '', ...common }
+    return type === 'bot' ? { type, bot_id, start, ...common } : { type, bot_id, app: null, start, ...common }
+  }
   return (
     <>
       <SelectField
         label="What opens"
         className="max-w-xs"
-        value={type}
-        onChange={({ target }) =>
-          change(target.value === 'bot' ? { type: 'bot', app: undefined } : { type: 'mini_app', app: null })
-        }
+        value={destination.type}
+        onChange={({ target }) => {
+          form.clearErrors('destination')
+          form.setValue('destination', open(target.value as Place['type']), { shouldDirty: true })
+        }}
       >
-        <option value="bot">The chat with a bot</option>
-        <option value="mini_app">A Mini App</option>
+        {Object.entries(WORDS).map(([type, words]) => (
+          <option key={type} value={type}>
+            {words}
+          </option>
+        ))}
       </SelectField>
+      {destination.type === 'channel' ? (
+        <ChannelField place={destination} fault={faultOf(form, 'destination.channel_id')} change={change} />
+      ) : (
+        <BotFields form={form} destination={destination} change={change} />
+      )}
+    </>
+  )
+}
+
+const isPlace = (destination: Draft['destination']): destination is Place => destination.type in WORDS
+
+type BotProps = { form: Form; destination: Exclude<Place, { type: 'channel' }>; change: (changes: object) => void }
+
+function BotFields({ form, destination, change }: BotProps) {
+  const bots = useBots()
+  const { bot_id } = destination
+  const fault = faultOf(form, 'destination.bot_id')
+  return (
+    <>
       <SelectField
         label="Bot"
         className="max-w-xs"
@@ -71,6 +101,9 @@ export function TelegramFields({ form }: { form: Form }) {
 }
 
 /** What is wrong with a field. Reading the errors first subscribes to them. */
-function faultOf(form: Form, name: 'destination.bot_id' | 'destination.app' | 'destination.start'): string | undefined {
+function faultOf(
+  form: Form,
+  name: 'destination.bot_id' | 'destination.app' | 'destination.start' | 'destination.channel_id',
+): string | undefined {
   return form.formState.errors.destination === undefined ? undefined : form.getFieldState(name).error?.message
 }

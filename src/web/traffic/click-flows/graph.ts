@@ -15,10 +15,11 @@ export const TYPE_WORDS: Record<NodeType, string> = {
   offer: 'Offer',
   bot: 'Bot',
   mini_app: 'Mini App',
+  channel: 'Channel',
   redirect: 'Redirect',
 }
 
-const ENDS: ReadonlySet<NodeType> = new Set<NodeType>(['offer', 'bot', 'mini_app', 'redirect'])
+const ENDS: ReadonlySet<NodeType> = new Set<NodeType>(['offer', 'bot', 'mini_app', 'channel', 'redirect'])
 
 /** What may lead on to a next step. */
 export const leadsOn = (type: NodeType): boolean => !ENDS.has(type)

@@ -13,6 +13,7 @@ import { changed, TYPE_WORDS, type WireGraph, type WireNode, withoutNodes } from
 import { described, type Names } from './names.ts'
 import { NextSteps } from './next-steps.tsx'
 import { ObjectField } from './object-field.tsx'
+import { EntranceFields } from '../telegram/channel-fields.tsx'
 import { PlaceFields } from '../telegram/place-fields.tsx'
 
 type Props = {
@@ -81,7 +82,7 @@ export function NodeForm(props: Props) {
 type OwnProps = { node: WireNode; choices: Choices; change: (changes: Partial<WireNode>) => void }
 
 const HINTS = {
-  landing: 'Its link leads on to what is behind it: an offer, a bot or a Mini App.',
+  landing: 'Its link leads on to what is behind it: an offer, a bot, a Mini App or a channel.',
   offer: 'The click belongs to it and earns its payout.',
 }
 
@@ -107,6 +108,24 @@ function TelegramFields({ type, node, choices, change }: OwnProps & { type: 'bot
   )
 }
 
+function ChannelNodeFields({ node, choices, change }: OwnProps) {
+  const channel_id = node.channel_id ?? ''
+  return (
+    <>
+      <ObjectField
+        type="channel"
+        label="Channel"
+        hint="Each visitor gets an invite link of their own, so that a join belongs to its click."
+        none="Choose …"
+        choices={choices}
+        chosen={channel_id}
+        onChoose={id => change({ channel_id: id })}
+      />
+      <EntranceFields place={node} channel_id={channel_id} change={change} />
+    </>
+  )
+}
+
 function OwnFields({ node, choices, change }: OwnProps) {
   switch (node.type) {
     case 'condition':
@@ -116,6 +135,8 @@ function OwnFields({ node, choices, change }: OwnProps) {
     case 'bot':
     case 'mini_app':
       return <TelegramFields type={node.type} node={node} choices={choices} change={change} />
+    case 'channel':
+      return <ChannelNodeFields node={node} choices={choices} change={change} />
     case 'landing':
     case 'offer': {
       const key = `${node.type}_id` as const

@@ -1,5 +1,16 @@
 /** What nodes are known by on the canvas and in menus. */
-import { AppWindow, Bot, Flag, GitFork, LayoutTemplate, type LucideIcon, Split, Tag, Users } from 'lucide-react'
+import {
+  AppWindow,
+  Bot,
+  Flag,
+  GitFork,
+  LayoutTemplate,
+  type LucideIcon,
+  MessagesSquare,
+  Split,
+  Tag,
+  Users,
+} from 'lucide-react'
 import type { NodeType } from '../../../traffic/click-flows/api.ts'
 
 export const ICONS: Record<NodeType, LucideIcon> = {
@@ -10,5 +21,6 @@ export const ICONS: Record<NodeType, LucideIcon> = {
   offer: Tag,
   bot: Bot,
   mini_app: AppWindow,
+  channel: MessagesSquare,
   redirect: Flag,
 }

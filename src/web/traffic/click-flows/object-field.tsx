@@ -1,4 +1,4 @@
-/** Chooses a landing, an offer or a bot; a landing or an offer may be made on the spot, and is then what is chosen. */
+/** Chooses a landing, an offer, a bot or a channel; a landing or an offer may be made on the spot, and is then what is chosen. */
 import { useState } from 'react'
 import { createLanding } from '../../../traffic/landings/api.ts'
 import { createOffer } from '../../../traffic/offers/api.ts'
@@ -33,7 +33,7 @@ export function ObjectField(props: ObjectFieldProps) {
   const { role } = useActive()
   const [creating, setCreating] = useState(false)
   const known = choices[type]
-  const mayCreate = type !== 'bot' && reasonAgainst(CREATES[type], role) === undefined
+  const mayCreate = type !== 'bot' && type !== 'channel' && reasonAgainst(CREATES[type], role) === undefined
   const made = { open: creating, onClose: () => setCreating(false), onSaved: ({ id }: { id: string }) => onChoose(id) }
   return (
     <>

@@ -93,10 +93,16 @@ type EndsProps = {
   onChange: (ends: Part[]) => void
 }
 
-const KINDS = { offer: 'Offers', redirect: 'An address', bot: 'A bot', mini_app: 'A Mini App' } as const
+const KINDS = {
+  offer: 'Offers',
+  redirect: 'An address',
+  bot: 'A bot',
+  mini_app: 'A Mini App',
+  channel: 'A channel',
+} as const
 type Kind = keyof typeof KINDS
 
-/** Offers, or one address, bot or Mini App instead. */
+/** Offers, or one address, bot, Mini App or channel instead. */
 export function EndsField({ ends, hasLandings, choices, onChange }: EndsProps) {
   const [first] = ends
   const kind = first !== undefined && first.node.type in KINDS ? (first.node.type as Kind) : 'offer'
@@ -135,6 +141,17 @@ export function EndsField({ ends, hasLandings, choices, onChange }: EndsProps) {
           choices={choices}
           chosen={first.node.bot_id ?? ''}
           onChoose={bot_id => change({ bot_id })}
+        />
+      )}
+      {kind === 'channel' && first !== undefined && (
+        <ObjectField
+          type="channel"
+          label="Channel"
+          hideLabel
+          none="Choose …"
+          choices={choices}
+          chosen={first.node.channel_id ?? ''}
+          onChoose={channel_id => change({ channel_id })}
         />
       )}
     </div>

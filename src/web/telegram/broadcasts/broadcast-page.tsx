@@ -1,0 +1,43 @@
+/** One broadcast: to be written while it has not begun, then how it goes. */
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { ChevronLeft } from 'lucide-react'
+import { readBroadcast } from '../../../telegram/broadcasts/api.ts'
+import { ask } from '../../ground/call.ts'
+import { Asked } from '../../ground/ui/page.tsx'
+import { EditPart } from './edit-part.tsx'
+import { RunPart } from './run-part.tsx'
+import { isOpen, isRunning } from './state.tsx'
+
+const route = getRouteApi('/inside/broadcasts/$id')
+const OFTEN_MS = 1500
+const SELDOM_MS = 30_000
+
+export function BroadcastPage() {
+  const { id } = route.useParams()
+  const { state } = route.useSearch()
+  const broadcast = useQuery({
+    ...ask(readBroadcast, { params: { id } }),
+    refetchInterval: query => {
+      const { data } = query.state
+      return data === undefined || data.state === 'draft' ? false : isRunning(data) ? OFTEN_MS : SELDOM_MS
+    },
+  })
+  return (
+    <>
+      <Link to="/broadcasts" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
+        <ChevronLeft aria-hidden className="size-3.5" />
+        Broadcasts
+      </Link>
+      <Asked query={broadcast} title="Broadcast">
+        {found =>
+          isOpen(found) ? (
+            <EditPart key={`${found.id} ${found.updated_at}`} broadcast={found} />
+          ) : (
+            <RunPart broadcast={found} shown={state} />
+          )
+        }
+      </Asked>
+    </>
+  )
+}

@@ -1,0 +1,158 @@
+/** The recipients of a broadcast by what has come of each, and who they are. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { clsx } from 'clsx'
+import { useState } from 'react'
+import { listSends, resendUnknown, type SendState } from '../../../telegram/broadcasts/api.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
+import { ask, call } from '../../ground/call.ts'
+import { count, exactMoment, NONE, percent, ratio } from '../../ground/figures/figures.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { useConfirm } from '../../ground/ui/confirm.tsx'
+import { Asked, Section } from '../../ground/ui/page.tsx'
+import { Pager } from '../../ground/ui/pager.tsx'
+import { Note } from '../../ground/ui/refusal.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { type BroadcastRow, SHOW_BROADCASTS } from './state.tsx'
+
+const OUTCOMES: readonly [SendState, words: string, title: string][] = [
+  ['sent', 'Sent', 'Telegram has taken the message'],
+  ['blocked', 'Blocked', 'Have blocked the bot, as the attempt has shown'],
+  ['gone', 'Gone', 'Have deleted their account'],
+  ['failed', 'Refused', 'Telegram has refused the message'],
+  ['unknown', 'Unknown', 'The answer was lost: it has arrived or it has not'],
+  ['skipped', 'Skipped', 'Opted out or blocked by then, or it was stopped'],
+  ['queued', 'Waiting', 'Not sent yet'],
+]
+
+export function RecipientsPart({ broadcast, shown }: { broadcast: BroadcastRow; shown: SendState | undefined }) {
+  const { id, counts, recipients } = broadcast
+  return (
+    <Section title="Recipients" words="A figure opens who they are. Kept until 90 days after the end.">
+      <ul className="mb-3 grid grid-cols-2 gap-2 sm:grid-cols-4 xl:grid-cols-7">
+        {OUTCOMES.map(([state, words, title]) => {
+          const value = counts[state as keyof typeof counts]
+          return (
+            <li key={state}>
+              <Link
+                to="/broadcasts/$id"
+                params={{ id }}
+                search={{ state: shown === state ? undefined : state }}
+                resetScroll={false}
+                title={title}
+                aria-current={shown === state || undefined}
+                className={clsx(
+                  'block rounded-lg border px-3 py-2 hover:border-accent',
+                  shown === state ? 'border-accent bg-accent-soft' : 'border-line bg-surface',
+                )}
+              >
+                <span className="block text-sm text-ink-soft">{words}</span>
+                <span className={clsx('block text-lg tabular-nums', value === 0 && 'text-ink-faint')}>
+                  {count(value)}
+                </span>
+                <span className="block text-sm text-ink-faint">
+                  {value === 0 ? NONE : percent(ratio(value, recipients))}
+                </span>
+              </Link>
+            </li>
+          )
+        })}
+      </ul>
+      {counts.unknown > 0 && <Unknown broadcast={broadcast} />}
+      {shown !== undefined && <Sends key={shown} id={id} state={shown} />}
+    </Section>
+  )
+}
+
+function Unknown({ broadcast: { id, counts, state } }: { broadcast: BroadcastRow }) {
+  const { role } = useActive()
+  const confirm = useConfirm()
+  const isOne = counts.unknown === 1
+  return (
+    <Note>
+      <p>
+        {isOne ? 'For one message' : `For ${count(counts.unknown)} messages`} the answer was lost, because Telegram or
+        Sluice was interrupted just then.{' '}
+        {isOne ? 'It has arrived or it has not' : 'They have arrived or they have not'}, and Telegram cannot be asked:
+        so nothing was sent again.
+      </p>
+      {state !== 'stopped' && (
+        <Button
+          size="sm"
+          className="mt-2"
+          reason={reasonAgainst(resendUnknown, role)}
+          onClick={() =>
+            confirm({
+              title: 'Send to them once more?',
+              words: (
+                <>
+                  <strong>{count(counts.unknown)}</strong> get the message again. Whoever has it already gets it twice.
+                </>
+              ),
+              action: 'Send once more',
+              look: 'primary',
+              deed: () => call(resendUnknown, { params: { id } }),
+              refresh: [...SHOW_BROADCASTS, listSends],
+              news: 'They are sent to once more',
+            })
+          }
+        >
+          Send to them once more
+        </Button>
+      )}
+    </Note>
+  )
+}
+
+function Sends({ id, state }: { id: string; state: SendState }) {
+  const [cursor, setCursor] = useState<string>()
+  const sends = useQuery({
+    ...ask(listSends, { params: { id }, query: { state, ...(cursor === undefined ? {} : { cursor }) } }),
+    placeholderData: keepPreviousData,
+  })
+  return (
+    <Asked query={sends}>
+      {({ data, next_cursor }) =>
+        data.length === 0 ? (
+          <p className="py-3 text-ink-faint">Nobody.</p>
+        ) : (
+          <>
+            <Table caption="Recipients" className="mt-3">
+              <thead>
+                <tr>
+                  <Head stay>Person</Head>
+                  <Head>Click</Head>
+                  <Head>Reason</Head>
+                  <Head>At</Head>
+                </tr>
+              </thead>
+              <tbody>
+                {data.map(({ id: subscriber, telegram_user_id, name, click_id, reason, at }) => (
+                  <Row key={subscriber}>
+                    <RowHead stay>{name ?? telegram_user_id}</RowHead>
+                    <Cell faint={click_id === null}>
+                      {click_id === null ? (
+                        NONE
+                      ) : (
+                        <Link
+                          to="/clicks/$id"
+                          params={{ id: click_id }}
+                          className="font-mono text-sm hover:text-accent"
+                        >
+                          {click_id}
+                        </Link>
+                      )}
+                    </Cell>
+                    <Cell faint={reason === null}>{reason ?? NONE}</Cell>
+                    <Cell>{exactMoment(at)}</Cell>
+                  </Row>
+                ))}
+              </tbody>
+            </Table>
+            <Pager cursor={cursor} next={next_cursor} onGo={setCursor} />
+          </>
+        )
+      }
+    </Asked>
+  )
+}

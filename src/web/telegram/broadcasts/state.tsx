@@ -1,0 +1,73 @@
+/** What a broadcast is at, in words and as a bar. */
+import type { z } from 'zod'
+import { type Broadcast, type BroadcastState, listBroadcasts, readBroadcast } from '../../../telegram/broadcasts/api.ts'
+import { count, percent, ratio } from '../../ground/figures/figures.ts'
+import { Badge, type Tone } from '../../ground/ui/badge.tsx'
+
+export type BroadcastRow = z.input<typeof Broadcast>
+
+/** What shows a broadcast, and is read anew when it changes. */
+export const SHOW_BROADCASTS = [listBroadcasts, readBroadcast]
+
+const STATES: Record<BroadcastState, [tone: Tone, words: string]> = {
+  draft: ['plain', 'Draft'],
+  scheduled: ['accent', 'Scheduled'],
+  preparing: ['accent', 'Preparing'],
+  sending: ['accent', 'Sending'],
+  paused: ['warn', 'Paused'],
+  done: ['good', 'Done'],
+  stopped: ['plain', 'Stopped'],
+}
+
+export function StateBadge({ broadcast: { state, pause_reason } }: { broadcast: BroadcastRow }) {
+  const [tone, words] = STATES[state]
+  return (
+    <Badge tone={pause_reason === null ? tone : 'bad'} {...(pause_reason === null ? {} : { title: pause_reason })}>
+      {words}
+    </Badge>
+  )
+}
+
+export const isRunning = ({ state }: Pick<BroadcastRow, 'state'>): boolean =>
+  state === 'preparing' || state === 'sending'
+
+/** Whether it can still be changed. */
+export const isOpen = ({ state }: Pick<BroadcastRow, 'state'>): boolean => state === 'draft' || state === 'scheduled'
+
+/** How many have come to an end, whichever. */
+export const decided = ({ recipients, counts: { queued } }: BroadcastRow): number => recipients - queued
+
+/** How far it is. */
+export function Progress({ broadcast, wide = false }: { broadcast: BroadcastRow; wide?: boolean }) {
+  const { recipients, name } = broadcast
+  const part = ratio(decided(broadcast), recipients) ?? 0
+  return (
+    <span className={wide ? 'flex flex-col gap-1.5' : 'flex items-center gap-2'}>
+      <progress className="sr-only" max={1} value={part} aria-label={`How far ${name} is`} />
+      <span aria-hidden className={wide ? 'h-2 rounded-full bg-sunken' : 'h-1.5 w-20 rounded-full bg-sunken'}>
+        <span className="block h-full rounded-full bg-accent" style={{ width: `${part * 100}%` }} />
+      </span>
+      <span className="text-sm whitespace-nowrap text-ink-soft">
+        {count(decided(broadcast))} of {count(recipients)}
+        {wide && ` · ${percent(part)}`}
+      </span>
+    </span>
+  )
+}
+
+const UNITS = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'min'],
+] as const
+
+/** How long something takes: "2 h 10 min". */
+export function span(seconds: number): string {
+  if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`
+  const at = UNITS.findIndex(([length]) => seconds >= length)
+  const [length = 60, unit = 'min'] = UNITS[at] ?? []
+  const rest = UNITS[at + 1]
+  const whole = Math.floor(seconds / length)
+  const left = rest === undefined ? 0 : Math.floor((seconds % length) / rest[0])
+  return left === 0 || rest === undefined ? `${whole} ${unit}` : `${whole} ${unit} ${left} ${rest[1]}`
+}

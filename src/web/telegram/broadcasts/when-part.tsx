@@ -1,0 +1,116 @@
+/** When a broadcast is sent, how fast, and what is done where an answer is lost. */
+import { localIn, momentIn } from '../../../contract/zones.ts'
+import { MOST_FREE, MOST_PAID } from '../../../telegram/broadcasts/api.ts'
+import { moment } from '../../ground/figures/figures.ts'
+import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
+import { zoneNow, zoneWords } from '../../ground/zone.ts'
+import type { Draft, Hours } from './draft.ts'
+import { withCondition } from './draft.ts'
+
+type WhenProps = { draft: Draft; onChange: (changes: Partial<Draft>) => void }
+
+export function WhenPart({ draft, onChange }: WhenProps) {
+  const { starts_at, window, audience, per_second, paid, on_unknown } = draft
+  return (
+    <div className="flex flex-col gap-4">
+      <TextField
+        type="datetime-local"
+        className="max-w-72"
+        label={`Starts by itself at (${zoneWords()})`}
+        optional
+        hint={starts_at === null ? 'Empty: at once, when you start it.' : `That is ${moment(starts_at)}.`}
+        value={starts_at === null ? '' : localIn(zoneNow(), Date.parse(starts_at))}
+        onChange={event => onChange({ starts_at: momentIn(zoneNow(), event.target.value) ?? null })}
+      />
+      <HoursFields
+        label="Only in these hours"
+        words="Outside of them it waits, and goes on the next day."
+        usual={{ from: '09:00', to: '21:00' }}
+        hours={window}
+        onChange={hours => onChange({ window: hours })}
+      />
+      <HoursFields
+        label="Never in these hours"
+        words="Quiet hours, such as the night."
+        usual={{ from: '22:00', to: '08:00' }}
+        hours={audience.quiet_hours ?? null}
+        onChange={hours => onChange({ audience: withCondition(audience, 'quiet_hours', hours ?? undefined) })}
+      />
+      <TextField
+        type="number"
+        min={1}
+        max={paid ? MOST_PAID : MOST_FREE}
+        className="max-w-72"
+        label="Messages a second"
+        optional
+        hint={
+          paid
+            ? `Up to ${MOST_PAID}. Empty: as fast as Telegram takes them.`
+            : `Up to ${MOST_FREE}. Empty: as fast as the bot is set to, which leaves room for its own program.`
+        }
+        value={per_second ?? ''}
+        onChange={event => onChange({ per_second: event.target.value === '' ? null : Number(event.target.value) })}
+      />
+      <Checkbox
+        label="Paid, up to 1,000 a second"
+        words="Telegram takes 0.1 Star from the bot’s balance for each message beyond its free limits. The bot needs 10,000 Stars, and paid broadcasts switched on in BotFather."
+        checked={paid}
+        onChange={event =>
+          onChange({
+            paid: event.target.checked,
+            ...(!event.target.checked && (per_second ?? 0) > MOST_FREE ? { per_second: MOST_FREE } : {}),
+          })
+        }
+      />
+      <SelectField
+        label="Where an answer is lost"
+        className="max-w-xl"
+        hint="Telegram cannot be asked whether such a message has arrived. It concerns a few, when a connection or a process breaks."
+        value={on_unknown}
+        onChange={event => onChange({ on_unknown: event.target.value as Draft['on_unknown'] })}
+      >
+        <option value="skip">Count it as unknown, and never send twice</option>
+        <option value="resend">Send once more: better twice than not at all</option>
+      </SelectField>
+    </div>
+  )
+}
+
+type HoursProps = {
+  label: string
+  words: string
+  usual: Pick<Hours, 'from' | 'to'>
+  hours: Hours | null
+  onChange: (hours: Hours | null) => void
+}
+
+function HoursFields({ label, words, usual, hours, onChange }: HoursProps) {
+  const zone = hours?.time_zone ?? zoneNow()
+  return (
+    <div className="flex flex-col gap-2">
+      <Checkbox
+        label={label}
+        words={words}
+        checked={hours !== null}
+        onChange={event => onChange(event.target.checked ? { ...usual, time_zone: zone } : null)}
+      />
+      {hours !== null && (
+        <div className="flex flex-wrap items-end gap-2 pl-6.5">
+          <TextField
+            type="time"
+            label="From"
+            value={hours.from}
+            onChange={event => onChange({ ...hours, from: event.target.value || usual.from })}
+          />
+          <TextField
+            type="time"
+            label="Until"
+            value={hours.to}
+            onChange={event => onChange({ ...hours, to: event.target.value || usual.to })}
+          />
+          <span className="pb-1.5 text-sm text-ink-soft">{zone.replaceAll('_', ' ')}</span>
+        </div>
+      )}
+    </div>
+  )
+}

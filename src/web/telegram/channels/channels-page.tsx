@@ -1,0 +1,145 @@
+/** Channels and groups that campaigns lead into: how each is, and how many links wait for its visitors. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { MessagesSquare } from 'lucide-react'
+import type { z } from 'zod'
+import { DAY_MS, dayOf } from '../../../contract/days.ts'
+import { createChannel, listChannels } from '../../../telegram/channels/api.ts'
+import { type ChannelFigures, readChannelFigures } from '../../../telegram/members/api.ts'
+import { ask } from '../../ground/call.ts'
+import { CertaintyStrip } from '../../ground/certainty.tsx'
+import { count, NONE, percent, ratio } from '../../ground/figures/figures.ts'
+import { useNow } from '../../ground/figures/now.ts'
+import { useListAddress } from '../../ground/ui/list.tsx'
+import { ListPage } from '../../ground/ui/list-page.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { perHead } from './figures.tsx'
+import { AddChannelDialog } from './add-dialog.tsx'
+import { type ChannelRow, KIND_WORDS, PoolGauge, StateBadge } from './state.tsx'
+
+const route = getRouteApi('/inside/channels')
+
+export function ChannelsPage() {
+  const address = useListAddress(route.useSearch())
+  const channels = useQuery({
+    ...ask(listChannels, { query: address.search }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 30_000,
+  })
+  return (
+    <ListPage
+      title="Channels"
+      words="Each click that leads into one gets an invite link of its own, so that a join belongs to the click it came by."
+      query={channels}
+      address={address}
+      empty={{
+        icon: MessagesSquare,
+        words:
+          'Make one of your bots an administrator of a channel or group, with the right to invite users. Then add it here.',
+      }}
+      add={{
+        endpoint: createChannel,
+        words: 'Add channel',
+        dialog: ({ open, onClose }) => <AddChannelDialog open={open} onClose={onClose} />,
+      }}
+    >
+      {rows => <ChannelTable channels={rows} />}
+    </ListPage>
+  )
+}
+
+const DAYS = 30
+
+function ChannelTable({ channels }: { channels: readonly ChannelRow[] }) {
+  // Spend is booked by UTC day, and joins are set against it.
+  const date_to = dayOf(useNow())
+  const date_from = dayOf(Date.parse(date_to) - (DAYS - 1) * DAY_MS)
+  const figures = useQuery({
+    ...ask(readChannelFigures, { query: { date_from, date_to } }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 60_000,
+  })
+  return (
+    <>
+      <Table caption="Channels">
+        <thead>
+          <tr>
+            <Head stay>Channel</Head>
+            <Head>State</Head>
+            <Head title="Invite links that no click has yet">Links ready</Head>
+            <Head numeric>Clicks</Head>
+            <Head numeric>Requests</Head>
+            <Head numeric>Joins</Head>
+            <Head numeric title="Of the joins that are at least seven days old">
+              There after 7 d
+            </Head>
+            <Head numeric>Per join, $</Head>
+            <Head numeric title="Cost per join, over the share still there after 7 days">
+              Per stayer, $
+            </Head>
+            <Head>Known by</Head>
+            <Head numeric>Members</Head>
+          </tr>
+        </thead>
+        <tbody>
+          {channels.map(channel => (
+            <ChannelLine
+              key={channel.id}
+              channel={channel}
+              figures={figures.data?.rows.find(({ key }) => key === channel.id)}
+            />
+          ))}
+        </tbody>
+      </Table>
+      <p className="mt-2 text-sm text-ink-faint">Clicks to cost: the last {DAYS} UTC days.</p>
+    </>
+  )
+}
+
+type LineProps = { channel: ChannelRow; figures: z.input<typeof ChannelFigures> | undefined }
+
+function ChannelLine({ channel, figures }: LineProps) {
+  const { id, title, username, kind, member_count } = channel
+  return (
+    <Row>
+      <RowHead stay title={username === null ? `${KIND_WORDS[kind]}, private` : `${KIND_WORDS[kind]} @${username}`}>
+        <Link to="/channels/$id" params={{ id }} className="hover:text-accent">
+          {title}
+        </Link>
+      </RowHead>
+      <Cell>
+        <StateBadge channel={channel} />
+      </Cell>
+      <Cell>
+        <PoolGauge channel={channel} />
+      </Cell>
+      <FigureCells figures={figures} />
+      <Cell numeric faint={member_count === null}>
+        {member_count === null ? NONE : count(member_count)}
+      </Cell>
+    </Row>
+  )
+}
+
+function FigureCells({ figures }: Pick<LineProps, 'figures'>) {
+  if (figures === undefined) return <Cell colSpan={7} />
+  const { clicks, requests, joins, stays, cost_per_join, cost_per_stayer, certainty } = figures
+  const { matured, stayed } = stays[7]
+  return (
+    <>
+      <Cell numeric>{count(clicks)}</Cell>
+      <Cell numeric faint={requests === 0}>
+        {count(requests)}
+      </Cell>
+      <Cell numeric>{count(joins)}</Cell>
+      <Cell numeric faint={matured === 0} title={`${count(stayed)} of ${count(matured)}`}>
+        {percent(ratio(stayed, matured))}
+      </Cell>
+      <Cell numeric>{perHead(cost_per_join)}</Cell>
+      <Cell numeric>{perHead(cost_per_stayer)}</Cell>
+      <Cell>
+        <CertaintyStrip shares={certainty} />
+      </Cell>
+    </>
+  )
+}

@@ -1,0 +1,221 @@
+/** What came into a channel over some days: from clicks to those who stayed, what one of them cost, how surely that is known, and all of it by row. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import type { z } from 'zod'
+import { type ChannelReport, readChannelReport } from '../../../telegram/members/api.ts'
+import { ask } from '../../ground/call.ts'
+import { certaintyName, CertaintyBar } from '../../ground/certainty.tsx'
+import { count, country, money, NONE, percent, perUnit, ratio, shortDay } from '../../ground/figures/figures.ts'
+import { useNow } from '../../ground/figures/now.ts'
+import { daysOf, type Range } from '../../ground/figures/window.ts'
+import { DaysChoice } from '../../ground/figures/window-controls.tsx'
+import { dayOf } from '../../../contract/days.ts'
+import { SelectField } from '../../ground/ui/field.tsx'
+import { Asked, Section, Waiting } from '../../ground/ui/page.tsx'
+import { Note } from '../../ground/ui/refusal.tsx'
+import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+
+type Report = z.input<typeof ChannelReport>
+type Figures = Report['totals']
+type Dimension = Report['dimension']
+
+const DIMENSIONS: Record<Dimension, string> = {
+  day: 'Day',
+  campaign: 'Campaign',
+  sub1: 'Sub1',
+  geo: 'Country',
+  certainty: 'Certainty',
+}
+
+type Chosen = { range?: Range | undefined; from?: string | undefined; to?: string | undefined }
+type ChannelProps = { channel: { readonly id: string; readonly username: string | null } }
+
+export function ChannelFigures({ channel }: ChannelProps) {
+  const [chosen, setChosen] = useState<Chosen>({ range: '30d' })
+  const [dimension, setDimension] = useState<Dimension>('day')
+  // Spend is booked by UTC day, and joins are set against it.
+  const today = dayOf(useNow())
+  const days = daysOf(chosen, today)
+  const report = useQuery({
+    ...ask(readChannelReport, {
+      params: { id: channel.id },
+      query: { dimension, date_from: days.from, date_to: days.to },
+    }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 60_000,
+  })
+  return (
+    <Section
+      title="Joins"
+      words="By UTC day, with the clicks and the cost of the campaigns that lead here."
+      aside={
+        <DaysChoice
+          search={chosen}
+          days={days}
+          today={today}
+          areUtc
+          onChange={changes => setChosen({ range: changes.range ?? '7d', from: changes.from, to: changes.to })}
+        />
+      }
+    >
+      {channel.username !== null && (
+        <div className="mb-3">
+          <Note kind="warning">
+            <strong>This channel is public.</strong> Telegram lets people in without a link and does not say by which ad
+            they came: their joins are known by the person at best. Make it private for joins that are certain.
+          </Note>
+        </div>
+      )}
+      <Asked query={report} what="channel" waiting={<Waiting className="h-72" />}>
+        {found => (
+          <>
+            <div className="mb-4 overflow-hidden rounded-lg border border-line bg-surface">
+              <Totals totals={found.totals} />
+              <div className="border-t border-line px-3.5 py-3">
+                <CertaintyBar shares={found.certainty} />
+              </div>
+            </div>
+            <div className="mb-2 flex justify-end">
+              <SelectField
+                label="Rows"
+                hideLabel
+                toolbar
+                value={dimension}
+                onChange={event => setDimension(event.target.value as Dimension)}
+              >
+                {Object.entries(DIMENSIONS).map(([one, words]) => (
+                  <option key={one} value={one}>
+                    {`By ${words.toLowerCase()}`}
+                  </option>
+                ))}
+              </SelectField>
+            </div>
+            <Rows report={found} />
+          </>
+        )}
+      </Asked>
+    </Section>
+  )
+}
+
+/** What one of them cost; a dash where nobody knows. */
+export const perHead = (text: string | null, sign = ''): string =>
+  text === null ? NONE : `${sign}${perUnit(Number(text))}`
+
+function Totals({ totals }: { totals: Figures }) {
+  const { clicks, requests, joins, organic, stays, left, cost, cost_per_join, cost_per_stayer } = totals
+  const { matured, stayed } = stays[7]
+  const stay = ratio(stayed, matured)
+  const tiles: [label: string, value: string, words: string, title?: string][] = [
+    ['Clicks', clicks === null ? NONE : count(clicks), ''],
+    ['Requests', count(requests), ''],
+    ['Joins', count(joins), clicks === null ? '' : `${percent(ratio(joins, clicks))} of clicks`],
+    ['Organic', count(organic), 'without a click'],
+    ['Left', count(left), joins === 0 ? '' : `${percent(ratio(left, joins))} of joins`],
+    [
+      'There after 7 days',
+      percent(stay),
+      matured === 0 ? 'no join is 7 days old' : `${count(stayed)} of ${count(matured)}`,
+      'Of the joins that are at least seven days old',
+    ],
+    ['Cost', cost === null ? NONE : `$${money(cost)}`, ''],
+    ['Cost per join', perHead(cost_per_join, '$'), ''],
+    [
+      'Cost per stayer',
+      perHead(cost_per_stayer, '$'),
+      '7 days',
+      'Cost per join, over the share still there after 7 days',
+    ],
+  ]
+  return (
+    <dl className="grid grid-cols-2 gap-px bg-line sm:grid-cols-3 xl:grid-cols-9" aria-label="Figures of these days">
+      {tiles.map(([label, value, words, title]) => (
+        <div
+          key={label}
+          className="min-w-0 bg-surface px-3.5 pt-2.5 pb-2 last:max-sm:col-span-2 xl:px-2.5"
+          title={title}
+        >
+          <dt className="truncate text-sm text-ink-soft">{label}</dt>
+          <dd className="text-lg font-semibold tracking-tight whitespace-nowrap">{value}</dd>
+          <dd className="h-4.5 truncate text-sm text-ink-faint xl:text-xs xl:leading-4.5">{words}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function Rows({ report }: { report: Report }) {
+  const { dimension, rows, not_broken_down, truncated } = report
+  if (rows.length === 0) return <p className="text-ink-soft">Nobody came on these days, and nothing was spent.</p>
+  const shown = dimension === 'day' ? rows.toReversed() : rows
+  const hasCost = dimension !== 'geo' && dimension !== 'certainty'
+  return (
+    <>
+      <Table caption={`Joins by ${DIMENSIONS[dimension].toLowerCase()}`} className="max-h-[32rem]">
+        <thead>
+          <tr>
+            <Head stay>{DIMENSIONS[dimension]}</Head>
+            {dimension !== 'certainty' && <Head numeric>Clicks</Head>}
+            <Head numeric>Requests</Head>
+            <Head numeric>Joins</Head>
+            {dimension !== 'certainty' && <Head numeric>Organic</Head>}
+            <Head numeric>Left</Head>
+            <Head numeric>1 day</Head>
+            <Head numeric>7 days</Head>
+            <Head numeric>30 days</Head>
+            {hasCost && (
+              <>
+                <Head numeric>Cost, $</Head>
+                <Head numeric>Per join, $</Head>
+                <Head numeric>Per stayer, $</Head>
+              </>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map(row => (
+            <Row key={row.key}>
+              <RowHead stay className="max-w-60 truncate font-normal!">
+                {labelOf(dimension, row)}
+              </RowHead>
+              {dimension !== 'certainty' && <Cell numeric>{count(row.clicks ?? 0)}</Cell>}
+              <Cell numeric>{count(row.requests)}</Cell>
+              <Cell numeric>{count(row.joins)}</Cell>
+              {dimension !== 'certainty' && <Cell numeric>{count(row.organic)}</Cell>}
+              <Cell numeric>{count(row.left)}</Cell>
+              <StayCell stay={row.stays[1]} />
+              <StayCell stay={row.stays[7]} />
+              <StayCell stay={row.stays[30]} />
+              {hasCost && (
+                <>
+                  <Cell numeric>{row.cost === null ? NONE : money(row.cost)}</Cell>
+                  <Cell numeric>{perHead(row.cost_per_join)}</Cell>
+                  <Cell numeric>{perHead(row.cost_per_stayer)}</Cell>
+                </>
+              )}
+            </Row>
+          ))}
+        </tbody>
+      </Table>
+      <p className="mt-2 text-sm text-ink-faint">
+        1, 7 and 30 days: who was still there then, of the joins old enough to say.
+        {not_broken_down !== null && ` $${money(not_broken_down)} of the cost was booked without a sub1.`}
+        {truncated && ' Only the first rows are shown; the totals cover all.'}
+      </p>
+    </>
+  )
+}
+
+function labelOf(dimension: Dimension, { key, label }: Report['rows'][number]): ReactNode {
+  if (dimension === 'day') return shortDay(key)
+  if (dimension === 'certainty') return certaintyName(key as Parameters<typeof certaintyName>[0])
+  return dimension === 'geo' && key !== '' ? country(key) : label
+}
+
+function StayCell({ stay: { matured, stayed } }: { stay: Figures['stays'][7] }) {
+  return (
+    <Cell numeric faint={matured === 0} title={`${count(stayed)} of ${count(matured)}`}>
+      {percent(ratio(stayed, matured))}
+    </Cell>
+  )
+}

@@ -1,0 +1,270 @@
+/** Writing a message that a bot sends: what it is, its words, its buttons, and how it arrives. */
+import { Plus, Trash2 } from 'lucide-react'
+import { MEDIA, mediumOf, MESSAGE_MACROS, messageFault, wordsOf } from '../../../contract/telegram-message.ts'
+import { Button, IconButton } from '../../ground/ui/button.tsx'
+import { Checkbox, SelectField, TextArea, TextField } from '../../ground/ui/field.tsx'
+import { sentence } from '../../ground/ui/plain-words.ts'
+import type { Written } from './preview.tsx'
+
+type Row = NonNullable<Written['buttons']>[number]
+type Key = Row[number]
+/** A channel that a button may lead to. */
+export type ChannelName = { readonly id: string; readonly title: string }
+
+type Kind = 'text' | (typeof MEDIA)[number] | 'copy'
+const KINDS: readonly [Kind, string][] = [
+  ['text', 'Text'],
+  ['photo', 'Photo with a caption'],
+  ['video', 'Video with a caption'],
+  ['animation', 'Animation with a caption'],
+  ['document', 'File with a caption'],
+  ['copy', 'Copy of a message'],
+]
+
+const kindOf = (message: Written): Kind => ('copy' in message ? 'copy' : (mediumOf(message)?.kind ?? 'text'))
+const formatOf = (message: Written) => ('format' in message ? message.format : undefined)
+
+/** The same message as another kind: words, buttons and settings stay. */
+function asKind(message: Written, kind: Kind): Written {
+  const { buttons, silent, protect, preview } = message
+  const shared = {
+    ...(buttons === undefined ? {} : { buttons }),
+    ...(silent === undefined ? {} : { silent }),
+    ...(protect === undefined ? {} : { protect }),
+    ...(preview === undefined ? {} : { preview }),
+  }
+  const format = formatOf(message)
+  const said = format === undefined ? {} : { format }
+  if (kind === 'copy') return { copy: { chat_id: 0, message_id: 1 }, ...shared }
+  if (kind === 'text') return { text: wordsOf(message), ...said, ...shared }
+  const file = mediumOf(message)?.file ?? ''
+  return { [kind]: file, caption: wordsOf(message), ...said, ...shared } as Written
+}
+
+type EditorProps = {
+  message: Written
+  onChange: (message: Written) => void
+  channels: readonly ChannelName[]
+  /** Whether what is wrong is said: not before somebody has written something. */
+  isJudged: boolean
+}
+
+export function MessageEditor({ message, onChange, channels, isJudged }: EditorProps) {
+  const kind = kindOf(message)
+  const fault = isJudged ? messageFault(message) : undefined
+  const set = (changes: object) => onChange({ ...message, ...changes } as Written)
+  return (
+    <div className="flex flex-col gap-4">
+      <SelectField
+        label="Kind"
+        className="max-w-60"
+        value={kind}
+        onChange={event => onChange(asKind(message, event.target.value as Kind))}
+      >
+        {KINDS.map(([value, words]) => (
+          <option key={value} value={value}>
+            {words}
+          </option>
+        ))}
+      </SelectField>
+      {'copy' in message ? (
+        <CopyFields copy={message.copy} onChange={copy => set({ copy })} />
+      ) : (
+        <>
+          {kind !== 'text' && (
+            <TextField
+              label="Address of the file"
+              placeholder="https://"
+              hint="An https address that Telegram can fetch, or the file_id of one the bot has sent before."
+              value={mediumOf(message)?.file ?? ''}
+              onChange={event => set({ [kind]: event.target.value })}
+            />
+          )}
+          <TextArea
+            label={kind === 'text' ? 'Text' : 'Caption'}
+            rows={7}
+            hint={<Macros isHtml={formatOf(message) !== 'plain'} />}
+            value={wordsOf(message)}
+            onChange={event => set(kind === 'text' ? { text: event.target.value } : { caption: event.target.value })}
+          />
+        </>
+      )}
+      <Buttons rows={message.buttons ?? []} channels={channels} onChange={buttons => set({ buttons })} />
+      <div className="flex flex-col gap-2">
+        {!('copy' in message) && (
+          <Checkbox
+            label="Text without tags"
+            words="Taken as it is: < and & are just letters."
+            checked={formatOf(message) === 'plain'}
+            onChange={event => set({ format: event.target.checked ? 'plain' : 'html' })}
+          />
+        )}
+        <Checkbox
+          label="Without a sound"
+          checked={message.silent === true}
+          onChange={event => set({ silent: event.target.checked })}
+        />
+        <Checkbox
+          label="Cannot be forwarded or saved"
+          checked={message.protect === true}
+          onChange={event => set({ protect: event.target.checked })}
+        />
+        {kind === 'text' && (
+          <Checkbox
+            label="Links without a preview"
+            checked={message.preview === false}
+            onChange={event => set({ preview: !event.target.checked })}
+          />
+        )}
+      </div>
+      {fault !== undefined && (
+        <p role="alert" className="text-bad">
+          {sentence(fault)}
+        </p>
+      )}
+    </div>
+  )
+}
+
+const Macros = ({ isHtml }: { isHtml: boolean }) => (
+  <>
+    {isHtml && (
+      <>
+        Telegram’s tags:{' '}
+        <code>&lt;b&gt; &lt;i&gt; &lt;u&gt; &lt;s&gt; &lt;a href&gt; &lt;code&gt; &lt;blockquote&gt;</code>.{' '}
+      </>
+    )}
+    Of the recipient’s own click:{' '}
+    <code>
+      {MESSAGE_MACROS.map(name => `{${name}}`)
+        .join(' ')
+        .replace(/ \{sub2\}.*\{sub9\}/, ' … {sub9}')}
+    </code>
+    , and <code>{'{first_name|friend}'}</code>.
+  </>
+)
+
+type Copied = Extract<Written, { copy: unknown }>['copy']
+
+function CopyFields({ copy, onChange }: { copy: Copied; onChange: (copy: Copied) => void }) {
+  const chat = (text: string) => (/^-?\d+$/.test(text) ? Number(text) : text)
+  return (
+    <div className="grid gap-4 sm:grid-cols-2">
+      <TextField
+        label="Chat"
+        hint="@name or id of a chat the bot is in."
+        value={String(copy.chat_id)}
+        onChange={event => onChange({ ...copy, chat_id: chat(event.target.value.trim()) })}
+      />
+      <TextField
+        label="Number of the message"
+        inputMode="numeric"
+        hint="The last part of its link."
+        value={String(copy.message_id)}
+        onChange={event => onChange({ ...copy, message_id: Number(event.target.value) || 0 })}
+      />
+    </div>
+  )
+}
+
+type ButtonsProps = { rows: readonly Row[]; channels: readonly ChannelName[]; onChange: (rows: Row[]) => void }
+
+/** Rows of buttons, each changed where it stands. */
+function Buttons({ rows, channels, onChange }: ButtonsProps) {
+  const put = (at: number, place: number, key: Key | undefined) =>
+    onChange(
+      rows
+        .map((row, n) => (n === at ? row.flatMap((one, m) => (m === place ? (key ?? []) : one)) : row))
+        .filter(row => row.length > 0),
+    )
+  return (
+    <fieldset className="flex flex-col gap-2">
+      <legend className="mb-1 font-medium">
+        Buttons <span className="font-normal text-ink-faint">(optional)</span>
+      </legend>
+      {rows.map((row, at) =>
+        row.map((key, place) => (
+          <KeyFields
+            key={`${at} ${place}`}
+            value={key}
+            channels={channels}
+            onChange={changed => put(at, place, changed)}
+          />
+        )),
+      )}
+      <Button
+        icon={Plus}
+        look="quiet"
+        size="sm"
+        className="self-start"
+        onClick={() => onChange([...rows, [{ text: '', url: 'https://' }]])}
+      >
+        Add button
+      </Button>
+    </fieldset>
+  )
+}
+
+type KeyKind = 'url' | 'channel_id' | 'opt_out'
+const keyKind = (key: Key): KeyKind => ('url' in key ? 'url' : 'channel_id' in key ? 'channel_id' : 'opt_out')
+
+function asKeyKind({ text }: Key, kind: KeyKind, channels: readonly ChannelName[]): Key {
+  if (kind === 'url') return { text, url: 'https://' }
+  return kind === 'opt_out'
+    ? { text: text || 'Unsubscribe', opt_out: true }
+    : { text, channel_id: channels[0]?.id ?? '' }
+}
+
+type KeyProps = { value: Key; channels: readonly ChannelName[]; onChange: (key: Key | undefined) => void }
+
+function KeyFields({ value, channels, onChange }: KeyProps) {
+  const kind = keyKind(value)
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)_auto] items-end gap-2 sm:grid-cols-[minmax(0,1fr)_9rem_minmax(0,1.5fr)_auto]">
+      <TextField
+        label="Words"
+        hideLabel
+        placeholder="Words"
+        value={value.text}
+        onChange={event => onChange({ ...value, text: event.target.value })}
+      />
+      <SelectField
+        label="Leads to"
+        hideLabel
+        className="max-sm:order-3"
+        value={kind}
+        onChange={event => onChange(asKeyKind(value, event.target.value as KeyKind, channels))}
+      >
+        <option value="url">Address</option>
+        {channels.length > 0 && <option value="channel_id">Channel</option>}
+        <option value="opt_out">Unsubscribe</option>
+      </SelectField>
+      <div className="max-sm:order-4 max-sm:col-span-2">
+        {'url' in value && (
+          <TextField
+            label="Address"
+            hideLabel
+            placeholder="https://offer.example/?c={click_id}"
+            value={value.url}
+            onChange={event => onChange({ ...value, url: event.target.value })}
+          />
+        )}
+        {'channel_id' in value && (
+          <SelectField
+            label="Channel"
+            hideLabel
+            value={value.channel_id}
+            onChange={event => onChange({ ...value, channel_id: event.target.value })}
+          >
+            {channels.map(({ id, title }) => (
+              <option key={id} value={id}>
+                {title}
+              </option>
+            ))}
+          </SelectField>
+        )}
+      </div>
+      <IconButton icon={Trash2} label={`Remove the button ${value.text}`} onClick={() => onChange(undefined)} />
+    </div>
+  )
+}

@@ -1,0 +1,217 @@
+/** One person: what bots know of them, the click they came over, and what has happened since. */
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { ChevronLeft } from 'lucide-react'
+import type { ReactNode } from 'react'
+import {
+  countSubscribers,
+  forgetSubscriber,
+  listSubscribers,
+  readSubscriber,
+} from '../../../telegram/subscribers/api.ts'
+import type { WireReply } from '../../../contract/endpoint.ts'
+import { reasonAgainst, useActive } from '../../ground/active.ts'
+import { ask, call } from '../../ground/call.ts'
+import { ago, country, exactMoney, moment, NONE } from '../../ground/figures/figures.ts'
+import { inWords } from '../../ground/rungs.ts'
+import { Badge } from '../../ground/ui/badge.tsx'
+import { Button } from '../../ground/ui/button.tsx'
+import { useConfirm } from '../../ground/ui/confirm.tsx'
+import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { sentence } from '../../ground/ui/plain-words.ts'
+import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { notify } from '../../ground/ui/toast.tsx'
+import { amountWords } from '../payments/amount.ts'
+import { sourceWords, SubscriberBadge } from './state.tsx'
+
+type Known = WireReply<typeof readSubscriber>
+
+const route = getRouteApi('/inside/subscribers/$id')
+
+export function SubscriberPage() {
+  const { id } = route.useParams()
+  const person = useQuery(ask(readSubscriber, { params: { id } }))
+  return (
+    <>
+      <Link to="/subscribers" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
+        <ChevronLeft aria-hidden className="size-3.5" />
+        Subscribers
+      </Link>
+      <Asked query={person} title="Subscriber">
+        {known => <Person known={known} />}
+      </Asked>
+    </>
+  )
+}
+
+function Person({ known }: { known: Known }) {
+  const { subscriber, bots, click, events, payments, tasks, channels, broadcasts } = known
+  const { name, telegram_user_id, state, language, last_seen_at, source, created_at } = subscriber
+  const seen = last_seen_at === null ? 'not heard of since' : `last seen ${ago(last_seen_at)}`
+  return (
+    <>
+      <PageHeader
+        title={name ?? telegram_user_id}
+        words={
+          <span className="flex flex-wrap items-center gap-2">
+            <SubscriberBadge state={state} />
+            {[
+              name === null ? null : telegram_user_id,
+              language,
+              `${sourceWords(source).toLowerCase()} ${ago(created_at)}`,
+              seen,
+            ]
+              .filter(part => part !== null)
+              .join(' · ')}
+          </span>
+        }
+      />
+      <Setting title="Came over" words="The click of the newest start, launch or payment that named one.">
+        <ClickWords click={click} />
+      </Setting>
+      <Setting title="Bots" words="Every bot of the workspace that knows this person.">
+        <ul className="flex flex-col gap-1.5">
+          {bots.map(bot => (
+            <li key={bot.id} className="flex items-center gap-2">
+              <Link to="/bots/$id" params={{ id: bot.id }} className="hover:text-accent">
+                @{bot.username}
+              </Link>
+              <SubscriberBadge state={bot.state} />
+            </li>
+          ))}
+        </ul>
+      </Setting>
+      <Way title="Events" words="Conversions on their clicks." heads={['What', 'Worth']}>
+        {events.map(({ id, at, type, payout, click_id }) => (
+          <Line key={id} at={at}>
+            <Cell>
+              <Link to="/clicks/$id" params={{ id: click_id }} className="hover:text-accent">
+                {inWords(type)}
+              </Link>
+            </Cell>
+            <Cell faint={payout === null}>{payout === null ? NONE : exactMoney(payout)}</Cell>
+          </Line>
+        ))}
+      </Way>
+      <Way title="Payments" words="Through bots." heads={['Amount', 'Counts for', '']}>
+        {payments.map(({ id, at, amount, currency, payout, refunded_at }) => (
+          <Line key={id} at={at}>
+            <Cell>{amountWords(amount, currency)}</Cell>
+            <Cell faint={payout === null}>{payout === null ? NONE : exactMoney(payout)}</Cell>
+            <Cell>{refunded_at !== null && <Badge tone="warn">Refunded {ago(refunded_at)}</Badge>}</Cell>
+          </Line>
+        ))}
+      </Way>
+      <Way title="Channels" words="Where they are, or were." heads={['Channel', 'State', 'How the click is known']}>
+        {channels.map(({ id, at, title, state: stands, certainty }) => (
+          <Line key={id} at={at}>
+            <Cell>{title}</Cell>
+            <Cell>{sentence(stands)}</Cell>
+            <Cell faint={certainty === null}>{certainty === null ? NONE : sentence(certainty)}</Cell>
+          </Line>
+        ))}
+      </Way>
+      <Way title="Broadcasts" words="Sent to them." heads={['Broadcast', 'Outcome']}>
+        {broadcasts.map(({ broadcast_id, at, name: called, state: outcome, reason }) => (
+          <Line key={broadcast_id} at={at}>
+            <Cell>{called}</Cell>
+            <Cell>{reason === null ? sentence(outcome) : `${sentence(outcome)}: ${reason}`}</Cell>
+          </Line>
+        ))}
+      </Way>
+      <Way title="Done by bots" words="Of the last seven days." heads={['What', 'Outcome']}>
+        {tasks.map(({ id, at, kind, state: outcome, reason }) => (
+          <Line key={id} at={at}>
+            <Cell>{sentence(kind.replaceAll('_', ' '))}</Cell>
+            <Cell>{reason === null ? sentence(outcome) : `${sentence(outcome)}: ${reason}`}</Cell>
+          </Line>
+        ))}
+      </Way>
+      <Setting
+        title="Forget"
+        danger
+        words="In every bot, channel and broadcast of this workspace. Conversions and charges keep the number."
+      >
+        <ForgetPart known={known} />
+      </Setting>
+    </>
+  )
+}
+
+function ClickWords({ click }: { click: Known['click'] }) {
+  if (click === null)
+    return <p className="text-ink-soft">No click: they came by themselves, or over a link without one.</p>
+  const { id, at, campaign, campaign_id, country: code } = click
+  return (
+    <p>
+      <Link to="/clicks/$id" params={{ id }} className="text-accent hover:underline">
+        Click of {moment(at)}
+      </Link>
+      {campaign !== null && campaign_id !== null && (
+        <>
+          {' '}
+          in{' '}
+          <Link to="/campaigns/$id" params={{ id: campaign_id }} className="hover:text-accent">
+            {campaign}
+          </Link>
+        </>
+      )}
+      {code !== null && `, ${country(code)}`}
+    </p>
+  )
+}
+
+/** One kind of things that happened, newest first; nothing where there is none. */
+function Way(props: { title: string; words: string; heads: readonly string[]; children: readonly ReactNode[] }) {
+  const { title, words, heads, children } = props
+  if (children.length === 0) return undefined
+  return (
+    <Setting wide title={title} words={words}>
+      <Table caption={title}>
+        <thead>
+          <tr>
+            <Head stay>When</Head>
+            {heads.map(head => (
+              <Head key={head}>{head}</Head>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </Table>
+    </Setting>
+  )
+}
+
+const Line = ({ at, children }: { at: string; children: ReactNode }) => (
+  <Row>
+    <RowHead stay title={moment(at)}>
+      {ago(at)}
+    </RowHead>
+    {children}
+  </Row>
+)
+
+function ForgetPart({ known: { subscriber } }: { known: Known }) {
+  const { id, name, telegram_user_id } = subscriber
+  const confirm = useConfirm()
+  const navigate = useNavigate()
+  const { role } = useActive()
+  const forget = () =>
+    confirm({
+      title: `Forget ${name ?? telegram_user_id}?`,
+      words:
+        'Their number leaves bots, channels, requests, broadcasts and payments for good. Conversions and charges keep it, because people are counted and billed once by it. Should they write to a bot again, they are a new subscriber.',
+      action: 'Forget this person',
+      deed: async () => {
+        await call(forgetSubscriber, { params: { id } })
+        await navigate({ to: '/subscribers' })
+        notify('The person is forgotten')
+      },
+      refresh: [listSubscribers, countSubscribers],
+    })
+  return (
+    <Button look="danger" reason={reasonAgainst(forgetSubscriber, role)} onClick={forget}>
+      Forget this person
+    </Button>
+  )
+}

@@ -1,0 +1,98 @@
+// Channels on the screen: offered where a bot was made an administrator, added, set, led to by a campaign, and what is missing when a right is taken away.
+import { startTelegram, type TelegramFake } from '../support/telegram-fake/telegram-fake.ts'
+import { expect, send, test as plain } from './dashboard.ts'
+
+const test = plain.extend<object, { telegram: TelegramFake }>({
+  telegram: [
+    // oxlint-disable-next-line no-empty-pattern -- Playwright reads what a fixture needs off its first argument.
+    async ({}, use) => {
+      const telegram = await startTelegram()
+      await use(telegram)
+      await telegram.close()
+    },
+    { scope: 'worker' },
+  ],
+  settings: [async ({ telegram }, use) => use({ TELEGRAM_API_ROOT: telegram.origin }), { scope: 'worker' }],
+})
+
+test('a channel is offered, added, set, led to by a campaign, and says what is missing', async ({
+  page,
+  owner,
+  telegram,
+  sluice,
+}) => {
+  const bot = telegram.bot({ username: 'door_bot' })
+  await page.goto('/channels')
+  await expect(page.getByText('No channels yet')).toBeVisible()
+  await page.getByRole('button', { name: 'Add channel' }).first().click()
+  const dialog = page.getByRole('dialog', { name: 'Add channel' })
+  await expect(dialog.getByText('A channel is entered over a bot.')).toBeVisible()
+  await page.keyboard.press('Escape')
+
+  const added = await send(owner, 'POST', '/api/bots', { token: bot.token, mode: 'copy' })
+  const { secret } = await send(owner, 'POST', `/api/bots/${String(added.id)}/copy-secret`)
+  const chat = telegram.chat({ title: 'VIP deals' })
+  chat.promote(bot)
+  await page.reload()
+  await page.getByRole('button', { name: 'Add channel' }).first().click()
+  await expect(dialog.getByRole('link', { name: 'a channel' })).toHaveAttribute(
+    'href',
+    'https://t.me/door_bot?startchannel&admin=invite_users',
+  )
+  const update = {
+    update_id: 1,
+    my_chat_member: {
+      chat: { id: chat.id, type: 'channel', title: 'VIP deals' },
+      date: 1,
+      old_chat_member: { status: 'left' },
+      new_chat_member: { status: 'administrator', can_invite_users: true, user: { id: bot.id, username: 'door_bot' } },
+    },
+  }
+  const told = await fetch(`${sluice.address}/hooks/telegram/${String(added.id)}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': String(secret) },
+    body: JSON.stringify(update),
+  })
+  expect(told.status).toBe(200)
+  // It appears by itself, while the dialog is open.
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'VIP deals' })).toBeVisible()
+  await expect(page.getByText('Ready', { exact: true })).toBeVisible()
+  await expect(page.getByText('The bot may make invite links here.')).toBeVisible()
+
+  await page.getByLabel('A link', { exact: true }).selectOption('asks to be let in')
+  await page.getByLabel('Those who ask are').selectOption('let in by themselves')
+  await page.getByLabel('After, seconds').fill('30')
+  await page.getByLabel('Write to who asks').check()
+  await page.getByLabel('Message').fill('<b>Hello')
+  await page.getByRole('button', { name: 'Save' }).nth(1).click()
+  await expect(page.getByText(/never closed|not closed|is open/i)).toBeVisible()
+  await page.getByLabel('Message').fill('Hello <b>{first_name|friend}</b>')
+  await page.getByRole('button', { name: 'Save' }).nth(1).click()
+  await expect(page.getByText('Saved').first()).toBeVisible()
+  await page.reload()
+  await expect(page.getByLabel('Message')).toHaveValue('Hello <b>{first_name|friend}</b>')
+  await expect(page.getByLabel('After, seconds')).toHaveValue('30')
+
+  await page.goto('/campaigns/new')
+  await page.getByLabel('Name', { exact: true }).fill('To the channel')
+  await page.getByLabel('Visitors go to').selectOption('Telegram')
+  await page.getByLabel('What opens').selectOption('A channel or group')
+  await page.getByRole('button', { name: 'Create campaign' }).click()
+  await expect(page.getByText('Choose a channel.')).toBeVisible()
+  await page.getByLabel('Channel', { exact: true }).selectOption('VIP deals')
+  await page.getByRole('button', { name: 'Create campaign' }).click()
+  await expect(page.getByRole('heading', { name: 'To the channel', exact: true })).toBeVisible()
+
+  chat.promote(bot, ['can_post_messages'])
+  await page.goto('/channels')
+  await page.getByRole('link', { name: 'VIP deals' }).click()
+  await expect(page.getByRole('link', { name: 'To the channel' })).toBeVisible()
+  await page.getByRole('button', { name: 'Check now' }).click()
+  await expect(page.getByText('Right missing')).toBeVisible()
+  await expect(page.getByText(/without the right to invite users/)).toBeVisible()
+  await page.getByRole('link', { name: 'To the channel' }).click()
+  await expect(page.getByText('No links can be made for VIP deals.')).toBeVisible()
+  await page.setViewportSize({ width: 390, height: 844 })
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
+})
