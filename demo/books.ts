@@ -1,12 +1,13 @@
 // What the conversions of the demo cause, by the rules of the product: who the person is, what is charged once, what it earns. In the order they happened, as the intake would have met them.
 
 import type { EventType } from '../src/contract/event-types.ts'
-import { eventId, startId } from '../src/intake/events/identity.ts'
+import { eventId, inChatId, onceId, startId } from '../src/intake/events/identity.ts'
 import { readConversion } from '../src/intake/events/intake.ts'
 import { People } from '../src/intake/events/people.ts'
 import { type CallRead, readCall } from '../src/intake/networks/read-call.ts'
 import { fromMillionths, toMillionths } from '../src/money/billing/money.ts'
 import { inDollars } from '../src/money/rates/exact.ts'
+import { attributionOf, SIGNALS } from './channels.ts'
 import { callOf, EURO_PAYOUT, type PlacedNetwork } from './network.ts'
 import { BOT } from './objects.ts'
 import type { Outbox } from './outbox.ts'
@@ -40,7 +41,7 @@ type Entry = {
 
 /** Rows to be, each with the moment it was written. */
 export type Books = {
-  events: (ReturnType<typeof recorded> & { person_id: string; ms: number })[]
+  events: (Omit<ReturnType<typeof recorded>, 'once'> & { person_id: string; ms: number })[]
   /** What the network said of its conversions afterwards. */
   revisions: DemoRevision[]
   persons: { id: string; telegram_user_id: string | null; ms: number }[]
@@ -67,20 +68,25 @@ export function keepBooks(events: readonly DemoEvent[], terms: Terms): Books {
   }
   const people = new People(new Map())
   const met = new Map<string, number>()
+  const joinedOnce = new Set<string>()
   const price = toMillionths(terms.price)
   let balance = toMillionths(terms.credit)
   const enter = (entry: Omit<Entry, 'person_id' | 'event_id'> & Partial<Entry>) =>
     books.ledger.push({ person_id: null, event_id: null, ...entry })
   if (balance !== 0n) enter({ kind: 'adjustment', amount: terms.credit, note: 'Welcome credit', ms: terms.founded })
   for (const event of events) {
-    const person = people.of({ ...event.click, ...UNREAD }, event.telegram_user_id)
     const row = recorded(event, terms)
-    const request_id = eventId(row.click_id, row.type, event.nonce)
+    // Who comes again over another click has joined once.
+    if (row.once !== undefined && joinedOnce.has(row.once)) continue
+    if (row.once !== undefined) joinedOnce.add(row.once)
+    const person = people.of({ ...event.click, ...UNREAD }, event.telegram_user_id)
+    const request_id = row.once ?? eventId(row.click_id, row.type, event.nonce)
     if (row.id !== request_id) books.aliases.push({ id: request_id, event_id: row.id, ms: event.ms })
     const revisions = row.source === 'network' ? judge({ ...row, ms: event.ms }, terms.network.id, terms.now) : []
     books.revisions.push(...revisions)
     count(event.click, row.payout ?? '0', revisions.at(-1))
-    books.events.push({ ...row, person_id: person.id, ms: event.ms })
+    const { once: _, ...stored } = row
+    books.events.push({ ...stored, person_id: person.id, ms: event.ms })
     if (!met.has(person.id)) met.set(person.id, event.ms)
     if (!person.is_charged) {
       person.is_charged = true
@@ -178,5 +184,21 @@ function recorded(event: DemoEvent, terms: Terms) {
     bot_id: started,
     source,
     money: foreign === undefined ? null : { original_amount: foreign.amount, currency: foreign.currency, ...rate },
+    once: undefined,
+    ...(type === 'channel_join' && telegram_user_id !== undefined ? joined(event, terms.org_id, telegram_user_id) : {}),
+  }
+}
+
+/** A join is no sender's report: the bot tells of it, once by the chat and the person. */
+function joined({ click: { id: click_id }, type }: DemoEvent, org_id: number, telegram_user_id: string) {
+  const { chat_id, title: chat_title } = SIGNALS
+  const place = { type: type as 'channel_join', chat_id, telegram_user_id }
+  const payload: Readonly<Record<string, unknown>> = { chat_id, chat_title, attribution: attributionOf(click_id) }
+  return {
+    id: inChatId(click_id, place),
+    source: 'service' as const,
+    nonce: null,
+    payload,
+    once: onceId(org_id, place),
   }
 }

@@ -282,4 +282,22 @@ export const CAMPAIGNS: readonly DemoCampaign[] = [
       { type: 'deposit', chance: 0.08, hours: 30, telegram: true, payout: [60, 60], again: 0.4 },
     ],
   },
+  {
+    name: 'Telegram Ads · UA · CoinPulse Signals',
+    key: 'coinpulse-signals',
+    origin: 'telegram',
+    offer: 'bot',
+    leadsTo: { channel: 'CoinPulse Signals' },
+    clicks: 52,
+    from: 24,
+    to: 0,
+    countries: [['UA', 100]],
+    subs: [
+      ['crypto_ua', 58],
+      ['trading_daily', 42],
+    ],
+    cost_per_click: 0.17,
+    landed: 0.94,
+    steps: [{ type: 'channel_join', chance: 0.47, hours: 0.02, telegram: true }],
+  },
 ]

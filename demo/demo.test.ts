@@ -83,6 +83,9 @@ const SCREENS = [
   '/api/caps',
   '/api/networks',
   '/api/bots',
+  '/api/broadcasts',
+  '/api/channels',
+  '/api/join-requests',
   '/api/postbacks',
   '/api/ad-accounts',
   '/api/spend-accounts',
@@ -178,7 +181,7 @@ describe('the demo', () => {
   test('prints a sign-in that signs in, to the organization it has filled', async () => {
     const cookie = await signIn()
     const { data } = (await house.call('GET', '/api/campaigns', { cookie })).json<{ data: { name: string }[] }>()
-    assert.equal(data.length, 11)
+    assert.equal(data.length, 12)
   })
 
   test('leaves no screen empty, and the trace of each kind of click opens', async () => {
@@ -236,6 +239,18 @@ describe('the demo', () => {
     )
     const answer = await house.call('GET', `/c/${rows[0]?.key ?? ''}`, { headers: { 'user-agent': 'Mozilla/5.0' } })
     assert.match(answer.body, /href="https:\/\/t\.me\/coinpulse__demo_bot\/play\?startapp=ads-[0-9a-z]{26}"/)
+  })
+
+  test('leads a visitor into its channel by a link of his own', async () => {
+    const { rows } = await house.database.reads.query<{ key: string }>(
+      "select key from campaigns where org_id = $1 and destination ->> 'channel' is not null",
+      [demo.org_id],
+    )
+    const headers = { 'user-agent': 'Mozilla/5.0 (Linux; Android 15; Pixel 8) Chrome/142.0.0.0 Mobile Safari/537.36' }
+    const visit = async () => (await house.call('GET', `/c/${rows[0]?.key}`, { headers })).headers['location']
+    const [one, other] = [await visit(), await visit()]
+    assert.match(String(one), /^https:\/\/t\.me\/\+demo_/)
+    assert.notEqual(one, other)
   })
 
   test('sends a visitor of its click flow on to its bot', async () => {

@@ -1,12 +1,13 @@
 // The campaigns of the demo with all they lead to, and who tells of their conversions: as rows, and as traffic is drawn through them.
 import { decide, trafficOf } from '../src/intake/clicks/decide.ts'
 import { costText, type StoredCost } from '../src/traffic/campaigns/cost.ts'
-import { intoTelegram, type StoredDestination } from '../src/traffic/campaigns/destination.ts'
+import { intoChannel, intoTelegram, type StoredDestination } from '../src/traffic/campaigns/destination.ts'
 import type { LiveCampaign } from '../src/traffic/campaigns/live.ts'
 import { placeAccount } from './ad-account.ts'
 import { CAMPAIGNS } from './campaigns.ts'
 import { letters } from './chance.ts'
 import { type PlacedNetwork, placeNetwork } from './network.ts'
+import { placeChannels } from './channels.ts'
 import { BOT, type Founding, offerUrl, placeBot, placeFlow, placeFunnel, placeOffers, Standing } from './objects.ts'
 import { NIL_ID } from '../src/contract/ids.ts'
 import type { PlacedRule } from './outbox.ts'
@@ -39,13 +40,14 @@ export async function placeAll(founding: Founding): Promise<Workspace> {
   const standing = new Standing()
   const offerId = await placeOffers(founding, standing)
   const bot_id = await placeBot(founding, standing)
+  const channelId = await placeChannels(founding, standing, bot_id)
   const network = await placeNetwork(founding)
   const account = await placeAccount(founding)
   const sourceId = await placeSources(founding, standing)
   const keys = await freeKeys(founding)
   const places: Place[] = []
   for (const campaign of CAMPAIGNS) {
-    const destination = await placeDestination(founding, standing, campaign, { offerId, bot_id })
+    const destination = await placeDestination(founding, standing, campaign, { offerId, bot_id, channelId })
     const row = campaignRow(founding, campaign, {
       destination,
       key: keys.get(campaign.key) ?? '',
@@ -66,7 +68,15 @@ async function placeDestination(
   founding: Founding,
   standing: Standing,
   { name, offer, ownAddress, leadsTo }: DemoCampaign,
-  { offerId, bot_id }: { offerId: (name: OfferName) => string; bot_id: string },
+  {
+    offerId,
+    bot_id,
+    channelId,
+  }: {
+    offerId: (name: OfferName) => string
+    bot_id: string
+    channelId: (title: string) => string
+  },
 ): Promise<StoredDestination> {
   if (ownAddress !== undefined) return { type: 'redirect', url: ownAddress }
   if (leadsTo === undefined) return { type: 'redirect', url: offerUrl(offer), offer_id: offerId(offer) }
@@ -83,6 +93,8 @@ async function placeDestination(
       start: 'ads-{click_id}',
       open: 'page',
     })
+  if ('channel' in leadsTo)
+    return intoChannel(null, { type: 'channel', channel_id: channelId(leadsTo.channel) }, undefined)
   const click_flow_id = await placeFlow(founding, standing, leadsTo.flow, { offer: offerId, bot: bot_id })
   return { type: 'click_flow', click_flow_id }
 }
@@ -149,6 +161,7 @@ function placeOf(campaign: DemoCampaign, row: CampaignRow, standing: Standing, a
     campaign,
     campaign_id: row.id,
     led_to: destination.type === 'redirect' ? destination.url : offerUrl(campaign.offer),
+    channel_id: destination.type === 'redirect' ? destination.channel?.channel_id : undefined,
     account: campaign.namesAccount === true ? account : undefined,
     courseOf: guest => decide(traffic, standing.at(guest.ms), guest),
   }

@@ -7,8 +7,11 @@ import { openFolder } from '../src/reading/reports/fold.ts'
 import { announceChange } from '../src/traffic/campaigns/live.ts'
 import { auditDemo } from './audit.ts'
 import { keepBooks } from './books.ts'
+import { insertBroadcasts } from './broadcasts.ts'
 import { placeCaps } from './caps.ts'
 import { CAMPAIGNS } from './campaigns.ts'
+import { insertLinks } from './channels.ts'
+import { insertMembers } from './members.ts'
 import { insertDomains } from './domains.ts'
 import { insertSpendAccount } from './spend-account.ts'
 import { insertSpreads } from './spreads.ts'
@@ -18,6 +21,7 @@ import { keepRefused } from './network.ts'
 import { insertRates } from './rates.ts'
 import { Outbox } from './outbox.ts'
 import { drawTraffic } from './traffic.ts'
+import { insertSubscribers } from './subscribers.ts'
 import { insertViews } from './views.ts'
 import { admitPerson, findWorkspace, foundWorkspace, makeKey } from './workspace.ts'
 
@@ -76,13 +80,17 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
     await insertClicks(trx, clicks)
     await insertRates(trx, { org_id, actor: user_id, founded, now })
     await insertBooks(trx, org_id, books)
+    await insertSubscribers(trx, { org_id, seed, now }, books)
     await insertDomains(trx, { org_id, founded, now }, places)
     const capped = await placeCaps(trx, { ...workspace, now, founded })
+    await insertLinks(trx, { org_id, now }, places, clicks)
+    await insertMembers(trx, { org_id, seed, now }, books)
     await insertDeliveries(trx, org_id, outbox)
     await insertSpend(trx, org_id, seed, places, clicks, now)
     await insertSpendAccount(trx, { org_id, user_id, seed, now, secrets }, places, clicks)
     await insertSpreads(trx, { org_id, user_id, seed, now }, places, clicks)
     await insertViews(trx, { org_id, user_id, now }, places)
+    await insertBroadcasts(trx, { org_id, user_id, seed, now })
     const itsOwn = clicks.filter(({ offer_id }) => offers.get(offer_id ?? '')?.byNetwork === true)
     await keepRefused({ ...ground, db: trx, org_id, seed, now }, network, itsOwn)
     return { ...workspace, ids: [...workspace.ids, ...capped] }

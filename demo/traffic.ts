@@ -33,6 +33,8 @@ export type Place = {
   campaign_id: string
   /** The page it redirects to, or that of its offer. */
   led_to: string
+  /** The channel it leads into. */
+  channel_id: string | undefined
   /** The account it names, and since when. */
   account: PlacedAccount | undefined
   /** Where a visitor goes, as the redirect decides it. */

@@ -16,7 +16,7 @@ const WINDOW = { date_from: day(89), date_to: `${day(0)}T23:59:59.999Z` }
 let house: TestHouse
 let cookie: string
 before(async () => {
-  house = await startHouse()
+  house = await startHouse({ ROLE: 'serve' })
   const demo: Demo = await prepareDemo(house.ground, { seed: 'test', now, scale: 0.02 })
   await checkSegments(house.ground)
   const signIn = await house.call('POST', '/api/auth/sign-in/email', {
@@ -43,8 +43,7 @@ test('the demo’s views ask what the screen asks for them, and find something',
     const kept = keptOf(questionOf(screen, WINDOW, 'UTC'), screen)
     assert.deepEqual(view.question, kept.question, view.name)
     assert.ok(isAlike(view, kept), view.name)
-    const answer = await house.call('POST', '/api/explore', { cookie, body: { ...WINDOW, ...view.question } })
-    const { rows, totals, incomplete_days } = answer.json<ExploreAnswer>()
+    const { rows, totals, incomplete_days } = await answered(view)
     assert.ok(rows.length > 3 && Number(totals.revenue) > 0, view.name)
     assert.deepEqual(incomplete_days, [])
     if (view.name === 'Zones that lose money') {
@@ -53,3 +52,11 @@ test('the demo’s views ask what the screen asks for them, and find something',
     }
   }
 })
+
+/** A machine that is busy with other tests may be too slow for a question once; then the answer says so, and it is asked again. */
+async function answered(view: View, tries = 5): Promise<ExploreAnswer> {
+  const answer = await house.call('POST', '/api/explore', { cookie, body: { ...WINDOW, ...view.question } })
+  if (answer.statusCode === 503 && tries > 1) return await answered(view, tries - 1)
+  assert.equal(answer.statusCode, 200, `${view.name}: ${answer.body}`)
+  return answer.json<ExploreAnswer>()
+}

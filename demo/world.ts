@@ -60,8 +60,8 @@ export type DemoCampaign = {
   status?: 'paused' | 'archived'
   /** Where it redirects to instead of following the offer. */
   ownAddress?: string
-  /** Where its visitors come first, `app` being a Mini App of the bot; without any the campaign leads to the offer. */
-  leadsTo?: { funnel: DemoFunnel } | { flow: DemoFlow } | { app: string }
+  /** Where its visitors come first, `app` being a Mini App of the bot, `channel` the title of one; without any the campaign leads to the offer. */
+  leadsTo?: { funnel: DemoFunnel } | { flow: DemoFlow } | { app: string } | { channel: string }
   /** Its conversions go to the ad account also where the visitor came without the platform's click id. */
   namesAccount?: true
   /** Clicks on an ordinary day at full spend. */
