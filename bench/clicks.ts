@@ -1,5 +1,5 @@
-// The redirect: durable clicks against the same Fastify that answers a bare 302, those that cost something against those that do not, and
-// their latency at half of that load.
+// The redirect: durable clicks against the same Fastify that answers a bare 302, those that cost something or lead into a
+// channel against those that do neither, and their latency at half of that load.
 import type pg from 'pg'
 import type { Child, startLoad } from './children.ts'
 import type { Measured } from './load.ts'
@@ -15,7 +15,7 @@ type Loaded = { load: Awaited<ReturnType<typeof startLoad>>; bare: Child; pool: 
 export async function measureClicks(
   { load, bare, pool }: Loaded,
   server: Child,
-  { large, costing }: Record<'large' | 'costing', Organization>,
+  { large, costing, channel }: Record<'large' | 'costing' | 'channel', Organization>,
   { rounds, seconds, warmSeconds, halfSeconds }: Plan,
 ): Promise<Finding[]> {
   const redirects = async (
@@ -35,23 +35,25 @@ export async function measureClicks(
       throw new Error(`not every click was redirected: ${JSON.stringify(measured.statuses)}`)
     return measured
   }
-  const before = await countClicks(pool, [large, costing])
+  const before = await countClicks(pool, [large, costing, channel])
   const clicks = [await redirects(server.port, warmSeconds)]
   await redirects(bare.port, warmSeconds)
   const yardstick: number[] = []
   const costly: Measured[] = []
+  const invited: Measured[] = []
   for (let round = 0; round < rounds; round += 1) {
     yardstick.push((await redirects(bare.port, seconds)).per_second)
     clicks.push(await redirects(server.port, seconds))
     costly.push(await redirects(server.port, seconds, { of: costing }))
+    invited.push(await redirects(server.port, seconds, { of: channel }))
   }
   const measured = clicks.slice(1)
   const rate = median(measured.map(({ per_second }) => per_second))
   // What full load has left to be written is not to weigh on half of it.
   await pool.query('checkpoint')
   const half = await redirects(server.port, halfSeconds, { rate: rate / 2 })
-  const answered = [...clicks, ...costly, half].reduce((sum, { answered }) => sum + answered, 0)
-  const stored = (await countClicks(pool, [large, costing])) - before
+  const answered = [...clicks, ...costly, ...invited, half].reduce((sum, { answered }) => sum + answered, 0)
+  const stored = (await countClicks(pool, [large, costing, channel])) - before
   if (stored !== answered) throw new Error(`${answered} clicks were redirected, ${stored} are stored`)
   return [
     finding('click_redirect_ratio', median(measured.map(({ per_second }, at) => per_second / (yardstick[at] ?? NaN))), [
@@ -65,10 +67,40 @@ export async function measureClicks(
         `${perSecond(median(costly.map(({ per_second }) => per_second)))} where each click has a cost beside ${perSecond(rate)} where none has`,
       ],
     ),
+    channelFinding(measured, invited, await countGrants(pool, channel)),
     finding('click_p99_ms', half.p99, [
       `at ${perSecond(rate / 2)} for ${halfSeconds} s, evenly due; p50 ${ms(half.p50)}, p95 ${ms(half.p95)}`,
     ]),
   ]
+}
+
+/** Most that a link may add to the slowest of a hundred clicks. */
+const MOST_LATER_MS = 2
+
+function channelFinding(plain: readonly Measured[], invited: readonly Measured[], grants: Grants): Finding {
+  const given = grants.own + grants.shared
+  const answered = invited.reduce((sum, one) => sum + one.answered, 0)
+  if (given !== answered) throw new Error(`${answered} clicks were led into a channel, ${given} have a link`)
+  const [p99, usual] = [median(invited.map(one => one.p99)), median(plain.map(one => one.p99))]
+  return finding(
+    'channel_redirect_ratio',
+    median(invited.map(({ per_second }, at) => per_second / (plain[at]?.per_second ?? Number.NaN))),
+    [
+      `${perSecond(median(invited.map(({ per_second }) => per_second)))} where each click gets an invite link of its own, ${grants.own} of ${answered} did; p99 ${ms(p99)} beside ${ms(usual)}`,
+    ],
+    p99 - usual <= MOST_LATER_MS,
+  )
+}
+
+type Grants = { own: number; shared: number }
+
+async function countGrants(pool: pg.Pool, { org_id }: Organization): Promise<Grants> {
+  const { rows } = await pool.query<Grants>(
+    `select (select count(*)::int from link_grants where org_id = $1) as own,
+      (select count(*)::int from shared_grants where org_id = $1) as shared`,
+    [org_id],
+  )
+  return rows[0] ?? { own: 0, shared: 0 }
 }
 
 async function countClicks(pool: pg.Pool, organizations: readonly Organization[]): Promise<number> {

@@ -1,4 +1,5 @@
 // The whole bench: lays in the stock, measures part after part, and leaves nothing behind.
+import { measureBroadcasts } from './broadcasts.ts'
 import { type Child, startLoad, startPlain, startServer } from './children.ts'
 import { measureClicks } from './clicks.ts'
 import { type Fresh, measureConversions } from './conversions.ts'
@@ -8,6 +9,7 @@ import { type BenchGround, openGround } from './ground.ts'
 import { measureHttps } from './https.ts'
 import { measureMemory } from './memory.ts'
 import { remarkOnNeighbours } from './neighbours.ts'
+import { leadIntoChannel } from './channel-stock.ts'
 import { CAMPAIGNS, createOrganization, createOwner, OFFERS, type Organization } from './organizations.ts'
 import type { Part, Plan } from './plan.ts'
 import { measureFeed, measureReport } from './readings.ts'
@@ -18,7 +20,7 @@ import { DAYS, fillClicks, mintClicks, settleStock } from './stock.ts'
 import { measureTools } from './tools.ts'
 
 /** `quiet` has no clicks at all. */
-type Stock = Record<'large' | 'small' | 'quiet' | 'costing', Organization> & {
+type Stock = Record<'large' | 'small' | 'quiet' | 'costing' | 'channel', Organization> & {
   fresh: Fresh
   now: number
   explored?: Explored
@@ -34,6 +36,10 @@ export async function runBench(plan: Plan, tell: Tell): Promise<Finding[]> {
   const ground = await openGround(plan.profileDir)
   open.defer(() => ground.close())
   const findings = await measureServed(ground, plan, tell)
+  if (plan.parts.has('broadcast')) {
+    tell(`measuring broadcast${await remarkOnNeighbours()}`)
+    findings.push(...(await measureBroadcasts(ground, plan)))
+  }
   if (!plan.parts.has('start')) return findings
   await ground.rest()
   tell(`measuring start${await remarkOnNeighbours()}`)
@@ -55,7 +61,7 @@ async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promi
   open.defer(() => plain.stop())
   const stock = await layIn(ground, bare, plan, tell)
   const pool = ground.database.worker
-  const measures: Record<Exclude<Part, 'start'>, (server: Child) => Promise<Finding[]>> = {
+  const measures: Record<Exclude<Part, 'start' | 'broadcast'>, (server: Child) => Promise<Finding[]>> = {
     report: async server => {
       const findings = await measureReport(server, stock, plan)
       await checkReports(ground, server, stock.large, stock.now)
@@ -107,6 +113,8 @@ async function layIn(ground: BenchGround, bare: Child, { parts, ...plan }: Plan,
   const large = await createOrganization(ground, owner, wide)
   const small = await createOrganization(ground, owner, wide)
   const costing = await createOrganization(ground, owner, { ...wide, cost: '0.012' })
+  const channel = await createOrganization(ground, owner, wide)
+  if (parts.has('click')) await leadIntoChannel(ground, channel, plan.channelLinks)
   const quiet = await createOrganization(ground, owner, { postback })
   const now = Date.now()
   if (parts.has('report') || parts.has('feed') || parts.has('start')) {
@@ -127,7 +135,7 @@ async function layIn(ground: BenchGround, bare: Child, { parts, ...plan }: Plan,
   tell(`folding the counters, after ${seconds(started)}`)
   await settleStock(ground)
   tell(`the stock is laid in, after ${seconds(started)}`)
-  return { large, small, quiet, costing, fresh, now, ...(explored && { explored }) }
+  return { large, small, quiet, costing, channel, fresh, now, ...(explored && { explored }) }
 }
 
 /** Of an owner of its own: a session acts in the first organization of its person. */

@@ -1,6 +1,16 @@
 // How much is measured, and with what.
 
-export const PARTS = ['click', 'conversion', 'report', 'feed', 'explore', 'mcp', 'memory', 'start'] as const
+export const PARTS = [
+  'click',
+  'conversion',
+  'report',
+  'feed',
+  'explore',
+  'mcp',
+  'memory',
+  'start',
+  'broadcast',
+] as const
 export type Part = (typeof PARTS)[number]
 
 /** `seconds` is the length of one round of load; rounds of the measured and of its yardstick take turns. */
@@ -17,6 +27,8 @@ export type Plan = {
   warmSeconds: number
   /** Of the half load, by whose slowest clicks it is measured. */
   halfSeconds: number
+  /** Invite links that wait for clicks: more than come. */
+  channelLinks: number
   /** Organizations that conversions come for: many, and few. */
   many: number
   few: number
@@ -29,6 +41,7 @@ export type Plan = {
   memorySeconds: number
   memoryRate: number
   starts: number
+  broadcastSeconds: number
   profileDir?: string
 }
 
@@ -41,6 +54,7 @@ const DEFAULT: Omit<Plan, 'parts'> = {
   warmSeconds: 3,
   // As long as Linux lets written pages lie before it writes them all out at once: a shorter look meets that moment or misses it.
   halfSeconds: 30,
+  channelLinks: 250_000,
   many: 200,
   few: 3,
   conversions: 200_000,
@@ -49,6 +63,7 @@ const DEFAULT: Omit<Plan, 'parts'> = {
   memorySeconds: 60,
   memoryRate: 1000,
   starts: 3,
+  broadcastSeconds: 20,
 }
 
 const LARGE = { ...DEFAULT, clicks: 10_000_000, deepAfter: 1_000_000, memorySeconds: 300 }
@@ -68,6 +83,7 @@ export const TINY: Plan = {
   seconds: 0.2,
   warmSeconds: 0.05,
   halfSeconds: 0.4,
+  channelLinks: 3000,
   many: 4,
   few: 1,
   conversions: 3000,
@@ -76,4 +92,5 @@ export const TINY: Plan = {
   memorySeconds: 1,
   memoryRate: 100,
   starts: 1,
+  broadcastSeconds: 1,
 }

@@ -3,6 +3,7 @@
 export const BUDGETS = {
   click_redirect_ratio: { unit: 'x', budget: '>= 0.25' },
   click_cost_ratio: { unit: 'x', budget: '>= 0.95' },
+  channel_redirect_ratio: { unit: 'x', budget: '>= 0.9' },
   click_p99_ms: { unit: 'ms', budget: '<= 25' },
   conversion_ratio: { unit: 'x', budget: '>= 0.2' },
   replay_ratio: { unit: 'x', budget: '>= 1.5' },
@@ -19,6 +20,7 @@ export const BUDGETS = {
   memory_mb: { unit: 'MB', budget: '<= 300' },
   start_ms: { unit: 'ms', budget: '<= 3000' },
   first_start_ms: { unit: 'ms', budget: '<= 6000' },
+  broadcast_per_second: { unit: '/s', budget: '>= 24' },
 } as const
 type RowName = keyof typeof BUDGETS
 

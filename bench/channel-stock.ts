@@ -1,0 +1,47 @@
+// A channel with invite links that wait, and campaigns that lead there in place of an offer.
+import { newId } from '../src/contract/ids.ts'
+import type { BenchGround } from './ground.ts'
+import type { Organization } from './organizations.ts'
+
+// Sixteen to a batch, with ids in the order of time, as they are made.
+const ID = (
+  of: string,
+) => `(lpad(to_hex($4::bigint + ${of}), 12, '0') || '7' || substr(md5(random()::text), 1, 3) || 'a'
+  || substr(md5(random()::text), 1, 15))::uuid`
+const INSERT_LINKS = `
+  with batches as materialized (select n, ${ID('n')} as id from generate_series(0, ($3::int - 1) / 16) n), made as (
+    insert into link_batches (org_id, id, channel_id, made_at, expires_at, made, left_over, state)
+    select $1::int, id, $2::uuid, now(), now() + interval '7 days' + n * interval '1 millisecond', 16, 16, 'free' from batches
+  )
+  insert into channel_links (org_id, id, channel_id, purpose, batch_id, url, made_at, changed_at, expires_at)
+  select $1::int, ${ID('b.n')}, $2::uuid, 'pool', b.id, 'https://t.me/+' || md5(b.id::text || of_batch), now(), now(),
+    now() + interval '7 days'
+  from batches b, generate_series(1, 16) of_batch
+  order by b.n`
+const INSERT_SHARED = `
+  insert into channel_links (org_id, id, channel_id, purpose, campaign_id, url, made_at, changed_at)
+  select $1::int, gen_random_uuid(), $2::uuid, 'shared', campaign_id, 'https://t.me/+shared' || campaign_id, now(), now()
+  from unnest($3::uuid[]) as campaign_id`
+const LEAD = `
+  update campaigns set destination = jsonb_build_object('type', 'redirect', 'url', 'https://t.me/', 'channel',
+    jsonb_build_object('type', 'channel', 'channel_id', $2::text, 'open', 'direct', 'link_host', 't.me'))
+  where org_id = $1`
+
+/** Leads all campaigns of an organization into a channel of `links` links. */
+export async function leadIntoChannel(
+  { database }: BenchGround,
+  { org_id, campaigns }: Organization,
+  links: number,
+): Promise<void> {
+  const id = newId()
+  const now = new Date().toISOString()
+  const channel = { org_id, id, bot_id: newId(), chat_id: '-1000000000001', title: 'Bench', kind: 'channel' }
+  await database.kysely
+    .insertInto('channels')
+    .values({ ...channel, state: 'ready', created_at: now, updated_at: now })
+    .execute()
+  await database.worker.query(INSERT_LINKS, [org_id, id, links, Date.now()])
+  await database.worker.query(INSERT_SHARED, [org_id, id, campaigns])
+  await database.worker.query(LEAD, [org_id, id])
+  await database.worker.query('analyze channel_links, link_batches')
+}
