@@ -90,10 +90,12 @@ test('behind a landing the link is given when the visitor goes on, once, and to 
   assert.equal(toWireId((await grant(urls[0] ?? ''))?.click_id ?? ''), click)
 })
 
-test('behind a landing the campaign’s fallback comes before the address of a public channel', async () => {
+test('behind a landing the campaign’s fallback comes before its offer and before the address of a public channel', async () => {
   const [landing_id, channel_id] = [await calls.landing('bare'), await aChannel(0, { username: 'deals_of_all' })]
+  const offer_id = await calls.offer('Earned')
   const { campaign } = await published(
     through({ id: 'page', type: 'landing', landing_id }, { id: 'tg', type: 'channel', channel_id }),
+    { offer_id },
   )
   const click = new URL(await locationOf(`/c/${campaign.key}`)).searchParams.get('c') ?? ''
   assert.equal(new URL(await locationOf(`/o/${click}`)).host, 'fallback.example')

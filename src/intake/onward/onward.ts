@@ -138,7 +138,7 @@ async function intoChannelOf(
   const shared = () => clicks.sharedLink({ channel, campaign_id: campaign.id })?.url
   const own = isComing ? await clicks.linkFor({ org_id, channel_id: channel.id, click_id, campaign_id }) : shared()
   const open = own ?? (fallback === undefined && channel.username !== null ? publicChat(channel.username) : undefined)
-  if (open === undefined) return fallback === undefined ? COME_BACK : undefined
+  if (open === undefined) return fallback === undefined ? COME_BACK : ledTo(fallback, click)
   const { url: location, app_link } = intoChannel(open, place)
   return app_link === undefined ? { status: 302, headers: { location, ...HEADERS } } : openingPage(location, app_link)
 }
