@@ -1,23 +1,26 @@
 // A channel with invite links that wait, and campaigns that lead there in place of an offer.
 import { newId } from '../src/contract/ids.ts'
+import { BATCH_OF_MANY } from '../src/traffic/invite-links/making.ts'
 import type { BenchGround } from './ground.ts'
 import type { Organization } from './organizations.ts'
 
-// Sixteen to a batch, with ids in the order of time, as they are made.
+// So many to a batch as where thousands wait, with ids in the order of time, as they are made.
 const ID = (
   of: string,
 ) => `(lpad(to_hex($4::bigint + ${of}), 12, '0') || '7' || substr(md5(random()::text), 1, 3) || 'a'
   || substr(md5(random()::text), 1, 15))::uuid`
 const INSERT_LINKS = `
-  with batches as materialized (select n, ${ID('n')} as id from generate_series(0, ($3::int - 1) / 16) n), made as (
-    insert into link_batches (org_id, id, channel_id, made_at, expires_at, made, left_over, state)
-    select $1::int, id, $2::uuid, now(), now() + interval '7 days' + n * interval '1 millisecond', 16, 16, 'free' from batches
+  with links as materialized (
+    select n / ${BATCH_OF_MANY} as batch, ${ID('n')} as id, 'https://t.me/+' || substr(md5(random()::text), 1, 22) as url
+    from generate_series(0, $3::int - 1) n
+  ), made as (
+    insert into channel_links (org_id, id, channel_id, purpose, url, made_at, changed_at, expires_at)
+    select $1::int, id, $2::uuid, 'pool', url, now(), now(), now() + interval '7 days' from links order by id
   )
-  insert into channel_links (org_id, id, channel_id, purpose, batch_id, url, made_at, changed_at, expires_at)
-  select $1::int, ${ID('b.n')}, $2::uuid, 'pool', b.id, 'https://t.me/+' || md5(b.id::text || of_batch), now(), now(),
-    now() + interval '7 days'
-  from batches b, generate_series(1, 16) of_batch
-  order by b.n`
+  insert into link_batches (org_id, id, channel_id, expires_at, made, left_over, words, state)
+  select $1::int, ${ID('batch')}, $2::uuid, now() + interval '7 days' + batch * interval '1 millisecond', count(*), count(*),
+    string_agg(id || ' ' || url, ' ' order by id), 'free'
+  from links group by batch order by batch`
 const INSERT_SHARED = `
   insert into channel_links (org_id, id, channel_id, purpose, campaign_id, url, made_at, changed_at)
   select $1::int, gen_random_uuid(), $2::uuid, 'shared', campaign_id, 'https://t.me/+shared' || campaign_id, now(), now()

@@ -96,7 +96,7 @@ type Grants = { own: number; shared: number }
 
 async function countGrants(pool: pg.Pool, { org_id }: Organization): Promise<Grants> {
   const { rows } = await pool.query<Grants>(
-    `select (select count(*)::int from link_grants where org_id = $1) as own,
+    `select (select count(*)::int from clicks where org_id = $1 and link_id is not null) as own,
       (select count(*)::int from shared_grants where org_id = $1) as shared`,
     [org_id],
   )

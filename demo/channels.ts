@@ -1,11 +1,12 @@
 // The channels of the demo and their invite links. They are made up: Telegram was not asked, so none says that it is ready, and nobody makes links.
-import type { Transaction } from 'kysely'
-import { DAY_MS } from '../src/contract/days.ts'
+import { sql, type Transaction } from 'kysely'
+import { DAY_MS, MINUTE_MS } from '../src/contract/days.ts'
 import { newId, toWireId } from '../src/contract/ids.ts'
 import type { Tables } from '../src/ground/db/tables.ts'
 import { nameSharedLink } from '../src/traffic/campaigns/shared-link.ts'
 import { chanceOf } from './chance.ts'
 import { BATCH } from '../src/traffic/invite-links/making.ts'
+import { wordsOf } from '../src/traffic/invite-links/words.ts'
 import type { Founding, Standing } from './objects.ts'
 import type { DemoClick, Place } from './traffic.ts'
 
@@ -68,14 +69,14 @@ export async function insertLinks(
   const channels = await trx.selectFrom('channels').select('id').where('org_id', '=', org_id).execute()
   for (const { id: channel_id } of channels)
     for (let from = 0; from < FREE; from += BATCH) {
-      const batch = { id: newId(now), made: Math.min(BATCH, FREE - from) }
-      const { made_at, expires_at } = link(channel_id, now)
+      const links = Array.from({ length: Math.min(BATCH, FREE - from) }, () => link(channel_id, now))
+      await trx.insertInto('channel_links').values(links).execute()
+      const { expires_at } = link(channel_id, now)
+      const size = { made: links.length, left_over: links.length }
       await trx
         .insertInto('link_batches')
-        .values({ org_id, channel_id, ...batch, left_over: batch.made, state: 'free', made_at, expires_at })
+        .values({ org_id, id: newId(now), channel_id, ...size, words: wordsOf(links), state: 'free', expires_at })
         .execute()
-      const links = Array.from({ length: batch.made }, () => ({ ...link(channel_id, now), batch_id: batch.id }))
-      await trx.insertInto('channel_links').values(links).execute()
     }
   for (const { campaign_id, channel_id } of places) {
     if (channel_id === undefined) continue
@@ -94,18 +95,17 @@ export async function insertLinks(
       .insertInto('channel_links')
       .values(given.map(({ row }) => row))
       .execute()
-    await trx
-      .insertInto('link_grants')
-      .values(
-        given.map(({ click, row }) => ({
-          org_id,
-          link_id: row.id,
-          channel_id,
-          click_id: click.id,
-          granted_at: iso(click.ms),
-        })),
-      )
-      .execute()
+    await sql`
+      update clicks c set link_id = g.link_id
+      from unnest(${given.map(({ click }) => click.id)}::uuid[], ${given.map(({ row }) => row.id)}::uuid[]) as g (id, link_id)
+      where c.org_id = ${org_id} and c.id = g.id`.execute(trx)
+    const lately = given.filter(({ click }) => click.ms > now - DAY_MS)
+    const minutes = Map.groupBy(lately, ({ click }) => Math.floor(click.ms / MINUTE_MS) * MINUTE_MS)
+    for (const [minute, { length }] of minutes)
+      await sql`
+        insert into links_given (org_id, channel_id, minute, given)
+        values (${org_id}, ${channel_id}, ${iso(minute)}, ${length})
+        on conflict (org_id, channel_id, minute) do update set given = links_given.given + excluded.given`.execute(trx)
   }
 }
 

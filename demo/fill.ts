@@ -31,7 +31,7 @@ export async function insertClicks(trx: Trx, clicks: readonly DemoClick[]): Prom
     sql`
       insert into clicks (${columns}, status, stages, revenue, approved, pending,
         rejected, revenue_pending)
-      select * from unnest(${clicksLiteral(portion)}::new_click2[], ${portion.map(({ stages }) => highestRung(stages))}::smallint[],
+      select * from unnest(${clicksLiteral(portion)}::new_click3[], ${portion.map(({ stages }) => highestRung(stages))}::smallint[],
         ${portion.map(({ stages }) => stages)}::smallint[], ${portion.map(revenueOf)}::numeric[],
         ${portion.map(of => standingOf(of)?.approved ?? null)}::smallint[], ${portion.map(of => standingOf(of)?.pending ?? null)}::smallint[],
         ${portion.map(of => standingOf(of)?.rejected ?? null)}::smallint[], ${portion.map(of => standingOf(of)?.revenue_pending ?? null)}::numeric[])`.execute(

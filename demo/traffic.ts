@@ -156,6 +156,7 @@ function drawClick(
     click_flow_node_path: path,
     ad_account_id: account !== undefined && ms >= account.since ? account.id : null,
     bot_id,
+    link_id: null,
     suppressed_delivery: false,
     ...drawCost(campaign, parameters.sub1, ms, !isCrawler),
     ms,

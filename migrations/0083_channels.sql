@@ -43,27 +43,39 @@ comment on column channels.look_at is 'when its links are counted next; null: at
 comment on column channels.notice is 'what its owners are to be told by mail: that links run out, or that the bot has lost a right';
 comment on column channels.leave_event is 'custom_1 to custom_8: what a leave within leave_window_h is recorded as; null: nothing';
 
--- Links lie in batches, and a process takes a batch of them ahead of its visitors: so no link is written when it is given, but for its grant.
+-- Links that wait for clicks lie in batches, and a process takes a batch of them ahead of its visitors: so nothing is written of a link when it is given, but
+-- in its click.
 create table link_batches (
   org_id integer not null,
   id uuid not null,
   channel_id uuid not null,
-  made_at timestamptz not null,
   expires_at timestamptz not null,
   made integer not null,
   left_over integer not null,
+  words text not null,
   state text not null check (state in ('free', 'leased', 'spent', 'lost', 'dead')),
   leased_by uuid,
   lease_until timestamptz,
   primary key (org_id, id)
 );
+-- Links do not compress, and a batch is leased and spent without its words being written anew.
+alter table link_batches alter column words set storage external;
 create index link_batches_free on link_batches (org_id, channel_id, expires_at) where state = 'free';
 create index link_batches_leased on link_batches (org_id, lease_until) where state = 'leased';
-create index link_batches_made on link_batches (org_id, channel_id, made_at);
 comment on column link_batches.expires_at is 'when the first of its links ends';
 comment on column link_batches.made is 'how many links were put into it';
 comment on column link_batches.left_over is 'how many it had that no click had, when it was leased or given back last';
+comment on column link_batches.words is 'those links: the id and the address of each, with spaces between';
 comment on column link_batches.state is 'leased: in the stock of the process leased_by; lost: that process ended without giving it back, so none of it is ever given again';
+
+-- How many links of a channel's pool were given to clicks, by the minute; kept for some days.
+create table links_given (
+  org_id integer not null,
+  channel_id uuid not null,
+  minute timestamptz not null,
+  given integer not null,
+  primary key (org_id, channel_id, minute)
+);
 
 create table channel_links (
   org_id integer not null,
@@ -71,7 +83,6 @@ create table channel_links (
   channel_id uuid not null,
   purpose text not null check (purpose in ('pool', 'shared')),
   campaign_id uuid,
-  batch_id uuid,
   url text not null,
   made_at timestamptz not null,
   changed_at timestamptz not null,
@@ -80,16 +91,16 @@ create table channel_links (
   primary key (org_id, id)
 );
 create unique index channel_links_urls on channel_links (org_id, url);
-create index channel_links_of_batch on channel_links (org_id, batch_id) where batch_id is not null;
+create index channel_links_ends on channel_links (org_id, expires_at) where expires_at is not null;
 create unique index channel_links_shared on channel_links (org_id, channel_id, campaign_id) where purpose = 'shared' and state <> 'dead';
 create index channel_links_known on channel_links (changed_at) where purpose = 'shared';
 comment on column channel_links.id is 'its 26 characters are the link''s name at Telegram';
-comment on column channel_links.batch_id is 'of links of the pool; null: one that was given by itself';
 comment on column channel_links.changed_at is 'when it was made or given up; shared ones are followed by it';
 comment on column channel_links.expires_at is 'null: never, as shared ones';
-comment on column channel_links.state is 'dead: of shared ones, not given any more';
+comment on column channel_links.state is 'dead: not given any more';
 
--- Which click a link was given to: written with the click. A link is given once, and a click has one of a channel.
+-- Which click a link was given to after the click: behind a landing, in a message. The click itself names the one that it was led to at once
+-- (clicks.link_id). A link is given once, and a click has one of a channel.
 create table link_grants (
   org_id integer not null,
   link_id uuid not null,

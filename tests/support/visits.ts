@@ -148,6 +148,7 @@ export function aClick(clickKey: Uint8Array, org_id: number, fields: Partial<Cli
     cost_original: null,
     cost_currency: null,
     cost_counts: null,
+    link_id: null,
     ...fields,
   }
 }

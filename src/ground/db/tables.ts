@@ -562,10 +562,6 @@ export interface Certificates {
 }
 
 export interface ChannelLinks {
-  /**
-   * of links of the pool; null: one that was given by itself
-   */
-  batch_id: string | null
   campaign_id: string | null
   /**
    * when it was made or given up; shared ones are followed by it
@@ -584,7 +580,7 @@ export interface ChannelLinks {
   org_id: number
   purpose: string
   /**
-   * dead: of shared ones, not given any more
+   * dead: not given any more
    */
   state: Generated<string>
   url: string
@@ -733,6 +729,7 @@ export interface Clicks {
   ip_encrypted: Buffer | null
   ip_hash: Buffer | null
   landing_id: string | null
+  link_id: string | null
   offer_id: string | null
   org_id: number
   os: string | null
@@ -1250,12 +1247,15 @@ export interface LinkBatches {
    * how many links were put into it
    */
   made: number
-  made_at: string
   org_id: number
   /**
    * leased: in the stock of the process leased_by; lost: that process ended without giving it back, so none of it is ever given again
    */
   state: string
+  /**
+   * those links: the id and the address of each, with spaces between
+   */
+  words: string
 }
 
 export interface LinkGrants {
@@ -1263,6 +1263,13 @@ export interface LinkGrants {
   click_id: string
   granted_at: string
   link_id: string
+  org_id: number
+}
+
+export interface LinksGiven {
+  channel_id: string
+  given: number
+  minute: string
   org_id: number
 }
 
@@ -2023,6 +2030,7 @@ export interface Tables {
   ledger: Ledger
   link_batches: LinkBatches
   link_grants: LinkGrants
+  links_given: LinksGiven
   low_balance_notices: LowBalanceNotices
   members: Members
   migrations: Migrations

@@ -122,7 +122,7 @@ async function storeBatch(parts: Parts, batch: readonly Waiting[], past: Past = 
     return
   }
   try {
-    await within(STORE_MS, storeClicks(pool, clicks, past.tries > 0))
+    await within(STORE_MS, storeClicks(pool, clicks))
     return remembered(batch)
   } catch (error) {
     const isClash = isTaken(error) || isUnsaid(error)

@@ -1,7 +1,7 @@
-// A click as it is made, and as the database takes it: a batch of clicks is one parameter, an array of the composite type `new_click2`.
+// A click as it is made, and as the database takes it: a batch of clicks is one parameter, an array of the composite type `new_click3`.
 // Measured against one array per column, against json and jsonb: it takes the least of both processes' time, above all in small batches.
 import { quotedField } from '../../ground/db/composites.ts'
-import type { Granted } from '../../traffic/invite-links/grants.ts'
+import type { SharedLink } from '../../traffic/invite-links/grants.ts'
 
 /** A click to be stored. Ids are uuids, `ip_hash` and `ip_encrypted` hexadecimal; texts hold neither U+0000 nor half a surrogate pair. */
 export type Click = {
@@ -49,16 +49,18 @@ export type Click = {
   cost_currency: string | null
   /** Null: the campaign has no cost model. False: the cost counts once the click is tracked. */
   cost_counts: boolean | null
-  /** The link into a channel that it was given. It has a row of its own, and stands in a journal's line beside what a version before reads. */
-  granted?: Granted
+  /** The link into a channel that is its own. */
+  link_id: string | null
+  /** The link that it shares with others of its campaign. Of that it has a row of its own, and it stands in a journal's line beside what a version before reads. */
+  shared?: SharedLink
 }
 
-type Column = Exclude<keyof Click, 'granted'>
+type Column = Exclude<keyof Click, 'shared'>
 
 /** How a column is written inside a composite value inside an array: as it is, quoted, or as bytes. */
 type Writing = 'plain' | 'text' | 'bytes'
 
-/** The attributes of `new_click2` in their order. */
+/** The attributes of `new_click3` in their order. */
 const WRITING = {
   org_id: 'plain',
   id: 'plain',
@@ -100,13 +102,14 @@ const WRITING = {
   cost_original: 'plain',
   cost_currency: 'text',
   cost_counts: 'plain',
+  link_id: 'plain',
 } satisfies Record<Column, Writing>
 
-/** The columns of a new click in the order of `new_click2`. */
+/** The columns of a new click in the order of `new_click3`. */
 export const CLICK_COLUMNS = Object.keys(WRITING) as Column[]
 const writings = Object.entries(WRITING) as [Column, Writing][]
 
-/** Clicks as one `new_click2[]` parameter. */
+/** Clicks as one `new_click3[]` parameter. */
 export function clicksLiteral(clicks: readonly Click[]): string {
   let out = '{'
   for (const click of clicks) {

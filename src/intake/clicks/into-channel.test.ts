@@ -70,11 +70,10 @@ const locationOf = async (way: Way, headers: Record<string, string> = {}, more =
 /** The clicks of a campaign with the link each was given, which is written with it. */
 async function grantsOf(org_id: number, database = db()): Promise<{ click_id: string; url: string }[]> {
   return await database
-    .selectFrom('link_grants')
-    .innerJoin('channel_links', join => join.onRef('channel_links.id', '=', 'link_grants.link_id'))
-    .innerJoin('clicks', join => join.onRef('clicks.id', '=', 'link_grants.click_id'))
-    .select(['link_grants.click_id', 'channel_links.url'])
-    .where('link_grants.org_id', '=', org_id)
+    .selectFrom('clicks')
+    .innerJoin('channel_links', join => join.onRef('channel_links.id', '=', 'clicks.link_id'))
+    .select(['clicks.id as click_id', 'channel_links.url'])
+    .where('clicks.org_id', '=', org_id)
     .execute()
 }
 
@@ -92,7 +91,10 @@ test('200 clicks on a channel give 200 links, and each link is known as its clic
 test('reloading ten times gives one link', async () => {
   const way = await aWay()
   const first = await traffic.visit(`/c/${way.campaign.key}`)
-  const cookie = String([first.headers['set-cookie']].flat()[0]).split(';', 1)[0] ?? ''
+  const cookie = [first.headers['set-cookie']]
+    .flat()
+    .map(one => String(one).split(';', 1)[0])
+    .join('; ')
   const again = await Promise.all(Array.from({ length: 9 }, () => locationOf(way, { cookie })))
   assert.deepEqual(new Set([String(first.headers.location), ...again]).size, 1)
   assert.equal((await grantsOf(way.org_id)).length, 1)

@@ -27,7 +27,7 @@ import { openingPage } from './opening-page.ts'
 import { platformOf } from './parameters.ts'
 import type { UsdPerUnit } from './rate.ts'
 import type { Unfilled } from './unfilled.ts'
-import { onwardCookie, type Visitor, type Visits, visitorOf, visitsOf } from './visitor.ts'
+import { linkCookie, linkOfCookie, onwardCookie, type Visitor, type Visits, visitorOf, visitsOf } from './visitor.ts'
 import { CLOSED, COME_BACK, PAUSED_PATH } from './while-paused.ts'
 
 type RedirectParts = {
@@ -171,16 +171,22 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
     cost_original,
     cost_currency,
     cost_counts: traffic.costOf === undefined ? null : tracked,
+    link_id: null,
   }
   if (tracked && cost !== null) {
     const caps = capsOnClick(parts.live, campaign.id, course.offer_id, 'cost')
     if (caps.length > 0) parts.spending.note(caps, cost, ms)
   }
-  const link = course.into && (await linkOf(parts, arrival, course.into, tracked))
-  if (link?.granted !== undefined) click.granted = link.granted
+  const given = course.into && linkOf(parts, arrival, course.into, tracked)
+  // Who need not wait for his link is in the same batch as those who get none.
+  const link = given instanceof Promise ? await given : given
+  if (link?.own_id !== undefined) click.link_id = link.own_id
+  if (link?.shared !== undefined) click.shared = link.shared
   const click_id = await parts.batches.store(click)
   const answer = redirect(arrival, course, click_id, link)
   const cookies = visitor?.cookie === undefined ? [] : [visitor.cookie]
+  if (visitor !== undefined && link?.own_id !== undefined)
+    cookies.push(linkCookie(link.own_id, visit.url, visit.is_secure))
   if (visitor !== undefined && course.asksLastSeen === true)
     cookies.push(visitsHere(parts, traffic, visitor, visit).cookie(ms))
   if (click_id !== undefined && course.landing_id !== null) {
@@ -193,8 +199,13 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
 /** Only who counts gets a link of his own: the others would use them up. */
 function linkOf(parts: RedirectParts, arrival: Arrival, into: IntoChannel, tracked: boolean) {
   if (!tracked) return sharedLink(parts, arrival, into)
-  const { traffic, visitor_key: visitor, ms } = arrival
-  return parts.links.give({ channel: into.channel, campaign_id: traffic.campaign.id, visitor, ms })
+  const { traffic, headers, ms } = arrival
+  return parts.links.give({
+    channel: into.channel,
+    campaign_id: traffic.campaign.id,
+    had: linkOfCookie(headers['cookie']),
+    ms,
+  })
 }
 
 const sharedLink = ({ links }: RedirectParts, { traffic }: Arrival, { channel }: IntoChannel): Link | undefined =>

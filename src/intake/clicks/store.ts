@@ -4,7 +4,7 @@ import { CLICKED } from '../../contract/ladder.ts'
 import { sqlState } from '../../ground/db/faults.ts'
 import { ask, flight } from '../../ground/db/flight.ts'
 import { inTransaction } from '../../ground/db/transaction.ts'
-import { grantStatements } from '../../traffic/invite-links/grants.ts'
+import { sharedStatement } from '../../traffic/invite-links/grants.ts'
 import { ClickSheet } from '../counters/click-sheet.ts'
 import { cellOf, costsOf, DeltaSheet } from '../counters/deltas.ts'
 import { CLICK_COLUMNS, type Click, clicksLiteral } from './click.ts'
@@ -16,26 +16,30 @@ const others = CLICK_COLUMNS.slice(1)
 
 /** Clicks of all organizations in one plain insert: with `on conflict` or `returning` it would be eight times slower on shards. */
 const INSERT = `insert into clicks (${columns}, status, stages)
-  select c.org_id, ${others}, 0, ${CLICKED} from unnest($1::new_click2[]) as c`
+  select c.org_id, ${others}, 0, ${CLICKED} from unnest($1::new_click3[]) as c`
 
 /**
  * For clicks that may be stored already, of one organization. Those of months that were given up are not stored again: nobody could tell
  * whether they were counted. The statement holds its lock on `clicks` before it looks, so no month goes in between.
  */
 const INSERT_ABSENT = `insert into clicks (${columns}, status, stages)
-  select $2::int, ${others}, 0, ${CLICKED} from unnest($1::new_click2[]) as c
+  select $2::int, ${others}, 0, ${CLICKED} from unnest($1::new_click3[]) as c
   where not exists (select 1 from dropped_clicks where before_id > c.id)
   on conflict (org_id, id) do nothing
   returning id`
 
+const LINK = `update clicks c set link_id = g.link_id
+  from unnest($2::uuid[], $3::uuid[]) as g (id, link_id)
+  where c.org_id = $1 and c.id = g.id and c.link_id is null`
+
 /**
- * Stores clicks that are surely new, in one transaction and one round trip. `isAgain`: of a batch that has failed, and links of channels are looked at twice.
+ * Stores clicks that are surely new, in one transaction and one round trip.
  * @throws the database's error; 23505 for an id that exists.
  */
-export async function storeClicks(pool: pg.Pool, clicks: readonly Click[], isAgain = false): Promise<void> {
+export async function storeClicks(pool: pg.Pool, clicks: readonly Click[]): Promise<void> {
   const deltas = sheetOf(clicks).statement()
   const born = bornOf(clicks).statement()
-  const { own, shared } = grantStatements(clicks, !isAgain)
+  const shared = sharedStatement(clicks)
   const client = await pool.connect()
   try {
     await flight(client, {
@@ -43,7 +47,6 @@ export async function storeClicks(pool: pg.Pool, clicks: readonly Click[], isAga
       clicks: ask(INSERT, [clicksLiteral(clicks)]),
       deltas: deltas && ask(deltas.text, deltas.values),
       born: born && ask(born.text, born.values),
-      own: own && ask(own.text, own.values),
       shared: shared && ask(shared.text, shared.values),
       commit: ask('commit'),
     })
@@ -67,8 +70,10 @@ export async function storeAbsentClicks(pool: pg.Pool, org_id: number, clicks: r
     const stored = new Set(rows.map(row => row.id))
     const added = clicks.filter(click => stored.has(click.id))
     // A process of a version that knows no links may have stored a click without its own.
-    const { own, shared } = grantStatements(clicks, false)
-    for (const statement of [sheetOf(added).statement(), bornOf(added).statement(), own, shared])
+    const linked = clicks.filter(({ id, link_id }) => link_id != null && !stored.has(id))
+    if (linked.length > 0)
+      await client.query(LINK, [org_id, linked.map(({ id }) => id), linked.map(({ link_id }) => link_id)])
+    for (const statement of [sheetOf(added).statement(), bornOf(added).statement(), sharedStatement(clicks)])
       if (statement !== undefined) await client.query(statement.text, [...(statement.values ?? [])])
   })
 }

@@ -49,11 +49,27 @@ export function visitsOf(
     },
     cookie(ms) {
       const seconds = Math.floor(ms / 1000).toString(36)
-      const path = url.split(/[?#;]/, 1)[0] ?? '/c'
-      return `sluice_t=${seconds}.${sign(seconds)}; Max-Age=${SEEN_SECONDS}; Path=${path}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+      return `sluice_t=${seconds}.${sign(seconds)}; Max-Age=${SEEN_SECONDS}; Path=${pathOf(url)}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
     },
   }
 }
+
+/** Reloading a page takes no links: who comes again meanwhile is led to the one he has. */
+const LINK_SECONDS = 1800
+const LINK = /(?:^|;\s*)sluice_l=([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:;|$)/
+
+/** The Set-Cookie header that says which invite link a visit was led to. It comes back on visits of the same address alone. */
+export function linkCookie(link_id: string, url: string, isSecure: boolean): string {
+  return `sluice_l=${link_id}; Max-Age=${LINK_SECONDS}; Path=${pathOf(url)}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+}
+
+/** The id a `linkCookie` names. */
+export function linkOfCookie(cookies: string | string[] | undefined): string | undefined {
+  const header = Array.isArray(cookies) ? cookies.join(';') : cookies
+  return header === undefined ? undefined : LINK.exec(header)?.[1]
+}
+
+const pathOf = (url: string): string => url.split(/[?#;]/, 1)[0] ?? '/c'
 
 /** A landing page is left for its offer within the visit, or when it is found again in a tab some days later. */
 const ONWARD_SECONDS = 30 * 86_400

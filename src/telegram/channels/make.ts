@@ -34,7 +34,12 @@ export function speedUp({ first_ms, of }: Paces, channel_id: string): void {
 /** A link ends sooner here than at Telegram, whose clock is another one. */
 const SLACK_MS = 5 * MINUTE_MS
 
-type Wanted = { readonly row: Row; readonly bot: AskingBot; readonly campaign_id: string | null }
+type Wanted = {
+  readonly row: Row
+  readonly bot: AskingBot
+  readonly campaign_id: string | null
+  readonly of_batch: number
+}
 
 /**
  * Makes a link for the pool, or the one that a campaign shares, which does not end. Its name is its id here. Answers why there is none; one that
@@ -43,7 +48,7 @@ type Wanted = { readonly row: Row; readonly bot: AskingBot; readonly campaign_id
 export async function makeLink(
   { db, config }: Pick<Ground, 'db' | 'config'>,
   paces: Paces,
-  { row, bot, campaign_id }: Wanted,
+  { row, bot, campaign_id, of_batch }: Wanted,
 ): Promise<Failed | undefined> {
   const { org_id, id: channel_id, chat_id, join_mode, link_days } = row
   const id = newId()
@@ -58,7 +63,8 @@ export async function makeLink(
   const { invite_link: url } = fieldsOf(answer.result)
   if (typeof url !== 'string') return { ok: false, kind: 'unknown', description: 'Telegram’s answer holds no link' }
   const expires_at = expire_date === undefined ? null : new Date(expire_date * 1000 - SLACK_MS).toISOString()
-  const isKept = await keepLink(db, { org_id, id, channel_id, url, campaign_id, expires_at, chat_id, join_mode })
+  const link = { org_id, id, channel_id, url, campaign_id, expires_at, chat_id, join_mode, of_batch }
+  const isKept = await keepLink(db, link)
   speedUp(paces, channel_id)
   if (isKept && campaign_id !== null) {
     await nameSharedLink(db, { org_id, campaign_id, channel_id, url })

@@ -9,7 +9,13 @@ import { newId } from '../../contract/ids.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
-import { busiestTenMinutes, campaignsWithoutLink, countFree } from '../../traffic/invite-links/making.ts'
+import {
+  BATCH,
+  BATCH_OF_MANY,
+  busiestTenMinutes,
+  campaignsWithoutLink,
+  countFree,
+} from '../../traffic/invite-links/making.ts'
 import { momentIn } from '../bots/claims.ts'
 import { lookSoon } from '../bots/look-soon.ts'
 import { noteFree } from './figures.ts'
@@ -27,6 +33,8 @@ const QUIET_MS = 30_000
 const PORTION = 10
 /** Of the links that were wanted. */
 const MOST_WANTED = 5000
+/** Of these the batches are larger. */
+const MANY = 1000
 const LOW = 10
 /** Telegram says no, though the bot has the right: then it is tried again so late. */
 const REFUSED_MS = 10 * MINUTE_MS
@@ -113,10 +121,10 @@ async function makeFor(ground: Making, going: Going, of: ChannelId): Promise<voi
         look_ms = 0
         return
       }
-      const { wanted, isUsed } = await wantedOf(ground, row)
+      const { isUsed, ...next } = await wantedOf(ground, row)
       look_ms = isUsed ? BUSY_MS : QUIET_MS
-      if (wanted.length === 0) return
-      const met = await makeSome(ground, going, { of, token }, wanted)
+      if (next.wanted.length === 0) return
+      const met = await makeSome(ground, going, { of, token }, next)
       if (met !== undefined) {
         // As soon as the waiting is over.
         look_ms = 0
@@ -137,20 +145,20 @@ async function makeSome(
   ground: Making,
   { paces, signal }: Going,
   { of, token }: Holding,
-  wanted: readonly (string | null)[],
+  { wanted, of_batch }: Omit<Wanted, 'isUsed'>,
 ): Promise<Met | undefined> {
   for (const campaign_id of wanted) {
     const row = await held(ground, of, token)
     const bot = row && (await botOf(ground, row.org_id, row.bot_id))
     if (row === undefined || bot === undefined || signal.aborted) return undefined
-    const failed = await makeLink(ground, paces, { row, bot, campaign_id })
+    const failed = await makeLink(ground, paces, { row, bot, campaign_id, of_batch })
     if (failed !== undefined) return { row, failed }
     await sleep(paces.of.get(row.id) ?? paces.first_ms, undefined, { signal }).catch(() => {})
   }
   return undefined
 }
 
-type Wanted = { readonly wanted: (string | null)[]; readonly isUsed: boolean }
+type Wanted = { readonly wanted: (string | null)[]; readonly of_batch: number; readonly isUsed: boolean }
 
 /** The links to be made next: those that campaigns share first, by the campaign, then some of the pool. */
 async function wantedOf({ db }: Making, row: Row): Promise<Wanted> {
@@ -164,7 +172,8 @@ async function wantedOf({ db }: Making, row: Row): Promise<Wanted> {
   const target = Math.min(MOST_WANTED, Math.max(row.pool_min, 2 * busiest))
   await noteLow({ db }, row, busiest > 0 && free * LOW < target, free * 2 >= target)
   const pool = Array.from({ length: Math.max(0, Math.min(PORTION, target - free)) }, () => null)
-  return { wanted: [...lacking.map(({ campaign_id }) => campaign_id), ...pool], isUsed: busiest > 0 }
+  const of_batch = target >= MANY ? BATCH_OF_MANY : BATCH
+  return { wanted: [...lacking.map(({ campaign_id }) => campaign_id), ...pool], of_batch, isUsed: busiest > 0 }
 }
 
 /** Owners are told once that links run out, and again when they do so after there were enough. */

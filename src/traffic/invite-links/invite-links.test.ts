@@ -5,6 +5,7 @@ import { freshDatabase } from '../../../tests/support/database.ts'
 import { seedChannel, seedLinks } from '../../../tests/support/invite-links.ts'
 import { countFree, giveUpLink, keepLink, poolsOf } from './making.ts'
 import { sweepLinks } from './sweep.ts'
+import { linksOf } from './words.ts'
 import { grantOf, inviteForClick, linkForClick, takeSharedGrant } from './invite-links.ts'
 
 let fresh: Awaited<ReturnType<typeof freshDatabase>>
@@ -130,6 +131,20 @@ test('what a process held that is gone is given to nobody, what has ended is for
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
   await set(held.id, { state: 'leased', leased_by: newId(), lease_until: daysAgo(0.1) })
   await set(old.id, { state: 'dead', expires_at: daysAgo(61) })
+  const { words } = await db()
+    .selectFrom('link_batches')
+    .select('words')
+    .where('id', '=', old.id)
+    .executeTakeFirstOrThrow()
+  await db()
+    .updateTable('channel_links')
+    .set({ expires_at: daysAgo(61) })
+    .where(
+      'id',
+      'in',
+      linksOf(words).map(one => one.id),
+    )
+    .execute()
   const click = newId()
   const given = await ask(id, click)
   await set(ended.id, { expires_at: daysAgo(1) })

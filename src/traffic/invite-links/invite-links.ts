@@ -1,6 +1,6 @@
 /**
  * Invite links of channels: which are free, which click each was given to, and whose a link is that somebody has joined by. Owns `channel_links`,
- * `link_batches`, `link_grants` and `shared_grants`. A link is made beforehand and given to one click for ever; a click has one link of a channel. What
+ * `link_batches`, `links_given`, `link_grants` and `shared_grants`. A link is made beforehand and given to one click for ever; a click has one link of a channel. What
  * all of a campaign share is given where there is no other, and then nobody is sure whose join it was.
  */
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
@@ -8,6 +8,7 @@ import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { publicChat } from '../../contract/telegram.ts'
 import type { Tables } from '../../ground/db/tables.ts'
+import { linksOf, wordsOf } from './words.ts'
 
 /** Whoever gets a link has two days to use it, of links that live shorter half of their life. */
 const KEPT_MS = 48 * HOUR_MS
@@ -33,8 +34,9 @@ export async function grantOf(
   const id = name === undefined ? undefined : toUuid(name)
   if (id === undefined && url === undefined) return undefined
   const { rows } = await sql<Omit<LinkGrant, 'click_id'> & { click_id: string | null }>`
-    select l.id as link_id, l.channel_id, l.purpose, l.campaign_id, g.click_id
+    select l.id as link_id, l.channel_id, l.purpose, l.campaign_id, coalesce(c.id, g.click_id) as click_id
     from channel_links l
+    left join clicks c on c.org_id = l.org_id and c.link_id = l.id
     left join link_grants g on g.org_id = l.org_id and g.link_id = l.id
     where l.org_id = ${org_id} and (l.id = ${id ?? null} or l.url = ${url ?? null})
     order by l.id = ${id ?? null} desc nulls last
@@ -111,14 +113,32 @@ async function placeForClick(db: Kysely<Tables>, asked: ForClick): Promise<Place
   return { link: own ?? (await giveShared(db, asked)), username: channel.username }
 }
 
+/** The address of a link of the pool that somebody was led to before, as long as it works and leads into this channel. @throws what the database throws */
+export async function linkAgain(
+  db: Kysely<Tables>,
+  { org_id, channel_id, link_id }: { org_id: number; channel_id: string; link_id: string },
+): Promise<string | undefined> {
+  const { rows } = await sql<{ url: string }>`
+    select url from channel_links
+    where org_id = ${org_id} and id = ${link_id} and channel_id = ${channel_id} and purpose = 'pool' and state <> 'dead'
+      and expires_at > now()`.execute(db)
+  return rows[0]?.url
+}
+
 /** The link that a click has of a channel, as long as it works. */
 async function grantedTo(db: Kysely<Tables>, { org_id, channel_id, click_id }: ForClick): Promise<string | undefined> {
   const { rows } = await sql<{ url: string }>`
     select l.url
-    from link_grants g
-    join channel_links l on l.org_id = g.org_id and l.id = g.link_id
-    where g.org_id = ${org_id} and g.channel_id = ${channel_id} and g.click_id = ${click_id}
-      and l.state <> 'dead' and (l.expires_at is null or l.expires_at > now())`.execute(db)
+    from (
+      select link_id from link_grants
+      where org_id = ${org_id} and channel_id = ${channel_id} and click_id = ${click_id}
+      union all
+      select link_id from clicks where org_id = ${org_id} and id = ${click_id} and link_id is not null
+    ) as g
+    join channel_links l on l.org_id = ${org_id} and l.id = g.link_id
+    where l.channel_id = ${channel_id} and l.state <> 'dead' and (l.expires_at is null or l.expires_at > now())`.execute(
+    db,
+  )
   return rows[0]?.url
 }
 
@@ -140,29 +160,27 @@ async function giveFrom(
   life_ms: number,
   way: RawBuilder<unknown>,
 ): Promise<string | undefined> {
-  const { rows: batches } = await sql<{ id: string }>`
-    select id from link_batches
+  const { rows: batches } = await sql<{ id: string; words: string }>`
+    select id, words from link_batches
     where org_id = ${org_id} and channel_id = ${channel_id} and state = 'free' and left_over > 0
       and expires_at > now() + ${life_ms}::float8 * interval '1 millisecond'
     order by expires_at limit 1
     for update ${way}`.execute(trx)
-  const batch_id = batches[0]?.id
-  if (batch_id === undefined) return undefined
-  const { rows } = await sql<{ id: string; url: string }>`
-    select id, url from channel_links where org_id = ${org_id} and batch_id = ${batch_id} order by id limit 1`.execute(
-    trx,
-  )
-  const [link] = rows
-  if (link === undefined) return undefined
+  const [batch] = batches
+  const [link, ...rest] = linksOf(batch?.words ?? '')
+  if (batch === undefined || link === undefined) return undefined
   const granted = await sql`
     insert into link_grants (org_id, link_id, channel_id, click_id, granted_at)
     values (${org_id}, ${link.id}, ${channel_id}, ${click_id}, ${new Date().toISOString()})
     on conflict do nothing`.execute(trx)
   if (granted.numAffectedRows !== 1n) return 'elsewhere'
-  await sql`update channel_links set batch_id = null where org_id = ${org_id} and id = ${link.id}`.execute(trx)
   await sql`
-    update link_batches set left_over = left_over - 1, state = case when left_over = 1 then 'spent' else state end
-    where org_id = ${org_id} and id = ${batch_id}`.execute(trx)
+    update link_batches set left_over = ${rest.length}, words = ${wordsOf(rest)}, state = ${rest.length === 0 ? 'spent' : 'free'}
+    where org_id = ${org_id} and id = ${batch.id}`.execute(trx)
+  await sql`
+    insert into links_given (org_id, channel_id, minute, given)
+    values (${org_id}, ${channel_id}, date_trunc('minute', now()), 1)
+    on conflict (org_id, channel_id, minute) do update set given = links_given.given + 1`.execute(trx)
   return link.url
 }
 

@@ -1,14 +1,13 @@
 // The statements by which a process takes batches of free links ahead of visitors, keeps them, and says what has become of them.
 import type pg from 'pg'
-import { newId } from '../../contract/ids.ts'
-import { BATCH } from './making.ts'
+import { type BatchLink, wordsOf } from './words.ts'
 
-/** A link in a stock; `expires_ms` is Unix. */
-export type StockLink = {
+/** A batch that is leased; `expires_ms` is when the first of its links ends, Unix. */
+export type LinkBatch = {
   readonly id: string
-  readonly batch_id: string
-  readonly url: string
   readonly expires_ms: number
+  readonly size: number
+  readonly words: string
 }
 
 /** Renewed long before, so that only a process that is gone lets it run out. */
@@ -23,47 +22,37 @@ const TAKE = `
     order by expires_at limit $5
     for update skip locked
   ))
-  returning id`
-const LINKS = `
-  select id, batch_id, url, (extract(epoch from expires_at) * 1000)::float8 as expires_ms
-  from channel_links
-  where org_id = $1 and batch_id = any($2::uuid[])`
+  returning id, (extract(epoch from expires_at) * 1000)::float8 as expires_ms, left_over as size, words`
 const RENEW = `
   update link_batches set lease_until = now() + ${LEASE}
   where org_id = $1 and id = any($2::uuid[]) and leased_by = $3 and state = 'leased'
   returning id`
 const GIVE_BACK = `
-  update link_batches set state = 'free', leased_by = null, lease_until = null
-  where org_id = $1 and id = any($2::uuid[]) and leased_by = $3 and state = 'leased'`
+  update link_batches b set state = 'free', leased_by = null, lease_until = null, left_over = g.left_over, words = g.words
+  from unnest($3::uuid[], $4::int[], $5::text[]) as g (id, left_over, words)
+  where b.org_id = $1 and b.id = g.id and b.leased_by = $2 and b.state = 'leased'`
 const SPEND = `
-  update link_batches set state = 'spent', left_over = 0, leased_by = null, lease_until = null
+  update link_batches set state = 'spent', left_over = 0, words = '', leased_by = null, lease_until = null
   where org_id = $1 and id = any($2::uuid[]) and leased_by = $3 and state = 'leased'`
-const SPLIT = `
-  update link_batches set state = 'spent', left_over = 0, made = made - $4::int, leased_by = null, lease_until = null
-  where org_id = $1 and id = $2 and leased_by = $3 and state = 'leased'
-  returning channel_id, made_at, expires_at`
-const REST = `
-  insert into link_batches (org_id, id, channel_id, made_at, expires_at, made, left_over, state)
-  values ($1, $2, $3, $4, $5, $6, $6, 'free')`
-const MOVE = `update channel_links set batch_id = $3 where org_id = $1 and id = any($2::uuid[])`
+const COUNT = `
+  insert into links_given (org_id, channel_id, minute, given)
+  select $1::int, $2::uuid, to_timestamp(g.minute * 60), g.given from unnest($3::int[], $4::int[]) as g (minute, given)
+  on conflict (org_id, channel_id, minute) do update set given = links_given.given + excluded.given`
 
 type Pool = Pick<pg.Pool, 'query'>
 type Of = { readonly org_id: number; readonly channel_id: string; readonly by: string }
 
 /**
- * Takes about so many links that live for `life_ms` at least, of the batches that end first; of other processes none waits for it, and none gets
- * the same. `isAll`: there are no more.
+ * Takes so many batches at most, of those that end first and whose links live for `life_ms` at least; of other processes none waits for it, and none gets
+ * the same. Fewer: there are no more.
  */
-export async function takeLinks(
+export async function takeBatches(
   pool: Pool,
   { org_id, channel_id, by }: Of,
-  { count, life_ms }: { count: number; life_ms: number },
-): Promise<{ links: StockLink[]; isAll: boolean }> {
-  const most = Math.ceil(count / BATCH)
-  const { rows } = await pool.query<{ id: string }>(TAKE, [org_id, channel_id, by, life_ms, most])
-  if (rows.length === 0) return { links: [], isAll: true }
-  const { rows: links } = await pool.query<StockLink>(LINKS, [org_id, rows.map(({ id }) => id)])
-  return { links, isAll: rows.length < most }
+  { most, life_ms }: { most: number; life_ms: number },
+): Promise<LinkBatch[]> {
+  const { rows } = await pool.query<LinkBatch>(TAKE, [org_id, channel_id, by, life_ms, most])
+  return rows
 }
 
 /** Answers the batches that are still this process's. */
@@ -77,34 +66,27 @@ export async function spendBatches(pool: Pool, { org_id, by }: Of, ids: readonly
   if (ids.length > 0) await pool.query(SPEND, [org_id, ids, by])
 }
 
-/** Batches of which no link was given. */
-export async function giveBackWhole(pool: Pool, { org_id, by }: Of, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await pool.query(GIVE_BACK, [org_id, ids, by])
+/** Batches of which not all was given, with what is left of them: what was given may be known to nothing but a journal yet. */
+export async function giveBack(
+  pool: Pool,
+  { org_id, by }: Of,
+  rest: readonly { readonly id: string; readonly links: readonly BatchLink[] }[],
+): Promise<void> {
+  if (rest.length === 0) return
+  await pool.query(GIVE_BACK, [
+    org_id,
+    by,
+    rest.map(({ id }) => id),
+    rest.map(({ links }) => links.length),
+    rest.map(({ links }) => wordsOf(links)),
+  ])
 }
 
-/** What is left of a batch, as a batch of its own: what was given may be known to nothing but a journal yet. */
-export async function giveBackRest(
-  pool: pg.Pool,
-  { org_id, by }: Of,
-  id: string,
-  links: readonly string[],
+/** Counts links that were given, by the minute of Unix time. */
+export async function countGiven(
+  pool: Pool,
+  { org_id, channel_id }: Of,
+  given: ReadonlyMap<number, number>,
 ): Promise<void> {
-  type Split = { channel_id: string; made_at: string; expires_at: string }
-  const client = await pool.connect()
-  try {
-    await client.query('begin')
-    const { rows } = await client.query<Split>(SPLIT, [org_id, id, by, links.length])
-    const [split] = rows
-    const rest = newId()
-    if (split !== undefined) {
-      const { channel_id, made_at, expires_at } = split
-      await client.query(REST, [org_id, rest, channel_id, made_at, expires_at, links.length])
-      await client.query(MOVE, [org_id, links, rest])
-    }
-    await client.query('commit')
-    client.release()
-  } catch (error) {
-    client.release(true)
-    throw error
-  }
+  if (given.size > 0) await pool.query(COUNT, [org_id, channel_id, [...given.keys()], [...given.values()]])
 }

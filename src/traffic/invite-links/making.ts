@@ -4,6 +4,7 @@ import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import { firstIdAt, newId, toUuid } from '../../contract/ids.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { lifeNeeded } from './invite-links.ts'
+import { type BatchLink, linksOf, wordsOf } from './words.ts'
 
 type Db = Kysely<Tables>
 type Of = { readonly org_id: number; readonly channel_id: string }
@@ -16,16 +17,20 @@ type Made = Of & {
   readonly expires_at: string | null
 }
 /** What it was made for: where the channel is another chat by now, or of another mode, it is of no use. */
-type Kind = { readonly chat_id: string; readonly join_mode: string }
+type Kind = { readonly chat_id: string; readonly join_mode: string; readonly of_batch?: number }
 
-/** Links of a batch: a process that is killed costs one or few of them. */
+/** Links of a batch: a process that is killed costs one or few of them. Where thousands wait, more of them: each batch is written twice while visitors come. */
 export const BATCH = 16
+export const BATCH_OF_MANY = 64
 
 /**
- * Keeps a link that Telegram has made: one of the pool in a batch that takes some more. False where nobody may be given it: the channel has changed
+ * Keeps a link that Telegram has made: one of the pool in a batch that takes up to `of_batch`. False where nobody may be given it: the channel has changed
  * meanwhile, or the campaign shares another one already.
  */
-export async function keepLink(db: Db, { chat_id, join_mode, ...link }: Made & Kind): Promise<boolean> {
+export async function keepLink(
+  db: Db,
+  { chat_id, join_mode, of_batch = BATCH, ...link }: Made & Kind,
+): Promise<boolean> {
   const { org_id, channel_id, campaign_id, expires_at } = link
   return await db.transaction().execute(async trx => {
     // Who changes the channel gives its links up with it, and waits for this one.
@@ -34,41 +39,47 @@ export async function keepLink(db: Db, { chat_id, join_mode, ...link }: Made & K
       where org_id = ${org_id} and id = ${channel_id} and chat_id = ${chat_id} and join_mode = ${join_mode} and deleted_at is null
       for share`.execute(trx)
     if (rows.length === 0) return false
-    if (campaign_id !== null || expires_at === null)
-      return await insertLink(trx, { ...link, purpose: 'shared', batch_id: null })
-    const batch_id = (await openBatch(trx, { org_id, channel_id }, expires_at)) ?? newId()
-    await sql`
-      insert into link_batches (org_id, id, channel_id, made_at, expires_at, made, left_over, state)
-      select ${org_id}::int, ${batch_id}::uuid, ${channel_id}::uuid, now(), ${expires_at}::timestamptz, 1, 1, 'free'
-      where not exists (select from link_batches where org_id = ${org_id} and id = ${batch_id})`.execute(trx)
-    return await insertLink(trx, { ...link, purpose: 'pool', batch_id })
+    const isPooled = campaign_id === null && expires_at !== null
+    if (!(await insertLink(trx, { ...link, purpose: isPooled ? 'pool' : 'shared' }))) return false
+    if (isPooled) await putIntoBatch(trx, { ...link, expires_at }, of_batch)
+    return true
   })
 }
 
-/** Counts one more link into a batch that nobody holds; undefined where there is none. */
-async function openBatch(trx: Db, { org_id, channel_id }: Of, expires_at: string): Promise<string | undefined> {
-  const { rows } = await sql<{ id: string }>`
-    update link_batches set made = made + 1, left_over = left_over + 1, expires_at = least(expires_at, ${expires_at}::timestamptz)
+type Pooled = Of & BatchLink & { readonly expires_at: string }
+
+/** Into a batch that nobody holds and that takes some more, else into one of its own. */
+async function putIntoBatch(
+  trx: Db,
+  { org_id, channel_id, expires_at, ...link }: Pooled,
+  of_batch: number,
+): Promise<void> {
+  const words = wordsOf([link])
+  const { numAffectedRows } = await sql`
+    update link_batches set made = made + 1, left_over = left_over + 1, words = ltrim(words || ' ' || ${words}::text),
+      expires_at = least(expires_at, ${expires_at}::timestamptz)
     where org_id = ${org_id} and id = any(array(
       select id from link_batches
-      where org_id = ${org_id} and channel_id = ${channel_id} and state = 'free' and made < ${BATCH}
+      where org_id = ${org_id} and channel_id = ${channel_id} and state = 'free' and made < ${of_batch}
         and expires_at > ${expires_at}::timestamptz - interval '1 hour'
       order by expires_at desc limit 1
       for update skip locked
-    ))
-    returning id`.execute(trx)
-  return rows[0]?.id
+    ))`.execute(trx)
+  if (numAffectedRows === 1n) return
+  await sql`
+    insert into link_batches (org_id, id, channel_id, expires_at, made, left_over, words, state)
+    values (${org_id}, ${newId()}, ${channel_id}, ${expires_at}, 1, 1, ${words}, 'free')`.execute(trx)
 }
 
-type Inserted = Made & { readonly purpose: 'pool' | 'shared'; readonly batch_id: string | null }
+type Inserted = Made & { readonly purpose: 'pool' | 'shared' }
 
 async function insertLink(
   db: Db,
-  { org_id, id, channel_id, purpose, campaign_id, batch_id, url, expires_at }: Inserted,
+  { org_id, id, channel_id, purpose, campaign_id, url, expires_at }: Inserted,
 ): Promise<boolean> {
   const { numAffectedRows } = await sql`
-    insert into channel_links (org_id, id, channel_id, purpose, campaign_id, batch_id, url, made_at, changed_at, expires_at)
-    select ${org_id}::int, ${id}::uuid, ${channel_id}::uuid, ${purpose}, ${campaign_id}::uuid, ${batch_id}::uuid, ${url},
+    insert into channel_links (org_id, id, channel_id, purpose, campaign_id, url, made_at, changed_at, expires_at)
+    select ${org_id}::int, ${id}::uuid, ${channel_id}::uuid, ${purpose}, ${campaign_id}::uuid, ${url},
       now(), now(), ${expires_at}::timestamptz
     on conflict do nothing`.execute(db)
   return numAffectedRows === 1n
@@ -80,12 +91,31 @@ export async function giveUpLink(
   { org_id, channel_id }: Of,
   { url, name }: { readonly url: string; readonly name: string },
 ): Promise<boolean> {
-  const { numAffectedRows } = await sql`
-    update channel_links set state = 'dead', changed_at = now()
-    where org_id = ${org_id} and channel_id = ${channel_id} and state <> 'dead' and (id = ${toUuid(name) ?? null} or url = ${url})`.execute(
-    db,
-  )
-  return (numAffectedRows ?? 0n) > 0n
+  return await db.transaction().execute(async trx => {
+    const { rows } = await sql<{ id: string }>`
+      update channel_links set state = 'dead', changed_at = now()
+      where org_id = ${org_id} and channel_id = ${channel_id} and state <> 'dead' and (id = ${toUuid(name) ?? null} or url = ${url})
+      returning id`.execute(trx)
+    const [link] = rows
+    if (link === undefined) return false
+    await takeOutOfBatch(trx, { org_id, channel_id }, link.id)
+    return true
+  })
+}
+
+/** What a process holds it gives, because it does not ask again. */
+async function takeOutOfBatch(trx: Db, { org_id, channel_id }: Of, link_id: string): Promise<void> {
+  const { rows } = await sql<{ id: string; words: string }>`
+    select id, words from link_batches
+    where org_id = ${org_id} and channel_id = ${channel_id} and state = 'free' and words like ${`%${link_id}%`}
+    for update`.execute(trx)
+  for (const { id, words } of rows) {
+    const rest = wordsOf(linksOf(words).filter(link => link.id !== link_id))
+    await sql`
+      update link_batches set words = ${rest}, left_over = left_over - 1 where org_id = ${org_id} and id = ${id}`.execute(
+      trx,
+    )
+  }
 }
 
 /** No link that nobody has is given any more, and campaigns get another one to share. Those that were given are known as ever. */
@@ -114,12 +144,12 @@ const WINDOW = 10
 export async function busiestTenMinutes(db: Db, { org_id, channel_id }: Of): Promise<number> {
   const since = firstIdAt(Date.now() - HOUR_MS)
   const { rows } = await sql<{ minute: number; clicks: number }>`
-    select floor(extract(epoch from now() - granted_at) / 60)::int as minute, count(*)::int as clicks
+    select floor(extract(epoch from now() - at) / 60)::int as minute, sum(clicks)::int as clicks
     from (
-      select granted_at from link_grants
-      where org_id = ${org_id} and channel_id = ${channel_id} and click_id >= ${since}
+      select minute as at, given as clicks from links_given
+      where org_id = ${org_id} and channel_id = ${channel_id} and minute > now() - interval '1 hour'
       union all
-      select granted_at from shared_grants
+      select granted_at, 1 from shared_grants
       where org_id = ${org_id} and channel_id = ${channel_id} and click_id >= ${since}
     ) as lately
     group by 1`.execute(db)
@@ -146,6 +176,7 @@ export async function poolsOf(
   const ids = channels.map(({ id }) => id)
   if (ids.length === 0) return new Map()
   const lives = channels.map(({ link_days }) => lifeNeeded(link_days))
+  const dayAgo = firstIdAt(Date.now() - DAY_MS)
   const [links, grants] = await Promise.all([
     sql<{ id: string; free: number; leased: number; made: number }>`
       select b.channel_id as id,
@@ -153,14 +184,14 @@ export async function poolsOf(
           where b.state = 'free' and b.expires_at > now() + asked.life_ms * interval '1 millisecond'
         ), 0))::int as free,
         (coalesce(sum(b.left_over) filter (where b.state = 'leased'), 0))::int as leased,
-        (coalesce(sum(b.made) filter (where b.made_at > now() - interval '1 day'), 0))::int as made
+        (coalesce(sum(b.made) filter (where b.id >= ${dayAgo}), 0))::int as made
       from link_batches b
       join unnest(${ids}::uuid[], ${lives}::float8[]) as asked (id, life_ms) on asked.id = b.channel_id
-      where b.org_id = ${org_id} and (b.state in ('free', 'leased') or b.made_at > now() - interval '1 day')
+      where b.org_id = ${org_id} and (b.state = 'free' or b.state = 'leased' or b.id >= ${dayAgo})
       group by 1`.execute(db),
     sql<{ id: string; granted: number }>`
-      select channel_id as id, count(*)::int as granted from link_grants
-      where org_id = ${org_id} and channel_id = any(${ids}::uuid[]) and click_id >= ${firstIdAt(Date.now() - DAY_MS)}
+      select channel_id as id, sum(given)::int as granted from links_given
+      where org_id = ${org_id} and channel_id = any(${ids}::uuid[]) and minute > now() - interval '1 day'
       group by 1`.execute(db),
   ])
   const granted = new Map(grants.rows.map(row => [row.id, row.granted]))

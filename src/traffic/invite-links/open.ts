@@ -1,38 +1,30 @@
 /** The links that this process gives to visitors of channels: from its stocks, and where those are empty the ones that campaigns share. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
-import { MINUTE_MS } from '../../contract/days.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds } from '../../ground/rounds.ts'
 import type { LiveCampaigns, LiveChannel } from '../campaigns/live.ts'
-import type { Granted } from './grants.ts'
-import { type ForClick, inviteForClick } from './invite-links.ts'
+import type { SharedLink } from './grants.ts'
+import { type ForClick, inviteForClick, linkAgain } from './invite-links.ts'
 import { Stock } from './stock.ts'
 
 /** A visitor waits so long for links that this process has none of; then he gets the shared one. */
 const PATIENCE_MS = 250
+/** While the database says nothing, it is not asked for the links of those who come again. */
+const REST_MS = 1000
 /** A visitor of a landing waits so long for his link. */
 const ONWARD_MS = 1500
 const TELL_MS = 2000
-/** Who comes again meanwhile gets the link he has: reloading a page takes no links. */
-const AGAIN_MS = 30 * MINUTE_MS
-/** A busy half hour's visitors, at about 200 bytes each: what lives so long weighs on every full collection, and visitors wait for those. */
-const MOST_REMEMBERED = 20_000
-
-/** Where a click is led. Without `granted` nothing is to be written with it. */
-export type Link = { readonly url: string; readonly granted?: Granted }
-
-/** The link a visitor was given last. */
-type Known = { readonly url: string; readonly channel_id: string; readonly campaign_id: string; readonly ms: number }
+/** Where a click is led. What is its own, or shared by it, is to be written with it; a link that its visitor had before is neither. */
+export type Link = { readonly url: string; readonly own_id?: string; readonly shared?: SharedLink }
 
 type Live = Pick<LiveCampaigns, 'object' | 'sharedLink' | 'all'>
 type Asked = { readonly channel: LiveChannel; readonly campaign_id: string }
 
-type AskedFor = Asked & { readonly visitor: string; readonly ms: number }
+type AskedFor = Asked & { readonly had: string | undefined; readonly ms: number }
 
 export type InviteLinks = {
-  /** A link for a click that counts; undefined where not even a shared one is there. `visitor` is who comes, `ms` when (Unix). */
+  /** A link for a click that counts; undefined where not even a shared one is there. `had` is the id of the link the visitor was led to before, `ms` is now (Unix). */
   give(asked: AskedFor): Link | undefined | Promise<Link | undefined>
   /** The link that the campaign shares, for whom no click counts. */
   shared(asked: Asked): Link | undefined
@@ -47,17 +39,15 @@ type Parts = Pick<Ground, 'database' | 'db' | 'log'>
 /** Opens the giving of this process, with stocks for the channels that campaigns lead to. */
 export function openInviteLinks(parts: Parts, live: Live): InviteLinks {
   const stocks = openStocks(parts, live)
-  const known = new LRUCache<string, Known>({ max: MOST_REMEMBERED })
+  let looks_after = 0
 
   const shared = ({ channel, campaign_id }: Asked): Link | undefined => {
     const link = live.sharedLink(channel.id, campaign_id)
-    return link && { url: link.url, granted: { link_id: link.id, channel_id: channel.id, is_shared: true } }
+    return link && { url: link.url, shared: { link_id: link.id, channel_id: channel.id } }
   }
-  const own = ({ channel, campaign_id, visitor, ms }: AskedFor, stock: Stock): Link | undefined => {
+  const own = ({ ms }: AskedFor, stock: Stock): Link | undefined => {
     const taken = stock.take(ms)
-    if (taken === undefined) return undefined
-    known.set(visitor, { url: taken.url, channel_id: channel.id, campaign_id, ms })
-    return { url: taken.url, granted: { link_id: taken.id, channel_id: channel.id } }
+    return taken && { url: taken.url, own_id: taken.id }
   }
   /** As many ask as wait, so that one answer is hardly enough for a crowd. */
   const waited = async (asked: AskedFor, stock: Stock): Promise<Link | undefined> => {
@@ -69,16 +59,27 @@ export function openInviteLinks(parts: Parts, live: Live): InviteLinks {
     }
     return shared(asked)
   }
+  const fresh = (asked: AskedFor): Link | undefined | Promise<Link | undefined> => {
+    const stock = stocks.of(asked.channel)
+    stock.note(asked.ms)
+    return own(asked, stock) ?? (stock.isHopeful() ? waited(asked, stock) : shared(asked))
+  }
+  /** The link that a visitor comes with, as long as it is good; else another, as while the database says nothing. */
+  const again = async (asked: AskedFor, link_id: string): Promise<Link | undefined> => {
+    const { org_id, id: channel_id } = asked.channel
+    const late = sleep(PATIENCE_MS, undefined, { ref: false }).then(() => Promise.reject(new Error('timeout')))
+    late.catch(() => {})
+    try {
+      const url = await Promise.race([linkAgain(parts.db, { org_id, channel_id, link_id }), late])
+      if (url !== undefined) return { url }
+    } catch {
+      looks_after = performance.now() + REST_MS
+    }
+    return await fresh(asked)
+  }
   return {
-    give(asked) {
-      const { channel, campaign_id, visitor, ms } = asked
-      const again = known.get(visitor)
-      if (again?.channel_id === channel.id && again.campaign_id === campaign_id && ms - again.ms < AGAIN_MS)
-        return { url: again.url }
-      const stock = stocks.of(channel)
-      stock.note(ms)
-      return own(asked, stock) ?? (stock.isHopeful() ? waited(asked, stock) : shared(asked))
-    },
+    give: asked =>
+      asked.had === undefined || performance.now() < looks_after ? fresh(asked) : again(asked, asked.had),
     shared(asked) {
       const link = shared(asked)
       return link && { url: link.url }

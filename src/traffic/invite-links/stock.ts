@@ -5,8 +5,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { LiveChannel } from '../campaigns/live.ts'
+import { MINUTE_MS } from '../../contract/days.ts'
 import { lifeNeeded } from './invite-links.ts'
-import { giveBackRest, giveBackWhole, renewBatches, spendBatches, type StockLink, takeLinks } from './leases.ts'
+import { countGiven, giveBack, type LinkBatch, renewBatches, spendBatches, takeBatches } from './leases.ts'
+import { BATCH } from './making.ts'
+import { type BatchLink, linksOf } from './words.ts'
 
 /** However quiet it is, so that the first visitors of a busy hour find some. */
 const LEAST = 8
@@ -17,7 +20,6 @@ const LARGEST = 1024
 /** More are asked for before this part of them is left. */
 const ENOUGH = 0.75
 /** What is used is remembered by tenths of this. */
-const MINUTE_MS = 60_000
 const SLOT_MS = MINUTE_MS / 10
 /** While there are no links, or nobody who says so, it is asked so often. */
 const AGAIN_MS = 1000
@@ -25,15 +27,25 @@ const RENEW_MS = 10 * MINUTE_MS
 /** What nobody has come for goes back, unless a campaign leads there. */
 const IDLE_MS = 10 * MINUTE_MS
 
+/** A batch that is held; of its links, read when the first is given, the first `left` are given to nobody yet. */
+type Held = LinkBatch & { left: number; links: readonly BatchLink[] | undefined }
+
 export class Stock {
   readonly channel: LiveChannel
   readonly #pool: pg.Pool
   readonly #of: { org_id: number; channel_id: string; by: string }
   readonly #life_ms: number
-  /** The last one is given first; it ends first. */
-  #links: StockLink[] = []
-  /** Of the batches that are held: how many links they had, and how many of them nobody has. */
-  #batches = new Map<string, { size: number; left: number }>()
+  /** Those with links that nobody has. The last one is given from first; it ends first. */
+  #open: Held[] = []
+  /** What has none left, and what has too little time left, until the database is told so. */
+  #spent: Held[] = []
+  #over: Held[] = []
+  /** How many were given by the minute, since the database was told. */
+  #given = new Map<number, number>()
+  /** Links of a batch, as of those that came last. */
+  #usual = BATCH
+  /** How many links there are in all. */
+  #left = 0
   #uses: { slot: number; count: number }[] = []
   #used_at = performance.now()
   #renewed_at = performance.now()
@@ -63,15 +75,17 @@ export class Stock {
   }
 
   /** A link that no click has, or undefined. */
-  take(ms: number): StockLink | undefined {
+  take(ms: number): BatchLink | undefined {
     const link = this.#pop(ms)
+    const minute = Math.floor(ms / MINUTE_MS)
+    if (link !== undefined) this.#given.set(minute, (this.#given.get(minute) ?? 0) + 1)
     this.fill()
     return link
   }
 
   /** Asks for more where it has run down. */
   fill(): void {
-    if (this.#links.length <= this.#wanted() * ENOUGH) void this.ask()
+    if (this.#left <= this.#wanted() * ENOUGH) void this.ask()
   }
 
   /** Whether it is worth waiting for links: when they were last asked for there were as many as wanted. */
@@ -97,58 +111,76 @@ export class Stock {
     this.#ask_after = performance.now() + AGAIN_MS
   }
 
-  /** Says which batches are used up, renews what is held, and gives back what nobody comes for. */
+  /** Says what was given and which batches are used up, renews what is held, and gives back what nobody comes for. */
   async tell(isLedTo: boolean): Promise<void> {
-    await this.#tellSpent()
-    if (this.#links.length > 0 && !isLedTo && performance.now() - this.#used_at > IDLE_MS) await this.giveBack()
+    await this.#tellGiven()
+    if (this.#left > 0 && !isLedTo && performance.now() - this.#used_at > IDLE_MS) await this.giveBack()
     if (performance.now() - this.#renewed_at < RENEW_MS) return
     this.#renewed_at = performance.now()
-    const ids = [...this.#batches.keys()]
-    if (ids.length === 0) return
+    const held = new Set(this.#open)
+    if (held.size === 0) return
+    const ids = [...held].map(({ id }) => id)
     const own = await renewBatches(this.#pool, this.#of, ids)
-    const lost = new Set(ids.filter(id => !own.has(id)))
-    for (const id of lost) this.#batches.delete(id)
-    this.#links = this.#links.filter(({ batch_id }) => !lost.has(batch_id))
+    this.#keep(this.#open.filter(batch => own.has(batch.id) || !held.has(batch)))
   }
 
   /** @throws what the database throws; what it has not taken back is given to nobody. */
   async giveBack(): Promise<void> {
     await this.#asking
-    await this.#tellSpent()
-    const [links, batches] = [Map.groupBy(this.#links, ({ batch_id }) => batch_id), this.#batches]
-    this.#links = []
-    this.#batches = new Map()
-    const isWhole = (id: string) => batches.get(id)?.size === links.get(id)?.length
-    const [whole, parts] = [[...links.keys()].filter(isWhole), [...links.keys()].filter(id => !isWhole(id))]
-    await giveBackWhole(this.#pool, this.#of, whole)
-    for (const id of parts) await giveBackRest(this.#pool, this.#of, id, links.get(id)?.map(link => link.id) ?? [])
+    this.#over.push(...this.#open)
+    this.#keep([])
+    await this.#tellGiven()
   }
 
-  async #tellSpent(): Promise<void> {
-    const spent = [...this.#batches].filter(([, { left }]) => left === 0).map(([id]) => id)
+  async #tellGiven(): Promise<void> {
+    const given = this.#given
+    this.#given = new Map()
+    try {
+      await countGiven(this.#pool, this.#of, given)
+    } catch (error) {
+      for (const [minute, count] of given) this.#given.set(minute, (this.#given.get(minute) ?? 0) + count)
+      throw error
+    }
+    const spent = this.#spent.map(({ id }) => id)
     await spendBatches(this.#pool, this.#of, spent)
-    for (const id of spent) this.#batches.delete(id)
+    this.#spent = this.#spent.slice(spent.length)
+    const rest = this.#over.map(batch => ({ id: batch.id, links: linksOf(batch.words).slice(0, batch.left) }))
+    await giveBack(this.#pool, this.#of, rest)
+    this.#over = this.#over.slice(rest.length)
+  }
+
+  #keep(open: Held[]): void {
+    this.#open = open
+    this.#left = open.reduce((sum, { left }) => sum + left, 0)
   }
 
   /** What has too little time left by now is given to nobody. */
-  #pop(ms: number): StockLink | undefined {
-    for (let link = this.#links.pop(); link !== undefined; link = this.#links.pop()) {
-      const batch = this.#batches.get(link.batch_id)
-      if (batch !== undefined) batch.left -= 1
-      if (link.expires_ms - ms >= this.#life_ms) return link
+  #pop(ms: number): BatchLink | undefined {
+    for (let batch = this.#open.at(-1); batch !== undefined; batch = this.#open.at(-1)) {
+      if (batch.expires_ms - ms < this.#life_ms) {
+        this.#left -= batch.left
+        this.#over.push(...this.#open.splice(-1))
+        continue
+      }
+      batch.links ??= linksOf(batch.words)
+      batch.left -= 1
+      this.#left -= 1
+      if (batch.left === 0) this.#spent.push(...this.#open.splice(-1))
+      return batch.links[batch.left]
     }
     return undefined
   }
 
   async #takeMore(): Promise<void> {
-    const wanted = Math.min(MOST, Math.max(LEAST, this.#wanted() - this.#links.length))
+    const wanted = Math.min(MOST, Math.max(LEAST, this.#wanted() - this.#left))
+    const most = Math.ceil(wanted / this.#usual)
     try {
-      const { links, isAll } = await takeLinks(this.#pool, this.#of, { count: wanted, life_ms: this.#life_ms })
-      for (const [id, { length }] of Map.groupBy(links, ({ batch_id }) => batch_id))
-        this.#batches.set(id, { size: length, left: length })
+      const batches = await takeBatches(this.#pool, this.#of, { most, life_ms: this.#life_ms })
+      this.#usual = batches.at(-1)?.size ?? BATCH
+      const held = batches.map(batch => ({ ...batch, left: batch.size, links: undefined }))
       // Those of before are given first: the database hands out what ends first.
-      this.#links = [...links.toSorted((a, b) => b.expires_ms - a.expires_ms), ...this.#links]
-      if (isAll) this.#rest()
+      this.#keep([...held.toSorted((a, b) => b.expires_ms - a.expires_ms), ...this.#open])
+      if (batches.length < most) this.#rest()
     } catch {
       this.#rest()
     }

@@ -26,14 +26,20 @@ const OLD = (among: Among) => `
   select b.org_id from link_batches b where b.org_id > $1 and ${OLD_BATCH}${among('b.org_id')} order by b.org_id limit 1`
 const FORGET_LINKS = `
   delete from channel_links l
-  where l.org_id = $1 and l.batch_id in (select id from link_batches where org_id = $1 and ${OLD_BATCH})
+  where l.org_id = $1 and l.expires_at < now() - interval '60 days'
+    and not exists (select from clicks c where c.org_id = l.org_id and c.link_id = l.id)
     and not exists (select from link_grants g where g.org_id = l.org_id and g.link_id = l.id)`
 const FORGET = `delete from link_batches where org_id = $1 and ${OLD_BATCH}`
+
+const COUNTED = (among: Among) => `
+  select g.org_id from links_given g where g.org_id > $1 and g.minute < now() - interval '3 days'${among('g.org_id')} order by g.org_id limit 1`
+const FORGET_COUNTS = `delete from links_given where org_id = $1 and minute < now() - interval '2 days'`
 
 const SWEEPS = [
   { next: ABANDONED, texts: [LOSE] },
   { next: OVER, texts: [END] },
   { next: OLD, texts: [FORGET_LINKS, FORGET] },
+  { next: COUNTED, texts: [FORGET_COUNTS] },
 ]
 
 /** One sweep over all organizations. */

@@ -1,0 +1,48 @@
+-- The invite link that a click was led into a channel by. It stands in the click itself: a row of its own with its keys cost a redirect a tenth.
+alter table clicks add column link_id uuid;
+create index clicks_link on clicks (org_id, link_id) where link_id is not null;
+
+-- Never altered: running processes write it. A click with another column gets another type.
+create type new_click3 as (
+  org_id integer,
+  id uuid,
+  campaign_id uuid,
+  offer_id uuid,
+  landing_id uuid,
+  tracked boolean,
+  test boolean,
+  geo text,
+  device text,
+  os text,
+  browser text,
+  platform text,
+  ref_id text,
+  sub1 text,
+  sub2 text,
+  sub3 text,
+  sub4 text,
+  sub5 text,
+  sub6 text,
+  sub7 text,
+  sub8 text,
+  sub9 text,
+  fbclid text,
+  gclid text,
+  gbraid text,
+  wbraid text,
+  ttclid text,
+  visitor_id uuid,
+  visitor_is_new boolean,
+  ip_hash bytea,
+  ip_encrypted bytea,
+  user_agent text,
+  click_flow_node_path text,
+  ad_account_id uuid,
+  bot_id uuid,
+  suppressed_delivery boolean,
+  cost numeric,
+  cost_original numeric,
+  cost_currency text,
+  cost_counts boolean,
+  link_id uuid
+);

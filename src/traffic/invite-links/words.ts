@@ -1,0 +1,14 @@
+// The links of a batch as one text: as a row or an object of each, a thousand that wait would weigh on the database and on every collection of garbage.
+
+export type BatchLink = { readonly id: string; readonly url: string }
+
+export const wordsOf = (links: readonly BatchLink[]): string => links.map(({ id, url }) => `${id} ${url}`).join(' ')
+
+export function linksOf(words: string): BatchLink[] {
+  if (words === '') return []
+  const parts = words.split(' ')
+  return Array.from({ length: parts.length / 2 }, (_, at) => ({
+    id: parts[2 * at] ?? '',
+    url: parts[2 * at + 1] ?? '',
+  }))
+}
