@@ -10,6 +10,27 @@ import { type Finding, finding, median } from './rows.ts'
 /** Each visitor comes over a connection of their own, so a service under load has many; the yardstick is as fast with 32. */
 const CONNECTIONS = 64
 
+const KINDS = ['plain', 'costing', 'channel'] as const
+type Kind = (typeof KINDS)[number]
+type Turn = Record<Kind, Measured>
+
+/** In each round: short and many, because what the machine does besides changes by the second. */
+const TURNS = 3
+
+/** One after another, each first as often as the others: who comes later finds more of what the others have left to be written. */
+async function inTurn(turn: number, measure: (kind: Kind) => Promise<Measured>): Promise<Turn> {
+  const measured: Partial<Turn> = {}
+  for (let at = 0; at < KINDS.length; at += 1) {
+    const kind = KINDS[(turn + at) % KINDS.length] ?? 'plain'
+    measured[kind] = await measure(kind)
+  }
+  return measured as Turn
+}
+
+const ratioOf = (turns: readonly Turn[], kind: Kind): number =>
+  median(turns.map(turn => turn[kind].per_second / turn.plain.per_second))
+const rateOf = (turns: readonly Turn[], kind: Kind): number => median(turns.map(turn => turn[kind].per_second))
+
 type Loaded = { load: Awaited<ReturnType<typeof startLoad>>; bare: Child; pool: pg.Pool }
 
 export async function measureClicks(
@@ -35,24 +56,25 @@ export async function measureClicks(
       throw new Error(`not every click was redirected: ${JSON.stringify(measured.statuses)}`)
     return measured
   }
+  const kinds = { plain: large, costing, channel }
   const before = await countClicks(pool, [large, costing, channel])
   const clicks = [await redirects(server.port, warmSeconds)]
   await redirects(bare.port, warmSeconds)
   const yardstick: number[] = []
-  const costly: Measured[] = []
-  const invited: Measured[] = []
+  const turns: Turn[] = []
   for (let round = 0; round < rounds; round += 1) {
     yardstick.push((await redirects(bare.port, seconds)).per_second)
     clicks.push(await redirects(server.port, seconds))
-    costly.push(await redirects(server.port, seconds, { of: costing }))
-    invited.push(await redirects(server.port, seconds, { of: channel }))
+    for (let turn = 0; turn < TURNS; turn += 1)
+      turns.push(await inTurn(turn, kind => redirects(server.port, seconds / TURNS, { of: kinds[kind] })))
   }
   const measured = clicks.slice(1)
   const rate = median(measured.map(({ per_second }) => per_second))
   // What full load has left to be written is not to weigh on half of it.
   await pool.query('checkpoint')
   const half = await redirects(server.port, halfSeconds, { rate: rate / 2 })
-  const answered = [...clicks, ...costly, ...invited, half].reduce((sum, { answered }) => sum + answered, 0)
+  const inTurns = turns.flatMap(turn => KINDS.map(kind => turn[kind]))
+  const answered = [...clicks, ...inTurns, half].reduce((sum, one) => sum + one.answered, 0)
   const stored = (await countClicks(pool, [large, costing, channel])) - before
   if (stored !== answered) throw new Error(`${answered} clicks were redirected, ${stored} are stored`)
   return [
@@ -60,14 +82,10 @@ export async function measureClicks(
       `${perSecond(rate)} durable redirects beside ${perSecond(median(yardstick))} bare 302 of the same Fastify, ${CONNECTIONS} connections`,
       `p50 ${ms(median(measured.map(({ p50 }) => p50)))}, p99 ${ms(median(measured.map(({ p99 }) => p99)))} at full load; all ${answered} clicks are in the database`,
     ]),
-    finding(
-      'click_cost_ratio',
-      median(costly.map(({ per_second }, at) => per_second / (measured[at]?.per_second ?? Number.NaN))),
-      [
-        `${perSecond(median(costly.map(({ per_second }) => per_second)))} where each click has a cost beside ${perSecond(rate)} where none has`,
-      ],
-    ),
-    channelFinding(measured, invited, await countGrants(pool, channel)),
+    finding('click_cost_ratio', ratioOf(turns, 'costing'), [
+      `${perSecond(rateOf(turns, 'costing'))} where each click has a cost beside ${perSecond(rateOf(turns, 'plain'))} where none has, in turns`,
+    ]),
+    channelFinding(turns, await countGrants(pool, channel)),
     finding('click_p99_ms', half.p99, [
       `at ${perSecond(rate / 2)} for ${halfSeconds} s, evenly due; p50 ${ms(half.p50)}, p95 ${ms(half.p95)}`,
     ]),
@@ -77,18 +95,18 @@ export async function measureClicks(
 /** Most that a link may add to the slowest of a hundred clicks. */
 const MOST_LATER_MS = 2
 
-function channelFinding(plain: readonly Measured[], invited: readonly Measured[], grants: Grants): Finding {
+function channelFinding(turns: readonly Turn[], grants: Grants): Finding {
   const given = grants.own + grants.shared
-  const answered = invited.reduce((sum, one) => sum + one.answered, 0)
+  const answered = turns.reduce((sum, { channel }) => sum + channel.answered, 0)
   if (given !== answered) throw new Error(`${answered} clicks were led into a channel, ${given} have a link`)
-  const [p99, usual] = [median(invited.map(one => one.p99)), median(plain.map(one => one.p99))]
+  const later = median(turns.map(({ channel, plain }) => channel.p99 - plain.p99))
   return finding(
     'channel_redirect_ratio',
-    median(invited.map(({ per_second }, at) => per_second / (plain[at]?.per_second ?? Number.NaN))),
+    ratioOf(turns, 'channel'),
     [
-      `${perSecond(median(invited.map(({ per_second }) => per_second)))} where each click gets an invite link of its own, ${grants.own} of ${answered} did; p99 ${ms(p99)} beside ${ms(usual)}`,
+      `${perSecond(rateOf(turns, 'channel'))} where each click gets an invite link of its own beside ${perSecond(rateOf(turns, 'plain'))} in turns, ${grants.own} of ${answered} did; p99 ${later.toFixed(2)} ms later`,
     ],
-    p99 - usual <= MOST_LATER_MS,
+    later <= MOST_LATER_MS,
   )
 }
 
