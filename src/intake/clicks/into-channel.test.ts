@@ -71,7 +71,9 @@ const locationOf = async (way: Way, headers: Record<string, string> = {}, more =
 async function grantsOf(org_id: number, database = db()): Promise<{ click_id: string; url: string }[]> {
   return await database
     .selectFrom('clicks')
-    .innerJoin('channel_links', join => join.onRef('channel_links.id', '=', 'clicks.link_id'))
+    .innerJoin('channel_links', join =>
+      join.onRef('channel_links.org_id', '=', 'clicks.org_id').onRef('channel_links.id', '=', 'clicks.link_id'),
+    )
     .select(['clicks.id as click_id', 'channel_links.url'])
     .where('clicks.org_id', '=', org_id)
     .execute()

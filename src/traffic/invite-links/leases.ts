@@ -13,6 +13,7 @@ export type LinkBatch = {
 /** Renewed long before, so that only a process that is gone lets it run out. */
 const LEASE = `interval '1 hour'`
 
+/** A cluster answers only with what no setting changes, as the epoch of a moment is told to be. */
 const TAKE = `
   update link_batches set state = 'leased', leased_by = $3, lease_until = now() + ${LEASE}
   where org_id = $1 and id = any(array(
@@ -22,7 +23,8 @@ const TAKE = `
     order by expires_at limit $5
     for update skip locked
   ))
-  returning id, (extract(epoch from expires_at) * 1000)::float8 as expires_ms, left_over as size, words`
+  returning id, (extract(epoch from expires_at - timestamptz '1970-01-01 00:00:00+00') * 1000)::float8 as expires_ms,
+    left_over as size, words`
 const RENEW = `
   update link_batches set lease_until = now() + ${LEASE}
   where org_id = $1 and id = any($2::uuid[]) and leased_by = $3 and state = 'leased'

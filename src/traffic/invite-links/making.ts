@@ -79,8 +79,7 @@ async function insertLink(
 ): Promise<boolean> {
   const { numAffectedRows } = await sql`
     insert into channel_links (org_id, id, channel_id, purpose, campaign_id, url, made_at, changed_at, expires_at)
-    select ${org_id}::int, ${id}::uuid, ${channel_id}::uuid, ${purpose}, ${campaign_id}::uuid, ${url},
-      now(), now(), ${expires_at}::timestamptz
+    values (${org_id}, ${id}, ${channel_id}, ${purpose}, ${campaign_id}, ${url}, now(), now(), ${expires_at})
     on conflict do nothing`.execute(db)
   return numAffectedRows === 1n
 }
