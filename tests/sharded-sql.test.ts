@@ -34,6 +34,10 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     'update deliveries set target_id = gen_random_uuid() where org_id = $1',
     'update offers set updated_at = clock_timestamp() where org_id = $1',
   ],
+  // non-IMMUTABLE functions are not allowed in the RETURNING clause
+  'the epoch of a moment in a returning': [
+    `update link_batches set state = 'leased' where org_id = $1 and id = $2 returning (extract(epoch from expires_at) * 1000)::float8 as expires_ms`,
+  ],
   // complex joins are only supported when all distributed tables are co-located
   'an organization that is another table’s, which stands behind a lateral join': [
     `select c.id from unnest($2::uuid[]) as due (id)
@@ -76,6 +80,7 @@ test('nothing is said against what a cluster takes', () => {
     `with taken as (delete from report_sheet where org_id = $1 and id <= $2 returning changes) insert into report_day as c (org_id)
       select $1::int from taken on conflict (org_id) do update set clicks = c.clicks + excluded.clicks`,
     `select set_config('plan_cache_mode', 'force_generic_plan', false) where to_regproc('create_distributed_table') is null`,
+    `update link_batches set state = 'leased' where org_id = $1 returning extract(epoch from expires_at - timestamptz '1970-01-01 00:00:00+00')`,
     `update sessions set updated_at = now() + id * interval '1 day' where id = $1`,
   ]
   for (const text of taken) assert.deepEqual(brokenRules(text), [], text)

@@ -89,6 +89,10 @@ const RULES: readonly Rule[] = [
     breaks: sql => /^(with .*)?(update|delete from) /.test(sql) && !/\binsert into\b/.test(sql) && VOLATILE.test(sql),
   },
   {
+    name: 'the epoch of a moment in a returning',
+    breaks: sql => /\b(update|insert into|delete from) .*\breturning\b.*\bextract\(epoch from [\w.]+\)/.test(sql),
+  },
+  {
     name: 'an organization that is another table’s, which stands behind a lateral join',
     breaks: sql =>
       [...sql.matchAll(/\) (\w+) on true/g)].some(([, alias]) =>

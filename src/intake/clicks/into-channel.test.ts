@@ -7,6 +7,7 @@ import { randomInt } from 'node:crypto'
 import { pino } from 'pino'
 import { connect } from '../../ground/db/connect.ts'
 import { grantOf } from '../../traffic/invite-links/invite-links.ts'
+import { poolsOf } from '../../traffic/invite-links/making.ts'
 import { announceChange } from '../../traffic/campaigns/live.ts'
 import { freshDatabase, useDatabase } from '../../../tests/support/database.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
@@ -86,6 +87,10 @@ test('200 clicks on a channel give 200 links, and each link is known as its clic
   const grants = await grantsOf(way.org_id)
   assert.deepEqual(grants.map(({ url }) => url).toSorted(), urls.toSorted())
   assert.equal(new Set(grants.map(({ click_id }) => click_id)).size, 200)
+  await eventually('they are counted', async () => {
+    const pools = await poolsOf(db(), way.org_id, [{ id: way.channel, link_days: 7 }])
+    return pools.get(way.channel)?.granted_24h === 200
+  })
   const [one] = grants
   assert.equal((await grantOf(db(), way.org_id, { url: one?.url }))?.click_id, one?.click_id)
 })
