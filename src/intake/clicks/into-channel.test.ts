@@ -82,7 +82,9 @@ async function grantsOf(org_id: number, database = db()): Promise<{ click_id: st
 
 test('200 clicks on a channel give 200 links, and each link is known as its click’s', async () => {
   const way = await aWay({ links: 230 })
-  const urls = await Promise.all(Array.from({ length: 200 }, () => locationOf(way)))
+  // In portions, because who waits too long for links gets the shared one.
+  const urls: string[] = []
+  while (urls.length < 200) urls.push(...(await Promise.all(Array.from({ length: 20 }, () => locationOf(way)))))
   assert.equal(new Set(urls).size, 200)
   const grants = await grantsOf(way.org_id)
   assert.deepEqual(grants.map(({ url }) => url).toSorted(), urls.toSorted())
