@@ -94,7 +94,8 @@ const INSERT = `
   insert into deliveries (org_id, kind, target_id, state, attempts, run_at, created_at, id, event_id, click_id, campaign_id, person_id)
   select $1, $2, $3, 'pending', 0, now(), $4, t.*
   from unnest($5::uuid[], $6::uuid[], $7::uuid[], $8::uuid[], $9::uuid[]) as t (id, event_id, click_id, campaign_id, person_id)
-  on conflict do nothing`
+  on conflict do nothing
+  returning id`
 
 /** The same deliveries as the conversions would have put out; what there is already stays as it is. */
 async function putOut(
@@ -104,7 +105,8 @@ async function putOut(
   at: string,
   found: readonly PastConversion[],
 ): Promise<number> {
-  const { rowCount } = await client.query(INSERT, [
+  // Returned, because a cluster counts those that were there as well.
+  const { rows } = await client.query(INSERT, [
     org_id,
     kind,
     target_id,
@@ -115,7 +117,7 @@ async function putOut(
     found.map(({ campaign_id }) => campaign_id),
     found.map(({ person_id }) => person_id),
   ])
-  return rowCount ?? 0
+  return rows.length
 }
 
 /** Looks each second, and calls `wake` when something was put out. */

@@ -25,12 +25,14 @@ export async function importSubscribers(
       select 1 from bots where org_id = ${org_id} and id = ${bot_id} and deleted_at is null for update`.execute(trx)
     if (bot.rows.length === 0) refuse('object_not_found')
     const now = new Date().toISOString()
-    const { numAffectedRows } = await sql`
+    // Returned, because a cluster counts those that were there as well.
+    const { rows: made } = await sql`
       insert into subscribers (org_id, bot_id, telegram_user_id, id, state, state_at, source, created_at)
       select ${org_id}, ${bot_id}, person.number, person.id, 'reachable', ${NOTHING_HEARD}, 'import', ${now}
       from unnest(${people}::text[], ${people.map(() => newId())}::uuid[]) as person (number, id)
-      on conflict (org_id, bot_id, telegram_user_id) do nothing`.execute(trx)
-    const added = Number(numAffectedRows ?? 0n)
+      on conflict (org_id, bot_id, telegram_user_id) do nothing
+      returning id`.execute(trx)
+    const added = made.length
     if (added > 0 && (await countOf(trx, org_id, bot_id)) > MOST) refuse('subscriber_limit')
     return { added, known: people.length - added }
   })
