@@ -43,14 +43,17 @@ const MANY = `for (let at = 0; at < 500; at++) test('one of very many, number ' 
 
 test('every test of a file that ends at once is counted, however late the runner hears of them', async () => {
   const { counts } = await run([MANY, MANY], { paused_ms: 1000 })
-  assert.deepEqual(counts, { passed: 1000, failed: 0, skipped: 0 })
+  assert.deepEqual(counts, { passed: 1000, failed: 0, skipped: 0, failures: [] })
 })
 
-test('the message of a test that fails last is not lost', async () => {
+test('the message of a test that fails last is not lost, and can be told again behind all others', async () => {
   const { counts, said } = await run([`${MANY}\ntest('the last', () => assert.fail('for this reason'))`], {
     paused_ms: 1000,
   })
-  assert.deepEqual(counts, { passed: 500, failed: 1, skipped: 0 })
+  const { failures, ...numbers } = counts
+  assert.deepEqual(numbers, { passed: 500, failed: 1, skipped: 0 })
+  assert.equal(failures.length, 1)
+  assert.match(failures[0], /0\.test\.ts:4 the last\n.*for this reason/)
   assert.match(said, /for this reason/)
 })
 
@@ -64,7 +67,9 @@ test('what a failed test leaves open holds nothing up, and a file that passes ha
     ],
     { left_open_ms: 500 },
   )
-  assert.deepEqual(counts, { passed: 1, failed: 3, skipped: 0 })
+  const { failures, ...numbers } = counts
+  assert.deepEqual(numbers, { passed: 1, failed: 3, skipped: 0 })
+  assert.equal(failures.length, 3)
   for (const words of [/for this reason/, /the house does not start/, /kept something open: .*TCPServerWrap/])
     assert.match(said, words)
 })

@@ -11,7 +11,7 @@ import { pino } from 'pino'
 import { buildDashboard } from '../src/dashboard.ts'
 import { runBrowserTests } from './support/browser-tests.ts'
 import { CLUSTER, connectionTo, reach, startKeeper } from './support/database.ts'
-import { type Counts, runNodeTests } from './support/node-tests.ts'
+import { type Ran, runNodeTests } from './support/node-tests.ts'
 import { NODES } from './support/sharded.ts'
 import { findProgram, requirePrograms, wantPrograms } from './support/programs.ts'
 import { ensureTemplate } from './support/template.ts'
@@ -84,7 +84,7 @@ function usage(): never {
   throw new Error('npm run test:citus -- postgres://user@coordinator/postgres,postgres://user@worker/postgres,…')
 }
 
-async function main(): Promise<Counts> {
+async function main(): Promise<Ran> {
   const files = selectTests()
   const browserFiles = faults || seeded || soak || citus ? [] : select('tests/browser/*.spec.ts')
   requirePrograms(browserFiles.length > 0 ? ['redis-server', 'chromium'] : ['redis-server'])
@@ -119,6 +119,8 @@ async function main(): Promise<Counts> {
       passed: plain.passed + browser.passed,
       failed: plain.failed + browser.failed,
       skipped: plain.skipped + browser.skipped,
+      // Told again only behind what a browser's tests say; else they are the last words of the output already.
+      failures: browser.said === '' ? [] : plain.failures,
     }
   } finally {
     await client.end()
@@ -127,6 +129,7 @@ async function main(): Promise<Counts> {
   }
 }
 
-const { passed, failed, skipped } = await main()
+const { passed, failed, skipped, failures } = await main()
 process.exitCode = failed > 0 || passed === 0 ? 1 : 0
+for (const failure of failures) console.log(failure)
 console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
