@@ -39,16 +39,12 @@ if (!skip) {
 const post = ({ address }: Sluice, path: string, body: object, headers: Record<string, string> = {}) =>
   fetch(`${address}${path}`, { method: 'POST', headers: { 'x-api-key': key, ...headers }, body: JSON.stringify(body) })
 
-test('a campaign made at one process is served by the other one within a second', { skip }, async () => {
+test('a campaign made at one process is served by the other one at once', { skip }, async () => {
   const destination = { type: 'redirect', url: 'https://example.com/?c={click_id}' }
   const made = await post(one, '/api/campaigns', { name: 'Live', key: 'live-there', destination })
   assert.equal(made.status, 201, await made.text())
-  const begun = performance.now()
-  await eventually('it is served', async () => {
-    const { status } = await fetch(`${other.address}/c/live-there`, { redirect: 'manual' })
-    return status === 302
-  })
-  assert.ok(performance.now() - begun < 1000, `${performance.now() - begun} ms`)
+  const { status } = await fetch(`${other.address}/c/live-there`, { redirect: 'manual' })
+  assert.equal(status, 302)
 })
 
 test('a quota is one over both processes', { skip }, async () => {

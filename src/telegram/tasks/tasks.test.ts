@@ -192,14 +192,15 @@ test('the next few begin no sooner than the bot’s speed lets them', async () =
   const bot = await newBot()
   const begun: number[] = []
   for (let n = 0; n < 6; n += 1) await ask(bot, String(n))
+  const start = performance.now()
   const worker = process(async () => {
-    begun.push(performance.now())
+    begun.push(performance.now() - start)
     return DONE
   })
   await eventually('all are done', ended(bot))
   await worker.close()
-  // 20 a second; a timer may be a millisecond early.
-  assert.ok((begun[3] ?? 0) - (begun[0] ?? 0) >= 148, String(begun))
+  // 20 a second; a timer may be a millisecond early. Counted from the start, because each of them may begin late on a busy machine.
+  assert.ok((begun[3] ?? 0) >= 148, String(begun))
 })
 
 test('a token that Telegram refuses is noticed at once', async () => {
