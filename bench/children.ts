@@ -9,7 +9,7 @@ export type Child = { pid: number; port: number; signal(name: NodeJS.Signals): v
 type Asked<Question, Answer> = { ask(question: Question): Promise<Answer>; stop(): Promise<void> }
 
 const OPEN = /open at (\S+)/
-const START_MS = 30_000
+const START_MS = 120_000
 
 type Settings = { env?: Record<string, string>; execArgv?: string[]; cwd?: string }
 

@@ -15,7 +15,7 @@ import type { Plan } from './plan.ts'
 import { type Finding, finding, median } from './rows.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 180_000
 
 /** `dataDir` is the folder of the bench, at rest. The dashboard is built before, as after any start but the very first. */
 export async function measureStarts(dataDir: string, { starts }: Plan): Promise<Finding[]> {

@@ -17,7 +17,7 @@ import type { Database } from './ground/db/connect.ts'
 import { openSecrets } from './ground/db/secrets.ts'
 import { type Declared, type Ground, type Person, room, type Visit } from './ground/room.ts'
 import * as clicksApi from './intake/clicks/api.ts'
-import { clickDeeds, openClicks } from './intake/clicks/clicks.ts'
+import { clickDeeds, openClicks, type Patience } from './intake/clicks/clicks.ts'
 import { openIpErasure } from './intake/clicks/ip-erasure.ts'
 import { openClickRetention } from './intake/clicks/retention.ts'
 import * as eventsApi from './intake/events/api.ts'
@@ -99,6 +99,7 @@ export type HouseOptions = {
   budget_ms?: number
   explore?: Partial<ExploreLimits>
   link_pause_ms?: number
+  patience?: Patience
   sending?: Partial<SendTerms>
 }
 
@@ -208,7 +209,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const domains = take(await openDomains(ground))
   const live = take(await openLiveCampaigns(ground))
   const rates = take(await openLiveRates(ground))
-  const clicks = take(await openClicks(ground, live, rates.usdPerUnit))
+  const clicks = take(await openClicks(ground, live, rates.usdPerUnit, options.patience))
   const conversions = take(
     openConversions(ground, { stillAllowed, unsettled: clicks.unsettled, rateOrder: orderOf(config) }),
   )

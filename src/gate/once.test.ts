@@ -34,12 +34,15 @@ after(async () => {
   redis.end()
 })
 
-const report = (to: TestHouse, idempotency_key?: string) =>
-  to.call('POST', '/api/events', {
+/** Where Redis answers too late, as on a busy machine, nothing was done, and it is sent again. */
+async function report(to: TestHouse, idempotency_key?: string, tries = 0): ReturnType<TestHouse['call']> {
+  const answer = await to.call('POST', '/api/events', {
     key,
     body: { clickId: '01h455vb4pex5vsknk084sn02q', type: 'lead' },
     headers: idempotency_key === undefined ? {} : { 'idempotency-key': idempotency_key },
   })
+  return answer.statusCode === 503 && tries < 10 ? await report(to, idempotency_key, tries + 1) : answer
+}
 
 /** Holds the row every conversion of the organization locks first, while `during` runs. */
 async function whileLocked(during: () => Promise<void>): Promise<void> {
@@ -70,7 +73,7 @@ test('a second request with the same Idempotency-Key is told so while the first 
     assert.equal(await Promise.race([...others, sleep(100, 'waiting')]), 'waiting')
   })
   assert.equal((await first)?.statusCode, 403)
-  assert.equal((await report(house, 'same')).statusCode, 403)
+  assert.equal((await report(second, 'same')).statusCode, 403)
 })
 
 test('an Idempotency-Key stays taken while its work goes on, also over a second, for another process too', async () => {
@@ -109,7 +112,7 @@ test('an Idempotency-Key is free again after an answer that Redis was too slow f
 
 test('an Idempotency-Key that is empty, too long or sent twice is refused', async () => {
   for (const sent of ['', 'k'.repeat(129)]) assert.equal((await report(house, sent)).statusCode, 400)
-  assert.equal((await report(house, 'k'.repeat(128))).statusCode, 403)
+  assert.equal((await report(second, 'k'.repeat(128))).statusCode, 403)
 })
 
 test('the real budget is 55 seconds: 504 then, 409 meanwhile, and an answer when the way is free', {

@@ -1,5 +1,6 @@
 // What nobody waits for goes on more slowly the less of the machine is left.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
@@ -7,8 +8,12 @@ import { openPace } from './pace.ts'
 
 test('work rests at least as long as it took, at most fifty times as long, and not at all once it is ended', async () => {
   const pace = openPace()
-  const spinning = Array.from({ length: availableParallelism() }, () => new Worker('for (;;);', { eval: true }))
+  const spinning = Array.from(
+    { length: availableParallelism() },
+    () => new Worker("require('node:worker_threads').parentPort.postMessage('on'); for (;;);", { eval: true }),
+  )
   try {
+    await Promise.all(spinning.map(one => once(one, 'message')))
     const began = performance.now()
     while (performance.now() - began < 40);
     const rested = performance.now()

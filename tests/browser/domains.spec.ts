@@ -1,6 +1,7 @@
 // Domains on the screen: added, waited for, in service, shown with campaigns, deleted; and what is said when one fails.
 import { type FakeDns, startDns } from '../support/dns-fake.ts'
-import { freePort, HERE, NOBODY } from '../support/domains.ts'
+import { HERE, NOBODY } from '../support/domains.ts'
+import { freePort } from '../support/ports.ts'
 import { DETAIL, expect, send, test as plain } from './dashboard.ts'
 
 /** A DNS of its own, and a Sluice whose checks knock at itself. */

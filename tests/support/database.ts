@@ -97,7 +97,8 @@ export async function freshDatabase(): Promise<FreshDatabase> {
     }
   }
   const connection = { ...connectionTo(folder), database: name }
-  const database = connect([connection], { log: pino({ level: 'silent' }) })
+  // A busy machine may keep a connection waiting longer than Sluice does.
+  const database = connect([{ ...connection, connectionTimeoutMillis: 20_000 }], { log: pino({ level: 'silent' }) })
   const drop = async () => {
     await database.close()
     const admin = await reach(folder, () => startKeeper(folder))

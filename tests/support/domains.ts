@@ -1,10 +1,10 @@
 // A house that listens under names: DNS of our own says where they lead, and the ports that checks knock at are the house's.
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import { type AddressInfo, createServer as createSocketServer } from 'node:net'
 import type { HouseOptions } from '../../src/house.ts'
 import { type FakeDns, startDns } from './dns-fake.ts'
 import { openTestHouse, startHouse, type TestHouse } from './house.ts'
+import { freePort } from './ports.ts'
 import { type RawAnswer, askAs } from './raw-http.ts'
 
 /** Where the house listens, and where nobody does. */
@@ -52,15 +52,6 @@ export async function startDomainHouse(
       await dns.close()
     },
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createSocketServer().listen(0, HERE)
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Another server, on the same port of another address of this machine. */

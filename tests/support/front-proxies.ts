@@ -6,7 +6,7 @@ import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { freePort } from './domains.ts'
+import { freePort } from './ports.ts'
 import { eventually } from './eventually.ts'
 import { findProgram, type Program } from './programs.ts'
 

@@ -8,7 +8,7 @@ const rounds = new Map(
 
 /** Which words of a file are to be others. */
 function changed(url: string): readonly [from: RegExp, to: string] | undefined {
-  if (url.endsWith('/reading/explore/engine.ts')) return [/question_ms: 10_000/, 'question_ms: 300_000']
+  if (url.endsWith('/reading/explore/explore.ts')) return [/question_ms: 10_000/, 'question_ms: 300_000']
   const pause_ms = rounds.get(/\/reading\/segments\/(\w+)\.ts$/.exec(url)?.[1] ?? '')
   return pause_ms === undefined ? undefined : [/^const PAUSE_MS = [\d_]+$/m, `const PAUSE_MS = ${pause_ms}`]
 }

@@ -14,6 +14,7 @@ import { type House, type HouseOptions, openHouse } from '../../src/house.ts'
 import { firstCharacters, hashSecret, newSecret } from '../../src/people/keys/secret.ts'
 import { freshDatabase } from './database.ts'
 import { assertDescribed } from './described.ts'
+import { PATIENT } from './visits.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
 export type Sent = {
@@ -79,7 +80,10 @@ export async function openTestHouse(
     TELEGRAM_API_ROOT: 'http://127.0.0.1:9',
     ...env,
   })
-  const house = await openHouse(config, database, log ?? pino({ level: config.logLevel }), options)
+  // Scans give way to whatever else the machine does: how long one may take is not what tests are about.
+  const explore = { question_ms: 60_000, ...options.explore }
+  const patient = { patience: PATIENT, ...options, explore }
+  const house = await openHouse(config, database, log ?? pino({ level: config.logLevel }), patient)
   return {
     ...house,
     database,

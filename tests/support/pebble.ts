@@ -4,13 +4,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:https'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { IncomingMessage } from 'node:http'
 import { makeAuthority, type TestAuthority } from './certificates.ts'
 import { eventually } from './eventually.ts'
+import { freePort } from './ports.ts'
 import { findProgram } from './programs.ts'
 
 export type Pebble = {
@@ -37,16 +37,6 @@ type Options = {
 /** Why it cannot be tried here, or false. */
 export const withoutPebble: string | false =
   findProgram('pebble') === undefined && 'pebble is not installed: apt-get install pebble (Debian 12 and later)'
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' ? (address?.port ?? 0) : 0
-}
 
 export async function startPebble(options: Options): Promise<Pebble> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-pebble-'))

@@ -15,7 +15,7 @@ import { type Ground, room } from '../../src/ground/room.ts'
 import * as clicksApi from '../../src/intake/clicks/api.ts'
 import type { Click } from '../../src/intake/clicks/click.ts'
 import { mintClickId } from '../../src/intake/clicks/click-id.ts'
-import { type Clicks, clickDeeds, openClicks } from '../../src/intake/clicks/clicks.ts'
+import { type Clicks, clickDeeds, openClicks, type Patience } from '../../src/intake/clicks/clicks.ts'
 import type { StoredCost } from '../../src/traffic/campaigns/cost.ts'
 import { noParameters } from '../../src/intake/clicks/parameters.ts'
 import { type LiveCampaigns, openLiveCampaigns } from '../../src/traffic/campaigns/live.ts'
@@ -30,6 +30,9 @@ export type Traffic = {
   close(keep?: 'keep'): Promise<void>
 }
 
+/** Visitors wait as long as a busy machine takes, because tests are about who gets what. */
+export const PATIENT: Patience = { link_ms: 5000, place_ms: 10_000 }
+
 /** Opens it on a database, with the settings of `env` and a data folder of its own unless it is given one. */
 export async function startTraffic(database: Database, env: Record<string, string> = {}): Promise<Traffic> {
   const dataDir = env['DATA_DIR'] ?? mkdtempSync(join(tmpdir(), 'sluice-traffic-'))
@@ -38,7 +41,7 @@ export async function startTraffic(database: Database, env: Record<string, strin
   const secrets = await openSecrets(config, database.kysely)
   const ground: Ground = { config, database, db: database.kysely, log, secrets }
   const live = await openLiveCampaigns(ground)
-  const clicks = await openClicks(ground, live)
+  const clicks = await openClicks(ground, live, undefined, PATIENT)
   const nobody = { verifyKey: async () => undefined, whoIs: async () => undefined }
   const app = openGate(
     {

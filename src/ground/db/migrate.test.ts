@@ -82,14 +82,14 @@ test('a migration that fails leaves nothing of itself and names its file', async
 test('a migration that traffic has locked against is tried again, and traffic loses nothing', async () => {
   await migrate(own, [first])
   const traffic = await client()
-  // The migration finds out first, as long as both wait for each other within its two seconds.
-  await own.query(`set deadlock_timeout = '2s'`)
+  // The migration finds out first, as long as both wait for each other within its five seconds.
+  await own.query(`set deadlock_timeout = '5s'`)
   await traffic.query(`set deadlock_timeout = '1min'`)
   await traffic.query('begin')
   await traffic.query('lock table trees in access share mode')
   const third = step(3, 'alter table fruits add column colour text; alter table trees add column height int')
-  const migrated = migrate(own, [first, third])
   const watcher = await client()
+  const migrated = migrate(own, [first, third])
   await eventually('the migration waits for the traffic', async () => {
     const { rows } = await watcher.query(`select from pg_locks where relation = 'trees'::regclass and not granted`)
     return rows.length > 0

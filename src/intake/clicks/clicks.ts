@@ -55,11 +55,15 @@ export type Clicks = {
   readonly close: () => Promise<void>
 }
 
+/** How long a visitor waits, where it is not the usual: for a link into a channel, and for the places of a cap. */
+export type Patience = { readonly link_ms?: number; readonly place_ms?: number }
+
 /** Makes partitions and secrets, loads the country file, and begins to store what dead processes have left in the journal. */
 export async function openClicks(
   ground: Ground,
   live: LiveCampaigns,
   usdPerUnit: UsdPerUnit = usdAlone,
+  patience: Patience = {},
 ): Promise<Clicks> {
   const { config, database, db, log, secrets } = ground
   const pool = database.clicks
@@ -72,9 +76,9 @@ export async function openClicks(
   const batches = openBatches({ pool, clickKey: secrets.clickKey, outage, log, isSharded })
   const found = openFoundClicks(pool, secrets.clickKey)
   const unfilled = openUnfilled(database.worker, log)
-  const places = openPlaces(ground)
+  const places = openPlaces(ground, patience.place_ms)
   const spending = openSpending(ground)
-  const links = openInviteLinks(ground, live)
+  const links = openInviteLinks(ground, live, patience.link_ms)
   const parts = { live, places, spending, links, batches, found, unfilled, countryOf, ipHashes, secrets }
   const receive = redirector({ ...parts, usdPerUnit })
   const state = () => ({ ...batches.state(), ...journal.state(), is_down: outage.isDown() })

@@ -15,22 +15,31 @@ const ENDLESS = 'select sum(a.range * b.range) from range(100000000) a, range(10
 
 const processOf = async (engine: Engine) =>
   engine.run(1, ask => ask("select current_setting('temp_directory') as place"))
+/** Also where the process is not given the machine for as long as a question may take. */
+async function placeOf(engine: Engine) {
+  for (let tries = 1; ; tries += 1) {
+    const place = await processOf(engine).catch((error: unknown) => {
+      if (tries === 30) throw error
+    })
+    if (place !== undefined) return place
+  }
+}
 const refusedAs = (name: string) => (error: { refusal?: string }) => error.refusal === name
 
 test('a question that takes too long is refused, its process ended, and the next one answered by another', async () => {
   const engine = openEngine(folder, log, { question_ms: 2000 })
-  const first = await processOf(engine)
+  const first = await placeOf(engine)
   await assert.rejects(
     engine.run(1, ask => ask(ENDLESS)),
     refusedAs('question_too_wide'),
   )
-  const second = await processOf(engine)
+  const second = await placeOf(engine)
   assert.notDeepEqual(second, first)
   await engine.close()
 })
 
 test('a question that needs too much memory is refused, and the next one answered', async () => {
-  const engine = openEngine(folder, log)
+  const engine = openEngine(folder, log, { question_ms: 60_000 })
   const wide = "select length(string_agg(range::varchar || repeat('x', 1000), '')) as length from range(2000000)"
   await assert.rejects(
     engine.run(1, ask => ask(wide)),
@@ -41,7 +50,7 @@ test('a question that needs too much memory is refused, and the next one answere
 })
 
 test('where too many of an organization wait, the next is refused and told when to come again, and another’s is answered', async () => {
-  const engine = openEngine(folder, log)
+  const engine = openEngine(folder, log, { question_ms: 60_000 })
   const held = Promise.withResolvers<void>()
   const running = engine.run(1, () => held.promise)
   const waiting = [1, 2, 3, 4].map(number => engine.run(1, ask => ask(`select ${number}::integer as one`)))
@@ -63,7 +72,7 @@ test('where too many of an organization wait, the next is refused and told when 
 })
 
 test('what one question keeps is gone with it', async () => {
-  const engine = openEngine(folder, log)
+  const engine = openEngine(folder, log, { question_ms: 60_000 })
   await engine.run(1, ask => ask('create temp table kept as select 1'))
   await assert.rejects(
     engine.run(2, ask => ask('select * from kept')),
@@ -73,7 +82,7 @@ test('what one question keeps is gone with it', async () => {
 })
 
 test('the process reads its folder and nothing else, and its settings stay as they are', async () => {
-  const engine = openEngine(folder, log)
+  const engine = openEngine(folder, log, { question_ms: 60_000 })
   for (const sql of [
     "select * from read_text('/etc/hostname')",
     "copy (select 1) to '/tmp/sluice-out.csv'",
@@ -96,7 +105,7 @@ test('the process reads its folder and nothing else, and its settings stay as th
 })
 
 test('nobody asking, the process ends', async () => {
-  const engine = openEngine(folder, log, { idle_ms: 1 })
+  const engine = openEngine(folder, log, { question_ms: 60_000, idle_ms: 1 })
   const first = await processOf(engine)
   const { setTimeout: wait } = await import('node:timers/promises')
   for (let second = first; JSON.stringify(second) === JSON.stringify(first); second = await processOf(engine))

@@ -34,13 +34,9 @@ export class Failed extends Error {}
 /** The local files of a question were missing or broken. */
 export class FilesGone extends Error {}
 
-type Limits = {
-  readonly idle_ms: number
-  readonly question_ms: number
-  readonly waiting: number
-  readonly waiting_of_one: number
-}
-const LIMITS: Limits = { idle_ms: 5 * 60_000, question_ms: 10_000, waiting: 16, waiting_of_one: 4 }
+const MOST_WAITING = 16
+const MOST_WAITING_OF_ONE = 4
+const IDLE_MS = 5 * 60_000
 
 /** Of the child: what a scan of ten million clicks needs, and no more than a small server can spare. */
 const MEMORY = '300MB'
@@ -55,8 +51,12 @@ const TOO_MUCH = {
   hint: 'Choose fewer days, fewer levels or another filter, such as one campaign.',
 }
 
-export function openEngine(folder: string, log: Logger, given: Partial<Limits> = {}): Engine {
-  const limits = { ...LIMITS, ...given }
+/** The process that scans, for one question at a time. After `question_ms` a question is refused; after `idle_ms` without any the process ends. */
+export function openEngine(
+  folder: string,
+  log: Logger,
+  { question_ms, idle_ms = IDLE_MS }: { question_ms: number; idle_ms?: number },
+): Engine {
   let child: Child | undefined
   let idle: NodeJS.Timeout | undefined
   let last: Promise<unknown> = Promise.resolve()
@@ -66,7 +66,7 @@ export function openEngine(folder: string, log: Logger, given: Partial<Limits> =
     clearTimeout(idle)
     child ??= await startedChild(folder, log)
     const one = child
-    const late = setTimeout(() => void one.end('late'), limits.question_ms)
+    const late = setTimeout(() => void one.end('late'), question_ms)
     try {
       let is_first = true
       const ask = (sql: string) => {
@@ -82,7 +82,7 @@ export function openEngine(folder: string, log: Logger, given: Partial<Limits> =
     } finally {
       clearTimeout(late)
       if (one.ended !== undefined) child = undefined
-      idle = setTimeout(() => void stop(), limits.idle_ms).unref()
+      idle = setTimeout(() => void stop(), idle_ms).unref()
     }
   }
 
@@ -97,8 +97,7 @@ export function openEngine(folder: string, log: Logger, given: Partial<Limits> =
       const own = waiting.get(org_id) ?? 0
       const all = [...waiting.values()].reduce((sum, count) => sum + count, 0)
       // The one that runs is counted too.
-      if (own > limits.waiting_of_one || all > limits.waiting)
-        refuse('explore_busy', { headers: { 'retry-after': '5' } })
+      if (own > MOST_WAITING_OF_ONE || all > MOST_WAITING) refuse('explore_busy', { headers: { 'retry-after': '5' } })
       waiting.set(org_id, own + 1)
       const mine = last.then(() => runNow(question))
       last = mine.catch(() => undefined)

@@ -48,9 +48,17 @@ export type ExploreLimits = WideLimits &
   WordLimits & {
     /** So many clicks and changes that wait to be sealed are read with a question; of more, their days are named. */
     readonly waiting: number
+    /** Of the question, when it is refused. */
+    readonly question_ms: number
   }
 /** 150,000 have taken five seconds. */
-export const EXPLORE_LIMITS: ExploreLimits = { ...WIDE_LIMITS, ...VISITOR_LIMITS, ...WORD_LIMITS, waiting: 200_000 }
+export const EXPLORE_LIMITS: ExploreLimits = {
+  ...WIDE_LIMITS,
+  ...VISITOR_LIMITS,
+  ...WORD_LIMITS,
+  waiting: 200_000,
+  question_ms: 10_000,
+}
 
 /** A segment may be replaced between the statement that names it and the one that fetches it, and files may be taken away. */
 const MOST_TRIES = 4

@@ -35,7 +35,7 @@ const none: Files = { ...files, fetch: () => assert.fail('nothing is missing') }
 const copiesOf = (org_id: number) => readdirSync(join(folder, String(org_id))).filter(name => name.endsWith('.duckdb'))
 
 function openProcess() {
-  const engine = openEngine(folder, log)
+  const engine = openEngine(folder, log, { question_ms: 60_000 })
   return {
     close: () => engine.close(),
     /** How many clicks the copy has, and how often it was to be brought before it had them. */

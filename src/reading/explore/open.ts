@@ -6,19 +6,20 @@ import { EXPLORE_LIMITS, type ExploreLimits, type Explorer } from './explore.ts'
 import { openFiles } from './files.ts'
 import { openSweep } from './sweep.ts'
 
-/** `limits`: where they are not the usual ones, for tests. */
+/** `given`: limits, where they are not the usual ones, for tests. */
 export function openExplorer(
   { config, database, log }: Pick<Ground, 'config' | 'database' | 'log'>,
-  limits: Partial<ExploreLimits> = {},
+  given: Partial<ExploreLimits> = {},
 ): Explorer & { close(): Promise<void> } {
   const folder = join(config.dataDir, 'explore')
-  const engine = openEngine(folder, log)
+  const limits = { ...EXPLORE_LIMITS, ...given }
+  const engine = openEngine(folder, log, limits)
   const sweeping = openSweep({ database, log }, folder)
   return {
     engine,
     folder,
     files: openFiles(folder),
-    limits: { ...EXPLORE_LIMITS, ...limits },
+    limits,
     async close() {
       await Promise.all([engine.close(), sweeping.close()])
     },

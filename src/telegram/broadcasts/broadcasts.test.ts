@@ -168,7 +168,7 @@ test('pausing acts before the next group, resuming goes on, stopping skips the r
   await at.people(other, 9)
   await at.until(await at.started(other, 9), 'done')
   assert.ok(sentTo(bot) <= then + 3, `${sentTo(bot) - then} were sent after the pause`)
-  assert.equal((await at.read(id)).counts.sent, sentTo(bot))
+  await eventually('what left is noted', async () => (await at.read(id)).counts.sent === sentTo(bot))
   const held = sentTo(bot)
   assert.equal((await say('resume')).state, 'sending')
   assert.equal((await say('resume')).state, 'sending')
@@ -395,7 +395,7 @@ test('a test hears of silence that Telegram has asked for, and asks for it', asy
   ground.telegram.faults.next('sendMessage', { retry_after: 30 }, 1, bot.fake.token)
   for (const reply of [await ask(), await ask()]) {
     assert.deepEqual([reply.statusCode, reply.data()['code']], [503, 'telegram_away'])
-    assert.match(String(reply.headers['retry-after']), /^(29|30)$/)
+    assert.match(String(reply.headers['retry-after']), /^(2\d|30)$/)
   }
   assert.equal(ground.telegram.methods(bot.fake).filter(method => method === 'sendMessage').length, 1)
 })

@@ -307,10 +307,10 @@ test('a channel whose bot was deleted goes on over another one, with new links',
   const post = () => ground.call('POST', '/api/channels', { bot_id: after_it.id, chat_id: chat.id })
   assert.deepEqual([(await post()).statusCode, (await post()).data()['code']], [409, 'already_exists'])
   await ground.call('DELETE', `/api/bots/${before.id}`)
+  const from = callsOf(chat).length
   const moved = await post()
   assert.equal(moved.statusCode, 201, moved.body)
   assert.deepEqual([moved.data()['id'], moved.data()['bot_id'], moved.data()['state']], [id, after_it.id, 'ready'])
-  const from = callsOf(chat).length
   await eventually('links are made by the other one', () => callsOf(chat).length >= from + 50)
   assert.ok(
     callsOf(chat)

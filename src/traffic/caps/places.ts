@@ -30,8 +30,8 @@ export type Places = {
   close(): Promise<void>
 }
 
-/** Opens the places of this process, none at first. */
-export function openPlaces({ db, log }: Pick<Ground, 'db' | 'log'>): Places {
+/** Opens the places of this process, none at first. Visitors wait `patience_ms` for one. */
+export function openPlaces({ db, log }: Pick<Ground, 'db' | 'log'>, patience_ms = PATIENCE_MS): Places {
   const holdings = new Map<string, Holding>()
   const retired = new Set<Holding>()
 
@@ -53,7 +53,7 @@ export function openPlaces({ db, log }: Pick<Ground, 'db' | 'log'>): Places {
   const rounds = openRounds(TELL_MS, tell, onError)
 
   const takeWaiting = async (caps: readonly LiveCap[], ms: number): Promise<boolean> => {
-    const until = performance.now() + PATIENCE_MS
+    const until = performance.now() + patience_ms
     for (;;) {
       const wanted = caps.map(cap => of(cap, ms)).filter(holding => !holding.hasPlace())
       if (wanted.length === 0) return takeAll(caps.map(cap => of(cap, ms)))

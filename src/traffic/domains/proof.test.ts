@@ -1,18 +1,11 @@
 // What proves a name, and what does not: each check asks DNS of our own and knocks at servers of this machine.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import {
-  type DomainHouse,
-  freePort,
-  HERE,
-  MAIN,
-  NOBODY,
-  startDomainHouse,
-  startOther,
-} from '../../../tests/support/domains.ts'
+import { type DomainHouse, HERE, MAIN, NOBODY, startDomainHouse, startOther } from '../../../tests/support/domains.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { openMailbox } from '../../../tests/support/mailbox.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
+import { freePort } from '../../../tests/support/ports.ts'
 import { BROWSER, recount, seedCampaign } from '../../../tests/support/visits.ts'
 import type { Domain } from './api.ts'
 import type { z } from 'zod'

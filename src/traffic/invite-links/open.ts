@@ -36,8 +36,8 @@ export type InviteLinks = {
 
 type Parts = Pick<Ground, 'database' | 'db' | 'log'>
 
-/** Opens the giving of this process, with stocks for the channels that campaigns lead to. */
-export function openInviteLinks(parts: Parts, live: Live): InviteLinks {
+/** Opens the giving of this process, with stocks for the channels that campaigns lead to. Visitors wait `patience_ms` for a link. */
+export function openInviteLinks(parts: Parts, live: Live, patience_ms = PATIENCE_MS): InviteLinks {
   const stocks = openStocks(parts, live)
   let looks_after = 0
 
@@ -51,8 +51,8 @@ export function openInviteLinks(parts: Parts, live: Live): InviteLinks {
   }
   /** As many ask as wait, so that one answer is hardly enough for a crowd. */
   const waited = async (asked: AskedFor, stock: Stock): Promise<Link | undefined> => {
-    const until = performance.now() + PATIENCE_MS
-    for (let left_ms = PATIENCE_MS; left_ms > 0 && stock.isHopeful(); left_ms = until - performance.now()) {
+    const until = performance.now() + patience_ms
+    for (let left_ms = patience_ms; left_ms > 0 && stock.isHopeful(); left_ms = until - performance.now()) {
       await stock.askFor(left_ms)
       const link = own(asked, stock)
       if (link !== undefined) return link
@@ -67,7 +67,7 @@ export function openInviteLinks(parts: Parts, live: Live): InviteLinks {
   /** The link that a visitor comes with, as long as it is good; else another, as while the database says nothing. */
   const again = async (asked: AskedFor, link_id: string): Promise<Link | undefined> => {
     const { org_id, id: channel_id } = asked.channel
-    const late = sleep(PATIENCE_MS, undefined, { ref: false }).then(() => Promise.reject(new Error('timeout')))
+    const late = sleep(patience_ms, undefined, { ref: false }).then(() => Promise.reject(new Error('timeout')))
     late.catch(() => {})
     try {
       const url = await Promise.race([linkAgain(parts.db, { org_id, channel_id, link_id }), late])
