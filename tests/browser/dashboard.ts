@@ -12,6 +12,7 @@ import {
   request,
 } from '@playwright/test'
 import { freshDatabase } from '../support/database.ts'
+import { patient } from '../support/explore-processes.ts'
 import { startSluice } from '../support/sluice.ts'
 
 /** Of tests that look at how something is shown which another test does: they run where they are named, and with all. */
@@ -32,7 +33,8 @@ export type Installation = { address: string; database: string; end(): Promise<v
 export async function startInstallation(env: Record<string, string> = {}): Promise<Installation> {
   const fresh = await freshDatabase()
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-browser-'))
-  const sluice = await startSluice({ DATABASE_URL: fresh.url, DATA_DIR: dataDir, LOG_LEVEL: 'error', ...env })
+  const own = { DATABASE_URL: fresh.url, DATA_DIR: dataDir, LOG_LEVEL: 'error' }
+  const sluice = await startSluice({ ...own, ...patient, ...env })
   return {
     address: sluice.address,
     database: fresh.url,

@@ -32,6 +32,7 @@ async function auditAfter(load: Load, during: (until: number) => Promise<void>):
   await untilReady()
   assert.equal(child.exitCode, null, 'the process has outlived it')
   await untilSettled(load)
+  await load.enough(ground.targets)
   // A claim whose commit was not heard of is due again when its lease is over; nobody works while that is brought about.
   await sluice.stop()
   await ground.mature()
@@ -85,7 +86,6 @@ test('PostgreSQL crashes and comes back, again and again under load: the audit i
       else postgres.killBackend()
     }
   })
-  assert.ok(load.clicks.size > 5 && load.events.size > 5, `${load.clicks.size} clicks, ${load.events.size} events`)
 })
 
 test('PostgreSQL freezes under load: visitors get on with an id, nobody waits for ever, and the audit is exact', async () => {

@@ -42,8 +42,8 @@ test('Redis dies and freezes under load: reports are refused and not stored, rea
     await accepted(load)
   }
   await running
+  await load.enough(ground.targets)
   await drained(fresh.database.reads, ground.receiver)
-  assert.ok(load.events.size > 5, `${load.events.size} events`)
   const { targets, receiver } = ground
   await assertAudit(fresh.database.reads, load, { targets, receiver, address: sluice.address })
 })

@@ -14,9 +14,14 @@ import { type Ask, anyQuestion, assertAnswered } from './any-question.ts'
 import type { Target } from './load.ts'
 import { seedSession } from './people.ts'
 
-/** The settings with which a process seals, merges and checks so often, in milliseconds. */
-export const hasty = (rounds: { seal: number; merge: number; check?: number }): Record<string, string> => ({
+/** The settings with which a process lets a question take as long as it does beside other tests. */
+export const patient: Record<string, string> = {
   NODE_OPTIONS: `--import ${pathToFileURL(join(import.meta.dirname, 'hasty-explore.ts')).href}`,
+}
+
+/** The same, where it also seals, merges and checks so often, in milliseconds. */
+export const hasty = (rounds: { seal: number; merge: number; check?: number }): Record<string, string> => ({
+  ...patient,
   SLUICE_TEST_ROUNDS: Object.entries(rounds)
     .map(([room, ms]) => `${room}=${ms}`)
     .join(' '),

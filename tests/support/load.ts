@@ -9,6 +9,8 @@ type Told = { id: string } | 'refused' | 'unknown'
 
 /** No answer may take longer: 55 seconds are promised, the rest is the machine's. */
 const PATIENCE_MS = 75_000
+/** Clicks and events that an audit is worth its name of. */
+const ENOUGH = 5
 /** The database is given up on after two seconds at the least: what is refused before was refused by the counter of requests. */
 const LIMITER_MS = 1500
 const TYPES = ['ftd', 'lead', 'deposit', 'registration']
@@ -92,6 +94,16 @@ export class Load {
       return this.#options.isRefusalCertain === true && took_ms < LIMITER_MS ? 'refused' : 'unknown'
     this.unexpected.push(`${answer.status} ${body}`)
     return 'unknown'
+  }
+
+  /** Goes on until there was something to lose, however little a busy machine has let through in the time of a fault. */
+  async enough(targets: readonly Target[]): Promise<void> {
+    for (let turn = 0; turn < 120 && (this.clicks.size <= ENOUGH || this.events.size <= ENOUGH); turn += 1)
+      await this.run(performance.now() + 500, 4, targets)
+    assert.ok(
+      this.clicks.size > ENOUGH && this.events.size > ENOUGH,
+      `${this.clicks.size} clicks, ${this.events.size} events`,
+    )
   }
 
   // Half of the conversions are sent once, whatever came of it: resending all would hide what was lost.
