@@ -102,14 +102,33 @@ test('behind a landing the campaign’s fallback comes before its offer and befo
 })
 
 test('a channel that is deleted takes no visitor of a flow: they go to the fallback', async () => {
-  const channel_id = await aChannel()
+  const [channel_id, offer_id] = [await aChannel(), await calls.offer('Another')]
   const { campaign } = await published(through({ id: 'tg', type: 'channel', channel_id }))
-  await house.ground.db
-    .updateTable('channels')
-    .set({ deleted_at: new Date().toISOString() })
-    .where('id', '=', toUuid(channel_id) ?? '')
-    .execute()
-  await announceChange(house.ground.db, owner.org_id, toUuid(channel_id) ?? '')
+  const made = await house.call('POST', '/api/campaigns', {
+    ...owner,
+    body: {
+      name: 'Straight there',
+      destination: { type: 'channel', channel_id },
+      fallback_url: 'https://fallback.example/',
+      offer_id,
+    },
+  })
+  assert.equal(made.statusCode, 201, made.body)
+  // The offer is what its joins earn for, not where its visitors go.
+  const listed = (await house.call('GET', '/api/offers', owner)).json<{ data: { id: string; campaigns: object }[] }>()
+  assert.deepEqual(listed.data.find(({ id }) => id === offer_id)?.campaigns, { following: 0, own_address: 0 })
+  const archived = await house.call('PUT', `/api/offers/${offer_id}/status`, { ...owner, body: { status: 'archived' } })
+  assert.deepEqual(archived.data()['campaigns_on_fallback'], [])
+  const { id, campaigns_on_fallback } = (await house.call('DELETE', `/api/channels/${channel_id}`, owner)).json<{
+    id: string
+    campaigns_on_fallback: { id: string }[]
+  }>()
+  assert.equal(id, channel_id)
+  assert.deepEqual(
+    campaigns_on_fallback.map(one => one.id).toSorted(),
+    [campaign.id, String(made.data()['id'])].toSorted(),
+    'both are told',
+  )
   assert.equal(new URL(await locationOf(`/c/${campaign.key}`)).host, 'fallback.example')
 })
 

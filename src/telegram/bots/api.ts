@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { startLink } from '../../contract/address.ts'
 import { endpoint } from '../../contract/endpoint.ts'
+import { DeletedFromTraffic } from '../../contract/consequences.ts'
 import { Amount, Done, Id, Instant, Money, Page } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
 import { Message } from '../../contract/telegram-message.ts'
@@ -256,7 +257,7 @@ export const deleteBot = endpoint({
   summary: 'Delete a bot',
   description:
     'Its clicks and starts stay; a click whose bot was deleted names no bot. The hook is given back to the program that had it before.',
-  reply: Done,
+  reply: DeletedFromTraffic,
   refuses: ['object_not_found'],
 })
 

@@ -13,6 +13,7 @@ import { type Context, idOf } from '../../ground/room.ts'
 import { botName } from '../../intake/events/intake.ts'
 import { readMoment } from '../../money/billing/balance.ts'
 import { announceChange } from '../../traffic/campaigns/live.ts'
+import { campaignsOnFallback } from '../../traffic/campaigns/on-fallback.ts'
 import type * as api from './api.ts'
 import { secretOf } from './hooks.ts'
 import { announceBots, hashOf } from './live.ts'
@@ -105,5 +106,5 @@ export async function deleteBot(context: Context<typeof api.deleteBot>, { params
   await announceBots(db)
   const owing = await anyBot(db, { org_id, id })
   if (owing?.give_back === 'owed') await payDebt(context, owing)
-  return { ok: true as const }
+  return { ok: true as const, id, campaigns_on_fallback: await campaignsOnFallback(context, 'bot', id) }
 }

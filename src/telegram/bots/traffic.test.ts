@@ -148,7 +148,32 @@ describe('a campaign that leads to a bot', () => {
     )
     const without = await campaign(place, { type: 'mini_app', bot_id: place.bot })
     await locationOf(with_one)
-    assert.equal((await on.house.call('DELETE', `/api/bots/${place.bot}`, place.as)).statusCode, 200)
+    const flow = await on.house.call('POST', '/api/click-flows', {
+      ...place.as,
+      body: {
+        name: 'To the app',
+        graph: {
+          nodes: [
+            { id: 'entry', type: 'entry' },
+            { id: 'app', type: 'mini_app', bot_id: place.bot },
+          ],
+          edges: [{ from: 'entry', to: 'app' }],
+        },
+      },
+    })
+    const click_flow_id = String(flow.data()['id'])
+    assert.equal((await on.house.call('POST', `/api/click-flows/${click_flow_id}/publish`, place.as)).statusCode, 200)
+    const by_flow = await campaign(place, { type: 'click_flow', click_flow_id })
+    await campaign(place, { type: 'redirect', url: 'https://elsewhere.example/' })
+    const deleted = await on.house.call('DELETE', `/api/bots/${place.bot}`, place.as)
+    assert.equal(deleted.statusCode, 200, deleted.body)
+    const { id, campaigns_on_fallback } = deleted.json<{ id: string; campaigns_on_fallback: { id: string }[] }>()
+    assert.equal(id, place.bot)
+    assert.deepEqual(
+      campaigns_on_fallback.map(one => one.id).toSorted(),
+      [with_one, without, by_flow].map(one => one.id).toSorted(),
+    )
+    assert.equal((await visit(by_flow)).statusCode, 404)
     const location = await locationOf(with_one)
     assert.match(location, /^https:\/\/fallback\.example/)
     assert.equal((await clickOf(paramOf(location, 'c'))).bot_id, null)

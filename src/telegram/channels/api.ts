@@ -2,7 +2,8 @@
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EVENT_TYPES } from '../../contract/event-types.ts'
-import { Done, Id, Instant, Page } from '../../contract/fields.ts'
+import { DeletedFromTraffic } from '../../contract/consequences.ts'
+import { Id, Instant, Page } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
 import { Message } from '../../contract/telegram-message.ts'
 
@@ -191,6 +192,6 @@ export const deleteChannel = endpoint({
   summary: 'Delete a channel',
   description:
     'Campaigns that lead there go to their fallback. Links that were given work on at Telegram until they end, and what is known of its members stays.',
-  reply: Done,
+  reply: DeletedFromTraffic,
   refuses: ['object_not_found'],
 })

@@ -12,6 +12,7 @@ import { newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, type Deed, idOf } from '../../ground/room.ts'
 import { announceChange } from '../../traffic/campaigns/live.ts'
+import { campaignsOnFallback } from '../../traffic/campaigns/on-fallback.ts'
 import { giveUpLinks } from '../../traffic/invite-links/making.ts'
 import { lookSoon } from '../bots/look-soon.ts'
 import type { checkBot } from '../bots/api.ts'
@@ -253,7 +254,7 @@ export async function deleteChannel(
   const { db, actor } = context
   const row = await liveChannel(db, actor.org_id, idOf(params.id))
   await writeAndGiveUpLinks(db, row, { deleted_at: new Date().toISOString(), notice: null })
-  return { ok: true as const }
+  return { ok: true as const, id: row.id, campaigns_on_fallback: await campaignsOnFallback(context, 'channel', row.id) }
 }
 
 const one = async (db: Kysely<Tables>, row: Row): Promise<api.Channel> =>

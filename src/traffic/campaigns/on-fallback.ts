@@ -1,6 +1,6 @@
 /**
- * Which campaigns lose their way when what they lead to has closed: an offer or a landing that was archived or deleted, a funnel that was
- * deleted, a click flow that left active. Owns no table; reads what the redirect goes by, and must say what the redirect does.
+ * Which campaigns lose their way when what they lead to has closed: an offer or a landing that was archived or deleted, a funnel, a bot or a
+ * channel that was deleted, a click flow that left active. Owns no table; reads what the redirect goes by, and must say what the redirect does.
  */
 import { type Kysely, sql } from 'kysely'
 import type { OnFallback } from '../../contract/consequences.ts'
@@ -10,7 +10,7 @@ import type { Key, Member } from '../../ground/room.ts'
 import { isInScope } from '../../ground/scope.ts'
 
 type Asking = { readonly db: Kysely<Tables>; readonly actor: Member | Key }
-type Kind = 'offer' | 'landing' | 'funnel' | 'click_flow'
+type Kind = 'offer' | 'landing' | 'funnel' | 'click_flow' | 'bot' | 'channel'
 
 /** Whether visitors of a campaign lose their way, by whether it has a fallback. */
 type Lost = (hasFallback: boolean) => boolean
@@ -23,12 +23,12 @@ const ALWAYS: Lost = () => true
 export async function campaignsOnFallback({ db, actor }: Asking, kind: Kind, id: string): Promise<OnFallback> {
   const { org_id } = actor
   const lost = new Map<string, Lost>()
-  if (kind === 'click_flow') lost.set(id, ALWAYS)
+  if (kind === 'click_flow' || kind === 'bot' || kind === 'channel') lost.set(id, ALWAYS)
   if (kind === 'funnel') for (const [funnel, was] of await funnelsBefore(db, org_id, id)) lost.set(funnel, was)
-  if (kind === 'offer' || kind === 'landing') {
+  if (kind === 'offer' || kind === 'landing')
     for (const [funnel, is] of await funnelsWithout(db, org_id, kind, id)) lost.set(funnel, is)
+  if (kind !== 'funnel' && kind !== 'click_flow')
     for (const [flow, is] of await flowsWithout(db, org_id, kind, id)) lost.set(flow, is)
-  }
   const leading = await activeCampaigns(db, org_id, [...lost.keys()], kind === 'offer' ? id : null)
   return leading
     .filter(({ to, fallback_url }) => (to === null ? () => true : lost.get(to))?.(fallback_url !== null) === true)
@@ -41,7 +41,8 @@ export async function campaignsOnFallback({ db, actor }: Asking, kind: Kind, id:
  * address. `to` is null for those.
  */
 async function activeCampaigns(db: Kysely<Tables>, org_id: number, ids: string[], offer_id: string | null) {
-  const to = sql<string | null>`coalesce(destination ->> 'funnel_id', destination ->> 'click_flow_id')`
+  const to = sql<string | null>`coalesce(destination ->> 'funnel_id', destination ->> 'click_flow_id',
+    destination -> 'telegram' ->> 'bot_id', destination -> 'channel' ->> 'channel_id')`
   return await db
     .selectFrom('campaigns')
     .select(['id', 'name', 'fallback_url', to.as('to')])
@@ -49,7 +50,7 @@ async function activeCampaigns(db: Kysely<Tables>, org_id: number, ids: string[]
     .where('deleted_at', 'is', null)
     .where('status', '=', 'active')
     .where(
-      sql<boolean>`(${to} = any(${ids}::text[]) or destination ->> 'type' = 'redirect' and destination -> 'telegram' is null and offer_id = ${offer_id}::uuid and fallback_url is not null)`,
+      sql<boolean>`(${to} = any(${ids}::text[]) or destination ->> 'type' = 'redirect' and ${to} is null and offer_id = ${offer_id}::uuid and fallback_url is not null)`,
     )
     .orderBy('id')
     .execute()
@@ -118,14 +119,15 @@ async function openMembers(db: Kysely<Tables>, org_id: number, funnels: readonly
   return open
 }
 
-/** The flows in traffic some of whose paths end at an offer, or go over a landing. */
+/** The flows in traffic some of whose paths end at an offer, a bot or a channel, or go over a landing. */
 async function flowsWithout(
   db: Kysely<Tables>,
   org_id: number,
-  kind: 'offer' | 'landing',
+  kind: Exclude<Kind, 'funnel' | 'click_flow'>,
   id: string,
 ): Promise<[string, Lost][]> {
-  const holds = JSON.stringify({ nodes: [{ type: kind, [`${kind}_id`]: id }] })
+  const type = kind === 'bot' ? ['bot', 'mini_app'] : [kind]
+  const holds = type.map(one => JSON.stringify({ nodes: [{ type: one, [`${kind}_id`]: id }] }))
   const flows = await db
     .selectFrom('click_flows as f')
     .innerJoin('click_flow_versions as v', join =>
@@ -138,13 +140,13 @@ async function flowsWithout(
     .where('f.org_id', '=', org_id)
     .where('f.deleted_at', 'is', null)
     .where('f.status', '=', 'active')
-    .where(sql<boolean>`v.graph @> ${holds}::jsonb`)
+    .where(sql<boolean>`v.graph @> any(${holds}::jsonb[])`)
     .$castTo<{ id: string; graph: Graph }>()
     .execute()
   return flows.map(flow => [
     flow.id,
     // Without a fallback a landing whose offer is closed is shown all the same.
-    hasFallback => hasFallback || kind === 'landing' || isMetFirst(flow.graph, id),
+    hasFallback => hasFallback || kind !== 'offer' || isMetFirst(flow.graph, id),
   ])
 }
 

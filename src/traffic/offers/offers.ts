@@ -205,7 +205,9 @@ async function withCampaigns(db: Kysely<Tables>, org_id: number, offers: readonl
       'in',
       offers.map(({ id }) => id),
     )
-    .where(sql<boolean>`destination ->> 'type' = 'redirect' and destination -> 'telegram' is null`)
+    .where(
+      sql<boolean>`destination ->> 'type' = 'redirect' and destination -> 'telegram' is null and destination -> 'channel' is null`,
+    )
     .groupBy('offer_id')
     .execute()
   const byOffer = new Map(

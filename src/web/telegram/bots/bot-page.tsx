@@ -17,7 +17,7 @@ import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { PartForm } from '../../ground/ui/part-form.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
-import { notify } from '../../ground/ui/toast.tsx'
+import { notify, notifyDone } from '../../ground/ui/toast.tsx'
 import { CopySecret } from './copy-secret.tsx'
 import { ModePart } from './mode-part.tsx'
 import { RelayLog } from './relay-log.tsx'
@@ -260,16 +260,17 @@ function DeletePart({ bot: { id, username, former_host, mode } }: { bot: BotRow 
     .map(({ name }) => `“${name}”`)
     .join(', ')
   const others = led.length > MOST_NAMED ? ` and ${count(led.length - MOST_NAMED)} more` : ''
-  const fall = led.length === 0 ? '' : ` Visitors of ${named}${others} go to the fallback address, or to none.`
+  const visitors = led.length === 0 ? 'Visitors' : `Visitors of ${named}${others}, and those`
+  const fall = ` ${visitors} of click flows that lead to it go to the fallback address, or to none.`
   const remove = () =>
     confirm({
       title: `Delete @${username}?`,
       words: `Its clicks and starts stay. A click whose bot was deleted names no bot.${back}${fall}`,
       action: 'Delete bot',
       deed: async () => {
-        await call(deleteBot, { params: { id } })
+        const answered = await call(deleteBot, { params: { id } })
         await navigate({ to: '/bots' })
-        notify(`@${username} is deleted`)
+        notifyDone(`@${username} is deleted`, answered)
       },
       refresh: [...SHOW_BOTS],
     })

@@ -12,7 +12,7 @@ import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
-import { notify } from '../../ground/ui/toast.tsx'
+import { notifyDone } from '../../ground/ui/toast.tsx'
 import { ChannelFigures } from './figures.tsx'
 import { ChannelMembers } from './members.tsx'
 import { JoinPart, LeavePart, PoolPart } from './parts.tsx'
@@ -190,12 +190,12 @@ function DeletePart({ channel: { id, title } }: { channel: ChannelRow }) {
     confirm({
       title: `Delete ${title}?`,
       words:
-        'Campaigns that lead there go to their fallback from then on. Nothing changes at Telegram; added again it is the same channel, and nobody is counted twice.',
+        'Campaigns that lead there, also by a click flow, go to their fallback from then on. Nothing changes at Telegram; added again it is the same channel, and nobody is counted twice.',
       action: 'Delete channel',
       deed: async () => {
-        await call(deleteChannel, { params: { id } })
+        const answered = await call(deleteChannel, { params: { id } })
         await navigate({ to: '/channels' })
-        notify(`${title} is deleted`)
+        notifyDone(`${title} is deleted`, answered)
       },
       refresh: [...SHOW_CHANNELS],
     })
