@@ -54,6 +54,12 @@ test('people are imported on the owner’s word, found by state, and forgotten; 
   await importing.getByRole('button', { name: 'Import' }).click()
   await expect(page.getByText('2 subscribers are added')).toBeVisible()
 
+  await page.getByRole('button', { name: 'More filters' }).click()
+  await page.getByLabel('Country', { exact: true }).selectOption({ label: 'Germany' })
+  await expect(page.getByText('Nothing matches what you look for.')).toBeVisible()
+  await expect(page).toHaveURL(/country=DE/)
+  await page.getByRole('button', { name: 'Clear filters' }).first().click()
+  await page.getByLabel('Without event').selectOption({ label: 'Without Lead' })
   await page.getByLabel('Came by').selectOption('import')
   await page.getByRole('link', { name: '70000001' }).click()
   await expect(page.getByRole('heading', { level: 1, name: '70000001' })).toBeVisible()

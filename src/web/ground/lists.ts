@@ -18,6 +18,9 @@ import { FiguresSearch, WindowSearch } from './figures/search.ts'
 
 const text = z.string().optional().catch(undefined)
 
+/** The router reads digits that were typed into the address as a number. */
+const typed = z.string().or(z.int().transform(String)).optional().catch(undefined)
+
 const eventType = EventType.optional().catch(undefined)
 const day = z.iso.date().optional().catch(undefined)
 
@@ -53,11 +56,24 @@ export const SubscribersSearch = z.object({
   state: z.enum(SUBSCRIBER_STATES).optional().catch(undefined),
   source: z.enum(SUBSCRIBER_SOURCES).optional().catch(undefined),
   event: eventType,
+  /** The conversion they do not have. */
+  lacks: eventType,
+  country: z
+    .string()
+    .regex(/^[A-Z]{2}$/)
+    .optional()
+    .catch(undefined),
+  sub1: typed,
+  language: text,
+  /** The channel they are in, and the one they are not in. */
+  channel: text,
+  outside: text,
   q: text,
   from: day,
   to: day,
   cursor: text,
 })
+export type SubscribersSearch = z.output<typeof SubscribersSearch>
 export const PaymentsSearch = z.object({
   bot: text,
   kind: z.enum(PAYMENT_KINDS).optional().catch(undefined),

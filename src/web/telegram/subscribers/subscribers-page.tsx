@@ -3,31 +3,28 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Users } from 'lucide-react'
 import { useState } from 'react'
-import { EVENT_TYPES } from '../../../contract/event-types.ts'
-import { importSubscribers, listSubscribers, SOURCES, STATES } from '../../../telegram/subscribers/api.ts'
+import { importSubscribers, listSubscribers } from '../../../telegram/subscribers/api.ts'
 import { ask } from '../../ground/call.ts'
-import { CampaignChoice, useCampaignNames } from '../../ground/campaign-choice.tsx'
+import { useCampaignNames } from '../../ground/campaign-choice.tsx'
 import { ago, moment, NONE } from '../../ground/figures/figures.ts'
-import { inWords } from '../../ground/rungs.ts'
-import { BetweenDays } from '../../ground/ui/between-days.tsx'
 import { buttonLook } from '../../ground/ui/button.tsx'
-import { Choice } from '../../ground/ui/choice.tsx'
-import { AddButton, ClearFilters, List, useListAddress } from '../../ground/ui/list.tsx'
+import { AddButton, List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
 import { dayAfter, dayBegins } from '../../ground/ui/period.ts'
-import { SearchField } from '../../ground/ui/search-field.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
-import { BotChoice, useBots } from '../bots/bot-choice.tsx'
+import { useBots } from '../bots/bot-choice.tsx'
 import { ImportDialog } from './import-dialog.tsx'
-import { sourceWords, stateWords, SubscriberBadge, type SubscriberRow } from './state.tsx'
+import { SubscriberFilters } from './subscriber-filters.tsx'
+import { sourceWords, SubscriberBadge, type SubscriberRow } from './state.tsx'
 
 const route = getRouteApi('/inside/subscribers')
 
 export function SubscribersPage() {
   const address = useListAddress(route.useSearch())
-  const { search, narrow, clear } = address
+  const { search } = address
   const [importing, setImporting] = useState(false)
-  const { bot, campaign, state, source, event, q, from, to, cursor } = search
+  const { bot, campaign, state, source, event, lacks, country, sub1, language, channel, outside } = search
+  const { q, from, to, cursor } = search
   const people = useQuery({
     ...ask(listSubscribers, {
       query: {
@@ -36,6 +33,12 @@ export function SubscribersPage() {
         state,
         source,
         event,
+        has_no_event: lacks,
+        geo: country,
+        sub1,
+        language,
+        channel_in: channel,
+        channel_not_in: outside,
         telegram_user_id: q !== undefined && /^\d{1,19}$/.test(q) ? q : undefined,
         from: from && dayBegins(from),
         to: to && dayAfter(to),
@@ -47,43 +50,7 @@ export function SubscribersPage() {
   return (
     <>
       <PageHeader title="Subscribers" words="Who has started a bot or written to it: whom it may write to.">
-        <SearchField
-          label="Number at Telegram"
-          placeholder="Number at Telegram"
-          value={q}
-          onSeek={sought => narrow({ q: sought })}
-        />
-        <BotChoice bot={bot} onChange={chosen => narrow({ bot: chosen })} />
-        <Choice
-          label="State"
-          any="Any state"
-          options={STATES}
-          words={stateWords}
-          value={state}
-          onChange={chosen => narrow({ state: chosen })}
-        />
-        <CampaignChoice campaign={campaign} onChange={chosen => narrow({ campaign: chosen })} />
-        <Choice
-          label="Came by"
-          any="Any way"
-          options={SOURCES}
-          words={sourceWords}
-          value={source}
-          onChange={chosen => narrow({ source: chosen })}
-        />
-        <Choice
-          label="Has"
-          any="Any event"
-          options={EVENT_TYPES}
-          words={inWords}
-          value={event}
-          onChange={chosen => narrow({ event: chosen })}
-        />
-        <BetweenDays happened="First heard of" search={search} onChange={narrow} />
-        <ClearFilters
-          isNarrowed={[bot, campaign, state, source, event, q, from, to].some(one => one !== undefined)}
-          onClear={clear}
-        />
+        <SubscriberFilters address={address} />
         <AddButton endpoint={importSubscribers} onClick={() => setImporting(true)}>
           Import
         </AddButton>
