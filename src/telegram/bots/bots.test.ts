@@ -130,7 +130,7 @@ test('another program’s hook is left alone and the three ways are said; asked 
   assert.deepEqual((await call('GET', '/api/bots')).body.includes(bot.username), false)
   const { id, former_host, hook_state } = await ground.add(bot, { take_over: true, relay_secret: 'theirs' })
   assert.deepEqual([former_host, hook_state], ['owner.example', 'set'])
-  assert.deepEqual((await call('DELETE', `/api/bots/${id}`)).data(), { ok: true })
+  assert.deepEqual((await call('DELETE', `/api/bots/${id}`)).data(), { ok: true, id, campaigns_on_fallback: [] })
   const { url, secret, max_connections } = bot.hook ?? assert.fail('no hook')
   assert.deepEqual([url, secret, max_connections], ['https://owner.example/tg?x=1', 'theirs', 40])
   assert.deepEqual(bot.allowed, ['message', 'poll'])
