@@ -48,7 +48,7 @@ export type ExploreLimits = WideLimits &
   WordLimits & {
     /** So many clicks and changes that wait to be sealed are read with a question; of more, their days are named. */
     readonly waiting: number
-    /** Of the question, when it is refused. */
+    /** A question may take so long, in milliseconds; then it is refused. */
     readonly question_ms: number
   }
 /** 150,000 have taken five seconds. */
