@@ -19,6 +19,20 @@ async function campaign({ as }: Pick<BotPlace, 'as'>, destination: object, field
   return made.json() as { id: string; key: string }
 }
 
+/** Where a campaign leads that goes through these nodes, one after the other. */
+async function flow({ as }: Pick<BotPlace, 'as'>, ...nodes: { id: string }[]) {
+  const all = [{ id: 'entry', type: 'entry' }, ...nodes]
+  const edges = nodes.map(({ id }, at) => ({ from: all[at]?.id, to: id }))
+  const made = await on.house.call('POST', '/api/click-flows', {
+    ...as,
+    body: { name: 'Flow', graph: { nodes: all, edges } },
+  })
+  const click_flow_id = String(made.data()['id'])
+  const published = await on.house.call('POST', `/api/click-flows/${click_flow_id}/publish`, as)
+  assert.equal(published.statusCode, 200, published.body)
+  return { type: 'click_flow', click_flow_id }
+}
+
 const visit = ({ key }: { key: string }, method: 'GET' | 'HEAD' = 'GET') =>
   on.house.call(method, `/c/${key}`, { headers: BROWSER })
 const locationOf = async (of: { key: string }) => {
@@ -148,22 +162,15 @@ describe('a campaign that leads to a bot', () => {
     )
     const without = await campaign(place, { type: 'mini_app', bot_id: place.bot })
     await locationOf(with_one)
-    const flow = await on.house.call('POST', '/api/click-flows', {
+    const app = { id: 'app', type: 'mini_app', bot_id: place.bot }
+    const by_flow = await campaign(place, await flow(place, app))
+    const landing = await on.house.call('POST', '/api/landings', {
       ...place.as,
-      body: {
-        name: 'To the app',
-        graph: {
-          nodes: [
-            { id: 'entry', type: 'entry' },
-            { id: 'app', type: 'mini_app', bot_id: place.bot },
-          ],
-          edges: [{ from: 'entry', to: 'app' }],
-        },
-      },
+      body: { name: 'L', url: 'https://land.example/' },
     })
-    const click_flow_id = String(flow.data()['id'])
-    assert.equal((await on.house.call('POST', `/api/click-flows/${click_flow_id}/publish`, place.as)).statusCode, 200)
-    const by_flow = await campaign(place, { type: 'click_flow', click_flow_id })
+    const landing_node = { id: 'page', type: 'landing', landing_id: String(landing.data()['id']) }
+    // Its landing is shown all the same, as it has no fallback.
+    const behind = await campaign(place, await flow(place, landing_node, app))
     await campaign(place, { type: 'redirect', url: 'https://elsewhere.example/' })
     const deleted = await on.house.call('DELETE', `/api/bots/${place.bot}`, place.as)
     assert.equal(deleted.statusCode, 200, deleted.body)
@@ -174,6 +181,7 @@ describe('a campaign that leads to a bot', () => {
       [with_one, without, by_flow].map(one => one.id).toSorted(),
     )
     assert.equal((await visit(by_flow)).statusCode, 404)
+    assert.equal(await locationOf(behind), 'https://land.example/')
     const location = await locationOf(with_one)
     assert.match(location, /^https:\/\/fallback\.example/)
     assert.equal((await clickOf(paramOf(location, 'c'))).bot_id, null)

@@ -4,7 +4,7 @@
  */
 import { type Kysely, sql } from 'kysely'
 import type { OnFallback } from '../../contract/consequences.ts'
-import type { Graph } from '../../contract/flow-graph.ts'
+import type { FlowNode, Graph } from '../../contract/flow-graph.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Key, Member } from '../../ground/room.ts'
 import { isInScope } from '../../ground/scope.ts'
@@ -126,8 +126,9 @@ async function flowsWithout(
   kind: Exclude<Kind, 'funnel' | 'click_flow'>,
   id: string,
 ): Promise<[string, Lost][]> {
-  const type = kind === 'bot' ? ['bot', 'mini_app'] : [kind]
-  const holds = type.map(one => JSON.stringify({ nodes: [{ type: one, [`${kind}_id`]: id }] }))
+  const types: readonly FlowNode['type'][] = kind === 'bot' ? ['bot', 'mini_app'] : [kind]
+  const names = (node: FlowNode) => types.includes(node.type) && node[`${kind}_id`] === id
+  const holds = types.map(type => JSON.stringify({ nodes: [{ type, [`${kind}_id`]: id }] }))
   const flows = await db
     .selectFrom('click_flows as f')
     .innerJoin('click_flow_versions as v', join =>
@@ -145,17 +146,17 @@ async function flowsWithout(
     .execute()
   return flows.map(flow => [
     flow.id,
-    // Without a fallback a landing whose offer is closed is shown all the same.
-    hasFallback => hasFallback || kind !== 'offer' || isMetFirst(flow.graph, id),
+    // Without a fallback a landing whose end is closed is shown all the same.
+    hasFallback => hasFallback || kind === 'landing' || isMetFirst(flow.graph, names),
   ])
 }
 
-/** Whether a visitor can come to the offer without a landing before it. */
-function isMetFirst({ nodes, edges }: Graph, offer_id: string): boolean {
+/** Whether a visitor can come to a node that names it without a landing before. */
+function isMetFirst({ nodes, edges }: Graph, names: (node: FlowNode) => boolean): boolean {
   const byId = new Map(nodes.map(node => [node.id, node]))
   const reached = new Set(nodes.filter(({ type }) => type === 'entry').map(node => node.id))
   // A set that grows while it is walked yields what was added, too.
   for (const from of reached)
     for (const edge of edges) if (edge.from === from && byId.get(edge.to)?.type !== 'landing') reached.add(edge.to)
-  return [...reached].some(node => byId.get(node)?.type === 'offer' && byId.get(node)?.offer_id === offer_id)
+  return nodes.some(node => reached.has(node.id) && names(node))
 }
