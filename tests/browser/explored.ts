@@ -40,7 +40,8 @@ export async function seedClicks(owner: APIRequestContext, address: string): Pro
     measures: ['clicks', 'lead'],
   }
   const counted = async () => (await send(owner, 'POST', '/api/explore', question))['totals']
-  await expect.poll(counted).toEqual({ clicks: 4, lead: 1 })
+  // Long, because the first question starts the process that scans, beside all other tests.
+  await expect.poll(counted, { timeout: 120_000 }).toEqual({ clicks: 4, lead: 1 })
   return { wide: wide.id }
 }
 

@@ -1,5 +1,6 @@
 // Preloaded by `node --import`: lets the rounds of Explore go round as fast as SLUICE_TEST_ROUNDS says ("seal=100 merge=300", milliseconds), as a
-// long time would, and its scans take as long as they do on a machine that is busy with other tests. Nothing else of the process is changed.
+// long time would, and its scans take as long as they do on a machine that is busy with other tests, to which they do not give way. Nothing else of
+// the process is changed.
 import { registerHooks } from 'node:module'
 
 const rounds = new Map(
@@ -9,6 +10,7 @@ const rounds = new Map(
 /** Which words of a file are to be others. */
 function changed(url: string): readonly [from: RegExp, to: string] | undefined {
   if (url.endsWith('/reading/explore/explore.ts')) return [/question_ms: 10_000/, 'question_ms: 300_000']
+  if (url.endsWith('/reading/explore/engine.ts')) return [/^ {2}yieldToOthers\(process_\)$/m, '']
   const pause_ms = rounds.get(/\/reading\/segments\/(\w+)\.ts$/.exec(url)?.[1] ?? '')
   return pause_ms === undefined ? undefined : [/^const PAUSE_MS = [\d_]+$/m, `const PAUSE_MS = ${pause_ms}`]
 }

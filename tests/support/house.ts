@@ -81,7 +81,7 @@ export async function openTestHouse(
     ...env,
   })
   // Scans give way to whatever else the machine does: how long one may take is not what tests are about.
-  const explore = { question_ms: 60_000, ...options.explore }
+  const explore = { question_ms: 300_000, ...options.explore }
   const patient = { patience: PATIENT, ...options, explore }
   const house = await openHouse(config, database, log ?? pino({ level: config.logLevel }), patient)
   return {
