@@ -147,10 +147,9 @@ async function decide(
   { channel, request, asked }: About,
 ): Promise<Outcome> {
   const { db, config } = ground
-  const ahead = await untilBehind(db, task, keyOf(request))
-  if (ahead === 'stays') return { is: 'again', after_s: BEHIND_MESSAGE_S }
-  // The answer to the question may have let them in meanwhile.
-  if (ahead === 'has gone' && (await aboutOf(db, task)) === undefined) return { is: 'done' }
+  if (!(await isBehind(db, task, keyOf(request)))) return { is: 'again', after_s: BEHIND_MESSAGE_S }
+  // The answer to the question may have let them in since the request was read.
+  if ((await aboutOf(db, task)) === undefined) return { is: 'done' }
   const place = placeOf(task, asked)
   // What the bot may not do there it is not made to try again and again.
   if (channel.state !== 'ready') {
@@ -214,13 +213,12 @@ async function afterRefusal(failure: Failure, { db, place, asked_at, look, move 
   return isIn ? { is: 'done' } : { is: 'gone', reason: description }
 }
 
-/** Waits for the message, or the answer to Telegram's question, that is due as well; says whether it is still to come. */
-async function untilBehind(db: Kysely<Tables>, task: Task, once_key: string): Promise<'none' | 'has gone' | 'stays'> {
-  const until = performance.now() + PATIENCE_MS
-  for (let hasWaited = false; ; hasWaited = true) {
+/** Waits for the message, or the answer to Telegram's question, that is due as well; says whether none is to come any more. */
+async function isBehind(db: Kysely<Tables>, task: Task, once_key: string): Promise<boolean> {
+  for (const until = performance.now() + PATIENCE_MS; ; ) {
     const ahead = await aheadOf(db, task, once_key)
-    if (ahead === undefined) return hasWaited ? 'has gone' : 'none'
-    if (!ahead.is_due || performance.now() > until) return 'stays'
+    if (ahead === undefined) return true
+    if (!ahead.is_due || performance.now() > until) return false
     await sleep(STEP_MS)
   }
 }
