@@ -8,6 +8,8 @@ import type * as api from './api.ts'
 
 /** Of one bot. */
 const MOST = 5_000_000
+/** Of one statement, which has five seconds on whatever machine. */
+const PORTION = 10_000
 /** Of an import nothing is known yet: whatever Telegram tells is newer. */
 const NOTHING_HEARD = '1970-01-01T00:00:00Z'
 
@@ -25,14 +27,18 @@ export async function importSubscribers(
       select 1 from bots where org_id = ${org_id} and id = ${bot_id} and deleted_at is null for update`.execute(trx)
     if (bot.rows.length === 0) refuse('object_not_found')
     const now = new Date().toISOString()
-    // Returned, because a cluster counts those that were there as well.
-    const { rows: made } = await sql`
-      insert into subscribers (org_id, bot_id, telegram_user_id, id, state, state_at, source, created_at)
-      select ${org_id}, ${bot_id}, person.number, person.id, 'reachable', ${NOTHING_HEARD}, 'import', ${now}
-      from unnest(${people}::text[], ${people.map(() => newId())}::uuid[]) as person (number, id)
-      on conflict (org_id, bot_id, telegram_user_id) do nothing
-      returning id`.execute(trx)
-    const added = made.length
+    let added = 0
+    for (let from = 0; from < people.length; from += PORTION) {
+      const some = people.slice(from, from + PORTION)
+      // Returned, because a cluster counts those that were there as well.
+      const { rows: made } = await sql`
+        insert into subscribers (org_id, bot_id, telegram_user_id, id, state, state_at, source, created_at)
+        select ${org_id}, ${bot_id}, person.number, person.id, 'reachable', ${NOTHING_HEARD}, 'import', ${now}
+        from unnest(${some}::text[], ${some.map(() => newId())}::uuid[]) as person (number, id)
+        on conflict (org_id, bot_id, telegram_user_id) do nothing
+        returning id`.execute(trx)
+      added += made.length
+    }
     if (added > 0 && (await countOf(trx, org_id, bot_id)) > MOST) refuse('subscriber_limit')
     return { added, known: people.length - added }
   })

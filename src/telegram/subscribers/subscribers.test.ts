@@ -379,9 +379,8 @@ test('an import takes in numbers once, on the owner’s word, and what Telegram 
     (await subscribersOf(ground, id, '&state=blocked')).map(row => row['telegram_user_id']),
     ['71'],
   )
-  const count = process.env['SLUICE_TEST_ALL'] ? 50_000 : 5000
-  const many = Array.from({ length: count }, (_, n) => 10_000_000_000_000 + n)
-  assert.deepEqual((await send(many)).data(), { added: count, known: 0 })
+  const most = Array.from({ length: 50_000 }, (_, n) => 10_000_000_000_000 + n)
+  assert.deepEqual((await send(most)).data(), { added: 50_000, known: 0 })
 })
 
 test('who is forgotten is nowhere any more but in what people are counted and billed by, and may come again', async () => {
