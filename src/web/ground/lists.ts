@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Diagnosis } from '../../contract/diagnoses.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { EVENT_STATUSES } from '../../contract/revisions.ts'
+import { Country } from '../../contract/telegram-audience.ts'
 import { RefusedState, RefusedSurface } from '../../intake/refused-events/api.ts'
 import { LedgerEntry } from '../../money/billing/api.ts'
 import { DeliveryFailure, DeliveryState } from '../../outgoing/deliveries/api.ts'
@@ -19,7 +20,7 @@ import { FiguresSearch, WindowSearch } from './figures/search.ts'
 const text = z.string().optional().catch(undefined)
 
 /** The router reads digits that were typed into the address as a number. */
-const typed = z.string().or(z.int().transform(String)).optional().catch(undefined)
+export const typed = z.string().or(z.int().transform(String)).optional().catch(undefined)
 
 const eventType = EventType.optional().catch(undefined)
 const day = z.iso.date().optional().catch(undefined)
@@ -58,11 +59,7 @@ export const SubscribersSearch = z.object({
   event: eventType,
   /** The conversion they do not have. */
   lacks: eventType,
-  country: z
-    .string()
-    .regex(/^[A-Z]{2}$/)
-    .optional()
-    .catch(undefined),
+  country: Country.optional().catch(undefined),
   sub1: typed,
   language: text,
   /** The channel they are in, and the one they are not in. */

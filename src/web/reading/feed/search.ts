@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { TRACKED } from '../../../reading/feed/api.ts'
 import { WindowSearch } from '../../ground/figures/search.ts'
+import { typed } from '../../ground/lists.ts'
 import { LADDER } from '../../ground/rungs.ts'
 
 const text = z.string().optional().catch(undefined)
@@ -18,8 +19,7 @@ export const ClicksSearch = WindowSearch.extend({
     .or(z.string().regex(/^[A-Z]{2}$/))
     .optional()
     .catch(undefined),
-  /** The router reads digits that were typed into the address as a number. */
-  sub1: z.string().or(z.int().transform(String)).optional().catch(undefined),
+  sub1: typed,
   cursor: text,
 })
 export type ClicksSearch = z.output<typeof ClicksSearch>
