@@ -144,15 +144,14 @@ test('the silence that Telegram has asked for is kept over a restart', async () 
     return rows.length === 1
   })
   await kill(child)
-  const before = calls(bot).length
   startSender()
   const { counts } = await at.until(id, 'done')
   assert.equal(counts.sent + counts.unknown, 12)
   const from = asked()?.at ?? 0
+  // Behind the three that leave side by side, the first of which is refused.
+  const later = calls(bot).slice(3)
   assert.deepEqual(
-    calls(bot)
-      .slice(before)
-      .filter(({ at: when }) => when < from + retry_after * 1000),
+    later.filter(({ at: when }) => when < from + retry_after * 1000),
     [],
   )
 })

@@ -62,8 +62,7 @@ test('processes are killed under load: no link is given to two clicks, and what 
   }
   await walks
   const own = given.filter(url => url !== shared?.url)
-  // How many depends on how long a busy machine keeps them waiting.
-  assert.ok(own.length > 0, 'nobody got a link of his own')
+  assert.ok(own.length > VISITS / 4, `${own.length} of ${given.length} got a link of their own`)
   assert.equal(new Set(own).size, own.length)
   const { rows } = await fresh.database.reads.query<{ url: string }>(
     `select l.url from clicks c

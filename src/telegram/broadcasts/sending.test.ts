@@ -77,7 +77,7 @@ test('where Telegram asks for silence the bot is silent that long and then slowe
   const later = callsOf(bot)[3]?.at ?? 0
   assert.ok(later >= asked_at + 2000, 'it was not silent')
   const during = callsOf(other).filter(({ at: when }) => when > asked_at && when < later)
-  assert.ok(during.length > 3, `the other bot has sent ${during.length}`)
+  assert.ok(during.length > 10, `the other bot has sent ${during.length}`)
   assert.equal(new Set(at.chats(bot)).size, 30)
   assert.equal((await at.until(others, 'done')).counts.sent, 150)
 })
