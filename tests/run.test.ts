@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -12,7 +12,10 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-runner-'))
 after(() => rmSync(folder, { recursive: true }))
 
 /** Runs the files, given by their source, as the suite is run. `paused_ms`: how long the runner reads nothing of what they say. */
-async function run(sources: string[], { paused_ms = 0, left_open_ms = 120_000 } = {}) {
+async function run(
+  sources: string[],
+  { paused_ms = 0, left_open_ms = 120_000, specs = [] as string[], env: extra = {} as Record<string, string> } = {},
+) {
   const files = sources.map((source, at) => {
     const file = join(folder, `${at}.test.ts`)
     writeFileSync(
@@ -22,16 +25,16 @@ async function run(sources: string[], { paused_ms = 0, left_open_ms = 120_000 } 
     return file
   })
   const script = `
-    import { runNodeTests } from ${JSON.stringify(join(import.meta.dirname, 'support/node-tests.ts'))}
-    const counting = runNodeTests(${JSON.stringify(files)}, ${JSON.stringify(folder)}, 60_000)
+    import { runTests } from ${JSON.stringify(join(import.meta.dirname, 'support/outcome.ts'))}
+    const counting = runTests(${JSON.stringify(files)}, ${JSON.stringify(specs)}, ${JSON.stringify(folder)}, 60_000)
     if (${paused_ms} > 0) setTimeout(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${paused_ms}), 50)
     const counts = await counting
-    console.log('\\n' + JSON.stringify(counts))`
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env
+    console.log('\\n' + JSON.stringify({ ...counts, isBuried: undefined }))`
+  const { NODE_TEST_CONTEXT: _, CI: __, ...env } = process.env
   const runner = join(folder, 'runner.ts')
   writeFileSync(runner, script)
   const child = spawn(process.execPath, [runner], {
-    env: { ...env, SLUICE_LEFT_OPEN_MS: String(left_open_ms) },
+    env: { ...env, SLUICE_LEFT_OPEN_MS: String(left_open_ms), ...extra },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const [said, complained] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
@@ -43,7 +46,7 @@ const MANY = `for (let at = 0; at < 500; at++) test('one of very many, number ' 
 
 test('every test of a file that ends at once is counted, however late the runner hears of them', async () => {
   const { counts } = await run([MANY, MANY], { paused_ms: 1000 })
-  assert.deepEqual(counts, { passed: 1000, failed: 0, skipped: 0, failures: [] })
+  assert.deepEqual(counts, { passed: 1000, failed: 0, skipped: 0, failures: [], flaky: [] })
 })
 
 test('the message of a test that fails last is not lost, and can be told again behind all others', async () => {
@@ -51,7 +54,7 @@ test('the message of a test that fails last is not lost, and can be told again b
     paused_ms: 1000,
   })
   const { failures, ...numbers } = counts
-  assert.deepEqual(numbers, { passed: 500, failed: 1, skipped: 0 })
+  assert.deepEqual(numbers, { passed: 500, failed: 1, skipped: 0, flaky: [] })
   assert.equal(failures.length, 1)
   assert.match(failures[0], /0\.test\.ts:4 the last\n.*for this reason/)
   assert.match(said, /for this reason/)
@@ -68,8 +71,53 @@ test('what a failed test leaves open holds nothing up, and a file that passes ha
     { left_open_ms: 500 },
   )
   const { failures, ...numbers } = counts
-  assert.deepEqual(numbers, { passed: 1, failed: 3, skipped: 0 })
+  assert.deepEqual(numbers, { passed: 1, failed: 3, skipped: 0, flaky: [] })
   assert.equal(failures.length, 3)
   for (const words of [/for this reason/, /the house does not start/, /kept something open: .*TCPServerWrap/])
     assert.match(said, words)
+})
+
+/** A statement that fails whenever `name` has not yet been run. */
+const failsAtFirst = (name: string) => {
+  const marker = JSON.stringify(join(folder, name))
+  return `if (!fs.existsSync(${marker})) { fs.writeFileSync(${marker}, ''); throw new Error('an accident of ${name}') }`
+}
+const ACCIDENT = (name: string) =>
+  `import fs from 'node:fs'\ntest('holds', () => {})\ntest('holds but once', () => { ${failsAtFirst(name)} })`
+const DEFECT = `test('does not hold', () => assert.fail('a defect'))`
+
+test('in CI a file that failed is run once more alone: passed, it counts as passed and is named', async () => {
+  const { counts, said } = await run([ACCIDENT('in CI'), DEFECT, `test('holds', () => {})`], { env: { CI: 'true' } })
+  const { failures, flaky, ...numbers } = counts
+  assert.deepEqual(numbers, { passed: 3, failed: 1, skipped: 0 })
+  assert.deepEqual(flaky, [join(folder, '0.test.ts')])
+  assert.equal(failures.length, 1)
+  assert.match(failures[0], /a defect/)
+  assert.match(said, /an accident of in CI/)
+})
+
+test('outside of CI, and where more files failed than by accident, none is run again', async () => {
+  const outside = await run([ACCIDENT('outside')])
+  assert.deepEqual([outside.counts.passed, outside.counts.failed, outside.counts.flaky], [1, 1, []])
+  const many = await run(
+    Array.from({ length: 6 }, (_, at) => ACCIDENT(`many ${at}`)),
+    { env: { CI: 'true' } },
+  )
+  assert.deepEqual([many.counts.passed, many.counts.failed, many.counts.flaky], [6, 6, []])
+})
+
+test('specs of the browser have the same second chance', async () => {
+  symlinkSync(join(import.meta.dirname, '../node_modules'), join(folder, 'node_modules'))
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  writeFileSync(join(folder, 'playwright.config.ts'), `export default { testDir: 'specs', outputDir: 'results' }`)
+  mkdirSync(join(folder, 'specs'))
+  const begin = `import fs from 'node:fs'\nimport { test } from '@playwright/test'\ntest('holds', () => {})\n`
+  const accident = `test.describe('what', () => { test('holds but once', () => { ${failsAtFirst('a spec')} }) })`
+  const defect = `test('does not hold', () => { throw new Error('a defect') })\ntest.skip('waits', () => {})`
+  for (const [name, source] of Object.entries({ accident, defect }))
+    writeFileSync(join(folder, `specs/${name}.spec.ts`), begin + source)
+  const specs = ['specs/accident.spec.ts', 'specs/defect.spec.ts']
+  const { counts, said } = await run([], { specs, env: { CI: 'true' } })
+  assert.deepEqual(counts, { passed: 3, failed: 1, skipped: 1, failures: [], flaky: ['specs/accident.spec.ts'] })
+  assert.match(said, /an accident of a spec/)
 })

@@ -9,11 +9,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { buildDashboard } from '../src/dashboard.ts'
-import { runBrowserTests } from './support/browser-tests.ts'
 import { CLUSTER, connectionTo, reach, startKeeper } from './support/database.ts'
-import { type Ran, runNodeTests } from './support/node-tests.ts'
 import { NODES } from './support/sharded.ts'
 import { findProgram, requirePrograms, wantPrograms } from './support/programs.ts'
+import { type Outcome, runTests } from './support/outcome.ts'
 import { ensureTemplate } from './support/template.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -84,7 +83,7 @@ function usage(): never {
   throw new Error('npm run test:citus -- postgres://user@coordinator/postgres,postgres://user@worker/postgres,…')
 }
 
-async function main(): Promise<Ran> {
+async function main(): Promise<Outcome> {
   const files = selectTests()
   const browserFiles = faults || seeded || soak || citus ? [] : select('tests/browser/*.spec.ts')
   requirePrograms(browserFiles.length > 0 ? ['redis-server', 'chromium'] : ['redis-server'])
@@ -110,18 +109,7 @@ async function main(): Promise<Ran> {
     if (citus) process.env[NODES] = cluster ?? usage()
     if (soak) process.env['SLUICE_SOAK_MINUTES'] = SOAK_MINUTES
     if (all || faults) process.env['SLUICE_FAULT_SECONDS'] ??= FAULT_SECONDS
-    // Side by side, because both mostly wait; what the browser's say comes in one piece behind the others.
-    const inBrowser = runBrowserTests(browserFiles)
-    const plain = await runNodeTests(files, ROOT, limitOfFile())
-    const browser = await inBrowser
-    process.stdout.write(browser.said)
-    return {
-      passed: plain.passed + browser.passed,
-      failed: plain.failed + browser.failed,
-      skipped: plain.skipped + browser.skipped,
-      // Told again only behind what a browser's tests say; else they are the last words of the output already.
-      failures: browser.said === '' ? [] : plain.failures,
-    }
+    return await runTests(files, browserFiles, ROOT, limitOfFile())
   } finally {
     await client.end()
     stop()
@@ -129,7 +117,8 @@ async function main(): Promise<Ran> {
   }
 }
 
-const { passed, failed, skipped, failures } = await main()
+const { passed, failed, skipped, failures, isBuried, flaky } = await main()
 process.exitCode = failed > 0 || passed === 0 ? 1 : 0
-for (const failure of failures) console.log(failure)
+for (const failure of isBuried ? failures : []) console.log(failure)
+for (const file of flaky) console.log(`flaky: ${file} failed, and passed when it was run alone`)
 console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)

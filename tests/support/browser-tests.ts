@@ -6,32 +6,60 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import * as z from 'zod'
-import type { Counts } from './node-tests.ts'
+import type { FileRan } from './ran.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const Report = z.object({
-  stats: z.object({ expected: z.int(), unexpected: z.int(), flaky: z.int(), skipped: z.int() }),
+
+/** What a failure outside of all tests counts for. */
+export const NO_FILE = 'playwright'
+
+const Spec = z.object({ tests: z.array(z.object({ status: z.enum(['expected', 'unexpected', 'flaky', 'skipped']) })) })
+const Suite = z.object({
+  file: z.string(),
+  specs: z.array(Spec),
+  get suites() {
+    return z.array(Suite).optional()
+  },
 })
+const Report = z.object({ suites: z.array(Suite) })
 
-/** What the tests did, and all they said, for whoever runs something else beside them. */
-type Ran = Counts & { said: string }
+/** What the tests did by file, and all they said, for whoever runs something else beside them. */
+export type BrowserRan = { ran: FileRan[]; said: string }
 
-/** A test that passed only when repeated counts as failed: what it guards does not always hold. */
-export async function runBrowserTests(files: readonly string[]): Promise<Ran> {
-  if (files.length === 0) return { passed: 0, failed: 0, skipped: 0, said: '' }
+const statusesOf = ({ specs, suites = [] }: z.infer<typeof Suite>): string[] => [
+  ...specs.flatMap(({ tests }) => tests.map(({ status }) => status)),
+  ...suites.flatMap(statusesOf),
+]
+
+function countSuite(file: string, suite: z.infer<typeof Suite>): FileRan {
+  const statuses = statusesOf(suite)
+  const count = (...of: string[]) => statuses.filter(status => of.includes(status)).length
+  return {
+    file,
+    passed: count('expected'),
+    // Playwright itself repeats nothing; a test that passed when repeated would not always hold.
+    failed: count('unexpected', 'flaky'),
+    skipped: count('skipped'),
+    failures: [],
+  }
+}
+
+/** Runs the specs `files` with the configuration in the folder `root`. A run that fails outside of any test counts as one failed test of no file. */
+export async function runBrowserTests(files: readonly string[], root: string): Promise<BrowserRan> {
+  if (files.length === 0) return { ran: [], said: '' }
   const output = join(tmpdir(), `sluice-browser-${process.pid}.json`)
   const child = spawn(join(ROOT, 'node_modules/.bin/playwright'), ['test', '--reporter=list,json', ...files], {
-    cwd: ROOT,
+    cwd: root,
     env: { ...process.env, PLAYWRIGHT_JSON_OUTPUT_FILE: output },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  const said = out + errors
   const report = Report.safeParse(await readFile(output, 'utf8').then(JSON.parse, () => undefined))
   await rm(output, { force: true })
-  if (!report.success) return { passed: 0, failed: 1, skipped: 0, said }
-  const { expected, unexpected, flaky, skipped } = report.data.stats
-  // It may also fail outside of any test, for instance when the server under test does not start.
-  const failed = unexpected + flaky
-  return { passed: expected, failed: failed === 0 && child.exitCode !== 0 ? 1 : failed, skipped, said }
+  const suites = report.success ? report.data.suites : []
+  const ran = suites.map(suite => countSuite(files.find(file => file.endsWith(suite.file)) ?? suite.file, suite))
+  // For instance when the server under test does not start.
+  if (child.exitCode !== 0 && ran.every(({ failed }) => failed === 0))
+    ran.push({ file: NO_FILE, passed: 0, failed: 1, skipped: 0, failures: [] })
+  return { ran, said: out + errors }
 }
