@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { type Access, rightOf } from '../src/contract/endpoint.ts'
+import { type Access, type Endpoint, rightOf } from '../src/contract/endpoint.ts'
 import { ALL_RIGHTS, RIGHTS, rightsOf } from '../src/contract/rights.ts'
-import { startHouse, type TestHouse } from './support/house.ts'
+import { newId, startHouse, type TestHouse, toWireId } from './support/house.ts'
+import { type SignedIn, seedSignedIn } from './support/people.ts'
 
 const GOLDEN = join(import.meta.dirname, 'routes.golden.txt')
 let house: TestHouse
@@ -29,6 +30,123 @@ test('the public surface changes only where a reviewer sees routes.golden.txt ch
   const surface = `${lines.toSorted((a, b) => (a.slice(a.indexOf('/')) < b.slice(b.indexOf('/')) ? -1 : 1)).join('\n')}\n`
   if (process.env['UPDATE_GOLDEN']) writeFileSync(GOLDEN, surface)
   assert.equal(surface, readFileSync(GOLDEN, 'utf8'), 'run with UPDATE_GOLDEN=1 when the change is meant')
+})
+
+/** What a member's session may write: what is the person's own. */
+const MEMBERS_OWN = [
+  'DELETE /api/api-keys/:id',
+  'DELETE /api/api-keys/:id/grant',
+  'DELETE /api/avatar',
+  'DELETE /api/explore-views/:id',
+  'DELETE /api/members/:id',
+  'DELETE /api/sessions/:id',
+  'PATCH /api/api-keys/:id',
+  'PATCH /api/explore-views/:id',
+  'POST /api/api-keys',
+  'POST /api/explore-views',
+  'POST /api/invitations/:id/accept',
+  'POST /api/organizations',
+  'POST /api/organizations/:id/activate',
+  'PUT /api/api-keys/:id/grant',
+  'PUT /api/avatar',
+  'PUT /api/preferences',
+]
+
+/** What is asked by POST and changes nothing. */
+const QUESTIONS = [
+  'POST /api/broadcasts/audience',
+  'POST /api/campaigns/:id/try-link',
+  'POST /api/click-flows/:id/try',
+  'POST /api/explore',
+  'POST /api/explore/csv',
+  'POST /api/landings/preview',
+  'POST /api/networks/:id/try',
+  'POST /api/offers/preview',
+]
+
+/** What no role decides: visitors, networks and Telegram call them, somebody who signs in, or a key alone. */
+const WITHOUT_ROLE = [
+  'POST /api/auth/*',
+  'POST /api/mcp',
+  'POST /api/setup',
+  'POST /hooks/telegram/:bot',
+  'POST /l/:click',
+  'POST /m/:bot',
+  'POST /postback/:token',
+]
+
+/** Calls every route that may write, with an empty body and ids of nothing, and sorts the routes by whether the role is refused. */
+async function tryWrites({ cookie }: SignedIn, organization_id = newId()) {
+  const refused: string[] = []
+  const open: string[] = []
+  for (const { route } of house.furnished.map(({ endpoint }) => endpoint as Endpoint)) {
+    const [method, path] = route.split(' ') as ['GET' | 'POST', string]
+    if (method === 'GET' || WITHOUT_ROLE.includes(route)) continue
+    // Who may change a workspace is looked up with it.
+    const id = path.startsWith('/api/organizations/') ? organization_id : newId()
+    const reply = await house.call(method, path.replaceAll(/:\w+/g, toWireId(id)), { cookie, body: {} })
+    const isRefused = reply.statusCode === 403 && reply.data()['code'] === 'role_forbidden'
+    ;(isRefused ? refused : open).push(route)
+  }
+  return { refused: refused.toSorted(), open: open.toSorted() }
+}
+
+test('a member’s session writes what is the person’s own, asks questions, and is refused every other write', async () => {
+  const owner = await seedSignedIn(house)
+  const member = await seedSignedIn(house, { place: owner, role: 'member' })
+  const { refused, open } = await tryWrites(member, owner.organization_id)
+  assert.deepEqual(open, [...MEMBERS_OWN, ...QUESTIONS].toSorted())
+  assert.ok(refused.includes('POST /api/events'))
+})
+
+test('an admin’s session is refused what only owners do, and an owner’s nothing', async () => {
+  const owner = await seedSignedIn(house)
+  const admin = await seedSignedIn(house, { place: owner, role: 'admin' })
+  assert.deepEqual((await tryWrites(admin, owner.organization_id)).refused, [
+    'DELETE /api/organizations/:id',
+    'PATCH /api/organizations/:id',
+    'POST /api/billing/adjustments',
+    'POST /api/billing/top-ups',
+    'POST /api/organizations/:id/restore',
+    'PUT /api/billing/hold-when-empty',
+    'PUT /api/billing/low-balance',
+    'PUT /api/billing/price-per-person',
+  ])
+  assert.deepEqual((await tryWrites(owner)).refused, [])
+})
+
+test('of what a member may write, nothing reaches what is the workspace’s or somebody else’s', async () => {
+  const owner = await seedSignedIn(house)
+  const member = await seedSignedIn(house, { place: owner, role: 'member' })
+  const as = (person: SignedIn, method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', url: string, body?: object) =>
+    house.call(method, url, { cookie: person.cookie, ...(body && { body }) })
+  const idOf = async (person: SignedIn, url: string, body: object) => {
+    const made = await as(person, 'POST', url, body)
+    assert.equal(made.statusCode, 201, made.body)
+    return String(made.data()['id'])
+  }
+  const draft = { name: 'View', question: { levels: [{ dimension: 'geo' }] }, is_shared: true }
+  const view = await idOf(owner, '/api/explore-views', draft)
+  const theirs = await idOf(owner, '/api/api-keys', { name: 'The owner’s' })
+  const own = await idOf(member, '/api/api-keys', { name: 'The member’s' })
+  const members = (await as(owner, 'GET', '/api/members')).json<{ data: { id: string; is_you: boolean }[] }>().data
+  const ownerId = members.find(({ is_you }) => is_you)?.id
+  const organization_id = toWireId(owner.organization_id)
+  const grant = { organization_id, write: ['events'] }
+  const tries = [
+    await as(member, 'DELETE', `/api/members/${ownerId}`),
+    await as(member, 'POST', '/api/explore-views', draft),
+    await as(member, 'PATCH', `/api/explore-views/${view}`, { name: 'Mine' }),
+    await as(member, 'DELETE', `/api/explore-views/${view}`),
+    await as(member, 'PUT', `/api/api-keys/${own}/grant`, grant),
+    await as(member, 'PUT', `/api/api-keys/${theirs}/grant`, grant),
+    await as(member, 'PATCH', `/api/api-keys/${theirs}`, { enabled: false }),
+    await as(member, 'DELETE', `/api/api-keys/${theirs}`),
+  ]
+  assert.deepEqual(
+    tries.map(reply => [reply.statusCode, reply.data()['code']]),
+    [...Array(5).fill([403, 'role_forbidden']), ...Array(3).fill([404, 'not_found'])],
+  )
 })
 
 test('there are 26 rights: 2 to read, 9 to write, 15 final; 15 take a campaign list', () => {

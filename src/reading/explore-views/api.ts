@@ -72,7 +72,7 @@ export const createExploreView = endpoint({
   route: 'POST /api/explore-views',
   access: { session: 'member' },
   summary: 'Save a question under a name',
-  description: `One’s own unless it is shared. A person has at most ${MOST_OWN} of their own, a workspace ${MOST_SHARED}. Only owners and admins choose the start page of the workspace.`,
+  description: `One’s own unless it is shared, which owners and admins do. A person has at most ${MOST_OWN} of their own, a workspace ${MOST_SHARED}.`,
   body: ExploreViewDraft,
   reply: ExploreView,
   status: 201,
@@ -84,7 +84,7 @@ export const updateExploreView = endpoint({
   access: { session: 'member' },
   summary: 'Change a saved view',
   description:
-    'Fields that are not sent stay as they are. One’s own, and of the workspace’s those one has saved; owners and admins any of the workspace’s. A view that is shared, or taken back, is no start page unless that is sent as well; only whoever saved it takes it back.',
+    'Fields that are not sent stay as they are. Everyone changes their own; owners and admins share theirs, and change any that is shared. A view that is shared, or taken back, is no start page unless that is sent as well; only whoever saved it takes it back.',
   body: ExploreViewDraft.partial(),
   reply: ExploreView,
   refuses: ['object_not_found', 'invalid_request', 'role_forbidden'],
@@ -94,7 +94,7 @@ export const deleteExploreView = endpoint({
   route: 'DELETE /api/explore-views/:id',
   access: { session: 'member' },
   summary: 'Delete a saved view',
-  description: 'One’s own, and of the workspace’s those one has saved; owners and admins any of the workspace’s.',
+  description: 'Everyone deletes their own; owners and admins any that is shared.',
   reply: Done,
   refuses: ['object_not_found', 'role_forbidden'],
 })

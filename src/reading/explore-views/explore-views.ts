@@ -1,6 +1,6 @@
 /**
  * Saved views of Explore: questions under a name. Owns `explore_views`. A view is its author's own, and then there for nobody else, owners and
- * admins included; or the workspace's. At most one of a person's own, and one of the workspace's, is the start page: two unique indexes.
+ * admins included; or the workspace's, which owners and admins share, change and delete, whoever saved it. At most one of a person's own, and one of the workspace's, is the start page: two unique indexes.
  * Deletion is final, because nothing refers to a view.
  */
 import { type Kysely, sql } from 'kysely'
@@ -32,7 +32,7 @@ export async function listExploreViews({ db, actor }: Context<typeof api.listExp
   return { data: await shown(db, actor, await seen(db, actor).orderBy('name').orderBy('id').execute()) }
 }
 
-/** Saves a question. Refuses `invalid_request` where there are enough, and `role_forbidden` for the workspace's start page. */
+/** Saves a question. Refuses `invalid_request` where there are enough, and `role_forbidden` to a member who shares it. */
 export async function createExploreView(
   { db, actor }: Context<typeof api.createExploreView>,
   { body }: Call<typeof api.createExploreView>,
@@ -40,7 +40,7 @@ export async function createExploreView(
   const { name, question, screen = null, is_shared = false, is_start_page = false } = body
   const { org_id, user_id: created_by } = actor
   const id = newId()
-  if (is_shared && is_start_page) requireAdmin(actor)
+  if (is_shared) requireAdmin(actor)
   await alone(db, org_id, async (trx, now) => {
     await requireRoom(trx, actor, is_shared)
     if (is_start_page) await clearStartPage(trx, { org_id, created_by, is_shared })
@@ -65,11 +65,11 @@ export async function updateExploreView(
     const before = await changeable(trx, actor, id)
     const { created_by } = before
     const is_shared = body.is_shared ?? before.is_shared
+    if (is_shared) requireAdmin(actor)
     const isMoved = is_shared !== before.is_shared
     if (isMoved && !is_shared && created_by !== actor.user_id) refuse('role_forbidden', NOT_TAKEN)
     const is_start_page = body.is_start_page ?? (before.is_start_page && !isMoved)
     const isChosen = is_start_page && (isMoved || !before.is_start_page)
-    if (is_shared && (isChosen || (before.is_start_page && !isMoved && !is_start_page))) requireAdmin(actor)
     if (isMoved) await requireRoom(trx, actor, is_shared)
     if (isChosen) await clearStartPage(trx, { org_id, created_by, is_shared })
     await trx
@@ -125,19 +125,15 @@ const seen = (db: Kysely<Tables>, { org_id, user_id }: Member) =>
 /** A view that the member may change. Refuses `object_not_found` for what they do not see, `role_forbidden`. */
 async function changeable(db: Kysely<Tables>, actor: Member, id: string): Promise<Row> {
   const row = (await seen(db, actor).where('id', '=', id).executeTakeFirst()) ?? refuse('object_not_found')
-  if (row.created_by !== actor.user_id && actor.role === 'member')
-    refuse('role_forbidden', {
-      error: 'the view is somebody else’s',
-      hint: 'Owners and admins change any view of the workspace. Save one of your own like it.',
-    })
+  if (row.is_shared) requireAdmin(actor)
   return row
 }
 
 function requireAdmin({ role }: Member): void {
   if (role === 'member')
     refuse('role_forbidden', {
-      error: 'is_start_page: the workspace’s start page is chosen by owners and admins',
-      hint: 'Save a view of your own and make it your start page.',
+      error: 'only owners and admins share a view, and change or delete one that is shared',
+      hint: 'Save a view of your own with the same question.',
     })
 }
 

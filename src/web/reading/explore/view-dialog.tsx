@@ -45,20 +45,19 @@ function ViewForm({ view, kept, onClose, onSaved }: ViewDialogProps) {
   })
   const isShared = form.watch('is_shared') === true
   const isTaken = view !== undefined && view.is_shared && !view.is_own
-  const mayChoose = !isShared || role !== 'member'
+  const reason =
+    role === 'member' ? onlyFor('admin', role) : isTaken ? 'Only whoever saved it takes it back.' : undefined
   const errors = form.formState.errors
   return (
     <DraftForm
       form={form}
       action="Save view"
       endpoint={view === undefined ? createExploreView : updateExploreView}
-      deed={typed => {
-        // Who may not choose the workspace’s start page shares a view as none.
-        const said = mayChoose ? typed : { ...typed, is_start_page: view?.is_shared === true && view.is_start_page }
-        return view === undefined
-          ? call(createExploreView, { body: { ...said, ...kept } })
-          : call(updateExploreView, { params: { id: view.id }, body: said })
-      }}
+      deed={typed =>
+        view === undefined
+          ? call(createExploreView, { body: { ...typed, ...kept } })
+          : call(updateExploreView, { params: { id: view.id }, body: typed })
+      }
       refresh={[listExploreViews]}
       onClose={onClose}
       onSaved={saved => {
@@ -69,14 +68,13 @@ function ViewForm({ view, kept, onClose, onSaved }: ViewDialogProps) {
       <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
       <Checkbox
         label="Share with the workspace"
-        words="Everyone in it sees the view; you, owners and admins can change it."
-        reason={isTaken ? 'Only whoever saved it takes it back.' : undefined}
+        words="Everyone in it sees the view; owners and admins can change it."
+        reason={reason}
         {...form.register('is_shared')}
       />
       <Checkbox
         label="Open Explore with it"
         words={isShared ? 'For everyone who has no start page of their own.' : 'For you alone.'}
-        reason={mayChoose ? undefined : onlyFor('admin', role)}
         {...form.register('is_start_page')}
       />
     </DraftForm>

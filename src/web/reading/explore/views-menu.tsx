@@ -3,7 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Bookmark, House, Pencil, Plus, Save, Trash2 } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { deleteExploreView, listExploreViews, updateExploreView } from '../../../reading/explore-views/api.ts'
-import { useActive } from '../../ground/active.ts'
+import { onlyFor, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
@@ -136,8 +136,7 @@ function OfShown({ view, kept, onEdit, onDeleted }: OfShownProps) {
     },
     onError: error => notify(`${view.name} is not saved`, error.message),
   })
-  const reason =
-    view.is_own || role !== 'member' ? undefined : 'Only whoever saved it, owners and admins can change it.'
+  const reason = view.is_shared && role === 'member' ? onlyFor('admin', role) : undefined
   const remove = () =>
     confirm({
       title: `Delete ${view.name}?`,
