@@ -83,9 +83,9 @@ test(
     const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()])
     const lines = (await readFile(await file.path(), 'utf8')).split('\r\n')
     expect(lines).toEqual([
-      'sub1,sub1_label,revenue,clicks,unique_visitors,Each',
-      'zone-7,zone-7,10.00,2,2,5',
-      'zone-9,zone-9,0.00,1,1,0',
+      '"sub1","sub1_label","revenue","clicks","unique_visitors","Each"',
+      '"zone-7","zone-7",10.00,2,2,5',
+      '"zone-9","zone-9",0.00,1,1,0',
     ])
   },
 )

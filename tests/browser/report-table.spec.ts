@@ -40,13 +40,15 @@ test('the table is saved for spreadsheets, and no cell becomes a formula', async
   await expect(page.getByRole('row', { name: /^=1\+1/ })).toBeVisible()
   const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()])
   const lines = (await readFile(await file.path(), 'utf8')).split('\r\n')
-  expect(lines[0]).toMatch(/^key,label,clicks,/)
-  expect(lines.find(line => line.includes('=1+1'))).toMatch(/^'=1\+1,'=1\+1,2,/)
-  const at = (name: string) => lines[0]?.split(',').indexOf(name) ?? -1
-  const [none, spend] = ['(none)', '(not broken down)'].map(label => lines.find(line => line.startsWith(`,${label},`)))
+  expect(lines[0]).toMatch(/^"key","label","clicks",/)
+  expect(lines.find(line => line.includes('=1+1'))).toMatch(/^"'=1\+1","'=1\+1",2,/)
+  const at = (name: string) => lines[0]?.split(',').indexOf(`"${name}"`) ?? -1
+  const [none, spend] = ['(none)', '(not broken down)'].map(label =>
+    lines.find(line => line.startsWith(`"","${label}",`)),
+  )
   expect([none?.split(',')[at('clicks')], none?.split(',')[at('cost')]]).toEqual(['1', ''])
   expect(spend?.split(',')[at('clicks')]).toBe('')
-  expect([spend?.split(',')[at('cost')], spend?.split(',')[at('source')]]).toEqual(['20.00', 'manual'])
+  expect([spend?.split(',')[at('cost')], spend?.split(',')[at('source')]]).toEqual(['20.00', '"manual"'])
   expect([spend?.split(',')[at('roi')], spend?.split(',')[at('cpa')]]).toEqual(['', ''])
 })
 

@@ -38,9 +38,23 @@ test('a file has the columns that are asked for, in their order, figures of one�
   })
   assert.equal(response.statusCode, 200, response.body)
   assert.deepEqual(response.body.split('\r\n'), [
-    `geo,geo_label,cost,"'=Paid, each",clicks,By landed`,
-    'DE,Germany,1.00,0.333333333333,3,1',
-    'FR,France,0.00,0,1,',
+    `"geo","geo_label","cost","'=Paid, each","clicks","By landed"`,
+    '"DE","Germany",1.00,0.333333333333,3,1',
+    '"FR","France",0.00,0,1,',
+  ])
+})
+
+test('what a click carried is no formula in the file, also for a program that separates by semicolon', async () => {
+  const { org_id, cookie } = await seedSignedIn(house)
+  await seedExplored(house.database, org_id, [
+    { at: NOON, sub1: `a;=1+cmd|' /C calc'!A0` },
+    { at: NOON, sub1: '＝1＋1' },
+  ])
+  const { body } = await file(cookie, { levels: [{ dimension: 'sub1' }], measures: ['clicks'] })
+  assert.deepEqual(body.split('\r\n').toSorted(), [
+    `"'＝1＋1","'＝1＋1",1`,
+    `"a;'=1+cmd|' /C calc'!A0","a;'=1+cmd|' /C calc'!A0",1`,
+    '"sub1","sub1_label","clicks"',
   ])
 })
 
@@ -55,9 +69,9 @@ test('with a comparison each column is followed by what it was before', async ()
   const columns = ['clicks', { name: 'Twice', formula: 'clicks * 2' }]
   const { body } = await file(cookie, { measures: ['clicks'], columns, compare: 'before' })
   assert.deepEqual(body.split('\r\n'), [
-    'geo,geo_label,clicks,clicks_before,Twice,Twice_before',
-    'DE,Germany,1,2,2,4',
-    'FR,France,1,0,2,0',
+    '"geo","geo_label","clicks","clicks_before","Twice","Twice_before"',
+    '"DE","Germany",1,2,2,4',
+    '"FR","France",1,0,2,0',
   ])
 })
 

@@ -1,4 +1,5 @@
 /** Rows of an answer as a file for spreadsheets. */
+import { csvFile, textCell } from '../../contract/csv.ts'
 import {
   type ExploreMeasures,
   type ExploreRow,
@@ -9,13 +10,7 @@ import {
 import { readFormula } from '../../contract/formula.ts'
 import type { Question } from './question.ts'
 
-/** Text from outside must not become a formula when a spreadsheet opens the file, nor end its cell. */
-function cell(text: string): string {
-  const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
-}
-
-/** What a column holds of a row; empty where that is nothing. Numbers of ours alone: a leading minus is one. */
+/** What a column holds of a row: a number in digits, or empty. */
 type Column = { readonly name: string; readonly of: (figures: ExploreMeasures | undefined) => string }
 
 const FIGURES: ReadonlySet<string> = new Set(MEASURES)
@@ -52,19 +47,19 @@ export function csvOf(
   const shown = within.length === 0 ? levels : levels.slice(within.length, within.length + 1)
   const names = shown.flatMap(({ dimension }) => [dimension, `${dimension}_label`])
   const held = columns.map(columnOf)
-  const heads = held.flatMap(({ name }) => (before === undefined ? [cell(name)] : [cell(name), cell(`${name}_before`)]))
-  const lines = [[...names, ...heads].join(',')]
+  const heads = held.flatMap(({ name }) => (before === undefined ? [name] : [name, `${name}_before`]))
+  const lines = [[...names, ...heads].map(textCell)]
   const put = (some: readonly ExploreRow[], above: readonly string[]): void => {
     for (const row of some) {
-      const cells = [...above, cell(row.key ?? ''), cell(row.label)]
+      const cells = [...above, textCell(row.key ?? ''), textCell(row.label)]
       if (row.children !== undefined) put(row.children, cells)
       else {
         const gaps = Array(names.length - cells.length).fill('')
         const numbers = held.flatMap(({ of }) => (before === undefined ? [of(row)] : [of(row), of(row.before)]))
-        lines.push([...cells, ...gaps, ...numbers].join(','))
+        lines.push([...cells, ...gaps, ...numbers])
       }
     }
   }
   put(rows, [])
-  return lines.join('\r\n')
+  return csvFile(lines)
 }

@@ -178,10 +178,10 @@ test('a file has a line for each row at the end of a branch, and no text in it i
   const file = await house.call('POST', '/api/explore/csv', { cookie, body })
   assert.equal(file.statusCode, 200, file.body)
   assert.deepEqual(file.body.split('\r\n'), [
-    'geo,geo_label,sub1,sub1_label,clicks,profit,roi',
-    `DE,Germany,'=1+1,'=1+1,1,0.00,`,
-    `DE,Germany,"'@a,""b""","'@a,""b""",1,0.00,`,
-    'FR,France,,(none),2,-1.00,-1',
+    '"geo","geo_label","sub1","sub1_label","clicks","profit","roi"',
+    `"DE","Germany","'=1+1","'=1+1",1,0.00,`,
+    `"DE","Germany","'@a,""b""","'@a,""b""",1,0.00,`,
+    '"FR","France","","(none)",2,-1.00,-1',
   ])
 })
 

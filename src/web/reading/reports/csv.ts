@@ -1,15 +1,10 @@
 /** The report's rows as a file for spreadsheets. */
+import { csvFile, textCell } from '../../../contract/csv.ts'
 import { columnsOf, lineOf } from '../../ground/figures/columns.ts'
 import type { Report } from '../../ground/figures/measures.ts'
 import type { Goal } from '../../ground/figures/search.ts'
 
 export const NOT_BROKEN_DOWN = '(not broken down)'
-
-/** Text from outside must not become a formula when a spreadsheet opens the file, nor end its cell. */
-function cell(text: string): string {
-  const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
-}
 
 /** `isCut` says of a row's key whether its window cuts UTC days. */
 export function reportCsv(
@@ -22,11 +17,13 @@ export function reportCsv(
   const lines = rows.map(row => {
     const line = lineOf(row, goal, isCut(row.key))
     return [
-      cell(row.key),
-      cell(row.label),
+      textCell(row.key),
+      textCell(row.label),
       ...columns.map(column =>
         column.id === 'source'
-          ? (row.cost_source ?? '')
+          ? row.cost_source == null
+            ? ''
+            : textCell(row.cost_source)
           : column.id === 'revenue'
             ? row.revenue
             : (column.number(line)?.toString() ?? ''),
@@ -34,9 +31,10 @@ export function reportCsv(
     ]
   })
   const spend: Readonly<Record<string, string>> =
-    not_broken_down === null ? {} : { cost: not_broken_down.cost, source: not_broken_down.cost_source }
-  if (not_broken_down !== null) lines.push(['', NOT_BROKEN_DOWN, ...columns.map(({ id }) => spend[id] ?? '')])
-  return [head, ...lines].map(line => line.join(',')).join('\r\n')
+    not_broken_down === null ? {} : { cost: not_broken_down.cost, source: textCell(not_broken_down.cost_source) }
+  if (not_broken_down !== null)
+    lines.push([textCell(''), textCell(NOT_BROKEN_DOWN), ...columns.map(({ id }) => spend[id] ?? '')])
+  return csvFile([head.map(textCell), ...lines])
 }
 
 /** Hands a file to the browser; a text is CSV. */

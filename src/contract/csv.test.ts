@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parse } from 'csv-parse/sync'
+import fc from 'fast-check'
+import { csvFile, textCell } from './csv.ts'
+
+/** What docs/reading.md says brings a text back. */
+const undone = (cell: string) => cell.replaceAll(/(^|[,;\t\r\n])'(?=['"]*[=+\-@\t\r＝＋－＠])/g, '$1')
+
+/** Text that is made of what matters here, far more often than by chance. */
+const nasty = fc
+  .array(
+    fc.constantFrom('=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r', '\n', ';', ',', "'", '"', ' ', 'a', '1'),
+    { maxLength: 12 },
+  )
+  .map(characters => characters.join(''))
+const line = fc.tuple(fc.oneof(nasty, fc.string()), nasty, fc.integer({ min: -99, max: 99 }), nasty)
+const lines = fc.array(line, { minLength: 1, maxLength: 4 })
+const fileOf = (some: readonly (readonly (string | number)[])[]) =>
+  csvFile(some.map(cells => cells.map(cell => (typeof cell === 'number' ? String(cell) : textCell(cell)))))
+
+test('read with commas, a file gives back what was put in, once the apostrophes are removed', () => {
+  fc.assert(
+    fc.property(lines, some => {
+      const read = parse(fileOf(some), { record_delimiter: ['\r\n'], relax_column_count: true }) as string[][]
+      assert.deepEqual(
+        read.map(cells => cells.map(undone)),
+        some.map(cells => cells.map(String)),
+      )
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+/**
+ * Whether a spreadsheet would calculate it. Digits are a number of ours. Where a text ends with a separator the quote behind it opens a cell that
+ * begins with an end of line of the file's own: then what follows must not be a formula.
+ */
+function isFormula(cell: string): boolean {
+  const begin = cell.replace(/^(\r\n)+/, '')
+  return /^[=+\-@\t\r＝＋－＠]/.test(begin) && !/^-\d+([,"]|$)/.test(begin)
+}
+
+/**
+ * Cells as a spreadsheet reads them: quotes hold a cell together where it begins with one, an empty pair is dropped and what follows the quotes
+ * belongs to the cell.
+ */
+function asSpreadsheet(file: string, separators: string): string[] {
+  const cells: string[] = []
+  let cell = ''
+  let isQuoted = false
+  let isFresh = true
+  for (let at = 0; at < file.length; at += 1) {
+    const character = file[at] ?? ''
+    if (isQuoted) {
+      if (character !== '"') cell += character
+      else if (file[at + 1] === '"') {
+        cell += '"'
+        at += 1
+      } else isQuoted = false
+    } else if (isFresh && character === '"') isQuoted = true
+    else if (separators.includes(character) || character === '\r' || character === '\n') {
+      cells.push(cell)
+      cell = ''
+      isFresh = true
+      continue
+    } else cell += character
+    isFresh = false
+  }
+  return [...cells, cell]
+}
+
+test('whatever separates cells, and whether quotes count or not, no text begins as a formula', () => {
+  fc.assert(
+    fc.property(lines, some => {
+      const file = fileOf(some)
+      for (const separators of [',', ';', '\t', ',;', ',\t', ';\t', ',;\t']) {
+        const withoutQuotes = file.split(new RegExp(`[${separators}\r\n]`)).map(cell => cell.replace(/^"*/, ''))
+        for (const cell of [...asSpreadsheet(file, separators), ...withoutQuotes])
+          assert.ok(
+            !isFormula(cell),
+            `${JSON.stringify(file)} holds ${JSON.stringify(cell)} for ${JSON.stringify(separators)}`,
+          )
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('the formulas that a click can carry are defused, and ordinary text stays as it is', () => {
+  const cells: [text: string, cell: string][] = [
+    ['', '""'],
+    ['banner-7', '"banner-7"'],
+    ['size 3 x 4, red', '"size 3 x 4, red"'],
+    ['a "quoted" word', '"a ""quoted"" word"'],
+    ['=1+1', `"'=1+1"`],
+    ["a;=1+cmd|' /C calc'!A0", `"a;'=1+cmd|' /C calc'!A0"`],
+    ['a\n=1', `"a\n'=1"`],
+    ['＝1＋1', `"'＝1＋1"`],
+    ['a;"=1', `"a;'""=1"`],
+    ["'=1", `"''=1"`],
+  ]
+  for (const [text, cell] of cells) assert.equal(textCell(text), cell)
+})
