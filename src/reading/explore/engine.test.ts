@@ -49,7 +49,7 @@ test('a question that needs too much memory is refused, and the next one answere
   await engine.close()
 })
 
-test('where too many of an organization wait, the next is refused and told when to come again, and another’s is answered', async () => {
+test('where four of a workspace wait, the next is refused and told when to come again, and another’s is answered', async () => {
   const engine = openEngine(folder, log, { question_ms: 60_000 })
   const held = Promise.withResolvers<void>()
   const running = engine.run(1, () => held.promise)
@@ -57,7 +57,11 @@ test('where too many of an organization wait, the next is refused and told when 
   await assert.rejects(
     engine.run(1, async () => undefined),
     (error: { refusal?: string; detail?: object }) => {
-      assert.deepEqual(error.detail, { headers: { 'retry-after': '5' } })
+      assert.deepEqual(error.detail, {
+        error: '4 questions of this workspace are waiting',
+        hint: 'Ask again when one of them is answered.',
+        headers: { 'retry-after': '5' },
+      })
       return error.refusal === 'explore_busy'
     },
   )
@@ -68,6 +72,27 @@ test('where too many of an organization wait, the next is refused and told when 
     await Promise.all([...waiting, other]),
     [1, 2, 3, 4, 7].map(one => [{ one }]),
   )
+  await engine.close()
+})
+
+test('workspaces are answered in turn, however many questions each has waiting', async () => {
+  const engine = openEngine(folder, log, { question_ms: 60_000 })
+  const held = Promise.withResolvers<void>()
+  const order: string[] = []
+  const asked = (org_id: number, name: string) => engine.run(org_id, async () => void order.push(name))
+  const running = engine.run(1, () => held.promise)
+  const names: [org_id: number, name: string][] = [
+    [1, 'a1'],
+    [1, 'a2'],
+    [1, 'a3'],
+    [2, 'b1'],
+    [2, 'b2'],
+    [3, 'c1'],
+  ]
+  const all = names.map(([org_id, name]) => asked(org_id, name))
+  held.resolve()
+  await Promise.all([running, ...all])
+  assert.deepEqual(order, ['b1', 'c1', 'a1', 'b2', 'a2', 'a3'])
   await engine.close()
 })
 

@@ -1,14 +1,15 @@
 /**
  * The parent's side of the process that scans: begun by the first question, ended when nobody has asked for a while, and ended at once with a
- * question that takes too long, because memory and faults of a scan are not to touch the process that redirects. One question at a time.
+ * question that takes too long, because memory and faults of a scan are not to touch the process that redirects. One question at a time, in turns.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { availableParallelism, constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { Refusal, refuse } from '../../contract/refusals.ts'
+import { Refusal } from '../../contract/refusals.ts'
 import type { Cell } from './columns.ts'
+import { openTurns } from './turns.ts'
 
 /** A statement on its way to the process, `is_first` of its question. */
 export type Asked = { readonly id: number; readonly sql: string; readonly is_first: boolean }
@@ -20,8 +21,8 @@ export type Ask = ((sql: string) => Promise<readonly Found[]>) & { readonly proc
 
 export type Engine = {
   /**
-   * Runs a question's statements, one after the other, when those before it are done. Refuses `explore_busy` where too many wait,
-   * `question_too_wide` for one that takes too long or too much memory.
+   * Runs a question's statements, one after the other, when it is the workspace's turn. Refuses `explore_busy` where too many of its questions
+   * wait, and `question_too_wide` for one that takes too long or too much memory.
    * @throws FilesGone when local files are not as they were: the question may be asked again, of another process.
    */
   run<T>(org_id: number, question: (ask: Ask) => Promise<T>): Promise<T>
@@ -34,8 +35,6 @@ export class Failed extends Error {}
 /** The local files of a question were missing or broken. */
 export class FilesGone extends Error {}
 
-const MOST_WAITING = 16
-const MOST_WAITING_OF_ONE = 4
 const IDLE_MS = 5 * 60_000
 
 /** Of the child: what a scan of ten million clicks needs, and no more than a small server can spare. */
@@ -59,8 +58,8 @@ export function openEngine(
 ): Engine {
   let child: Child | undefined
   let idle: NodeJS.Timeout | undefined
-  let last: Promise<unknown> = Promise.resolve()
-  const waiting = new Map<number, number>()
+  const turns = openTurns()
+  let all: Promise<unknown> = Promise.resolve()
 
   async function runNow<T>(question: (ask: Ask) => Promise<T>): Promise<T> {
     clearTimeout(idle)
@@ -93,24 +92,13 @@ export function openEngine(
   }
 
   return {
-    async run(org_id, question) {
-      const own = waiting.get(org_id) ?? 0
-      const all = [...waiting.values()].reduce((sum, count) => sum + count, 0)
-      // The one that runs is counted too.
-      if (own > MOST_WAITING_OF_ONE || all > MOST_WAITING) refuse('explore_busy', { headers: { 'retry-after': '5' } })
-      waiting.set(org_id, own + 1)
-      const mine = last.then(() => runNow(question))
-      last = mine.catch(() => undefined)
-      try {
-        return await mine
-      } finally {
-        const left = (waiting.get(org_id) ?? 1) - 1
-        if (left === 0) waiting.delete(org_id)
-        else waiting.set(org_id, left)
-      }
+    run(org_id, question) {
+      const mine = turns.run(org_id, () => runNow(question))
+      all = Promise.allSettled([all, mine])
+      return mine
     },
     async close() {
-      await last
+      await all
       clearTimeout(idle)
       await stop()
     },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { seedExplored, seedUnsealed } from '../../../tests/support/explored.ts'
 import { seedKey, seedOrganization, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedCampaign } from '../../../tests/support/visits.ts'
@@ -249,6 +250,44 @@ test('each question that is none is refused, and says where', async () => {
       assert.match(String(body['error']), words)
     }
   }
+})
+
+test('workspaces that ask more than may wait keep nobody out who comes later, and nobody waits for all their questions', async () => {
+  const greedy = await Promise.all(Array.from({ length: 5 }, () => seedSignedIn(house)))
+  const late = await seedSignedIn(house)
+  const answered: string[] = []
+  const refused: string[] = []
+  const put = async (name: string, cookie: string) => {
+    const reply = await post(cookie, { ...WEEK, levels: [{ dimension: 'geo' }] })
+    if (reply.statusCode === 200) return void answered.push(name)
+    const { error, code, hint } = reply.data()
+    assert.deepEqual([reply.statusCode, code, reply.headers['retry-after']], [503, 'explore_busy', '5'], reply.body)
+    assert.deepEqual(
+      [error, hint],
+      ['4 questions of this workspace are waiting', 'Ask again when one of them is answered.'],
+    )
+    refused.push(name)
+  }
+  const ask = (name: string, cookie: string, count: number) => Array.from({ length: count }, () => put(name, cookie))
+  const client = await house.database.worker.connect()
+  try {
+    await client.query('begin')
+    // The question whose turn it is waits for this table, so that the others gather behind it.
+    await client.query('lock table segments in access exclusive mode')
+    const race = greedy.flatMap(({ cookie }, at) => ask(`greedy ${at}`, cookie, 8))
+    // One of them is being answered, and each has four that wait.
+    await eventually('the rest is refused', () => refused.length === 5 * 8 - 5 * 4 - 1)
+    race.push(...ask('late', late.cookie, 5))
+    await eventually('four of the latecomer wait', () => refused.includes('late'))
+    assert.deepEqual(answered, [])
+    await client.query('commit')
+    await Promise.all(race)
+  } finally {
+    client.release(true)
+  }
+  assert.equal(answered.length, 5 * 4 + 1 + 4)
+  // One question of each greedy workspace comes before the latecomer's first, beside the one that was being answered. Answers may overtake a little.
+  assert.ok(answered.indexOf('late') <= 10, answered.join(', '))
 })
 
 test('neither a stranger nor a key may ask', async () => {
