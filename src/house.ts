@@ -218,7 +218,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const quotas = openQuotas(redis, options.quotas)
   const keeper = take(openKeeper(ground))
   const mayRecord = (org_id: number) => isWithin(quotas, org_id)
-  const spend = (address: string) => quotas.spend('launches', address, { header: () => undefined })
+  const spend = (network: string) => quotas.spend('launches', network, { header: () => undefined })
   const networks = take(openNetworks(ground, { conversions, keeper, mayRecord }))
   const telegram = take(await openTelegram(ground, { live, conversions, clicks, spend }))
   const signIn = take(openSignIn(ground))

@@ -1,6 +1,6 @@
 /**
- * Quotas, counted per organization (launches of Mini Apps per address) and minute over all its keys: in memory for one process, in Redis for several. Without the store
- * writes are refused 503 and reads pass.
+ * Quotas, counted per organization and minute over all its keys; launches of Mini Apps per network (`networkOf`) and minute. Counted in
+ * memory for one process, in Redis for several. Without the store writes are refused 503 and reads pass.
  */
 import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
@@ -8,7 +8,7 @@ import type { QuotaName as DeclaredQuota } from '../contract/endpoint.ts'
 import { refuse, tellLater } from '../contract/refusals.ts'
 import { inTime } from './redis.ts'
 
-/** What an endpoint declares, what all other writes by key share, and what an address may call that proves itself. */
+/** What an endpoint declares, what all other writes by key share, and launches from one network. */
 export type QuotaName = DeclaredQuota | 'writes' | 'launches'
 
 /** `perMinute` requests; what happens when the store cannot be reached. */

@@ -53,8 +53,8 @@ type Parts = {
   live: LiveCampaigns
   conversions: Pick<Conversions, 'recordStart' | 'recordOwn' | 'recordInChat'>
   clicks: Pick<Clicks, 'isKept'>
-  /** Spends one of the launches that an address has in a minute. */
-  spend: (address: string) => Promise<void>
+  /** Spends one of the launches that a network has in a minute. */
+  spend: (network: string) => Promise<void>
 }
 
 /** What a process that serves has of it. */

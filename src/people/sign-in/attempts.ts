@@ -2,7 +2,6 @@
  * Brakes on guessing and on mail sent to others. What succeeds is not counted, so that nobody is held up for signing in. Counted in
  * this process: several processes let through as many times more, which scrypt's price still makes slow.
  */
-import { isIPv6 } from 'node:net'
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { refuse } from '../../contract/refusals.ts'
 
@@ -39,14 +38,4 @@ export function openAttempts() {
       return { forgive: async () => void (await limiter.reward(of)) }
     },
   }
-}
-
-/** Whom attempts are counted for: the address, of IPv6 its /64, since a single customer is given that many. */
-export function networkOf(ip: string): string {
-  if (!isIPv6(ip) || ip.includes('.')) return ip
-  const [head = '', tail = ''] = ip.toLowerCase().split('::')
-  const front = head === '' ? [] : head.split(':')
-  const back = tail === '' ? [] : tail.split(':')
-  const zeros = ip.includes('::') ? Array<string>(8 - front.length - back.length).fill('0') : []
-  return [...front, ...zeros, ...back].slice(0, 4).join(':')
 }

@@ -5,10 +5,11 @@
 import type { Kysely } from 'kysely'
 import { toWireId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
+import { networkOf } from '../../ground/network.ts'
 import type { Answer, Ground, Person, Visit } from '../../ground/room.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { activate } from '../organizations/organizations.ts'
-import { type Attempts, networkOf } from './attempts.ts'
+import type { Attempts } from './attempts.ts'
 import type { openLibrary } from './library.ts'
 
 export type Desk = {

@@ -222,6 +222,14 @@ describe('what is refused', () => {
     await assertTaken(await post(place.bot, signed(place.token)))
   })
 
+  test('429: the addresses of one IPv6 /64 share the minute, and those of another have their own', async () => {
+    const place = await on.place()
+    const from = (count: number, network = 'a') => ({ from: `2001:db8:0:${network}::${count.toString(16)}` })
+    for (let count = 1; count <= 20; count += 1) await post(place.bot, 'junk', from(count))
+    assert.equal((await post(place.bot, signed(place.token), from(21))).statusCode, 429)
+    await assertTaken(await post(place.bot, signed(place.token), from(1, 'b')))
+  })
+
   test('409: the organization is deleted', async () => {
     const place = await on.place()
     const start_param = await (await clicker(place))()

@@ -8,7 +8,7 @@ import { Refusal, refuse } from '../../contract/refusals.ts'
 import { clickOfStart } from '../../contract/telegram.ts'
 import { isUnreachable } from '../../ground/db/faults.ts'
 import { type Answer, type Deed, type Ground, isOfHost, type Visit } from '../../ground/room.ts'
-import { plainAddress } from '../../ground/trusted.ts'
+import { networkOf } from '../../ground/network.ts'
 import type { Conversions } from '../../intake/events/conversions.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
 import { clickOfPerson } from '../members/attribution.ts'
@@ -19,8 +19,8 @@ import { type Launch, readInitData } from './signed-launch.ts'
 type MiniAppParts = {
   live: Pick<LiveCampaigns, 'object'>
   conversions: Pick<Conversions, 'recordOwn'>
-  /** Counts a call of an address; refuses `rate_limited` beyond the minute's. */
-  spend: (address: string) => Promise<void>
+  /** Counts a call of a network; refuses `rate_limited` beyond the minute's. */
+  spend: (network: string) => Promise<void>
 }
 
 /** The deeds of the room, on the queue that records launches. */
@@ -42,7 +42,7 @@ async function answered(deed: () => Promise<void>): Promise<Answer> {
 }
 
 async function launch(parts: MiniAppParts, ground: Ground, { ip, params, body, host }: Visit): Promise<void> {
-  await parts.spend(plainAddress(ip))
+  await parts.spend(networkOf(ip))
   const launched = readInitData(body, Date.now())
   if (typeof launched === 'string') refuse('init_data_wrong', { error: `init data refused: ${launched}` })
   const id = toUuid(params['bot'] ?? '')
