@@ -42,12 +42,12 @@ test('the nginx sample hands the Host on', { skip: lacking('nginx', 'openssl') }
   }
 })
 
-test('without its Host line nginx passes for this machine, and all goes on', {
+test('without its Host line nginx does not pass for this machine: links lead on, and the dashboard is 421', {
   skip: lacking('nginx', 'openssl'),
 }, async () => {
   const proxy = await startNginx(port, sample => sample.replace(/.*proxy_set_header Host.*\n/, ''))
   try {
-    assert.equal((await proxy.ask('track.example', '/api/setup')).status, 200)
+    assert.equal((await proxy.ask('track.example', '/api/setup')).status, 421)
     assert.equal((await proxy.ask('track.example', '/c/spring', BROWSER)).status, 302)
   } finally {
     await proxy.close()

@@ -111,6 +111,59 @@ test('the dashboard is at BASE_URL however its host is spelled, at ALSO_HOSTS, a
     assert.equal(await statusAs(name, '/api/setup'), 421, name)
 })
 
+describe('a loopback name', () => {
+  const LOOPBACK = ['localhost', 'localhost:8080', '127.0.0.1:8080', '127.1.2.3', '[::1]', 'LOCALHOST.']
+
+  test('is not the main host for who comes from elsewhere: no page, no sign-in, whatever Origin says', async () => {
+    for (const host of LOOPBACK)
+      for (const remoteAddress of ['192.0.2.7', '10.0.0.9', '2001:db8::1', '::ffff:192.0.2.7']) {
+        const get = (url: string) => house.app.inject({ url, headers: { host }, remoteAddress })
+        assert.equal((await get('/')).statusCode, 421, host)
+        assert.equal((await get('/api/setup')).statusCode, 421, host)
+        const headers = { host, origin: `http://${host.toLowerCase()}` }
+        const body = { email: 'a@example.com', password: 'a long enough password' }
+        const signIn = { method: 'POST', url: '/api/auth/sign-in/email', headers, body, remoteAddress } as const
+        assert.equal((await house.app.inject(signIn)).statusCode, 421, host)
+        assert.equal((await get('/readyz')).statusCode, 200, host)
+      }
+    const mapped = { url: '/api/setup', headers: { host: 'localhost' }, remoteAddress: '::ffff:127.0.0.1' }
+    assert.equal((await house.app.inject(mapped)).statusCode, 200)
+  })
+
+  test('is not the main host for who comes by a proxy at this machine', async () => {
+    for (const [name, value] of [
+      ['X-Forwarded-For', '127.0.0.1'],
+      ['X-Forwarded-Proto', 'https'],
+      ['X-Forwarded-Host', MAIN],
+      ['X-Forwarded', 'for=127.0.0.1'],
+      ['Forwarded', 'for=192.0.2.7'],
+      ['X-Real-IP', '192.0.2.7'],
+      ['Via', '1.1 proxy'],
+      ['CF-Connecting-IP', '192.0.2.7'],
+      ['True-Client-IP', '192.0.2.7'],
+    ] as const)
+      for (const host of LOOPBACK)
+        assert.equal((await askAs(port, host, '/api/setup', { headers: { [name]: value } })).status, 421, name)
+    assert.equal((await askAs(port, MAIN, '/api/setup', { headers: { 'X-Forwarded-For': '192.0.2.7' } })).status, 200)
+  })
+
+  test('is the main host from everywhere where BASE_URL names it, and in ALSO_HOSTS for who comes by no proxy', async () => {
+    const own = await startHouse({ BASE_URL: 'http://localhost:8080', ALSO_HOSTS: '127.0.0.1' })
+    try {
+      const status = async (host: string, more: Record<string, string> = {}) => {
+        const headers = { host, ...more }
+        return (await own.app.inject({ url: '/api/setup', headers, remoteAddress: '172.17.0.1' })).statusCode
+      }
+      const proxied = { 'x-forwarded-for': '192.0.2.7' }
+      assert.deepEqual([await status('localhost:8080'), await status('localhost', proxied)], [200, 200])
+      assert.deepEqual([await status('127.0.0.1:8080'), await status('127.0.0.1:8080', proxied)], [200, 421])
+      assert.equal(await status('[::1]:8080'), 421)
+    } finally {
+      await own.end()
+    }
+  })
+})
+
 test('two Host headers are refused, because a proxy in front may have read the other one', async () => {
   const twice = ['GET /c/spring HTTP/1.1', `Host: ${MAIN}`, `hOST: ${OTHER}`, 'Connection: close']
   const before = await recount(house.database, place.org_id)
@@ -134,10 +187,13 @@ test('where BASE_URL is not set every name is the main one', async () => {
   const plain = await startHouse()
   try {
     const at = Number(new URL(await plain.listen()).port)
-    for (const name of [OTHER, '192.0.2.7:8080', MAIN])
+    for (const name of [OTHER, '192.0.2.7:8080', MAIN, `localhost:${at}`, '127.0.0.1', '[::1]'])
       for (const path of ['/api/setup', '/api/docs', '/healthz'])
         assert.equal((await askAs(at, name, path)).status, 200, `${name} ${path}`)
     assert.equal((await sendLines(at, ['GET /api/setup HTTP/1.0'])).status, 200)
+    // The port of a container: its visitors come from the gateway of the container's network.
+    const mapped = { url: '/api/setup', headers: { host: 'localhost:8080' }, remoteAddress: '172.17.0.1' }
+    assert.equal((await plain.app.inject(mapped)).statusCode, 200)
   } finally {
     await plain.end()
   }

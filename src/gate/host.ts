@@ -2,19 +2,22 @@
  * Which name a request came by, and what is open there. Before step 1 of the door. `Host` alone says it: X-Forwarded-Host is anybody's
  * to send and is never read, and a Host only chooses among names that are known; no link or mail is made from it.
  *
- *   main    BASE_URL's host, ALSO_HOSTS, this machine's loopback names; without BASE_URL every name that is no domain
+ *   main    BASE_URL's host and ALSO_HOSTS; a loopback name where the request was made at this machine; without BASE_URL every name that
+ *           is no domain
  *   domain  a name that an organization has proven: what is declared `hosts: 'any'`, and only of this organization; gate/domain.ts
  *   other   an unknown name or an address: visitors, networks and keys are let in, because somebody has paid for that link; what a
  *           session opens, and pages, are 421: nobody can be signed in there
  */
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Config } from '../ground/config.ts'
+import { isLoopbackAddress } from '../ground/network.ts'
 import type { DomainHost, Host } from '../ground/room.ts'
-import { trusting } from '../ground/trusted.ts'
+import { isForwarded, trusting } from '../ground/trusted.ts'
 import { mainNames, nameOfHost } from '../traffic/domains/name.ts'
 import { keyOf } from './identify.ts'
 import { isLoopback } from './origin.ts'
@@ -22,19 +25,38 @@ import { isLoopback } from './origin.ts'
 const MAIN: Host = { is: 'main' }
 const OTHER: Host = { is: 'other' }
 
-/** Tells of a Host header whose it is. What is sent to BASE_URL as browsers spell it costs one comparison. */
+type Arrived = Pick<IncomingMessage, 'headers' | 'socket'>
+export type HostOf = (raw: Arrived) => Host
+
+/** The connections to the servers of TLS, which are open to everybody. */
+const publicConnections = new WeakSet<Socket>()
+
+/** Notes that a connection was made to a server of TLS: no loopback name is the main host there, but that of BASE_URL. */
+export function notePublic(socket: Socket): void {
+  publicConnections.add(socket)
+}
+
+/** Tells which host a request came to. A request to BASE_URL, spelled as browsers spell it, costs one comparison. */
 export function openHosts(
   config: Pick<Config, 'baseUrl' | 'alsoHosts'>,
   domainOf: (name: string) => DomainHost | undefined,
-): (sent: string | undefined) => Host {
+): HostOf {
   const base = config.baseUrl === undefined ? undefined : new URL(config.baseUrl)
   const names = new Set(mainNames(config))
-  return sent => {
+  return raw => {
+    const { host: sent } = raw.headers
     if (sent !== undefined && sent === base?.host) return MAIN
     const name = nameOfHost(sent ?? '')
-    if (names.has(name) || isLoopback(name)) return MAIN
+    if (base !== undefined && name !== base.hostname && isLoopback(name))
+      return isDirect(raw) && (names.has(name) || isLoopbackAddress(raw.socket.remoteAddress ?? '')) ? MAIN : OTHER
+    if (names.has(name)) return MAIN
     return domainOf(name) ?? (base === undefined ? MAIN : OTHER)
   }
+}
+
+/** Whether a request came to PORT and no proxy says that it has handed it on: anybody on the internet can send a loopback name. */
+function isDirect({ headers, socket }: Arrived): boolean {
+  return !publicConnections.has(socket) && !isForwarded(headers)
 }
 
 /** Whether the Host header stands there more than once: Node takes the first in silence, and a proxy may have meant another. */
@@ -54,10 +76,10 @@ export function isOfDashboard({ access, route }: Pick<Endpoint, 'access' | 'rout
 }
 
 /** Refuses 400 for several Host headers, 421 for what is not open on another host. Says which host it is. */
-export function admitHost(hostOf: (sent: string | undefined) => Host, request: FastifyRequest): Host {
+export function admitHost(hostOf: HostOf, request: FastifyRequest): Host {
   const { raw } = request
   if (isHostRepeated(raw)) refuse('invalid_request', { error: 'Host: must be sent once' })
-  const host = hostOf(raw.headers.host)
+  const host = hostOf(raw)
   if (host.is !== 'other') return host
   const { endpoint } = request.routeOptions.config
   if (typeof endpoint === 'object' && isOfDashboard(endpoint) && keyOf(raw.headers) === undefined)

@@ -71,6 +71,17 @@ describe('on the street', () => {
     assert.match(body, /^sluice_tls_handshake_failures_total\{reason="no_certificate"\} [1-9]/m)
   })
 
+  test('a loopback name is not the main host there, for who sits at the machine neither', async () => {
+    for (const host of ['localhost', '127.0.0.1', '[::1]', `localhost:${house.https_port}`]) {
+      const page = await house.secure('main.test', '/', { host })
+      assert.deepEqual([page.status, page.headers['strict-transport-security']], [421, undefined], host)
+      assert.equal((await house.secure('main.test', '/api/setup', { host })).status, 421, host)
+      const plain = await house.plain(host, '/')
+      assert.deepEqual([plain.status, plain.headers.location], [421, undefined], host)
+      assert.equal((await house.call('GET', '/api/setup', { headers: { host } })).statusCode, 200, `on PORT: ${host}`)
+    }
+  })
+
   test('the main host says that browsers come by https alone, and no other name does', async () => {
     assert.equal((await house.secure('main.test', '/healthz')).headers['strict-transport-security'], 'max-age=31536000')
     assert.equal((await house.plain('main.test', '/healthz')).headers['strict-transport-security'], undefined)

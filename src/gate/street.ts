@@ -13,7 +13,7 @@ import { handshakeFailures } from '../traffic/certificates/figures.ts'
 import { CONTEXT_ID } from '../traffic/certificates/files.ts'
 import type { LiveCertificates } from '../traffic/certificates/live.ts'
 import { answerBrokenRequest } from './answer.ts'
-import { openHosts } from './host.ts'
+import { notePublic, openHosts } from './host.ts'
 import { keyOf } from './identify.ts'
 
 /** Those of the gate's own server, which Fastify sets there. */
@@ -47,7 +47,7 @@ export function openStreet(
 ): Street {
   const { baseUrl = '' } = config
   const hostOf = openHosts(config, () => undefined)
-  const isMain = ({ headers }: IncomingMessage) => hostOf(headers.host).is === 'main'
+  const isMain = (request: IncomingMessage) => hostOf(request).is === 'main'
   const answer: RequestListener = (request, response) => app.routing(request, response)
   const plain: RequestListener = (request, response) => {
     if (INSIDE.test(request.url ?? '')) return refuse(response, 404, 'not found')
@@ -72,6 +72,8 @@ export function openStreet(
     },
     secure,
   )
+  http.on('connection', notePublic)
+  https.on('secureConnection', notePublic)
   for (const server of [http, https]) server.on('clientError', answerBrokenRequest)
   https.on('tlsClientError', (error: NodeJS.ErrnoException, socket) =>
     handshakeFailures.inc({ reason: reasonOf(error, socket, certificates) }),

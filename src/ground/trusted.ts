@@ -1,4 +1,5 @@
 /** Which machines' headers are believed: the operator's own proxies, as TRUST_PROXY names them. */
+import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 
 /** An IPv4 address without the IPv6 clothes that a socket for both gives it. */
@@ -18,4 +19,12 @@ export function trusting(networks: readonly string[]): (peer: string) => boolean
     const address = plainAddress(peer)
     return isIP(address) !== 0 && trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
   }
+}
+
+const FORWARDING =
+  /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip)$/
+
+/** Whether any header says that a proxy has handed the request on. Such a header is never needed to get more, so anybody's is believed. */
+export function isForwarded(headers: IncomingHttpHeaders): boolean {
+  return Object.keys(headers).some(name => FORWARDING.test(name))
 }

@@ -1,7 +1,7 @@
 /** What is asked of Sluice about names by others than people: the probe of its own checks, and a proxy before it orders a certificate. */
-import { isIP } from 'node:net'
+import { isLoopbackAddress } from '../../ground/network.ts'
 import type { Answer, Ground, Visit } from '../../ground/room.ts'
-import { plainAddress, trusting } from '../../ground/trusted.ts'
+import { isForwarded, trusting } from '../../ground/trusted.ts'
 import type { LiveDomains } from './live.ts'
 import { mainNames, nameOfHost } from './name.ts'
 import { NONCE, probeAnswer } from './probe.ts'
@@ -27,14 +27,9 @@ export function tlsAsked(live: Pick<LiveDomains, 'find'>) {
   let isTrusted: ((peer: string) => boolean) | undefined
   return ({ config }: Ground, { peer, headers, url }: Visit): Answer => {
     isTrusted ??= trusting(config.trustProxy)
-    if (headers['x-forwarded-for'] !== undefined || !(isLoopback(peer) || isTrusted(peer))) return NO
+    if (isForwarded(headers) || !(isLoopbackAddress(peer) || isTrusted(peer))) return NO
     const at = url.indexOf('?')
     const name = nameOfHost(new URLSearchParams(at < 0 ? '' : url.slice(at + 1)).get('domain') ?? '')
     return mainNames(config).includes(name) || live.find(name) !== undefined ? YES : NO
   }
-}
-
-function isLoopback(peer: string): boolean {
-  const address = plainAddress(peer)
-  return address === '::1' || (isIP(address) === 4 && address.startsWith('127.'))
 }
