@@ -24,6 +24,8 @@ type Opened = {
   pebble: Pebble
   https_port: number
   certified: (serial?: string, name?: string) => Promise<string>
+  /** Ends the process, begins another with the same settings, and makes the main host's certificate due. */
+  restartDue: () => Promise<void>
 }
 
 async function opened(
@@ -35,7 +37,7 @@ async function opened(
   ends.push(() => pebble.close())
   const fresh = await freshDatabase()
   ends.push(() => fresh.drop())
-  const sluice = await startSluice({
+  const settings = {
     DATABASE_URL: fresh.url,
     SECRET: 'a secret that only tests know',
     PORT: String(port),
@@ -50,7 +52,8 @@ async function opened(
     CHECK_PORTS: `${http_port},${https_port}`,
     ALLOW_PRIVATE_TARGETS: 'true',
     ...env,
-  })
+  }
+  let sluice = await startSluice(settings)
   ends.push(() => sluice.stop())
   const serialOf = (name: string) =>
     shake(https_port, { name }).then(
@@ -68,6 +71,11 @@ async function opened(
         return found !== '' && found !== serial
       })
       return found
+    },
+    async restartDue() {
+      await sluice.stop()
+      await fresh.database.kysely.updateTable('certificates').set({ renew_at: '2020-01-01T00:00:00Z' }).execute()
+      sluice = await startSluice(settings)
     },
   }
 }
@@ -127,6 +135,17 @@ test('a domain that is added is proven, certified by Pebble and opens links by h
     assert.match(visit.headers.location ?? '', /^https:\/\/shop\.example\/\?c=\w{26}$/)
   }
 })
+
+for (const [said, env] of [
+  ['no ACME_EMAIL', {}],
+  ['an ACME_EMAIL', { ACME_EMAIL: 'ops@main.test' }],
+] as const)
+  test(`certificates are renewed after a restart with ${said}`, { skip: withoutPebble }, async () => {
+    const { certified, restartDue } = await opened({}, env)
+    const serial = await certified()
+    await restartDue()
+    await certified(serial)
+  })
 
 test('an account is bound to the one that ACME_EAB names, and without it there is none', {
   skip: withoutPebble,

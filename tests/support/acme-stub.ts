@@ -186,6 +186,8 @@ export class AcmeStub {
     const thumbprint = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
     const address = `${this.#base}/account/${thumbprint}`
     const isKnown = this.#accounts.has(address)
+    if (!isKnown && payload?.['onlyReturnExisting'] === true)
+      return this.#object(response, { type: 'accountDoesNotExist', detail: 'no such account', status: 400 })
     if (!isKnown && payload?.['termsOfServiceAgreed'] !== true)
       return this.#object(response, { type: 'userActionRequired', detail: 'agree to the terms', status: 403 })
     this.#accounts.set(address, { jwk, thumbprint })
@@ -193,10 +195,12 @@ export class AcmeStub {
     this.#say(response, isKnown ? 200 : 201, body, { location: address })
   }
 
-  /** Who comes with a key that is known is sent here, and says again how to reach him. */
+  /** Tells of the account, or changes how its owner is reached. */
   #tellAccount(path: string, { header, payload }: Jws, response: ServerResponse): void {
     if (header['kid'] !== this.#base + path)
       return this.#object(response, { type: 'unauthorized', detail: 'another account', status: 403 })
+    if (payload !== undefined && payload['contact'] === undefined)
+      return this.#object(response, malformed('an update that changes nothing'))
     this.#say(response, 200, { status: 'valid', contact: payload?.['contact'] })
   }
 

@@ -114,12 +114,25 @@ async function openAccount(config: Ground['config'], secrets: Ground['secrets'])
     accountKey: await secrets.kept(`acme_account ${acmeDirectory}`, newKey),
     ...(acmeEab === undefined ? {} : { externalAccountBinding: { kid, hmacKey } }),
   })
-  // Asked each time a process begins: the same key is answered with the account there is.
-  await client.createAccount({
-    termsOfServiceAgreed: true,
-    ...(acmeEmail === undefined ? {} : { contact: [`mailto:${acmeEmail}`] }),
-  })
+  const contact = acmeEmail === undefined ? {} : { contact: [`mailto:${acmeEmail}`] }
+  if (await hasAccount(client)) {
+    if (acmeEmail !== undefined) await client.updateAccount(contact)
+  } else await client.createAccount({ termsOfServiceAgreed: true, ...contact })
   return client
+}
+
+/**
+ * Whether the authority knows the account of the client's key, which the client then speaks for. Asked for by itself: the library follows a
+ * newAccount for a known key with an update, and a strict authority refuses an update that changes nothing.
+ */
+async function hasAccount(client: acme.Client): Promise<boolean> {
+  try {
+    await client.createAccount({ onlyReturnExisting: true })
+    return true
+  } catch (error) {
+    if (error instanceof Refused && error.type === 'accountDoesNotExist') return false
+    throw error
+  }
 }
 
 async function issue(
