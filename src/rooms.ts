@@ -53,6 +53,7 @@ import { nameCampaigns } from './traffic/campaigns/names.ts'
 import * as capsApi from './traffic/caps/api.ts'
 import * as caps from './traffic/caps/caps.ts'
 import * as certificatesApi from './traffic/certificates/api.ts'
+import { listCertificateNotices } from './traffic/certificates/attention.ts'
 import { answerChallenge } from './traffic/certificates/challenges.ts'
 import * as clickFlowsApi from './traffic/click-flows/api.ts'
 import * as clickFlows from './traffic/click-flows/click-flows.ts'
@@ -101,7 +102,7 @@ export const plainRooms = [
   room(figuresApi, figures),
   room(exploreViewsApi, exploreViews),
   room(adSpendApi, { ...adSpend, ...spendImport, ...spreadDeeds({ clicksByCell, daysWithCost }) }),
-  room(certificatesApi, { answerChallenge }),
+  room(certificatesApi, { answerChallenge, listCertificateNotices }),
   room(spendAccountsApi, spendAccounts),
   room(adAccountsApi, adAccounts),
   room(platformAnswersApi, { ...testEvent, ...outcome }),

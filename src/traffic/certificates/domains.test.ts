@@ -212,6 +212,6 @@ test('an order that keeps failing is told to the owners of the domain', async ()
   await house.failed('bad.test')
   await house.database.kysely.updateTable('certificates').set({ attempts: 5 }).where('name', '=', 'bad.test').execute()
   const { text } = await mailbox.next(owner.email)
-  assert.match(text.replaceAll('=\n', ''), /There is no certificate for bad\.test[^]*is on our list/)
+  assert.match(text.replaceAll('=\n', ''), /could not get a certificate for bad\.test[^]*is on our list/)
   stub.manners.refuse = () => undefined
 })

@@ -2,17 +2,18 @@
 import { Counter, Gauge } from 'prom-client'
 import { endIsNear, type Validity } from './renewal.ts'
 
-/** A name's certificate; without one its times are NaN. */
-export type Shown = Validity & { readonly has_failed: boolean }
+/** A name's certificate. Without one its times are NaN. */
+export type Shown = Validity & { readonly is_main: boolean; readonly has_failed: boolean }
 
-const STATES = ['active', 'ending', 'ended', 'waiting', 'failing'] as const
+const STATES = ['active', 'not_renewed', 'ending', 'ended', 'waiting', 'failing'] as const
 type State = (typeof STATES)[number]
 
-/** `ending`: it should have been renewed long since; `failing`: there is none, and it could not be had. */
+/** `not_renewed`: it is in service and the last try to renew it failed; `ending`: the same, near its expiry; `failing`: there is none, and the last try failed. */
 function stateOf(shown: Shown, now: number): State {
   if (Number.isNaN(shown.not_after)) return shown.has_failed ? 'failing' : 'waiting'
   if (shown.not_after <= now) return 'ended'
-  return endIsNear(shown) <= now ? 'ending' : 'active'
+  if (endIsNear(shown) <= now) return 'ending'
+  return shown.has_failed ? 'not_renewed' : 'active'
 }
 
 export const orders = new Counter({
@@ -43,17 +44,21 @@ new Gauge({
   },
 })
 
-new Gauge({
-  name: 'sluice_certificate_soonest_expiry_seconds',
-  help: 'Seconds until the first certificate in service ends; below 0 once it has',
-  labelNames: [],
-  collect() {
-    const ends = all().flatMap(({ not_after }) => (Number.isNaN(not_after) ? [] : [not_after]))
-    this.reset()
-    if (ends.length > 0) this.set((Math.min(...ends) - Date.now()) / 1000)
-    else this.remove()
-  },
-})
+showSoonest('sluice_certificate_soonest_expiry_seconds', 'the first certificate in service', () => true)
+showSoonest('sluice_certificate_main_expiry_seconds', "the main host's first certificate in service", of => of.is_main)
+
+function showSoonest(name: string, what: string, isCounted: (shown: Shown) => boolean): void {
+  new Gauge({
+    name,
+    help: `Seconds until ${what} expires; below 0 once it has`,
+    labelNames: [],
+    collect() {
+      const ends = all().filter(shown => isCounted(shown) && !Number.isNaN(shown.not_after))
+      if (ends.length > 0) this.set((Math.min(...ends.map(shown => shown.not_after)) - Date.now()) / 1000)
+      else this.remove()
+    },
+  })
+}
 
 /** Shows these until the returned function is called. */
 export function show(of: () => readonly Shown[]): () => void {

@@ -9,6 +9,7 @@ import { openRounds } from '../../ground/rounds.ts'
 import { StartError } from '../../ground/start-error.ts'
 import { type Leaf, requireKey, WrongChain } from './chain.ts'
 import type { Shown } from './figures.ts'
+import { mainNames } from './names.ts'
 
 /** The same in all processes and for all names, or a session begun with one would not be resumed with another. */
 export const CONTEXT_ID = 'sluice'
@@ -61,7 +62,7 @@ export async function openCertificateFiles({
   return {
     covers,
     contextOf: name => (covers(name) ? loaded.context : undefined),
-    shown: () => ({ ...loaded.leaf, has_failed: false }),
+    shown: () => ({ ...loaded.leaf, is_main: mainNames(config).some(covers), has_failed: false }),
     refresh,
     close: () => rounds.close(),
   }

@@ -13,6 +13,7 @@ import { openRounds } from '../../ground/rounds.ts'
 import { CHANNEL } from './certificates.ts'
 import { type Shown, show } from './figures.ts'
 import { type CertificateFiles, CONTEXT_ID } from './files.ts'
+import { mainNames } from './names.ts'
 
 const POLL_MS = 5000
 /** Each takes 46 KiB. One that is not among them is made again at the next handshake, in 0.3 ms. */
@@ -37,7 +38,7 @@ export type LiveCertificates = {
 
 /** Loads the certificates and keeps them fresh until it is closed. What `files` covers goes before them. */
 export async function openLiveCertificates(
-  ground: Pick<Ground, 'database' | 'db' | 'log' | 'secrets'>,
+  ground: Pick<Ground, 'config' | 'database' | 'db' | 'log' | 'secrets'>,
   files: CertificateFiles | undefined,
 ): Promise<LiveCertificates> {
   const { database, log } = ground
@@ -62,7 +63,8 @@ export async function openLiveCertificates(
   }
 }
 
-function openMemory({ db, log, secrets }: Pick<Ground, 'db' | 'log' | 'secrets'>) {
+function openMemory({ config, db, log, secrets }: Pick<Ground, 'config' | 'db' | 'log' | 'secrets'>) {
+  const main = mainNames(config)
   const served = new Map<string, Served>()
   const contexts = new LRUCache<string, SecureContext>({ max: MOST_CONTEXTS })
   let shown: Shown[] = []
@@ -83,9 +85,10 @@ function openMemory({ db, log, secrets }: Pick<Ground, 'db' | 'log' | 'secrets'>
       }
       const there = new Set(rows.map(({ name }) => name))
       for (const name of served.keys()) if (!there.has(name)) forget(name)
-      shown = rows.map(({ not_before, not_after, attempts }) => ({
+      shown = rows.map(({ name, not_before, not_after, attempts }) => ({
         not_before: Date.parse(not_before ?? ''),
         not_after: Date.parse(not_after ?? ''),
+        is_main: main.includes(name),
         has_failed: attempts > 0,
       }))
     },

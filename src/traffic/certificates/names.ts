@@ -10,7 +10,7 @@ import type { Ground } from '../../ground/room.ts'
 type Names = { readonly names: string[]; readonly obstacles: ReadonlyMap<string, string> }
 
 /** The names of the main host that an authority gives certificates for: no addresses, none of this machine alone. */
-function mainNames({ baseUrl = '', alsoHosts }: Ground['config']): string[] {
+export function mainNames({ baseUrl = '', alsoHosts }: Ground['config']): string[] {
   const names = [URL.parse(baseUrl)?.hostname ?? '', ...alsoHosts]
   return names.filter(name => /^[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/.test(name))
 }
@@ -69,8 +69,12 @@ export async function namesToServe({
 /** The organization whose owners can mend a name: its own, and of the main host the one that Sluice was set up with. */
 export async function whoseName({ db }: Pick<Ground, 'db'>, name: string): Promise<number | undefined> {
   const { rows } = await sql<{ org_id: number }>`select org_id from domain_names where name = ${name}`.execute(db)
-  if (rows[0] !== undefined) return rows[0].org_id
-  const { rows: first } = await sql<{ org_id: number }>`
+  return rows[0]?.org_id ?? (await firstOrganization(db))
+}
+
+/** The organization that Sluice was set up with; the next one where it is deleted. */
+export async function firstOrganization(db: Ground['db']): Promise<number | undefined> {
+  const { rows } = await sql<{ org_id: number }>`
     select org_id from organizations where deleted_at is null order by created_at limit 1`.execute(db)
-  return first[0]?.org_id
+  return rows[0]?.org_id
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type Mailbox, openMailbox } from '../../../tests/support/mailbox.ts'
-import { seedSignedIn } from '../../../tests/support/people.ts'
+import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
+import { newId, toWireId } from '../../contract/ids.ts'
 import { noticeCertificates } from './notices.ts'
 
 const HOUR = 60 * 60_000
@@ -10,10 +11,12 @@ const DAY = 24 * HOUR
 
 let house: TestHouse
 let mailbox: Mailbox
+let owner: SignedIn
 before(async () => {
   mailbox = await openMailbox()
   // It does not listen, so it orders nothing, and a test says when certificates are looked at.
   house = await startHouse({ TLS: 'auto', SMTP_URL: mailbox.url, BASE_URL: 'https://main.test' })
+  owner = await seedSignedIn(house)
 })
 after(async () => {
   await house.end()
@@ -36,8 +39,18 @@ const issued = (from: number, to: number) => ({
 const look = () => noticeCertificates(house.ground)
 const plain = (text = '') => text.replaceAll('=\n', '').replaceAll('=3D', '=')
 
-test('a certificate that nears its end, and one that cannot be had, are told once, to who set the installation up', async () => {
-  const owner = await seedSignedIn(house)
+const change = (name: string, set: object) =>
+  house.database.kysely.updateTable('certificates').set(set).where('name', '=', name).execute()
+const hold = async (name: string, { org_id }: SignedIn) => {
+  const domain_id = newId()
+  await house.database.kysely
+    .insertInto('domain_names')
+    .values({ name, org_id, domain_id, way: 'pointing', proven_at: at(0) })
+    .execute()
+  return toWireId(domain_id)
+}
+
+test('a certificate that expires within a week, and one that cannot be had, are told once, to who set the installation up', async () => {
   const later = await seedSignedIn(house)
   await row('main.test', issued(-83 * DAY, 8 * DAY))
   await row('short.test', issued(-10 * HOUR, 3 * HOUR))
@@ -62,9 +75,9 @@ test('a certificate that nears its end, and one that cannot be had, are told onc
   const texts = mailbox.mails.map(({ text }) => plain(text)).toSorted()
   assert.match(
     texts.join('\n'),
-    /The certificate of main\.test ends at \d{4}-\d\d-\d\d \d\d:\d\d UTC and could not be renewed/,
+    /The certificate of main\.test expires at \d{4}-\d\d-\d\d \d\d:\d\d UTC and could not be renewed/,
   )
-  assert.match(texts.join('\n'), /There is no certificate for new\.test[^]*no such name/)
+  assert.match(texts.join('\n'), /could not get a certificate for new\.test[^]*no such name/)
   assert.ok(!mailbox.mails.some(({ to }) => to.includes(later.email)))
 
   await db
@@ -75,4 +88,54 @@ test('a certificate that nears its end, and one that cannot be had, are told onc
   await look()
   assert.match(mailbox.mails.at(-1)?.text ?? '', /short\.test/)
   assert.equal(mailbox.mails.length, 3)
+})
+
+test('a certificate that is still not renewed is told again on its last day, and once it has expired', async () => {
+  const other = await seedSignedIn(house)
+  await hold('again.test', other)
+  await row('again.test', { ...issued(-84 * DAY, 6 * DAY), problem: 'the authority says: no' })
+  const subjects = async (expires_in?: number) => {
+    const before = mailbox.mails.length
+    if (expires_in !== undefined) await change('again.test', { not_before: at(-89 * DAY), not_after: at(expires_in) })
+    await Promise.all([look(), look()])
+    await look()
+    const sent = mailbox.mails.slice(before)
+    assert.ok(sent.every(({ to }) => to.join() === other.email))
+    return sent.map(({ text }) => /^Subject: (.+)$/m.exec(text.replaceAll('\r', ''))?.[1])
+  }
+  assert.deepEqual(await subjects(), ['The certificate of again.test expires soon'])
+  /** The last mail was sent so long ago. */
+  const toldAgo = (ago: number) => change('again.test', { told_at: at(-ago), telling_until: at(-ago) })
+  await toldAgo(4 * DAY)
+  assert.deepEqual(await subjects(2 * DAY), [])
+  assert.deepEqual(await subjects(23 * HOUR), ['The certificate of again.test expires soon'])
+  await toldAgo(20 * HOUR)
+  assert.deepEqual(await subjects(-HOUR), ['The certificate of again.test has expired'])
+})
+
+test('the dashboard lists what is not renewed: a domain to its members, the main host to owners of the first workspace', async () => {
+  const other = await seedSignedIn(house)
+  const member = await seedSignedIn(house, { place: other, role: 'member' })
+  const admin = await seedSignedIn(house, { place: owner, role: 'admin' })
+  const domain_id = await hold('listed.test', other)
+  const problem = 'the authority says: no'
+  const not_after = at(30 * DAY)
+  await row('listed.test', { ...issued(-60 * DAY, 0), not_after, attempts: 4, problem })
+  const listed = async ({ cookie }: SignedIn) => {
+    const headers = { host: 'main.test', origin: 'https://main.test' }
+    const reply = await house.call('GET', '/api/certificate-notices', { cookie: `__Host-${cookie}`, headers })
+    assert.equal(reply.statusCode, 200, reply.body)
+    return reply.json<{ data: { name: string; domain_id: string | null }[] }>().data
+  }
+  assert.deepEqual(await listed(other), [], 'four failures are no hour')
+  await change('listed.test', { attempts: 5 })
+  const shown = { name: 'listed.test', domain_id, not_after, problem, next_try_at: null }
+  const [first, ...more] = (await listed(other)) as (typeof shown)[]
+  assert.deepEqual({ ...first, not_after: new Date(first?.not_after ?? 0).toISOString() }, shown)
+  assert.deepEqual([more, (await listed(member)).length], [[], 1])
+  assert.deepEqual(
+    (await listed(owner)).map(({ name, domain_id: of }) => [name, of]),
+    [['main.test', null]],
+  )
+  assert.deepEqual(await listed(admin), [])
 })

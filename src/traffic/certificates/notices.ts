@@ -1,27 +1,28 @@
 /**
- * Writes to owners that a certificate nears its end without having been renewed, or cannot be had at all: once for each certificate. A look
- * finds what is due; whoever claims a notice sends it, so that no two processes write the same mail. Writes `certificates`.
+ * Writes to owners that a certificate has not been renewed: when it nears its expiry, on its last day, and once it has expired; and once that
+ * none can be had at all. A look finds what is due. Whoever claims a notice sends it, so no two processes write the same mail. Writes
+ * `certificates`.
  */
 import { sql } from 'kysely'
 import { MINUTE_MS } from '../../contract/days.ts'
 import { linkTo } from '../../ground/mail/mail.ts'
 import { mailOwners } from '../../ground/mail/owners.ts'
 import type { Ground } from '../../ground/room.ts'
+import { IS_UNOBTAINABLE, NEARS_EXPIRY } from './attention.ts'
 import { whoseName } from './names.ts'
 
 /** Longer than a mail server may take for all of them; a mail that no server took is tried again after it. */
 const LEASE_MS = 10 * MINUTE_MS
-/** With the pauses between them over an hour: until then a record of DNS may just be on its way. */
-const TRIES = 5
-
 type Noticing = Pick<Ground, 'db' | 'config' | 'log'>
 type Letter = { name: string; not_after: string | null; problem: string | null }
 
-/** As `endIsNear` has it: seven days, or a fifth of a shorter life. */
+/** The moments a mail is due at: seven days before the expiry, one day before, and then; a fifth and a twentieth of a life below 35 and 20 days. */
+const MOMENTS = sql`(values (${NEARS_EXPIRY}), (not_after - least(interval '1 day', (not_after - not_before) / 20)), (not_after)) as due (at)`
+
 const UNTOLD = sql`
-  gone_at is null and told_at is null and (telling_until is null or telling_until < now())
-  and case when chain is null then attempts >= ${TRIES}
-    else now() > not_after - least(interval '7 days', (not_after - not_before) / 5) end`
+  gone_at is null and (telling_until is null or telling_until < now())
+  and case when chain is null then told_at is null and ${IS_UNOBTAINABLE}
+    else exists (select from ${MOMENTS} where at <= now() and (told_at is null or told_at < at)) end`
 
 /** Sends the mails that are due. */
 export async function noticeCertificates(ground: Noticing): Promise<void> {
@@ -37,7 +38,7 @@ async function tellOf(ground: Noticing, name: string): Promise<void> {
     returning name, not_after, problem`.execute(db)
   const [letter] = rows
   if (letter === undefined) return
-  log.error({ ...letter }, letter.not_after === null ? 'there is no certificate' : 'a certificate nears its end')
+  log.error({ ...letter }, letter.not_after === null ? 'there is no certificate' : 'a certificate is not renewed')
   const org_id = await whoseName(ground, name)
   const outcomes = org_id === undefined ? [] : await mailOwners(ground, org_id, () => words(letter, ground.config))
   if (outcomes.length > 0 && outcomes.every(outcome => outcome === 'failed')) return
@@ -45,19 +46,24 @@ async function tellOf(ground: Noticing, name: string): Promise<void> {
 }
 
 function words({ name, not_after, problem }: Letter, config: Ground['config']): { subject: string; text: string } {
-  const why = problem === null ? 'It has not been tried yet.' : `What stands in the way: ${problem}.`
-  const what =
+  const why = problem === null ? 'It has not been tried yet.' : `The reason: ${problem.replace(/\.$/, '')}.`
+  const expiry = new Date(not_after ?? 0)
+  const at = `${expiry.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  const [subject, what] =
     not_after === null
-      ? `There is no certificate for ${name}, so its addresses with https do not open. Those with http work.`
-      : `The certificate of ${name} ends at ${new Date(not_after).toISOString().slice(0, 16).replace('T', ' ')} UTC and could not be renewed. ` +
-        'From then on browsers warn those who come by https.'
-  return {
-    subject: not_after === null ? `${name} has no certificate` : `The certificate of ${name} nears its end`,
-    text: [
-      what,
-      why,
-      'It is tried again by itself. Whether the name still leads to Sluice, with port 80 open to everybody, is what to look at first.',
-      linkTo(config, '/', undefined),
-    ].join('\n\n'),
-  }
+      ? [
+          `${name} has no certificate`,
+          `Sluice could not get a certificate for ${name}. Links with https do not open; links with http work.`,
+        ]
+      : expiry.getTime() <= Date.now()
+        ? [
+            `The certificate of ${name} has expired`,
+            `The certificate of ${name} expired at ${at} and could not be renewed. Browsers now warn everyone who opens ${name} by https.`,
+          ]
+        : [
+            `The certificate of ${name} expires soon`,
+            `The certificate of ${name} expires at ${at} and could not be renewed. From then on browsers warn everyone who opens ${name} by https.`,
+          ]
+  const todo = `Sluice goes on trying. Check that ${name} still points to this server and that port 80 is open to everyone.`
+  return { subject, text: [what, why, todo, linkTo(config, '/', undefined)].join('\n\n') }
 }

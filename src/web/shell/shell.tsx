@@ -17,6 +17,7 @@ import { DeletedWorkspace, NoWorkspace } from '../people/organizations/restore-p
 import { WorkspaceMenu } from '../people/organizations/workspace-menu.tsx'
 import { AccountsBanner } from './accounts-banner.tsx'
 import { BalanceBanner } from './balance-banner.tsx'
+import { CertificateBanner } from './certificate-banner.tsx'
 import { DomainBanner } from './domain-banner.tsx'
 import { Places } from './places.tsx'
 import { SecondFactorWanted } from './second-factor-wanted.tsx'
@@ -92,6 +93,7 @@ function Inside({ workspace }: { workspace: Workspace }) {
       <BalanceBanner />
       <AccountsBanner />
       <DomainBanner />
+      <CertificateBanner />
       <Page />
     </>
   )
