@@ -78,8 +78,16 @@ export interface AcmeChallenges {
 export interface AcmeOrders {
   directory: string
   id: string
+  /**
+   * the name had no certificate then; such orders are limited by workspace and day
+   */
+  is_new: Generated<boolean>
   name: string
   ordered_at: string
+  /**
+   * the workspace of the domain; null: the main host
+   */
+  org_id: number | null
 }
 
 export interface ActiveOrganizations {
@@ -559,6 +567,10 @@ export interface Certificates {
    * when the owners were told that it nears its end, or cannot be had
    */
   told_at: string | null
+  /**
+   * since when the name is served; null: since before this was written down
+   */
+  wanted_at: string | null
 }
 
 export interface ChannelLinks {

@@ -1,38 +1,22 @@
 /**
- * Certificates of the names that are served, had of an authority by ACME. Owns `certificates`, `acme_accounts`, `acme_orders`. A row is
- * ordered by one process at a time, under a lease by the database's clock; what is written under a lease that has passed on changes
- * nothing, so no certificate replaces one that was ordered later. Keys lie sealed by SECRET. A certificate that has ended is served
+ * Certificates of the names that are served, obtained from an authority by ACME. Owns `certificates`, and with claim.ts `acme_accounts` and
+ * `acme_orders`. One process at a time orders for a row, under a lease by the database's clock. What is written under a lease that has passed
+ * on changes nothing, so no certificate replaces one that was ordered later. Keys lie sealed by SECRET. An expired certificate is served
  * until there is another: browsers warn, programs may go on.
  */
-import { type Kysely, sql, type Transaction } from 'kysely'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
-import { newId } from '../../contract/ids.ts'
+import { type Kysely, sql } from 'kysely'
+import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Leaf } from './chain.ts'
+import type { Claimed } from './claim.ts'
 
-/** Longer than an order is given: see ORDER_MS in order.ts. */
-const LEASE_MS = 10 * MINUTE_MS
-/** Authorities count 300 in three hours; the rest is left to a second installation under the same account, or a hand. */
-const MOST_ORDERS = 250
-const ORDERS_MS = 3 * HOUR_MS
-/** At once, over all processes. */
-const MOST_AT_ONCE = 5
 /** A name that comes back within it has its certificate: authorities give five of the same in seven days. */
 const KEPT_MS = 30 * DAY_MS
 
 /** Told where certificates have changed. */
 export const CHANNEL = 'sluice_certificates'
 
-/** A row this process may order for. `chain`: the one to be replaced, and `directory` whose it is. */
-export type Claimed = {
-  readonly name: string
-  readonly lease_token: string
-  readonly directory: string | null
-  readonly chain: string | null
-  readonly attempts: number
-}
-
-const later = (ms: number) => sql<string>`now() + ${ms}::float8 * interval '1 millisecond'`
+export const later = (ms: number) => sql<string>`now() + ${ms}::float8 * interval '1 millisecond'`
 
 /** Makes the rows of these names, takes those of all others out of service, and forgets whom nobody has missed for thirty days. */
 export async function wantNames(db: Kysely<Tables>, names: readonly string[]): Promise<void> {
@@ -45,8 +29,8 @@ export async function wantNames(db: Kysely<Tables>, names: readonly string[]): P
   const old = rows.filter(({ name, is_old }) => is_old && !wanted.has(name)).map(({ name }) => name)
   if (missing.length > 0)
     await sql`
-      insert into certificates (name) select name from unnest(${missing}::text[]) as wanted (name)
-      on conflict (name) do update set gone_at = null`.execute(db)
+      insert into certificates (name, wanted_at) select name, now() from unnest(${missing}::text[]) as wanted (name)
+      on conflict (name) do update set gone_at = null, wanted_at = now()`.execute(db)
   if (gone.length > 0) await sql`update certificates set gone_at = now() where name = any(${gone})`.execute(db)
   if (old.length > 0) await sql`delete from certificates where name = any(${old}) and gone_at is not null`.execute(db)
   if (missing.length > 0 || gone.length > 0) await tell(db)
@@ -65,60 +49,6 @@ export async function noteObstacles(db: Kysely<Tables>, obstacles: ReadonlyMap<s
 /** Tells every process that certificates have changed; those that miss it look by themselves. */
 async function tell(db: Kysely<Tables>): Promise<void> {
   await sql`select pg_notify(${CHANNEL}, '')`.execute(db)
-}
-
-/** Claims names whose certificate is due, as many as may be ordered now; none while the authority wants to be left alone, and not `except`. */
-export async function claimDue(
-  db: Kysely<Tables>,
-  directory: string,
-  except: readonly string[] = [],
-): Promise<Claimed[]> {
-  // Asked without the lock first: most of the time there is nothing to do.
-  const { rows: due } = await sql`${dueOf(directory, except)} limit 1`.execute(db)
-  if (due.length === 0) return []
-  return db.transaction().execute(async trx => {
-    const room = await roomFor(trx, directory)
-    if (room <= 0) return []
-    const { rows } = await sql<{
-      name: string
-    }>`${dueOf(directory, except)} order by next_try_at nulls first, name limit ${room}`.execute(trx)
-    return Promise.all(rows.map(({ name }) => claim(trx, directory, name)))
-  })
-}
-
-const dueOf = (directory: string, except: readonly string[]) => sql`
-  select name from certificates
-  where gone_at is null and (chain is null or renew_at <= now() or directory <> ${directory}) and (next_try_at is null or next_try_at <= now())
-    and (leased_until is null or leased_until < now()) and name <> all(${except})`
-
-/** How many orders may begin. Locks the authority's row until the transaction ends, so that processes count one after the other. */
-async function roomFor(trx: Transaction<Tables>, directory: string): Promise<number> {
-  await sql`insert into acme_accounts (directory) values (${directory}) on conflict do nothing`.execute(trx)
-  const { rows: accounts } = await sql<{ is_held: boolean | null }>`
-    select held_until > now() as is_held from acme_accounts where directory = ${directory} for update`.execute(trx)
-  if (accounts[0]?.is_held === true) return 0
-  await sql`delete from acme_orders where ordered_at < ${later(-7 * DAY_MS)}`.execute(trx)
-  const { rows: counted } = await sql<{ orders: string; under_way: string }>`
-    select
-      (select count(*) from acme_orders where directory = ${directory} and ordered_at > ${later(-ORDERS_MS)}) as orders,
-      (select count(*) from certificates where leased_until > now()) as under_way`.execute(trx)
-  const { orders = '0', under_way = '0' } = counted[0] ?? {}
-  return Math.min(MOST_ORDERS - Number(orders), MOST_AT_ONCE - Number(under_way))
-}
-
-async function claim(trx: Transaction<Tables>, directory: string, name: string): Promise<Claimed> {
-  const lease_token = newId()
-  const { rows } = await sql<Omit<Claimed, 'lease_token'>>`
-    update certificates set lease_token = ${lease_token}, leased_until = ${later(LEASE_MS)}
-    where name = ${name}
-    returning name, directory, chain, attempts`.execute(trx)
-  await sql`
-    insert into acme_orders (id, directory, name, ordered_at) values (${lease_token}, ${directory}, ${name}, now())`.execute(
-    trx,
-  )
-  const [row] = rows
-  if (row === undefined) throw new Error(`the row of ${name} is gone`)
-  return { ...row, lease_token }
 }
 
 type Issued = Leaf & {

@@ -4,7 +4,8 @@ import { sql } from 'kysely'
 import { freshDatabase } from '../../../tests/support/database.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { openCertified, openStreetHouse, shake } from '../../../tests/support/street.ts'
-import { claimDue, putInService } from './certificates.ts'
+import { putInService } from './certificates.ts'
+import { claimDue } from './claim.ts'
 
 const ALL = process.env['SLUICE_TEST_ALL'] === '1'
 
@@ -99,6 +100,22 @@ for (const chain of ['leaf alone', 'another key', 'another name'] as const) {
   })
 }
 
+test('metrics say that a certificate in service could not be renewed, and when that of the main host expires', async () => {
+  const { house, stub } = await opened({ ALSO_HOSTS: 'www.main.test' })
+  await house.certified('main.test')
+  const serial = await house.certified('www.main.test')
+  stub.manners.refuse = () => ({ type: 'dns', detail: 'no', status: 400 })
+  await sql`update certificates set renew_at = now() where serial = ${serial}`.execute(house.database.kysely)
+  await eventually('it is told', async () => {
+    const { body } = await house.call('GET', '/metrics')
+    return (
+      /^sluice_certificates\{state="not_renewed"\} 1$/m.test(body) &&
+      /^sluice_certificates\{state="active"\} 1$/m.test(body) &&
+      /^sluice_certificate_main_expiry_seconds 77\d{5}\.?\d*$/m.test(body)
+    )
+  })
+})
+
 test('an authority that asks for two minutes is not asked before, for any name, and goes on by itself', async () => {
   const limit = { type: 'rateLimited', detail: 'too many new orders recently', status: 429, retry_after: '120' }
   const { house, stub } = await opened({ ALSO_HOSTS: 'www.main.test' }, ({ manners }) => {
@@ -119,7 +136,11 @@ test('an authority that asks for two minutes is not asked before, for any name, 
   assert.ok(Number(held.rows[0]?.seconds) > 100)
   const orders = count(stub, '/new-order')
   for (const name of ['main.test', 'www.main.test']) await timePasses(db, name)
-  assert.deepEqual(await claimDue(db, stub.directory), [], 'nothing is claimed while it is held')
+  assert.deepEqual(
+    await claimDue(db, { directory: stub.directory, main: [], except: [] }),
+    [],
+    'nothing is claimed while it is held',
+  )
   assert.equal(count(stub, '/new-order'), orders)
   stub.manners.refuse = () => undefined
   await sql`update acme_accounts set held_until = now() - interval '1 second'`.execute(db)
@@ -182,7 +203,7 @@ test('of three hundred names that come at once 250 are ordered in three hours, n
     'none is under way',
     async () => (await sql`select 1 from certificates where leased_until is not null`.execute(db)).rows.length === 0,
   )
-  assert.deepEqual(await claimDue(db, stub.directory), [])
+  assert.deepEqual(await claimDue(db, { directory: stub.directory, main: [], except: [] }), [])
   assert.equal(before + stub.orders.length, 250)
   assert.ok(stub.peak <= 5, `${stub.peak} at once`)
   await sql`update acme_orders set ordered_at = ordered_at - interval '3 hours'`.execute(db)

@@ -1,14 +1,16 @@
-/** What is told of the certificates that Sluice has had itself. Owns no table; reads `certificates`. */
+/** What is told of the certificates that Sluice has obtained itself. Owns no table; reads `certificates` and `acme_orders`. */
 import { X509Certificate } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
+import { MOST_NEW_A_DAY } from './api.ts'
 
 /**
- * `waiting`: to be ordered; `ordering`: it is under way; `failing`: there is none, or it has ended, and `problem` says why. The certificate of
- * an `active` one is in service, also where its renewal meets a `problem`.
+ * `waiting`: to be ordered; `limited`: the workspace has begun its orders for new names of a day, and `next_try_at` says when it goes on; `ordering`:
+ * it is under way; `failing`: there is none, or it has expired, and `problem` says why. The certificate of an `active` one is in service, also
+ * where its renewal meets a `problem`.
  */
 type OwnCertificate = {
-  readonly state: 'waiting' | 'ordering' | 'active' | 'failing'
+  readonly state: 'waiting' | 'limited' | 'ordering' | 'active' | 'failing'
   readonly issuer: string | null
   readonly not_after: string | null
   readonly renews_at: string | null
@@ -26,6 +28,7 @@ type Row = Omit<OwnCertificate, 'state' | 'issuer'> & {
 /** By name; those of which there is no row are to be ordered too. */
 export async function ownCertificates(
   db: Kysely<Tables>,
+  org_id: number,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, OwnCertificate>> {
   if (names.length === 0) return new Map()
@@ -33,15 +36,32 @@ export async function ownCertificates(
     select name, chain, not_after, renew_at as renews_at, problem, next_try_at, not_after <= now() as is_ended,
       leased_until is not null and leased_until > now() as is_leased
     from certificates where name = any(${names}) and gone_at is null`.execute(db)
-  const found = new Map(rows.map(row => [row.name, shown(row)]))
+  const limited_until = await limitedUntil(db, org_id)
+  const found = new Map(rows.map(row => [row.name, limited(shown(row), limited_until)]))
   const waiting = { issuer: null, not_after: null, renews_at: null, problem: null, next_try_at: null }
-  return new Map(names.map(name => [name, found.get(name) ?? { state: 'waiting', ...waiting }]))
+  return new Map(names.map(name => [name, found.get(name) ?? limited({ state: 'waiting', ...waiting }, limited_until)]))
 }
 
 function shown({ chain, is_leased, is_ended, not_after, renews_at, problem, next_try_at }: Row): OwnCertificate {
   const nothing = problem === null ? ('waiting' as const) : ('failing' as const)
   const state = chain !== null && is_ended !== true ? ('active' as const) : is_leased ? ('ordering' as const) : nothing
   return { state, issuer: issuerOf(chain), not_after, renews_at, problem, next_try_at }
+}
+
+/** When the workspace may begin orders for new names again; undefined where it may now. */
+async function limitedUntil(db: Kysely<Tables>, org_id: number): Promise<string | undefined> {
+  const { rows } = await sql<{ until: string }>`
+    select ordered_at + interval '1 day' as until from acme_orders
+    where org_id = ${org_id} and is_new and ordered_at > now() - interval '1 day'
+    order by ordered_at desc offset ${MOST_NEW_A_DAY - 1} limit 1`.execute(db)
+  return rows[0]?.until
+}
+
+function limited(certificate: OwnCertificate, until: string | undefined): OwnCertificate {
+  const { state, not_after, next_try_at } = certificate
+  const isNew = not_after === null && (state === 'waiting' || state === 'failing')
+  if (until === undefined || !isNew || Date.parse(next_try_at ?? '') > Date.parse(until)) return certificate
+  return { ...certificate, state: 'limited', next_try_at: until }
 }
 
 /** The organization that has signed it, else its name. */

@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import { openAuthority } from './authority.ts'
-import { claimDue, noteObstacles, wantNames } from './certificates.ts'
+import { noteObstacles, wantNames } from './certificates.ts'
+import { claimDue } from './claim.ts'
 import type { CertificateFiles } from './files.ts'
-import { namesToServe } from './names.ts'
+import { mainNames, namesToServe } from './names.ts'
 import { noticeCertificates } from './notices.ts'
 import { type Ordering, orderFor } from './order.ts'
 import { askWhenToRenew } from './questions.ts'
@@ -31,7 +32,11 @@ export function openCertificateWorker(
   let obstructed: readonly string[] = []
   const fill = async (): Promise<void> => {
     if (closing.signal.aborted) return
-    for (const claimed of await claimDue(db, config.acmeDirectory, obstructed)) {
+    for (const claimed of await claimDue(db, {
+      directory: config.acmeDirectory,
+      main: mainNames(config),
+      except: obstructed,
+    })) {
       // The place of an order that has ended is taken by the next one at once.
       const ended: Promise<void> = orderFor(ordering, claimed, closing.signal)
         .then(fill)

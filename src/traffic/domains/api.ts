@@ -91,8 +91,9 @@ const Check = z.object({
 
 const Certificate = z
   .object({
-    state: z.enum(['off', 'waiting', 'ordering', 'active', 'failing', 'external']).meta({
-      description: 'off: nothing answers by https; external: the certificate is that of a server in front',
+    state: z.enum(['off', 'waiting', 'limited', 'ordering', 'active', 'failing', 'external']).meta({
+      description:
+        'off: nothing answers by https; limited: the workspace has ordered its 100 new certificates of a day, and next_try_at says when it goes on; external: the certificate is that of a server in front',
     }),
     issuer: z.string().nullable(),
     not_after: Instant.nullable(),

@@ -52,7 +52,7 @@ export async function shown(
 ): Promise<api.Domain[]> {
   if (rows.length === 0) return []
   const held = rows.filter(({ status }) => status === 'active' || status === 'failing').map(({ name }) => name)
-  const own = tls === 'auto' ? await ownCertificates(db, held) : undefined
+  const own = tls === 'auto' ? await ownCertificates(db, org_id, held) : undefined
   const counts = await campaignsOf(db, org_id)
   return rows.map(({ found, certificate, checked_at, next_check_at, ...row }) => ({
     ...row,

@@ -13,6 +13,7 @@ import {
   ROBOTS,
   updateDomain,
 } from '../../../traffic/domains/api.ts'
+import { MOST_NEW_A_DAY } from '../../../traffic/certificates/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { ago, count, day, moment } from '../../ground/figures/figures.ts'
@@ -163,6 +164,7 @@ const PROBLEM_WORDS = {
   failing: 'It could not be had',
   ordering: 'It could not be had, and is tried again',
   waiting: 'It could not be had',
+  limited: 'The last try failed',
 } as const
 
 function CertificateCard({ domain: { certificate, status } }: { domain: DomainRow }) {
@@ -179,7 +181,10 @@ function CertificateCard({ domain: { certificate, status } }: { domain: DomainRo
     issuer === null ? undefined : `Issued by ${issuer}.`,
     not_after === null ? undefined : `Good until ${moment(not_after)}.`,
     renews_at === null ? undefined : `Renewed ${moment(renews_at)}.`,
-    next_try_at === null ? undefined : `Tried again ${moment(next_try_at)}.`,
+    state === 'limited'
+      ? `This workspace has ordered ${MOST_NEW_A_DAY} certificates for new names within a day, which is the limit. http opens links meanwhile.`
+      : undefined,
+    next_try_at === null ? undefined : `${state === 'limited' ? 'Ordered' : 'Tried again'} ${moment(next_try_at)}.`,
     state === 'external' ? 'It is served, and renewed, by the server in front.' : undefined,
     state === 'waiting' || state === 'ordering' ? 'It is being ordered. http opens links meanwhile.' : undefined,
   ]

@@ -69,6 +69,8 @@ export function CertificateBadge({ domain: { certificate, status } }: { domain: 
         Renewal fails
       </Badge>
     )
+  if (state === 'limited')
+    return <Badge title="The limit of new certificates a day is reached">Certificate waits</Badge>
   if (problem !== null)
     return (
       <Badge tone="bad" title={problem}>

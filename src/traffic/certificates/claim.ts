@@ -1,0 +1,102 @@
+/**
+ * Claims the names that are ordered next: as many as the authority allows, in the order of turns.ts. Processes count one after the other, under
+ * the lock of the authority's row. Writes `certificates`, `acme_accounts` and `acme_orders`, reads `domain_names`.
+ */
+import { type Kysely, sql, type Transaction } from 'kysely'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
+import { newId } from '../../contract/ids.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { later } from './certificates.ts'
+import { type DueName, inTurns, type OrdersOfDay } from './turns.ts'
+
+/** Longer than an order is given: see ORDER_MS in order.ts. */
+const LEASE_MS = 10 * MINUTE_MS
+/** Authorities count 300 in three hours; the rest is left to a second installation under the same account, or a hand. */
+const MOST_ORDERS = 250
+const ORDERS_MS = 3 * HOUR_MS
+/** At once, over all processes. */
+const MOST_AT_ONCE = 5
+/** A row this process may order for. `chain`: the one to be replaced, and `directory` whose it is. */
+export type Claimed = {
+  readonly name: string
+  readonly lease_token: string
+  readonly directory: string | null
+  readonly chain: string | null
+  readonly attempts: number
+}
+
+/** `main`: the names of the main host; `except`: names that are not ordered now. */
+type Wanted = { readonly directory: string; readonly main: readonly string[]; readonly except: readonly string[] }
+
+/** Claims names whose certificate is due, as many as may be ordered now; none while the authority wants to be left alone. */
+export async function claimDue(db: Kysely<Tables>, wanted: Wanted): Promise<Claimed[]> {
+  // Asked without the lock first: most of the time there is nothing to do.
+  const { rows } = await sql`${dueOf(wanted)} limit 1`.execute(db)
+  if (rows.length === 0) return []
+  return db.transaction().execute(async trx => {
+    const room = await roomFor(trx, wanted.directory)
+    if (room <= 0) return []
+    const next = inTurns(await readDue(trx, wanted), await readOrdersOfDay(trx)).slice(0, room)
+    return Promise.all(next.map(name => claim(trx, wanted.directory, name)))
+  })
+}
+
+const dueOf = ({ directory, except }: Wanted) => sql`
+  select name, chain is null as is_new,
+    coalesce(next_try_at, case when chain is null then wanted_at else renew_at end) as waits_since
+  from certificates
+  where gone_at is null and (chain is null or renew_at <= now() or directory <> ${directory}) and (next_try_at is null or next_try_at <= now())
+    and (leased_until is null or leased_until < now()) and name <> all(${except})`
+
+async function readDue(trx: Transaction<Tables>, wanted: Wanted): Promise<DueName[]> {
+  const { rows } = await sql<{ name: string; is_new: boolean; waits_since: string | null }>`${dueOf(wanted)}`.execute(
+    trx,
+  )
+  const { rows: held } = await sql<{ name: string; org_id: number }>`
+    select name, org_id from domain_names where name = any(${rows.map(({ name }) => name)})`.execute(trx)
+  const workspaces = new Map(held.map(({ name, org_id }) => [name, org_id]))
+  return rows.map(({ name, is_new, waits_since }) => ({
+    name,
+    org_id: wanted.main.includes(name) ? null : (workspaces.get(name) ?? null),
+    is_new,
+    waits_since: waits_since === null ? 0 : Date.parse(waits_since),
+  }))
+}
+
+async function readOrdersOfDay(trx: Transaction<Tables>): Promise<OrdersOfDay> {
+  const { rows } = await sql<{ org_id: number; is_new: boolean; orders: number }>`
+    select org_id, is_new, count(*)::int as orders from acme_orders
+    where ordered_at > ${later(-DAY_MS)} and org_id is not null
+    group by org_id, is_new`.execute(trx)
+  const counted = new Map(rows.map(({ org_id, is_new, orders }) => [`${org_id} ${is_new}`, orders]))
+  return (org_id, is_new) => counted.get(`${org_id} ${is_new}`) ?? 0
+}
+
+/** How many orders may begin. Locks the authority's row until the transaction ends, so that processes count one after the other. */
+async function roomFor(trx: Transaction<Tables>, directory: string): Promise<number> {
+  await sql`insert into acme_accounts (directory) values (${directory}) on conflict do nothing`.execute(trx)
+  const { rows: accounts } = await sql<{ is_held: boolean | null }>`
+    select held_until > now() as is_held from acme_accounts where directory = ${directory} for update`.execute(trx)
+  if (accounts[0]?.is_held === true) return 0
+  await sql`delete from acme_orders where ordered_at < ${later(-7 * DAY_MS)}`.execute(trx)
+  const { rows: counted } = await sql<{ orders: string; under_way: string }>`
+    select
+      (select count(*) from acme_orders where directory = ${directory} and ordered_at > ${later(-ORDERS_MS)}) as orders,
+      (select count(*) from certificates where leased_until > now()) as under_way`.execute(trx)
+  const { orders = '0', under_way = '0' } = counted[0] ?? {}
+  return Math.min(MOST_ORDERS - Number(orders), MOST_AT_ONCE - Number(under_way))
+}
+
+async function claim(trx: Transaction<Tables>, directory: string, { name, org_id, is_new }: DueName): Promise<Claimed> {
+  const lease_token = newId()
+  const { rows } = await sql<Omit<Claimed, 'lease_token'>>`
+    update certificates set lease_token = ${lease_token}, leased_until = ${later(LEASE_MS)}
+    where name = ${name}
+    returning name, directory, chain, attempts`.execute(trx)
+  await sql`
+    insert into acme_orders (id, directory, name, ordered_at, org_id, is_new)
+    values (${lease_token}, ${directory}, ${name}, now(), ${org_id}, ${is_new})`.execute(trx)
+  const [row] = rows
+  if (row === undefined) throw new Error(`the row of ${name} is gone`)
+  return { ...row, lease_token }
+}
