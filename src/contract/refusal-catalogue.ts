@@ -211,6 +211,12 @@ const entries = {
     code: 'domain_limit',
     hint: 'Delete one that is not used any more.',
   },
+  organization_limit: {
+    status: 409,
+    error: 'you have as many workspaces as a person may have here',
+    code: 'organization_limit',
+    hint: 'Delete one that is not used any more, or ask who runs this installation to raise MAX_WORKSPACES_PER_PERSON.',
+  },
   in_use: { status: 409, error: 'still in use', code: 'in_use' },
   ...TELEGRAM_REFUSALS,
   placeholder_left: {

@@ -129,6 +129,14 @@ const settings = {
     true,
   ),
   SIGN_UP: setting(z.enum(['invite', 'open']).default('invite'), 'invite or open'),
+  MAX_WORKSPACES_PER_PERSON: setting(
+    z
+      .string()
+      .regex(/^[1-9]\d{0,5}$/)
+      .transform(Number)
+      .default(10),
+    'a whole number from 1 to 999999',
+  ),
   SECRET: setting(z.string().min(16).optional(), 'at least 16 characters', true),
   ROLE: setting(z.enum(['all', 'serve', 'work']).default('all'), 'all, serve or work'),
   TRUST_PROXY: setting(

@@ -53,9 +53,12 @@ export const createOrganization = endpoint({
   route: 'POST /api/organizations',
   access: { session: 'person' },
   summary: 'Create an organization, own it and act in it from now on',
+  description:
+    'A person may have MAX_WORKSPACES_PER_PERSON that they have founded, own and have not deleted (10 where the operator has set no other number).',
   body: OrganizationDraft,
   reply: Organization,
   status: 201,
+  refuses: ['organization_limit'],
 })
 
 export const updateOrganization = endpoint({
@@ -101,7 +104,7 @@ export const restoreOrganization = endpoint({
   access: { session: 'person' },
   summary: 'Restore a deleted organization you own',
   reply: Organization,
-  refuses: ['object_not_found', 'role_forbidden', 'second_factor_required'],
+  refuses: ['object_not_found', 'role_forbidden', 'second_factor_required', 'organization_limit'],
 })
 
 export const activateOrganization = endpoint({

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { raceInto } from '../../../tests/support/blocked.ts'
 import { seedKey, seedOrganization, startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { join, type SignedIn, seedPerson, seedSession, seedSignedIn } from '../../../tests/support/people.ts'
 import { newId, toUuid, toWireId } from '../../contract/ids.ts'
@@ -31,6 +32,11 @@ const setRole = async (asker: SignedIn, of: SignedIn, role: string) =>
 const remove = async (asker: SignedIn, of: SignedIn) =>
   house.call('DELETE', `/api/members/${await memberOf(asker, of)}`, { cookie: asker.cookie })
 
+const newcomer = async () => {
+  const user_id = await seedPerson(house)
+  return { user_id, cookie: await seedSession(house, user_id) }
+}
+
 test('founding an organization makes its founder the owner, opens its balance and acts in it', async () => {
   const cookie = await seedSession(house, await seedPerson(house))
   assert.deepEqual(await placesOf(cookie), [])
@@ -52,6 +58,31 @@ test('founding an organization makes its founder the owner, opens its balance an
   assert.ok(org_id > 0)
   assert.equal(Number(balance), 10)
   assert.equal((await house.call('POST', '/api/organizations', { cookie, body: { name: ' ' } })).statusCode, 400)
+})
+
+test('nobody founds more workspaces than the setting allows, also not two at once, by deleting or by restoring', async () => {
+  const { cookie, user_id } = await newcomer()
+  const found = () => house.call('POST', '/api/organizations', { cookie, body: { name: 'One more' } })
+  const ids: string[] = []
+  for (let at = 0; at < 9; at += 1) ids.push(String((await found()).data()['id']))
+  // Where they were invited does not count, not even as an owner.
+  await join(house, await seedSignedIn(house), user_id, 'owner')
+  const hold = `select from users where id = '${user_id}' for update`
+  assert.deepEqual(statusesOf(await raceInto(house.database, hold, [found, found])), [201, 409])
+  const refused = await found()
+  assert.deepEqual(refusalOf(refused), [409, 'organization_limit'])
+  assert.match(String(refused.data()['error']), /^you have 10 workspaces/)
+
+  const first = `/api/organizations/${ids[0]}`
+  assert.equal((await house.call('DELETE', first, { cookie })).statusCode, 200)
+  assert.equal((await found()).statusCode, 201)
+  assert.deepEqual(refusalOf(await house.call('POST', `${first}/restore`, { cookie })), [409, 'organization_limit'])
+  assert.equal((await placesOf(cookie)).filter(({ deleted_at }) => deleted_at === null).length, 11, 'ten and the other')
+  assert.equal((await house.call('DELETE', `/api/organizations/${ids[1]}`, { cookie })).statusCode, 200)
+  assert.equal((await house.call('POST', `${first}/restore`, { cookie })).statusCode, 200)
+  const other = await newcomer()
+  const theirs = await house.call('POST', '/api/organizations', { cookie: other.cookie, body: { name: 'Theirs' } })
+  assert.equal(theirs.statusCode, 201)
 })
 
 test('a session acts where it was set to, without that in the earliest living membership', async () => {

@@ -87,17 +87,34 @@ export async function listOrganizations({ db, actor }: Context<typeof api.listOr
   return { data: await readOrganizations(db, actor), next_cursor: null }
 }
 
-/** Founds an organization with the caller as owner, and lets the session act in it. */
+/** Founds an organization with the caller as owner, and lets the session act in it. Refuses `organization_limit`. */
 export async function createOrganization(
   { db, config, actor }: Context<typeof api.createOrganization>,
   { body }: Call<typeof api.createOrganization>,
 ) {
   const { id } = await db.transaction().execute(async trx => {
+    await requireRoom(trx, config, actor.user_id)
     const founded = await foundOrganization(trx, config, { name: body.name, user_id: actor.user_id })
     await activate(trx, actor.session_id, founded.org_id)
     return founded
   })
   return readOrganization(db, actor, id)
+}
+
+/**
+ * Refuses `organization_limit` to who has founded and still owns as many as MAX_WORKSPACES_PER_PERSON. Deleted ones do not count, nor memberships by
+ * invitation: a founder joined at the moment of the founding. Of two foundings at once the second waits for the person's row.
+ */
+async function requireRoom(trx: Transaction<Tables>, config: Config, user_id: string): Promise<void> {
+  await sql`select from users where id = ${user_id} for update`.execute(trx)
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count
+    from members m
+    join organizations o on o.org_id = m.org_id and o.created_at = m.joined_at and o.deleted_at is null
+    where m.user_id = ${user_id} and m.role = 'owner'`.execute(trx)
+  const most = config.maxWorkspacesPerPerson
+  if ((rows[0]?.count ?? 0) >= most)
+    refuse('organization_limit', { error: `you have ${most} workspaces, the most that a person may have here` })
 }
 
 // Of 2^31 numbers a taken one is rare; eight draws in a row fail only when something else is wrong.
@@ -188,13 +205,17 @@ export async function deleteOrganization(
   return readOrganization(db, actor, id)
 }
 
-/** Brings a deleted one back with everything in it. Owners only. */
+/** Brings a deleted one back with everything in it. Owners only. Refuses `organization_limit`, else deleting and restoring would pass the limit. */
 export async function restoreOrganization(
-  { db, actor }: Context<typeof api.restoreOrganization>,
+  { db, config, actor }: Context<typeof api.restoreOrganization>,
   { params }: Call<typeof api.restoreOrganization>,
 ) {
-  const { org_id, id } = await requireOwnership(db, actor, params.id)
-  await db.updateTable('organizations').set({ deleted_at: null }).where('org_id', '=', org_id).execute()
+  const { org_id, id, deleted_at } = await requireOwnership(db, actor, params.id)
+  if (deleted_at !== null)
+    await db.transaction().execute(async trx => {
+      await requireRoom(trx, config, actor.user_id)
+      await trx.updateTable('organizations').set({ deleted_at: null }).where('org_id', '=', org_id).execute()
+    })
   await announceOrganization(db, org_id)
   return readOrganization(db, actor, id)
 }
