@@ -48,7 +48,7 @@ const resetPassword = createRoute({
 })
 const invitation = createRoute({
   getParentRoute: () => root,
-  path: '/invitations/$id',
+  path: '/invitations/$secret',
   component: lazyRouteComponent(() => import('./people/organizations/invitation-page.tsx'), 'InvitationPage'),
 })
 

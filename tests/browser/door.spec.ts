@@ -150,7 +150,8 @@ test(
   DETAIL,
   async ({ page, sluice, owner, playwright }) => {
     const other = { name: 'Ines', email: 'ines@example.com', password: 'another long password' }
-    const { id: invitation } = await send(owner, 'POST', '/api/invitations', { email: other.email, role: 'member' })
+    const { link } = await send(owner, 'POST', '/api/invitations', { email: other.email, role: 'member' })
+    const invitation = String(link).split('/').at(-1)
     const theirs = await playwright.request.newContext({ baseURL: sluice.address })
     await theirs.post('/api/auth/sign-up/email', {
       data: { ...other, invitation },

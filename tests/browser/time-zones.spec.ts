@@ -58,7 +58,8 @@ test('two people of one workspace with different zones see their own days, and t
   const context = await browser.newContext({ baseURL: sluice.address, storageState: { cookies: [], origins: [] } })
   const other = await context.newPage()
   const headers = { origin: sluice.address }
-  const signUp = { name: 'Lee', email: 'lee@example.com', password: OWNER.password, invitation: invitation.id }
+  const secret = String(invitation['link']).split('/').at(-1)
+  const signUp = { name: 'Lee', email: 'lee@example.com', password: OWNER.password, invitation: secret }
   expect((await other.request.post('/api/auth/sign-up/email', { data: signUp, headers })).ok()).toBe(true)
   await other.goto('/settings/profile')
   await other.getByRole('combobox', { name: 'Time zone' }).selectOption('America/Sao_Paulo')

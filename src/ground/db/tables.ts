@@ -1183,6 +1183,14 @@ export interface Invitations {
   expires_at: string
   id: string
   invited_by: string
+  /**
+   * SHA-256 of the secret in the link that was shown to the inviter; null: there is no such link
+   */
+  link_hash: Buffer | null
+  /**
+   * SHA-256 of the secret in the link that was mailed, which proves the address; null: there is no such link
+   */
+  mail_hash: Buffer | null
   org_id: number
   role: string
   withdrawn_at: string | null

@@ -2,7 +2,7 @@
  * People: who they are and where they are signed in. Owns `users`, `sessions`, `accounts` and `verifications`, most of which the sign-in
  * library writes.
  */
-import type { Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -10,8 +10,8 @@ import { type Context, idOf } from '../../ground/room.ts'
 import type * as api from './api.ts'
 import { endSessionOf, sessionsOf } from './sessions.ts'
 
-/** Someone who is to have an account; `hash` is the library's of their password. */
-type Newcomer = { name: string; email: string; hash: string }
+/** Someone who is to have an account; `hash` is the library's of their password, `email_verified` says that a mail has proved the address. */
+type Newcomer = { name: string; email: string; hash: string; email_verified?: boolean }
 
 /** The browsers the caller is signed in with, the last seen first, in one page. */
 export async function listSessions({ db, actor }: Context<typeof api.listSessions>) {
@@ -29,19 +29,29 @@ export async function revokeSession(
 }
 
 /** Makes the account of someone who signs in with a password, in the transaction of what it belongs to. Throws for a taken address. */
-export async function addAccount(trx: Transaction<Tables>, { name, email, hash }: Newcomer): Promise<string> {
+export async function addAccount(trx: Transaction<Tables>, newcomer: Newcomer): Promise<string> {
+  const { name, email, hash, email_verified = false } = newcomer
   const user_id = newId()
   const now = new Date().toISOString()
   const at = { created_at: now, updated_at: now }
   await trx
     .insertInto('users')
-    .values({ id: user_id, name, email: email.toLowerCase(), email_verified: false, ...at })
+    .values({ id: user_id, name, email: email.toLowerCase(), email_verified, ...at })
     .execute()
   await trx
     .insertInto('accounts')
     .values({ id: newId(), user_id, account_id: user_id, provider_id: 'credential', password: hash, ...at })
     .execute()
   return user_id
+}
+
+/** Notes that a mail has proved the person's address. */
+export async function setEmailVerified(db: Kysely<Tables>, user_id: string): Promise<void> {
+  await db
+    .updateTable('users')
+    .set({ email_verified: true, updated_at: new Date().toISOString() })
+    .where('id', '=', user_id)
+    .execute()
 }
 
 /** Says whether a password alone lets the person in. What is asked for besides is the room of the second factor's. */

@@ -157,7 +157,7 @@ export const deleteMember = endpoint({
   refuses: ['object_not_found', 'role_forbidden', 'last_owner'],
 })
 
-/** An invitation that is neither used nor withdrawn. Its link is `<address of the dashboard>/invitations/<id>`. */
+/** An invitation that is neither used nor withdrawn. */
 export const Invitation = z
   .object({
     id: Id,
@@ -167,6 +167,10 @@ export const Invitation = z
     created_at: Instant,
     expires_at: Instant,
     state: z.enum(['pending', 'expired']),
+    has_link: z.boolean().meta({
+      description:
+        'false: it was made before links had secrets of their own, and nobody can accept it until it is made anew',
+    }),
   })
   .meta({ id: 'Invitation' })
 
@@ -187,9 +191,14 @@ export const createInvitation = endpoint({
   access: { session: 'admin' },
   summary: 'Invite an e-mail address for 7 days; only owners invite owners',
   description:
-    'An earlier open invitation of the same address is withdrawn. mail tells what became of the message: sent, written to the log (no SMTP_URL), or failed; the link works in any case.',
+    'An earlier open invitation of the same address is withdrawn, and its links stop working. mail tells what became of the message: sent, written to the log (no SMTP_URL), or failed. The link in the mail is another one, and proves the address.',
   body: InvitationDraft,
-  reply: Invitation.extend({ mail: z.enum(['sent', 'logged', 'failed']) }),
+  reply: Invitation.extend({
+    mail: z.enum(['sent', 'logged', 'failed']),
+    link: z.string().meta({
+      description: 'Shown this once. Whoever has it can join with the invited address, which it does not prove',
+    }),
+  }),
   status: 201,
   refuses: ['role_forbidden', 'already_exists'],
 })
@@ -197,15 +206,14 @@ export const createInvitation = endpoint({
 export const withdrawInvitation = endpoint({
   route: 'DELETE /api/invitations/:id',
   access: { session: 'admin' },
-  summary: 'Withdraw an invitation; its link stops working at once',
+  summary: 'Withdraw an invitation; its links stop working at once',
   reply: Done,
   refuses: ['object_not_found', 'role_forbidden'],
 })
 
-/** What the page behind an invitation's link shows. The link is the secret, so whoever holds it sees the address it is for. */
+/** What the page behind a link shows. Whoever has the link sees the address that it is for. */
 const InvitationView = z
   .object({
-    id: Id,
     organization: z.string(),
     email: z.string(),
     role: Role,
@@ -216,15 +224,15 @@ const InvitationView = z
   .meta({ id: 'InvitationView' })
 
 export const readInvitation = endpoint({
-  route: 'GET /api/invitations/:id',
+  route: 'GET /api/invitation-links/:secret',
   access: 'anyone',
-  summary: 'An invitation, for the page its link opens',
+  summary: 'An invitation, for the page its link opens; secret is the end of the link',
   reply: InvitationView,
   refuses: ['object_not_found', 'invitation_invalid'],
 })
 
 export const acceptInvitation = endpoint({
-  route: 'POST /api/invitations/:id/accept',
+  route: 'POST /api/invitation-links/:secret/accept',
   access: { session: 'person' },
   summary: 'Join the organization, once, with the invited address, and act in it from now on',
   reply: Organization,

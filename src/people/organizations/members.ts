@@ -1,6 +1,6 @@
 /**
  * Members of an organization and their roles. Every change holds the organization's row while it looks at all members, so that two
- * owners who leave at once cannot leave it without one.
+ * owners who leave at once cannot leave it without one. Invitations whose inviter may not give their role any longer end with the change.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call, Role } from '../../contract/endpoint.ts'
@@ -8,8 +8,10 @@ import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf, type Member } from '../../ground/room.ts'
 import type * as api from './api.ts'
+import { withdrawInvitationsOf } from './invitations.ts'
+import { holdOrganization } from './organizations.ts'
 
-type Row = {
+type MemberRow = {
   id: string
   user_id: string
   name: string
@@ -24,8 +26,8 @@ type Row = {
 async function readMembers(
   db: Kysely<Tables>,
   { org_id, user_id, role }: Pick<Member, 'org_id' | 'user_id' | 'role'>,
-): Promise<Row[]> {
-  const { rows } = await sql<Row>`
+): Promise<MemberRow[]> {
+  const { rows } = await sql<MemberRow>`
     select m.id, m.user_id, u.name, u.email, u.image, m.role, m.joined_at,
       case when ${role !== 'member'} then u.two_factor_enabled end as has_second_factor, m.user_id = ${user_id} as is_you
     from members m
@@ -57,6 +59,7 @@ export async function setMemberRole(
       .where('org_id', '=', actor.org_id)
       .where('id', '=', member.id)
       .execute()
+    await withdrawInvitationsOf(trx, { org_id: actor.org_id, user_id: member.user_id, role: body.role })
     return { ...member, role: body.role }
   })
 }
@@ -73,6 +76,7 @@ export async function deleteMember(
       refuse('role_forbidden', { error: 'only owners remove owners' })
     if (member.role === 'owner' && owners === 1) refuse('last_owner')
     await trx.deleteFrom('members').where('org_id', '=', actor.org_id).where('id', '=', member.id).execute()
+    await withdrawInvitationsOf(trx, { org_id: actor.org_id, user_id: member.user_id, role: null })
     return { ok: true as const }
   })
 }
@@ -80,7 +84,7 @@ export async function deleteMember(
 /** Locks the organization and reads its members anew: the caller's role may have changed since the door looked. */
 async function holdMembers(trx: Transaction<Tables>, actor: Member, wire_id: string) {
   const id = idOf(wire_id)
-  await sql`select 1 from organizations where org_id = ${actor.org_id} for no key update`.execute(trx)
+  await holdOrganization(trx, actor.org_id)
   const members = await readMembers(trx, actor)
   const you = members.find(({ is_you }) => is_you) ?? refuse('object_not_found')
   const member = members.find(row => row.id === id) ?? refuse('object_not_found')

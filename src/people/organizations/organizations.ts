@@ -239,3 +239,8 @@ export async function activate(db: Kysely<Tables>, session_id: string, org_id: n
     .onConflict(on => on.column('session_id').doUpdateSet({ org_id }))
     .execute()
 }
+
+/** Holds an organization until the transaction ends: what is read of its members behind this call stays so. */
+export async function holdOrganization(trx: Transaction<Tables>, org_id: number): Promise<void> {
+  await sql`select 1 from organizations where org_id = ${org_id} for no key update`.execute(trx)
+}

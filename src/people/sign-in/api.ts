@@ -16,7 +16,7 @@ const NewPassword = z.string().min(PASSWORD_MIN).max(PASSWORD_MAX)
 const Password = z.string().min(1).max(PASSWORD_MAX)
 
 /**
- * `POST /api/auth/sign-up/email`; `invitation` is the id in the invitation's link and makes the person a member at once. Answers
+ * `POST /api/auth/sign-up/email`; `invitation` is the secret at the end of an invitation's link and makes the person a member at once. Answers
  * `{ user }` and signs in; 403 `sign_up_closed`, 409 `invitation_invalid`, 409 `already_exists`.
  */
 export const SignUp = z.object({

@@ -39,12 +39,21 @@ const cookieOf = (reply: Reply) =>
     .map(line => line.split(';')[0])
     .join('; ')
 
-async function invite(email: string, role = 'member', cookie = owner.cookie): Promise<string> {
-  const reply = await post('/api/invitations', { email, role }, cookie)
+/** An invitation that is mailed; `secret` is the one of the link that the inviter is shown. */
+async function sendInvitation(email: string, role = 'member'): Promise<{ id: string; secret: string }> {
+  const reply = await post('/api/invitations', { email, role }, owner.cookie)
   assert.equal(reply.statusCode, 201, reply.body)
   assert.equal(reply.data()['mail'], 'sent')
-  return String(reply.data()['id'])
+  return { id: String(reply.data()['id']), secret: String(reply.data()['link']).split('/').at(-1) ?? '' }
 }
+const invite = async (email: string, role?: string) => (await sendInvitation(email, role)).secret
+
+/** The text of the next mail to an address, as it was before it was wrapped for the way. */
+const nextMail = async (email: string) => (await mailbox.next(email)).text.replace(/=\n/g, '').replace(/=3D/g, '=')
+
+const isProved = async (email: string) =>
+  (await house.database.kysely.selectFrom('users').select('email_verified').where('email', '=', email).execute())[0]
+    ?.email_verified
 
 const signUp = (email: string, invitation?: string) =>
   post('/api/auth/sign-up/email', { name: 'Newcomer', email, password: PASSWORD, invitation })
@@ -124,23 +133,39 @@ test('without an invitation nobody signs up where sign-up is by invitation', asy
   assert.equal(await countUsers(), before)
 })
 
-test('the mail of an invitation leads to its page, and signing up with it joins the organization', async () => {
-  const invitation = await invite('New@example.com', 'admin')
-  const mail = await mailbox.next('new@example.com')
-  assert.equal(mail.from, 'sluice@example.com')
-  assert.ok(mail.text.includes(`https://track.example.com/invitations/${invitation}`))
-  const page = await get(`/api/invitations/${invitation}`)
-  assert.deepEqual(
-    [page.data()['organization'], page.data()['email'], page.data()['role'], page.data()['has_account']],
-    ['Acme', 'new@example.com', 'admin', false],
-  )
-  const reply = await signUp('NEW@example.com', invitation)
+test('the mail of an invitation leads to its page, and signing up with it joins the organization and proves the address', async () => {
+  const shown = await invite('New@example.com', 'admin')
+  const text = await nextMail('new@example.com')
+  const mailed = /https:\/\/track\.example\.com\/invitations\/([\w-]{43})\n/.exec(text)?.[1]
+  assert.ok(mailed !== undefined && mailed !== shown)
+  for (const secret of [mailed, shown]) {
+    const page = await get(`/api/invitation-links/${secret}`)
+    assert.deepEqual(
+      [page.data()['organization'], page.data()['email'], page.data()['role'], page.data()['has_account']],
+      ['Acme', 'new@example.com', 'admin', false],
+    )
+  }
+  const reply = await signUp('NEW@example.com', mailed)
   assert.equal(reply.statusCode, 200)
   const { data } = (await get('/api/organizations', cookieOf(reply))).json<{ data: { id: string; role: string }[] }>()
   assert.deepEqual(
     data.map(({ id, role }) => [id, role]),
     [[toWireId(owner.organization_id), 'admin']],
   )
+  assert.equal(await isProved('new@example.com'), true)
+  assert.equal((await get(`/api/invitation-links/${shown}`)).data()['code'], 'invitation_invalid')
+})
+
+test('signing up with the link that the inviter was shown does not prove the address; accepting with the mailed one does', async () => {
+  const email = 'later@example.com'
+  const cookie = cookieOf(await signUp(email, await invite(email)))
+  assert.equal(await isProved(email), false)
+  await mailbox.next(email)
+  const other = await seedSignedIn(house)
+  await post('/api/invitations', { email }, other.cookie)
+  const mailed = /invitations\/([\w-]+)/.exec(await nextMail(email))?.[1]
+  assert.equal((await post(`/api/invitation-links/${mailed}/accept`, {}, cookie)).statusCode, 200)
+  assert.equal(await isProved(email), true)
 })
 
 test('an invitation is used once, by its address, while it is open', async () => {
@@ -154,32 +179,32 @@ test('an invitation is used once, by its address, while it is open', async () =>
   const both = await Promise.all([signUp('once@example.com', invitation), signUp('once@example.com', invitation)])
   assert.deepEqual(statusesOf(both), [200, 409])
   assert.equal(await countUsers(), before + 1)
-  assert.equal((await get(`/api/invitations/${invitation}`)).data()['code'], 'invitation_invalid')
+  assert.equal((await get(`/api/invitation-links/${invitation}`)).data()['code'], 'invitation_invalid')
 })
 
 test('an invitation that was withdrawn or has expired creates no account', async () => {
   const before = await countUsers()
-  const withdrawn = await invite('late@example.com')
+  const withdrawn = await sendInvitation('late@example.com')
   assert.equal(
     (
-      await house.call('DELETE', `/api/invitations/${withdrawn}`, {
+      await house.call('DELETE', `/api/invitations/${withdrawn.id}`, {
         headers: { ...origin, cookie: asPublic(owner.cookie) },
       })
     ).statusCode,
     200,
   )
-  const expired = await invite('slow@example.com')
+  const expired = await sendInvitation('slow@example.com')
   await house.database.kysely
     .updateTable('invitations')
     .set({ expires_at: new Date(Date.now() - 1).toISOString() })
-    .where('id', '=', toUuid(expired) ?? '')
+    .where('id', '=', toUuid(expired.id) ?? '')
     .execute()
-  for (const [email, id] of [
+  for (const [email, { secret }] of [
     ['late@example.com', withdrawn],
     ['slow@example.com', expired],
   ] as const) {
-    assert.equal((await signUp(email, id)).data()['code'], 'invitation_invalid')
-    assert.equal((await get(`/api/invitations/${id}`)).statusCode, 409)
+    assert.equal((await signUp(email, secret)).data()['code'], 'invitation_invalid')
+    assert.equal((await get(`/api/invitation-links/${secret}`)).statusCode, 409)
   }
   assert.equal(await countUsers(), before)
 })
@@ -197,9 +222,7 @@ test('a forgotten password is replaced through a mail, once, and every session e
   const asked = await post('/api/auth/request-password-reset', { email })
   const unknown = await post('/api/auth/request-password-reset', { email: 'nobody@example.com' })
   assert.deepEqual([asked.statusCode, asked.body], [unknown.statusCode, unknown.body])
-  const { text } = await mailbox.next(email)
-  const decoded = text.replace(/=\n/g, '').replace(/=3D/g, '=')
-  const token = /https:\/\/track\.example\.com\/reset-password\?token=(\w+)/.exec(decoded)?.[1]
+  const token = /https:\/\/track\.example\.com\/reset-password\?token=(\w+)/.exec(await nextMail(email))?.[1]
   const reset = (newPassword: string) => post('/api/auth/reset-password', { token, newPassword })
   assert.equal((await reset('short')).statusCode, 400)
   assert.equal((await reset('a brand new password')).statusCode, 200)

@@ -57,7 +57,7 @@ export async function createAccount(
       if (isUninvited && !(await stillNeedsOwner(trx))) refuse('sign_up_closed')
       // Before the account, so that only who holds the invitation of an address learns whether it has an account.
       const invited = invitation === undefined ? undefined : await takeInvitation(trx, email, invitation)
-      const user_id = await addAccount(trx, newcomer)
+      const user_id = await addAccount(trx, { ...newcomer, email_verified: invited?.proves_address ?? false })
       if (invited !== undefined) await addMember(trx, invited, user_id)
     })
   } catch (error) {

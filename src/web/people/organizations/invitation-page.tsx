@@ -11,18 +11,21 @@ import { Door } from '../accounts/door.tsx'
 import { postAuth, whoIsSignedIn } from '../accounts/session.ts'
 import { SignUpForm } from '../accounts/sign-up-page.tsx'
 
-const route = getRouteApi('/invitations/$id')
+const route = getRouteApi('/invitations/$secret')
 
 export function InvitationPage() {
-  const { id } = route.useParams()
-  const invitation = useQuery(ask(readInvitation, { params: { id } }))
+  const { secret } = route.useParams()
+  const invitation = useQuery(ask(readInvitation, { params: { secret } }))
   if (invitation.data === undefined)
     return (
       <Door title="Invitation">
         {invitation.error === null ? (
           <Waiting className="h-24" />
         ) : isGone(invitation.error) ? (
-          <p className="text-ink-soft">It is used, withdrawn or out of date. Ask whoever invited you for a new one.</p>
+          <p className="text-ink-soft">
+            This link does not work, or works no longer. Ask the person who invited you for a new one: they press{' '}
+            <em>New link</em> beside your address in <em>Settings → Team</em>.
+          </p>
         ) : (
           <RefusalNote refused={invitation.error} />
         )}
@@ -37,14 +40,14 @@ export function InvitationPage() {
       title={`Join ${organization}`}
       words={`${invited_by} invites you as ${role === 'member' ? 'a member' : `an ${role}`}. The link works until ${moment(expires_at)}.`}
     >
-      <Joining id={id} email={invitation.data.email} hasAccount={invitation.data.has_account} />
+      <Joining secret={secret} email={invitation.data.email} hasAccount={invitation.data.has_account} />
     </Door>
   )
 }
 
 const isGone = (refused: Error) => refused instanceof Refused && refused.status === 404
 
-function Joining({ id, email, hasAccount }: { id: string; email: string; hasAccount: boolean }) {
+function Joining({ secret, email, hasAccount }: { secret: string; email: string; hasAccount: boolean }) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const session = useQuery(whoIsSignedIn)
@@ -52,7 +55,7 @@ function Joining({ id, email, hasAccount }: { id: string; email: string; hasAcco
     queries.clear()
     return navigate({ to: '/' })
   }
-  const accept = useMutation({ mutationFn: () => call(acceptInvitation, { params: { id } }), onSuccess: enter })
+  const accept = useMutation({ mutationFn: () => call(acceptInvitation, { params: { secret } }), onSuccess: enter })
   const signOut = useMutation({ mutationFn: () => postAuth('/sign-out'), onSuccess: () => queries.clear() })
   if (session.isPending) return <Waiting className="h-24" />
   const signedIn = session.data?.user
@@ -80,9 +83,13 @@ function Joining({ id, email, hasAccount }: { id: string; email: string; hasAcco
     )
   if (hasAccount)
     return (
-      <Link to="/sign-in" search={{ next: `/invitations/${id}`, email }} className={`${buttonLook('primary')} w-full`}>
+      <Link
+        to="/sign-in"
+        search={{ next: `/invitations/${secret}`, email }}
+        className={`${buttonLook('primary')} w-full`}
+      >
         Sign in as {email} to join
       </Link>
     )
-  return <SignUpForm email={email} invitation={id} action="Create account and join" onDone={enter} />
+  return <SignUpForm email={email} invitation={secret} action="Create account and join" onDone={enter} />
 }

@@ -1,14 +1,16 @@
-/** Invitations: making one, its link, withdrawing it. */
+/** Invitations: making one, its link, which is shown once, a new link in its place, withdrawing it. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
 import type { Role } from '../../../contract/endpoint.ts'
 import {
   createInvitation,
+  type Invitation,
   InvitationDraft,
   listInvitations,
   withdrawInvitation,
 } from '../../../people/organizations/api.ts'
+import { onlyFor } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { day, moment } from '../../ground/figures/figures.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
@@ -24,15 +26,15 @@ import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { ROLE_WORDS } from './roles.ts'
 
-const linkOf = (id: string) => `${location.origin}/invitations/${id}`
+type Made = z.input<(typeof createInvitation)['reply']>
+type OpenInvitation = z.input<typeof Invitation>
 
-export function InvitationList() {
+export function InvitationList({ mine }: { mine: Role }) {
   const invitations = useQuery(ask(listInvitations))
+  const [made, setMade] = useState<Made>()
   return (
-    <Section
-      title="Invitations"
-      words="The link is all that is needed together with the invited address; it works for 7 days."
-    >
+    <Section title="Invitations" words="A link works once, for 7 days, and only with the invited address.">
+      {made !== undefined && <MadeDialog made={made} onClose={() => setMade(undefined)} />}
       <Asked query={invitations}>
         {({ data }) =>
           data.length === 0 ? (
@@ -55,13 +57,17 @@ export function InvitationList() {
                     <Cell className="capitalize">{invitation.role}</Cell>
                     <Cell>{invitation.invited_by}</Cell>
                     <Cell title={moment(invitation.expires_at)}>
-                      {invitation.state === 'expired' ? <Badge tone="warn">Expired</Badge> : day(invitation.expires_at)}
+                      {invitation.state === 'expired' ? (
+                        <Badge tone="warn">Expired</Badge>
+                      ) : invitation.has_link ? (
+                        day(invitation.expires_at)
+                      ) : (
+                        <Badge tone="warn">No link yet</Badge>
+                      )}
                     </Cell>
                     <Cell>
                       <span className="flex justify-end gap-1">
-                        {invitation.state === 'pending' && (
-                          <CopyButton text={linkOf(invitation.id)} label="Copy link" look="quiet" />
-                        )}
+                        <NewLink invitation={invitation} mine={mine} onMade={setMade} />
                         <Withdrawal id={invitation.id} email={invitation.email} />
                       </span>
                     </Cell>
@@ -76,6 +82,40 @@ export function InvitationList() {
   )
 }
 
+function NewLink({
+  invitation: { email, role },
+  mine,
+  onMade,
+}: {
+  invitation: OpenInvitation
+  mine: Role
+  onMade: (made: Made) => void
+}) {
+  const queries = useQueryClient()
+  const confirm = useConfirm()
+  return (
+    <Button
+      size="sm"
+      look="quiet"
+      reason={role === 'owner' && mine !== 'owner' ? onlyFor('owner', mine) : undefined}
+      aria-label={`New link for ${email}`}
+      onClick={() =>
+        confirm({
+          title: `Make a new link for ${email}?`,
+          words: 'It works for 7 days. Every earlier link of this invitation stops working, the one in a mail too.',
+          action: 'Make a new link',
+          deed: async () => {
+            onMade(await call(createInvitation, { body: { email, role } }))
+            await queries.invalidateQueries({ queryKey: [listInvitations.route] })
+          },
+        })
+      }
+    >
+      New link
+    </Button>
+  )
+}
+
 function Withdrawal({ id, email }: { id: string; email: string }) {
   const queries = useQueryClient()
   const confirm = useConfirm()
@@ -87,7 +127,7 @@ function Withdrawal({ id, email }: { id: string; email: string }) {
       onClick={() =>
         confirm({
           title: `Withdraw the invitation of ${email}?`,
-          words: 'Its link stops working at once.',
+          words: 'Its links stop working at once.',
           action: 'Withdraw',
           deed: async () => {
             await call(withdrawInvitation, { params: { id } })
@@ -103,56 +143,60 @@ function Withdrawal({ id, email }: { id: string; email: string }) {
 }
 
 const MAIL_WORDS = {
-  sent: 'A mail with this link is on its way.',
+  sent: 'A mail with a link is on its way. That link proves the address. Use the link below only if the mail does not arrive.',
   logged: 'No mail server is set up: send the link yourself. It is also in the log of the service.',
   failed: 'The mail could not be sent: send the link yourself.',
 } as const
 
 export function InviteDialog({ open, onClose, mine }: { open: boolean; onClose: () => void; mine: Role }) {
-  const [made, setMade] = useState<{ id: string; email: string; mail: keyof typeof MAIL_WORDS }>()
+  const [made, setMade] = useState<Made>()
   const close = () => {
     onClose()
     setMade(undefined)
   }
+  if (made !== undefined) return <MadeDialog made={made} onClose={close} />
   return (
-    <Dialog
-      open={open}
-      onClose={close}
-      title={made === undefined ? 'Invite to the workspace' : `${made.email} is invited`}
-    >
-      {made === undefined ? (
-        <InviteForm mine={mine} onClose={close} onMade={setMade} />
-      ) : (
-        <>
-          <DialogBody>
-            <Note kind={made.mail === 'sent' ? 'plain' : 'warning'}>{MAIL_WORDS[made.mail]}</Note>
-            <TextField
-              label="Link"
-              readOnly
-              value={linkOf(made.id)}
-              onFocus={event => event.target.select()}
-              className="[&_input]:font-mono"
-            />
-          </DialogBody>
-          <DialogFoot>
-            <CopyButton text={linkOf(made.id)} label="Copy link" size="md" />
-            <Button look="primary" onClick={close}>
-              Done
-            </Button>
-          </DialogFoot>
-        </>
-      )}
+    <Dialog open={open} onClose={close} title="Invite to the workspace">
+      <InviteForm mine={mine} onClose={close} onMade={setMade} />
     </Dialog>
   )
 }
 
-type Made = z.input<(typeof createInvitation)['reply']>
+/** The link, this once: no screen and no call shows it again. */
+function MadeDialog({ made: { email, role, mail, link }, onClose }: { made: Made; onClose: () => void }) {
+  return (
+    <Dialog open onClose={onClose} firm title={`${email} is invited`}>
+      <DialogBody>
+        <Note kind={mail === 'sent' ? 'plain' : 'warning'}>{MAIL_WORDS[mail]}</Note>
+        <TextField
+          label="Link"
+          readOnly
+          value={link}
+          onFocus={event => event.target.select()}
+          className="[&_input]:font-mono"
+        />
+        <p className="text-ink-soft">
+          Copy it now: it is not shown again. Whoever has this link can join as {role === 'member' ? 'a' : 'an'} {role}.
+          Nothing proves that they are {email}, so send it in a way that reaches only them.
+        </p>
+      </DialogBody>
+      <DialogFoot>
+        <CopyButton text={link} label="Copy link" size="md" />
+        <Button look="primary" onClick={onClose}>
+          Done
+        </Button>
+      </DialogFoot>
+    </Dialog>
+  )
+}
 
 function InviteForm({ mine, onClose, onMade }: { mine: Role; onClose: () => void; onMade: (made: Made) => void }) {
   const queries = useQueryClient()
   const form = useDraft(InvitationDraft, { email: '', role: 'member' })
   const invite = useMutation({
     mutationFn: (body: z.input<typeof InvitationDraft>) => call(createInvitation, { body }),
+    // The link lives in the dialog only.
+    gcTime: 0,
     onSuccess: async made => {
       onMade(made)
       await queries.invalidateQueries({ queryKey: [listInvitations.route] })

@@ -7,6 +7,7 @@ import type { Role } from '../../../contract/endpoint.ts'
 import {
   createInvitation,
   deleteMember,
+  listInvitations,
   listMembers,
   type Member,
   setMemberRole,
@@ -34,7 +35,7 @@ export function TeamPage() {
     <>
       <PageHeader
         title="Team"
-        words="A key acts with its owner’s role: who stops being owner or admin here takes their keys with them."
+        words="A key acts with its owner’s role. The keys and open invitations of a person who stops being owner or admin stop working."
       >
         <Button
           look="primary"
@@ -48,7 +49,7 @@ export function TeamPage() {
       <Section title="Members">
         <Asked query={members}>{({ data }) => <Members members={data} mine={role} />}</Asked>
       </Section>
-      {role !== 'member' && <InvitationList />}
+      {role !== 'member' && <InvitationList mine={role} />}
       <InviteDialog open={inviting} onClose={() => setInviting(false)} mine={role} />
     </>
   )
@@ -103,6 +104,7 @@ function RoleChoice({ member, mine }: { member: MemberRow; mine: Role }) {
     mutationFn: (role: Role) => call(setMemberRole, { params: { id: member.id }, body: { role } }),
     onSuccess: async saved => {
       await queries.invalidateQueries({ queryKey: [listMembers.route] })
+      await queries.invalidateQueries({ queryKey: [listInvitations.route] })
       if (saved.is_you) await queries.invalidateQueries({ queryKey: myOrganizations.queryKey })
       notify(`${saved.name} is ${saved.role === 'member' ? 'a member' : `an ${saved.role}`} now`)
     },
@@ -157,12 +159,13 @@ function Removal({ member, mine }: { member: MemberRow; mine: Role }) {
           title: member.is_you ? 'Leave the workspace?' : `Remove ${member.name}?`,
           words: member.is_you
             ? 'Your keys stop working here at once. You need an invitation to come back.'
-            : 'They are out at once, and every key of theirs that acts here is refused from its next call on.',
+            : 'They are out at once. Every key of theirs that acts here is refused from its next call on, and their open invitations are withdrawn.',
           action: member.is_you ? 'Leave' : 'Remove',
           deed: async () => {
             await call(deleteMember, { params: { id: member.id } })
             if (member.is_you) return queries.resetQueries()
             await queries.invalidateQueries({ queryKey: [listMembers.route] })
+            await queries.invalidateQueries({ queryKey: [listInvitations.route] })
             notify(`${member.name} is removed`)
           },
         })
