@@ -44,6 +44,22 @@ test('service units start node itself, with what npm start gives it, and take ov
   }
 })
 
+test('a service may write nowhere but in the folder of its data, and gains no rights', () => {
+  for (const service of services) {
+    const text = read(service)
+    for (const line of [
+      'ProtectSystem=strict',
+      'ProtectHome=true',
+      'PrivateTmp=true',
+      'NoNewPrivileges=true',
+      'UMask=0077',
+    ])
+      assert.match(text, new RegExp(`^${line}$`, 'm'), service)
+    assert.match(text, /^CapabilityBoundingSet=$/m)
+    assert.doesNotMatch(text, /^(ReadWritePaths|BindPaths|User=root)/m)
+  }
+})
+
 const analyze = findProgram('systemd-analyze')
 
 test('systemd finds nothing to object to in the units', {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { newAuthenticator } from '../../../tests/support/authenticator.ts'
 import { ORIGIN, startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type Mailbox, openMailbox } from '../../../tests/support/mailbox.ts'
 import { codeOf } from '../../../tests/support/totp.ts'
@@ -230,6 +231,23 @@ test('taking the app down needs the password; then the password is enough again,
     .where('u.email', '=', email)
     .execute()
   assert.deepEqual(left, [])
+})
+
+test('each change of a second factor is told to its person by mail, but not the new name of a passkey', async () => {
+  const { email, cookie } = await withApp()
+  const nextMail = async () => (await mailbox.next(email)).text
+  assert.match(await nextMail(), /asks for a code of it/)
+  await post('/two-factor/generate-backup-codes', { password: PASSWORD }, cookie)
+  assert.match(await nextMail(), /Those before them are no good/)
+  const asked = (await post('/passkey/ask', {}, cookie)).json<{ challenge: string; rp: { id: string } }>()
+  const added = await post('/passkey/add', { name: 'Phone', response: newAuthenticator().make(asked) }, cookie)
+  assert.match(await nextMail(), /It is called Phone, and signs in/)
+  const { id } = added.data()
+  assert.equal((await post('/passkey/rename', { id, name: 'Tablet' }, cookie)).statusCode, 200)
+  assert.equal((await post('/passkey/remove', { id }, cookie)).statusCode, 200)
+  assert.match(await nextMail(), /It was called Tablet/)
+  await post('/two-factor/disable', { password: PASSWORD }, cookie)
+  assert.match(await nextMail(), /not asked for any more/)
 })
 
 test('what was not begun is not confirmed, what is confirmed is not begun again, and a step is needed for a code', async () => {
