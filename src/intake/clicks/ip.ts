@@ -1,5 +1,6 @@
 // The hash that stands for a visitor's address: HMAC-SHA-256 under a secret of the UTC day, over organization, address and
-// agent, so that hashes can be joined neither across days nor across organizations, and an IPv4 cannot be found by trying all of them.
+// agent, so that hashes can be joined neither across days nor across organizations. Once the secret is destroyed nobody can find an IPv4 by
+// trying all of them.
 // Owns the table `daily_secrets`: a day's row is made by whichever process needs it first, and destroyed 48 hours after its day began.
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
