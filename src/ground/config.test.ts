@@ -47,6 +47,25 @@ test('lists are split, a comma inside a password is not', () => {
   assert.deepEqual(config.trustProxy, ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'])
 })
 
+test('private hosts that updates are passed on to each name their port, and are spelled as addresses spell them', () => {
+  const { relayPrivateHosts } = readConfig({ RELAY_PRIVATE_HOSTS: '10.0.0.5:3000, Bots.Internal:443,[fd00:0::5]:080' })
+  assert.deepEqual(relayPrivateHosts, ['10.0.0.5:3000', 'bots.internal:443', '[fd00::5]:80'])
+  for (const wrong of [
+    '127.0.0.1',
+    'bots.internal:',
+    'bots.internal:0',
+    'a:65536',
+    'fd00::5:3000',
+    'http://a:1',
+    'a:1/x',
+    ':80',
+  ])
+    assert.equal(
+      refusal({ RELAY_PRIVATE_HOSTS: wrong }),
+      `RELAY_PRIVATE_HOSTS is "${wrong}", allowed is hosts each with its port, such as 10.0.0.5:3000,[fd00::5]:3000,bots.internal:443`,
+    )
+})
+
 test('what is kept is a number of days or months, or forever', () => {
   assert.equal(readConfig({ KEEP_CLICKS_MONTHS: '13' }).keepClicksMonths, 13)
   assert.equal(readConfig({ KEEP_ATTEMPTS_DAYS: '30' }).keepAttemptsDays, 30)
@@ -77,6 +96,7 @@ test('each wrong value is refused with its name, itself and what is allowed, all
     KEEP_CLICKS_MONTHS: '1.5',
     META_GRAPH_BASE: 'graph.facebook.com',
     FX_SOURCES: 'ecb,ecb',
+    RELAY_PRIVATE_HOSTS: '127.0.0.1:3000,bots.internal',
     LOG_LEVEL: 'loud',
   }
   for (const [name, value] of Object.entries(wrong)) {

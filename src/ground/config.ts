@@ -67,6 +67,12 @@ const money = z.string().regex(/^\d{1,7}(\.\d{1,6})?$/)
 const isHostName = (value: string): boolean =>
   isIP(value.replace(/^\[|\]$/g, '')) !== 0 || /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(value)
 const isPort = (value: number): boolean => Number.isInteger(value) && value >= 1 && value <= 65_535
+/** `host:port` with the host as URLs spell it; undefined where a part is missing or wrong. */
+const hostWithPort = (value: string): string | undefined => {
+  const [, host = '', at = ''] = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(value) ?? []
+  const hostname = isHostName(host) ? URL.parse(`http://${host}`)?.hostname : undefined
+  return hostname !== undefined && isPort(Number(at)) ? `${hostname}:${Number(at)}` : undefined
+}
 const isServer = (value: string): boolean => {
   if (isIP(value) !== 0) return true
   const [, address = '', at] = /^(\[[^\]]+\]|[^:]+)(?::(\d{1,5}))?$/.exec(value) ?? []
@@ -185,10 +191,10 @@ const settings = {
     z
       .string()
       .toLowerCase()
-      .transform(value => commas(value).map(host => host.replace(/^\[|\]$/g, '')))
-      .refine(list => list.every(isHostName))
+      .transform(value => commas(value).map(hostWithPort))
+      .refine(list => list.every(entry => entry !== undefined))
       .default([]),
-    'host names or addresses without a port, such as 10.0.0.5,bots.internal',
+    'hosts each with its port, such as 10.0.0.5:3000,[fd00::5]:3000,bots.internal:443',
   ),
   FX_SOURCES: setting(
     z

@@ -95,7 +95,7 @@ const RelayUrl = z
   .max(2048)
   .meta({
     description:
-      'Where your program takes Telegram’s updates, kept encrypted. https, or a private host that the operator lists in RELAY_PRIVATE_HOSTS',
+      'Where your program takes Telegram’s updates, kept encrypted. https, or a private host and port that the operator lists in RELAY_PRIVATE_HOSTS',
   })
 
 const RelaySecret = z

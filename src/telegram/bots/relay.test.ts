@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { type BotProgram, startBotProgram } from '../../../tests/support/bot-program.ts'
 import { type BotGround, botGround, PUBLIC } from '../../../tests/support/bots.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { startHouse } from '../../../tests/support/house.ts'
+import { openTestHouse, startHouse } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import type { FakeBot } from '../../../tests/support/telegram-fake/telegram-fake.ts'
 import { toUuid } from '../../contract/ids.ts'
@@ -357,35 +357,56 @@ test('in copy Telegram’s hook is never touched, a copy records, and only the n
   assert.equal((await call('POST', `/api/bots/${plain.id}/copy-secret`)).data()['code'], 'bot_not_copied')
 })
 
-test('an address inside of the house is refused unless the operator lists it', async () => {
+test('a private address is refused and not called, unless the operator lists its host with its port', async () => {
   const { telegram } = ground
   const env = { BASE_URL: PUBLIC, TELEGRAM_API_ROOT: telegram.origin, ALLOW_PRIVATE_TARGETS: 'false' }
-  const strict = await startHouse({ ...env, RELAY_PRIVATE_HOSTS: '127.0.0.1' })
+  const other = await startBotProgram()
+  const strict = await startHouse({
+    ...env,
+    RELAY_PRIVATE_HOSTS: `${new URL(program.url).host},[0::1]:3001,10.0.0.5:80`,
+  })
   const { cookie } = await seedSignedIn(strict)
   const headers = { origin: PUBLIC, cookie: `__Host-${cookie}` }
   const bot = telegram.bot()
   const add = (relay_url: string) =>
     strict.call('POST', '/api/bots', { headers, body: { token: bot.token, mode: 'relay', relay_url } })
   for (const url of [
-    'http://10.0.0.5/hook',
+    'http://10.0.0.6/hook',
+    'https://10.0.0.5/hook',
+    other.url,
     'https://bots.internal/hook',
     'http://[::1]:3000/',
     'http://owner.example/hook',
   ])
     assert.equal((await add(url)).statusCode, 400, url)
+  assert.equal(
+    (await add(other.url)).data()['hint'],
+    'Whoever runs this server can list the host and port in RELAY_PRIVATE_HOSTS.',
+  )
   program.told.length = 0
   program.answer = (_, response) => void response.end('ok')
   const reply = await add(program.url)
   assert.equal(reply.statusCode, 201, reply.body)
   const id = String(reply.data()['id'])
-  const tell = () =>
-    strict.call('POST', `/hooks/telegram/${id}`, {
-      body: { update_id: program.told.length + 1, message: {} },
+  const tell = (update_id: number, by = strict) =>
+    by.call('POST', `/hooks/telegram/${id}`, {
+      body: { update_id, message: {} },
       headers: { 'x-telegram-bot-api-secret-token': bot.hook?.secret ?? '' },
     })
-  assert.equal((await tell()).statusCode, 200)
+  assert.equal((await tell(1)).statusCode, 200)
   assert.equal(program.told.length, 1)
+  const unlisted = await openTestHouse(strict.database, { ...env, RELAY_PRIVATE_HOSTS: new URL(other.url).host })
+  assert.equal((await tell(2, unlisted)).statusCode, 502)
+  assert.equal(program.told.length, 1)
+  await unlisted.end()
+  for (const url of ['http://[::1]:3001/hook', 'http://10.0.0.5/hook'])
+    assert.equal(
+      (await strict.call('PATCH', `/api/bots/${id}`, { headers, body: { relay_url: url } })).statusCode,
+      200,
+      url,
+    )
   await strict.end()
+  await other.close()
 })
 
 test('what people write is in no table', async () => {

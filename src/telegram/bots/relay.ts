@@ -52,8 +52,8 @@ export function openRelay(ground: Pick<Ground, 'config' | 'db' | 'log'>): Relay 
     }
     const begun = performance.now()
     try {
-      const hostname = URL.parse(bot.relay_url ?? '')?.hostname ?? ''
-      const answer = await post(isListed(config, hostname) ? plain : guarded, bot, bytes)
+      const url = URL.parse(bot.relay_url ?? '')
+      const answer = await post(url !== null && isListed(config, url) ? plain : guarded, bot, bytes)
       log.note(bot, { type, status: answer.status, ms: Math.round(performance.now() - begun), reason: answer.reason })
       breaker.told(answer.reason === null)
       return answer.reason === null ? { body: answer.body } : 'failed'

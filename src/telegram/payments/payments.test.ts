@@ -11,7 +11,7 @@ import { amountOf, payoutOf } from './amounts.ts'
 let ground: BotGround
 let call: BotGround['call']
 before(async () => {
-  ground = await botGround({ RELAY_PRIVATE_HOSTS: '127.0.0.1' })
+  ground = await botGround()
   call = ground.call
 })
 after(() => ground.end())
