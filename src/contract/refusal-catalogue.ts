@@ -286,11 +286,23 @@ const entries = {
     code: 'last_owner',
     hint: 'Make someone else an owner first.',
   },
+  mail_needed: {
+    status: 409,
+    error: 'no mail server is set up, so a new address cannot be proved',
+    code: 'mail_needed',
+    hint: 'Ask the person who runs Sluice to set SMTP_URL.',
+  },
+  mail_failed: {
+    status: 503,
+    error: 'the mail could not be sent',
+    code: 'mail_failed',
+    hint: 'Look at the address and try again. If it stays, ask the person who runs Sluice: the log says why.',
+  },
   invitation_invalid: {
     status: 409,
     error: 'this invitation cannot be used',
     code: 'invitation_invalid',
-    hint: 'It was used, withdrawn, has expired, or is for another e-mail address.',
+    hint: 'It was used, withdrawn, has expired, or is for another e-mail address. Ask the person who invited you for a new link.',
   },
 } as const satisfies Record<string, Entry>
 

@@ -46,10 +46,16 @@ const resetPassword = createRoute({
   validateSearch: z.object({ token: z.string().optional().catch(undefined) }),
   component: lazyRouteComponent(() => import('./people/accounts/password-pages.tsx'), 'ResetPasswordPage'),
 })
+const confirmEmail = createRoute({
+  getParentRoute: () => root,
+  path: '/confirm-email',
+  validateSearch: z.object({ token: z.string().catch('') }),
+  component: lazyRouteComponent(() => import('./people/accounts/confirm-email-page.tsx'), 'ConfirmEmailPage'),
+})
 const invitation = createRoute({
   getParentRoute: () => root,
   path: '/invitations/$secret',
   component: lazyRouteComponent(() => import('./people/organizations/invitation-page.tsx'), 'InvitationPage'),
 })
 
-export const DOOR = [firstRun, signIn, signUp, forgotPassword, resetPassword, invitation] as const
+export const DOOR = [firstRun, signIn, signUp, forgotPassword, resetPassword, confirmEmail, invitation] as const

@@ -29,8 +29,10 @@ export const SignUp = z.object({
 export const SignIn = z.object({ email: Email, password: Password, rememberMe: z.boolean().optional() })
 /** `POST /api/auth/change-password`. Ends every other session; 400 `INVALID_PASSWORD`. */
 export const PasswordChange = z.object({ currentPassword: Password, newPassword: NewPassword })
-/** `POST /api/auth/change-email`. Needs the current password unless the session is young; 400 `INVALID_PASSWORD`. */
+/** `POST /api/auth/change-email`: mails a link to the new address. Needs the current password unless the session is young; 400 `INVALID_PASSWORD`. */
 export const EmailChange = z.object({ newEmail: Email, currentPassword: Password.optional() })
+/** `POST /api/auth/verify-email`; the token is the one in the mail's link, `/confirm-email?token=…`. The address changes with it. */
+export const EmailProof = z.object({ token: z.string().min(1).max(2000) })
 /** `POST /api/auth/update-user`: the name. The picture is set by `PUT /api/avatar`. */
 export const Profile = z.object({ name: Name() })
 /** `POST /api/auth/request-password-reset`. Always answers 200, whether the address is known or not. */
@@ -49,6 +51,7 @@ export const AUTH_FORMS = {
   'POST /sign-out': undefined,
   'POST /change-password': PasswordChange,
   'POST /change-email': EmailChange,
+  'POST /verify-email': EmailProof,
   'POST /update-user': Profile,
   'GET /list-sessions': undefined,
   'POST /revoke-session': SessionEnd,
@@ -154,18 +157,30 @@ const CHANGING_PARTS = {
   changeEmail: endpoint({
     ...person,
     route: 'POST /api/auth/change-email',
-    summary: 'Change the address of the account',
-    description: 'Needs the current password unless the session is younger than ten minutes.',
+    summary: 'Have a link mailed to a new address; the address changes when the link is opened',
+    description:
+      'Needs the current password unless the session is younger than ten minutes. Without a mail server (SMTP_URL) an address cannot be changed.',
     body: EmailChange,
     reply: AccountDone,
-    headers: ['Set-Cookie'],
     answers: {
       400: {
         words: 'the current password is wrong (`INVALID_PASSWORD`) or needed (`PASSWORD_REQUIRED`)',
         type: 'refusal',
       },
     },
-    refuses: ['already_exists', 'rate_limited', 'service_unavailable'],
+    refuses: ['already_exists', 'mail_needed', 'mail_failed', 'rate_limited', 'service_unavailable'],
+  }),
+  confirmEmail: endpoint({
+    ...person,
+    route: 'POST /api/auth/verify-email',
+    summary: "Change the address to the one that the token of the mail's link was sent to",
+    body: EmailProof,
+    reply: AccountDone,
+    headers: ['Set-Cookie'],
+    answers: {
+      400: { words: 'the token is wrong, too old or of another account (`INVALID_TOKEN`)', type: 'refusal' },
+    },
+    refuses: ['already_exists', 'service_unavailable'],
   }),
   updateProfile: endpoint({
     ...person,

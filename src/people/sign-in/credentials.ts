@@ -1,12 +1,12 @@
 /** Changing what one signs in with: the password, the address; and the proof that it is their person who does. */
-import { isAPIError } from 'better-auth/api'
+import { createEmailVerificationToken, isAPIError } from 'better-auth/api'
 import type { z } from 'zod'
 import { MINUTE_MS } from '../../contract/days.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { isTaken } from '../../ground/db/faults.ts'
-import { sendMail } from '../../ground/mail/mail.ts'
+import { linkTo, sendMail } from '../../ground/mail/mail.ts'
 import type { Answer, Person, Visit } from '../../ground/room.ts'
-import type { EmailChange, PasswordChange } from './api.ts'
+import type { EmailChange, EmailProof, PasswordChange } from './api.ts'
 import { type Desk, forward, headersOf, keepingPlace, personOf } from './library-calls.ts'
 
 type Form<T extends z.ZodType> = z.output<T>
@@ -18,30 +18,69 @@ export async function changePassword(desk: Desk, visit: Visit, form: Form<typeof
   )
 }
 
-/** Needs proof of the password, which the library would not ask for, and tells the old address. */
+/** How long the link in the mail to a new address works. */
+const CONFIRM_S = 3600
+
+/**
+ * Mails a link to the new address; the address changes when the link is opened. Refuses `already_exists`, `mail_needed` where there is
+ * no mail server, `mail_failed`, and `rate_limited` after five mails an hour to one address.
+ */
 export async function changeEmail(desk: Desk, visit: Visit, form: Form<typeof EmailChange>): Promise<Answer> {
-  const { ground } = desk
+  const { ground, library } = desk
   const person = await personOf(desk, visit)
   const refusal = await unprovenPassword(desk, visit, person, form.currentPassword)
   if (refusal !== undefined) return refusal
+  if (ground.config.smtpUrl === undefined) refuse('mail_needed')
   const newEmail = form.newEmail.toLowerCase()
-  // The library answers a taken address as if it had changed; the person signed in is to know.
   const taken = await ground.db.selectFrom('users').select('id').where('email', '=', newEmail).executeTakeFirst()
   if (taken !== undefined) refuseTaken()
+  await desk.attempts.count('mail', newEmail)
+  const { secret } = await library.auth.$context
+  const token = await createEmailVerificationToken(secret, person.email, newEmail, CONFIRM_S, {
+    requestType: 'change-email-verification',
+  })
+  const mail = await sendMail(ground, {
+    to: newEmail,
+    subject: 'Confirm your new e-mail address for Sluice',
+    text: `Somebody wants to sign in to Sluice with this address from now on. If it is you, open this link within an hour, in a browser where you are signed in:
+${linkTo(ground.config, `/confirm-email?token=${token}`, headersOf(visit).get('origin'))}
+
+If it was not you, ignore this mail: nothing has changed.`,
+  })
+  if (mail === 'failed') refuse('mail_failed')
+  return { status: 200, body: { status: true } }
+}
+
+/**
+ * Changes the address to the one that the token was mailed to, which proves it, and tells the old address. Only for the person who
+ * asked, signed in: without a session the library would begin one for whoever has the mail. Refuses `sign_in_required`, `already_exists`.
+ */
+export async function confirmEmail(desk: Desk, visit: Visit, { token }: Form<typeof EmailProof>): Promise<Answer> {
+  const person = await personOf(desk, visit)
   let answer: Answer
   try {
-    answer = await forward(desk, visit, 'POST /change-email', { newEmail })
+    answer = await forward(desk, visit, `GET /verify-email?${new URLSearchParams({ token }).toString()}`, undefined)
   } catch (error) {
     if (isTaken(error)) refuseTaken()
     throw error
   }
-  if (answer.status < 400)
-    void sendMail(ground, {
-      to: person.email,
-      subject: 'The e-mail address of your Sluice account was changed',
-      text: `Your account now signs in with ${newEmail}. If it was not you, ask an owner of your workspace for help at once.`,
-    })
-  return answer
+  if (answer.status >= 400) return WRONG_LINK
+  const now = (await personOf(desk, visit)).email
+  void sendMail(desk.ground, {
+    to: person.email,
+    subject: 'The e-mail address of your Sluice account was changed',
+    text: `Your account now signs in with ${now}. If it was not you, ask an owner of your workspace for help at once.`,
+  })
+  return { ...answer, body: { status: true } }
+}
+
+const WRONG_LINK: Answer = {
+  status: 400,
+  body: {
+    error: 'this link is not for the account that is signed in, is too old, or was used',
+    code: 'INVALID_TOKEN',
+    hint: 'Sign in with the account whose address is to change, and ask for a new link in Settings, Profile.',
+  },
 }
 
 function refuseTaken(): never {

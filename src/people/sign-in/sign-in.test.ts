@@ -232,33 +232,6 @@ test('the list of sign-in sessions holds no token, and one is ended by what the 
   )
 })
 
-test('a changed e-mail address needs the current password unless its session is young, and must be free', async () => {
-  const { cookie } = await signUp()
-  const taken = await signUp()
-  const change = (newEmail: string, currentPassword: string, as = cookie) =>
-    post('/change-email', { newEmail, currentPassword }, as)
-  assert.equal((await change('new@example.com', 'wrong horse')).data()['code'], 'INVALID_PASSWORD')
-  assert.equal((await change(taken.email, PASSWORD)).statusCode, 409)
-  assert.equal((await change('new@example.com', PASSWORD, '')).statusCode, 401)
-  await house.database.kysely
-    .updateTable('sessions')
-    .set({ created_at: new Date(Date.now() - 11 * 60_000).toISOString() })
-    .execute()
-  assert.equal(
-    (await post('/change-email', { newEmail: 'new@example.com' }, cookie)).data()['code'],
-    'PASSWORD_REQUIRED',
-  )
-  assert.equal((await post('/sign-in/email', { email: 'new@example.com', password: PASSWORD })).statusCode, 401)
-  assert.equal((await change('New@example.com', PASSWORD)).statusCode, 200)
-  assert.equal((await post('/sign-in/email', { email: 'new@example.com', password: PASSWORD })).statusCode, 200)
-})
-
-test('who has just signed in changes the address without showing the password again', async () => {
-  const { cookie } = await signUp()
-  assert.equal((await post('/change-email', { newEmail: 'young@example.com' }, cookie)).statusCode, 200)
-  assert.equal((await post('/sign-in/email', { email: 'young@example.com', password: PASSWORD })).statusCode, 200)
-})
-
 test('the name changes, and nothing else that is sent with it', async () => {
   const { cookie } = await signUp()
   const image = 'data:image/png;base64,AAAA'

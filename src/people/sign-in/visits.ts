@@ -9,7 +9,7 @@ import { networkOf } from '../../ground/network.ts'
 import { type Answer, idOf, type Visit } from '../../ground/room.ts'
 import { endSessionOf, sessionsOf } from '../accounts/sessions.ts'
 import { AUTH_FORMS, type SessionEnd, type SignUp } from './api.ts'
-import { changeEmail, changePassword } from './credentials.ts'
+import { changeEmail, changePassword, confirmEmail } from './credentials.ts'
 import { type Desk, forward, guarded, personOf, PREFIX } from './library-calls.ts'
 import { answerSecondStep, isSecondPath, withWays } from './second-steps.ts'
 import { createAccount } from './sign-up.ts'
@@ -43,6 +43,8 @@ export async function answerSignIn(desk: Desk, visit: Visit): Promise<Answer> {
       const form = AUTH_FORMS[path].parse(body)
       return guarded(desk, visit, () => changeEmail(desk, visit, form))
     }
+    case 'POST /verify-email':
+      return confirmEmail(desk, visit, AUTH_FORMS[path].parse(body))
     case 'GET /list-sessions':
       return showSessions(desk, visit)
     case 'POST /revoke-session':

@@ -10,7 +10,7 @@ import { Button } from '../../ground/ui/button.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
 import { PageHeader, Setting } from '../../ground/ui/page.tsx'
-import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { useUnsaved } from '../../ground/ui/unsaved.ts'
 import { AvatarForm } from './avatar.tsx'
@@ -30,7 +30,10 @@ export function ProfilePage() {
       <Setting title="Picture" words="Stands beside your name, for your team and for you.">
         <AvatarForm user={user} />
       </Setting>
-      <Setting title="E-mail" words="You sign in with it.">
+      <Setting
+        title="E-mail"
+        words="You sign in with it. A new one counts once you have opened the link in a mail to it."
+      >
         <EmailForm email={user.email} />
       </Setting>
       <Setting title="Time zone" words="Whose days and times you see, in every workspace.">
@@ -102,19 +105,14 @@ function NameForm({ name }: { name: string }) {
 }
 
 function EmailForm({ email }: { email: string }) {
-  const queries = useQueryClient()
   const form = useDraft(EmailChange, { newEmail: email, currentPassword: '' })
   const errors = form.formState.errors
-  const save = useMutation({
+  const ask = useMutation({
     mutationFn: (draft: z.input<typeof EmailChange>) => postAuth('/change-email', draft),
-    onSuccess: async (_, { newEmail }) => {
-      await queries.invalidateQueries({ queryKey: whoIsSignedIn.queryKey })
-      form.reset({ newEmail, currentPassword: '' })
-      notify('Your e-mail is changed', newEmail)
-    },
+    onSuccess: (_, { newEmail }) => form.reset({ newEmail, currentPassword: '' }),
   })
   return (
-    <form noValidate className={FORM} onSubmit={submits(form, draft => save.mutate(draft))}>
+    <form noValidate className={FORM} onSubmit={submits(form, draft => ask.mutate(draft))}>
       <TextField
         label="New e-mail"
         type="email"
@@ -129,8 +127,16 @@ function EmailForm({ email }: { email: string }) {
         error={errors.currentPassword?.message}
         {...form.register('currentPassword')}
       />
-      <RefusalNote refused={save.error} />
-      <Button type="submit" look="primary" pending={save.isPending}>
+      <RefusalNote refused={ask.error} />
+      {ask.isSuccess && (
+        <output>
+          <Note>
+            <strong>A mail is on its way to {ask.variables.newEmail}.</strong> Open its link within an hour. Until then
+            you sign in with {email}.
+          </Note>
+        </output>
+      )}
+      <Button type="submit" look="primary" pending={ask.isPending}>
         Change e-mail
       </Button>
     </form>

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { ORIGIN, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { type Mailbox, openMailbox } from '../../../tests/support/mailbox.ts'
+
+const PASSWORD = 'correct horse battery'
+
+let mailbox: Mailbox
+let house: TestHouse
+before(async () => {
+  mailbox = await openMailbox()
+  house = await startHouse({ SMTP_URL: mailbox.url, SIGN_UP: 'open' })
+})
+after(async () => {
+  await house.end()
+  await mailbox.close()
+})
+
+type Reply = Awaited<ReturnType<TestHouse['call']>>
+const refusalOf = (reply: Reply) => [reply.statusCode, reply.data()['code']]
+const cookieOf = (reply: Reply) =>
+  [reply.headers['set-cookie'] ?? []]
+    .flat()
+    .map(line => line.split(';', 1)[0])
+    .join('; ')
+const post = (path: string, body: unknown, cookie = '', on = house) =>
+  on.call('POST', `/api/auth${path}`, { body, headers: { origin: ORIGIN, cookie } })
+
+let people = 0
+async function signUp(on = house): Promise<{ cookie: string; email: string }> {
+  people += 1
+  const email = `person${people}@example.com`
+  const reply = await post('/sign-up/email', { name: 'Ann', email, password: PASSWORD }, '', on)
+  assert.equal(reply.statusCode, 200, reply.body)
+  return { cookie: cookieOf(reply), email }
+}
+
+const change = (newEmail: string, cookie: string, currentPassword?: string) =>
+  post('/change-email', { newEmail, currentPassword }, cookie)
+const confirm = (token: string | undefined, cookie: string) => post('/verify-email', { token }, cookie)
+const signIn = async (email: string) => (await post('/sign-in/email', { email, password: PASSWORD })).statusCode
+
+/** The token in the next mail to an address. */
+async function tokenFor(email: string): Promise<string> {
+  const text = (await mailbox.next(email)).text.replace(/=\n/g, '').replace(/=3D/g, '=')
+  return /\/confirm-email\?token=([\w.-]+)\n/.exec(text)?.[1] ?? assert.fail(text)
+}
+
+const userOf = async (cookie: string) =>
+  (await house.call('GET', '/api/auth/get-session', { cookie })).json<{
+    user: { email: string; emailVerified: boolean }
+  }>().user
+
+test('an address changes when the mail to the new one is answered, is proved by it, and the old one is told', async () => {
+  const { cookie, email } = await signUp()
+  assert.equal((await change('Moved@example.com', cookie, PASSWORD)).statusCode, 200)
+  const token = await tokenFor('moved@example.com')
+  assert.deepEqual([(await userOf(cookie)).email, await signIn('moved@example.com')], [email, 401])
+  assert.equal((await confirm(token, cookie)).statusCode, 200)
+  const user = await userOf(cookie)
+  assert.deepEqual([user.email, user.emailVerified], ['moved@example.com', true])
+  assert.deepEqual([await signIn(email), await signIn('moved@example.com')], [401, 200])
+  assert.ok((await mailbox.next(email)).text.includes('moved@example.com'))
+  assert.deepEqual(refusalOf(await confirm(token, cookie)), [400, 'INVALID_TOKEN'])
+})
+
+test('the link in the mail is for the person who asked: it lets nobody else in and changes no other account', async () => {
+  const { cookie, email } = await signUp()
+  const stranger = await signUp()
+  await change('mine@example.com', cookie, PASSWORD)
+  const token = await tokenFor('mine@example.com')
+  const unknown = await confirm(token, '')
+  assert.deepEqual([...refusalOf(unknown), unknown.headers['set-cookie']], [401, 'sign_in_required', undefined])
+  assert.deepEqual(refusalOf(await confirm(token, stranger.cookie)), [400, 'INVALID_TOKEN'])
+  assert.deepEqual(refusalOf(await confirm(`${token.slice(0, -4)}AAAA`, cookie)), [400, 'INVALID_TOKEN'])
+  assert.equal((await house.call('GET', `/api/auth/verify-email?token=${token}`, { cookie })).statusCode, 404)
+  assert.deepEqual([(await userOf(cookie)).email, (await userOf(stranger.cookie)).email], [email, stranger.email])
+})
+
+test('a change of address needs the current password unless its session is young', async () => {
+  const { cookie } = await signUp()
+  assert.equal((await change('young@example.com', cookie)).statusCode, 200)
+  assert.deepEqual(refusalOf(await change('new@example.com', cookie, 'wrong horse')), [400, 'INVALID_PASSWORD'])
+  assert.deepEqual(refusalOf(await change('new@example.com', '', PASSWORD)), [401, 'sign_in_required'])
+  await house.database.kysely
+    .updateTable('sessions')
+    .set({ created_at: new Date(Date.now() - 11 * 60_000).toISOString() })
+    .execute()
+  assert.deepEqual(refusalOf(await change('new@example.com', cookie)), [400, 'PASSWORD_REQUIRED'])
+  assert.equal(mailbox.mails.filter(({ to }) => to.includes('new@example.com')).length, 0)
+})
+
+test('a new address must be free, when it is asked for and when it is confirmed', async () => {
+  const [first, second, taken] = [await signUp(), await signUp(), await signUp()]
+  assert.deepEqual(refusalOf(await change(taken.email, first.cookie, PASSWORD)), [409, 'already_exists'])
+  for (const { cookie } of [first, second]) await change('wanted@example.com', cookie, PASSWORD)
+  const tokens = [await tokenFor('wanted@example.com'), await tokenFor('wanted@example.com')]
+  assert.equal((await confirm(tokens[0], first.cookie)).statusCode, 200)
+  assert.deepEqual(refusalOf(await confirm(tokens[1], second.cookie)), [409, 'already_exists'])
+  assert.equal((await userOf(second.cookie)).email, second.email)
+})
+
+test('nobody is flooded with mails to confirm an address', async () => {
+  const { cookie } = await signUp()
+  const replies: Reply[] = []
+  for (let asked = 0; asked < 7; asked += 1)
+    replies.push(
+      await house.call('POST', '/api/auth/change-email', {
+        body: { newEmail: 'flooded@example.com', currentPassword: PASSWORD },
+        cookie,
+        from: '192.0.2.9',
+      }),
+    )
+  assert.deepEqual(
+    replies.map(({ statusCode }) => statusCode),
+    [200, 200, 200, 200, 200, 429, 429],
+  )
+})
+
+test('where no mail can be sent the address stays, and the refusal says why', async () => {
+  const without = await startHouse({ SIGN_UP: 'open' })
+  const refusing = await openMailbox({ refuse: true })
+  const unreachable = await startHouse({ SIGN_UP: 'open', SMTP_URL: refusing.url })
+  try {
+    for (const [on, status, code] of [
+      [without, 409, 'mail_needed'],
+      [unreachable, 503, 'mail_failed'],
+    ] as const) {
+      const { cookie } = await signUp(on)
+      const reply = await post('/change-email', { newEmail: 'away@example.com' }, cookie, on)
+      assert.deepEqual(refusalOf(reply), [status, code])
+    }
+  } finally {
+    await without.end()
+    await unreachable.end()
+    await refusing.close()
+  }
+})
+
+test('a password that is replaced through a mail proves the address', async () => {
+  const { cookie, email } = await signUp()
+  assert.equal((await userOf(cookie)).emailVerified, false)
+  await post('/request-password-reset', { email })
+  const token = /token=(?:3D)?(\w+)/.exec((await mailbox.next(email)).text.replace(/=\n/g, ''))?.[1]
+  const newPassword = 'a brand new password'
+  assert.equal((await post('/reset-password', { token, newPassword })).statusCode, 200)
+  const again = cookieOf(await post('/sign-in/email', { email, password: newPassword }))
+  assert.equal((await userOf(again)).emailVerified, true)
+})
