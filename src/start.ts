@@ -19,6 +19,7 @@ import { StartError } from './ground/start-error.ts'
 import { openHouse } from './house.ts'
 import { importRates, WrongRatesFile } from './money/rates/rates-file.ts'
 import { resetSecondFactor, tellOfReset } from './people/second-factor/lost.ts'
+import { setupLine } from './people/sign-in/setup-code.ts'
 import { reconcileAll } from './reading/audit/reconcile.ts'
 
 /** How long the house may take to close: ten seconds for requests that have begun, seven for calls of deliveries, the rest for what is written then. */
@@ -199,6 +200,8 @@ async function serve(config: Config, log: Logger, open: AsyncDisposableStack, as
   log.info({ version: sluice.version, last_backup }, `Sluice ${sluice.version}, last backup: ${last_backup ?? 'none'}`)
   const opened = config.role === 'work' ? undefined : config.baseUrl
   console.log(`Sluice is open at ${opened ?? address.replace('127.0.0.1', 'localhost')}`)
+  const line = config.role === 'work' ? undefined : await setupLine(house.ground)
+  if (line !== undefined) console.log(line)
   await asked
   log.info('closing')
 }

@@ -4,6 +4,8 @@ import { request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import { afterEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openSecrets } from '../src/ground/db/secrets.ts'
+import { setupLine } from '../src/people/sign-in/setup-code.ts'
 import { freshDatabase } from './support/database.ts'
 import { eventually } from './support/eventually.ts'
 import { freePort } from './support/ports.ts'
@@ -11,6 +13,7 @@ import { type Pebble, startPebble, withoutPebble } from './support/pebble.ts'
 import { startSluice } from './support/sluice.ts'
 import { answered, shake } from './support/street.ts'
 
+const SECRET = 'a secret that only tests know'
 const ALL = process.env['SLUICE_TEST_ALL'] === '1'
 
 let ends: (() => unknown)[] = []
@@ -23,6 +26,7 @@ type Opened = {
   plain: string
   pebble: Pebble
   https_port: number
+  setupCode: () => Promise<string | undefined>
   certified: (serial?: string, name?: string) => Promise<string>
   /** Ends the process, begins another with the same settings, and makes the main host's certificate due. */
   restartDue: () => Promise<void>
@@ -37,12 +41,13 @@ async function opened(
   ends.push(() => pebble.close())
   const fresh = await freshDatabase()
   ends.push(() => fresh.drop())
+  const baseUrl = `https://main.test:${https_port}`
   const settings = {
     DATABASE_URL: fresh.url,
-    SECRET: 'a secret that only tests know',
+    SECRET,
     PORT: String(port),
     TLS: 'auto',
-    BASE_URL: `https://main.test:${https_port}`,
+    BASE_URL: baseUrl,
     TLS_HOST: '127.0.0.1',
     HTTP_PORT: String(http_port),
     HTTPS_PORT: String(https_port),
@@ -62,6 +67,11 @@ async function opened(
     )
   return {
     plain: `http://127.0.0.1:${port}`,
+    async setupCode() {
+      const db = fresh.database.kysely
+      const secrets = await openSecrets({ secret: SECRET, dataDir: '' }, db)
+      return (await setupLine({ config: { baseUrl }, db, secrets }))?.split(' ').at(-1)
+    },
     pebble,
     https_port,
     async certified(serial, name = 'main.test') {
@@ -94,7 +104,7 @@ test('Pebble gives a certificate for the main host that a client with its root t
 test('a domain that is added is proven, certified by Pebble and opens links by https, with nothing else done', {
   skip: withoutPebble,
 }, async () => {
-  const { pebble, plain, https_port, certified } = await opened({})
+  const { pebble, plain, https_port, certified, setupCode } = await opened({})
   const host = `main.test:${https_port}`
   const jar: string[] = []
   const did = async (method: 'GET' | 'POST', path: string, body?: object) => {
@@ -107,7 +117,7 @@ test('a domain that is added is proven, certified by Pebble and opens links by h
     return JSON.parse(reply.body) as { id: string; status: string; certificate: { state: string } }
   }
   const person = { name: 'Ada', email: 'ada@example.com', password: 'a long enough password' }
-  await did('POST', '/api/setup', { ...person, organization: 'Acme' })
+  await did('POST', '/api/setup', { ...person, organization: 'Acme', setup_code: await setupCode() })
   await did('POST', '/api/campaigns', {
     name: 'Summer',
     key: 'summer',

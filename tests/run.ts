@@ -57,6 +57,7 @@ const NOT_ON_A_CLUSTER = [
   'src/intake/events/plans.test.ts',
   'src/outgoing/deliveries/faults.test.ts',
   'src/outgoing/deliveries/plans.test.ts',
+  'src/people/organizations/before-links.test.ts',
   'src/traffic/campaigns/moved.test.ts',
 ]
 

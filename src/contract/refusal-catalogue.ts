@@ -73,6 +73,12 @@ const entries = {
     code: 'sign_up_closed',
     hint: 'Ask an owner or admin of the organization for an invitation to this e-mail address.',
   },
+  setup_code_wrong: {
+    status: 403,
+    error: 'the setup code is missing or wrong',
+    code: 'setup_code_wrong',
+    hint: 'Sluice shows it where it was started, in the line "Sluice has no owner yet". Restart Sluice to see it again.',
+  },
   setup_done: {
     status: 409,
     error: 'this installation has its owner',

@@ -15,12 +15,11 @@ import type { FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { refuse } from '../contract/refusals.ts'
 import type { Config } from '../ground/config.ts'
-import { isLoopbackAddress } from '../ground/network.ts'
+import { isLoopbackAddress, isLoopbackHost } from '../ground/network.ts'
 import type { DomainHost, Host } from '../ground/room.ts'
 import { isForwarded, trusting } from '../ground/trusted.ts'
 import { mainNames, nameOfHost } from '../traffic/domains/name.ts'
 import { keyOf } from './identify.ts'
-import { isLoopback } from './origin.ts'
 
 const MAIN: Host = { is: 'main' }
 const OTHER: Host = { is: 'other' }
@@ -47,7 +46,7 @@ export function openHosts(
     const { host: sent } = raw.headers
     if (sent !== undefined && sent === base?.host) return MAIN
     const name = nameOfHost(sent ?? '')
-    if (base !== undefined && name !== base.hostname && isLoopback(name))
+    if (base !== undefined && name !== base.hostname && isLoopbackHost(name))
       return isDirect(raw) && (names.has(name) || isLoopbackAddress(raw.socket.remoteAddress ?? '')) ? MAIN : OTHER
     if (names.has(name)) return MAIN
     return domainOf(name) ?? (base === undefined ? MAIN : OTHER)

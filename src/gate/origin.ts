@@ -4,16 +4,12 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { refuse } from '../contract/refusals.ts'
-
-const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
-
-/** Whether a host, with its port or without, is this machine itself. */
-export const isLoopback = (host: string): boolean => LOOPBACK_HOST.test(host)
+import { isLoopbackHost } from '../ground/network.ts'
 
 /** The address the dashboard is at for this request: BASE_URL, else the loopback address the browser used, else unknown. */
 export function dashboardOrigin(baseUrl: string | undefined, host: string | undefined): string | undefined {
   if (baseUrl !== undefined) return baseUrl
-  return host !== undefined && isLoopback(host) ? `http://${host.toLowerCase()}` : undefined
+  return host !== undefined && isLoopbackHost(host) ? `http://${host.toLowerCase()}` : undefined
 }
 
 /** Refuses 403 unless Origin is the dashboard's. */

@@ -1,4 +1,5 @@
-/** Addresses of peers: which network one is counted for, and whether it is this machine. */
+/** Addresses of peers: which network one is counted for, and whether an address or a host is this machine. */
+import { isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
@@ -19,3 +20,14 @@ export function networkOf(address: string): string {
 export function isLoopbackAddress(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback'
 }
+
+/** The same as `networkOf`, but of an IPv4 address its /24: for what nobody needs a hundred times an hour. */
+export function wideNetworkOf(address: string): string {
+  const network = networkOf(address)
+  return isIPv4(network) ? network.slice(0, network.lastIndexOf('.')) : network
+}
+
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
+
+/** Whether a host, with its port or without, is this machine itself. */
+export const isLoopbackHost = (host: string): boolean => LOOPBACK_HOST.test(host)

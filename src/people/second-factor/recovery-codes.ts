@@ -10,10 +10,11 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
 /** Ten new codes, `xxxxx-xxxxx`. */
 export function newRecoveryCodes(): string[] {
-  return Array.from({ length: CODES }, () =>
-    spelled(Array.from(randomBytes(LETTERS), byte => ALPHABET[byte % ALPHABET.length]).join('')),
-  )
+  return Array.from({ length: CODES }, () => spelled(lettersOf(randomBytes(LETTERS))))
 }
+
+/** The letters of a code, one for each byte. */
+export const lettersOf = (bytes: Buffer): string => Array.from(bytes, byte => ALPHABET[byte % ALPHABET.length]).join('')
 
 /** A code as it was made, however it was typed. */
 export function spelled(typed: string): string {

@@ -14,16 +14,20 @@ export const PASSWORD_MAX = 128
 const Email = z.string().trim().max(254).pipe(z.email()).meta({ format: 'email' })
 const NewPassword = z.string().min(PASSWORD_MIN).max(PASSWORD_MAX)
 const Password = z.string().min(1).max(PASSWORD_MAX)
+const SetupCode = z.string().max(30).optional().meta({
+  description: 'For the first account of all, where BASE_URL is not this machine: Sluice shows it at its start',
+})
 
 /**
  * `POST /api/auth/sign-up/email`; `invitation` is the secret at the end of an invitation's link and makes the person a member at once. Answers
- * `{ user }` and signs in; 403 `sign_up_closed`, 409 `invitation_invalid`, 409 `already_exists`.
+ * `{ user }` and signs in; 403 `sign_up_closed` and `setup_code_wrong`, 409 `invitation_invalid`, 409 `already_exists`.
  */
 export const SignUp = z.object({
   name: Name(),
   email: Email,
   password: NewPassword,
   invitation: z.string().max(64).optional(),
+  setup_code: SetupCode,
 })
 /** `POST /api/auth/sign-in/email`. Answers `{ user }` and sets the session's cookie, or says which second step is asked for; 401 `INVALID_EMAIL_OR_PASSWORD`. */
 export const SignIn = z.object({ email: Email, password: Password, rememberMe: z.boolean().optional() })
@@ -124,7 +128,14 @@ const CHANGING_PARTS = {
     body: SignUp,
     reply: SignedIn,
     headers: ['Set-Cookie'],
-    refuses: ['sign_up_closed', 'invitation_invalid', 'already_exists', 'rate_limited', 'service_unavailable'],
+    refuses: [
+      'sign_up_closed',
+      'setup_code_wrong',
+      'invitation_invalid',
+      'already_exists',
+      'rate_limited',
+      'service_unavailable',
+    ],
   }),
   signInWithEmail: endpoint({
     ...anyone,
@@ -241,8 +252,10 @@ export const signIn = endpoint({
   parts: { ...CHANGING_PARTS, ...SECOND_PARTS },
 })
 
-/** `needs_owner`: nobody has an account yet, so the first page creates the owner. */
-export const Setup = z.object({ needs_owner: z.boolean(), sign_up: z.enum(['invite', 'open']) }).meta({ id: 'Setup' })
+/** `needs_owner`: nobody has an account yet, so the first page creates the owner; `needs_code`: it asks for the setup code. */
+export const Setup = z
+  .object({ needs_owner: z.boolean(), needs_code: z.boolean(), sign_up: z.enum(['invite', 'open']) })
+  .meta({ id: 'Setup' })
 
 export const readSetup = endpoint({
   route: 'GET /api/setup',
@@ -252,17 +265,24 @@ export const readSetup = endpoint({
 })
 
 /** The form of the very first page. */
-export const FirstOwner = z.object({ name: Name(), email: Email, password: NewPassword, organization: Name() })
+export const FirstOwner = z.object({
+  name: Name(),
+  email: Email,
+  password: NewPassword,
+  organization: Name(),
+  setup_code: SetupCode,
+})
 
 export const createOwner = endpoint({
   route: 'POST /api/setup',
   access: 'anyone',
   visit: true,
   summary: 'Create the first account with its organization, and sign in',
-  description: 'Works once in the life of an installation. Sets the session cookie.',
+  description:
+    'Works once in the life of an installation, and needs the setup code where BASE_URL is not this machine. Sets the session cookie.',
   body: FirstOwner,
   reply: z.object({ user_id: Id, organization_id: Id }),
   status: 201,
   headers: ['Set-Cookie'],
-  refuses: ['invalid_request', 'setup_done', 'service_unavailable'],
+  refuses: ['invalid_request', 'setup_code_wrong', 'setup_done', 'rate_limited', 'service_unavailable'],
 })

@@ -13,6 +13,7 @@ import { FirstOwner } from './api.ts'
 import { openAttempts } from './attempts.ts'
 import { type Desk, forward } from './library-calls.ts'
 import { openLibrary } from './library.ts'
+import { hasSetupCode, requireSetupCode } from './setup-code.ts'
 import { createFirstOwner, needsOwner } from './sign-up.ts'
 import { answerSignIn } from './visits.ts'
 
@@ -63,6 +64,7 @@ export function openSignIn(ground: Ground) {
 async function createOwner(desk: Desk, visit: Visit): Promise<Answer> {
   const { db, config } = desk.ground
   const form = FirstOwner.parse(visit.body)
+  await requireSetupCode(desk, visit, form.setup_code)
   const { password } = await desk.library.auth.$context
   const { user_id, organization_id } = await createFirstOwner(db, config, form, password.hash)
   const { headers = {} } = await forward(desk, visit, 'POST /sign-in/email', {
@@ -73,5 +75,6 @@ async function createOwner(desk: Desk, visit: Visit): Promise<Answer> {
 }
 
 async function readSetup({ db, config }: Context<typeof api.readSetup>) {
-  return { needs_owner: await needsOwner(db), sign_up: config.signUp }
+  const needs_owner = await needsOwner(db)
+  return { needs_owner, needs_code: needs_owner && hasSetupCode(config), sign_up: config.signUp }
 }

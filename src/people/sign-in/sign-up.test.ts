@@ -5,6 +5,9 @@ import { ORIGIN, startHouse, type TestHouse } from '../../../tests/support/house
 import { type Mailbox, openMailbox } from '../../../tests/support/mailbox.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { newId, toUuid, toWireId } from '../../contract/ids.ts'
+import { openSecrets } from '../../ground/db/secrets.ts'
+import { KEPT_KEYS, openAttempts } from './attempts.ts'
+import { setupLine } from './setup-code.ts'
 
 const PASSWORD = 'correct horse battery'
 
@@ -63,7 +66,11 @@ const countUsers = async () => (await house.database.kysely.selectFrom('users').
 test('two first visits at once make one owner, with organization, balance and a session; later ones are refused', async () => {
   const fresh = await startHouse({ WELCOME_CREDIT: '3.5', PRICE_PER_PERSON: '0.2' })
   try {
-    assert.deepEqual((await fresh.call('GET', '/api/setup')).json(), { needs_owner: true, sign_up: 'invite' })
+    assert.deepEqual((await fresh.call('GET', '/api/setup')).json(), {
+      needs_owner: true,
+      needs_code: false,
+      sign_up: 'invite',
+    })
     const visit = (name: string) =>
       fresh.call('POST', '/api/setup', {
         body: { name, email: `${name}@example.com`, password: PASSWORD, organization: `${name} Ltd` },
@@ -92,8 +99,56 @@ test('two first visits at once make one owner, with organization, balance and a 
     assert.equal((await db.selectFrom('organizations').select('id').execute()).length, 1)
     const [balance] = await db.selectFrom('balances').select(['balance', 'price_per_person']).execute()
     assert.deepEqual([Number(balance?.balance), Number(balance?.price_per_person)], [3.5, 0.2])
-    assert.deepEqual((await fresh.call('GET', '/api/setup')).json(), { needs_owner: false, sign_up: 'invite' })
+    assert.deepEqual((await fresh.call('GET', '/api/setup')).json(), {
+      needs_owner: false,
+      needs_code: false,
+      sign_up: 'invite',
+    })
     assert.equal((await visit('dan')).data()['code'], 'setup_done')
+  } finally {
+    await fresh.end()
+  }
+})
+
+test('where others can reach it, the first account needs the code that Sluice shows, whichever way it is made', async () => {
+  const fresh = await startHouse({ BASE_URL: 'https://track.example.com', SIGN_UP: 'open' })
+  try {
+    const setup = await fresh.call('GET', '/api/setup')
+    assert.deepEqual(setup.json(), { needs_owner: true, needs_code: true, sign_up: 'open' })
+    const line = (await setupLine(fresh.ground)) ?? ''
+    const code = /^Sluice has no owner yet\. Open https:\/\/track\.example\.com\/setup and .* code (\w{5}-\w{5})$/.exec(
+      line,
+    )?.[1]
+    // As another process on the same database shows it.
+    const secrets = await openSecrets(fresh.ground.config, fresh.database.kysely)
+    assert.equal(await setupLine({ ...fresh.ground, secrets }), line)
+    const form = { name: 'Ann', email: 'ann@example.com', password: PASSWORD, organization: 'Acme' }
+    for (const setup_code of [undefined, '', 'aaaaa-aaaaa'])
+      for (const url of ['/api/setup', '/api/auth/sign-up/email']) {
+        const refused = await post(url, { ...form, setup_code }, '', fresh)
+        assert.deepEqual([refused.statusCode, refused.data()['code']], [403, 'setup_code_wrong'])
+      }
+    const typed = code?.toUpperCase().replace('-', ' ')
+    assert.equal((await post('/api/setup', { ...form, setup_code: typed }, '', fresh)).statusCode, 201)
+    assert.equal(await setupLine(fresh.ground), undefined)
+    assert.equal((await post('/api/setup', { ...form, setup_code: typed }, '', fresh)).data()['code'], 'setup_done')
+    const { organization: _, ...second } = { ...form, email: 'bob@example.com' }
+    assert.equal((await post('/api/auth/sign-up/email', second, '', fresh)).statusCode, 200)
+  } finally {
+    await fresh.end()
+  }
+})
+
+test('wrong setup codes are braked like wrong passwords', async () => {
+  const fresh = await startHouse({ BASE_URL: 'https://track.example.com' })
+  try {
+    const form = { name: 'Ann', email: 'ann@example.com', password: PASSWORD, organization: 'Acme' }
+    const codes: unknown[] = []
+    for (let tries = 0; tries < 11; tries += 1)
+      codes.push(
+        (await post('/api/setup', { ...form, setup_code: `aaaaa-${10_000 + tries}` }, '', fresh)).data()['code'],
+      )
+    assert.deepEqual(codes, [...Array(10).fill('setup_code_wrong'), 'rate_limited'])
   } finally {
     await fresh.end()
   }
@@ -239,4 +294,25 @@ test('a mailbox is not flooded with reset mails', async () => {
     Array.from({ length: 7 }, () => post('/api/auth/request-password-reset', { email })),
   )
   assert.deepEqual(statusesOf(replies), [200, 200, 200, 200, 200, 429, 429])
+})
+
+test('reset mails are counted by the network that asks for them, whatever addresses it invents', async () => {
+  let invented = 0
+  const ask = async (from: string) => {
+    invented += 1
+    const body = { email: `invented${invented}@example.com` }
+    return (await house.call('POST', '/api/auth/request-password-reset', { body, headers: origin, from })).statusCode
+  }
+  for (const network of ['198.51.100.', '2001:db8:1:2::']) {
+    for (let asked = 1; asked <= 100; asked += 1) assert.equal(await ask(`${network}${asked}`), 200)
+    assert.equal(await ask(`${network}200`), 429)
+  }
+  assert.deepEqual([await ask('198.51.101.1'), await ask('2001:db8:1:3::1')], [200, 200])
+})
+
+test('however many addresses are invented, the counters remember a bounded number of them', async () => {
+  const attempts = openAttempts()
+  for (let invented = 0; invented < KEPT_KEYS + 100; invented += 1)
+    await attempts.count('mail', `${invented}@example.com`)
+  assert.equal(attempts.size, KEPT_KEYS)
 })

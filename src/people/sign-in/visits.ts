@@ -5,13 +5,14 @@ import { z } from 'zod'
 import { Instant } from '../../contract/fields.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { networkOf } from '../../ground/network.ts'
+import { networkOf, wideNetworkOf } from '../../ground/network.ts'
 import { type Answer, idOf, type Visit } from '../../ground/room.ts'
 import { endSessionOf, sessionsOf } from '../accounts/sessions.ts'
 import { AUTH_FORMS, type SessionEnd, type SignUp } from './api.ts'
 import { changeEmail, changePassword, confirmEmail } from './credentials.ts'
 import { type Desk, forward, guarded, personOf, PREFIX } from './library-calls.ts'
 import { answerSecondStep, isSecondPath, withWays } from './second-steps.ts'
+import { requireSetupCode } from './setup-code.ts'
 import { createAccount } from './sign-up.ts'
 
 type Path = keyof typeof AUTH_FORMS
@@ -51,6 +52,7 @@ export async function answerSignIn(desk: Desk, visit: Visit): Promise<Answer> {
       return endSession(desk, visit, AUTH_FORMS[path].parse(body))
     case 'POST /request-password-reset': {
       const form = AUTH_FORMS[path].parse(body)
+      await desk.attempts.count('reset', wideNetworkOf(visit.ip))
       await desk.attempts.count('mail', form.email.toLowerCase())
       return forward(desk, visit, path, form)
     }
@@ -66,6 +68,7 @@ function isPath(path: string): path is Path {
 async function signUp(desk: Desk, visit: Visit, form: Form<typeof SignUp>): Promise<Answer> {
   const { db, config } = desk.ground
   await desk.attempts.count('account', networkOf(visit.ip))
+  await requireSetupCode(desk, visit, form.setup_code)
   const { password } = await desk.library.auth.$context
   await createAccount(db, config, form, password.hash)
   return forward(desk, visit, 'POST /sign-in/email', { email: form.email, password: form.password })

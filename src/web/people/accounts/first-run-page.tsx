@@ -1,9 +1,9 @@
 /** The very first visit: the owner's account and the first workspace. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import type { z } from 'zod'
-import { createOwner, FirstOwner, PASSWORD_MIN } from '../../../people/sign-in/api.ts'
-import { call } from '../../ground/call.ts'
+import { createOwner, FirstOwner, PASSWORD_MIN, readSetup } from '../../../people/sign-in/api.ts'
+import { ask, call } from '../../ground/call.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
@@ -13,7 +13,8 @@ import { Door, FormStack } from './door.tsx'
 export function FirstRunPage() {
   const queries = useQueryClient()
   const navigate = useNavigate()
-  const form = useDraft(FirstOwner, { name: '', email: '', password: '', organization: '' })
+  const needsCode = useSuspenseQuery(ask(readSetup)).data.needs_code
+  const form = useDraft(FirstOwner, { name: '', email: '', password: '', organization: '', setup_code: '' })
   const errors = form.formState.errors
   const create = useMutation({
     mutationFn: (body: z.input<typeof FirstOwner>) => call(createOwner, { body }),
@@ -28,6 +29,17 @@ export function FirstRunPage() {
       words="This installation has no account yet. You become its owner; others join by invitation."
     >
       <FormStack onSubmit={submits(form, draft => create.mutate(draft))}>
+        {needsCode && (
+          <TextField
+            label="Setup code"
+            autoComplete="off"
+            spellCheck={false}
+            hint="Sluice shows it where it was started, in the line “Sluice has no owner yet”."
+            error={errors.setup_code?.message}
+            className="[&_input]:font-mono"
+            {...form.register('setup_code')}
+          />
+        )}
         <TextField label="Your name" autoComplete="name" error={errors.name?.message} {...form.register('name')} />
         <TextField
           label="E-mail"
