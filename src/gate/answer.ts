@@ -103,6 +103,6 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex
   const status = BROKEN[error.code ?? ''] ?? '400 Bad Request'
   const body = JSON.stringify({ error: status.slice(4).toLowerCase() })
   socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${body.length}\r\nx-content-type-options: nosniff\r\nconnection: close\r\n\r\n${body}`,
   )
 }

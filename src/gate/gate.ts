@@ -22,6 +22,7 @@ import { answerBrokenRequest, answerRefusal, wordsFor } from './answer.ts'
 import { checked, type Domains } from './domain.ts'
 import { type Caller, type Identities, identify, isKeyOnly } from './identify.ts'
 import { IDEMPOTENCY_KEY_LENGTH, type Once } from './once.ts'
+import { NosniffResponse } from './nosniff.ts'
 import { dashboardOrigin } from './origin.ts'
 import { type Actor, permit, type Standings } from './permit.ts'
 import type { Quotas } from './quota.ts'
@@ -72,7 +73,7 @@ export function openGate(door: Door, furnished: readonly Furnished[]): FastifyIn
     logger: false,
     bodyLimit: BODY_LIMIT,
     requestTimeout: 30_000,
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000, ServerResponse: NosniffResponse },
     exposeHeadRoutes: false,
     rewriteUrl: ({ url = '/' }) => spelledRight(url),
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,

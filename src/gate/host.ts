@@ -25,7 +25,7 @@ const MAIN: Host = { is: 'main' }
 const OTHER: Host = { is: 'other' }
 
 type Arrived = Pick<IncomingMessage, 'headers' | 'socket'>
-export type HostOf = (raw: Arrived) => Host
+type HostOf = (raw: Arrived) => Host
 
 /** The connections to the servers of TLS, which are open to everybody. */
 const publicConnections = new WeakSet<Socket>()

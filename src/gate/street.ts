@@ -15,9 +15,11 @@ import type { LiveCertificates } from '../traffic/certificates/live.ts'
 import { answerBrokenRequest } from './answer.ts'
 import { notePublic, openHosts } from './host.ts'
 import { keyOf } from './identify.ts'
+import { NosniffResponse } from './nosniff.ts'
 
-/** Those of the gate's own server, which Fastify sets there. */
-const TIMEOUTS = {
+/** As the gate's own server has it, which Fastify makes. */
+const SHARED = {
+  ServerResponse: NosniffResponse,
   requestTimeout: 30_000,
   headersTimeout: 10_000,
   connectionsCheckingInterval: 2_000,
@@ -59,10 +61,10 @@ export function openStreet(
     if (isMain(request)) response.setHeader('strict-transport-security', HSTS)
     return answer(request, response)
   }
-  const http = createServer(TIMEOUTS, plain)
+  const http = createServer(SHARED, plain)
   const https = createSecureServer(
     {
-      ...TIMEOUTS,
+      ...SHARED,
       ALPNProtocols: ['http/1.1'],
       handshakeTimeout: HANDSHAKE_MS,
       sessionIdContext: CONTEXT_ID,
