@@ -165,6 +165,67 @@ describe('nothing of a campaign domain tells where the dashboard is', () => {
   })
 })
 
+describe('nothing of a campaign domain names the product', () => {
+  /** Names of the script and of what it offers to pages, which stand in pages of others. */
+  const PUBLIC_NAMES = /sluice\.js|data-sluice-offer|window\.sluice\b|sluice_click/g
+
+  /** Addresses that open something, beside the routes with ids of nobody. */
+  async function opened(): Promise<{ method: string; path: string; body?: string }[]> {
+    const made = async (path: string, body: object) => String((await did('POST', path, body))['id'])
+    const landing_id = await made('/api/landings', { name: 'L', url: 'https://landing.example/?c={click_id}' })
+    const offer_id = await made('/api/offers', { name: 'O', url: 'https://offer.example/?c={click_id}' })
+    const shares = { landings: [{ landing_id, weight: 1 }], offers: [{ offer_id, weight: 1 }] }
+    const funnel_id = await made('/api/funnels', { name: 'F', ...shares })
+    const destination = { type: 'funnel', funnel_id }
+    await did('POST', '/api/campaigns', { name: 'C', key: 'by-funnel', destination })
+    const visit = await ask(DOMAIN, '/by-funnel', { headers: BROWSER })
+    const click = new URL(visit.headers.location ?? '').searchParams.get('c') ?? ''
+    assert.match(click, /^\w{26}$/)
+    const bot = await made('/api/bots', { token: '7:AAE-token', username: 'A_bot' })
+    const network = await did('POST', '/api/networks', { name: 'N', template: 'plain' })
+    const { pathname } = new URL(String(network['postback_url']))
+    const nonce = 'a'.repeat(22)
+    return [
+      ...['/by-funnel', '/c/by-funnel', `/o/${click}`, `/o?click_id=${click}`, '/o', '/sluice.js', pathname].map(
+        path => ({
+          method: 'GET',
+          path,
+        }),
+      ),
+      ...[`/.well-known/proof/${nonce}`, '/.well-known/proof/x', `${pathname}?click_id=${click}&payout=x`].map(
+        path => ({
+          method: 'GET',
+          path,
+        }),
+      ),
+      { method: 'POST', path: `/l/${click}`, body: '' },
+      { method: 'POST', path: `/m/${bot}`, body: 'junk' },
+      { method: 'POST', path: pathname, body: '{broken' },
+      { method: 'PUT', path: '/c/by-funnel', body: '{}' },
+    ]
+  }
+
+  for (const by of ['https', 'http', 'plain'] as const)
+    test(`by ${by}: neither in a header nor in a body, but for the names of the script`, async () => {
+      const seen = new Map<string, number>()
+      await each([...everything(), ...(by === 'https' ? await opened() : [])], async ({ path, ...sent }) => {
+        const heard = await ask(DOMAIN, path, { ...sent, headers: BROWSER, by })
+        seen.set(`${sent.method} ${path}`, heard.status)
+        const said = `${JSON.stringify(heard.headers)} ${heard.body}`.replaceAll(PUBLIC_NAMES, '')
+        assert.doesNotMatch(said, /sluice/i, `${sent.method} ${path}`)
+      })
+      assert.equal(seen.get('GET /sluice.js'), 200)
+      if (by !== 'https') return
+      const statuses = ['GET /by-funnel', `GET /.well-known/proof/${'a'.repeat(22)}`].map(one => seen.get(one))
+      assert.deepEqual(statuses, [302, 200])
+    })
+
+  test('neither does what is answered to broken requests', async () => {
+    for (const lines of [['NOT HTTP'], ['GET /%zz HTTP/1.1', `Host: ${DOMAIN}`, 'Connection: close']])
+      assert.doesNotMatch(JSON.stringify(await sendLines(house.http_port, lines)), /sluice/i)
+  })
+})
+
 describe('every answer says nosniff', () => {
   for (const [by, host] of [
     ['https', MAIN],

@@ -24,7 +24,7 @@ async function holds(proxy: FrontProxy): Promise<void> {
   assert.equal((await proxy.ask('track.example', '/api/setup')).status, 200)
   const visit = await proxy.ask('track.example', '/c/spring', BROWSER)
   assert.equal(visit.status, 302)
-  assert.match(visit.cookies[0] ?? '', /^sluice_v=.*; Secure$/)
+  assert.match(visit.cookies[0] ?? '', /^vis_id=.*; Secure$/)
   const forged = { ...BROWSER, 'X-Forwarded-Proto': 'http', 'X-Forwarded-Host': 'evil.example' }
   assert.match((await proxy.ask('track.example', '/c/spring', forged)).cookies[0] ?? '', /; Secure$/)
   assert.equal((await proxy.ask('track.example', '/api/setup', { 'X-Forwarded-Host': 'evil.example' })).status, 200)

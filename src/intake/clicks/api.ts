@@ -11,7 +11,7 @@ export const visitCampaign = endpoint({
   summary: "Record a click and redirect to the campaign's destination",
   answers: {
     302: {
-      words: 'The visitor goes on. The cookie sluice_v is set where there was none',
+      words: 'The visitor goes on. The cookie vis_id is set where there was none',
       headers: ['Location', 'Set-Cookie'],
     },
     200: {

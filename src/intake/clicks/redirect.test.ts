@@ -95,7 +95,7 @@ test('a visitor keeps one id over visits; the cookie is for us alone and only ov
   const { org_id, key } = await campaign()
   const first = await traffic.visit(`/c/${key}`)
   const cookie = String(first.headers['set-cookie'])
-  assert.match(cookie, /^sluice_v=[0-9a-f-]{36}; Max-Age=34560000; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
+  assert.match(cookie, /^vis_id=[0-9a-f-]{36}; Max-Age=34560000; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
   const second = await traffic.visit(`/c/${key}`, { cookie: cookie.split(';')[0] ?? '' })
   assert.equal(second.headers['set-cookie'], undefined)
   const [one, two] = [await rowOf(org_id, idOf(first)), await rowOf(org_id, idOf(second))]
@@ -235,7 +235,7 @@ test('whatever the query holds, the visitor is redirected and the click is store
     'sub1={"a":1},(),NULL',
   ]
   for (const query of queries) {
-    const answer = await traffic.visit(`/c/${key}?${query}`, { 'user-agent': 'x\u00ff"\\', cookie: 'sluice_v=%00' })
+    const answer = await traffic.visit(`/c/${key}?${query}`, { 'user-agent': 'x\u00ff"\\', cookie: 'vis_id=%00' })
     assert.equal(answer.statusCode, 302, query)
     assert.match(String(answer.headers['location']), /^https:\/\/offer\.example\/\?c=[0-9a-z]{26}&s=[\x21-\x7e]*$/)
     assert.notEqual(await rowOf(org_id, idOf(answer)), undefined, query)

@@ -106,7 +106,7 @@ test('conditions ask the visit itself', async () => {
     [{ field: 'bot' }, { 'sec-purpose': 'prefetch' }, ''],
     [{ field: 'time', days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] }, {}, ''],
   ]
-  const known = { cookie: 'sluice_v=7a0f4f0e-8c2b-4a53-9f0e-0f2b8a1f6c11' }
+  const known = { cookie: 'vis_id=7a0f4f0e-8c2b-4a53-9f0e-0f2b8a1f6c11' }
   for (const [condition, headers, query] of asked) {
     const { campaign } = await published(forked(condition))
     assert.equal(await targetOf(campaign.key, headers, query), 'https://end.example/yes', JSON.stringify(condition))
@@ -126,7 +126,7 @@ test('conditions ask the visit itself', async () => {
 test('a split sends a visitor the same way again and again', async () => {
   const { campaign } = await published(parted(1, 1, 1, 1))
   for (const digit of '0123456789') {
-    const cookie = `sluice_v=7a0f4f0e-8c2b-4a53-9f0e-0f2b8a1f6c1${digit}`
+    const cookie = `vis_id=7a0f4f0e-8c2b-4a53-9f0e-0f2b8a1f6c1${digit}`
     const first = await targetOf(campaign.key, { cookie })
     assert.equal(await targetOf(campaign.key, { cookie }), first)
   }
@@ -303,7 +303,7 @@ test('a visitor is new again when the hours have passed that a condition asks fo
     const answer = await visit(key, { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') })
     for (const set of [answer.headers['set-cookie'] ?? []].flat()) {
       const [, name = '', value = '', path] = /^([^=]+)=([^;]*).*Path=([^;]+)/.exec(set) ?? []
-      assert.equal(path, name === 'sluice_t' ? `/c/${key}` : '/')
+      assert.equal(path, name === 'vis_seen' ? `/c/${key}` : '/')
       cookies.set(name, value)
     }
     return String(answer.headers.location).startsWith('https://end.example/yes')
@@ -311,21 +311,21 @@ test('a visitor is new again when the hours have passed that a condition asks fo
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   assert.equal(await come(campaign.key), true)
   assert.equal(await come(campaign.key), false)
-  const here = jar.get('sluice_t') ?? ''
+  const here = jar.get('vis_seen') ?? ''
   // The other campaign's cookie, another visitor's, and one that somebody has written are none.
   assert.equal(await come(other.key, new Map(jar)), true)
   assert.equal(
     await come(
       campaign.key,
       new Map([
-        ['sluice_v', crypto.randomUUID()],
-        ['sluice_t', here],
+        ['vis_id', crypto.randomUUID()],
+        ['vis_seen', here],
       ]),
     ),
     true,
   )
   const [seconds = ''] = here.split('.')
-  assert.equal(await come(campaign.key, new Map([...jar, ['sluice_t', `${seconds}.${'A'.repeat(16)}`]])), true)
+  assert.equal(await come(campaign.key, new Map([...jar, ['vis_seen', `${seconds}.${'A'.repeat(16)}`]])), true)
   t.mock.timers.tick(23 * 3_600_000)
   assert.equal(await come(campaign.key), false)
   // From the last visit on, not from the first.
@@ -338,7 +338,7 @@ test('a visitor is new again when the hours have passed that a condition asks fo
   assert.match(String(crawler.headers.location), /^https:\/\/end\.example\/no/)
   assert.equal(crawler.headers['set-cookie'], undefined)
   const quiet = await visit(plain.key)
-  assert.doesNotMatch(String(quiet.headers['set-cookie']), /sluice_t/)
+  assert.doesNotMatch(String(quiet.headers['set-cookie']), /vis_seen/)
 })
 
 test('so many hours as no cookie is kept for are refused', async () => {

@@ -9,21 +9,36 @@ export type Visitor = { readonly id: string; readonly is_new: boolean; readonly 
 
 /** The longest that browsers keep a cookie. */
 const KEPT_SECONDS = 400 * 86_400
-const COOKIE = /(?:^|;\s*)sluice_v=([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:;|$)/
+const ID = named(['vis_id', 'sluice_v'], '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}')
+
+/** Matches a cookie by its name, and by the name it was set under before: browsers keep those for up to 400 days. */
+function named(names: readonly [now: string, before: string], value: string): readonly RegExp[] {
+  return names.map(name => new RegExp(`(?:^|;\\s*)${name}=(${value})(?:;|$)`))
+}
+
+/** The value of a cookie that `named` describes. Where both are there, the new name counts: it was set later. */
+function valueOf(cookies: string | string[] | undefined, forms: readonly RegExp[]): string | undefined {
+  if (cookies === undefined) return undefined
+  const header = Array.isArray(cookies) ? cookies.join(';') : cookies
+  for (const form of forms) {
+    const value = form.exec(header)?.[1]
+    if (value !== undefined) return value
+  }
+  return undefined
+}
 
 /** The visitor a Cookie header names, or a new one. `isSecure`: they came by https. */
 export function visitorOf(cookies: string | string[] | undefined, isSecure: boolean): Visitor {
-  const header = Array.isArray(cookies) ? cookies.join(';') : cookies
-  const id = header === undefined ? undefined : COOKIE.exec(header)?.[1]
+  const id = valueOf(cookies, ID)
   if (id !== undefined) return { id, is_new: false, cookie: undefined }
   const fresh = randomUUID()
-  const cookie = `sluice_v=${fresh}; Max-Age=${KEPT_SECONDS}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+  const cookie = `vis_id=${fresh}; Max-Age=${KEPT_SECONDS}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
   return { id: fresh, is_new: true, cookie }
 }
 
 /** As long as anybody may ask for. */
 const SEEN_SECONDS = MOST_HOURS * 3600
-const SEEN = /(?:^|;\s*)sluice_t=([0-9a-z]{1,9})\.([\w-]{16})(?:;|$)/
+const SEEN = named(['vis_seen', 'sluice_t'], '[0-9a-z]{1,9}\\.[\\w-]{16}')
 
 /** What a visit leaves in the visitor's browser: signed for the campaign and the visitor, so that it is worth nothing elsewhere. */
 export type Visits = {
@@ -43,49 +58,46 @@ export function visitsOf(
     secrets.mac('last seen', `${of.campaign_id} ${of.visitor_id} ${seconds}`).toString('base64url').slice(0, 16)
   return {
     lastSeen() {
-      const header = Array.isArray(cookies) ? cookies.join(';') : cookies
-      const [, seconds, mac] = (header === undefined ? undefined : SEEN.exec(header)) ?? []
+      const [seconds, mac] = valueOf(cookies, SEEN)?.split('.') ?? []
       return seconds === undefined || sign(seconds) !== mac ? null : Number.parseInt(seconds, 36) * 1000
     },
     cookie(ms) {
       const seconds = Math.floor(ms / 1000).toString(36)
-      return `sluice_t=${seconds}.${sign(seconds)}; Max-Age=${SEEN_SECONDS}; Path=${pathOf(url)}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+      return `vis_seen=${seconds}.${sign(seconds)}; Max-Age=${SEEN_SECONDS}; Path=${pathOf(url)}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
     },
   }
 }
 
 /** Reloading a page takes no links: who comes again meanwhile is led to the one he has. */
 const LINK_SECONDS = 1800
-const LINK = /(?:^|;\s*)sluice_l=([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:;|$)/
+const LINK = named(['vis_link', 'sluice_l'], '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}')
 
 /** The Set-Cookie header that says which invite link a visit was led to. It comes back on visits of the same address alone. */
 export function linkCookie(link_id: string, url: string, isSecure: boolean): string {
-  return `sluice_l=${link_id}; Max-Age=${LINK_SECONDS}; Path=${pathOf(url)}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+  return `vis_link=${link_id}; Max-Age=${LINK_SECONDS}; Path=${pathOf(url)}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
 }
 
 /** The id a `linkCookie` names. */
 export function linkOfCookie(cookies: string | string[] | undefined): string | undefined {
-  const header = Array.isArray(cookies) ? cookies.join(';') : cookies
-  return header === undefined ? undefined : LINK.exec(header)?.[1]
+  return valueOf(cookies, LINK)
 }
 
 const pathOf = (url: string): string => url.split(/[?#;]/, 1)[0] ?? '/c'
 
 /** A landing page is left for its offer within the visit, or when it is found again in a tab some days later. */
 const ONWARD_SECONDS = 30 * 86_400
-const ONWARD = /(?:^|;\s*)sluice_c=([0-9a-z]{26})(?:;|$)/
+const ONWARD = named(['vis_click', 'sluice_c'], '[0-9a-z]{26}')
 
 /**
  * The Set-Cookie header that lets `/o` know the click without its id in the link. It comes back on the way to `/o` alone, also from a landing
  * page of another domain, because following a link is a visit to us.
  */
 export function onwardCookie(click_id: string, isSecure: boolean): string {
-  return `sluice_c=${toWireId(click_id)}; Max-Age=${ONWARD_SECONDS}; Path=/o; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
+  return `vis_click=${toWireId(click_id)}; Max-Age=${ONWARD_SECONDS}; Path=/o; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
 }
 
 /** The click an `onwardCookie` names, as a uuid. */
 export function clickOfCookie(cookies: string | string[] | undefined): string | undefined {
-  const header = Array.isArray(cookies) ? cookies.join(';') : cookies
-  const id = header === undefined ? undefined : ONWARD.exec(header)?.[1]
+  const id = valueOf(cookies, ONWARD)
   return id === undefined ? undefined : toUuid(id)
 }

@@ -137,8 +137,8 @@ test('the click is found by the query, by the address of the landing page, or by
   const { key } = await aWay()
   const { id, cookies } = await arrive(key)
   const cookie = cookies.map(text => text.split(';')[0]).join('; ')
-  const onward = cookies.find(text => text.startsWith('sluice_c='))
-  assert.match(onward ?? '', /^sluice_c=[0-9a-z]{26}; Max-Age=2592000; Path=\/o; HttpOnly; SameSite=Lax$/)
+  const onward = cookies.find(text => text.startsWith('vis_click='))
+  assert.match(onward ?? '', /^vis_click=[0-9a-z]{26}; Max-Age=2592000; Path=\/o; HttpOnly; SameSite=Lax$/)
   const clickOf = async (path: string, headers: Record<string, string> = {}) =>
     new URL(String((await go(path, headers)).headers.location)).searchParams.get('c')
   assert.equal(await clickOf(`/o?click_id=${id}`), id)

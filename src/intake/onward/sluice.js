@@ -1,4 +1,4 @@
-/* Sluice: <script src="https://your-tracker/sluice.js" data-click="click_id" defer></script>
+/* <script src="https://your-tracker/sluice.js" data-click="click_id" defer></script>
    Knows the click from the address, marks it as landed, and leads links to /o, or with data-sluice-offer, to its offer.
    With data-bot: tells a Mini App's launch. */
 ;(() => {

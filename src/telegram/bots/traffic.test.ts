@@ -219,7 +219,7 @@ describe('the page that opens the app', () => {
       [answer.headers['cache-control'], answer.headers['x-robots-tag'], answer.headers['x-content-type-options']],
       ['no-store', 'noindex', 'nosniff'],
     )
-    assert.match(String(answer.headers['set-cookie']), /sluice_v/)
+    assert.match(String(answer.headers['set-cookie']), /vis_id/)
     assert.equal(answer.body.match(/https?:/g)?.length, 1, 'the only address in it is the link')
   })
 

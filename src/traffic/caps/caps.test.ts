@@ -163,7 +163,7 @@ test('a funnel gives its visitors to its other offers, and where all are full to
   const hosts = async () => {
     const seen = new Set<string | undefined>()
     for (let n = 0; n < 24; n += 1)
-      seen.add((await at.visit(key, house, { cookie: `sluice_v=${crypto.randomUUID()}` })).host)
+      seen.add((await at.visit(key, house, { cookie: `vis_id=${crypto.randomUUID()}` })).host)
     return [...seen].join(' ')
   }
   assert.match(await hosts(), new RegExp(`^(${a.host} ${b.host}|${b.host} ${a.host})$`))

@@ -221,7 +221,7 @@ export const checkDomain = endpoint({
 })
 
 export const answerProbe = endpoint({
-  route: 'GET /.well-known/sluice/:nonce',
+  route: 'GET /.well-known/proof/:nonce',
   access: 'anyone',
   visit: true,
   hosts: 'any',

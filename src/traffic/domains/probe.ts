@@ -13,14 +13,14 @@ import { mayBePointedAt } from '../../ground/guard.ts'
 
 const PATIENCE_MS = 3000
 const MOST_BYTES = 1024
-const FORM = /^sluice ([\w-]{43}) (\S*)\n$/
+const FORM = /^proof ([\w-]{43}) (\S*)\n$/
 
 /** What a nonce is made of. */
 export const NONCE = /^[\w-]{22}$/
 
 /** What is answered to a probe: the name that was seen, and that it was seen here. */
 export function probeAnswer({ mac }: Pick<Secrets, 'mac'>, nonce: string, host: string): string {
-  return `sluice ${mac('domain probe', `${nonce} ${host}`).toString('base64url')} ${host}\n`
+  return `proof ${mac('domain probe', `${nonce} ${host}`).toString('base64url')} ${host}\n`
 }
 
 /**
@@ -41,7 +41,7 @@ type Knocking = { config: Pick<Config, 'checkPorts' | 'allowPrivateTargets'>; se
 export async function knock({ config, secrets }: Knocking, name: string, address: string): Promise<Knocked> {
   if (!config.allowPrivateTargets && !mayBePointedAt(address)) return { is: 'inner' }
   const nonce = randomBytes(16).toString('base64url')
-  const path = `/.well-known/sluice/${nonce}`
+  const path = `/.well-known/proof/${nonce}`
   const [http = 80, https = 443] = config.checkPorts
   const ask = (port: number, isSecure: boolean) => said(secrets, { name, address, port, path, nonce, isSecure })
   const plain = await ask(http, false)
@@ -73,7 +73,7 @@ async function said(secrets: Pick<Secrets, 'mac'>, asking: Asking): Promise<Said
     host: address,
     port,
     path,
-    headers: { host: name, 'user-agent': 'Sluice domain check' },
+    headers: { host: name, 'user-agent': 'domain check' },
     agent: false as const,
     signal: AbortSignal.timeout(PATIENCE_MS),
   }

@@ -130,7 +130,7 @@ describe('what a check finds is said in words, with a cure', () => {
     try {
       assert.deepEqual(await told('127.0.0.2', (_, answer) => answer.end('hello')), ['other_server'])
       // It knows the form of an answer, but not the secret.
-      const forged = `sluice ${'A'.repeat(43)} `
+      const forged = `proof ${'A'.repeat(43)} `
       assert.deepEqual(await told('127.0.0.3', ({ headers }, answer) => answer.end(`${forged}${headers.host}\n`)), [
         'other_server',
       ])

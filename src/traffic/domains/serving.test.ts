@@ -103,7 +103,7 @@ describe('the dashboard is not there', () => {
         .filter(route => !route.includes('acme-challenge'))
         .toSorted(),
       [
-        'GET /.well-known/sluice/:nonce',
+        'GET /.well-known/proof/:nonce',
         'GET /c/:key',
         'GET /o',
         'GET /o/:click',
@@ -254,11 +254,11 @@ describe('visitors', () => {
     const by = (proto: string) => house.visit(D1, '/spring', { headers: { ...BROWSER, 'X-Forwarded-Proto': proto } })
     assert.match(cookieOf(await by('https')), /; Secure$/)
     const plain = cookieOf(await by('http'))
-    assert.match(plain, /^sluice_v=[\w-]{36}; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/)
+    assert.match(plain, /^vis_id=[\w-]{36}; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/)
     const again = await house.visit(D1, '/spring', { headers: { ...BROWSER, cookie: plain.split(';')[0] ?? '' } })
     assert.equal(again.headers['set-cookie'], undefined, 'who was here before is the same visitor')
     // A browser sends no cookie of one name to another, so there they are somebody new.
-    assert.match(cookieOf(await house.visit(D2, '/spring', { headers: BROWSER })), /^sluice_v=/)
+    assert.match(cookieOf(await house.visit(D2, '/spring', { headers: BROWSER })), /^vis_id=/)
   })
 
   test('find the offer by the cookie of the domain they came by', async () => {
@@ -276,7 +276,7 @@ describe('visitors', () => {
     const visit = await house.visit(D1, `/${String(campaign['key'])}`, { headers: BROWSER })
     assert.equal(visit.status, 302)
     const cookie = (visit.headers['set-cookie'] ?? []).map(one => one.split(';')[0]).join('; ')
-    assert.match(cookie, /sluice_c=/)
+    assert.match(cookie, /vis_click=/)
     const on = await house.visit(D1, '/o', { headers: { ...BROWSER, cookie } })
     assert.match(String(on.headers['location']), /^https:\/\/offer\.example\/\?c=\w{26}$/)
   })
@@ -316,7 +316,7 @@ test('https alone: by http visitors are led over once a certificate is there, an
   )
   const click = toWireId(rows[0]?.id ?? '')
   assert.equal((await by(`/l/${click}`, 'http', 'POST')).status, 204, 'what is sent is taken')
-  assert.equal((await by(`/.well-known/sluice/${'a'.repeat(22)}`, 'http')).status, 200)
+  assert.equal((await by(`/.well-known/proof/${'a'.repeat(22)}`, 'http')).status, 200)
   // Nobody says how this one came.
   assert.match(String((await house.visit(D1, '/spring', { headers: BROWSER })).headers['location']), /^https:\/\/offer/)
   await change({ https: 'optional' })

@@ -91,7 +91,7 @@ test('an offer outside of its hours leaves the draw of a funnel, and no cap lead
   })
   const { key } = await at.campaign({ type: 'funnel', funnel_id: funnel['id'] })
   for (let n = 0; n < 12; n += 1)
-    assert.equal((await at.visit(key, house, { cookie: `sluice_v=${crypto.randomUUID()}` })).host, open.host)
+    assert.equal((await at.visit(key, house, { cookie: `vis_id=${crypto.randomUUID()}` })).host, open.host)
   const { key: led } = await at.follow(full.id, { fallback_url: FALLBACK })
   await at.cap(full.id, { then_offer_id: shut.id })
   await at.convert((await at.visit(led)).click)
