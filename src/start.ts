@@ -186,9 +186,10 @@ async function serve(config: Config, log: Logger, open: AsyncDisposableStack, as
   const built = config.role === 'work' ? undefined : buildDashboard(log)
   // Awaited below, beside the opening of the database; until then its failure must not count as unheard.
   built?.catch(() => {})
-  const nodes = await openNodes(config, log)
+  const mayCreate = config.newInstallation === 'allow'
+  const nodes = await openNodes(config, log, { mayCreate })
   open.defer(() => nodes.close())
-  const applied = await migrateNodes(nodes)
+  const applied = await migrateNodes(nodes, { mayCreate })
   if (applied.length > 0) log.info({ applied }, 'the database was migrated')
   await built
   const database = connect(nodes.addresses, { log })

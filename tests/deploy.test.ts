@@ -60,6 +60,16 @@ test('a service may write nowhere but in the folder of its data, and gains no ri
   }
 })
 
+test('sluice.target stops and starts every unit, and no unit begins a new installation by itself', () => {
+  for (const unit of units.filter(name => !name.endsWith('.target'))) {
+    const text = read(unit)
+    assert.match(text, /^PartOf=sluice\.target$/m, unit)
+    assert.match(text, /^WantedBy=sluice\.target$/m, unit)
+  }
+  assert.match(read('deploy/sluice.target'), /^WantedBy=multi-user\.target$/m)
+  for (const service of services) assert.match(read(service), /^Environment=NEW_INSTALLATION=refuse$/m)
+})
+
 const analyze = findProgram('systemd-analyze')
 
 test('systemd finds nothing to object to in the units', {

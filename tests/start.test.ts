@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { chown, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { chown, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -92,6 +92,21 @@ describe('with the embedded database', () => {
     const last = postmasterOf(dataDir)
     assert.equal(await third.stop(), 0)
     assert.ok(!isAlive(last), 'a stop in order takes the server along')
+  })
+
+  test('with NEW_INSTALLATION=refuse a folder without its data is refused and left empty, and what migrate has made is served', async () => {
+    const [dataDir, moved] = [await freshFolder(), join(await freshFolder(), 'moved')]
+    const env = { DATA_DIR: dataDir, NEW_INSTALLATION: 'refuse' }
+    assert.equal((await runSluice(env, { command: 'migrate' })).code, 0)
+    await rename(dataDir, moved)
+    await mkdir(dataDir)
+    isOneLine(await runSluice(env), /DATA_DIR \S+ holds no database, .*put the data back or restore a backup/)
+    assert.deepEqual(await readdir(dataDir), [])
+    await rm(dataDir, { recursive: true })
+    await rename(moved, dataDir)
+    const sluice = await startSluice(env)
+    running.add(sluice)
+    assert.equal(await answers(sluice), 200)
   })
 
   test('a second start on the same folder ends with one line and leaves the first unharmed', async () => {
@@ -227,6 +242,19 @@ describe('before anything is opened', () => {
     try {
       const { code, stdout } = await runSluice({ DATABASE_URL: fresh.url }, { command: 'migrate' })
       assert.deepEqual({ code, stdout }, { code: 0, stdout: 'The database is up to date.\n' })
+    } finally {
+      await fresh.drop()
+    }
+  })
+
+  test('with NEW_INSTALLATION=refuse an empty database of DATABASE_URL is refused and left empty', async () => {
+    const fresh = await freshDatabase()
+    try {
+      await fresh.database.worker.query('drop schema public cascade; create schema public')
+      const env = { DATABASE_URL: fresh.url, NEW_INSTALLATION: 'refuse', DATA_DIR: await freshFolder() }
+      isOneLine(await runSluice(env), /the database is empty, and NEW_INSTALLATION=refuse: /)
+      const { rows } = await fresh.database.worker.query(`select from pg_tables where schemaname = 'public'`)
+      assert.equal(rows.length, 0)
     } finally {
       await fresh.drop()
     }

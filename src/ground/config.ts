@@ -129,6 +129,7 @@ const settings = {
     'postgres://user:password@host:5432/database, or several of them separated by commas',
     true,
   ),
+  NEW_INSTALLATION: setting(z.enum(['allow', 'refuse']).default('allow'), 'allow or refuse'),
   REDIS_URL: setting(
     z.string().refine(isRedis).optional(),
     'redis://host:6379, rediss://host:6379 or the path of a socket',

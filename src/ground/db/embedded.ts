@@ -53,6 +53,9 @@ const SETTINGS = [
 /** The longest path of a socket that the system takes. */
 const LONGEST_PATH_BYTES = 107
 
+/** Whether there is a database in `dataDir` already. */
+export const hasCluster = (dataDir: string): boolean => existsSync(join(dataDir, 'postgres', 'PG_VERSION'))
+
 /**
  * Starts the server of `dataDir`, making the cluster at the first start, or adopts the one that runs.
  * @throws StartError when another Sluice uses the folder (whose server is left alone), the folder belongs to another user
@@ -63,7 +66,7 @@ export async function startPostgres({ dataDir, log, settings = [], alone = true 
   openFolder(dataDir, root)
   const owner = chooseOwner(root)
   const programs = findPrograms(owner)
-  if (!existsSync(join(root, 'PG_VERSION'))) await createCluster(root, owner, programs)
+  if (!hasCluster(dataDir)) await createCluster(root, owner, programs)
   checkVersion(root, programs)
   const cluster: Cluster = {
     root,

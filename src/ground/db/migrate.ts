@@ -58,10 +58,21 @@ async function applyMissing(client: pg.ClientBase, migrations: Migration[]): Pro
   return applied
 }
 
+/** Whether the database has had any migration. */
+export async function isMigrated(client: pg.ClientBase): Promise<boolean> {
+  if (!(await isTableThere(client))) return false
+  const { rows } = await client.query('select from migrations limit 1')
+  return rows.length > 0
+}
+
+async function isTableThere(client: pg.ClientBase): Promise<boolean> {
+  const { rows } = await client.query<{ is_there: boolean }>(`select to_regclass('migrations') is not null as is_there`)
+  return rows[0]?.is_there === true
+}
+
 async function createTable(client: pg.ClientBase): Promise<void> {
   // Looked for first: a cluster would tell every node of a table that is there.
-  const { rows } = await client.query<{ is_there: boolean }>(`select to_regclass('migrations') is not null as is_there`)
-  if (rows[0]?.is_there === true) return
+  if (await isTableThere(client)) return
   try {
     await client.query(
       'create table if not exists migrations (number int primary key, name text not null, checksum text not null, applied_at timestamptz not null)',

@@ -6,9 +6,9 @@ import type { Config } from '../config.ts'
 import { StartError } from '../start-error.ts'
 import type { Node } from './connect.ts'
 import { isOnCitus } from './distribute.ts'
-import { startPostgres } from './embedded.ts'
+import { hasCluster, startPostgres } from './embedded.ts'
 import { isUnreachable } from './faults.ts'
-import { migrate, missingMigrations } from './migrate.ts'
+import { isMigrated, migrate, missingMigrations } from './migrate.ts'
 
 /** Addresses for `connect`, the first of them for migrations; `close` stops the embedded server and nothing else. */
 export type Nodes = { addresses: readonly Node[]; close(): Promise<void> }
@@ -19,24 +19,33 @@ const PATIENCE_MS = 15_000
 const OLDEST = 15
 
 /**
- * Starts or finds the database. `alone: false` looks in beside the Sluice that may be running on an embedded one.
+ * Starts or finds the database. `alone: false` looks in beside the Sluice that may be running on an embedded one; `mayCreate: false` makes no
+ * embedded one where there is none.
  * @throws StartError with the reason in one line, without the password.
  */
 export async function openNodes(
   config: Pick<Config, 'databaseUrl' | 'dataDir'>,
   log: Logger,
-  { alone = true }: { alone?: boolean } = {},
+  { alone = true, mayCreate = true }: { alone?: boolean; mayCreate?: boolean } = {},
 ): Promise<Nodes> {
   if (config.databaseUrl.length > 0) return { addresses: config.databaseUrl, close: async () => {} }
+  if (!mayCreate && !hasCluster(config.dataDir)) throw noInstallation(`DATA_DIR ${config.dataDir} holds no database`)
   const embedded = await startPostgres({ dataDir: config.dataDir, log, alone })
   return { addresses: [embedded.connection], close: () => embedded.stop() }
 }
 
+/** What is expected is not there. Whoever starts it has moved the data, has not restored it yet, or wants a new installation. */
+const noInstallation = (found: string) =>
+  new StartError(
+    `${found}, and NEW_INSTALLATION=refuse: put the data back or restore a backup. To begin a new installation run ` +
+      '"node_modules/.bin/node src/main.ts migrate" with the settings and as the user of the service (docs/operating.md)',
+  )
+
 /**
  * Brings the database up to date by its first node and answers the names of the files applied. Where that one is away, any other can tell
- * that nothing is missing.
+ * that nothing is missing. `mayCreate: false` refuses a database that has never been one of Sluice's.
  */
-export async function migrateNodes({ addresses }: Nodes): Promise<string[]> {
+export async function migrateNodes({ addresses }: Nodes, { mayCreate = true } = {}): Promise<string[]> {
   const [first = '', ...others] = addresses
   const isNeeded = others.length === 0 || (await isThere(first)) || !(await isAnyUpToDate(others))
   if (!isNeeded) return []
@@ -48,6 +57,7 @@ export async function migrateNodes({ addresses }: Nodes): Promise<string[]> {
     const version = rows[0]?.version ?? 0
     if (version < OLDEST) throw new StartError(`DATABASE_URL is PostgreSQL ${version}, Sluice needs ${OLDEST} or newer`)
     await checkPlace(client, others.length)
+    if (!mayCreate && !(await isMigrated(client))) throw noInstallation('the database is empty')
     return await migrate(client)
   } finally {
     await client.end()
