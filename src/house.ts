@@ -124,7 +124,7 @@ export async function openHouse(
     const street =
       certificates === undefined || config.role === 'work'
         ? undefined
-        : into(running)(openStreet(app, ground, certificates.live))
+        : into(running)(await openStreet(app, ground, certificates.live))
     let doors: Doors | undefined
     return {
       app,

@@ -4,6 +4,7 @@ import { connect as connectPlain } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { sql } from 'kysely'
 import { pino } from 'pino'
 import { eventually } from '../../tests/support/eventually.ts'
 import { seedPlace } from '../../tests/support/place.ts'
@@ -11,6 +12,7 @@ import { startProxy } from '../../tests/support/proxy.ts'
 import { openCertified, openStreetHouse, type StreetHouse, shake } from '../../tests/support/street.ts'
 import { useDatabase } from '../../tests/support/database.ts'
 import { connect } from '../ground/db/connect.ts'
+import { exchangeDaily, keyOfToday } from './ticket-keys.ts'
 
 const ALL = process.env['SLUICE_TEST_ALL'] === '1'
 
@@ -159,6 +161,46 @@ describe('on the street', () => {
       await second.end()
     }
   })
+})
+
+test('the key of TLS sessions is random, sealed, exchanged with the day of the database, and deleted with it', async () => {
+  const { house, stub, end } = await openCertified()
+  try {
+    await house.certified('main.test')
+    const { kysely: db } = house.database
+    const first = await keyOfToday(house.ground)
+    assert.deepEqual(await keyOfToday(house.ground), first)
+    const { session } = await shake(house.https_port, { name: 'main.test', wantsSession: true })
+    const resumed = async ({ https_port }: StreetHouse) =>
+      (await shake(https_port, { name: 'main.test', ...(session && { session }) })).reused
+    assert.equal(await resumed(house), true)
+
+    await sql`update tls_ticket_keys set day = day - 1`.execute(db)
+    const next = await keyOfToday(house.ground)
+    assert.ok(next.key.length === 48 && !next.key.equals(first.key), 'nothing it could be derived from has changed')
+    const { rows } = await sql<{ day: string; key: Buffer }>`select day, key from tls_ticket_keys`.execute(db)
+    assert.deepEqual(
+      rows.map(({ day }) => day),
+      [next.day],
+    )
+    assert.ok(!rows[0]?.key.includes(next.key) && !rows[0]?.key.includes(next.key.toString('base64')))
+
+    const exchanged = await new Promise<Buffer>(resolve => {
+      const exchanging = exchangeDaily(house.ground, { ...first, day: '2020-01-01' }, key => {
+        void exchanging.close()
+        resolve(key)
+      })
+    })
+    assert.deepEqual(exchanged, next.key)
+    const later = await openStreetHouse({ ROLE: 'serve', ACME_DIRECTORY: stub.directory }, house.database)
+    try {
+      assert.equal(await resumed(later), false, 'a session of the day before makes a full handshake')
+    } finally {
+      await later.end()
+    }
+  } finally {
+    await end()
+  }
 })
 
 test('while the database is away, https goes on with the certificates in memory', async () => {

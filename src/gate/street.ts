@@ -16,6 +16,7 @@ import { answerBrokenRequest } from './answer.ts'
 import { notePublic, openHosts } from './host.ts'
 import { keyOf } from './identify.ts'
 import { NosniffResponse } from './nosniff.ts'
+import { exchangeDaily, keyOfToday } from './ticket-keys.ts'
 
 /** As the gate's own server has it, which Fastify makes. */
 const SHARED = {
@@ -26,7 +27,7 @@ const SHARED = {
   keepAliveTimeout: 72_000,
 }
 const HANDSHAKE_MS = 10_000
-/** Until the key of their day is exchanged; whoever comes later makes a handshake in full. */
+/** Their key is exchanged daily; whoever comes later makes a full handshake. */
 const SESSION_SECONDS = DAY_MS / 1000
 /** Of the main host, for a year (RFC 6797): its pages are the dashboard. Custom domains may move to another server, so they have none. */
 const HSTS = 'max-age=31536000'
@@ -39,15 +40,17 @@ export type Street = {
   readonly http: Server
   readonly https: SecureServer
   /** Stops what goes on beside the servers, which their owner closes. */
-  close(): void
+  close(): Promise<void>
 }
 
-export function openStreet(
+export async function openStreet(
   app: FastifyInstance,
-  { secrets, config }: Pick<Ground, 'config' | 'secrets'>,
+  ground: Pick<Ground, 'config' | 'db' | 'log' | 'secrets'>,
   certificates: Pick<LiveCertificates, 'contextOf'>,
-): Street {
+): Promise<Street> {
+  const { config } = ground
   const { baseUrl = '' } = config
+  const first = await keyOfToday(ground)
   const hostOf = openHosts(config, () => undefined)
   const isMain = (request: IncomingMessage) => hostOf(request).is === 'main'
   const answer: RequestListener = (request, response) => app.routing(request, response)
@@ -69,7 +72,7 @@ export function openStreet(
       handshakeTimeout: HANDSHAKE_MS,
       sessionIdContext: CONTEXT_ID,
       sessionTimeout: SESSION_SECONDS,
-      ticketKeys: ticketKeys(secrets, Date.now()),
+      ticketKeys: first.key,
       SNICallback: (name, done) => done(null, certificates.contextOf(name.toLowerCase())),
     },
     secure,
@@ -80,7 +83,8 @@ export function openStreet(
   https.on('tlsClientError', (error: NodeJS.ErrnoException, socket) =>
     handshakeFailures.inc({ reason: reasonOf(error, socket, certificates) }),
   )
-  return { http, https, close: exchangeDaily(https, secrets) }
+  const exchanging = exchangeDaily(ground, first, key => https.setTicketKeys(key))
+  return { http, https, close: () => exchanging.close() }
 }
 
 /**
@@ -114,26 +118,4 @@ function reasonOf(
   if (!code.startsWith('ERR_SSL_')) return 'other'
   const isKnown = typeof servername === 'string' && certificates.contextOf(servername.toLowerCase()) !== undefined
   return isKnown ? 'protocol' : 'no_certificate'
-}
-
-/** The keys that sessions are sealed by on a UTC day: the same in every process, without a word between them. */
-function ticketKeys(secrets: Ground['secrets'], now: number): Buffer {
-  const day = Math.floor(now / DAY_MS)
-  return Buffer.concat([secrets.mac('tls tickets', `${day} 1`), secrets.mac('tls tickets', `${day} 2`).subarray(0, 16)])
-}
-
-function exchangeDaily(https: SecureServer, secrets: Ground['secrets']): () => void {
-  let timer: NodeJS.Timeout
-  const wait = () => {
-    timer = setTimeout(
-      () => {
-        https.setTicketKeys(ticketKeys(secrets, Date.now()))
-        wait()
-      },
-      DAY_MS - (Date.now() % DAY_MS),
-    )
-    timer.unref()
-  }
-  wait()
-  return () => clearTimeout(timer)
 }

@@ -43,6 +43,7 @@ export const FIRST_NODE_TABLES: readonly string[] = [
   'acme_challenges',
   'acme_accounts',
   'acme_orders',
+  'tls_ticket_keys',
 ]
 
 /** The table beside whose rows all others of an organization lie: the lock of its balance is the first of every transaction. */

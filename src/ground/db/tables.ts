@@ -1930,6 +1930,14 @@ export interface Subscribers {
   welcomed_at: string | null
 }
 
+export interface TlsTicketKeys {
+  day: string
+  /**
+   * sealed by SECRET
+   */
+  key: Buffer
+}
+
 export interface TrafficSources {
   cost_currency: string
   /**
@@ -2084,6 +2092,7 @@ export interface Tables {
   spend_spreads: SpendSpreads
   spent_codes: SpentCodes
   subscribers: Subscribers
+  tls_ticket_keys: TlsTicketKeys
   traffic_sources: TrafficSources
   two_factors: TwoFactors
   users: Users
