@@ -9,7 +9,7 @@ import { Id, Instant, Page } from '../../contract/fields.ts'
  */
 export const MOST_NEW_A_DAY = 100
 
-export const CertificateNotice = z
+const CertificateNotice = z
   .object({
     name: z.string(),
     domain_id: Id.nullable().meta({ description: 'null: a name of the main host' }),

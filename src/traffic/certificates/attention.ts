@@ -1,4 +1,4 @@
-/** Certificates that somebody has to look at, for the dashboard. Owns no table; reads `certificates` and `domain_names`. */
+/** Certificates that somebody has to look at, for the dashboard. Owns no table. Reads `certificates` and `domain_names`. */
 import { sql } from 'kysely'
 import type { Context } from '../../ground/room.ts'
 import type * as api from './api.ts'

@@ -1,20 +1,28 @@
 /**
- * Certificates of the names that are served, obtained from an authority by ACME. Owns `certificates`, and with claim.ts `acme_accounts` and
- * `acme_orders`. One process at a time orders for a row, under a lease by the database's clock. What is written under a lease that has passed
- * on changes nothing, so no certificate replaces one that was ordered later. Keys lie sealed by SECRET. An expired certificate is served
- * until there is another: browsers warn, programs may go on.
+ * Certificates of the names that are served, obtained from an authority by ACME. Owns `certificates`, `acme_accounts`, `acme_orders`; claim.ts
+ * chooses what is ordered next. One process at a time orders for a row, under a lease by the database's clock. What is written under a lease
+ * that has passed on changes nothing, so no certificate replaces one that was ordered later. Keys lie sealed by SECRET. An expired certificate is
+ * served until there is another: browsers warn, programs may go on.
  */
 import { type Kysely, sql } from 'kysely'
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Leaf } from './chain.ts'
-import type { Claimed } from './claim.ts'
 
 /** A name that comes back within it has its certificate: authorities give five of the same in seven days. */
 const KEPT_MS = 30 * DAY_MS
 
 /** Told where certificates have changed. */
 export const CHANNEL = 'sluice_certificates'
+
+/** A row this process may order for. `chain`: the one to be replaced, and `directory` whose it is. */
+export type Claimed = {
+  readonly name: string
+  readonly lease_token: string
+  readonly directory: string | null
+  readonly chain: string | null
+  readonly attempts: number
+}
 
 export const later = (ms: number) => sql<string>`now() + ${ms}::float8 * interval '1 millisecond'`
 

@@ -6,7 +6,7 @@ import { type Kysely, sql, type Transaction } from 'kysely'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import { newId } from '../../contract/ids.ts'
 import type { Tables } from '../../ground/db/tables.ts'
-import { later } from './certificates.ts'
+import { type Claimed, later } from './certificates.ts'
 import { type DueName, inTurns, type OrdersOfDay } from './turns.ts'
 
 /** Longer than an order is given: see ORDER_MS in order.ts. */
@@ -16,15 +16,6 @@ const MOST_ORDERS = 250
 const ORDERS_MS = 3 * HOUR_MS
 /** At once, over all processes. */
 const MOST_AT_ONCE = 5
-/** A row this process may order for. `chain`: the one to be replaced, and `directory` whose it is. */
-export type Claimed = {
-  readonly name: string
-  readonly lease_token: string
-  readonly directory: string | null
-  readonly chain: string | null
-  readonly attempts: number
-}
-
 /** `main`: the names of the main host; `except`: names that are not ordered now. */
 type Wanted = { readonly directory: string; readonly main: readonly string[]; readonly except: readonly string[] }
 
