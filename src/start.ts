@@ -13,7 +13,7 @@ import { connect } from './ground/db/connect.ts'
 import { sqlState } from './ground/db/faults.ts'
 import { readLastBackup } from './ground/db/last-backup.ts'
 import { migrateNodes, openNodes, openPatientPool } from './ground/db/nodes.ts'
-import { fingerprintHere } from './ground/db/secrets.ts'
+import { secretHere } from './ground/db/secrets.ts'
 import { openLog } from './ground/log.ts'
 import { StartError } from './ground/start-error.ts'
 import { openHouse } from './house.ts'
@@ -143,24 +143,38 @@ async function backUpOnly(
     await access(folder).catch(() => {
       throw new StartError(`there is no data folder ${folder}`)
     })
+  const secret = secretHere(config)
+  if (secret === undefined)
+    throw new StartError(
+      'there is no SECRET here, which signs the backup: run it with the same SECRET, or the same DATA_DIR, as Sluice',
+    )
   const client = await openClient(config, log, open, { alone: false })
-  const { rows, tables, journals, taken_at } = await takeBackup(client, { path, folders, version: sluice.version })
+  const taking = { path, folders, version: sluice.version, secret }
+  const { rows, tables, journals, taken_at } = await takeBackup(client, taking)
   console.log(
     `${path} holds what was acknowledged before ${taken_at}: ${rows} rows of ${tables} tables, files of journals: ${journals}. SECRET ` +
       `${config.secret === undefined ? `(${join(config.dataDir, 'secret')}) ` : ''}is not in it: keep it apart, nothing is restored without it.`,
   )
 }
 
+const UNSIGNED = '--unsigned'
+
 /** Into an empty place. @throws StartError as `checkBackup` and `restoreBackup` do; then nothing is there. */
 async function restoreOnly(
-  [file]: readonly string[],
+  given: readonly string[],
   config: Config,
   log: Logger,
   open: AsyncDisposableStack,
 ): Promise<void> {
-  if (file === undefined) throw new StartError('say which file: npm run restore -- FILE')
+  const [file, ...others] = given.filter(word => word !== UNSIGNED)
+  if (file === undefined || others.length > 0) throw new StartError('say which file: npm run restore -- FILE')
   const path = resolve(file)
-  const contents = await checkBackup(path, fingerprintHere(config))
+  const contents = await checkBackup(path, secretHere(config), { unsigned: given.includes(UNSIGNED) })
+  if (contents.key === undefined)
+    console.error(
+      `Warning: ${path} has no signature, so nobody can tell whether it was changed since it was made. Whatever stands in it is restored, ` +
+        'also an account, a role or an address that somebody has written into it.',
+    )
   await checkFolder(config.dataDir)
   const client = await openClient(config, log, open, { alone: true })
   await restoreBackup(client, path, contents, config.dataDir)

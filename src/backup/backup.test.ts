@@ -14,15 +14,16 @@ import { seedPlace } from '../../tests/support/place.ts'
 import { connect } from '../ground/db/connect.ts'
 import { readLastBackup } from '../ground/db/last-backup.ts'
 import { listMigrations, migrate, missingMigrations } from '../ground/db/migrate.ts'
-import { fingerprintHere } from '../ground/db/secrets.ts'
+import { secretHere } from '../ground/db/secrets.ts'
 import { StartError } from '../ground/start-error.ts'
 import { takeBackup } from './backup.ts'
-import { type Part, readBackup, writeBackup } from './file.ts'
+import { type Line, type Part, readBackup, SIGNATURE_BYTES, writeBackup } from './file.ts'
 import { checkBackup, checkFolder, restoreBackup } from './restore.ts'
 import { listRelations, listTables } from './tables.ts'
 
 const SECRET = 'a secret that only tests know'
-const fingerprint = fingerprintHere({ secret: SECRET, dataDir: '' })
+const secret = secretHere({ secret: SECRET, dataDir: '' }) ?? assert.fail()
+const otherSecret = secretHere({ secret: 'a secret of somebody else', dataDir: '' }) ?? assert.fail()
 
 let ends: (() => unknown)[] = []
 let folder: string
@@ -84,7 +85,7 @@ async function sums(client: pg.Client): Promise<Record<string, string>> {
 }
 
 const back = async (target: pg.Client, dataDir: string) => {
-  const contents = await checkBackup(path, fingerprint)
+  const contents = await checkBackup(path, secret)
   await restoreBackup(target, path, contents, dataDir)
   return contents
 }
@@ -107,7 +108,7 @@ describe('a backup that is restored', () => {
       `create table clicks_2019_01 partition of clicks for values from ('01680690-0000-0000-0000-000000000000') to ('0168a5b0-0000-0000-0000-000000000000')`,
     )
     await client.query(`insert into tls_ticket_keys (day, key) values (current_date, 'sealed')`)
-    const taken = await takeBackup(client, { path, folders: [], version: '1.2.3' })
+    const taken = await takeBackup(client, { path, folders: [], version: '1.2.3', secret })
     // A key of TLS sessions would open recorded traffic to whoever has the file and SECRET.
     await client.query('delete from tls_ticket_keys')
     assert.equal(statSync(path).mode & 0o777, 0o600)
@@ -131,7 +132,7 @@ describe('a backup that is restored', () => {
     }
     const long = randomBytes(200_000)
     writeFileSync(join(folder, '2/journal/20261122T000000000Z-00000000.journal'), long)
-    const { journals } = await takeBackup(client, { path, folders, version: '1' })
+    const { journals } = await takeBackup(client, { path, folders, version: '1', secret })
     assert.equal(journals, 3)
     const dataDir = join(folder, 'data')
     await back(await emptyDatabase(connection), dataDir)
@@ -148,7 +149,7 @@ describe('a backup that is restored', () => {
     const client = await emptyDatabase(connection)
     await migrate(client, listMigrations().slice(0, -8))
     await client.query(`insert into installation (name, value) values ('kept', 'as it was')`)
-    await takeBackup(client, { path, folders: [], version: '0' })
+    await takeBackup(client, { path, folders: [], version: '0', secret })
     const target = await emptyDatabase(connection)
     await back(target, join(folder, 'data'))
     assert.deepEqual(await missingMigrations(target), [])
@@ -171,20 +172,28 @@ describe('a restore refuses, and begins nothing', () => {
     return true
   }
 
-  /** The parts of a good backup, written anew as `change` has them. */
-  async function rewritten(change: (part: Part) => Part | undefined): Promise<void> {
+  /** The parts of a good backup, written anew as `change` has them, and signed by whoever has that secret. */
+  async function rewritten(change: (parts: Part[]) => readonly Part[], { backupKey } = secret): Promise<void> {
     const parts: Part[] = []
-    for await (const part of readBackup(path)) parts.push(part)
+    for await (const part of readBackup(path, secret.backupKey)) parts.push(part)
     rmSync(path)
     async function* changed() {
-      for (const part of parts.map(change)) if (part !== undefined) yield part
+      yield* change(parts)
     }
-    await writeBackup(path, changed())
+    await writeBackup(path, changed(), backupKey)
+  }
+
+  /** With this line in the place of the first that has such a name. */
+  const withLine = (name: string, change: (line: Line) => Line) => (parts: Part[]) => {
+    const at = parts.findIndex(part => 'line' in part && part.line[name] !== undefined)
+    const found = parts[at]
+    assert.ok(found !== undefined && 'line' in found)
+    return parts.with(at, { line: change(found.line) })
   }
 
   test('a database that is not empty, and a data folder with a journal', async () => {
     const { client } = await place()
-    await takeBackup(client, { path, folders: [], version: '1' })
+    await takeBackup(client, { path, folders: [], version: '1', secret })
     const before = await sums(client)
     await assert.rejects(back(client, join(folder, 'data')), refused(/the database is not empty \(it has account/))
     assert.deepEqual(await sums(client), before)
@@ -196,12 +205,99 @@ describe('a restore refuses, and begins nothing', () => {
 
   test('another SECRET, and none', async () => {
     const { client } = await place()
-    await takeBackup(client, { path, folders: [], version: '1' })
-    const other = fingerprintHere({ secret: 'a secret of somebody else', dataDir: '' })
-    await assert.rejects(checkBackup(path, other), refused(/SECRET is not the one this backup was made with/))
+    await takeBackup(client, { path, folders: [], version: '1', secret })
+    await assert.rejects(
+      checkBackup(path, otherSecret),
+      refused(/was changed since it was made, or SECRET is not the one it was made with/),
+    )
     await assert.rejects(checkBackup(path, undefined), refused(/there is no SECRET here: put the file `secret`/))
-    assert.equal(fingerprintHere({ secret: undefined, dataDir: folder }), undefined)
+    assert.equal(secretHere({ secret: undefined, dataDir: folder }), undefined)
     assert.deepEqual(readdirSync(folder), ['one.backup'], 'and none is made')
+  })
+
+  test('a file that was changed anywhere since it was made', async () => {
+    const { client } = await place()
+    await takeBackup(client, { path, folders: [], version: '1', secret })
+    const whole = readFileSync(path)
+    const changed = /was changed since it was made/
+    const unsigned = /has no signature: it was cut off or changed, or an older version of Sluice has made it/
+    const isRefused = async (bytes: Buffer, words: RegExp, what: string) => {
+      writeFileSync(path, bytes)
+      await assert.rejects(checkBackup(path, secret), refused(words), what)
+    }
+    const signature = whole.length - SIGNATURE_BYTES
+    // Of the compressed stream its head with a time that nothing checks, its rows, its end; of the signature its name, its value and its end.
+    for (const at of [0, 4, 9, 10, 100, signature >> 1, signature - 9, signature - 1, signature + 30, signature + 82]) {
+      const bytes = Buffer.from(whole)
+      bytes[at] = at > signature ? (bytes[at] === 0x30 ? 0x31 : 0x30) : (bytes[at] ?? 0) ^ 1
+      await isRefused(bytes, changed, `byte ${at}`)
+    }
+    for (const at of [signature, signature + 18, whole.length - 1]) {
+      const bytes = Buffer.from(whole)
+      bytes[at] = 0x7a
+      await isRefused(bytes, unsigned, `byte ${at}`)
+    }
+    for (const length of [0, 1, SIGNATURE_BYTES, 1000, signature >> 1, signature - 1, signature, whole.length - 1])
+      await isRefused(whole.subarray(0, length), unsigned, `${length} bytes of it`)
+    const more = gzipSync('{"journal":"a.journal"}\n')
+    await isRefused(Buffer.concat([whole, Buffer.from('\n')]), unsigned, 'a byte behind it')
+    await isRefused(Buffer.concat([whole, more]), unsigned, 'a stream behind it')
+    await isRefused(Buffer.concat([whole, whole.subarray(signature)]), changed, 'its signature twice')
+    const [stream, own] = [whole.subarray(0, signature), whole.subarray(signature)]
+    await isRefused(Buffer.concat([stream, more, own]), changed, 'a stream in front of its signature')
+    writeFileSync(path, whole)
+    assert.equal((await checkBackup(path, secret)).version, '1', 'as it was, it is taken')
+  })
+
+  test('a file that was written anew by somebody who does not know SECRET, also while it is being restored', async () => {
+    const { connection, client } = await place()
+    await takeBackup(client, { path, folders: [], version: '1', secret })
+    const whole = readFileSync(path)
+    const another = withLine('sluice_backup', line => ({ ...line, version: '2' }))
+    const swapped = (parts: Part[]) => {
+      const tables = parts.flatMap((part, at) => ('line' in part && part.line['table'] !== undefined ? [at] : []))
+      const [first = 0, second = 0, third = 0] = tables.slice(-3)
+      return [
+        ...parts.slice(0, first),
+        ...parts.slice(second, third),
+        ...parts.slice(first, second),
+        ...parts.slice(third),
+      ]
+    }
+    for (const change of [another, swapped, (parts: Part[]) => parts]) {
+      writeFileSync(path, whole)
+      await rewritten(change, otherSecret)
+      await assert.rejects(checkBackup(path, secret), refused(/was changed since it was made/))
+      await assert.rejects(checkBackup(path, secret, { unsigned: true }), refused(/was changed since it was made/))
+    }
+    writeFileSync(path, whole.subarray(0, -SIGNATURE_BYTES))
+    await assert.rejects(checkBackup(path, secret), refused(/has no signature/))
+    await assert.rejects(checkBackup(path, secret, { unsigned: true }), refused(/has lost its signature/))
+    writeFileSync(path, whole)
+    const contents = await checkBackup(path, secret)
+    await rewritten(swapped, otherSecret)
+    const target = await emptyDatabase(connection)
+    await assert.rejects(
+      restoreBackup(target, path, contents, join(folder, 'data')),
+      refused(/was changed since it was made/),
+    )
+    assert.deepEqual(await listRelations(target), [])
+  })
+
+  test('a file of before signatures, unless it is told to take one; then it is restored', async () => {
+    const { connection, client } = await place()
+    await takeBackup(client, { path, folders: [], version: '0', secret })
+    await rewritten(withLine('sluice_backup', line => ({ ...line, sluice_backup: 1 })))
+    writeFileSync(path, readFileSync(path).subarray(0, -SIGNATURE_BYTES))
+    await assert.rejects(checkBackup(path, secret), refused(/restore it with --unsigned behind its name/))
+    await assert.rejects(
+      checkBackup(path, otherSecret, { unsigned: true }),
+      refused(/SECRET is not the one this backup was made with/),
+    )
+    const target = await emptyDatabase(connection)
+    const contents = await checkBackup(path, secret, { unsigned: true })
+    await restoreBackup(target, path, contents, join(folder, 'data'))
+    assert.deepEqual(await sums(target), await sums(client))
   })
 
   test('and so does the start on what was restored with the right one', async () => {
@@ -216,25 +312,25 @@ describe('a restore refuses, and begins nothing', () => {
 
   test('a newer version: of the file, and of the database', async () => {
     const { client } = await place()
-    await takeBackup(client, { path, folders: [], version: '9.0.0' })
+    await takeBackup(client, { path, folders: [], version: '9.0.0', secret })
     const newer = refused(/was made by a newer version of Sluice \(9.0.0\)/)
-    await rewritten(part => {
-      if (!('line' in part) || part.line['database'] === undefined) return part
-      const shape = part.line['database'] as { migrations: object[] }
-      shape.migrations.push({ number: 9999, name: '9999_later.sql', checksum: 'x' })
-      return part
-    })
-    await assert.rejects(checkBackup(path, fingerprint), newer)
-    await rewritten(part =>
-      'line' in part && part.line['sluice_backup'] !== undefined ? { line: { ...part.line, sluice_backup: 2 } } : part,
+    await rewritten(
+      withLine('database', line => {
+        const shape = line['database'] as { migrations: object[] }
+        return {
+          database: { ...shape, migrations: [...shape.migrations, { number: 9999, name: 'later', checksum: 'x' }] },
+        }
+      }),
     )
-    await assert.rejects(checkBackup(path, fingerprint), newer)
+    await assert.rejects(checkBackup(path, secret), newer)
+    await rewritten(withLine('sluice_backup', line => ({ ...line, sluice_backup: 3 })))
+    await assert.rejects(checkBackup(path, secret), newer)
   })
 
-  test('a file that was cut off, changed, is something else, or is not there', async () => {
+  test('a file without signature that was cut off, changed, is something else, or is not there', async () => {
     const { client } = await place()
-    await takeBackup(client, { path, folders: [], version: '1' })
-    const whole = readFileSync(path)
+    await takeBackup(client, { path, folders: [], version: '1', secret })
+    const whole = readFileSync(path).subarray(0, -SIGNATURE_BYTES)
     const text = gunzipSync(whole)
     const wrong: [string, Buffer, RegExp][] = [
       ['cut off', whole.subarray(0, -100), /is no whole backup/],
@@ -246,38 +342,36 @@ describe('a restore refuses, and begins nothing', () => {
     ]
     for (const [name, bytes, words] of wrong) {
       writeFileSync(path, bytes)
-      await assert.rejects(checkBackup(path, fingerprint), refused(words), name)
+      await assert.rejects(checkBackup(path, secret, { unsigned: true }), refused(words), name)
     }
     rmSync(path)
-    await assert.rejects(checkBackup(path, fingerprint), refused(/cannot be read: ENOENT/))
+    await assert.rejects(checkBackup(path, secret), refused(/cannot be read: ENOENT/))
   })
 
   test('what fails on its way is taken away again: tables, types, journals', async () => {
     const { connection, client } = await place()
     await mkdir(join(folder, '1/journal'), { recursive: true })
     writeFileSync(join(folder, '1/journal/a.journal'), 'clicks')
-    await takeBackup(client, { path, folders: [join(folder, '1')], version: '1' })
-    await rewritten(part =>
-      'line' in part && part.line['table'] === 'ledger' ? { line: { ...part.line, columns: ['id'] } } : part,
+    await takeBackup(client, { path, folders: [join(folder, '1')], version: '1', secret })
+    await rewritten(parts =>
+      parts.map(part =>
+        'line' in part && part.line['table'] === 'ledger' ? { line: { ...part.line, columns: ['id'] } } : part,
+      ),
     )
     const target = await emptyDatabase(connection)
     await assert.rejects(back(target, join(folder, 'data')))
     assert.deepEqual(await listRelations(target), [])
     assert.deepEqual(readdirSync(join(folder, 'data/journal')), [])
     rmSync(path)
-    await takeBackup(client, { path, folders: [], version: '1' })
+    await takeBackup(client, { path, folders: [], version: '1', secret })
     await back(target, join(folder, 'data'))
     assert.deepEqual(await sums(target), await sums(client), 'and the place is as good as before')
   })
 
   test('names of files that lead elsewhere, and tables that are none of clicks', async () => {
     const { connection, client } = await place()
-    await takeBackup(client, { path, folders: [], version: '1' })
-    await rewritten(part =>
-      'line' in part && part.line['database'] !== undefined
-        ? { line: { ...part.line, journal: '../../../x.journal' } }
-        : part,
-    )
+    await takeBackup(client, { path, folders: [], version: '1', secret })
+    await rewritten(withLine('database', line => ({ ...line, journal: '../../../x.journal' })))
     const target = await emptyDatabase(connection)
     await assert.rejects(back(target, join(folder, 'data')), refused(/a journal called/))
     assert.deepEqual(await listRelations(target), [])
@@ -285,9 +379,9 @@ describe('a restore refuses, and begins nothing', () => {
 })
 
 describe('a backup refuses', () => {
-  test('to write over a file, beside another backup, and of a database without Sluice; then there is no file', async () => {
+  test('to write over a file, beside another backup, with another SECRET, and of a database without Sluice; then there is no file', async () => {
     const { connection, client } = await used()
-    const take = (of: pg.Client) => takeBackup(of, { path, folders: [], version: '1' })
+    const take = (of: pg.Client) => takeBackup(of, { path, folders: [], version: '1', secret })
     await assert.rejects(take(await emptyDatabase(connection)), /there is no Sluice in this database yet/)
     writeFileSync(`${path}.unfinished`, '')
     await assert.rejects(take(client), /one.backup.unfinished is there: another backup is being written/)
@@ -297,6 +391,11 @@ describe('a backup refuses', () => {
     const first = readFileSync(path)
     await assert.rejects(take(client), /one.backup is there already: name another file/)
     assert.ok(readFileSync(path).equals(first))
+    path = join(folder, 'two.backup')
+    await assert.rejects(
+      takeBackup(client, { path, folders: [], version: '1', secret: otherSecret }),
+      /SECRET is not the one this database was made with, so its backup could not be restored/,
+    )
     path = join(folder, 'nowhere/one.backup')
     await assert.rejects(take(client), /cannot be written: ENOENT/)
     assert.deepEqual(readdirSync(folder), ['one.backup'])

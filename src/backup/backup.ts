@@ -4,8 +4,9 @@
  * it is restored. Rows are of one snapshot. Clicks that lie in a journal are read before that snapshot is taken: one that is stored meanwhile
  * is in the snapshot, and one that is in both is stored once.
  *
- * SECRET is not in it: who finds the file cannot read tokens in it, and who has lost SECRET cannot either. Keys of TLS sessions are not in it:
- * a file is kept for years, and recorded traffic of its day must not be read by it.
+ * SECRET is not in it: who finds the file cannot read tokens in it, and who has lost SECRET cannot either. But the file is signed with a key derived
+ * from SECRET, so a file that somebody has changed is not restored. Keys of TLS sessions are not in it: a file is kept for years, and recorded
+ * traffic of its day must not be read by it.
  */
 import { access, open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,12 +14,15 @@ import type pg from 'pg'
 import { copyOut } from '../ground/db/copy.ts'
 import { isOnCitus } from '../ground/db/distribute.ts'
 import { noteBackup } from '../ground/db/last-backup.ts'
+import type { SecretHere } from '../ground/db/secrets.ts'
 import { StartError } from '../ground/start-error.ts'
 import { type Part, PORTION_BYTES, writeBackup } from './file.ts'
 import { listTables, readShape, type Table } from './tables.ts'
 
 /** Of the file's form. A version that writes another one says so here, and restore refuses what it does not know. */
-export const FORM = 1
+export const FORM = 2
+/** The form before, which restore still reads: it has no signature. */
+export const UNSIGNED_FORM = 1
 /** How the database writes values, whatever it is set to: so that any other reads them as they were. */
 const AS_WRITTEN = `set local datestyle = 'ISO, YMD'; set local intervalstyle = 'postgres'; set local timezone = 'UTC';
   set local extra_float_digits = 1; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0;
@@ -37,12 +41,12 @@ type Taken = {
 
 /**
  * Writes a backup to `path` and remembers in the database that it was made. `folders` are the data folders whose journals belong to it; one
- * without a journal has nothing to add.
- * @throws StartError where there is no Sluice in the database, it lies on a cluster, or the file is there already
+ * without a journal has nothing to add. `secret` signs the file.
+ * @throws StartError where there is no Sluice in the database, it lies on a cluster, it was made with another SECRET, or the file is there already
  */
 export async function takeBackup(
   client: pg.ClientBase,
-  { path, folders, version }: { path: string; folders: readonly string[]; version: string },
+  { path, folders, version, secret }: { path: string; folders: readonly string[]; version: string; secret: SecretHere },
 ): Promise<Taken> {
   if (await isOnCitus(client))
     throw new StartError('DATABASE_URL is a cluster, whose nodes are backed up one by one: see docs/scaling.md')
@@ -51,10 +55,10 @@ export async function takeBackup(
   async function* parts(): AsyncGenerator<Part> {
     yield { line: { sluice_backup: FORM, version, taken_at } }
     for (const folder of folders) yield* journalsOf(join(folder, 'journal'), counts)
-    yield* databaseOf(client, counts)
+    yield* databaseOf(client, secret, counts)
   }
   if (await isThere(path)) throw new StartError(`${path} is there already: name another file`)
-  await writeBackup(path, parts())
+  await writeBackup(path, parts(), secret.backupKey)
   await noteBackup(client, taken_at)
   return { taken_at, ...counts }
 }
@@ -90,10 +94,19 @@ async function* journalsOf(folder: string, counts: { journals: number }): AsyncG
   }
 }
 
-async function* databaseOf(client: pg.ClientBase, counts: { rows: number; tables: number }): AsyncGenerator<Part> {
+async function* databaseOf(
+  client: pg.ClientBase,
+  { fingerprint }: SecretHere,
+  counts: { rows: number; tables: number },
+): AsyncGenerator<Part> {
   const tables = (await beginSnapshot(client)).filter(({ name }) => !LEFT_OUT.includes(name))
   try {
-    yield { line: { database: await readShape(client) } }
+    const shape = await readShape(client)
+    if (shape.fingerprint !== null && shape.fingerprint !== fingerprint)
+      throw new StartError(
+        'SECRET is not the one this database was made with, so its backup could not be restored: set the same SECRET, or the same DATA_DIR, as for Sluice',
+      )
+    yield { line: { database: shape } }
     for (const { name, columns } of tables) {
       yield { line: { table: name, columns } }
       const { portions, count } = copyOut(client, copyStatement(client, { name, columns }, 'to stdout'))

@@ -1,22 +1,27 @@
 /**
  * Puts a backup back: into an empty database, Sluice's own or any other, and into a data folder without a journal. Rows and journal become
  * there together or not at all; what was begun and failed is taken away again. Writes every table once, before anyone else is there.
+ *
+ * The file's signature is checked before anything in it is looked at, and again while its rows are read, before they are committed.
  */
+import type { KeyObject } from 'node:crypto'
 import { lchown, mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { copyIn } from '../ground/db/copy.ts'
 import { isOnCitus } from '../ground/db/distribute.ts'
 import { noteBackup } from '../ground/db/last-backup.ts'
+import type { SecretHere } from '../ground/db/secrets.ts'
 import { checkApplied, listMigrations, migrate } from '../ground/db/migrate.ts'
 import { otherOwner } from '../ground/folder-owner.ts'
 import { StartError } from '../ground/start-error.ts'
-import { copyStatement, FORM, ignoreMissing } from './backup.ts'
-import { type Line, readBackup } from './file.ts'
+import { copyStatement, FORM, ignoreMissing, UNSIGNED_FORM } from './backup.ts'
+import { checkSignature, hasSignature, type Line, type Part, readBackup } from './file.ts'
 import { listRelations, listTables, type Shape, type Table } from './tables.ts'
 
-/** What a file says of itself. */
+/** What a file says of itself, and the key it is signed with, if it is. */
 type Contents = {
+  readonly key: KeyObject | undefined
   readonly version: string
   readonly taken_at: string
   readonly shape: Shape
@@ -29,28 +34,47 @@ type Contents = {
 const BOUND = /^(DEFAULT|FOR VALUES FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\))$/
 
 /**
- * Reads the whole file, so that nothing is begun with one that is not whole.
- * @throws StartError for what is no backup, not a whole one, of a newer version, or made with another SECRET than `fingerprint` is of
+ * Reads the whole file, so that nothing is begun with one that is not whole, or that was changed. A file without a signature is taken only where
+ * `unsigned` says so, and only if a version that signed none has made it.
+ * @throws StartError for what is no backup, not a whole one, changed, without signature, of a newer version, or made with another SECRET than `secret`
  */
-export async function checkBackup(path: string, fingerprint: string | undefined): Promise<Contents> {
+export async function checkBackup(
+  path: string,
+  secret: SecretHere | undefined,
+  { unsigned = false } = {},
+): Promise<Contents> {
+  const isSigned = await hasSignature(path)
+  if (secret === undefined)
+    throw new StartError(
+      'there is no SECRET here: put the file `secret` that was kept with the backup into DATA_DIR, or set SECRET to what it was',
+    )
+  if (!isSigned && !unsigned)
+    throw new StartError(
+      `${path} has no signature: it was cut off or changed, or an older version of Sluice has made it. Nobody can tell whether such a file ` +
+        'was changed since; if you trust it all the same, restore it with --unsigned behind its name',
+    )
+  const key = isSigned ? secret.backupKey : undefined
+  if (key !== undefined) await checkSignature(path, key)
   const lines: Line[] = []
-  for await (const part of readBackup(path)) if ('line' in part) lines.push(part.line)
+  for await (const part of readBackup(path, key)) if ('line' in part) lines.push(part.line)
   const [head = {}] = lines
   if (head['sluice_backup'] === undefined) throw new StartError(`${path} is no backup of Sluice`)
   const version = String(head['version'])
   const newer = `${path} was made by a newer version of Sluice (${version}): restore it with that one`
-  if (head['sluice_backup'] !== FORM) throw new StartError(newer)
+  if (head['sluice_backup'] !== FORM && head['sluice_backup'] !== UNSIGNED_FORM) throw new StartError(newer)
+  if (head['sluice_backup'] === FORM && key === undefined)
+    throw new StartError(`${path} was signed when it was made, and has lost its signature: use another backup`)
   const shape = lines.find(line => line['database'] !== undefined)?.['database'] as Shape | undefined
   if (shape === undefined) throw new StartError(`${path} is no whole backup: it has no database`)
   const known = new Set(listMigrations().map(({ number }) => number))
   if (shape.migrations.some(({ number }) => !known.has(number))) throw new StartError(newer)
   checkApplied(shape.migrations)
-  if (shape.fingerprint !== null && shape.fingerprint !== fingerprint)
+  if (shape.fingerprint !== null && shape.fingerprint !== secret.fingerprint)
     throw new StartError(
-      `${fingerprint === undefined ? 'there is no SECRET here' : 'SECRET is not the one this backup was made with'}: ` +
-        'put the file `secret` that was kept with it into DATA_DIR, or set SECRET to what it was',
+      'SECRET is not the one this backup was made with: put the file `secret` that was kept with it into DATA_DIR, or set SECRET to what it was',
     )
   return {
+    key,
     version,
     taken_at: String(head['taken_at']),
     shape,
@@ -76,7 +100,7 @@ export async function checkFolder(dataDir: string): Promise<void> {
 export async function restoreBackup(
   client: pg.ClientBase,
   path: string,
-  { shape, taken_at }: Contents,
+  { shape, taken_at, key }: Contents,
   dataDir: string,
 ): Promise<void> {
   if (await isOnCitus(client))
@@ -97,7 +121,7 @@ export async function restoreBackup(
     await client.query('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
     await makePartitions(client, shape)
     await empty(client)
-    await fill(client, path, await openFolder(dataDir), journals)
+    await fill(client, readBackup(path, key), await openFolder(dataDir), journals)
     await noteBackup(client, taken_at)
     await client.query('commit')
   } catch (error) {
@@ -126,8 +150,12 @@ async function empty(client: pg.ClientBase): Promise<void> {
 }
 
 /** Follows the file: each table's rows into it, each journal's bytes into a file of its name, which is added to `journals`. */
-async function fill(client: pg.ClientBase, path: string, folder: string, journals: string[]): Promise<void> {
-  const parts = readBackup(path)
+async function fill(
+  client: pg.ClientBase,
+  parts: AsyncGenerator<Part>,
+  folder: string,
+  journals: string[],
+): Promise<void> {
   let next = await parts.next()
   /** What a line has announced, up to the next line. */
   async function* portions(): AsyncGenerator<Buffer> {
@@ -145,7 +173,7 @@ async function fill(client: pg.ClientBase, path: string, folder: string, journal
       const count = await copyIn(client, copyStatement(client, table, 'from stdin'), portions())
       const said = announced()['rows']
       if (said !== count)
-        throw new StartError(`${path}: ${table.name} has ${count} rows, and should have ${String(said)}`)
+        throw new StartError(`${table.name} has ${count} rows in the backup, and should have ${String(said)}`)
     } else next = await parts.next()
   }
 }

@@ -1,11 +1,24 @@
 // `npm run backup` of a Sluice that is under load, and `npm run restore` of what it wrote, as an operator runs them.
 import assert from 'node:assert/strict'
-import { closeSync, copyFileSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createSecretKey, randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, test } from 'node:test'
 import { pino } from 'pino'
+import { SIGNATURE_BYTES, writeBackup } from '../../src/backup/file.ts'
 import { connect } from '../../src/ground/db/connect.ts'
 import { startPostgres } from '../../src/ground/db/embedded.ts'
 import { migrateNodes } from '../../src/ground/db/nodes.ts'
@@ -164,4 +177,30 @@ test('a command that is not told what it needs, or told what is not there, says 
   const file = join(dataDir, '../one.backup')
   assert.match(await said('backup', file, '/nowhere'), /^Sluice cannot start: there is no data folder \/nowhere\n$/)
   assert.ok(!existsSync(dataDir) && !existsSync(file))
+})
+
+test('a file of before signatures is refused, and with --unsigned taken with a warning of what that means', async () => {
+  const dataDir = folder()
+  const file = join(dataDir, 'old.backup')
+  async function* parts() {
+    yield { line: { sluice_backup: 1, version: '0', taken_at: '2026-01-01T00:00:00.000Z' } }
+    yield { line: { database: { migrations: [], partitions: [], fingerprint: null } } }
+  }
+  await writeBackup(file, parts(), createSecretKey(randomBytes(32)))
+  writeFileSync(file, readFileSync(file).subarray(0, -SIGNATURE_BYTES))
+  // What it meets next, so that nothing is begun here.
+  mkdirSync(join(dataDir, 'journal'))
+  writeFileSync(join(dataDir, 'journal/x.journal'), '')
+  const said = async (...given: string[]) => {
+    const environment = { DATA_DIR: dataDir, SECRET, LOG_LEVEL: 'silent' }
+    const { code, stderr } = await runSluice(environment, { command: 'restore', given })
+    assert.equal(code, 1)
+    return stderr
+  }
+  assert.match(await said(file), /^Sluice cannot start: \S+old.backup has no signature: .* restore it with --unsigned/)
+  assert.match(
+    await said(file, '--unsigned'),
+    /^Warning: \S+old.backup has no signature, so nobody can tell whether it was changed .*\nSluice cannot start: \S+journal is not empty/,
+  )
+  assert.match(await said(file, '--signed'), /^Sluice cannot start: say which file/)
 })

@@ -80,10 +80,15 @@ async function find(db: Kysely<Tables>, name: string): Promise<string | undefine
 const fingerprintOf = (secret: string): string =>
   Buffer.from(hkdfSync('sha256', secret, 'sluice', 'fingerprint', 16)).toString('hex')
 
-/** The fingerprint of the SECRET that is given or lies in DATA_DIR; undefined where there is none, and none is made. */
-export function fingerprintHere(config: Pick<Config, 'secret' | 'dataDir'>): string | undefined {
+/** What commands take from SECRET: its fingerprint, and the key that signs backups. */
+export type SecretHere = { readonly fingerprint: string; readonly backupKey: KeyObject }
+
+/** Of the SECRET that is given or lies in DATA_DIR; undefined where there is none, and none is made. */
+export function secretHere(config: Pick<Config, 'secret' | 'dataDir'>): SecretHere | undefined {
   const secret = config.secret ?? readSecret(join(config.dataDir, 'secret'))
-  return secret === undefined ? undefined : fingerprintOf(secret)
+  if (secret === undefined) return undefined
+  const backupKey = createSecretKey(Buffer.from(hkdfSync('sha256', secret, 'sluice', 'backup', 32)))
+  return { fingerprint: fingerprintOf(secret), backupKey }
 }
 
 /** Stores the value unless one is there; answers the one that counts. */
