@@ -45,6 +45,16 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     left join lateral (select * from clicks where org_id = $1 and id = d.click_id limit 1) c on true
     left join campaigns p on p.org_id = c.org_id and p.id = c.campaign_id`,
   ],
+  // complex joins are only supported when all distributed tables are co-located and joined on their distribution columns
+  'a sub-select that takes the organization from around it, in a statement for one organization': [
+    `select e.id, coalesce((select w.status from event_revisions w where w.org_id = e.org_id and w.event_id = e.id limit 1), 'approved')
+    from unnest($2::uuid[]) as due (id)
+    cross join lateral (select * from deliveries where org_id = $1 and id = due.id limit 1) d
+    cross join lateral (select * from events where org_id = $1 and id = d.event_id limit 1) e`,
+    `select e.id from postback_rules r join events e on e.org_id = r.org_id and exists (
+      select from campaigns s where s.org_id = e.org_id and s.id = e.campaign_id)
+    where r.org_id = $1 and not exists (select 1 from deliveries d where d.org_id = $1 and d.event_id = e.id)`,
+  ],
   // column counted.key does not exist
   'columns that are named by their with alone': [
     `with counted (key, clicks) as (select geo::text, count(*) from clicks where org_id = $1 group by 1 union all
@@ -81,6 +91,10 @@ test('nothing is said against what a cluster takes', () => {
       select $1::int from taken on conflict (org_id) do update set clicks = c.clicks + excluded.clicks`,
     `select set_config('plan_cache_mode', 'force_generic_plan', false) where to_regproc('create_distributed_table') is null`,
     `update link_batches set state = 'leased' where org_id = $1 returning extract(epoch from expires_at - timestamptz '1970-01-01 00:00:00+00')`,
+    `select e.id, (select w.status from event_revisions w where w.org_id = $1 and w.event_id = e.id limit 1) from events e where e.org_id = $1`,
+    `select c.id from (select b.id from events e join clicks b on b.org_id = e.org_id and b.id = e.click_id where e.org_id = $1) c`,
+    `select r.id from postback_rules r cross join lateral (select 1 from deliveries d where d.org_id = r.org_id limit 1) due
+      where r.org_id = any($1)`,
     `update sessions set updated_at = now() + id * interval '1 day' where id = $1`,
   ]
   for (const text of taken) assert.deepEqual(brokenRules(text), [], text)

@@ -67,6 +67,37 @@ function hasColumn(expression: string): boolean {
   return (left.match(/[a-z_]\w*/g) ?? []).some(word => !WORDS.test(word))
 }
 
+/** A select by itself, without what stands in brackets in it, and the aliases of its own tables. */
+type Select = { readonly sql: string; readonly aliases: ReadonlySet<string> }
+
+/** All selects in brackets, however deep. */
+function subSelects(sql: string): Select[] {
+  const found: Select[] = []
+  const open: string[] = ['']
+  for (const letter of sql) {
+    if (letter === '(') open.push('')
+    else if (letter === ')' && open.length > 1) {
+      const own = (open.pop() ?? '').trim()
+      if (/^(with|select)\b/.test(own)) found.push({ sql: own, aliases: aliasesOf(own) })
+      open[open.length - 1] += '()'
+    } else open[open.length - 1] += letter
+  }
+  return found
+}
+
+const aliasesOf = (select: string): Set<string> =>
+  new Set(
+    [...select.matchAll(/(?:\bfrom|\bjoin(?: lateral)?|,) (?:only )?(\w+|\(\)|\w+\(\))(?: (?:as )?(\w+))?/g)].flatMap(
+      ([, table = '', alias = '']) => [table, alias],
+    ),
+  )
+
+/** Whether the organization of a row is compared with that of a table around the select. */
+const isCorrelated = ({ sql, aliases }: Select): boolean =>
+  [...sql.matchAll(/(?:\b(\w+)\.|[ (])org_id = (\w+)\.org_id\b/g)].some(
+    ([, one, other = '']) => (one === undefined || aliases.has(one)) !== aliases.has(other),
+  )
+
 type Rule = { readonly name: string; readonly breaks: (sql: string) => boolean }
 
 /** Each with what it is refused for; `sql` is bare, and touches a table of organizations. */
@@ -98,6 +129,11 @@ const RULES: readonly Rule[] = [
       [...sql.matchAll(/\) (\w+) on true/g)].some(([, alias]) =>
         new RegExp(`\\bjoin \\w+ (\\w+) on \\1\\.org_id = ${alias}\\.org_id`).test(sql),
       ),
+  },
+  {
+    // It is sent to one node where all sub-selects name the organization, to all where none does, and refused where some do.
+    name: 'a sub-select that takes the organization from around it, in a statement for one organization',
+    breaks: sql => /\borg_id = \$\d/.test(sql) && subSelects(sql).some(isCorrelated),
   },
   {
     name: 'columns that are named by their with alone',

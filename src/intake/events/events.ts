@@ -25,7 +25,7 @@ export const ORIGINAL = `
 /** Of an event `e`, joined as `r`: its last revision. And how the event stands by it. */
 const LAST_REVISION = `
   left join lateral (
-    select seq, status, amount from event_revisions where org_id = e.org_id and event_id = e.id order by seq desc limit 1
+    select seq, status, amount from event_revisions where org_id = $1 and event_id = e.id order by seq desc limit 1
   ) r on true`
 const STANDING = `coalesce(r.status, 'approved') as status,
   trim_scale(case when r.status is null then coalesce(e.payout, 0) else r.amount end)::text as amount, coalesce(r.seq, 0)::int as revisions`

@@ -212,11 +212,11 @@ function byDay(shares: readonly (CellClicks & { amount: string })[]) {
 }
 
 /** What of a spread counts: where nothing was entered for its cell, or for the day as a whole. */
-const COUNTING = sql<string>`(
+const counting = (org_id: number) => sql<string>`(
   select trim_scale(coalesce(sum(b.amount), 0))::text from booked_spend b
-  where b.org_id = s.org_id and b.origin = 'spread:' || s.id::text and not exists (
+  where b.org_id = ${org_id} and b.origin = 'spread:' || s.id::text and not exists (
     select from ad_spend e
-    where e.org_id = b.org_id and e.day = b.day and e.campaign_id = b.campaign_id and e.sub1 in ('', b.sub1)))`
+    where e.org_id = ${org_id} and e.day = b.day and e.campaign_id = b.campaign_id and e.sub1 in ('', b.sub1)))`
 
 const ORIGINAL = sql<api.Spread['original']>`
   case when s.currency is not null then
@@ -238,7 +238,7 @@ const spreadsOf = (db: Kysely<Tables>, org_id: number) =>
     .where('s.org_id', '=', org_id)
     .select(['s.id', 's.campaign_id', 's.sub1', 's.from_at as from', 's.to_at as to', 's.amount'])
     .select(['s.created_at', 'maker.name as created_by', 's.taken_back_at', 'taker.name as taken_back_by'])
-    .select([sql<number>`s.clicks::int`.as('clicks'), COUNTING.as('counting'), ORIGINAL.as('original')])
+    .select([sql<number>`s.clicks::int`.as('clicks'), counting(org_id).as('counting'), ORIGINAL.as('original')])
 
 async function readSpread(db: Kysely<Tables>, org_id: number, id: string): Promise<api.Spread> {
   return await spreadsOf(db, org_id).where('s.id', '=', id).$castTo<api.Spread>().executeTakeFirstOrThrow()

@@ -106,14 +106,16 @@ test('approved when it is too old for the platform, it is skipped and the trace 
   await connect(place, 'meta', { send_when: 'approved' })
   const clickId = await visit(place, 'fbclid=abc')
   const { event_id } = await hold(place, clickId)
+  const longAgo = new Date(Date.now() - 8 * 86_400_000)
   for (const [table, name] of [
     ['events', 'id'],
     ['event_revisions', 'event_id'],
   ])
-    await house.database.worker.query(
-      `update ${table} set created_at = created_at - interval '8 days' where org_id = $1 and ${name} = $2`,
-      [place.org_id, toUuid(event_id)],
-    )
+    await house.database.worker.query(`update ${table} set created_at = $3 where org_id = $1 and ${name} = $2`, [
+      place.org_id,
+      toUuid(event_id),
+      longAgo,
+    ])
   await say(place, event_id, { status: 'approved' })
   const trace = await house.call('GET', `/api/clicks/${clickId}/trace`, { cookie: place.cookie })
   const { deliveries } = trace.json<{ deliveries: Delivery[] }>()

@@ -27,9 +27,9 @@ const MATCHING = `
 const NOT_YET = `
     and not exists (
       select 1 from deliveries d
-      where d.org_id = e.org_id and d.event_id = e.id and d.kind = 'postback' and d.target_id = r.id)
+      where d.org_id = $1 and d.event_id = e.id and d.kind = 'postback' and d.target_id = r.id)
     and not (r.once_per_person and exists (
-      select 1 from deliveries d where d.org_id = e.org_id and d.target_id = r.id and d.person_id = e.person_id))`
+      select 1 from deliveries d where d.org_id = $1 and d.target_id = r.id and d.person_id = e.person_id))`
 
 const COUNT = `
   select count(*)::int as count

@@ -23,11 +23,11 @@ export function isCalledFor(
   return rule.campaign_id === null || rule.campaign_id === event.campaign_id
 }
 
-/** The same of a rule `r` and an event `e`; of a rule of a source by the one that its campaign has now. Only for rules on `recorded`. */
+/** The same of a rule `r` and an event `e` of the organization `$1`; of a rule of a source by the one that its campaign has now. Only for rules on `recorded`. */
 export const IS_CALLED_FOR = `r.told_on is null and r.event_type = e.type and case
     when r.traffic_source_id is null then r.campaign_id is null or r.campaign_id = e.campaign_id
     else exists (
-      select from campaigns s where s.org_id = e.org_id and s.id = e.campaign_id and s.traffic_source_id = r.traffic_source_id)
+      select from campaigns s where s.org_id = $1 and s.id = e.campaign_id and s.traffic_source_id = r.traffic_source_id)
   end`
 
 /** Whether a rule that calls on `told_on` (null: when it is recorded) calls for a conversion that is recorded, held at once or not. */

@@ -36,12 +36,13 @@ export type Fired = Subs & {
 export const revenueOf = (payout: string): string => `trim_scale(coalesce(${payout}, 0))::text as revenue`
 
 // What holds an event at once is written with it, at the same moment. One look by the primary key, which the limit keeps the planner to.
+// $1 is the organization: Citus refuses a sub-select that takes it from a column, where another names it.
 const STATUS_AS_RECORDED = `coalesce((
       select w.status from event_revisions w
-      where w.org_id = e.org_id and w.event_id = e.id and w.seq = 1 and w.status = 'pending' and w.created_at = e.created_at
+      where w.org_id = $1 and w.event_id = e.id and w.seq = 1 and w.status = 'pending' and w.created_at = e.created_at
       limit 1), 'approved')`
 
-/** Selects a `Fired` from events `e` and, where it is still there, their click `c`; `amount` is what they count for, `status` how they stand. */
+/** Selects a `Fired` from events `e` of the organization `$1` and, where it is still there, their click `c`; `amount` is what they count for, `status` how they stand. */
 const firedColumns = (
   amount: string,
   status: string,

@@ -152,8 +152,8 @@ const live = (db: Kysely<Tables>, org_id: number) =>
     .where('deleted_at', 'is', null)
     .where(
       sql<boolean>`(
-        exists (select from offers o where o.org_id = caps.org_id and o.id = caps.object_id and o.deleted_at is null)
-        or exists (select from campaigns c where c.org_id = caps.org_id and c.id = caps.object_id and c.deleted_at is null))`,
+        exists (select from offers o where o.org_id = ${org_id} and o.id = caps.object_id and o.deleted_at is null)
+        or exists (select from campaigns c where c.org_id = ${org_id} and c.id = caps.object_id and c.deleted_at is null))`,
     )
 
 async function capOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {

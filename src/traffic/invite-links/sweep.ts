@@ -27,8 +27,8 @@ const OLD = (among: Among) => `
 const FORGET_LINKS = `
   delete from channel_links l
   where l.org_id = $1 and l.expires_at < now() - interval '60 days'
-    and not exists (select from clicks c where c.org_id = l.org_id and c.link_id = l.id)
-    and not exists (select from link_grants g where g.org_id = l.org_id and g.link_id = l.id)`
+    and not exists (select from clicks c where c.org_id = $1 and c.link_id = l.id)
+    and not exists (select from link_grants g where g.org_id = $1 and g.link_id = l.id)`
 const FORGET = `delete from link_batches where org_id = $1 and ${OLD_BATCH}`
 
 const COUNTED = (among: Among) => `

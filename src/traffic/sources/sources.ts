@@ -29,16 +29,16 @@ const COLUMNS = [
   'created_at',
   'updated_at',
 ] as const
-const CAMPAIGNS = sql<number>`(
+const campaignCount = (org_id: number) => sql<number>`(
   select count(*)::int from campaigns c
-  where c.org_id = traffic_sources.org_id and c.traffic_source_id = traffic_sources.id and c.deleted_at is null)`
+  where c.org_id = ${org_id} and c.traffic_source_id = traffic_sources.id and c.deleted_at is null)`
 
 /** Sources of the organization, newest first. */
 export async function listTrafficSources(
   { db, actor }: Context<typeof api.listTrafficSources>,
   { query }: Call<typeof api.listTrafficSources>,
 ) {
-  let rows = live(db, actor.org_id).select(COLUMNS).select(CAMPAIGNS.as('campaigns'))
+  let rows = live(db, actor.org_id).select(COLUMNS).select(campaignCount(actor.org_id).as('campaigns'))
   if (query.q) rows = rows.where(nameHolds(query.q))
   const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
   return { data: data.map(shown), next_cursor }
@@ -193,7 +193,7 @@ const live = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('traffic_sources').where('traffic_sources.org_id', '=', org_id).where('deleted_at', 'is', null)
 
 async function sourceOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {
-  const row = live(db, org_id).select(COLUMNS).select(CAMPAIGNS.as('campaigns')).where('id', '=', id).$castTo<Row>()
+  const row = live(db, org_id).select(COLUMNS).select(campaignCount(org_id).as('campaigns')).where('id', '=', id).$castTo<Row>()
   return (await row.executeTakeFirst()) ?? refuse('object_not_found')
 }
 
