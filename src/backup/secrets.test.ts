@@ -9,9 +9,12 @@ import pg from 'pg'
 import { type BotGround, botGround, PUBLIC } from '../../tests/support/bots.ts'
 import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'
 import { type Mailbox, openMailbox } from '../../tests/support/mailbox.ts'
+import { secretHere } from '../ground/db/secrets.ts'
 import { takeBackup } from './backup.ts'
 
 const PASSWORD = 'correct horse battery'
+/** As the test house has it. */
+const secret = secretHere({ secret: 'a secret that only tests know', dataDir: '' }) ?? assert.fail()
 
 let mailbox: Mailbox
 let fresh: FreshDatabase
@@ -44,7 +47,7 @@ async function backedUp(): Promise<string> {
   try {
     await client.connect()
     const path = join(folder, 'one.backup')
-    await takeBackup(client, { path, folders: [], version: '1' })
+    await takeBackup(client, { path, folders: [], version: '1', secret })
     return gunzipSync(readFileSync(path)).toString('latin1')
   } finally {
     await client.end()
