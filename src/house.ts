@@ -60,6 +60,7 @@ import { openSignIn } from './people/sign-in/sign-in.ts'
 import * as exploreApi from './reading/explore/api.ts'
 import { type ExploreLimits, exploreDeeds } from './reading/explore/explore.ts'
 import { openExplorer } from './reading/explore/open.ts'
+import { openFailingRounds } from './reading/failing-rounds/failing-rounds.ts'
 import { openSlotChecks } from './reading/reports/complete-slots.ts'
 import { openFolder } from './reading/reports/fold.ts'
 import { openEventFolder } from './reading/reports/fold-events.ts'
@@ -157,6 +158,7 @@ function openCourier(
   running: AsyncDisposableStack,
 ): void {
   const take = into(running)
+  take(openFailingRounds(ground))
   take(openFolder(ground))
   take(openEventFolder(ground))
   take(openSlotChecks(ground))

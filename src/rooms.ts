@@ -38,6 +38,8 @@ import * as auditApi from './reading/audit/api.ts'
 import * as audit from './reading/audit/reconcile.ts'
 import * as exploreViewsApi from './reading/explore-views/api.ts'
 import * as exploreViews from './reading/explore-views/explore-views.ts'
+import * as failingRoundsApi from './reading/failing-rounds/api.ts'
+import { listFailingRounds } from './reading/failing-rounds/failing-rounds.ts'
 import * as feedApi from './reading/feed/api.ts'
 import * as feed from './reading/feed/feed.ts'
 import * as figuresApi from './reading/figures/api.ts'
@@ -96,6 +98,7 @@ export const plainRooms = [
   room(billingApi, { ...billing, ...lowBalance }),
   room(ratesApi, rates),
   room(auditApi, audit),
+  room(failingRoundsApi, { listFailingRounds }),
   room(feedApi, feed),
   room(tracesApi, traces),
   room(reportsApi, reports),

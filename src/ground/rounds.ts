@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { type Among, askEverywhere } from './db/everywhere.ts'
+import { watchRound } from './round-watch.ts'
 
 export type Rounds = {
   /** Lets the round in hand end and begins no other. */
@@ -10,19 +11,22 @@ export type Rounds = {
 
 /**
  * Begins at once and goes round until it is closed, with a pause of half of `pause_ms` to all of it: by chance, because several processes
- * would else meet at the same rows again and again. A round that throws is told to `onError` and tried again with the next. `signal` is
- * aborted by the closing, for rounds that can end sooner.
+ * would else meet at the same rows again and again. A round that throws is tried again with the next; `onError` hears of a fault that is not the
+ * last one it heard of, and of the same one every ten minutes. How often in a row it has failed is in `/metrics` under `name`, which is the room's
+ * and the file's. `signal` is aborted by the closing, for rounds that can end sooner.
  */
 export function openRounds(
+  name: string,
   pause_ms: number,
   round: (signal: AbortSignal) => Promise<unknown>,
   onError: (error: unknown) => void,
 ): Rounds {
   const closing = new AbortController()
   const { signal } = closing
+  const watch = watchRound(name)
   const run = async () => {
     while (!signal.aborted) {
-      await round(signal).catch(onError)
+      await round(signal).then(watch.passed, (error: unknown) => watch.failed(error, () => onError(error)))
       await sleep(pause_ms * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {})
     }
   }
@@ -31,6 +35,7 @@ export function openRounds(
     async close() {
       closing.abort()
       await ran
+      watch.close()
     },
   }
 }

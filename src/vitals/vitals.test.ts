@@ -4,11 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pino } from 'pino'
-import { useDatabase } from '../../tests/support/database.ts'
+import { freshDatabase, useDatabase } from '../../tests/support/database.ts'
 import { eventually } from '../../tests/support/eventually.ts'
 import { openTestHouse } from '../../tests/support/house.ts'
+import { deliveryOf, seedDelivery, seedRule } from '../../tests/support/outbox.ts'
+import { seedSignedIn } from '../../tests/support/people.ts'
 import { seedPlace } from '../../tests/support/place.ts'
 import { startProxy } from '../../tests/support/proxy.ts'
+import { startReceiver } from '../../tests/support/receiver.ts'
 import { connect } from '../ground/db/connect.ts'
 
 const fresh = await useDatabase()
@@ -82,5 +85,53 @@ test('the metrics say that clicks wait on disk for the database, and when they n
     await behind.close()
     await proxy.close()
     rmSync(folder, { recursive: true })
+  }
+})
+
+test('claims that fail again and again are in the metrics, in the log once, and on the dashboard of owners and admins alone, until they go well', async () => {
+  const own = await freshDatabase()
+  const receiver = await startReceiver()
+  const said: string[] = []
+  const log = pino({ level: 'error' }, { write: line => void said.push(line) })
+  const works = await openTestHouse(own.database, { ROLE: 'work' }, {}, log)
+  const serves = await openTestHouse(own.database, { ROLE: 'serve' })
+  const { kysely: db } = own.database
+  const measured = async () =>
+    Number(
+      /^sluice_rounds_failing\{round="deliveries\/postback"\} (\d+)$/m.exec(
+        (await works.call('GET', '/metrics')).body,
+      )?.[1],
+    )
+  try {
+    const owner = await seedSignedIn(serves)
+    const told = async () =>
+      (await serves.call('GET', '/api/failing-rounds', owner)).json<{ data: { round: string }[] }>().data
+    assert.deepEqual([await measured(), await told()], [0, []])
+    const target_id = await seedRule(db, { url: receiver.origin })
+    await own.database.schema.schema.alterTable('delivery_attempts').renameTo('away').execute()
+    const { id } = await seedDelivery(db, { target_id })
+    await eventually('the metrics say so', async () => (await measured()) > 3)
+    await eventually('the dashboard of another process says so', async () => (await told()).length > 0)
+    assert.deepEqual(
+      (await told()).map(({ round }) => round),
+      ['deliveries/postback'],
+    )
+    for (const role of ['admin', 'member'] as const) {
+      const { statusCode } = await serves.call(
+        'GET',
+        '/api/failing-rounds',
+        await seedSignedIn(serves, { place: owner, role }),
+      )
+      assert.equal(statusCode, role === 'admin' ? 200 : 403)
+    }
+    const lines = said.filter(line => line.includes('deliveries could not be claimed'))
+    assert.equal(lines.length, 1, lines.join(''))
+    await own.database.schema.schema.alterTable('away').renameTo('delivery_attempts').execute()
+    await eventually('it is delivered', async () => (await deliveryOf(db, id)).state === 'delivered')
+    await eventually('nothing is told any more', async () => (await measured()) === 0 && (await told()).length === 0)
+  } finally {
+    await Promise.all([works.end(), serves.end()])
+    await receiver.close()
+    await own.drop()
   }
 })

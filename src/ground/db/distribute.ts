@@ -28,7 +28,7 @@ export const REFERENCE_TABLES: readonly string[] = [
   'fx_rates',
 ]
 
-/** On the first node, reached through any: written by every sign-in and every use of a key. */
+/** On the first node, reached through any: written by every sign-in and every use of a key, or by whatever fails. */
 export const FIRST_NODE_TABLES: readonly string[] = [
   'verifications',
   'sessions',
@@ -44,6 +44,7 @@ export const FIRST_NODE_TABLES: readonly string[] = [
   'acme_accounts',
   'acme_orders',
   'tls_ticket_keys',
+  'failing_rounds',
 ]
 
 /** The table beside whose rows all others of an organization lie: the lock of its balance is the first of every transaction. */

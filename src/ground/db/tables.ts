@@ -1091,6 +1091,13 @@ export interface ExploreViews {
   updated_at: string
 }
 
+export interface FailingRounds {
+  failing_since: string
+  process_id: string
+  round: string
+  told_at: string
+}
+
 export interface FailingTargets {
   failing_since: string
   /**
@@ -2045,6 +2052,7 @@ export interface Tables {
   events: Events
   explore_turns: ExploreTurns
   explore_views: ExploreViews
+  failing_rounds: FailingRounds
   failing_targets: FailingTargets
   forgotten_people: ForgottenPeople
   funnels: Funnels

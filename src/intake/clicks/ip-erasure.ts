@@ -26,7 +26,7 @@ export function openIpErasure({ database, log }: Pick<Ground, 'database' | 'log'
     const erased = await eraseAddresses(database.worker, Date.now(), signal)
     if (erased > 0) log.info({ erased }, 'erased the addresses of clicks older than seven days')
   }
-  return openRounds(HOUR_MS, erase, error =>
+  return openRounds('clicks/ip-erasure', HOUR_MS, erase, error =>
     log.error({ err: error }, 'addresses older than seven days could not be erased'),
   )
 }

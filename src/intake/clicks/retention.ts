@@ -55,7 +55,7 @@ export function openClickRetention({ config, database, log }: Pick<Ground, 'conf
     const partitions = await dropOldClicks({ database, log }, keepClicksMonths, { signal })
     if (partitions.length > 0) log.info({ partitions, months: keepClicksMonths }, 'dropped the clicks of past months')
   }
-  return openRounds(HOUR_MS, drop, error =>
+  return openRounds('clicks/retention', HOUR_MS, drop, error =>
     log.warn({ err: error }, 'the clicks of past months were not dropped; it is tried again'),
   )
 }

@@ -51,7 +51,7 @@ export function openUnfilled(pool: pg.Pool, log: Logger): Unfilled {
       await pool.query(FORGET, [org_id, campaign_id, dayOf(Date.parse(day) - KEPT_DAYS * DAY_MS)])
   }
   const onError = (error: unknown) => log.debug({ err: error }, 'what sources left unfilled could not be written')
-  const rounds = openRounds(EVERY_MS, writeAll, onError)
+  const rounds = openRounds('clicks/unfilled', EVERY_MS, writeAll, onError)
 
   return {
     note(traffic, parameters, url, ms) {

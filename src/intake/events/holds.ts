@@ -40,7 +40,7 @@ export function openHolds(
     for await (const org_id of organizationsWith(NEXT, database.worker, signal))
       while (signal?.aborted !== true && (await approvePortion(database.worker, conversions, org_id)));
   }
-  const rounds = openRounds(pause_ms, approve, error =>
+  const rounds = openRounds('events/holds', pause_ms, approve, error =>
     log.warn({ err: error }, 'conversions on hold were not approved; it is tried again'),
   )
   return { approveDue: () => approve(), close: () => rounds.close() }

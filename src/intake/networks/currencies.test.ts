@@ -199,7 +199,7 @@ test('a currency without a rate is refused, kept whole, and run again by the rat
   assert.deepEqual([(await again()).state, (await again()).diagnosis], ['refused', 'rate_unknown'])
   // It came three days ago: the rate of the day before that, not of yesterday.
   await house.database.worker.query(
-    "update refused_events set received_at = received_at - interval '3 days' where org_id = $1",
+    "update refused_events set received_at = now() - interval '3 days' where org_id = $1",
     [owner.org_id],
   )
   await rates([`${day(4)},XYZ,3`, `${day(3)},XYZ,4`, `${day(1)},XYZ,5`])

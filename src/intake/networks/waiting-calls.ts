@@ -52,6 +52,7 @@ export function openWaitingCalls(
 ): WaitingCalls {
   const pool = database.worker
   const rounds = openRounds(
+    'networks/waiting-calls',
     POLL_MS,
     signal => drain(pool, run, signal),
     error => log.warn({ err: error }, 'calls of networks wait longer; it is tried again'),

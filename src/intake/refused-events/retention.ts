@@ -29,6 +29,7 @@ export async function dropOldRefused(pool: Pick<pg.Pool, 'query'>, now = Date.no
 /** Drops every ten minutes until it is closed; any number of processes may. */
 export function openRefusedRetention({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   return openRounds(
+    'refused-events/retention',
     PAUSE_MS,
     () => dropOldRefused(database.worker),
     error => log.warn({ err: error }, 'old refused intake was not dropped; it is tried again'),

@@ -137,6 +137,7 @@ function words(name: string, letter: Letter, config: Ground['config']): { subjec
 /** Looks every few seconds until it is closed; any number of processes may. */
 export function openLowBalanceWatch(ground: Noticing): Rounds {
   return openRounds(
+    'billing/low-balance',
     POLL_MS,
     () => noticeLowBalances(ground),
     error => ground.log.warn({ err: error }, 'balances could not be looked at; it is tried again'),

@@ -63,6 +63,7 @@ export function openRateFetch({ database, config, log }: Pick<Ground, 'database'
   const agent = guardedAgent({ allowPrivate: config.allowPrivateTargets, connections: 1 })
   const asking = { pool: database.worker, config, agent, log }
   const rounds = openRounds(
+    'rates/fetch',
     POLL_MS,
     signal => askDueSources(asking, signal),
     error => log.warn({ err: error }, 'the sources of rates could not be looked at; it is tried again'),

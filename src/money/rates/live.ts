@@ -65,6 +65,7 @@ export async function openLiveRates({
   }
   await refresh().catch((error: unknown) => log.warn({ err: error }, 'rates could not be read; it is tried again'))
   const rounds = openRounds(
+    'rates/live',
     POLL_MS,
     () => refresh(false),
     error => log.debug({ err: error }, 'rates could not be refreshed; what is in memory goes on holding'),

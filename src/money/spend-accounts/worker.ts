@@ -35,6 +35,7 @@ export async function syncDueAccounts(
 /** Looks every few seconds until it is closed. */
 export function openSpendSync(ground: Ground): Rounds {
   return openRounds(
+    'spend-accounts/worker',
     POLL_MS,
     signal => syncDueAccounts(ground, { signal }),
     error => ground.log.warn({ err: error }, 'spend accounts could not be looked at; it is tried again'),

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { isUnreachable } from '../../ground/db/faults.ts'
+import { type RoundWatch, watchRound } from '../../ground/round-watch.ts'
 import { findPaused } from './breaker.ts'
 import { claimDue } from './claim.ts'
 import { type Agents, deliver, type Terms } from './deliver.ts'
@@ -41,6 +42,9 @@ export class Dispatch {
   readonly #calls = new Set<Promise<void>>()
   readonly #hurry = new AbortController()
   readonly #ran: Promise<void>
+  readonly #watch: RoundWatch
+  /** Organizations whose last claim failed, while something of theirs is due. */
+  readonly #failing = new Set<number>()
   /** Targets with something due, the one served longest ago first. */
   #waiting = new Map<string, Target>()
   #isClosing = false
@@ -52,6 +56,7 @@ export class Dispatch {
   constructor(lane: Lane, setup: Setup) {
     this.#lane = lane
     this.#setup = setup
+    this.#watch = watchRound(`deliveries/${lane.kind}`)
     this.#ran = this.#run()
   }
 
@@ -69,13 +74,18 @@ export class Dispatch {
     await this.#ran
     await Promise.all(this.#calls)
     clearTimeout(timer)
+    this.#watch.close()
+  }
+
+  #failed(error: unknown, of: { org_id?: number | undefined } = {}): void {
+    this.#watch.failed(error, () => this.#setup.log.error({ err: error, ...of }, 'deliveries could not be claimed'))
   }
 
   async #run(): Promise<void> {
     while (!this.#isClosing) {
       this.#stir = Promise.withResolvers()
       const hasClaimed = await this.#turn().catch(async (error: unknown) => {
-        this.#setup.log.error({ err: error }, 'deliveries could not be claimed')
+        this.#failed(error)
         await sleep(POLL_MS)
         return false
       })
@@ -102,6 +112,7 @@ export class Dispatch {
     const organizations = [...Map.groupBy(shares, ([{ org_id }]) => org_id).values()]
     await this.#claimAll(organizations, this.#setup.mostOrganizations())
     // A busy database is left to intake most of the time; what becomes due meanwhile makes the next claims larger.
+    if (this.#failing.size === 0) this.#watch.passed()
     if (shares.size > 0) await sleep(Math.min(REST * (performance.now() - begun), MOST_REST_MS))
     return shares.size > 0
   }
@@ -125,6 +136,8 @@ export class Dispatch {
     const { pool } = this.#setup
     const [targets, paused] = await Promise.all([this.#lane.findTargets(pool), findPaused(pool, this.#lane.kind)])
     this.#search_ms = performance.now() - this.#searched_at
+    const asking = new Set(targets.map(({ org_id }) => org_id))
+    for (const org_id of this.#failing) if (!asking.has(org_id)) this.#failing.delete(org_id)
     const due = targets.filter(({ target_id }) => !paused.has(target_id))
     const found = new Map(due.map(target => [target.target_id, target]))
     const inLine = new Map<string, Target>()
@@ -138,7 +151,7 @@ export class Dispatch {
 
   /** Frees the places that get no call. An organization whose claim fails costs the others nothing, and is looked for again. */
   async #claim(organizations: Share[][]): Promise<void> {
-    const { pool, terms, log } = this.#setup
+    const { pool, terms } = this.#setup
     const shares = organizations.flat()
     const left = new Map(shares.map(([target, most]) => [target.target_id, { target, most }]))
     try {
@@ -147,6 +160,7 @@ export class Dispatch {
       const { claimed, taken } = await claimDue(pool, this.#lane, wanted, terms.lease_ms)
       // Who gave less than was asked has nothing more for now; the others go to the end of the line.
       for (const [target, most] of shares) {
+        this.#failing.delete(target.org_id)
         this.#waiting.delete(target.target_id)
         if ((taken.get(target.target_id) ?? 0) >= most) this.#waiting.set(target.target_id, target)
       }
@@ -163,7 +177,11 @@ export class Dispatch {
       if (organizations.length > 1) {
         left.clear()
         await this.#claimAll(organizations, 1)
-      } else log.error({ err: error, org_id: shares[0]?.[0].org_id }, 'deliveries could not be claimed')
+      } else {
+        const org_id = shares[0]?.[0].org_id
+        if (org_id !== undefined) this.#failing.add(org_id)
+        this.#failed(error, { org_id })
+      }
     } finally {
       for (const { target, most } of left.values()) this.#free(target, most)
     }

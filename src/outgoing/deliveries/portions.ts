@@ -125,5 +125,7 @@ export function openRuns(pool: pg.Pool, lanes: readonly Lane[], wake: () => void
   const look = async () => {
     if ((await workRuns(pool, lanes)) > 0) wake()
   }
-  return openRounds(POLL_MS, look, error => log.error({ err: error }, 'a run over past deliveries could not go on'))
+  return openRounds('deliveries/portions', POLL_MS, look, error =>
+    log.error({ err: error }, 'a run over past deliveries could not go on'),
+  )
 }

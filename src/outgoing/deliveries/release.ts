@@ -49,5 +49,7 @@ export function openRelease(pool: pg.Pool, wake: () => void, log: Logger): Round
   const look = async () => {
     if ((await releaseHeld(pool)) > 0) wake()
   }
-  return openRounds(POLL_MS, look, error => log.error({ err: error }, 'held deliveries could not be released'))
+  return openRounds('deliveries/release', POLL_MS, look, error =>
+    log.error({ err: error }, 'held deliveries could not be released'),
+  )
 }

@@ -77,7 +77,7 @@ export function openAttemptRetention({ config, database, log }: Pick<Ground, 'co
     const dropped = await dropOldAttempts(database.worker, keepAttemptsDays, { signal })
     if (dropped > 0) log.info({ dropped, days: keepAttemptsDays }, 'deleted the log of old attempts at delivery')
   }
-  return openRounds(HOUR_MS, drop, error =>
+  return openRounds('deliveries/retention', HOUR_MS, drop, error =>
     log.warn({ err: error }, 'the log of old attempts was not deleted; it is tried again'),
   )
 }

@@ -42,6 +42,7 @@ export function openSignIn(ground: Ground) {
   const desk: Desk = { ground, library, attempts: openAttempts(), whoIs }
   const visit = (_ground: Ground, asked: Visit): Promise<Answer> => answerSignIn(desk, asked)
   const rounds = openRounds(
+    'sign-in',
     HOUR_MS,
     async () => {
       await forgetEnded(ground, new Date().toISOString())

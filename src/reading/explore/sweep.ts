@@ -22,6 +22,7 @@ const LAST_EMPTIED = 'select id from segments where org_id = $1 and is_emptied o
 /** Opens the sweeping of the folder, which goes round until it is closed. Processes may share it. */
 export function openSweep({ database, log }: Pick<Ground, 'database' | 'log'>, folder: string): Rounds {
   return openRounds(
+    'explore/sweep',
     PAUSE_MS,
     signal => sweep(database.worker, folder, signal),
     error => log.warn({ err: error }, 'local files of Explore were not looked through; it is tried again'),

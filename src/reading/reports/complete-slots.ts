@@ -32,6 +32,7 @@ const FORGET = 'delete from report_slot where org_id = $1 and day < $2::date'
 /** Opens the checks, which go round until they are closed; any number of processes may have them. */
 export function openSlotChecks({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   return openRounds(
+    'reports/complete-slots',
     PAUSE_MS,
     signal => checkSlots(database.worker, { apart_ms: CHECKED_MS, signal }),
     error => log.warn({ err: error }, 'half hours were not completed; reports stay right, and it is tried again'),

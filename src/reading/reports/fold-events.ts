@@ -64,6 +64,7 @@ const PAUSE_MS = 5000
 /** Opens the counting, which goes round until it is closed; any number of processes may have one. */
 export function openEventFolder({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   return openRounds(
+    'reports/fold-events',
     PAUSE_MS,
     signal => foldEvents(database.worker, signal),
     error =>

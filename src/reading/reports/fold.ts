@@ -89,7 +89,7 @@ export function openFolder({ database, log }: Pick<Ground, 'database' | 'log'>, 
     last = pass.catch(() => {})
     return pass
   }
-  const rounds = openRounds(pause_ms, fold, error =>
+  const rounds = openRounds('reports/fold', pause_ms, fold, error =>
     log.warn({ err: error }, 'report counters were not folded; reports stay right, and it is tried again'),
   )
   return {

@@ -124,6 +124,7 @@ type Differing = { readonly day: string; readonly differing: string }
 /** Opens the checks, which go round until they are closed; any number of processes may have them. */
 export function openSegmentChecks(ground: Parts): Rounds {
   return openRounds(
+    'segments/check',
     PAUSE_MS,
     signal => checkSegments(ground, { apart_ms: CHECKED_MS, signal }),
     error => ground.log.warn({ err: error }, 'days of Explore were not completed; it is tried again'),

@@ -36,6 +36,7 @@ type Full = { readonly id: string; readonly day: string; readonly rows: number }
 /** Opens the emptying, which goes round until it is closed; any number of processes may have it. Nothing where no clicks were ever given up. */
 export function openEmptying({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   return openRounds(
+    'segments/emptying',
     PAUSE_MS,
     signal => emptyGone(database.worker, signal),
     error => log.warn({ err: error }, 'months of Explore whose clicks are gone were not emptied; it is tried again'),

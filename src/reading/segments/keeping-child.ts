@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { Config } from '../../ground/config.ts'
 import { connect, type Node } from '../../ground/db/connect.ts'
 import { openSecrets } from '../../ground/db/secrets.ts'
+import { openFailingRounds } from '../failing-rounds/failing-rounds.ts'
 import { openLog } from '../../ground/log.ts'
 import { openSegmentChecks } from './check.ts'
 import { openEmptying } from './emptying.ts'
@@ -28,7 +29,8 @@ process.on('uncaughtException', fail).on('unhandledRejection', fail)
 const database = connect(addresses, { log, name: 'sluice segments' })
 const secrets = await openSecrets(config, database.kysely)
 const ground = { database, secrets, log }
-const rounds = [openSealing(ground), openSegmentChecks(ground), openMerging(ground), openEmptying(ground)]
+const failing = openFailingRounds({ db: database.kysely, log })
+const rounds = [failing, openSealing(ground), openSegmentChecks(ground), openMerging(ground), openEmptying(ground)]
 await parted
 await Promise.all(rounds.map(one => one.close()))
 await database.close()

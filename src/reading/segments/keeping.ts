@@ -35,7 +35,7 @@ export function openKeeping(
       if (child === begun) child = undefined
     })
   }
-  const rounds = openRounds(pause_ms, begin, error =>
+  const rounds = openRounds('segments/keeping', pause_ms, begin, error =>
     log.warn({ err: error }, 'nobody knows whether clicks wait to be sealed for Explore; it is asked again'),
   )
   return {

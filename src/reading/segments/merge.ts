@@ -37,6 +37,7 @@ type Size = { readonly id: string; readonly rows: number; readonly taken: number
 export function openMerging({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   const pace = openPace()
   return openRounds(
+    'segments/merge',
     PAUSE_MS,
     signal => mergeAll(database.worker, { signal, pace }),
     error => log.warn({ err: error }, 'segments of Explore were not merged; they stay right, and it is tried again'),

@@ -55,6 +55,7 @@ export function openSealing(
 ): Rounds {
   const pace = openPace()
   return openRounds(
+    'segments/seal',
     pause_ms,
     signal => sealAll(database.worker, secrets, { signal, pace }),
     error => log.warn({ err: error }, 'clicks were not sealed for Explore; nothing is lost, and it is tried again'),

@@ -38,7 +38,7 @@ export function openWaitingWatch({ database, log }: Pick<Ground, 'database' | 'l
     told.clear()
     for (const { org_id } of many) told.add(org_id)
   }
-  const rounds = openRounds(pause_ms, look, error =>
+  const rounds = openRounds('segments/waiting', pause_ms, look, error =>
     log.warn({ err: error }, 'nobody knows how many clicks wait to be sealed for Explore; it is asked again'),
   )
   return {

@@ -77,6 +77,7 @@ function words({ id, username, notice, hook_error }: Due, config: Ground['config
 /** Looks every few seconds until it is closed; any number of processes may. */
 export function openBotNotices(ground: Noticing): Rounds {
   return openRounds(
+    'bots/notices',
     POLL_MS,
     () => noticeBots(ground),
     error => ground.log.warn({ err: error }, 'bots could not be looked at for notices; it is tried again'),

@@ -46,7 +46,7 @@ export function openRelayLog({ db, log }: Pick<Ground, 'db' | 'log'>): RelayLog 
         .execute()
         .catch((error: unknown) => log.debug({ err: error }, 'how updates were passed on could not be written'))
   }
-  const rounds = openRounds(EVERY_MS, write, () => {})
+  const rounds = openRounds('bots/relay-log', EVERY_MS, write, () => {})
   return {
     note({ org_id, id: bot_id }, passing) {
       if (waiting.length < MOST_WAITING) waiting.push({ org_id, bot_id, id: newId(), ...passing })
@@ -114,6 +114,7 @@ export async function dropOldRelays(
 /** Drops every ten minutes until it is closed; any number of processes may. */
 export function openRelayRetention(ground: Pick<Ground, 'database' | 'db' | 'log'>): Rounds {
   return openRounds(
+    'bots/relay-log-retention',
     PAUSE_MS,
     () => dropOldRelays(ground),
     error => ground.log.warn({ err: error }, 'old relays were not dropped; it is tried again'),

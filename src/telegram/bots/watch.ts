@@ -195,6 +195,7 @@ function wordsOf({ mode }: Row, found: 'stolen' | 'removed', host: string | null
 /** Looks every few seconds at what is due, until it is closed; any number of processes may. */
 export function openBotWatch(ground: Looking): Rounds {
   return openRounds(
+    'bots/watch',
     POLL_MS,
     async signal => {
       await payDebts(ground)

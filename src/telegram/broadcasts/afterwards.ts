@@ -71,5 +71,5 @@ export function openAfterwards({ database, log }: Pick<Ground, 'database' | 'log
   }
   const warn = (error: unknown) =>
     log.warn({ err: error }, 'what came after broadcasts was not counted; it is tried again')
-  return openRounds(PAUSE_MS, round, warn)
+  return openRounds('broadcasts/afterwards', PAUSE_MS, round, warn)
 }

@@ -86,6 +86,7 @@ export async function dropOldSends(pool: pg.Pool, now = Date.now(), signal?: Abo
 /** Deletes within every hour until it is closed; any number of processes may. */
 export function openSendRetention({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   return openRounds(
+    'broadcasts/listing',
     HOUR_MS,
     signal => dropOldSends(database.worker, Date.now(), signal),
     error => log.warn({ err: error }, 'recipients of old broadcasts were not deleted; it is tried again'),

@@ -81,6 +81,7 @@ export function openLinkMaker(ground: Making, { link_pause_ms = 1000 }: MakerOpt
   const pauses = new Map<string, number>()
   const running = new Map<string, Promise<void>>()
   const rounds = openRounds(
+    'channels/maker',
     POLL_MS,
     async signal => {
       const { worker } = ground.database

@@ -65,6 +65,7 @@ function words({ id, title, notice, state_reason }: Due, config: Ground['config'
 /** Looks every few seconds until it is closed; any number of processes may. */
 export function openChannelNotices(ground: Noticing): Rounds {
   return openRounds(
+    'channels/notices',
     POLL_MS,
     async () => {
       const { rows } = await askEverywhere<Due>(ground.database.worker, UNSENT)

@@ -192,6 +192,7 @@ async function cancelEnded(looking: Looking): Promise<void> {
 export function openPaymentLooks(looking: Looking): Rounds {
   let next_ended = 0
   return openRounds(
+    'payments/looks',
     POLL_MS,
     async signal => {
       const isRead = await lookAtDue(looking, signal)

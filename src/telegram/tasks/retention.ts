@@ -25,6 +25,7 @@ export async function dropEndedTasks({ database, db }: Pick<Ground, 'database' |
 /** Drops every ten minutes until it is closed; any number of processes may. */
 export function openTaskRetention(ground: Pick<Ground, 'database' | 'db' | 'log'>): Rounds {
   return openRounds(
+    'tasks/retention',
     PAUSE_MS,
     () => dropEndedTasks(ground),
     error => ground.log.warn({ err: error }, 'tasks that have ended were not dropped; it is tried again'),

@@ -87,6 +87,7 @@ async function letterOf({ db, config }: Noticing, org_id: number, id: string) {
 /** Looks every few seconds until it is closed; any number of processes may. */
 export function openCapNotices(ground: Noticing): Rounds {
   return openRounds(
+    'caps/notices',
     POLL_MS,
     () => noticeReachedCaps(ground),
     error => ground.log.warn({ err: error }, 'caps could not be looked at for notices; it is tried again'),

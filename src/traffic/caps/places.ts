@@ -50,7 +50,7 @@ export function openPlaces({ db, log }: Pick<Ground, 'db' | 'log'>, patience_ms 
     for (const holding of retired) if (await holding.giveBack().catch(onError)) retired.delete(holding)
     for (const holding of holdings.values()) await holding.tell(performance.now() - IDLE_MS).catch(onError)
   }
-  const rounds = openRounds(TELL_MS, tell, onError)
+  const rounds = openRounds('caps/places', TELL_MS, tell, onError)
 
   const takeWaiting = async (caps: readonly LiveCap[], ms: number): Promise<boolean> => {
     const until = performance.now() + patience_ms

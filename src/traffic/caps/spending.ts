@@ -48,7 +48,7 @@ export function openSpending({ db, log }: Pick<Ground, 'db' | 'log'>): Spending 
       throw error
     }
   }
-  const rounds = openRounds(TELL_MS, tell, onError)
+  const rounds = openRounds('caps/spending', TELL_MS, tell, onError)
   return {
     note(caps, cost, ms) {
       const units = toUnits(cost, PLACES)

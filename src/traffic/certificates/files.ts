@@ -51,7 +51,7 @@ export async function openCertificateFiles({
     failed = undefined
     log.info({ serial: loaded.leaf.serial }, 'the certificate of TLS_CERT was read again')
   }
-  const rounds = openRounds(LOOK_MS, refresh, error => {
+  const rounds = openRounds('certificates/files', LOOK_MS, refresh, error => {
     const why = (error as Error).message
     // Said once: a renewal writes one file after the other.
     if (why !== failed)

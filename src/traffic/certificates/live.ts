@@ -47,7 +47,7 @@ export async function openLiveCertificates(
   const refreshed = () => void refresh().catch(() => {})
   const listening = await listen(database, CHANNEL, { told: refreshed, again: refreshed })
   await refresh()
-  const rounds = openRounds(POLL_MS, refresh, error =>
+  const rounds = openRounds('certificates/live', POLL_MS, refresh, error =>
     log.debug({ err: error }, 'certificates could not be looked at; those in memory go on being served'),
   )
   const hide = show(() => [...memory.shown(), ...(files === undefined ? [] : [files.shown()])])

@@ -46,6 +46,7 @@ export function openCertificateWorker(
     }
   }
   const rounds = openRounds(
+    'certificates/worker',
     POLL_MS,
     async () => {
       const { names, obstacles } = await namesToServe(ground)

@@ -93,6 +93,7 @@ export async function checkSoon({ db }: Pick<Ground, 'db'>, name: string): Promi
 export function openDomainChecks(ground: Checking): { close(): Promise<void> } {
   const checker = openChecker(ground)
   const rounds = openRounds(
+    'domains/checker',
     POLL_MS,
     async signal => {
       while (!signal.aborted && (await checkDue(ground, checker)));

@@ -75,6 +75,7 @@ function words({ id, name, notice, found }: Due, config: Ground['config']): { su
 /** Looks every few seconds until it is closed; any number of processes may. */
 export function openDomainNotices(ground: Noticing): Rounds {
   return openRounds(
+    'domains/notices',
     POLL_MS,
     () => noticeDomains(ground),
     error => ground.log.warn({ err: error }, 'domains could not be looked at for notices; it is tried again'),

@@ -36,6 +36,7 @@ export function openReputation(ground: Looking): Rounds {
   const { webRiskKey } = ground.config
   if (webRiskKey === undefined) return { close: async () => {} }
   return openRounds(
+    'domains/reputation',
     POLL_MS,
     async signal => {
       while (!signal.aborted && (await lookUpDue(ground, webRiskKey)));

@@ -122,7 +122,7 @@ function openStocks({ database, log }: Parts, live: Live) {
     for (const stock of retired) await stock.giveBack().then(() => retired.delete(stock), onError)
     for (const stock of stocks.values()) await stock.tell(ids.has(stock.channel.id)).catch(onError)
   }
-  const rounds = openRounds(TELL_MS, tell, onError)
+  const rounds = openRounds('invite-links/open', TELL_MS, tell, onError)
   return {
     of,
     async close() {

@@ -52,6 +52,7 @@ export async function sweepLinks({ database }: Pick<Ground, 'database'>, signal?
 /** Sweeps every minute until it is closed; any number of processes may. */
 export function openLinkSweep(ground: Pick<Ground, 'database' | 'log'>): Rounds {
   return openRounds(
+    'invite-links/sweep',
     MINUTE_MS,
     signal => sweepLinks(ground, signal),
     error => ground.log.warn({ err: error }, 'invite links could not be swept; it is tried again'),

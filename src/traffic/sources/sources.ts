@@ -193,7 +193,11 @@ const live = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('traffic_sources').where('traffic_sources.org_id', '=', org_id).where('deleted_at', 'is', null)
 
 async function sourceOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {
-  const row = live(db, org_id).select(COLUMNS).select(campaignCount(org_id).as('campaigns')).where('id', '=', id).$castTo<Row>()
+  const row = live(db, org_id)
+    .select(COLUMNS)
+    .select(campaignCount(org_id).as('campaigns'))
+    .where('id', '=', id)
+    .$castTo<Row>()
   return (await row.executeTakeFirst()) ?? refuse('object_not_found')
 }
 

@@ -19,6 +19,7 @@ import { AccountsBanner } from './accounts-banner.tsx'
 import { BalanceBanner } from './balance-banner.tsx'
 import { CertificateBanner } from './certificate-banner.tsx'
 import { DomainBanner } from './domain-banner.tsx'
+import { FailingBanner } from './failing-banner.tsx'
 import { Places } from './places.tsx'
 import { SecondFactorWanted } from './second-factor-wanted.tsx'
 
@@ -90,6 +91,7 @@ function Inside({ workspace }: { workspace: Workspace }) {
     return isOwnPage ? <Outlet /> : <SecondFactorWanted workspace={workspace} />
   return (
     <>
+      <FailingBanner />
       <BalanceBanner />
       <AccountsBanner />
       <DomainBanner />

@@ -1,0 +1,57 @@
+/** How rounds go in this process: how often in a row each has failed, for `/metrics`, and what of it is told. */
+import { Gauge } from 'prom-client'
+
+/** A fault that goes on is told again so often. */
+const AGAIN_MS = 600_000
+
+/** How one kind of round goes in this process. */
+export type RoundWatch = {
+  /** It has failed. Calls `tell` for a fault that is not the last one told, and for the same one every ten minutes. */
+  failed(error: unknown, tell: () => void): void
+  /** It went well. */
+  passed(): void
+  close(): void
+}
+
+type Watched = { readonly round: string; failures: number; since: string | undefined }
+const watched = new Set<Watched>()
+
+new Gauge({
+  name: 'sluice_rounds_failing',
+  help: 'How often in a row what goes round behind the house has failed in this process, by name; 0 while it goes well',
+  labelNames: ['round'],
+  collect() {
+    this.reset()
+    for (const [round, of] of Map.groupBy(watched, one => one.round))
+      this.set({ round }, Math.max(...of.map(({ failures }) => failures)))
+  },
+})
+
+/** Shows how the rounds of this name go, until it is closed. */
+export function watchRound(round: string): RoundWatch {
+  const mine: Watched = { round, failures: 0, since: undefined }
+  watched.add(mine)
+  let told = { fault: '', at: 0 }
+  return {
+    failed(error, tell) {
+      mine.failures += 1
+      mine.since ??= new Date().toISOString()
+      const fault = String(error)
+      const at = performance.now()
+      if (fault === told.fault && at - told.at < AGAIN_MS) return
+      told = { fault, at }
+      tell()
+    },
+    passed() {
+      mine.failures = 0
+      mine.since = undefined
+    },
+    close: () => void watched.delete(mine),
+  }
+}
+
+/** The rounds that have failed so often in a row or more, and since when. */
+export const failingAtLeast = (times: number): { round: string; since: string }[] =>
+  [...watched].flatMap(({ round, failures, since }) =>
+    failures < times || since === undefined ? [] : [{ round, since }],
+  )

@@ -1,0 +1,21 @@
+/** What fails behind the house, over HTTP. */
+import { z } from 'zod'
+import { endpoint } from '../../contract/endpoint.ts'
+import { Instant } from '../../contract/fields.ts'
+
+export const listFailingRounds = endpoint({
+  route: 'GET /api/failing-rounds',
+  access: { session: 'admin' },
+  summary: 'List what fails again and again behind the house',
+  description:
+    'Work that Sluice does by itself, such as sending deliveries, in any of its processes, while it has failed three times in a row or more. Empty while ' +
+    'all goes well. Of the whole installation, without anything of an organization; why it fails is in the log.',
+  reply: z.object({
+    data: z.array(
+      z.object({
+        round: z.string().meta({ description: 'What fails: the part of Sluice', examples: ['deliveries/postback'] }),
+        failing_since: Instant,
+      }),
+    ),
+  }),
+})

@@ -1,0 +1,46 @@
+/**
+ * Rounds that fail again and again, written down so that the dashboard, whichever process serves it, knows of those of all. Owns the table
+ * `failing_rounds`.
+ */
+import { sql } from 'kysely'
+import { newId } from '../../contract/ids.ts'
+import type { Context, Ground } from '../../ground/room.ts'
+import { failingAtLeast } from '../../ground/round-watch.ts'
+import { openRounds, type Rounds } from '../../ground/rounds.ts'
+import type * as api from './api.ts'
+
+/** Fewer failures in a row are no news: a lock that was not to be had, a connection that broke. */
+const MANY = 3
+const TELL_MS = 5000
+
+/** Writes down every five seconds which rounds of this process fail again and again, until it is closed. */
+export function openFailingRounds({ db, log }: Pick<Ground, 'db' | 'log'>): Rounds {
+  const process_id = newId()
+  let hasRows = false
+  const write = async () => {
+    const failing = failingAtLeast(MANY)
+    if (failing.length === 0 && !hasRows) return
+    for (const { round, since } of failing)
+      await sql`
+        insert into failing_rounds (process_id, round, failing_since, told_at) values (${process_id}, ${round}, ${since}, now())
+        on conflict (process_id, round) do update set failing_since = excluded.failing_since, told_at = excluded.told_at`.execute(
+        db,
+      )
+    hasRows = failing.length > 0
+    await sql`
+      delete from failing_rounds
+      where process_id = ${process_id} and not round = any(${failing.map(({ round }) => round)}::text[])
+        or told_at < now() - interval '1 hour'`.execute(db)
+  }
+  return openRounds('failing-rounds', TELL_MS, write, error =>
+    log.warn({ err: error }, 'what fails behind the house could not be written down; it is tried again'),
+  )
+}
+
+/** The rounds that fail in any process, by name, and since when. */
+export async function listFailingRounds({ db }: Context<typeof api.listFailingRounds>) {
+  const { rows } = await sql<{ round: string; failing_since: string }>`
+    select round, min(failing_since) as failing_since from failing_rounds
+    where told_at > now() - interval '1 minute' group by round order by round`.execute(db)
+  return { data: rows }
+}
