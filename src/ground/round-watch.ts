@@ -9,7 +9,7 @@ export type RoundWatch = {
   /** It has failed. Calls `tell` for a fault that is not the last one told, and for the same one every ten minutes. */
   failed(error: unknown, tell: () => void): void
   /** It went well. */
-  passed(): void
+  readonly passed: () => void
   close(): void
 }
 
