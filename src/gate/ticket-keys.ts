@@ -36,6 +36,7 @@ async function findKey(db: Kysely<Tables>): Promise<TicketKey | undefined> {
 export function exchangeDaily(ground: Ticketing, first: TicketKey, exchange: (key: Buffer) => void): Rounds {
   let { day } = first
   return openRounds(
+    'gate/ticket-keys',
     LOOK_MS,
     async () => {
       const today = await keyOfToday(ground)
@@ -43,6 +44,6 @@ export function exchangeDaily(ground: Ticketing, first: TicketKey, exchange: (ke
       exchange(today.key)
       day = today.day
     },
-    error => ground.log.debug({ err: error }, 'the key of TLS sessions could not be looked at; the last one stays'),
+    error => ground.log.debug({ err: error }, 'could not look for the key of TLS sessions; keeping the last one'),
   )
 }
