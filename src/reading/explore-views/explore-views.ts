@@ -1,6 +1,7 @@
 /**
  * Saved views of Explore: questions under a name. Owns `explore_views`. A view is its author's own, and then there for nobody else, owners and
- * admins included; or the workspace's, which owners and admins share, change and delete, whoever saved it. At most one of a person's own, and one of the workspace's, is the start page: two unique indexes.
+ * admins included; or the workspace's, which owners and admins share, change and delete, whoever saved it. At most one of a person's own, and one of
+ * the workspace's, is the start page: two unique indexes.
  * Deletion is final, because nothing refers to a view.
  */
 import { type Kysely, sql } from 'kysely'

@@ -10,7 +10,7 @@ const TOO_MANY = {
   headers: { 'retry-after': '5' },
 }
 
-export type Turns = {
+type Turns = {
   /** Runs `deed` when it is the workspace's turn. Refuses `explore_busy` where four of its questions wait. */
   run<T>(org_id: number, deed: () => Promise<T>): Promise<T>
 }
