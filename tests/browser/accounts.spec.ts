@@ -48,3 +48,44 @@ test('a picture is chosen, made small, shown in the frame and the team, and remo
   await expect(page.getByText('Your picture is removed')).toBeVisible()
   await expect(menu).toContainText('ML')
 })
+
+test('the link of an invitation is shown once, a new one replaces it, and a link that works no longer says what to do', async ({
+  page,
+  browser,
+  sluice,
+}) => {
+  await page.goto('/settings/team')
+  await page.getByRole('button', { name: 'Invite', exact: true }).click()
+  const form = page.getByRole('dialog', { name: 'Invite to the workspace' })
+  await form.getByLabel('E-mail').fill('nia@example.com')
+  await form.getByRole('button', { name: 'Invite' }).click()
+  const made = page.getByRole('dialog', { name: 'nia@example.com is invited' })
+  await expect(made).toContainText('Nothing proves that they are nia@example.com')
+  const first = await made.getByLabel('Link').inputValue()
+  await made.getByRole('button', { name: 'Done' }).click()
+
+  await page.getByRole('button', { name: 'New link for nia@example.com' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Make a new link' }).click()
+  await expect(made).toBeVisible()
+  const second = await made.getByLabel('Link').inputValue()
+  expect(second).not.toBe(first)
+  await made.getByRole('button', { name: 'Done' }).click()
+
+  const context = await browser.newContext({ baseURL: sluice.address, storageState: { cookies: [], origins: [] } })
+  const guest = await context.newPage()
+  await guest.goto('/invitations/01h455vb4pex5vsknk084sn02q')
+  await expect(guest.getByText('Ask the person who invited you for a new one')).toBeVisible()
+  await guest.goto(first)
+  await expect(guest.getByRole('alert')).toContainText('Ask the person who invited you for a new link')
+  await guest.goto(second)
+  await expect(guest.getByRole('heading', { level: 1, name: 'Join Northwind' })).toBeVisible()
+  await guest.goto('/confirm-email?token=x')
+  await expect(guest.getByRole('link', { name: 'Sign in' })).toBeVisible()
+  await context.close()
+
+  await page.goto('/settings/profile')
+  await page.getByLabel('New e-mail').fill('mara2@example.com')
+  await page.getByLabel('Current password').first().fill('correct horse battery')
+  await page.getByRole('button', { name: 'Change e-mail' }).click()
+  await expect(page.getByRole('alert')).toContainText('No mail server is set up')
+})

@@ -1,5 +1,6 @@
 import type { APIRequestContext, Locator, Page } from '@playwright/test'
 import { DETAIL, expect, type Installation, OWNER, send, startInstallation, test, watch } from './dashboard.ts'
+import { freePort } from '../support/ports.ts'
 
 test.describe('an installation without an owner', () => {
   let fresh: Installation
@@ -32,6 +33,30 @@ test.describe('an installation without an owner', () => {
     await page.goto(`${fresh.address}/setup`)
     await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
     expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+test.describe('an installation without an owner that others can reach', () => {
+  let fresh: Installation
+  let port: number
+  test.beforeAll(async () => {
+    port = await freePort()
+    fresh = await startInstallation({ BASE_URL: 'https://track.example.com', PORT: String(port) })
+  })
+  test.afterAll(() => fresh.end())
+
+  test('the first page asks for the setup code and says where it is shown', async ({ browser }) => {
+    const context = await browser.newContext({ storageState: { cookies: [], origins: [] } })
+    const page = await context.newPage()
+    await page.goto(`http://localhost:${port}/setup`)
+    await page.getByLabel('Setup code').fill('aaaaa-aaaaa')
+    await page.getByLabel('Your name').fill(OWNER.name)
+    await page.getByLabel('E-mail').fill(OWNER.email)
+    await page.getByLabel('Password').fill(OWNER.password)
+    await page.getByLabel('Workspace').fill(OWNER.organization)
+    await page.getByRole('button', { name: 'Create account and workspace' }).click()
+    await expect(page.getByRole('alert')).toContainText('The setup code is missing or wrong')
     await context.close()
   })
 })
