@@ -80,10 +80,10 @@ test('a domain is added, waits for its DNS, is in service, and campaigns are sho
 })
 
 test('what a domain answers is changed, and it is deleted by its name', DETAIL, async ({ page, owner, dns }) => {
-  dns.set('answers.shop.test', { A: [HERE] })
-  await send(owner, 'POST', '/api/domains', { name: 'answers.shop.test' })
+  dns.set('go.answers.test', { A: [HERE] })
+  await send(owner, 'POST', '/api/domains', { name: 'go.answers.test' })
   await page.goto('/settings/domains?q=answers')
-  await page.getByRole('link', { name: 'answers.shop.test' }).click()
+  await page.getByRole('link', { name: 'go.answers.test' }).click()
   await page.getByLabel('At unknown paths', { exact: true }).selectOption('campaign')
   await expect(page.getByText('scanners follow')).toBeVisible()
   await page.getByLabel('At unknown paths', { exact: true }).selectOption('redirect')
@@ -97,10 +97,10 @@ test('what a domain answers is changed, and it is deleted by its name', DETAIL, 
   await expect(page.getByLabel('Address for at unknown paths')).toHaveValue('https://shop.example/404')
   await page.getByRole('button', { name: 'Delete domain' }).click()
   const dialog = page.getByRole('dialog', { name: /Delete answers/ })
-  await dialog.getByLabel(/Type answers/).fill('answers.shop.test')
+  await dialog.getByLabel(/Type answers/).fill('go.answers.test')
   await dialog.getByRole('button', { name: 'Delete domain' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Domains' })).toBeVisible()
-  await expect(page.getByRole('link', { name: 'answers.shop.test' })).toHaveCount(0)
+  await expect(page.getByRole('link', { name: 'go.answers.test' })).toHaveCount(0)
 })
 
 test(
@@ -108,7 +108,7 @@ test(
   DETAIL,
   async ({ page, owner, sluice, dns }) => {
     const made: { id: string }[] = []
-    for (const name of ['falls.shop.test', 'stays.shop.test']) {
+    for (const name of ['falls.fallen.test', 'stays.fallen.test']) {
       dns.set(name, { A: [HERE] })
       const { id } = await send(owner, 'POST', '/api/domains', { name })
       await send(owner, 'POST', `/api/domains/${id}/check`, {})
@@ -116,20 +116,20 @@ test(
     }
     const [falls, stays] = made
     await send(owner, 'PATCH', `/api/domains/${falls?.id}`, { is_default: true })
-    dns.set('falls.shop.test', { A: [NOBODY] })
+    dns.set('falls.fallen.test', { A: [NOBODY] })
     const { default: pg } = await import('pg')
     const client = new pg.Client(sluice.database)
     await client.connect()
     await client.query(
-      `update domains set failures = 5, failing_since = now() - interval '2 hours', checked_at = null where name = 'falls.shop.test'`,
+      `update domains set failures = 5, failing_since = now() - interval '2 hours', checked_at = null where name = 'falls.fallen.test'`,
     )
     await client.end()
     await send(owner, 'POST', `/api/domains/${falls?.id}/check`, {})
     await page.goto('/campaigns')
-    await expect(page.getByText('falls.shop.test does not lead here any more.')).toBeVisible()
+    await expect(page.getByText('falls.fallen.test does not lead here any more.')).toBeVisible()
     await page.getByRole('button', { name: /^Show them on/ }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Show them there' }).click()
-    await expect(page.getByText('falls.shop.test does not lead here any more.')).toHaveCount(0)
+    await expect(page.getByText('falls.fallen.test does not lead here any more.')).toHaveCount(0)
     for (const { id } of [falls, stays].filter(one => one !== undefined))
       await send(owner, 'DELETE', `/api/domains/${id}`, undefined)
   },

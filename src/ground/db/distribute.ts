@@ -24,6 +24,7 @@ export const REFERENCE_TABLES: readonly string[] = [
   'network_tokens',
   'domain_names',
   'domain_holders',
+  'domain_zones',
   'dropped_clicks',
   'fx_rates',
 ]

@@ -955,6 +955,10 @@ export interface Domains {
   updated_at: string
 }
 
+export interface DomainZones {
+  name: string
+}
+
 export interface DroppedClicks {
   /**
    * the first id of a month: clicks with a smaller one are no longer kept. The largest counts, also when the setting has changed since
@@ -2042,6 +2046,7 @@ export interface Tables {
   delivery_runs: DeliveryRuns
   domain_holders: DomainHolders
   domain_names: DomainNames
+  domain_zones: DomainZones
   domains: Domains
   dropped_clicks: DroppedClicks
   event_aliases: EventAliases

@@ -75,6 +75,7 @@ const DnsRecord = z
     name: z.string(),
     value: z.string(),
     why: z.enum(['pointing', 'proof']),
+    reason: z.string().optional().meta({ description: 'Why proof is asked for' }),
     is_needed: z.boolean().meta({ description: 'False: another record does the same' }),
     found: z.array(z.string()).meta({ description: 'What the last check found in its place' }),
   })

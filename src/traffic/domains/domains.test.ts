@@ -26,7 +26,7 @@ const did = async (method: Method, url: string, body?: object, as: As = owner) =
 let made = 0
 /** A name that leads here. */
 const named = () => {
-  const name = `d${(made += 1)}.go.test`
+  const name = `go.d${(made += 1)}.test`
   house.dns.set(name, { A: [HERE] })
   return name
 }

@@ -1,6 +1,6 @@
 /**
- * Domains: names of an organization's own, under which its campaigns open. Owns `domains`, `domain_names` and `domain_holders`. What must stay
- * true: a name leads to one organization at any moment, and nobody gets one that another organization has or had by pointing DNS alone.
+ * Domains: names of an organization's own, under which its campaigns open. Owns `domains`, `domain_names`, `domain_holders` and
+ * `domain_zones`. What must stay true: a name leads to one organization at any moment, and nobody gets one that another organization has or had by pointing DNS alone.
  * Deletion is soft, and remembers who held the name.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
@@ -16,7 +16,7 @@ import { baseAddresses } from './check.ts'
 import type { Checker } from './checker.ts'
 import { announceDomains } from './live.ts'
 import { domainName } from './name.ts'
-import { needsProof, proofValue } from './proof.ts'
+import { proofValue, reasonForProof } from './proof.ts'
 import { NOTHING_FOUND, pointingRecords, proofRecord } from './records.ts'
 import { openResolver } from './resolver.ts'
 import { type Claim, remember } from './settle.ts'
@@ -177,8 +177,9 @@ async function firstRecords({ db, config, actor, secrets }: Making, name: string
   const base = await baseAddresses(config, openResolver(config))
   const pointing = pointingRecords(config, name, { ...NOTHING_FOUND, base })
   const { org_id } = actor
-  if (!(await needsProof(db, config, { org_id, name }))) return pointing
-  return [...pointing, proofRecord(name, proofValue(secrets, org_id, name), { state: 'none' })]
+  const reason = await reasonForProof(db, config, { org_id, name })
+  if (reason === undefined) return pointing
+  return [...pointing, proofRecord(name, proofValue(secrets, org_id, name), reason, { state: 'none' })]
 }
 
 /** Held by the lock of the organization's balance row, which every organization has. */

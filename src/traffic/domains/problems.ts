@@ -8,7 +8,8 @@ type Of = {
   readonly addresses?: readonly string[]
   /** Whoever may issue certificates. */
   readonly issuers?: readonly string[]
-  readonly token?: string
+  /** Why the TXT record is asked for. */
+  readonly reason?: string
 }
 
 const listed = (texts: readonly string[] = []): string => texts.join(', ')
@@ -49,12 +50,12 @@ const WORDS: Readonly<Record<ProblemCode, (of: Of) => [text: string, cure: strin
     'http and https send visitors to each other for ever.',
     'Behind Cloudflare set SSL/TLS to Full in place of Flexible; else take one of the two redirects away.',
   ],
-  txt_missing: ({ name }) => [
-    `There is no TXT record at _sluice.${name}, by which the name would be known to be yours.`,
+  txt_missing: ({ name, reason }) => [
+    `There is no TXT record at _sluice.${name} that shows that the name is yours. ${reason}`,
     'Add the record that is shown. It may stay for as long as the name is used.',
   ],
-  txt_wrong: ({ name }) => [
-    `The TXT record at _sluice.${name} holds another value.`,
+  txt_wrong: ({ name, reason }) => [
+    `The TXT record at _sluice.${name} holds another value. ${reason}`,
     'Add the value that is shown. Others may stand beside it.',
   ],
   held_by_other: () => [

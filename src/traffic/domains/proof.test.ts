@@ -21,7 +21,7 @@ before(async () => {
 after(() => house.end())
 
 let made = 0
-const fresh = () => `d${(made += 1)}.proof.test`
+const fresh = () => `go.d${(made += 1)}-proof.test`
 const did = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, body?: object, as = owner, of = house) => {
   const reply = await of.call(method, url, { cookie: as.cookie, ...(body && { body }) })
   assert.ok(reply.statusCode < 300, `${method} ${url}: ${reply.body}`)

@@ -47,7 +47,7 @@ export function pointingRecords(
 }
 
 /** The record that proves whose the name is. */
-export function proofRecord(name: string, value: string, texts: Answered<string>): DnsRecord {
+export function proofRecord(name: string, value: string, reason: string, texts: Answered<string>): DnsRecord {
   const found = valuesOf(texts)
-  return { type: 'TXT', name: `_sluice.${name}`, value, why: 'proof', is_needed: true, found }
+  return { type: 'TXT', name: `_sluice.${name}`, value, why: 'proof', reason, is_needed: true, found }
 }

@@ -11,7 +11,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import type { DomainStatus, Problem } from './api.ts'
 import type { Found } from './check.ts'
 import { problem } from './problems.ts'
-import { needsProof, proofValue } from './proof.ts'
+import { lockZone, proofValue, reasonForProof, sharedZone } from './proof.ts'
 import { proofRecord } from './records.ts'
 
 /** The domain that was checked. */
@@ -35,7 +35,11 @@ const PATIENCE: readonly (readonly [age_ms: number, each_ms: number])[] = [
 
 const msOf = (moment: string): number => Date.parse(moment.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
 
-type Settling = { db: Kysely<Tables>; config: Pick<Config, 'signUp'>; secrets: Pick<Secrets, 'mac'> }
+type Settling = {
+  db: Kysely<Tables>
+  config: Pick<Config, 'signUp' | 'baseUrl' | 'alsoHosts'>
+  secrets: Pick<Secrets, 'mac'>
+}
 type Holder = { org_id: number; domain_id: string; txt_seen_at: string | null; txt_missed: number }
 type Standing = {
   status: DomainStatus
@@ -61,7 +65,8 @@ async function settleIn(trx: Transaction<Tables>, settling: Settling, claim: Cla
   const { org_id, id, name } = claim
   const { rows: times } = await sql<{ now: string }>`select clock_timestamp() as now`.execute(trx)
   const now = times[0]?.now ?? new Date().toISOString()
-  // The name first, then the domains: whoever settles or deletes takes them in this order.
+  // The zone first, then the name, then the domains: whoever settles or deletes takes them in this order.
+  await lockZone(trx, name)
   const { rows: holders } = await sql<Holder>`
     select org_id, domain_id, txt_seen_at, txt_missed from domain_names where name = ${name} for update`.execute(trx)
   const { rows } = await sql<Standing>`
@@ -69,14 +74,15 @@ async function settleIn(trx: Transaction<Tables>, settling: Settling, claim: Cla
     where org_id = ${org_id} and id = ${id} and deleted_at is null for update`.execute(trx)
   const [before] = rows
   if (before === undefined) return []
-  const isNeeded = await needsProof(trx, config, claim)
+  const reason = await reasonForProof(trx, config, claim)
   const token = proofValue(secrets, org_id, name)
   const isProven = found.texts.state === 'found' && found.texts.values.includes(token)
   const [holder] = holders
   const isHeld = holder?.org_id === org_id && holder.domain_id === id
-  const context = { trx, now, claim, found, before, isNeeded, isProven, secrets }
+  const context = { trx, now, claim, found, before, reason, isProven, secrets }
   const outcome = isHeld ? await keep(context, holder) : await claimName(context, holder)
-  const records = isNeeded ? [...found.records, proofRecord(name, token, found.texts)] : found.records
+  const records =
+    reason === undefined ? found.records : [...found.records, proofRecord(name, token, reason, found.texts)]
   await write(context, { ...outcome, records })
   const isChanged = outcome.status !== before.status || isHeld
   const lost = outcome.isTaken && holder !== undefined ? [{ org_id: holder.org_id, id: holder.domain_id }] : []
@@ -89,7 +95,8 @@ type Context = {
   claim: Claim
   found: Found
   before: Standing
-  isNeeded: boolean
+  /** Why the TXT record is needed, if it is. */
+  reason: string | undefined
   isProven: boolean
   secrets: Pick<Secrets, 'mac'>
 }
@@ -107,9 +114,9 @@ async function keep(context: Context, holder: Holder): Promise<Outcome> {
 
 /** Of an organization that would like to hold it. */
 async function claimName(context: Context, holder: Holder | undefined): Promise<Outcome> {
-  const { found, before, isNeeded, isProven, claim } = context
+  const { found, before, reason, isProven, claim } = context
   const stays = holder !== undefined && (await noteText(context, holder))
-  const missing = isNeeded && !isProven ? [textProblem(context)] : []
+  const missing = reason !== undefined && !isProven ? [textProblem(context)] : []
   const waiting = before.status === 'lost' ? 'lost' : 'pending'
   if (found.way === undefined || missing.length > 0)
     return { status: waiting, problems: [...found.problems, ...missing] }
@@ -123,8 +130,8 @@ async function claimName(context: Context, holder: Holder | undefined): Promise<
   return { status: 'active', problems: found.problems, isTaken: true }
 }
 
-function textProblem({ found, claim }: Context): Problem {
-  return problem(found.texts.state === 'found' ? 'txt_wrong' : 'txt_missing', claim)
+function textProblem({ found, claim: { name }, reason = sharedZone(name) }: Context): Problem {
+  return problem(found.texts.state === 'found' ? 'txt_wrong' : 'txt_missing', { name, reason })
 }
 
 /** Writes down whether the record of who holds the name is there; answers whether it counts as there. */
@@ -142,7 +149,7 @@ async function noteText({ trx, now, claim, found, secrets }: Context, holder: Ho
   return seen_at !== null
 }
 
-const wayOf = ({ found, isNeeded }: Context) => (isNeeded ? 'txt' : (found.way ?? 'pointing'))
+const wayOf = ({ found, reason }: Context) => (reason !== undefined ? 'txt' : (found.way ?? 'pointing'))
 
 /** Whether nobody was faster. */
 async function holdFirst(context: Context): Promise<boolean> {

@@ -20,6 +20,8 @@ export function RecordsTable({ domain: { records, check, status } }: { domain: D
     )
   const pointing = records.filter(({ why }) => why === 'pointing')
   const hasChoice = pointing.some(({ type }) => type === 'CNAME') && pointing.length > 1
+  const proof = records.find(({ why }) => why === 'proof')
+  const isServed = status === 'active' || status === 'failing'
   const isProven = status === 'active' && check?.arrived === true
   return (
     <div className="flex flex-col gap-2">
@@ -53,8 +55,10 @@ export function RecordsTable({ domain: { records, check, status } }: { domain: D
       <p className="text-sm text-ink-faint">
         {hasChoice &&
           'The alias (CNAME) follows this server wherever it moves; where your DNS takes none, set the addresses instead. '}
-        {records.some(({ why }) => why === 'proof') &&
-          'The TXT record is needed because another workspace has to do with this name, or because anybody may sign up here.'}
+        {proof !== undefined &&
+          (isServed
+            ? 'The TXT record keeps the name yours. The domain is in service, and stays so without it.'
+            : `The TXT record is needed. ${proof.reason ?? ''}`)}
       </p>
     </div>
   )
