@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Long, because a loaded machine is slow and nothing that is waited for is about speed. */
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 300_000
 
 /** Resolves once it is so; fails with `what` when it never comes about. */
 export async function eventually(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
