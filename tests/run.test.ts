@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
+import { COSTS, readCosts } from './support/processor-time.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-runner-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -17,9 +18,9 @@ async function run(
   { paused_ms = 0, left_open_ms = 120_000, specs = [] as string[], env: extra = {} as Record<string, string> } = {},
 ) {
   const files = sources.map((source, at) => {
-    const file = join(folder, `${at}.test.ts`)
+    const file = `${at}.test.ts`
     writeFileSync(
-      file,
+      join(folder, file),
       `import assert from 'node:assert/strict'\nimport { after, before, test } from 'node:test'\n${source}\n`,
     )
     return file
@@ -30,10 +31,11 @@ async function run(
     if (${paused_ms} > 0) setTimeout(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${paused_ms}), 50)
     const counts = await counting
     console.log('\\n' + JSON.stringify({ ...counts, isBuried: undefined }))`
-  const { NODE_TEST_CONTEXT: _, CI: __, ...env } = process.env
+  const { NODE_TEST_CONTEXT: _, CI: __, [COSTS]: ___, ...env } = process.env
   const runner = join(folder, 'runner.ts')
   writeFileSync(runner, script)
   const child = spawn(process.execPath, [runner], {
+    cwd: folder,
     env: { ...env, SLUICE_LEFT_OPEN_MS: String(left_open_ms), ...extra },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -42,6 +44,7 @@ async function run(
   return { said, counts: JSON.parse(said.trimEnd().split('\n').at(-1) ?? '') }
 }
 
+const DEFECT = `test('does not hold', () => assert.fail('a defect'))`
 const MANY = `for (let at = 0; at < 500; at++) test('one of very many, number ' + at, () => {})`
 
 test('every test of a file that ends at once is counted, however late the runner hears of them', async () => {
@@ -77,6 +80,16 @@ test('what a failed test leaves open holds nothing up, and a file that passes ha
     assert.match(said, words)
 })
 
+test('what a file costs is the processor time of its process and of those it has started', async () => {
+  const burn = `const { user } = process.cpuUsage(); while (process.cpuUsage().user - user < 200_000);`
+  const started = `import { spawnSync } from 'node:child_process'\nspawnSync(process.execPath, ['-e', ${JSON.stringify(burn)}])`
+  const costs = join(folder, 'costs')
+  await run([`${burn}\n${started}\ntest('holds', () => {})`, `test('holds', () => {})`], { env: { [COSTS]: costs } })
+  const noted = readCosts(costs)
+  assert.deepEqual([...noted.keys()].toSorted(), ['0.test.ts', '1.test.ts'])
+  assert.ok((noted.get('0.test.ts') ?? 0) >= 400)
+})
+
 /** A statement that fails whenever `name` has not yet been run. */
 const failsAtFirst = (name: string) => {
   const marker = JSON.stringify(join(folder, name))
@@ -84,13 +97,12 @@ const failsAtFirst = (name: string) => {
 }
 const ACCIDENT = (name: string) =>
   `import fs from 'node:fs'\ntest('holds', () => {})\ntest('holds but once', () => { ${failsAtFirst(name)} })`
-const DEFECT = `test('does not hold', () => assert.fail('a defect'))`
 
 test('in CI a file that failed is run once more alone: passed, it counts as passed and is named', async () => {
   const { counts, said } = await run([ACCIDENT('in CI'), DEFECT, `test('holds', () => {})`], { env: { CI: 'true' } })
   const { failures, flaky, ...numbers } = counts
   assert.deepEqual(numbers, { passed: 3, failed: 1, skipped: 0 })
-  assert.deepEqual(flaky, [join(folder, '0.test.ts')])
+  assert.deepEqual(flaky, ['0.test.ts'])
   assert.equal(failures.length, 1)
   assert.match(failures[0], /a defect/)
   assert.match(said, /an accident of in CI/)

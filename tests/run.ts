@@ -13,6 +13,7 @@ import { CLUSTER, connectionTo, reach, startKeeper } from './support/database.ts
 import { NODES } from './support/sharded.ts'
 import { findProgram, requirePrograms, wantPrograms } from './support/programs.ts'
 import { type Outcome, runTests } from './support/outcome.ts'
+import { COSTS, processorMs, readCosts } from './support/processor-time.ts'
 import { ensureTemplate } from './support/template.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -32,6 +33,7 @@ const soak = flags.includes('--soak')
 const faults = flags.includes('--faults')
 const citus = flags.includes('--citus')
 const FAULT_SECONDS = '30'
+const COSTLIEST = 10
 const SOAK_MINUTES = process.env['SLUICE_SOAK_MINUTES'] ?? '120'
 /** What kills, freezes and cuts; the other fault tests of the rooms run with their own short leases and pauses. */
 const FAULT_FILES = [
@@ -84,7 +86,7 @@ function usage(): never {
   throw new Error('npm run test:citus -- postgres://user@coordinator/postgres,postgres://user@worker/postgres,…')
 }
 
-async function main(): Promise<Outcome> {
+async function main(): Promise<Outcome & { costs: Map<string, number> }> {
   const files = selectTests()
   const browserFiles = faults || seeded || soak || citus ? [] : select('tests/browser/*.spec.ts')
   requirePrograms(browserFiles.length > 0 ? ['redis-server', 'chromium'] : ['redis-server'])
@@ -102,6 +104,7 @@ async function main(): Promise<Outcome> {
     if (browserFiles.length > 0) await buildDashboard(pino({ level: 'warn' }))
     await ensureTemplate(client, connectionTo(folder))
     process.env[CLUSTER] = folder
+    process.env[COSTS] = join(folder, 'costs')
     process.env['NODE_COMPILE_CACHE'] ??= join(ROOT, 'node_modules/.cache/node-compile')
     process.env['SLUICE_CHROMIUM'] ??= findProgram('chromium') ?? ''
     if (all) process.env['SLUICE_TEST_ALL'] = '1'
@@ -110,7 +113,8 @@ async function main(): Promise<Outcome> {
     if (citus) process.env[NODES] = cluster ?? usage()
     if (soak) process.env['SLUICE_SOAK_MINUTES'] = SOAK_MINUTES
     if (all || faults) process.env['SLUICE_FAULT_SECONDS'] ??= FAULT_SECONDS
-    return await runTests(files, browserFiles, ROOT, limitOfFile())
+    const outcome = await runTests(files, browserFiles, ROOT, limitOfFile())
+    return { ...outcome, costs: readCosts(join(folder, 'costs')) }
   } finally {
     await client.end()
     stop()
@@ -118,7 +122,17 @@ async function main(): Promise<Outcome> {
   }
 }
 
-const { passed, failed, skipped, failures, isBuried, flaky } = await main()
+/** Names the files that took most, and all that ran: with the server of the tests, which has ended by then, and with the browser. */
+function tellCosts(costs: Map<string, number>): void {
+  const most = [...costs].toSorted(([, one_ms], [, other_ms]) => other_ms - one_ms).slice(0, COSTLIEST)
+  const seconds = (ms: number) => (ms / 1000).toFixed(1)
+  console.log('\nMost processor time (PostgreSQL not counted):')
+  for (const [file, cost_ms] of most) console.log(`${seconds(cost_ms).padStart(8)} s  ${file}`)
+  console.log(`${seconds(processorMs()).padStart(8)} s  in all, with PostgreSQL and the browser`)
+}
+
+const { passed, failed, skipped, failures, isBuried, flaky, costs } = await main()
+if (costs.size > 1) tellCosts(costs)
 process.exitCode = failed > 0 || passed === 0 ? 1 : 0
 for (const failure of isBuried ? failures : []) console.log(failure)
 for (const file of flaky) console.log(`flaky: ${file} failed, and passed when it was run alone`)
