@@ -60,6 +60,17 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     `with counted (key, clicks) as (select geo::text, count(*) from clicks where org_id = $1 group by 1 union all
       select key, clicks from report_day where org_id = $1) select key, sum(clicks) from counted group by key`,
   ],
+  // non-IMMUTABLE functions are not allowed in CASE or COALESCE statements
+  'the clock in a case or coalesce of an update or delete': [
+    'update certificates set ari_at = case when $1 then now() end, attempts = 0 where name = $2',
+    `update certificates set telling_until = $1 where name = $2 and case when chain is null then attempts >= 5 else now() > not_after end`,
+    'update deliveries set run_at = coalesce($2, now()) where org_id = $1 and id = $3',
+  ],
+  // STABLE functions used in UPDATE queries cannot be called with column references
+  'a column’s moment and an interval in an update or delete': [
+    `update certificates set telling_until = $1 where now() > not_after - least(interval '7 days', (not_after - not_before) / 5)`,
+    `delete from deliveries where org_id = $1 and finished_at + interval '90 days' < now()`,
+  ],
   // modifying the partition value of rows is not allowed
   'an organization that changes': ['update events set org_id = $2 where org_id = $1'],
 }
@@ -91,6 +102,7 @@ test('nothing is said against what a cluster takes', () => {
       select $1::int from taken on conflict (org_id) do update set clicks = c.clicks + excluded.clicks`,
     `select set_config('plan_cache_mode', 'force_generic_plan', false) where to_regproc('create_distributed_table') is null`,
     `update link_batches set state = 'leased' where org_id = $1 returning extract(epoch from expires_at - timestamptz '1970-01-01 00:00:00+00')`,
+    `update certificates set ari_at = now() where not_after - now() < least(interval '7 days', (not_after - not_before) / 5)`,
     `select e.id, (select w.status from event_revisions w where w.org_id = $1 and w.event_id = e.id limit 1) from events e where e.org_id = $1`,
     `select c.id from (select b.id from events e join clicks b on b.org_id = e.org_id and b.id = e.click_id where e.org_id = $1) c`,
     `select r.id from postback_rules r cross join lateral (select 1 from deliveries d where d.org_id = r.org_id limit 1) due

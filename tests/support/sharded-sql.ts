@@ -145,6 +145,17 @@ const RULES: readonly Rule[] = [
   },
 ]
 
+/** Refused for every table that Citus knows, which are all of them. */
+const CLOCK_IN_CASE = 'the clock in a case or coalesce of an update or delete'
+const hasClockInCase = (sql: string): boolean =>
+  /^(update|delete from) /.test(sql) &&
+  [...sql.matchAll(/\bcase\b.*?\bend\b|\bcoalesce\(.*?\)(?= |,|$)/g)].some(([found]) => CLOCK.test(found))
+
+/** The clock's zone has a say in it, so it is stable and no more. */
+const SHIFTED_COLUMN = 'a column’s moment and an interval in an update or delete'
+const hasShiftedColumn = (sql: string): boolean =>
+  /^(update|delete from) /.test(sql) && /\b[a-z]\w* [-+] (least\(|[^ ,]+ \* )?interval ''/.test(sql)
+
 /** Plans for any value at all, in which locks in sub-selects cannot be sent on; not over tables that every node has. */
 const GENERIC =
   /plan_cache_mode(?!.*to_regproc\('create_distributed_table'\) is null).*force_generic_plan|set plan_cache_mode = force_generic_plan/s
@@ -169,6 +180,8 @@ const OF_MANY = /\borg_id int\b|\bas asked \(org_id, key\)|\borg_id = any\(\$1\)
 export function brokenRules(text: string): string[] {
   if (isGeneric(text)) return ['a generic plan for whatever the session sends']
   const sql = bare(text)
+  if (hasClockInCase(sql)) return [CLOCK_IN_CASE]
+  if (hasShiftedColumn(sql)) return [SHIFTED_COLUMN]
   if (!isSharded(sql) || OF_MANY.test(sql)) return []
   return RULES.filter(({ breaks }) => breaks(sql)).map(({ name }) => name)
 }

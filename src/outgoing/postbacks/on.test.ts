@@ -1,6 +1,7 @@
 // Rules that call on what is said of a conversion after it was recorded: each revision once, with what the conversion counts for then.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { sql } from 'kysely'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { seedKey, startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { openQueue } from '../../../tests/support/organization-queue.ts'
@@ -183,14 +184,14 @@ describe('a rule that calls on what is said later', () => {
       ['deliveries', 'org_id * sign(seq)'],
       ['event_revisions', 'org_id'],
     ]) {
-      await house.database.worker.query(
-        `alter table ${table} add constraint harmed check (${harm} <> ${org_id}) not valid`,
-      )
+      await sql
+        .raw(`alter table ${table} add constraint harmed check (${harm} <> ${org_id}) not valid`)
+        .execute(house.database.schema)
       const answer = await house.call('POST', `/api/events/${event_id}/revisions`, {
         ...place.as,
         body: { status: 'rejected' },
       })
-      await house.database.worker.query(`alter table ${table} drop constraint harmed`)
+      await sql.raw(`alter table ${table} drop constraint harmed`).execute(house.database.schema)
       assert.equal(answer.statusCode, 500, table)
       assert.deepEqual(await told(place, rule), [])
       const { rows } = await house.database.reads.query('select from event_revisions where org_id = $1', [org_id])

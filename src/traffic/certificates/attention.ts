@@ -5,7 +5,7 @@ import type * as api from './api.ts'
 import { firstOrganization, mainNames } from './names.ts'
 
 /** As `endIsNear` in renewal.ts: seven days before, or a fifth of a shorter life. */
-export const NEARS_EXPIRY = sql`not_after - least(interval '7 days', (not_after - not_before) / 5)`
+const NEARS_EXPIRY = sql`not_after - least(interval '7 days', (not_after - not_before) / 5)`
 /** Five tries and the pauses between them take over an hour. Until then a DNS record may just be on its way. */
 export const IS_UNOBTAINABLE = sql`attempts >= 5`
 

@@ -80,7 +80,7 @@ export async function putInService(
   const { numAffectedRows } = await sql`
     update certificates
     set directory = ${directory}, chain = ${chain}, key = ${sealed_key}, serial = ${serial}, not_before = ${instant(not_before)}, not_after = ${instant(not_after)},
-      renew_at = ${instant(renew_at)}, ari_from = null, ari_to = null, ari_at = case when ${asks} then now() end,
+      renew_at = ${instant(renew_at)}, ari_from = null, ari_to = null, ari_at = ${asks ? sql`now()` : null},
       next_try_at = null, attempts = 0, problem = null, leased_until = null, lease_token = null,
       told_at = null, telling_until = null
     where name = ${name} and lease_token = ${lease_token}`.execute(db)

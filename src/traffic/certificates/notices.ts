@@ -8,7 +8,7 @@ import { MINUTE_MS } from '../../contract/days.ts'
 import { linkTo } from '../../ground/mail/mail.ts'
 import { mailOwners } from '../../ground/mail/owners.ts'
 import type { Ground } from '../../ground/room.ts'
-import { IS_UNOBTAINABLE, NEARS_EXPIRY } from './attention.ts'
+import { IS_UNOBTAINABLE } from './attention.ts'
 import { whoseName } from './names.ts'
 
 /** Longer than a mail server may take for all of them; a mail that no server took is tried again after it. */
@@ -16,13 +16,24 @@ const LEASE_MS = 10 * MINUTE_MS
 type Noticing = Pick<Ground, 'db' | 'config' | 'log'>
 type Letter = { name: string; not_after: string | null; problem: string | null }
 
-/** The moments a mail is due at: seven days before the expiry, one day before, and then; a fifth and a twentieth of a life below 35 and 20 days. */
-const MOMENTS = sql`(values (${NEARS_EXPIRY}), (not_after - least(interval '1 day', (not_after - not_before) / 20)), (not_after)) as due (at)`
+/** Of a certificate in service: how long before its expiry mails are sent. Shares of its life are for lives below 35 and 20 days. */
+const TOLD_BEFORE = [
+  sql`least(interval '7 days', (not_after - not_before) / 5)`,
+  sql`least(interval '1 day', (not_after - not_before) / 20)`,
+  sql`interval '0'`,
+]
+
+/** Intervals are compared, because Citus refuses an update in which a column's moment is shifted by an interval. */
+const IS_DUE = sql.join(
+  TOLD_BEFORE.map(
+    before => sql`(not_after - now() <= ${before} and (told_at is null or not_after - told_at > ${before}))`,
+  ),
+  sql` or `,
+)
 
 const UNTOLD = sql`
   gone_at is null and (telling_until is null or telling_until < now())
-  and case when chain is null then told_at is null and ${IS_UNOBTAINABLE}
-    else exists (select from ${MOMENTS} where at <= now() and (told_at is null or told_at < at)) end`
+  and (chain is null and told_at is null and ${IS_UNOBTAINABLE} or chain is not null and (${IS_DUE}))`
 
 /** Sends the mails that are due. */
 export async function noticeCertificates(ground: Noticing): Promise<void> {
