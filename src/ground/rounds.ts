@@ -26,7 +26,10 @@ export function openRounds(
   const watch = watchRound(name)
   const run = async () => {
     while (!signal.aborted) {
-      await round(signal).then(watch.passed, (error: unknown) => watch.failed(error, () => onError(error)))
+      await round(signal).then(
+        () => watch.passed(),
+        (error: unknown) => watch.failed(error, () => onError(error)),
+      )
       await sleep(pause_ms * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {})
     }
   }
