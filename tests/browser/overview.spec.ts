@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
 import { DETAIL, expect, send, test } from './dashboard.ts'
 import { seedTraffic } from './traffic.ts'
 
@@ -186,5 +188,31 @@ test(
       .getByRole('row')
       .nth(1)
     await expect(first).toBeInViewport({ ratio: 1 })
+  },
+)
+
+test(
+  'work that fails behind Sluice is told at the head of a page, until it goes well',
+  DETAIL,
+  async ({ page, sluice }) => {
+    const client = new pg.Client(sluice.database)
+    await client.connect()
+    const process_id = randomUUID()
+    try {
+      await client.query(
+        `insert into failing_rounds (process_id, round, failing_since, told_at) values ($1, 'deliveries/postback', '2026-03-31T12:30:00Z', now()), ($1, 'reports/fold', '2026-03-31T12:30:00Z', now())`,
+        [process_id],
+      )
+      await page.goto('/')
+      const told = page.getByRole('status').filter({ hasText: 'Work behind Sluice fails.' })
+      await expect(told).toContainText('Sending postbacks has failed since')
+      await expect(told).toContainText('reports/fold has failed since')
+    } finally {
+      await client.query('delete from failing_rounds where process_id = $1', [process_id])
+      await client.end()
+    }
+    await page.reload()
+    await expect(page.getByText('Counted on the day of the click')).toBeVisible()
+    await expect(page.getByText('Work behind Sluice fails.')).toBeHidden()
   },
 )

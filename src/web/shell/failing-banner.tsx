@@ -8,10 +8,10 @@ import { moment } from '../ground/figures/figures.ts'
 
 /** It fails and mends by itself, so the page asks again now and then. */
 const AGAIN_MS = 60_000
-/** What callers of the workspace notice; the rest is named as the log and the metrics name it. */
+/** What the workspace notices; the rest is named as the log and the metrics name it. */
 const WORDS: Readonly<Record<string, string>> = {
-  'deliveries/postback': 'Postbacks are not sent',
-  'deliveries/ad_account': 'Conversions are not sent to ad accounts',
+  'deliveries/postback': 'Sending postbacks',
+  'deliveries/ad_account': 'Sending conversions to ad accounts',
 }
 
 export function FailingBanner() {
@@ -25,9 +25,9 @@ export function FailingBanner() {
       <Note kind="warning">
         <strong>Work behind Sluice fails.</strong>{' '}
         {failing
-          .map(({ round, failing_since }) => `${WORDS[round] ?? round} since ${moment(failing_since)}`)
+          .map(({ round, failing_since }) => `${WORDS[round] ?? round} has failed since ${moment(failing_since)}`)
           .join('; ')}
-        . Nothing is lost, and it is tried again. Whoever runs Sluice finds the reason in its log.
+        . It is tried again by itself. Whoever runs Sluice finds the reason in its log.
       </Note>
     </output>
   )
