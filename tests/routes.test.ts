@@ -44,7 +44,7 @@ const MEMBERS_OWN = [
   'PATCH /api/explore-views/:id',
   'POST /api/api-keys',
   'POST /api/explore-views',
-  'POST /api/invitations/:id/accept',
+  'POST /api/invitation-links/:secret/accept',
   'POST /api/organizations',
   'POST /api/organizations/:id/activate',
   'PUT /api/api-keys/:id/grant',
