@@ -1,16 +1,16 @@
 // What a backup file gives away: it is made of a database in which every kind of secret was used, and read by somebody without SECRET.
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { gunzipSync } from 'node:zlib'
 import pg from 'pg'
 import { type BotGround, botGround, PUBLIC } from '../../tests/support/bots.ts'
 import { type FreshDatabase, freshDatabase } from '../../tests/support/database.ts'
 import { type Mailbox, openMailbox } from '../../tests/support/mailbox.ts'
 import { secretHere } from '../ground/db/secrets.ts'
 import { takeBackup } from './backup.ts'
+import { readBackup } from './file.ts'
 
 const PASSWORD = 'correct horse battery'
 /** As the test house has it. */
@@ -48,7 +48,10 @@ async function backedUp(): Promise<string> {
     await client.connect()
     const path = join(folder, 'one.backup')
     await takeBackup(client, { path, folders: [], version: '1', secret })
-    return gunzipSync(readFileSync(path)).toString('latin1')
+    let text = ''
+    for await (const part of readBackup(path, secret.backupKey))
+      text += 'line' in part ? JSON.stringify(part.line) : part.bytes.toString('latin1')
+    return text
   } finally {
     await client.end()
     rmSync(folder, { recursive: true })
