@@ -24,7 +24,7 @@ export function trusting(networks: readonly string[]): (peer: string) => boolean
 const FORWARDING =
   /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip)$/
 
-/** Whether any header says that a proxy has handed the request on. Such a header is never needed to get more, so anybody's is believed. */
+/** Whether any header says that a proxy has handed the request on. Saying so opens nothing to anybody, so it is believed whoever sent it. */
 export function isForwarded(headers: IncomingHttpHeaders): boolean {
   return Object.keys(headers).some(name => FORWARDING.test(name))
 }

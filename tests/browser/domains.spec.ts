@@ -80,10 +80,10 @@ test('a domain is added, waits for its DNS, is in service, and campaigns are sho
 })
 
 test('what a domain answers is changed, and it is deleted by its name', DETAIL, async ({ page, owner, dns }) => {
-  dns.set('go.answers.test', { A: [HERE] })
-  await send(owner, 'POST', '/api/domains', { name: 'go.answers.test' })
+  dns.set('answers.own.test', { A: [HERE] })
+  await send(owner, 'POST', '/api/domains', { name: 'answers.own.test' })
   await page.goto('/settings/domains?q=answers')
-  await page.getByRole('link', { name: 'go.answers.test' }).click()
+  await page.getByRole('link', { name: 'answers.own.test' }).click()
   await page.getByLabel('At unknown paths', { exact: true }).selectOption('campaign')
   await expect(page.getByText('scanners follow')).toBeVisible()
   await page.getByLabel('At unknown paths', { exact: true }).selectOption('redirect')
@@ -97,10 +97,10 @@ test('what a domain answers is changed, and it is deleted by its name', DETAIL, 
   await expect(page.getByLabel('Address for at unknown paths')).toHaveValue('https://shop.example/404')
   await page.getByRole('button', { name: 'Delete domain' }).click()
   const dialog = page.getByRole('dialog', { name: /Delete answers/ })
-  await dialog.getByLabel(/Type answers/).fill('go.answers.test')
+  await dialog.getByLabel(/Type answers/).fill('answers.own.test')
   await dialog.getByRole('button', { name: 'Delete domain' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Domains' })).toBeVisible()
-  await expect(page.getByRole('link', { name: 'go.answers.test' })).toHaveCount(0)
+  await expect(page.getByRole('link', { name: 'answers.own.test' })).toHaveCount(0)
 })
 
 test(

@@ -1,7 +1,7 @@
 /**
  * Domains: names of an organization's own, under which its campaigns open. Owns `domains`, `domain_names`, `domain_holders` and
- * `domain_zones`. What must stay true: a name leads to one organization at any moment, and nobody gets one that another organization has or had by pointing DNS alone.
- * Deletion is soft, and remembers who held the name.
+ * `domain_zones`. What must stay true: a name leads to one organization at any moment, and nobody gets one that another organization has
+ * or had by pointing DNS alone. Deletion is soft, and remembers who held the name.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'

@@ -58,7 +58,8 @@ export function RecordsTable({ domain: { records, check, status } }: { domain: D
         {proof !== undefined &&
           (isServed
             ? 'The TXT record keeps the name yours. The domain is in service, and stays so without it.'
-            : `The TXT record is needed. ${proof.reason ?? ''}`)}
+            : // Once there was a check, its finding says why.
+              check === null && `The TXT record is needed. ${proof.reason ?? ''}`)}
       </p>
     </div>
   )
