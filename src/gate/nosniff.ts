@@ -13,7 +13,7 @@ export class NosniffResponse<T extends IncomingMessage = IncomingMessage> extend
   override writeHead(status: number, reason?: string, headers?: Headers): this
   override writeHead(status: number, headers?: Headers): this
   override writeHead(status: number, reason?: string | Headers, headers?: Headers): this {
-    const given = typeof reason === 'string' ? headers : reason
+    const given = typeof reason === 'object' ? reason : headers
     // A header that is set by itself makes Node copy all others one by one, so it goes in among them where that can be.
     if (given === undefined || Array.isArray(given)) this.setHeader(NAME, 'nosniff')
     else given[NAME] = 'nosniff'

@@ -34,15 +34,16 @@ async function findKey(db: Kysely<Tables>): Promise<TicketKey | undefined> {
 
 /** Hands on the key of each new day until it is closed. While the database is away the last one stays. */
 export function exchangeDaily(ground: Ticketing, first: TicketKey, exchange: (key: Buffer) => void): Rounds {
-  let { day } = first
+  let { key } = first
   return openRounds(
     'gate/ticket-keys',
     LOOK_MS,
     async () => {
       const today = await keyOfToday(ground)
-      if (today.day === day) return
+      // Also within a day: where clocks differ at midnight, another process may have made the key anew.
+      if (today.key.equals(key)) return
       exchange(today.key)
-      day = today.day
+      key = today.key
     },
     error => ground.log.debug({ err: error }, 'could not look for the key of TLS sessions; keeping the last one'),
   )

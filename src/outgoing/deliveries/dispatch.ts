@@ -45,6 +45,8 @@ export class Dispatch {
   readonly #watch: RoundWatch
   /** Organizations whose last claim failed, while something of theirs is due. */
   readonly #failing = new Set<number>()
+  /** Whether the last search for targets failed: until one succeeds nothing is known to go well. */
+  #isBlind = false
   /** Targets with something due, the one served longest ago first. */
   #waiting = new Map<string, Target>()
   #isClosing = false
@@ -112,7 +114,7 @@ export class Dispatch {
     const organizations = [...Map.groupBy(shares, ([{ org_id }]) => org_id).values()]
     await this.#claimAll(organizations, this.#setup.mostOrganizations())
     // A busy database is left to intake most of the time; what becomes due meanwhile makes the next claims larger.
-    if (this.#failing.size === 0) this.#watch.passed()
+    if (!this.#isBlind && this.#failing.size === 0) this.#watch.passed()
     if (shares.size > 0) await sleep(Math.min(REST * (performance.now() - begun), MOST_REST_MS))
     return shares.size > 0
   }
@@ -132,10 +134,12 @@ export class Dispatch {
 
   async #search(): Promise<void> {
     this.#shallSearch = false
+    this.#isBlind = true
     this.#searched_at = performance.now()
     const { pool } = this.#setup
     const [targets, paused] = await Promise.all([this.#lane.findTargets(pool), findPaused(pool, this.#lane.kind)])
     this.#search_ms = performance.now() - this.#searched_at
+    this.#isBlind = false
     const asking = new Set(targets.map(({ org_id }) => org_id))
     for (const org_id of this.#failing) if (!asking.has(org_id)) this.#failing.delete(org_id)
     const due = targets.filter(({ target_id }) => !paused.has(target_id))

@@ -9,7 +9,7 @@ export const listFailingRounds = endpoint({
   summary: 'List what fails again and again behind the house',
   description:
     'Work that Sluice does by itself, such as sending deliveries, in any of its processes, while it has failed three times in a row or more. Empty while ' +
-    'all goes well. Of the whole installation, without anything of an organization; why it fails is in the log.',
+    'all goes well, and for every workspace but the one that Sluice was set up with. Why it fails is in the log.',
   reply: z.object({
     data: z.array(
       z.object({

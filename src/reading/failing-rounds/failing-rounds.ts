@@ -7,6 +7,7 @@ import { newId } from '../../contract/ids.ts'
 import type { Context, Ground } from '../../ground/room.ts'
 import { failingAtLeast } from '../../ground/round-watch.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
+import { firstOrganization } from '../../traffic/certificates/names.ts'
 import type * as api from './api.ts'
 
 /** Fewer failures in a row are no news: a lock that was not to be had, a connection that broke. */
@@ -37,8 +38,9 @@ export function openFailingRounds({ db, log }: Pick<Ground, 'db' | 'log'>): Roun
   )
 }
 
-/** The rounds that fail in any process, by name, and since when. */
-export async function listFailingRounds({ db }: Context<typeof api.listFailingRounds>) {
+/** The rounds that fail in any process, by name, and since when. Only the organization that Sluice was set up with is told: others do not run it. */
+export async function listFailingRounds({ db, actor }: Context<typeof api.listFailingRounds>) {
+  if ((await firstOrganization(db)) !== actor.org_id) return { data: [] }
   const { rows } = await sql<{ round: string; failing_since: string }>`
     select round, min(failing_since) as failing_since from failing_rounds
     where told_at > now() - interval '1 minute' group by round order by round`.execute(db)

@@ -46,12 +46,14 @@ async function readDue(trx: Transaction<Tables>, wanted: Wanted): Promise<DueNam
   const { rows: held } = await sql<{ name: string; org_id: number }>`
     select name, org_id from domain_names where name = any(${rows.map(({ name }) => name)})`.execute(trx)
   const workspaces = new Map(held.map(({ name, org_id }) => [name, org_id]))
-  return rows.map(({ name, is_new, waits_since }) => ({
+  const due = rows.map(({ name, is_new, waits_since }) => ({
     name,
-    org_id: wanted.main.includes(name) ? null : (workspaces.get(name) ?? null),
+    org_id: wanted.main.includes(name) ? null : workspaces.get(name),
     is_new,
     waits_since: waits_since === null ? 0 : Date.parse(waits_since),
   }))
+  // A name of nobody belonged to a domain that was deleted a moment ago.
+  return due.filter((name): name is DueName => name.org_id !== undefined)
 }
 
 async function readOrdersOfDay(trx: Transaction<Tables>): Promise<OrdersOfDay> {

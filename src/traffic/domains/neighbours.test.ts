@@ -74,8 +74,12 @@ test('neither is a name beside one that was deleted, or beside a name of the das
     house.dns.set(name, { A: [HERE] })
   const { id } = await added('go.sold.test', first)
   await did('DELETE', `/api/domains/${id}`, undefined, first)
-  for (const name of ['login.sold.test', `login.${MAIN}`, `a.b.${MAIN}`, 'go.also.test'])
-    assert.deepEqual(codes(await added(name, second)), ['txt_missing'], name)
+  for (const name of ['login.sold.test', `login.${MAIN}`, `a.b.${MAIN}`, 'go.also.test']) {
+    const domain = await added(name, second)
+    assert.deepEqual(codes(domain), ['txt_missing'], name)
+    const reason = name === 'login.sold.test' ? /Somebody else on this server/ : /the dashboard’s own address/
+    assert.match(`${proof(domain)?.reason}`, reason, name)
+  }
 })
 
 test('domains that are in service stay so, whoever comes beside them', async () => {

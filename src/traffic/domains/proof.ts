@@ -35,7 +35,8 @@ export async function reasonForProof(
   if (config.signUp === 'open')
     return 'Anybody may sign up on this server, so pointing alone does not show whose a name is.'
   const zone = zoneOf(name)
-  if (mainNames(config).some(main => zoneOf(main) === zone)) return sharedZone(name)
+  if (mainNames(config).some(main => zoneOf(main) === zone))
+    return `${zone} is also the domain of the dashboard’s own address, so pointing alone does not show whose this name is.`
   const related = [name, ...namesAbove(name)]
   const { rows } = await sql<{ is_related: boolean }>`
     select exists (

@@ -65,8 +65,8 @@ async function settleIn(trx: Transaction<Tables>, settling: Settling, claim: Cla
   const { org_id, id, name } = claim
   const { rows: times } = await sql<{ now: string }>`select clock_timestamp() as now`.execute(trx)
   const now = times[0]?.now ?? new Date().toISOString()
-  // The zone first, then the name, then the domains: whoever settles or deletes takes them in this order.
-  await lockZone(trx, name)
+  // The zone first, then the name, then the domains: whoever settles or deletes takes them in this order. A name that does not lead here is not taken.
+  if (found.way !== undefined) await lockZone(trx, name)
   const { rows: holders } = await sql<Holder>`
     select org_id, domain_id, txt_seen_at, txt_missed from domain_names where name = ${name} for update`.execute(trx)
   const { rows } = await sql<Standing>`
