@@ -1449,6 +1449,10 @@ export interface OpenHours {
 export interface Organizations {
   created_at: string
   deleted_at: string | null
+  /**
+   * The person who founded it; null: nobody knows any more
+   */
+  founded_by: string | null
   id: string
   name: string
   org_id: number

@@ -71,7 +71,7 @@ test('nobody founds more workspaces than the setting allows, also not two at onc
   assert.deepEqual(statusesOf(await raceInto(house.database, hold, [found, found])), [201, 409])
   const refused = await found()
   assert.deepEqual(refusalOf(refused), [409, 'organization_limit'])
-  assert.match(String(refused.data()['error']), /^you have 10 workspaces/)
+  assert.match(String(refused.data()['error']), /^one person may found 10 workspaces here/)
 
   const first = `/api/organizations/${ids[0]}`
   assert.equal((await house.call('DELETE', first, { cookie })).statusCode, 200)
@@ -80,6 +80,21 @@ test('nobody founds more workspaces than the setting allows, also not two at onc
   assert.equal((await placesOf(cookie)).filter(({ deleted_at }) => deleted_at === null).length, 11, 'ten and the other')
   assert.equal((await house.call('DELETE', `/api/organizations/${ids[1]}`, { cookie })).statusCode, 200)
   assert.equal((await house.call('POST', `${first}/restore`, { cookie })).statusCode, 200)
+  // Neither another owner, who may restore what they did not found, nor a lower role makes room.
+  const partner = await newcomer()
+  const shared = house.database.kysely.selectFrom('organizations').select('org_id')
+  await join(
+    house,
+    await shared.where('id', '=', toUuid(ids[2] ?? '') ?? '').executeTakeFirstOrThrow(),
+    partner.user_id,
+    'owner',
+  )
+  await house.call('DELETE', `/api/organizations/${ids[2]}`, { cookie })
+  assert.equal((await found()).statusCode, 201)
+  const byPartner = await house.call('POST', `/api/organizations/${ids[2]}/restore`, { cookie: partner.cookie })
+  assert.deepEqual(refusalOf(byPartner), [409, 'organization_limit'])
+  await house.database.kysely.updateTable('members').set({ role: 'admin' }).where('user_id', '=', user_id).execute()
+  assert.deepEqual(refusalOf(await found()), [409, 'organization_limit'])
   const other = await newcomer()
   const theirs = await house.call('POST', '/api/organizations', { cookie: other.cookie, body: { name: 'Theirs' } })
   assert.equal(theirs.statusCode, 201)

@@ -102,19 +102,18 @@ export async function createOrganization(
 }
 
 /**
- * Refuses `organization_limit` to who has founded and still owns as many as MAX_WORKSPACES_PER_PERSON. Deleted ones do not count, nor memberships by
- * invitation: a founder joined at the moment of the founding. Of two foundings at once the second waits for the person's row.
+ * Refuses `organization_limit` where the person has founded as many living organizations as MAX_WORKSPACES_PER_PERSON, whatever their role there
+ * is by now. Of two foundings at once the second waits for the person's row.
  */
-async function requireRoom(trx: Transaction<Tables>, config: Config, user_id: string): Promise<void> {
-  await sql`select from users where id = ${user_id} for update`.execute(trx)
+async function requireRoom(trx: Transaction<Tables>, config: Config, founder_id: string): Promise<void> {
+  await sql`select from users where id = ${founder_id} for update`.execute(trx)
   const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count
-    from members m
-    join organizations o on o.org_id = m.org_id and o.created_at = m.joined_at and o.deleted_at is null
-    where m.user_id = ${user_id} and m.role = 'owner'`.execute(trx)
+    select count(*)::int as count from organizations where founded_by = ${founder_id} and deleted_at is null`.execute(
+    trx,
+  )
   const most = config.maxWorkspacesPerPerson
   if ((rows[0]?.count ?? 0) >= most)
-    refuse('organization_limit', { error: `you have ${most} workspaces, the most that a person may have here` })
+    refuse('organization_limit', { error: `one person may found ${most} workspaces here, and that many are there` })
 }
 
 // Of 2^31 numbers a taken one is rare; eight draws in a row fail only when something else is wrong.
@@ -132,7 +131,7 @@ export async function foundOrganization(
     const org_id = randomInt(1, 2 ** 31)
     const { numInsertedOrUpdatedRows } = await trx
       .insertInto('organizations')
-      .values({ org_id, id, name, created_at: now })
+      .values({ org_id, id, name, created_at: now, founded_by: user_id })
       .onConflict(on => on.doNothing())
       .executeTakeFirst()
     if (numInsertedOrUpdatedRows !== 1n) continue
@@ -213,7 +212,10 @@ export async function restoreOrganization(
   const { org_id, id, deleted_at } = await requireOwnership(db, actor, params.id)
   if (deleted_at !== null)
     await db.transaction().execute(async trx => {
-      await requireRoom(trx, config, actor.user_id)
+      const { rows } = await sql<{ founded_by: string | null }>`
+        select founded_by from organizations where org_id = ${org_id}`.execute(trx)
+      const founder_id = rows[0]?.founded_by ?? null
+      if (founder_id !== null) await requireRoom(trx, config, founder_id)
       await trx.updateTable('organizations').set({ deleted_at: null }).where('org_id', '=', org_id).execute()
     })
   await announceOrganization(db, org_id)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pino } from 'pino'
 import { type Engine, FilesGone, openEngine } from './engine.ts'
+import { openTurns } from './turns.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-engine-'))
 const log = pino({ level: 'silent' })
@@ -136,4 +137,26 @@ test('nobody asking, the process ends', async () => {
   for (let second = first; JSON.stringify(second) === JSON.stringify(first); second = await processOf(engine))
     await wait(5)
   await engine.close()
+})
+
+test('a question that goes on is its workspace’s next one, however many wait, and closing refuses what waits', async () => {
+  const turns = openTurns()
+  const ran: string[] = []
+  const run = (org_id: number, name: string, goesOn?: boolean) =>
+    turns.run(org_id, async () => void ran.push(name), goesOn)
+  const begun = Promise.withResolvers<void>()
+  const first = turns.run(1, () => begun.promise).then(() => run(1, 'first again', true))
+  const others = ['second', 'third', 'fourth', 'fifth'].map(name => run(1, name))
+  const neighbour = run(2, 'neighbour')
+  begun.resolve()
+  await Promise.all([first, neighbour, ...others])
+  assert.deepEqual(ran, ['neighbour', 'first again', 'second', 'third', 'fourth', 'fifth'])
+  const last = Promise.withResolvers<void>()
+  const answered = turns.run(1, () => last.promise)
+  const waits = assert.rejects(run(2, 'never'), { refusal: 'explore_busy' })
+  turns.close()
+  await waits
+  last.resolve()
+  await answered
+  await assert.rejects(run(1, 'never'), { refusal: 'explore_busy' })
 })

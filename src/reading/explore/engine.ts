@@ -25,7 +25,7 @@ export type Engine = {
    * wait, and `question_too_wide` for one that takes too long or too much memory.
    * @throws FilesGone when local files are not as they were: the question may be asked again, of another process.
    */
-  run<T>(org_id: number, question: (ask: Ask) => Promise<T>): Promise<T>
+  run<T>(org_id: number, question: (ask: Ask) => Promise<T>, goesOn?: boolean): Promise<T>
   close(): Promise<void>
 }
 
@@ -92,13 +92,14 @@ export function openEngine(
   }
 
   return {
-    run(org_id, question) {
-      const mine = turns.run(org_id, () => runNow(question))
+    run(org_id, question, goesOn) {
+      const mine = turns.run(org_id, () => runNow(question), goesOn)
       // Without what they come to, which would be kept for as long as there are questions.
       all = Promise.allSettled([all, mine]).then(() => undefined)
       return mine
     },
     async close() {
+      turns.close()
       await all
       clearTimeout(idle)
       await stop()

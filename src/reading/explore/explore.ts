@@ -172,9 +172,10 @@ async function read<T>(
   const how = { hash: hashOf(secrets, org_id), wantsTies, most_waiting: limits.waiting }
   const attempt = (ask: Ask) => async () =>
     work(ask, { snapshot: await readSnapshot(reads, org_id, window, how), reads, window })
-  for (let tries = 1; tries <= MOST_TRIES; ) {
+  let goesOn = false
+  for (let tries = 1; tries <= MOST_TRIES; goesOn = true) {
     try {
-      const answered = await engine.run(org_id, ask => orForget(ask, org_id, attempt(ask)))
+      const answered = await engine.run(org_id, ask => orForget(ask, org_id, attempt(ask)), goesOn)
       if (typeof answered === 'object') return answered.told
       // What it has brought is there: others may have their turn, and it is nearer.
       if (answered === 'gone') tries += 1

@@ -11,25 +11,36 @@ const TOO_MANY = {
 }
 
 type Turns = {
-  /** Runs `deed` when it is the workspace's turn. Refuses `explore_busy` where four of its questions wait. */
-  run<T>(org_id: number, deed: () => Promise<T>): Promise<T>
+  /**
+   * Runs `deed` when it is the workspace's turn. Refuses `explore_busy` where four of its questions wait, unless the question has had a turn
+   * already (`goesOn`): then it is the workspace's next one.
+   */
+  run<T>(org_id: number, deed: () => Promise<T>, goesOn?: boolean): Promise<T>
+  /** Refuses `explore_busy` to whatever waits, and to whatever comes. */
+  close(): void
 }
 
 /** Turns that nobody has yet. A workspace waits for one question of each other workspace at most, and then asks one of its own. */
 export function openTurns(): Turns {
   /** What to call when it is the turn of a question; the workspace with the next turn first. */
-  const waiting = new Map<number, (() => void)[]>()
+  const waiting = new Map<number, PromiseWithResolvers<void>[]>()
   let isTaken = false
+  let isClosed = false
 
-  async function take(org_id: number): Promise<void> {
+  async function take(org_id: number, goesOn: boolean): Promise<void> {
+    if (isClosed) refuse('explore_busy')
     if (!isTaken) {
       isTaken = true
       return
     }
     const own = waiting.get(org_id) ?? []
-    if (own.length >= MOST_WAITING) refuse('explore_busy', TOO_MANY)
+    if (!goesOn && own.length >= MOST_WAITING) refuse('explore_busy', TOO_MANY)
     waiting.set(org_id, own)
-    await new Promise<void>(resolve => own.push(resolve))
+    const turn = Promise.withResolvers<void>()
+    if (goesOn) own.unshift(turn)
+    else own.push(turn)
+    await turn.promise
+    if (isClosed) refuse('explore_busy')
   }
 
   function pass(org_id: number): void {
@@ -42,19 +53,24 @@ export function openTurns(): Turns {
     if (next === undefined) isTaken = false
     else {
       const [id, questions] = next
-      questions.shift()?.()
+      questions.shift()?.resolve()
       if (questions.length === 0) waiting.delete(id)
     }
   }
 
   return {
-    async run(org_id, deed) {
-      await take(org_id)
+    async run(org_id, deed, goesOn = false) {
+      await take(org_id, goesOn)
       try {
         return await deed()
       } finally {
         pass(org_id)
       }
+    },
+    close() {
+      isClosed = true
+      for (const turn of [...waiting.values()].flat()) turn.resolve()
+      waiting.clear()
     },
   }
 }
