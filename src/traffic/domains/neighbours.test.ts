@@ -25,8 +25,11 @@ const check = async (id: string, as: SignedIn) => {
   await house.database.kysely.updateTable('domains').set({ checked_at: null }).where('org_id', '=', as.org_id).execute()
   return await did('POST', `/api/domains/${id}/check`, undefined, as)
 }
-const added = async (name: string, as: SignedIn) =>
-  await check((await did('POST', '/api/domains', { name }, as)).id, as)
+/** Adds a name, and answers what the first check has found, which begins by itself. */
+const added = async (name: string, as: SignedIn) => {
+  const { id } = await did('POST', '/api/domains', { name }, as)
+  return await did('POST', `/api/domains/${id}/check`, undefined, as)
+}
 const codes = ({ check: found }: Shown) => found?.problems.map(({ code }) => code)
 const proof = ({ records }: Shown) => records.find(({ type }) => type === 'TXT')
 
