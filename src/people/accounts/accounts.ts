@@ -6,7 +6,7 @@ import type { Kysely, Transaction } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import type { Tables } from '../../ground/db/tables.ts'
-import { type Context, idOf } from '../../ground/room.ts'
+import { type Context, type Ground, idOf } from '../../ground/room.ts'
 import type * as api from './api.ts'
 import { endSessionOf, sessionsOf } from './sessions.ts'
 
@@ -52,6 +52,18 @@ export async function setEmailVerified(db: Kysely<Tables>, user_id: string): Pro
     .set({ email_verified: true, updated_at: new Date().toISOString() })
     .where('id', '=', user_id)
     .execute()
+}
+
+/**
+ * Ends what was begun for the person and not finished, once their password or address has changed: links for a new password, and steps after
+ * the old password. Never throws, because the change is made already: a failure is a warning in the log, and the links end within an hour.
+ */
+export async function endVerificationsOf({ db, log }: Pick<Ground, 'db' | 'log'>, user_id: string): Promise<void> {
+  try {
+    await db.deleteFrom('verifications').where('value', '=', user_id).execute()
+  } catch (error) {
+    log.warn({ err: error, user_id }, 'the links for a new password of an account could not be ended')
+  }
 }
 
 /** Says whether a password alone lets the person in. What is asked for besides is the room of the second factor's. */

@@ -6,17 +6,23 @@ import { refuse } from '../../contract/refusals.ts'
 import { isTaken } from '../../ground/db/faults.ts'
 import { linkTo, sendMail } from '../../ground/mail/mail.ts'
 import type { Answer, Person, Visit } from '../../ground/room.ts'
+import { endVerificationsOf } from '../accounts/accounts.ts'
 import type { EmailChange, EmailProof, PasswordChange } from './api.ts'
 import { type Desk, forward, headersOf, keepingPlace, personOf } from './library-calls.ts'
 
 type Form<T extends z.ZodType> = z.output<T>
 
-/** Every other session ends, as whoever knew the old password may have one; this one is replaced and stays where it acted. */
+/**
+ * Every other session ends, as whoever knew the old password may have one, and every link for a new password; this session is replaced and
+ * stays where it acted. Refuses `sign_in_required`.
+ */
 export async function changePassword(desk: Desk, visit: Visit, form: Form<typeof PasswordChange>): Promise<Answer> {
   return keepingPlace(desk, visit, () =>
     forward(desk, visit, 'POST /change-password', { ...form, revokeOtherSessions: true }),
   )
 }
+  if (answer.status < 400) await endVerificationsOf(desk.ground, user_id)
+  return answer
 
 /** How long the link in the mail to a new address works. */
 const CONFIRM_S = 3600
@@ -52,7 +58,8 @@ If it was not you, ignore this mail: nothing has changed.`,
 }
 
 /**
- * Changes the address to the one that the token was mailed to, which proves it, and tells the old address. Only for the person who
+ * Changes the address to the one that the token was mailed to, which proves it, ends the links for a new password that the old address
+ * was sent, and tells that address. Only for the person who
  * asked, signed in: without a session the library would begin one for whoever has the mail. Refuses `sign_in_required`, `already_exists`.
  */
 export async function confirmEmail(desk: Desk, visit: Visit, { token }: Form<typeof EmailProof>): Promise<Answer> {
@@ -67,6 +74,7 @@ export async function confirmEmail(desk: Desk, visit: Visit, { token }: Form<typ
   if (answer.status >= 400) return WRONG_LINK
   const now = (await personOf(desk, visit)).email
   void sendMail(desk.ground, {
+  await endVerificationsOf(desk.ground, person.user_id)
     to: person.email,
     subject: 'The e-mail address of your Sluice account was changed',
     text: `Your account now signs in with ${now}. If it was not you, ask an owner of your workspace for help at once.`,

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
 import { ORIGIN, startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type Mailbox, openMailbox } from '../../../tests/support/mailbox.ts'
+import { toUuid } from '../../contract/ids.ts'
 
 const PASSWORD = 'correct horse battery'
 
@@ -48,7 +50,7 @@ async function tokenFor(email: string): Promise<string> {
 
 const userOf = async (cookie: string) =>
   (await house.call('GET', '/api/auth/get-session', { cookie })).json<{
-    user: { email: string; emailVerified: boolean }
+    user: { id: string; email: string; emailVerified: boolean }
   }>().user
 
 test('an address changes when the mail to the new one is answered, is proved by it, and the old one is told', async () => {
@@ -140,10 +142,61 @@ test('where no mail can be sent the address stays, and the refusal says why', as
 test('a password that is replaced through a mail proves the address', async () => {
   const { cookie, email } = await signUp()
   assert.equal((await userOf(cookie)).emailVerified, false)
-  await post('/request-password-reset', { email })
-  const token = /token=(?:3D)?(\w+)/.exec((await mailbox.next(email)).text.replace(/=\n/g, ''))?.[1]
-  const newPassword = 'a brand new password'
-  assert.equal((await post('/reset-password', { token, newPassword })).statusCode, 200)
-  const again = cookieOf(await post('/sign-in/email', { email, password: newPassword }))
+  assert.equal((await reset(await resetTokenFor(email))).statusCode, 200)
+  const again = cookieOf(await post('/sign-in/email', { email, password: NEW_PASSWORD }))
   assert.equal((await userOf(again)).emailVerified, true)
+})
+/** The token in the next reset mail to an address. */
+async function resetTokenFor(email: string): Promise<string> {
+  assert.equal((await post('/request-password-reset', { email })).statusCode, 200)
+  const text = (await mailbox.next(email)).text.replace(/=\n/g, '')
+  return /token=(?:3D)?(\w+)/.exec(text)?.[1] ?? assert.fail(text)
+}
+const NEW_PASSWORD = 'a brand new password'
+const reset = (token: string, newPassword = NEW_PASSWORD) => post('/reset-password', { token, newPassword })
+
+
+test('a new password or address ends every link for a new password that was mailed before, and nobody else’s', async () => {
+  const stranger = await resetTokenFor((await signUp()).email)
+  const { email } = await signUp()
+  const isOver = async (token: string) =>
+    assert.deepEqual(refusalOf(await reset(token, 'a stolen password')), [400, 'INVALID_TOKEN'])
+  const [first, second] = [await resetTokenFor(email), await resetTokenFor(email)]
+  assert.equal((await reset(second)).statusCode, 200)
+  await isOver(first)
+  const fresh = cookieOf(await post('/sign-in/email', { email, password: NEW_PASSWORD }))
+  const beforeChange = await resetTokenFor(email)
+  const changed = await post('/change-password', { currentPassword: NEW_PASSWORD, newPassword: PASSWORD }, fresh)
+  assert.equal(changed.statusCode, 200)
+  await isOver(beforeChange)
+  const toOldAddress = await resetTokenFor(email)
+  await change('ended@example.com', cookieOf(changed), PASSWORD)
+  assert.equal((await confirm(await tokenFor('ended@example.com'), cookieOf(changed))).statusCode, 200)
+  await isOver(toOldAddress)
+  assert.equal(await signIn('ended@example.com'), 200)
+  assert.equal((await reset(stranger)).statusCode, 200)
+})
+
+test('a reset is done whole, also where the address cannot be noted as proved', async () => {
+  const { cookie, email } = await signUp()
+  const id = toUuid((await userOf(cookie)).id) ?? ''
+  const { kysely: db, schema } = house.database
+  const [first, second] = [await resetTokenFor(email), await resetTokenFor(email)]
+  await sql`alter table users add constraint stays_unproved check (id <> ${sql.lit(id)} or not email_verified)`.execute(
+    schema,
+  )
+  try {
+    assert.equal((await reset(second)).statusCode, 200)
+  } finally {
+    await sql`alter table users drop constraint stays_unproved`.execute(schema)
+  }
+  assert.equal((await house.call('GET', '/api/sessions', { cookie })).statusCode, 401)
+  assert.equal((await post('/sign-in/email', { email, password: NEW_PASSWORD })).statusCode, 200)
+  assert.deepEqual(refusalOf(await reset(first)), [400, 'INVALID_TOKEN'])
+  const { email_verified } = await db
+    .selectFrom('users')
+    .select('email_verified')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  assert.equal(email_verified, false)
 })

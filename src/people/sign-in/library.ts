@@ -10,7 +10,7 @@ import { z } from 'zod'
 import { newId } from '../../contract/ids.ts'
 import { linkTo, sendMail } from '../../ground/mail/mail.ts'
 import type { Ground } from '../../ground/room.ts'
-import { setEmailVerified } from '../accounts/accounts.ts'
+import { endVerificationsOf, setEmailVerified } from '../accounts/accounts.ts'
 import { newRecoveryCodes, sealingOf } from '../second-factor/recovery-codes.ts'
 import { NO_SECRET } from '../second-factor/second-factor.ts'
 import { giveBack, spend } from '../second-factor/spent-codes.ts'
@@ -101,8 +101,9 @@ function passwords(ground: Ground) {
     resetPasswordTokenExpiresIn: RESET_S,
     revokeSessionsOnPasswordReset: true,
     onPasswordReset: async ({ user }: { user: { id: string } }) => {
-      // Without a mail server the link stands in the log and proves no address.
-      if (ground.config.smtpUrl !== undefined) await setEmailVerified(ground.db, user.id)
+      // Nothing here may throw: the password is stored already, and the sessions end after this.
+      await endVerificationsOf(ground, user.id)
+      await proveAddress(ground, user.id)
     },
     sendResetPassword: async ({ user, token }: { user: { email: string }; token: string }, request?: Request) => {
       const link = linkTo(
@@ -113,6 +114,19 @@ function passwords(ground: Ground) {
       // Not awaited: how long the mail takes would tell whether the address has an account.
       void mailReset(ground, user.email, link)
     },
+  }
+}
+
+/** Notes that the link of a reset mail was opened. Without a mail server the link stands in the log and proves no address. */
+async function proveAddress(
+  { config, db, log }: Pick<Ground, 'config' | 'db' | 'log'>,
+  user_id: string,
+): Promise<void> {
+  if (config.smtpUrl === undefined) return
+  try {
+    await setEmailVerified(db, user_id)
+  } catch (error) {
+    log.warn({ err: error, user_id }, 'an address that a reset has proved could not be noted as proved')
   }
 }
 
