@@ -4,7 +4,7 @@
  */
 import type { Kysely } from 'kysely'
 import { toWireId } from '../../contract/ids.ts'
-import { refuse } from '../../contract/refusals.ts'
+import { Refusal, refuse } from '../../contract/refusals.ts'
 import { networkOf } from '../../ground/network.ts'
 import type { Answer, Ground, Person, Visit } from '../../ground/room.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -87,12 +87,34 @@ function presentable(body: unknown): unknown {
 
 const isIdName = (name: string) => name === 'id' || name === 'userId'
 
-/** Counts the attempt against the visitor's network unless it succeeds. */
+/** What the answer to a wrong password, code, link or passkey says. */
+const WRONG_GUESSES: ReadonlySet<unknown> = new Set([
+  'INVALID_EMAIL_OR_PASSWORD',
+  'INVALID_PASSWORD',
+  'INVALID_TOKEN',
+  'INVALID_CODE',
+  'CODE_USED',
+  'INVALID_BACKUP_CODE',
+  'PASSKEY_REFUSED',
+])
+
+/**
+ * Counts the attempt against the visitor's network where it was a wrong guess. `already_exists` counts too, because it tells who has an
+ * account. Whatever else is refused or fails is not counted. Refuses `rate_limited` after too many wrong guesses.
+ */
 export async function guarded({ attempts }: Desk, visit: Visit, attempt: () => Promise<Answer>): Promise<Answer> {
   const counted = await attempts.count('password', networkOf(visit.ip))
-  const answer = await attempt()
-  if (answer.status < 400) await counted.forgive()
-  return answer
+  let isWrongGuess = false
+  try {
+    const answer = await attempt()
+    isWrongGuess = answer.status >= 400 && WRONG_GUESSES.has((answer.body as { code?: string }).code)
+    return answer
+  } catch (error) {
+    isWrongGuess = error instanceof Refusal && error.refusal === 'already_exists'
+    throw error
+  } finally {
+    if (!isWrongGuess) await counted.forgive()
+  }
 }
 
 /** Does what replaces this session by a new one, and lets the new one act where this one did. */
