@@ -52,6 +52,7 @@ import { openAttemptRetention } from './outgoing/deliveries/retention.ts'
 import * as runs from './outgoing/deliveries/runs.ts'
 import { openWorker } from './outgoing/deliveries/worker.ts'
 import { postbackLane } from './outgoing/postbacks/lane.ts'
+import { openAttempts } from './people/accounts/attempts.ts'
 import { openKeyUses } from './people/keys/uses.ts'
 import { openKeyReader } from './people/keys/verify.ts'
 import { standingOf } from './people/organizations/standing.ts'
@@ -66,7 +67,7 @@ import { openFolder } from './reading/reports/fold.ts'
 import { openEventFolder } from './reading/reports/fold-events.ts'
 import { openKeeping } from './reading/segments/keeping.ts'
 import { openWaitingWatch } from './reading/segments/waiting.ts'
-import { plainRooms, probes } from './rooms.ts'
+import { organizationsRoom, plainRooms, probes } from './rooms.ts'
 import type { SendTerms } from './telegram/broadcasts/terms.ts'
 import { openTelegram, openTelegramRounds } from './telegram/telegram.ts'
 import { openLiveCampaigns } from './traffic/campaigns/live.ts'
@@ -223,7 +224,8 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const spend = (network: string) => quotas.spend('launches', network, { header: () => undefined })
   const networks = take(openNetworks(ground, { conversions, keeper, mayRecord }))
   const telegram = take(await openTelegram(ground, { live, conversions, clicks, spend }))
-  const signIn = take(openSignIn(ground))
+  const attempts = openAttempts()
+  const signIn = take(openSignIn(ground, attempts))
   const explorer = take(openExplorer(ground, options.explore))
   const uses = take(openKeyUses(database.worker, log))
   const furnished = [
@@ -238,6 +240,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
     ...room(networksApi, networks.deeds),
     ...room(refusedEventsApi, refusedEventDeeds({ conversions, readCallAgain: networks.readCallAgain })),
     ...room(exploreApi, exploreDeeds(explorer)),
+    ...organizationsRoom(attempts),
     ...plainRooms,
   ]
   const identities = { verifyKey: keyVerifier(database, uses), whoIs: signIn.whoIs }

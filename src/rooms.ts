@@ -23,6 +23,7 @@ import * as postbacks from './outgoing/postbacks/postbacks.ts'
 import * as testFire from './outgoing/postbacks/test-fire.ts'
 import * as accounts from './people/accounts/accounts.ts'
 import * as accountsApi from './people/accounts/api.ts'
+import type { Attempts } from './people/accounts/attempts.ts'
 import * as avatars from './people/accounts/avatars.ts'
 import * as preferences from './people/accounts/preferences.ts'
 import * as keysApi from './people/keys/api.ts'
@@ -80,9 +81,17 @@ import * as vitals from './vitals/vitals.ts'
 /** What monitoring asks: all that a process answers which only delivers. */
 export const probes = room(vitalsApi, vitals)
 
+/** The room of organizations; `attempts` counts the mails of its invitations. */
+export const organizationsRoom = (attempts: Attempts) =>
+  room(organizationsApi, {
+    ...organizations,
+    ...members,
+    ...invitations,
+    createInvitation: (context, call) => invitations.createInvitation({ ...context, attempts }, call),
+  })
+
 export const plainRooms = [
   room(accountsApi, { ...accounts, ...preferences, ...avatars }),
-  room(organizationsApi, { ...organizations, ...members, ...invitations }),
   room(secondFactorApi, secondFactor),
   room(keysApi, { ...keys, ...grants }),
   room(campaignsApi, { ...campaigns, nameCampaigns }),

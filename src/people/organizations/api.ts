@@ -191,7 +191,7 @@ export const createInvitation = endpoint({
   access: { session: 'admin' },
   summary: 'Invite an e-mail address for 7 days; only owners invite owners',
   description:
-    'An earlier open invitation of the same address is withdrawn, and its links stop working. mail tells what became of the message: sent, written to the log (no SMTP_URL), or failed. The link in the mail is another one, and proves the address.',
+    'An earlier open invitation of the same address is withdrawn, and its links stop working. mail tells what became of the message: sent, written to the log (no SMTP_URL), or failed, also after five mails to the address within an hour. The link in the mail is another one, and proves the address.',
   body: InvitationDraft,
   reply: Invitation.extend({
     mail: z.enum(['sent', 'logged', 'failed']),
@@ -200,7 +200,7 @@ export const createInvitation = endpoint({
     }),
   }),
   status: 201,
-  refuses: ['role_forbidden', 'already_exists'],
+  refuses: ['role_forbidden', 'already_exists', 'rate_limited'],
 })
 
 export const withdrawInvitation = endpoint({

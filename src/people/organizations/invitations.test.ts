@@ -227,6 +227,32 @@ test('only owners invite owners, members invite nobody, and a member is not invi
   assert.equal((await invite(owner, 'boss@example.com', 'owner')).statusCode, 201)
 })
 
+test('five mails an hour invite one address; a further invitation is made and shows its link', async () => {
+  const owner = await seedSignedIn(house)
+  const sent: Reply[] = []
+  for (let asked = 0; asked < 7; asked += 1) sent.push(await invite(owner, 'Flooded@example.com'))
+  assert.deepEqual(
+    sent.map(reply => [reply.statusCode, reply.data()['mail']]),
+    [...Array.from({ length: 5 }, () => [201, 'logged']), [201, 'failed'], [201, 'failed']],
+  )
+  assert.equal((await open(secretOf(sent[6] ?? assert.fail()))).statusCode, 200)
+  const other = await seedSignedIn(house)
+  assert.equal((await invite(other, 'flooded@example.com')).data()['mail'], 'failed')
+  assert.equal((await invite(other, 'unflooded@example.com')).data()['mail'], 'logged')
+})
+
+test('a person invites thirty times an hour; the next is refused before anything is written', async () => {
+  const owner = await seedSignedIn(house)
+  for (let asked = 0; asked < 30; asked += 1)
+    assert.equal((await invite(owner, `guest${asked}@example.com`)).statusCode, 201)
+  const refused = await invite(owner, 'guest0@example.com')
+  assert.deepEqual(refusalOf(refused), [429, 'rate_limited'])
+  assert.ok(Number(refused.headers['retry-after']) > 3000)
+  assert.equal((await openOnes(owner)).length, 30)
+  const admin = await seedSignedIn(house, { place: owner, role: 'admin' })
+  assert.equal((await invite(admin, 'guest30@example.com')).statusCode, 201)
+})
+
 test('another organization’s invitations are as if they were not there', async () => {
   const owner = await seedSignedIn(house)
   const stranger = await seedSignedIn(house)

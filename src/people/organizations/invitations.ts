@@ -10,11 +10,12 @@ import { type Kysely, sql, type Transaction } from 'kysely'
 import { DAY_MS } from '../../contract/days.ts'
 import type { Call, Role } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
-import { refuse } from '../../contract/refusals.ts'
+import { Refusal, refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { linkTo, type MailOutcome, sendMail } from '../../ground/mail/mail.ts'
 import { type Context, idOf, type Member } from '../../ground/room.ts'
 import { setEmailVerified } from '../accounts/accounts.ts'
+import type { Attempts } from '../accounts/attempts.ts'
 import { hashSecret } from '../keys/secret.ts'
 import type * as api from './api.ts'
 import { activate, holdOrganization, readOrganization } from './organizations.ts'
@@ -22,6 +23,8 @@ import { activate, holdOrganization, readOrganization } from './organizations.ts
 const LIFE_MS = 7 * DAY_MS
 
 type InvitationRow = { id: string; email: string; role: Role; created_at: string; expires_at: string }
+
+type Inviting = Context<typeof api.createInvitation> & { readonly attempts: Attempts }
 
 /** Which roles each role may give, by an invitation too. */
 const GIVES: Readonly<Record<Role, readonly Role[]>> = {
@@ -50,12 +53,14 @@ export async function listInvitations({ db, actor }: Context<typeof api.listInvi
 
 /**
  * Invites an address, mails a link and answers with another one, which is shown this once. An earlier invitation of the address ends
- * with its links. Refuses `already_exists` for members, and `role_forbidden` for a role that the caller may not give.
+ * with its links. `mail` is `failed` too where the address was sent five mails within the hour. Refuses `already_exists` for members,
+ * `role_forbidden` for a role that the caller may not give, and `rate_limited` after thirty invitations and changes of address an hour.
  */
 export async function createInvitation(
-  { db, actor, config, log, origin }: Context<typeof api.createInvitation>,
+  { attempts, db, actor, config, log, origin }: Inviting,
   { body }: Call<typeof api.createInvitation>,
 ) {
+  await attempts.count('sender', actor.user_id)
   const now = Date.now()
   const invitation: InvitationRow = {
     id: newId(now),
@@ -83,7 +88,7 @@ export async function createInvitation(
     return name
   })
   const linkOf = (secret: string) => linkTo(config, `/invitations/${secret}`, origin)
-  const mail = await mailInvitation({ config, log, actor }, invitation, organization, linkOf(mailed ?? shown))
+  const mail = await mailInvitation({ attempts, config, log, actor }, invitation, organization, linkOf(mailed ?? shown))
   return {
     ...invitation,
     invited_by: actor.name,
@@ -123,11 +128,18 @@ async function requireMayInvite(
 const mayGive = (own: Role | null, given: Role): boolean => own !== null && GIVES[own].includes(given)
 
 async function mailInvitation(
-  { config, log, actor }: Pick<Context<typeof api.createInvitation>, 'config' | 'log' | 'actor'>,
+  { attempts, config, log, actor }: Pick<Inviting, 'attempts' | 'config' | 'log' | 'actor'>,
   { email, role }: InvitationRow,
   organization: string,
   link: string,
 ): Promise<MailOutcome> {
+  try {
+    await attempts.count('mail', email)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    log.warn({ to: email }, 'an invitation was not mailed: its address was sent five mails within the hour')
+    return 'failed'
+  }
   return sendMail(
     { config, log },
     {

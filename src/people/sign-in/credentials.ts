@@ -17,19 +17,20 @@ type Form<T extends z.ZodType> = z.output<T>
  * stays where it acted. Refuses `sign_in_required`.
  */
 export async function changePassword(desk: Desk, visit: Visit, form: Form<typeof PasswordChange>): Promise<Answer> {
-  return keepingPlace(desk, visit, () =>
+  const { user_id } = await personOf(desk, visit)
+  const answer = await keepingPlace(desk, visit, () =>
     forward(desk, visit, 'POST /change-password', { ...form, revokeOtherSessions: true }),
   )
-}
   if (answer.status < 400) await endVerificationsOf(desk.ground, user_id)
   return answer
+}
 
 /** How long the link in the mail to a new address works. */
 const CONFIRM_S = 3600
 
 /**
  * Mails a link to the new address; the address changes when the link is opened. Refuses `already_exists`, `mail_needed` where there is
- * no mail server, `mail_failed`, and `rate_limited` after five mails an hour to one address.
+ * no mail server, `mail_failed`, and `rate_limited` after five mails an hour to one address or thirty an hour by one person.
  */
 export async function changeEmail(desk: Desk, visit: Visit, form: Form<typeof EmailChange>): Promise<Answer> {
   const { ground, library } = desk
@@ -37,6 +38,7 @@ export async function changeEmail(desk: Desk, visit: Visit, form: Form<typeof Em
   const refusal = await unprovenPassword(desk, visit, person, form.currentPassword)
   if (refusal !== undefined) return refusal
   if (ground.config.smtpUrl === undefined) refuse('mail_needed')
+  await desk.attempts.count('sender', person.user_id)
   const newEmail = form.newEmail.toLowerCase()
   const taken = await ground.db.selectFrom('users').select('id').where('email', '=', newEmail).executeTakeFirst()
   if (taken !== undefined) refuseTaken()
@@ -72,9 +74,9 @@ export async function confirmEmail(desk: Desk, visit: Visit, { token }: Form<typ
     throw error
   }
   if (answer.status >= 400) return WRONG_LINK
+  await endVerificationsOf(desk.ground, person.user_id)
   const now = (await personOf(desk, visit)).email
   void sendMail(desk.ground, {
-  await endVerificationsOf(desk.ground, person.user_id)
     to: person.email,
     subject: 'The e-mail address of your Sluice account was changed',
     text: `Your account now signs in with ${now}. If it was not you, ask an owner of your workspace for help at once.`,

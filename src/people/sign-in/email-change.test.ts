@@ -119,6 +119,49 @@ test('nobody is flooded with mails to confirm an address', async () => {
   )
 })
 
+test('a person sends thirty mails an hour to addresses of their choice, and no more', async () => {
+  const { cookie } = await signUp()
+  const replies: number[] = []
+  for (let asked = 0; asked < 32; asked += 1)
+    replies.push((await change(`stranger${asked}@example.com`, cookie)).statusCode)
+  assert.deepEqual(replies, [...Array.from({ length: 30 }, () => 200), 429, 429])
+  assert.equal(mailbox.mails.filter(({ to }) => to.some(one => one.startsWith('stranger'))).length, 30)
+  const other = await signUp()
+  assert.equal((await change('stranger40@example.com', other.cookie)).statusCode, 200)
+})
+
+test('a refusal that is no wrong guess is not counted as one; who asks which addresses are taken is', async () => {
+  const without = await startHouse({ SIGN_UP: 'open' })
+  try {
+    const { cookie, email } = await signUp(without)
+    const ask = async (on: TestHouse, newEmail: string, as: string) =>
+      (await on.call('POST', '/api/auth/change-email', { body: { newEmail }, cookie: as, from: '192.0.2.20' }))
+        .statusCode
+    for (let asked = 0; asked < 11; asked += 1) assert.equal(await ask(without, 'away@example.com', cookie), 409)
+    const signedIn = await without.call('POST', '/api/auth/sign-in/email', {
+      body: { email, password: PASSWORD },
+      headers: { origin: ORIGIN },
+      from: '192.0.2.20',
+    })
+    assert.equal(signedIn.statusCode, 200)
+  } finally {
+    await without.end()
+  }
+  const [curious, taken] = [await signUp(), await signUp()]
+  const replies: number[] = []
+  for (let asked = 0; asked < 12; asked += 1)
+    replies.push(
+      (
+        await house.call('POST', '/api/auth/change-email', {
+          body: { newEmail: taken.email },
+          cookie: curious.cookie,
+          from: '192.0.2.21',
+        })
+      ).statusCode,
+    )
+  assert.deepEqual(replies, [...Array.from({ length: 10 }, () => 409), 429, 429])
+})
+
 test('where no mail can be sent the address stays, and the refusal says why', async () => {
   const without = await startHouse({ SIGN_UP: 'open' })
   const refusing = await openMailbox({ refuse: true })
@@ -139,13 +182,6 @@ test('where no mail can be sent the address stays, and the refusal says why', as
   }
 })
 
-test('a password that is replaced through a mail proves the address', async () => {
-  const { cookie, email } = await signUp()
-  assert.equal((await userOf(cookie)).emailVerified, false)
-  assert.equal((await reset(await resetTokenFor(email))).statusCode, 200)
-  const again = cookieOf(await post('/sign-in/email', { email, password: NEW_PASSWORD }))
-  assert.equal((await userOf(again)).emailVerified, true)
-})
 /** The token in the next reset mail to an address. */
 async function resetTokenFor(email: string): Promise<string> {
   assert.equal((await post('/request-password-reset', { email })).statusCode, 200)
@@ -155,6 +191,13 @@ async function resetTokenFor(email: string): Promise<string> {
 const NEW_PASSWORD = 'a brand new password'
 const reset = (token: string, newPassword = NEW_PASSWORD) => post('/reset-password', { token, newPassword })
 
+test('a password that is replaced through a mail proves the address', async () => {
+  const { cookie, email } = await signUp()
+  assert.equal((await userOf(cookie)).emailVerified, false)
+  assert.equal((await reset(await resetTokenFor(email))).statusCode, 200)
+  const again = cookieOf(await post('/sign-in/email', { email, password: NEW_PASSWORD }))
+  assert.equal((await userOf(again)).emailVerified, true)
+})
 
 test('a new password or address ends every link for a new password that was mailed before, and nobody else’s', async () => {
   const stranger = await resetTokenFor((await signUp()).email)

@@ -9,7 +9,7 @@ import { networkOf } from '../../ground/network.ts'
 import type { Answer, Ground, Person, Visit } from '../../ground/room.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { activate } from '../organizations/organizations.ts'
-import type { Attempts } from './attempts.ts'
+import type { Attempts } from '../accounts/attempts.ts'
 import type { openLibrary } from './library.ts'
 
 export type Desk = {

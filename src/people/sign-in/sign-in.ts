@@ -10,7 +10,7 @@ import { forgetEnded } from '../accounts/sessions.ts'
 import { forgetSpent } from '../second-factor/spent-codes.ts'
 import type * as api from './api.ts'
 import { FirstOwner } from './api.ts'
-import { openAttempts } from './attempts.ts'
+import type { Attempts } from '../accounts/attempts.ts'
 import { type Desk, forward } from './library-calls.ts'
 import { openLibrary } from './library.ts'
 import { hasSetupCode, requireSetupCode } from './setup-code.ts'
@@ -18,7 +18,7 @@ import { createFirstOwner, needsOwner } from './sign-up.ts'
 import { answerSignIn } from './visits.ts'
 
 /** Opens sign-in. `deeds` furnish the room; `whoIs` is the door's question. Forgets what has ended once an hour until closed. */
-export function openSignIn(ground: Ground) {
+export function openSignIn(ground: Ground, attempts: Attempts) {
   const library = openLibrary(ground)
 
   /** The person behind a session cookie; undefined without a good one. Throws when the database could not be asked. */
@@ -39,7 +39,7 @@ export function openSignIn(ground: Ground) {
     }
   }
 
-  const desk: Desk = { ground, library, attempts: openAttempts(), whoIs }
+  const desk: Desk = { ground, library, attempts, whoIs }
   const visit = (_ground: Ground, asked: Visit): Promise<Answer> => answerSignIn(desk, asked)
   const rounds = openRounds(
     'sign-in',

@@ -6,7 +6,7 @@ import { type Mailbox, openMailbox } from '../../../tests/support/mailbox.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { newId, toUuid, toWireId } from '../../contract/ids.ts'
 import { openSecrets } from '../../ground/db/secrets.ts'
-import { KEPT_KEYS, openAttempts } from './attempts.ts'
+import { KEPT_KEYS, openAttempts } from '../accounts/attempts.ts'
 import { setupLine } from './setup-code.ts'
 
 const PASSWORD = 'correct horse battery'

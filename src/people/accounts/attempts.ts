@@ -9,13 +9,15 @@ import { refuse } from '../../contract/refusals.ts'
 
 /**
  * Ten wrong passwords in five minutes and network, a hundred new accounts an hour and network, five mails an hour and mailbox. Before its
- * mailbox a reset mail is counted by the wide network it is asked from, a hundred an hour: invented addresses cost the same there.
+ * mailbox a reset mail is counted by the wide network it is asked from, a hundred an hour: invented addresses cost the same there. A mail
+ * that a signed-in person sends to an address of their choice is counted by that person, thirty an hour.
  */
 const LIMITS = {
   password: { points: 10, window_ms: 5 * MINUTE_MS },
   account: { points: 100, window_ms: HOUR_MS },
   reset: { points: 100, window_ms: HOUR_MS },
   mail: { points: 5, window_ms: HOUR_MS },
+  sender: { points: 30, window_ms: HOUR_MS },
 }
 
 /** How many keys of a kind are remembered, the latest used: some 10 MB, whatever is sent. */
@@ -28,7 +30,13 @@ export type Attempts = ReturnType<typeof openAttempts>
 /** Opens the counters of one process: attempts at a password, at an account, and mails to an address. */
 export function openAttempts() {
   const open = (): Counter => new LRUCache({ max: KEPT_KEYS })
-  const counters: Readonly<Record<Kind, Counter>> = { password: open(), account: open(), reset: open(), mail: open() }
+  const counters: Readonly<Record<Kind, Counter>> = {
+    password: open(),
+    account: open(),
+    reset: open(),
+    mail: open(),
+    sender: open(),
+  }
   return {
     /**
      * Counts an attempt before it is made, so that many at once do not slip through; `forgive` takes it back.
