@@ -215,10 +215,16 @@ async function serve(config: Config, log: Logger, open: AsyncDisposableStack, as
   log.info({ version: sluice.version, last_backup }, `Sluice ${sluice.version}, last backup: ${last_backup ?? 'none'}`)
   const opened = config.role === 'work' ? undefined : config.baseUrl
   console.log(`Sluice is open at ${opened ?? address.replace('127.0.0.1', 'localhost')}`)
-  const line = config.role === 'work' ? undefined : await setupLine(house.ground).catch((error: unknown) => {
-    log.warn({ err: error }, 'could not ask the database whether there is an owner; start again to see the setup code')
-    return undefined
-  })
+  const line =
+    config.role === 'work'
+      ? undefined
+      : await setupLine(house.ground).catch((error: unknown) => {
+          log.warn(
+            { err: error },
+            'could not ask the database whether there is an owner; start again to see the setup code',
+          )
+          return undefined
+        })
   if (line !== undefined) console.log(line)
   await asked
   log.info('closing')
