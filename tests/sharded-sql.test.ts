@@ -102,6 +102,7 @@ test('nothing is said against what a cluster takes', () => {
       select $1::int from taken on conflict (org_id) do update set clicks = c.clicks + excluded.clicks`,
     `select set_config('plan_cache_mode', 'force_generic_plan', false) where to_regproc('create_distributed_table') is null`,
     `update link_batches set state = 'leased' where org_id = $1 returning extract(epoch from expires_at - timestamptz '1970-01-01 00:00:00+00')`,
+    `update link_batches set made = made + 1 where org_id = $1 and expires_at > $2::timestamptz - interval '1 hour'`,
     `update certificates set ari_at = now() where not_after - now() < least(interval '7 days', (not_after - not_before) / 5)`,
     `select e.id, (select w.status from event_revisions w where w.org_id = $1 and w.event_id = e.id limit 1) from events e where e.org_id = $1`,
     `select c.id from (select b.id from events e join clicks b on b.org_id = e.org_id and b.id = e.click_id where e.org_id = $1) c`,

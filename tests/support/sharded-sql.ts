@@ -154,7 +154,7 @@ const hasClockInCase = (sql: string): boolean =>
 /** The clock's zone has a say in it, so it is stable and no more. */
 const SHIFTED_COLUMN = 'a column’s moment and an interval in an update or delete'
 const hasShiftedColumn = (sql: string): boolean =>
-  /^(update|delete from) /.test(sql) && /\b[a-z]\w* [-+] (least\(|[^ ,]+ \* )?interval ''/.test(sql)
+  /^(update|delete from) /.test(sql) && /(?<!:)\b[a-z]\w* [-+] (least\(|[^ ,]+ \* )?interval ''/.test(sql)
 
 /** Plans for any value at all, in which locks in sub-selects cannot be sent on; not over tables that every node has. */
 const GENERIC =

@@ -108,7 +108,7 @@ export async function createOrganization(
 async function requireRoom(trx: Transaction<Tables>, config: Config, founder_id: string): Promise<void> {
   await sql`select from users where id = ${founder_id} for update`.execute(trx)
   const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from organizations where founded_by = ${founder_id} and deleted_at is null`.execute(
+    select count(org_id)::int as count from organizations where founded_by = ${founder_id} and deleted_at is null`.execute(
     trx,
   )
   const most = config.maxWorkspacesPerPerson
