@@ -73,7 +73,7 @@ describe('on the street', () => {
     assert.match(body, /^sluice_tls_handshake_failures_total\{reason="no_certificate"\} [1-9]/m)
   })
 
-  test('a loopback name is not the main host there, for who sits at the machine neither', async () => {
+  test('a loopback name is not the main host there, not even for somebody at this machine', async () => {
     for (const host of ['localhost', '127.0.0.1', '[::1]', `localhost:${house.https_port}`]) {
       const page = await house.secure('main.test', '/', { host })
       assert.deepEqual([page.status, page.headers['strict-transport-security']], [421, undefined], host)

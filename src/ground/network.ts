@@ -21,7 +21,7 @@ export function isLoopbackAddress(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback'
 }
 
-/** The same as `networkOf`, but of an IPv4 address its /24: for what nobody needs a hundred times an hour. */
+/** As `networkOf`, but an IPv4 address is counted by its /24. For limits so high that a whole office does not reach them. */
 export function wideNetworkOf(address: string): string {
   const network = networkOf(address)
   return isIPv4(network) ? network.slice(0, network.lastIndexOf('.')) : network

@@ -1,7 +1,7 @@
-/** How rounds go in this process: how often in a row each has failed, for `/metrics`, and what of it is told. */
+/** Watches the rounds of this process: counts for `/metrics` how often in a row each has failed, and says when a failure is logged. */
 import { Gauge } from 'prom-client'
 
-/** A fault that goes on is told again so often. */
+/** The same fault is logged again after this time. */
 const AGAIN_MS = 600_000
 
 /** How one kind of round goes in this process. */
@@ -18,7 +18,7 @@ const watched = new Set<Watched>()
 
 new Gauge({
   name: 'sluice_rounds_failing',
-  help: 'How often in a row what goes round behind the house has failed in this process, by name; 0 while it goes well',
+  help: 'How often in a row a round has failed in this process, by name; 0 after a success',
   labelNames: ['round'],
   collect() {
     this.reset()
@@ -50,7 +50,7 @@ export function watchRound(round: string): RoundWatch {
   }
 }
 
-/** The rounds that have failed so often in a row or more, and since when. */
+/** The rounds that have failed at least `times` times in a row, and since when. */
 export const failingAtLeast = (times: number): { round: string; since: string }[] =>
   [...watched].flatMap(({ round, failures, since }) =>
     failures < times || since === undefined ? [] : [{ round, since }],

@@ -80,7 +80,7 @@ test('nobody founds more workspaces than the setting allows, also not two at onc
   assert.equal((await placesOf(cookie)).filter(({ deleted_at }) => deleted_at === null).length, 11, 'ten and the other')
   assert.equal((await house.call('DELETE', `/api/organizations/${ids[1]}`, { cookie })).statusCode, 200)
   assert.equal((await house.call('POST', `${first}/restore`, { cookie })).statusCode, 200)
-  // Neither another owner, who may restore what they did not found, nor a lower role makes room.
+  // A restore by another owner makes no room, and a lower role of the founder does not either.
   const partner = await newcomer()
   const shared = house.database.kysely.selectFrom('organizations').select('org_id')
   await join(

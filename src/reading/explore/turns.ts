@@ -20,7 +20,7 @@ type Turns = {
   close(): void
 }
 
-/** Turns that nobody has yet. A workspace waits for one question of each other workspace at most, and then asks one of its own. */
+/** Opens an empty queue. Between two questions of a workspace each other workspace has at most one. */
 export function openTurns(): Turns {
   /** What to call when it is the turn of a question; the workspace with the next turn first. */
   const waiting = new Map<number, PromiseWithResolvers<void>[]>()

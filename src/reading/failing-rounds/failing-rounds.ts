@@ -34,11 +34,11 @@ export function openFailingRounds({ db, log }: Pick<Ground, 'db' | 'log'>): Roun
         or told_at < now() - interval '1 hour'`.execute(db)
   }
   return openRounds('failing-rounds', TELL_MS, write, error =>
-    log.warn({ err: error }, 'what fails behind the house could not be written down; it is tried again'),
+    log.warn({ err: error }, 'could not store which rounds keep failing; retrying'),
   )
 }
 
-/** The rounds that fail in any process, by name, and since when. Only the organization that Sluice was set up with is told: others do not run it. */
+/** The rounds that fail in any process, by name, and since when. Only the organization that Sluice was set up with sees them, because the others do not run it. */
 export async function listFailingRounds({ db, actor }: Context<typeof api.listFailingRounds>) {
   if ((await firstOrganization(db)) !== actor.org_id) return { data: [] }
   const { rows } = await sql<{ round: string; failing_since: string }>`

@@ -52,7 +52,7 @@ async function readDue(trx: Transaction<Tables>, wanted: Wanted): Promise<DueNam
     is_new,
     waits_since: waits_since === null ? 0 : Date.parse(waits_since),
   }))
-  // A name of nobody belonged to a domain that was deleted a moment ago.
+  // A name without a workspace belongs to a domain that was just deleted.
   return due.filter((name): name is DueName => name.org_id !== undefined)
 }
 
