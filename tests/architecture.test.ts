@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
+import { OWN_HOUSES } from './support/own-houses.ts'
 import { imports, roomOf, type Source, sources, statements, tables, tenantTables, wingOf } from './support/source.ts'
 
 /** The wings of src/, from the top. What one of them imports stands in itself or below it; src/README.md says what each is for. */
@@ -236,4 +237,12 @@ test('every statement on rows of an organization names org_id', () => {
       .filter(({ sql }) => !/\borg_id\b/.test(sql))
       .map(({ path, table, sql }) => `${path} forgets whose ${table}: ${sql}`),
   )
+})
+
+test('a test file that opens a house of its own says why, because a house costs as much as many tests', () => {
+  const root = join(import.meta.dirname, '..')
+  const opening = globSync(['src/**/*.test.ts', 'tests/**/*.test.ts', 'demo/*.test.ts'], { cwd: root }).filter(file =>
+    /\b(startHouse|openTestHouse)\(/.test(readFileSync(join(root, file), 'utf8')),
+  )
+  assert.deepEqual(opening.toSorted(), Object.values(OWN_HOUSES).flat().toSorted(), 'tests/support/own-houses.ts')
 })

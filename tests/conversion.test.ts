@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { toUuid } from '../src/contract/ids.ts'
 import { assertBooks } from './support/audit.ts'
-import { startHouse, type TestHouse } from './support/house.ts'
+import { useHouse, type TestHouse } from './support/house.ts'
 import { seedPlace } from './support/place.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

@@ -11,7 +11,7 @@ import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } fr
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ALL_RIGHTS } from '../src/contract/rights.ts'
-import { seedKey, seedOrganization, startHouse, type TestHouse } from './support/house.ts'
+import { seedKey, seedOrganization, useHouse, type TestHouse } from './support/house.ts'
 import { type KeyProxy, startKeyProxy } from './support/key-proxy.ts'
 
 /** Generous, because the machine may be busy with other tests. */
@@ -27,7 +27,7 @@ let fresh: string
 let proxy: KeyProxy
 
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   const acme = await seedOrganization(house.database)
   full = (await seedKey(house.database, acme, { rights: ALL_RIGHTS })).secret
   fresh = (await seedKey(house.database, acme)).secret

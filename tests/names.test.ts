@@ -8,6 +8,7 @@ import {
   seedKey,
   seedOrganization,
   startHouse,
+  useHouse,
   type TestHouse,
   toWireId,
 } from './support/house.ts'
@@ -184,7 +185,7 @@ test('without a Host, and by an address in place of a path, only Host says where
 })
 
 test('where BASE_URL is not set every name is the main one', async () => {
-  const plain = await startHouse()
+  const plain = await useHouse()
   try {
     const at = Number(new URL(await plain.listen()).port)
     for (const name of [OTHER, '192.0.2.7:8080', MAIN, `localhost:${at}`, '127.0.0.1', '[::1]'])

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Endpoint, routeOf } from '../src/contract/endpoint.ts'
 import { REFUSALS } from '../src/contract/refusal-catalogue.ts'
-import { startHouse, type TestHouse } from './support/house.ts'
+import { useHouse, type TestHouse } from './support/house.ts'
 
 type Json = Record<string, unknown>
 type Operation = {
@@ -23,7 +23,7 @@ let document: Document
 /** The endpoints, with the routes that a wildcard stands for in its place. */
 let declared: { endpoint: Endpoint }[]
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   declared = house.furnished.flatMap(({ endpoint }) =>
     Object.values(endpoint.parts ?? { endpoint }).map(one => ({ endpoint: one })),
   )

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type Access, type Endpoint, rightOf } from '../src/contract/endpoint.ts'
 import { ALL_RIGHTS, RIGHTS, rightsOf } from '../src/contract/rights.ts'
-import { newId, startHouse, type TestHouse, toWireId } from './support/house.ts'
+import { newId, useHouse, type TestHouse, toWireId } from './support/house.ts'
 import { type SignedIn, seedSignedIn } from './support/people.ts'
 
 const GOLDEN = join(import.meta.dirname, 'routes.golden.txt')
 let house: TestHouse
 
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -12,13 +12,20 @@ import { COSTS, readCosts } from './support/processor-time.ts'
 const folder = mkdtempSync(join(tmpdir(), 'sluice-runner-'))
 after(() => rmSync(folder, { recursive: true }))
 
-/** Runs the files, given by their source, as the suite is run. `paused_ms`: how long the runner reads nothing of what they say. */
+/** Runs the files, given by their source, in the folder `within` as the suite is run. `paused_ms`: how long the runner reads nothing of what they say. */
 async function run(
   sources: string[],
-  { paused_ms = 0, left_open_ms = 120_000, specs = [] as string[], env: extra = {} as Record<string, string> } = {},
+  {
+    paused_ms = 0,
+    left_open_ms = 120_000,
+    within = '',
+    specs = [] as string[],
+    env: extra = {} as Record<string, string>,
+  } = {},
 ) {
+  mkdirSync(join(folder, within), { recursive: true })
   const files = sources.map((source, at) => {
-    const file = `${at}.test.ts`
+    const file = `${within}${at}.test.ts`
     writeFileSync(
       join(folder, file),
       `import assert from 'node:assert/strict'\nimport { after, before, test } from 'node:test'\n${source}\n`,
@@ -78,6 +85,31 @@ test('what a failed test leaves open holds nothing up, and a file that passes ha
   assert.equal(failures.length, 3)
   for (const words of [/for this reason/, /the house does not start/, /kept something open: .*TCPServerWrap/])
     assert.match(said, words)
+})
+
+test('files of one wing share a process and are counted each for itself', async () => {
+  const seen = join(folder, 'processes')
+  const note = `import { appendFileSync } from 'node:fs'\nappendFileSync(${JSON.stringify(seen)}, process.pid + ' ')`
+  const nested = `describe('a', () => { test('one', () => {}); test('two', { skip: true }, () => {}) })`
+  const sources = [`${note}\n${MANY}`, `${note}\n${DEFECT}`, `${note}\nimport { describe } from 'node:test'\n${nested}`]
+  const { counts } = await run(sources, { within: 'src/wing/room/' })
+  const { failures, ...numbers } = counts
+  assert.deepEqual(numbers, { passed: 501, failed: 1, skipped: 1, flaky: [] })
+  assert.match(failures[0], /src\/wing\/room\/1\.test\.ts:5 does not hold/)
+  const processes = readFileSync(seen, 'utf8').trim().split(' ')
+  assert.deepEqual([processes.length, new Set(processes).size], [3, 1])
+})
+
+test('when a shared process dies or keeps something open, each of its files is run alone, which tells whose fault it was', async () => {
+  const open = `import { createServer } from 'node:net'\ntest('passes', () => new Promise(resolve => createServer().listen(0, '127.0.0.1', resolve)))`
+  for (const fault of [`test('dies', () => process.exit(3))`, open]) {
+    const { counts, said } = await run([`test('holds', () => {})`, fault, `test('holds', () => {})`], {
+      within: 'src/wing/other/',
+      left_open_ms: 500,
+    })
+    assert.deepEqual([counts.passed, counts.failed], fault === open ? [3, 1] : [2, 1])
+    assert.match(said, /✖ src\/wing\/other\/1\.test\.ts/)
+  }
 })
 
 test('what a file costs is the processor time of its process and of those it has started', async () => {

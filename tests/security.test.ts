@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { listTables } from '../src/backup/tables.ts'
-import { ORIGIN, startHouse } from './support/house.ts'
+import { ORIGIN, startHouse, useHouse } from './support/house.ts'
 import { codeOf } from './support/totp.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -148,7 +148,7 @@ test('whoever reads every row of the database has nothing to sign in, call or co
 })
 
 test('pages of the dashboard run no script but their own, and no other site shows them in a frame', async t => {
-  const house = await startHouse()
+  const house = await useHouse()
   t.after(() => house.end())
   for (const path of ['/', '/sign-in', '/api/docs']) {
     const policy = String((await house.call('GET', path)).headers['content-security-policy'])

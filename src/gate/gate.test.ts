@@ -8,7 +8,7 @@ import {
   type SeededOrganization,
   seedKey,
   seedOrganization,
-  startHouse,
+  useHouse,
   type TestHouse,
 } from '../../tests/support/house.ts'
 import { seedSignedIn } from '../../tests/support/people.ts'
@@ -20,7 +20,7 @@ let fresh: string
 let full: string
 
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   acme = await seedOrganization(house.database)
   fresh = (await seedKey(house.database, acme)).secret
   full = (await seedKey(house.database, acme, { rights: ['events', 'clicks', 'report', 'offers'] })).secret

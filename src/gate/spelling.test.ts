@@ -1,7 +1,7 @@
 // Addresses as people paste them and programs rewrite them: no visitor and no conversion is lost to a slash, and no page answers for them.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startHouse, type TestHouse } from '../../tests/support/house.ts'
+import { useHouse, type TestHouse } from '../../tests/support/house.ts'
 import { seedClick } from '../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import { toWireId } from '../contract/ids.ts'
@@ -9,7 +9,7 @@ import { toWireId } from '../contract/ids.ts'
 let house: TestHouse
 let owner: SignedIn
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
 })
 after(() => house.end())

@@ -11,7 +11,7 @@ import {
   type SeededOrganization,
   seedKey,
   seedOrganization,
-  startHouse,
+  useHouse,
   type TestHouse,
   toWireId,
 } from '../../tests/support/house.ts'
@@ -24,7 +24,7 @@ let house: TestHouse
 let acme: SeededOrganization
 let key: string
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   acme = await seedOrganization(house.database)
   key = (await seedKey(house.database, acme, { rights: ['clicks', 'offers', 'events'] })).secret
 })

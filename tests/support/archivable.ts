@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Right } from '../../src/contract/rights.ts'
-import { newId, type Sent, seedKey, startHouse, type TestHouse, toWireId } from './house.ts'
+import { newId, type Sent, seedKey, useHouse, type TestHouse, toWireId } from './house.ts'
 import { type SignedIn, seedSignedIn } from './people.ts'
 
 type As = Pick<Sent, 'cookie' | 'key'>
@@ -13,7 +13,7 @@ export function openRoom(room: 'offers' | 'landings', draft: object) {
   let owner: SignedIn
   let other: SignedIn
   before(async () => {
-    house = await startHouse()
+    house = await useHouse()
     owner = await seedSignedIn(house)
     other = await seedSignedIn(house)
   })

@@ -14,6 +14,7 @@ import { type House, type HouseOptions, openHouse } from '../../src/house.ts'
 import { firstCharacters, hashSecret, newSecret } from '../../src/people/keys/secret.ts'
 import { freshDatabase } from './database.ts'
 import { assertDescribed } from './described.ts'
+import { keepForProcess } from './shared.ts'
 import { PATIENT } from './visits.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
@@ -41,6 +42,12 @@ export type TestHouse = House & {
   /** Closes the house and drops its database. */
   end(): Promise<void>
 }
+
+/**
+ * The house that all test files of this process share, on a database of its own, with the settings that Sluice has by itself. Each file works with
+ * organizations of its own. The house is closed when no file of the process uses it any more.
+ */
+export const useHouse = keepForProcess(() => startHouse())
 
 /** Starts a house on a fresh database, with the settings of `env` and its own data folder. It listens only if told to. */
 export async function startHouse(

@@ -1,5 +1,6 @@
 // Visitors and senders against running processes, who remember what they were told: what the audit after a fault is held against.
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { toUuid } from '../../src/contract/ids.ts'
 
 export type Target = { key: string; campaign: string; org_id: number }
@@ -13,6 +14,8 @@ const PATIENCE_MS = 75_000
 const ENOUGH = 5
 /** The database is given up on after two seconds at the least: what is refused before was refused by the counter of requests. */
 const LIMITER_MS = 1500
+/** Between two clicks of a sender. A fault needs requests under way when it comes, and hundreds a second are that: only the long form sends all it can. */
+const PAUSE_MS = process.env['SLUICE_FAULT_SECONDS'] === undefined ? 50 : 0
 const TYPES = ['ftd', 'lead', 'deposit', 'registration']
 
 type Options = {
@@ -109,6 +112,7 @@ export class Load {
   // Half of the conversions are sent once, whatever came of it: resending all would hide what was lost.
   async #send(until: number, target: Target): Promise<void> {
     for (let turn = 0; performance.now() < until; turn += 1) {
+      await sleep(PAUSE_MS)
       const clickId = await this.click(target)
       if (clickId === undefined) continue
       const type = TYPES[turn % TYPES.length] ?? 'lead'

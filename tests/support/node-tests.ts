@@ -1,4 +1,4 @@
-// Runs test files of Node's own runner, each in a process of its own, and counts what they did.
+// Runs test files of Node's own runner, some in a process of their own and most several to a process, and counts what they did.
 import { availableParallelism } from 'node:os'
 import { join, relative } from 'node:path'
 import { finished } from 'node:stream/promises'
@@ -6,58 +6,111 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { inspect } from 'node:util'
 import type { FileRan } from './ran.ts'
+import { batchesOf } from './batches.ts'
 
 /** Most of a test's time is waiting: for commits, for leases, for a process to start. */
 const FILES_AT_ONCE = 2 * availableParallelism()
+const SHARED = join(import.meta.dirname, 'shared-process.ts')
+const LEFT_OPEN = join(import.meta.dirname, 'left-open.ts')
 
-/** Of the whole run of a file, which the runner says in lines of its own. */
+/** Of the whole run of a process, which the runner says in lines of its own. */
 const TOTALS = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
 
-type TestEvent = { type: string; data: { nesting?: number; message?: string } }
+type TestError = Error & { failureType?: string; cause?: unknown }
+type Ended = {
+  type: 'test:pass' | 'test:fail'
+  data: {
+    name: string
+    nesting: number
+    file?: string
+    line?: number
+    skip?: unknown
+    todo?: unknown
+    details: { type?: string; error?: TestError }
+  }
+}
+type TestEvent = Ended | { type: string; data: { nesting?: number; message?: string } }
+type ProcessRan = { ran: FileRan[]; said: TestEvent[] }
 
 const isTotal = ({ type, data }: TestEvent) =>
-  type === 'test:diagnostic' && data.nesting === 0 && TOTALS.test(data.message ?? '')
+  type === 'test:diagnostic' && data.nesting === 0 && 'message' in data && TOTALS.test(data.message ?? '')
+const isEnd = (event: TestEvent): event is Ended => event.type === 'test:pass' || event.type === 'test:fail'
+const nothing = (file: string): FileRan => ({ file, passed: 0, failed: 0, skipped: 0, failures: [] })
 
-/** Runs `files`, some at a time, and prints what they say. A file that has not ended after `limit_ms` has failed, as has one left open. */
+/**
+ * Runs `files`, some at a time, and prints what they say. A file that has not ended after `limit_ms` has failed, as has one left open. Where a
+ * process that several files share ends with an error that is no test's, each of its files is run alone, which tells whose error it was.
+ */
 export async function runNodeTests(files: readonly string[], cwd: string, limit_ms: number): Promise<FileRan[]> {
   if (files.length === 0) return []
   const reporter = new spec()
   reporter.pipe(process.stdout, { end: false })
-  const waiting = files.values()
-  const ran: FileRan[] = []
+  const waiting = batchesOf(files).values()
+  const all: FileRan[] = []
   const lane = async () => {
-    for (const file of waiting) {
-      const { said, ...counted } = await runFile(file, cwd, limit_ms)
-      ran.push(counted)
-      for (const event of said) reporter.write(event)
+    for (const batch of waiting) {
+      const shared = batch.length > 1 ? await runShared(batch, cwd, batch.length * limit_ms) : undefined
+      const processes: ProcessRan[] = shared === undefined ? [] : [shared]
+      if (shared === undefined) for (const file of batch) processes.push(await runAlone(file, cwd, limit_ms))
+      for (const { ran, said } of processes) {
+        all.push(...ran)
+        for (const event of said) reporter.write(event)
+      }
     }
   }
   await Promise.all(Array.from({ length: FILES_AT_ONCE }, lane))
   reporter.end()
   await finished(reporter)
-  return ran
+  return all
 }
 
-/** What the tests of one file did, and the events of its run for the reporter. */
-async function runFile(file: string, cwd: string, limit_ms: number): Promise<FileRan & { said: TestEvent[] }> {
-  const ran = { file, passed: 0, failed: 0, skipped: 0, failures: [] as string[], said: [] as TestEvent[] }
-  const events = run({
+/** What the tests of one file did in a process of its own, and the events of its run for the reporter. */
+async function runAlone(file: string, cwd: string, timeout: number): Promise<ProcessRan> {
+  const ran = nothing(file)
+  const said: TestEvent[] = []
+  for await (const event of run({ cwd, files: [file], timeout, execArgv: ['--import', LEFT_OPEN] })) {
+    if (isEnd(event as TestEvent)) count(event as Ended, ran, cwd)
+    if (!isTotal(event as TestEvent)) said.push(event as TestEvent)
+  }
+  return { ran: [ran], said }
+}
+
+/** The same of several files in one process; nothing, where it ended with an error that is no test's. */
+async function runShared(files: readonly string[], cwd: string, timeout: number): Promise<ProcessRan | undefined> {
+  const ran: FileRan[] = []
+  const said: TestEvent[] = []
+  let current = nothing('')
+  for await (const event of run({
     cwd,
-    files: [file],
-    timeout: limit_ms,
-    execArgv: ['--import', join(import.meta.dirname, 'left-open.ts')],
-  })
-  events.on('test:fail', ({ name, file: at, line, details: { error } }) => {
-    // What holds a failed test has failed for no reason of its own.
-    if (!('failureType' in error) || error.failureType !== 'subtestsFailed')
-      ran.failures.push(`✖ ${relative(cwd, at ?? cwd)}:${line ?? 0} ${name}\n${inspect(error.cause ?? error)}`)
-  })
-  events.on('test:summary', ({ file: part, counts }) => {
-    if (part !== undefined) return
-    ran.passed = counts.passed
-    ran.failed = counts.tests - counts.passed - counts.skipped - counts.todo
-    ran.skipped = counts.skipped + counts.todo
-  })
-  for await (const event of events) if (!isTotal(event as TestEvent)) ran.said.push(event as TestEvent)
-  return ran
+    files: [SHARED],
+    argv: [...files],
+    timeout,
+    execArgv: ['--import', LEFT_OPEN],
+  })) {
+    if (!isTotal(event as TestEvent)) said.push(event as TestEvent)
+    if (!isEnd(event as TestEvent)) continue
+    const { data } = event as Ended
+    const isFile = data.nesting === 0
+    if (isFile && !files.includes(data.name)) return undefined
+    count(event as Ended, current, cwd)
+    if (!isFile) continue
+    ran.push({ ...current, file: data.name })
+    current = nothing('')
+  }
+  return ran.length === files.length ? { ran, said } : undefined
+}
+
+/** Adds the end of a test or suite to what its file did. What holds a failed test has failed for no reason of its own. */
+function count({ type, data }: Ended, ran: FileRan, cwd: string): void {
+  const { error, type: kind } = data.details
+  const isSuite = kind === 'suite'
+  const hasOwnReason = error !== undefined && error.failureType !== 'subtestsFailed'
+  if (type === 'test:fail' && hasOwnReason)
+    ran.failures.push(
+      `✖ ${relative(cwd, data.file ?? cwd)}:${data.line ?? 0} ${data.name}\n${inspect(error.cause ?? error)}`,
+    )
+  if (type === 'test:fail') ran.failed += isSuite && !hasOwnReason ? 0 : 1
+  else if (isSuite) return
+  else if (data.skip !== undefined || data.todo !== undefined) ran.skipped++
+  else ran.passed++
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { openTestHouse, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { openTestHouse, useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { BROWSER } from '../../../tests/support/visits.ts'
 import { toUuid } from '../../contract/ids.ts'
@@ -13,7 +13,7 @@ import type { UsdPerUnit } from './rate.ts'
 let house: TestHouse
 let owner: SignedIn
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
 })
 after(() => house.end())

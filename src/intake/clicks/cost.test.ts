@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { assertBooks } from '../../../tests/support/audit.ts'
-import { seedKey, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { seedKey, useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { BROWSER } from '../../../tests/support/visits.ts'
 import { toUuid } from '../../contract/ids.ts'
@@ -12,7 +12,7 @@ import { openFolder } from '../../reading/reports/fold.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { flowCalls } from '../../../tests/support/flows.ts'
-import { startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedChannel, seedLinks } from '../../../tests/support/invite-links.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { BROWSER } from '../../../tests/support/visits.ts'
@@ -15,7 +15,7 @@ let house: TestHouse
 let owner: SignedIn
 let calls: ReturnType<typeof flowCalls>
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
   calls = flowCalls(house, owner)
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { flowCalls } from '../../../tests/support/flows.ts'
-import { startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedBot } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { BROWSER } from '../../../tests/support/visits.ts'
@@ -15,7 +15,7 @@ let owner: SignedIn
 let calls: ReturnType<typeof flowCalls>
 let bot_id: string
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
   calls = flowCalls(house, owner)
   const id = await seedBot(house.database, owner.org_id, 'Flow_bot')

@@ -1,14 +1,14 @@
 // Trying a campaign out, through the door: the whole way of a visitor, and nothing of it counts.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { tally } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 
 let house: TestHouse
 let owner: SignedIn
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
 })
 after(() => house.end())

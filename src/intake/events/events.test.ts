@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { seedAdAccount } from '../../../tests/support/ad-accounts.ts'
-import { type Sent, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { type Sent, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import {
   readClick,
   type SeededClick,
@@ -19,7 +19,7 @@ import { auditBooks } from '../../reading/audit/audit.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

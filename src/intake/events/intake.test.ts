@@ -1,14 +1,14 @@
 // What intake refuses: every refusal of the interface's table that lies in the deed, in its order, and that nothing is recorded then.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedBot, seedCampaign, seedClick, tally } from '../../../tests/support/intake.ts'
 import { seedSender, seedSenderWithClick } from '../../../tests/support/senders.ts'
 import { newId } from '../../contract/ids.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

@@ -1,7 +1,7 @@
 // The log of conversions as people read it: what a session records and lists, by type, click, campaign and time.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { seedCampaign, seedClick } from '../../../tests/support/intake.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { seedSender, seedSenderWithClick } from '../../../tests/support/senders.ts'
@@ -9,7 +9,7 @@ import { newId, toWireId } from '../../contract/ids.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { assertBooks } from '../../../tests/support/audit.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedClick } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
@@ -15,7 +15,7 @@ const uuidOf = (id: string): string => toUuid(id) ?? ''
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import type * as api from './api.ts'
 import { TEMPLATE_NAMES } from './api.ts'
@@ -10,7 +10,7 @@ let owner: SignedIn
 let other: SignedIn
 let member: SignedIn
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
   other = await seedSignedIn(house)
   member = await seedSignedIn(house, { place: owner, role: 'member' })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { readClick, seedClick, seedOffer } from '../../../tests/support/intake.ts'
 import { openQueue } from '../../../tests/support/organization-queue.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
@@ -13,7 +13,7 @@ import type * as api from './api.ts'
 let house: TestHouse
 let owner: SignedIn
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
 })
 after(() => house.end())

@@ -7,7 +7,7 @@ import { Script } from 'node:vm'
 import { pino } from 'pino'
 import { useDatabase } from '../../../tests/support/database.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { openTestHouse, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { openTestHouse, useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { startProxy } from '../../../tests/support/proxy.ts'
 import { BROWSER } from '../../../tests/support/visits.ts'
@@ -18,7 +18,7 @@ import { mintClickId } from '../clicks/click-id.ts'
 let house: TestHouse
 let owner: SignedIn
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
 })
 after(() => house.end())

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedBot, seedCampaign, seedClick, tally } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { firstIdAt } from '../../contract/ids.ts'
@@ -20,7 +20,7 @@ let other: SignedIn
 let member: SignedIn
 let key: string
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
   other = await seedSignedIn(house)
   member = await seedSignedIn(house, { place: owner, role: 'member' })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { assertBooks } from '../../../tests/support/audit.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { readClick, seedClick } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
@@ -13,7 +13,7 @@ import type { Network } from '../networks/api.ts'
 let house: TestHouse
 let owner: SignedIn
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 beforeEach(async () => {
   owner = await seedSignedIn(house)

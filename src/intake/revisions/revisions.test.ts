@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sql } from 'kysely'
-import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { readClick, seedBot, seedCampaign, seedClick, seedRule, tally } from '../../../tests/support/intake.ts'
 import { openQueue } from '../../../tests/support/organization-queue.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
@@ -17,7 +17,7 @@ import { COUNTERS } from '../counters/deltas.ts'
 let house: TestHouse
 let folder: ReturnType<typeof openFolder>
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   // Never by itself.
   folder = openFolder(house.ground, DAY_MS)
 })

@@ -1,14 +1,14 @@
 // Spend in other money than dollars: turned into dollars by the rate of its day, shown beside, and never at a guess.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { importRates } from '../rates/rates-file.ts'
 import type { AdSpend, SpendLine } from './api.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   const client = await house.database.worker.connect()
   const csv = 'day,currency,usd_per_unit\n2026-03-01,EUR,1.1\n2026-03-02,EUR,1.2\n2026-03-01,VND,0.00004\n'
   await importRates(client, csv).finally(() => client.release())

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { raceInto } from '../../../tests/support/blocked.ts'
 import { freshDatabase } from '../../../tests/support/database.ts'
-import { newId, seedOrganization, startHouse } from '../../../tests/support/house.ts'
+import { newId, seedOrganization, useHouse } from '../../../tests/support/house.ts'
 import { seedClicks, seedRule as seedLeadRule } from '../../../tests/support/intake.ts'
 import { openQueue } from '../../../tests/support/organization-queue.ts'
 import { seedDelivery, seedRule, until } from '../../../tests/support/outbox.ts'
@@ -13,7 +13,7 @@ import { auditBooks } from '../../reading/audit/audit.ts'
 import { releaseHeld } from './release.ts'
 
 test('what is held for an empty balance goes out after a top-up, in order, and is not touched before', async () => {
-  const house = await startHouse()
+  const house = await useHouse()
   const there = await startReceiver()
   const { kysely: db, worker: pool } = house.database
   const { org_id } = await seedSignedIn(house)

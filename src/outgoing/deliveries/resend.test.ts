@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { newId, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { newId, useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type Receiver, startReceiver } from '../../../tests/support/receiver.ts'
 import { seedWorkspace } from '../../../tests/support/workspace.ts'
 import { toUuid } from '../../contract/ids.ts'
@@ -10,7 +10,7 @@ import { toUuid } from '../../contract/ids.ts'
 let house: TestHouse
 let receiver: Receiver
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   receiver = await startReceiver((_, response) => void response.writeHead(200).end('answer'))
 })
 after(async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { seedBot } from '../../../tests/support/intake.ts'
 import { type Receiver, startReceiver } from '../../../tests/support/receiver.ts'
 import { seedWorkspace } from '../../../tests/support/workspace.ts'
@@ -11,7 +11,7 @@ let house: TestHouse
 let receiver: Receiver
 let status = 200
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   receiver = await startReceiver((_, response) => void response.writeHead(status).end('answer'))
 })
 after(async () => {

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { workRuns } from '../deliveries/portions.ts'
 import { postbackLane } from './lane.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

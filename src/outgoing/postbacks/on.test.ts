@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sql } from 'kysely'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { seedKey, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { seedKey, useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { openQueue } from '../../../tests/support/organization-queue.ts'
 import { type Receiver, startReceiver } from '../../../tests/support/receiver.ts'
 import { seedWorkspace } from '../../../tests/support/workspace.ts'
@@ -15,7 +15,7 @@ const idOf = (id: string): string => toUuid(id) ?? assert.fail()
 let house: TestHouse
 let receiver: Receiver
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   receiver = await startReceiver()
 })
 after(async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { untilWaiting } from '../../../tests/support/blocked.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { newId, ORIGIN, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, ORIGIN, seedKey, startHouse, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { type Receiver, startReceiver } from '../../../tests/support/receiver.ts'
 import { seedWorkspace } from '../../../tests/support/workspace.ts'
@@ -17,7 +17,7 @@ let house: TestHouse
 let receiver: Receiver
 let status = 200
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   receiver = await startReceiver((_, response) => void response.writeHead(status).end('answer'))
 })
 after(async () => {

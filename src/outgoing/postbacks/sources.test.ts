@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { seedKey, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { seedKey, useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type Receiver, startReceiver } from '../../../tests/support/receiver.ts'
 import { seedWorkspace } from '../../../tests/support/workspace.ts'
 import { auditBooks } from '../../reading/audit/audit.ts'
@@ -10,7 +10,7 @@ import { auditBooks } from '../../reading/audit/audit.ts'
 let house: TestHouse
 let receiver: Receiver
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   receiver = await startReceiver()
 })
 after(async () => {

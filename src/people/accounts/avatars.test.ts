@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { seedKey } from '../../../tests/support/house.ts'
 
 let house: TestHouse
 let ann: SignedIn
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   ann = await seedSignedIn(house)
 })
 after(() => house.end())

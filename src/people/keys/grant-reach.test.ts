@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { keysOf, type ShownGrant } from '../../../tests/support/grants.ts'
-import { seedOrganization, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { seedOrganization, useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { join, type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { newId, toUuid, toWireId } from '../../contract/ids.ts'
 import { ALL_RIGHTS, RIGHTS, type Right } from '../../contract/rights.ts'
@@ -10,7 +10,7 @@ let house: TestHouse
 let owner: SignedIn
 let keys: ReturnType<typeof keysOf>
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
   keys = keysOf(house, owner)
 })

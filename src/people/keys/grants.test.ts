@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { raceInto } from '../../../tests/support/blocked.ts'
 import { keysOf, type ShownGrant } from '../../../tests/support/grants.ts'
-import { seedKey, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { seedKey, useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { join, type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
 import { ALL_RIGHTS, RIGHTS } from '../../contract/rights.ts'
@@ -11,7 +11,7 @@ let house: TestHouse
 let owner: SignedIn
 let keys: ReturnType<typeof keysOf>
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
   keys = keysOf(house, owner)
 })

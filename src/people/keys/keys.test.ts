@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { seedKey, seedOrganization, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { seedKey, seedOrganization, useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { join, type SignedIn, seedSession, seedSignedIn } from '../../../tests/support/people.ts'
 import { newId, toUuid, toWireId } from '../../contract/ids.ts'
 import { firstCharacters, hashSecret, hasSecretForm, newSecret } from './secret.ts'
@@ -9,7 +9,7 @@ import { firstCharacters, hashSecret, hasSecretForm, newSecret } from './secret.
 let house: TestHouse
 let owner: SignedIn
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
 })
 after(() => house.end())

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { raceInto } from '../../../tests/support/blocked.ts'
-import { seedKey, seedOrganization, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { seedKey, seedOrganization, useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { join, type SignedIn, seedPerson, seedSession, seedSignedIn } from '../../../tests/support/people.ts'
 import { newId, toUuid, toWireId } from '../../contract/ids.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

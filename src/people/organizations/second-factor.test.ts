@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { join, type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { seedClicks } from '../../../tests/support/counted-clicks.ts'
-import { seedKey, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { seedKey, useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { HOUR_MS } from '../../contract/days.ts'
 import { newId, toWireId } from '../../contract/ids.ts'
@@ -11,7 +11,7 @@ import { dayBeginsIn } from '../../contract/time-zones.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

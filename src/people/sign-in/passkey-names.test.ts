@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newAuthenticator } from '../../../tests/support/authenticator.ts'
-import { ORIGIN, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { ORIGIN, useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

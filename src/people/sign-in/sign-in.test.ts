@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { ORIGIN, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { ORIGIN, startHouse, useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { seedPerson, seedSession, seedSignedIn } from '../../../tests/support/people.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
 import { forgetEnded } from '../accounts/sessions.ts'
@@ -303,7 +303,7 @@ test('housekeeping forgets what has ended and nothing else', async () => {
 })
 
 test('a database that cannot be asked is an outage, not a sign-out', async () => {
-  const other = await startHouse()
+  const other = await useHouse()
   const { cookie } = await seedSignedIn(other)
   assert.equal((await other.call('GET', '/api/sessions', { cookie })).statusCode, 200)
   await other.database.auth.end()

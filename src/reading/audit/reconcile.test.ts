@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sql } from 'kysely'
 import { freshDatabase } from '../../../tests/support/database.ts'
-import { seedKey, seedOrganization, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { seedKey, seedOrganization, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedClicks, seedRule } from '../../../tests/support/intake.ts'
 import { openQueue } from '../../../tests/support/organization-queue.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
@@ -10,7 +10,7 @@ import { runSluice } from '../../../tests/support/sluice.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

@@ -1,7 +1,7 @@
 // Saved views through the door: who sees and changes which, what is refused, and that there is one start page.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { ALL_RIGHTS } from '../../contract/rights.ts'
@@ -9,7 +9,7 @@ import { MOST_OWN, MOST_SHARED } from './api.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

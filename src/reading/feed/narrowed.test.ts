@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { type SeededClick, seedClicks } from '../../../tests/support/counted-clicks.ts'
-import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { type Plan, stepsBelow } from '../../../tests/support/plans.ts'
 import { openFolder } from '../reports/fold.ts'
@@ -13,7 +13,7 @@ import { type Page, statementFor } from './feed.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

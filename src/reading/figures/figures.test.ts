@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { seedClicks } from '../../../tests/support/counted-clicks.ts'
-import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { openFolder } from '../reports/fold.ts'
@@ -11,7 +11,7 @@ import { countLandings } from './landings.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

@@ -1,7 +1,7 @@
 // The report by day in another currency: each day by its own rate, totals that are the sums of what is shown, and books in dollars.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedCampaign, seedClick } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
@@ -10,7 +10,7 @@ import type { MemberReport } from './api.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

@@ -1,7 +1,7 @@
 // Campaigns that lead to an offer and so to the address it has at the click, and those that keep an address of their own.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { BROWSER } from '../../../tests/support/visits.ts'
 import { toUuid } from '../../contract/ids.ts'
@@ -9,7 +9,7 @@ import { toUuid } from '../../contract/ids.ts'
 let house: TestHouse
 let owner: SignedIn
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
 })
 after(() => house.end())

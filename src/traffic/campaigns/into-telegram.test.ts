@@ -1,7 +1,7 @@
 // Destinations in Telegram as they are sent, stored and answered.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedBot } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { toUuid } from '../../contract/ids.ts'
@@ -10,7 +10,7 @@ let house: TestHouse
 let owner: SignedIn
 let bot_id: string
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
   bot_id = toWireId(await seedBot(house.database, owner.org_id, 'Acme_bot'))
 })

@@ -1,14 +1,14 @@
 // What the migration makes of campaigns that a database of before had: one server's, because a cluster is made with all migrations so far.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { listMigrations } from '../../ground/db/migrate.ts'
 
 let house: TestHouse
 let owner: SignedIn
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
 })
 after(() => house.end())

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type CapReply, capsAs } from '../../../tests/support/caps.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { newId, openTestHouse, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, openTestHouse, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { awayFromMidnight } from '../../../tests/support/midnight.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { BROWSER } from '../../../tests/support/visits.ts'
@@ -15,7 +15,7 @@ let owner: SignedIn
 let at: ReturnType<typeof capsAs>
 before(async () => {
   await awayFromMidnight()
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
   at = capsAs(house, owner)
 })

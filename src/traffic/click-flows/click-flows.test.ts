@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { flowCalls, type WireFlow } from '../../../tests/support/flows.ts'
 import { forked, straight } from '../../../tests/support/graphs.ts'
-import { newId, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedBot } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { toUuid } from '../../contract/ids.ts'
@@ -13,7 +13,7 @@ let owner: SignedIn
 let other: SignedIn
 let calls: ReturnType<typeof flowCalls>
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
   other = await seedSignedIn(house)
   calls = flowCalls(house, owner)

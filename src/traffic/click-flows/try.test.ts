@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { flowCalls } from '../../../tests/support/flows.ts'
 import { forked, parted, straight } from '../../../tests/support/graphs.ts'
-import { newId, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import type { Tried } from './api.ts'
 
@@ -10,7 +10,7 @@ let house: TestHouse
 let owner: SignedIn
 let calls: ReturnType<typeof flowCalls>
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
   calls = flowCalls(house, owner)
 })

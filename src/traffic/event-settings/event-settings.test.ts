@@ -1,7 +1,7 @@
 // Names of events and goals through the door: who may, what is refused, and what the figures count by them.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedKey, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { seedKey, useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { seedClick } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
@@ -10,7 +10,7 @@ import { foldEvents } from '../../reading/reports/fold-events.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

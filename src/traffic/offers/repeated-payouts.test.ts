@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { seedClicks } from '../../../tests/support/counted-clicks.ts'
-import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedOffer } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { capsAs } from '../../../tests/support/caps.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { newId, openTestHouse, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, openTestHouse, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { ALL_RIGHTS } from '../../contract/rights.ts'
 
@@ -11,7 +11,7 @@ let house: TestHouse
 let owner: SignedIn
 let at: ReturnType<typeof capsAs>
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
   owner = await seedSignedIn(house)
   at = capsAs(house, owner)
 })

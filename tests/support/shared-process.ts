@@ -1,0 +1,20 @@
+// Runs test files one after another in this process, each as a suite: `node shared-process.ts <file>…`. What they load is loaded once.
+import { resolve } from 'node:path'
+import { after, suite } from 'node:test'
+import { limitEnd } from './left-open.ts'
+import { noteCost, processorMs } from './processor-time.ts'
+import { endShared, shareBetweenFiles } from './shared.ts'
+
+shareBetweenFiles()
+for (const file of process.argv.slice(2)) {
+  const before_ms = processorMs()
+  await new Promise<void>(ended => {
+    void suite(file, async () => {
+      after(() => ended())
+      await import(resolve(file))
+    })
+  })
+  noteCost(file, processorMs() - before_ms)
+}
+await endShared()
+limitEnd()
