@@ -8,16 +8,17 @@ test('clicks are broken down level by level in place, narrowed by a row, and the
   owner,
   sluice,
 }) => {
-  const { wide } = await seedClicks(owner, sluice.address)
+  // Other tests of this worker have made campaigns with the usual names.
+  const { wide } = await seedClicks(owner, sluice.address, ['Broad', 'Slim'])
   await page.goto('/explore?range=today')
-  await expect(clicksOf(page, 'Wide')).toHaveText('3')
-  await expect(clicksOf(page, 'Narrow')).toHaveText('1')
-  await expect(row(page, 'Wide')).toContainText('10.00')
+  await expect(clicksOf(page, 'Broad')).toHaveText('3')
+  await expect(clicksOf(page, 'Slim')).toHaveText('1')
+  await expect(row(page, 'Broad')).toContainText('10.00')
 
   await page.getByRole('button', { name: 'Level', exact: true }).click()
   await page.getByRole('menuitemradio', { name: 'sub1' }).click()
   await expect(page).toHaveURL(/by=campaign%2Csub1/)
-  await page.getByRole('button', { name: 'Open Wide' }).click()
+  await page.getByRole('button', { name: 'Open Broad' }).click()
   await expect(clicksOf(page, 'zone-7')).toHaveText('2')
   await expect(clicksOf(page, 'zone-9')).toHaveText('1')
   await page.reload()
@@ -26,9 +27,9 @@ test('clicks are broken down level by level in place, narrowed by a row, and the
   await page.getByRole('button', { name: 'zone-7', exact: true }).click()
   await page.getByRole('menuitem', { name: 'Not this' }).click()
   await expect(page.getByRole('group', { name: 'Filters' })).toContainText('sub1 is not zone-7')
-  await expect(clicksOf(page, 'Wide')).toHaveText('1')
+  await expect(clicksOf(page, 'Broad')).toHaveText('1')
   await page.goBack()
-  await expect(clicksOf(page, 'Wide')).toHaveText('3')
+  await expect(clicksOf(page, 'Broad')).toHaveText('3')
 
   await page.getByRole('button', { name: 'zone-7', exact: true }).click()
   await page.getByRole('menuitem', { name: 'Show clicks' }).click()

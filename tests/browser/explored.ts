@@ -8,8 +8,12 @@ const PHONE =
 const DESKTOP =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36'
 
-/** Two campaigns: one with three clicks of two zones, one of them a lead for 10; one with a click of no zone. */
-export async function seedClicks(owner: APIRequestContext, address: string): Promise<{ wide: string }> {
+/** Two campaigns of these names: one with three clicks of two zones, one of them a lead for 10; one with a click of no zone. */
+export async function seedClicks(
+  owner: APIRequestContext,
+  address: string,
+  [ofWide, ofNarrow] = ['Wide', 'Narrow'],
+): Promise<{ wide: string }> {
   await awayFromMidnight()
   const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }
   const offer = await send(owner, 'POST', '/api/offers', {
@@ -17,8 +21,8 @@ export async function seedClicks(owner: APIRequestContext, address: string): Pro
     url: 'https://example.com/',
     payout: '10',
   })
-  const wide = await send(owner, 'POST', '/api/campaigns', { name: 'Wide', destination, offer_id: offer.id })
-  const narrow = await send(owner, 'POST', '/api/campaigns', { name: 'Narrow', destination })
+  const wide = await send(owner, 'POST', '/api/campaigns', { name: ofWide, destination, offer_id: offer.id })
+  const narrow = await send(owner, 'POST', '/api/campaigns', { name: ofNarrow, destination })
   const click = async (key: unknown, agent: string, query = '') => {
     const answer = await fetch(`${address}/c/${String(key)}${query}`, {
       redirect: 'manual',
