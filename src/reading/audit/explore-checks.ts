@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { dayOf, FIRST_DAY, UNFOLDED } from './audit.ts'
 import { IS_ANY, NUMBERS, TAKEN } from './slot-checks.ts'
 
-/** `days`: those of which clicks are kept, nothing waits, and segments are not what is counted. `is_checked`: somebody looks after them. */
+/** `days`: those of which clicks are kept, nothing waits, and segments are not what is counted. `is_checked`: a round of checks has met all of them. */
 type Standing = { readonly days: readonly string[]; readonly waiting: number; readonly is_checked: boolean }
 
 /** More of them say nothing new. */

@@ -10,9 +10,11 @@ import { newId, openTestHouse, type TestHouse, toWireId } from '../../../tests/s
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { assertSealed, readSegments } from '../../../tests/support/segments.ts'
 import { aClick } from '../../../tests/support/visits.ts'
-import { DAY_MS } from '../../contract/days.ts'
+import { eventually } from '../../../tests/support/eventually.ts'
+import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { storeClicks } from '../../intake/clicks/store.ts'
+import { reconcileAll } from '../audit/reconcile.ts'
 import { openFolder } from '../reports/fold.ts'
 import { checkSegments, DIFFERING } from './check.ts'
 import { sealAll } from './seal.ts'
@@ -80,6 +82,42 @@ test('clicks of before there were segments are built by the day, and then left a
   assert.equal(ids.length, 6)
   await check()
   assert.deepEqual(await idsOf(org_id), ids)
+})
+
+test('counting the books again says not yet so until the first round of checks has ended', async () => {
+  const { org_id } = await seedSignedIn(house)
+  await seedClicks(fresh.database, org_id, [{}])
+  await folder.foldAll()
+  const { worker, clicks } = fresh.database
+  const linesOfExplore = async () => {
+    const lines: string[] = []
+    await reconcileAll(worker, line => lines.push(line.trim()))
+    return lines.filter(line => /Explore/.test(line))
+  }
+  const words = `not yet so: Explore counts what the report counts: ${dayOf(Date.now())}`
+  assert.deepEqual(await linesOfExplore(), [words])
+  const holding = await clicks.connect()
+  try {
+    // What a round builds waits for this lock.
+    await holding.query('begin; lock table segments in share mode')
+    const round = checkSegments(house.ground)
+    await eventually('the round builds the day', async () => {
+      const { rows } = await worker.query(
+        "select from pg_locks where relation = 'segments'::regclass and not granted and database = (select oid from pg_database where datname = current_database())",
+      )
+      return rows.length > 0
+    })
+    assert.deepEqual(await linesOfExplore(), [words])
+    await holding.query('rollback')
+    await round
+  } finally {
+    holding.release(true)
+  }
+  assert.deepEqual(await linesOfExplore(), [])
+  await worker.query('update segments set revenue = revenue + 1 where org_id = $1', [org_id])
+  assert.deepEqual(await linesOfExplore(), [words.replace('not yet', 'not')])
+  await check()
+  assert.deepEqual(await linesOfExplore(), [])
 })
 
 test('a day of many clicks is built in portions', async () => {

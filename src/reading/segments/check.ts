@@ -41,11 +41,13 @@ const PORTION = 5000
 /** Whose clicks the report counts; see `organizationsWith`. */
 export const NEXT_COUNTED = (among: Among) =>
   `select org_id from report_day where org_id > $1${among('org_id')} order by org_id limit 1`
+// Until the first check has ended there is no time to keep: two processes may then check at once, and each day is built in turn.
 const CLAIM = `
-  insert into explore_turns as t (org_id, checked_at) values ($1, $2)
-  on conflict (org_id) do update set checked_at = excluded.checked_at
+  insert into explore_turns as t (org_id) values ($1)
+  on conflict (org_id) do update set checked_at = case when t.checked_at is null then null else $2::timestamptz end
   where t.checked_at is null or t.checked_at <= $3
   returning org_id`
+const FIRST_ENDED = 'update explore_turns set checked_at = $2 where org_id = $1 and checked_at is null'
 
 /** The UTC day of the id of a click `c`. */
 export const DAY_OF_ID = `(date '1970-01-01' + (('x' || left(replace(c.id::text, '-', ''), 12))::bit(48)::bigint / ${DAY_MS})::int)`
@@ -139,28 +141,35 @@ export async function checkSegments(ground: Parts, { apart_ms = 0, signal }: How
   for await (const org_id of organizationsWith(NEXT_COUNTED, worker, signal)) {
     const now = Date.now()
     const claimed = await worker.query(CLAIM, [org_id, new Date(now), new Date(now - apart_ms)])
-    if (claimed.rows.length > 0) await checkOrganization(ground, org_id, signal)
+    if (claimed.rows.length > 0 && (await checkOrganization(ground, org_id, signal)))
+      await worker.query(FIRST_ENDED, [org_id, new Date()])
   }
 }
 
+/** Whether every day that differed was met: false where it ended early, or another process had the turn. */
 async function checkOrganization(
   { database, secrets, log }: Parts,
   org_id: number,
   signal?: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const { worker } = database
   // Each of them would be read to be compared: the next check comes when fewer are left.
-  if (await areManyWaiting(worker, org_id)) return
+  if (await areManyWaiting(worker, org_id)) return false
+  let isWhole = true
   for (const { day, differing } of await differingDays(worker, org_id)) {
-    if (signal?.aborted) return
+    if (signal?.aborted) return false
     const began = performance.now()
     if (known.get(`${org_id} ${day}`) === differing) continue
-    if (!(await rebuildDay(worker, org_id, day, hashOf(secrets, org_id), signal))) continue
+    if (!(await rebuildDay(worker, org_id, day, hashOf(secrets, org_id), signal))) {
+      isWhole = false
+      continue
+    }
     const left = (await differingDays(worker, org_id, day)).find(one => one.day === day)
     if (left?.differing === differing) await blameClicks({ worker, log }, org_id, day)
     // As long as it took: whoever waits for the database comes first.
     await sleep(performance.now() - began, undefined, { signal }).catch(() => {})
   }
+  return isWhole
 }
 
 /** Days whose clicks do not come to what the report counts, by how much. */
