@@ -131,6 +131,12 @@ export const DIAGNOSES = {
     advice:
       'The conversion was recorded before, stays as it is, and this call says nothing that changes it. A status that says !reject or !refund would, and so would a network that may amend. Where the network pays more than was recorded, record the rest by hand with a transaction id of its own; where it pays less or takes it back, hold this against its bill. Where it is another conversion, have the network send a transaction id of its own with each.',
   },
+  paid_for_other_types: {
+    fault: 'yours',
+    words: 'Worth nothing',
+    advice:
+      'The conversion is recorded, and its offer pays for other types. Under Offers choose this type too, or under Networks let the status stand for what the offer pays for: later conversions then earn the payout. To let this one earn it, approve it with an amount under Conversions. Where this type is not paid, nothing has to be done. Steps before what is paid, such as registrations, are told once a day for each network and offer.',
+  },
   conversion_unknown: {
     fault: 'sender',
     words: 'Verdict on nothing recorded',

@@ -17,7 +17,7 @@ test('the overview shows what clicks came to, by every dimension, and keeps it i
   const figures = page.getByRole('group', { name: /^Figures of the window/ })
   const figure = (name: string) => figures.getByRole('button', { name: new RegExp(`^${name}`) })
   await expect(figure('Clicks')).toContainText('4')
-  await expect(figure('Lead')).toContainText('2')
+  await expect(figure('Conversions')).toContainText('3')
   await expect(figure('Revenue')).toContainText('$60.00')
   await expect(figure('Cost')).toContainText('$20.00')
   await expect(figure('Profit')).toContainText('$40.00')

@@ -1061,7 +1061,10 @@ export interface Events {
 }
 
 export interface EventSettings {
-  goal: string[]
+  /**
+   * null: each campaign counts the types that its offers pay for
+   */
+  goal: string[] | null
   names: Json
   org_id: number
   updated_at: string

@@ -14,6 +14,7 @@ import { inDollars } from '../../money/rates/exact.ts'
 import { type Money, type Place, type RatesRead, unknownRate } from '../../money/rates/rate-of-day.ts'
 import { dayReceived } from './booked.ts'
 import type { Changes } from './changes.ts'
+import { inheritedPayout, paidInstead, typeOf } from './earned.ts'
 import type { Conversion, Item, Revision, Rise } from './items.ts'
 import { Judge, type Revised } from './judge.ts'
 import { botOf, type Known, type KnownClick, type Person, type Present, type StoredEvent, startOf } from './known.ts'
@@ -22,9 +23,16 @@ import { Telling } from './telling.ts'
 
 /**
  * What became of a conversion. `replayed`: this very request had been recorded before. `present`: of a network's, how it stands; `payout`: what
- * that sent, in dollars by the rate its conversion was booked by, where it was sent in the currency of the booking.
+ * that sent, in dollars by the rate its conversion was booked by, where it was sent in the currency of the booking. `paid_instead`: the types that the
+ * offer pays for, where this is of another and therefore worth nothing.
  */
-export type Recorded = { event: StoredEvent; replayed: boolean; present?: Present; payout?: string | undefined }
+export type Recorded = {
+  event: StoredEvent
+  replayed: boolean
+  present?: Present
+  payout?: string | undefined
+  paid_instead?: readonly string[] | undefined
+}
 
 /** What an item is answered; a rise says whether its click is known. */
 export type Outcome = Recorded | Revised | Refusal | boolean
@@ -85,14 +93,17 @@ export class Decisions {
   // The event before the click: a resend is answered for ever, also when its click is gone.
   #record(item: Conversion): Outcome {
     const { events, aliased, clicks } = this.#known
-    const recorded = aliased.get(item.once?.id ?? item.id) ?? this.#judge.recorded(item)
     const click = clicks.get(item.click_id)
+    const type = click === undefined ? item.type : typeOf(item, click)
+    const recorded = aliased.get(item.once?.id ?? item.id) ?? this.#judge.recorded(item, type)
     if (recorded !== undefined) {
       if (isOutside(item.campaigns, recorded.campaign_id)) return new Refusal('campaign_scope_forbidden')
       if (click !== undefined && item.source === 'service') this.#meetAgain(item, click)
       if (item.standing !== undefined) {
         const again = this.#judge.again(recorded, item)
-        return again instanceof Refusal ? again : { event: recorded, replayed: true, ...again }
+        if (again instanceof Refusal) return again
+        const paid_instead = again.present.seq === 0 && click !== undefined ? paidInstead(recorded, click) : undefined
+        return { event: recorded, replayed: true, ...again, paid_instead }
       }
       return { event: recorded, replayed: true }
     }
@@ -103,7 +114,10 @@ export class Decisions {
     const started = start_id === undefined ? undefined : events.get(start_id)
     if (started !== undefined) return this.#merge(item, click, started)
     const paid = payoutOf(item, click, this.#known.rateOf, this.#at)
-    return paid instanceof Refusal ? paid : this.#add(item, click, start_id ?? item.id, paid)
+    if (paid instanceof Refusal) return paid
+    // What was reported before it was paid has that type already, and is counted once.
+    const isAsSaid = type === item.type || this.#judge.wasUnpaid(item, type)
+    return this.#add(isAsSaid ? item : { ...item, type }, click, start_id ?? item.id, paid)
   }
 
   /** One start, reported twice: the call is remembered as this event, and its explicit payout may be the first. */
@@ -138,7 +152,7 @@ export class Decisions {
     this.#proveClick(item, click)
     this.#judge.count(click, null, this.#judge.presentOf(event))
     const { standing } = item
-    const recorded: Recorded = { event, replayed: false }
+    const recorded: Recorded = { event, replayed: false, paid_instead: paidInstead(event, click) }
     if (standing?.says === 'pending') recorded.present = this.#judge.hold(event, standing)
     if (click.test) return recorded
     this.#changes.caps.add(this.#org_id, event)
@@ -233,15 +247,4 @@ export function inheritedIn(item: Conversion, click: KnownClick, at: string): (P
   if (item.payout !== undefined || currency === USD) return undefined
   const amount = inheritedPayout(item, click)
   return amount === null ? undefined : { amount, currency, day: dayReceived(item.received_at, at) }
-}
-
-/** The offer's payout, for the types that earn it; Sluice's own events earn only where the offer names their type. */
-function inheritedPayout(
-  { type, source, isUnpaid }: Conversion,
-  { offer_payout, payout_types }: KnownClick,
-): string | null {
-  if (isUnpaid === true) return null
-  const types = payout_types ?? []
-  const isEarned = types.includes(type) || (types.length === 0 && source !== 'service')
-  return isEarned && offer_payout !== null ? fromMillionths(toMillionths(offer_payout)) : null
 }

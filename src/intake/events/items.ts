@@ -21,6 +21,8 @@ export type Conversion = {
   readonly id: string
   readonly click_id: string
   readonly type: EventType
+  /** The call names no event: it is of a type that the click's offer pays for, and of `type` where the offer names none. */
+  readonly isByOffer?: boolean
   /** Decimal string, or undefined where none was sent. */
   readonly payout: string | undefined
   /** Nothing is earned by it: the offer's payout does not apply either. */

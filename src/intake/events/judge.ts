@@ -4,6 +4,7 @@
  * for. Whoever says what is so already changes nothing.
  */
 import { toWireId } from '../../contract/ids.ts'
+import type { EventType } from '../../contract/event-types.ts'
 import { hasAmount, MOST_REVISIONS } from '../../contract/revisions.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
@@ -147,14 +148,33 @@ export class Judge {
     return held instanceof Refusal ? this.presentOf(event) : held.present
   }
 
-  /** The event a network's conversion stands for, where it was recorded before: its own, else one of the transaction that was held. */
-  recorded({ id, click_id, nonce, standing }: Conversion): StoredEvent | undefined {
-    const own = this.#known.events.get(id)
-    if (own !== undefined || standing === undefined || nonce === null) return own
+  /**
+   * The event a network's conversion of a type stands for, where it was recorded before: its own, else one of the transaction that was held, else
+   * one of the transaction that has the type, because a call that names no event may have recorded it.
+   */
+  recorded(item: Conversion, type: EventType): StoredEvent | undefined {
+    const own = this.#known.events.get(item.id)
+    if (own !== undefined) return own
+    const events = this.#ofTransaction(item)
+    const held = item.nonce === null ? undefined : events.find(event => this.presentOf(event).was_held)
+    return held ?? events.find(event => event.type === type && this.#isWorth(event))
+  }
+
+  /** Whether the network has reported this type of the transaction, worth nothing. */
+  wasUnpaid(item: Conversion, type: EventType): boolean {
+    return this.#ofTransaction(item).some(event => event.type === type && !this.#isWorth(event))
+  }
+
+  #ofTransaction({ click_id, nonce, standing }: Conversion): StoredEvent[] {
+    if (standing === undefined) return []
     const events = this.#known.ofClick.get(click_id) ?? []
-    return events.find(
-      event => event.nonce === nonce && isOf(event, standing.network_id) && this.presentOf(event).was_held,
-    )
+    return events.filter(event => event.nonce === nonce && isOf(event, standing.network_id))
+  }
+
+  /** Whether it was ever worth something, or something was said of it. */
+  #isWorth(event: StoredEvent): boolean {
+    const { seq, amount } = this.presentOf(event)
+    return seq > 0 || amount > 0n
   }
 
   /** What a network's call says of a conversion that is recorded: a paid word approves what is held, and amends where it may. */

@@ -44,11 +44,15 @@ const Word = z
 
 /** Before an event type: recorded where it is not, and held. */
 export const HELD = 'pend:'
+/** In place of an event type: the one that the click's offer pays for. */
+export const BY_OFFER = 'offer'
 
 const Meaning = z.enum([
   ...EVENT_TYPES,
+  BY_OFFER,
   ...(Object.keys(VERDICTS) as [keyof typeof VERDICTS]),
   ...EVENT_TYPES.map(type => `${HELD}${type}` as const),
+  `${HELD}${BY_OFFER}`,
 ])
 export type StatusMeaning = z.output<typeof Meaning>
 
@@ -57,7 +61,8 @@ export const StatusMap = z
   .refine(map => Object.keys(map).length <= 100, { message: 'must hold at most 100 statuses' })
   .meta({
     description:
-      'From the network’s word, in any case, to an event type; pend:type is recorded and held; !approve, !pend, !reject, !refund and !chargeback are ' +
+      'From the network’s word, in any case, to an event type; offer is the type that the click’s offer pays for, purchase where it names none; ' +
+      'pend:type and pend:offer are recorded and held; !approve, !pend, !reject, !refund and !chargeback are ' +
       'verdicts on the conversion that is recorded; null: recorded as nothing. parameter=word is for that parameter alone.',
   })
 export type StatusMap = z.output<typeof StatusMap>
@@ -118,7 +123,8 @@ export const Network = z
     parameters: ParameterMap,
     statuses: StatusMap,
     default_type: EventType.nullable().meta({
-      description: 'What a call without a status stands for; null: it is refused',
+      description:
+        'What a call without a status stands for, unless the click’s offer names the types it pays for and this is none of them; null: it is refused',
     }),
     unpaid_types: z
       .array(EventType)
@@ -232,6 +238,10 @@ export const tryNetworkCall = endpoint({
         click_id: Id,
         transaction_id: z.string().nullable(),
         type: EventType.nullable().meta({ description: 'null: it is a verdict on what is recorded' }),
+        by_offer: z.boolean().meta({
+          description:
+            'The call names no event: where the click’s offer pays for other types than `type`, it is one of those',
+        }),
         verdict: z.enum(EVENT_STATUSES).nullable().meta({
           description: 'What it says of a conversion; pending beside a type: recorded and held; null: recorded',
         }),

@@ -2,11 +2,17 @@
 import { EventType } from '../../contract/event-types.ts'
 import { type EventStatus, VERDICTS } from '../../contract/revisions.ts'
 import { Diagnosed, isMacro } from '../refused-events/diagnosis.ts'
-import { HELD, type StatusMap } from './api.ts'
+import { BY_OFFER, HELD, type StatusMap } from './api.ts'
 
 /** A parameter and its word, as it was sent. */
 export type Said = { readonly name: string; readonly said: string }
-type Meaning = { readonly type: EventType; readonly isHeld: boolean } | { readonly verdict: EventStatus }
+/** `isNamed`: the call names the type; else it is the one that the click's offer pays for, and `type` where that names none. */
+type Meaning =
+  | { readonly type: EventType; readonly isNamed: boolean; readonly isHeld: boolean }
+  | { readonly verdict: EventStatus }
+
+/** What a word for a paid conversion stands for where neither the call nor the offer names a type. */
+const USUALLY_PAID: EventType = 'purchase'
 
 /** The refusal of a call whose `word`, as it was sent, means that there is nothing to record. */
 export class Ignored extends Diagnosed {
@@ -19,7 +25,7 @@ export class Ignored extends Diagnosed {
 
 /**
  * A word that means nothing to record goes before all others, then a verdict. A word that holds goes before one that does not, and holds what
- * another parameter's word stands for; else the first parameter whose word has a meaning counts.
+ * another parameter's word stands for; else the first parameter whose word names a type counts, then one that leaves the type to the offer.
  */
 export function meaningOf(
   all: readonly Said[],
@@ -31,12 +37,13 @@ export function meaningOf(
   const meanings = words.flatMap(({ means }) => means ?? [])
   const [verdict] = meanings.flatMap(means => (means in VERDICTS ? VERDICTS[means as keyof typeof VERDICTS] : []))
   if (verdict !== undefined) return { verdict }
-  const [type] = meanings.flatMap(means => typeOf(means) ?? [])
-  const [held] = meanings.flatMap(means => (means.startsWith(HELD) ? (typeOf(means.slice(HELD.length)) ?? []) : []))
-  if (held !== undefined) return { type: type ?? held, isHeld: true }
-  if (type !== undefined) return { type, isHeld: false }
+  const held = meanings.flatMap(means => (means.startsWith(HELD) ? means.slice(HELD.length) : []))
+  const [type] = [...meanings, ...held].flatMap(means => typeOf(means) ?? [])
+  const isHeld = held.length > 0
+  if (type !== undefined) return { type, isNamed: true, isHeld }
+  if (isHeld || meanings.includes(BY_OFFER)) return { type: USUALLY_PAID, isNamed: false, isHeld }
   const [unknown] = words
-  if (unknown === undefined && default_type !== null) return { type: default_type, isHeld: false }
+  if (unknown === undefined && default_type !== null) return { type: default_type, isNamed: false, isHeld }
   if (unknown === undefined) throw new Diagnosed('status_unmapped', 'the call holds no status')
   const word = unknown.said.toLowerCase()
   const diagnosis = isMacro(word) ? 'macro_not_replaced' : 'status_unmapped'

@@ -132,12 +132,17 @@ const TOO_LONG = 'the transaction id has more than 128 characters'
 const Nonce = ConversionDraft.shape.nonce
 
 type Reads = { readonly nonce: string | undefined; readonly call: Call }
-type Reporting = Reads & { readonly type: EventType; readonly isHeld: boolean; readonly click_text: string }
+type Reporting = Reads & {
+  readonly type: EventType
+  readonly isNamed: boolean
+  readonly isHeld: boolean
+  readonly click_text: string
+}
 
 function conversionOf(
   fields: Fields,
   network: Reading,
-  { type, isHeld, click_text, nonce, call }: Reporting,
+  { type, isNamed, isHeld, click_text, nonce, call }: Reporting,
 ): CallRead {
   const { parameters } = network
   const { org_id, network_id, arrived_at, received_at } = call
@@ -178,7 +183,7 @@ function conversionOf(
     hold_days: network.hold_days ?? null,
     reason: status === undefined ? null : reasonOf(status),
   }
-  return { ...conversion, ...(isUnpaid ? {} : { standing }), received_at, foreign }
+  return { ...conversion, ...(isUnpaid ? {} : { standing, isByOffer: !isNamed }), received_at, foreign }
 }
 
 function wordsOf(fields: Fields, names: readonly string[]): Said[] {

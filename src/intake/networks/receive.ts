@@ -13,6 +13,7 @@ import type { Conversions } from '../events/conversions.ts'
 import { Diagnosed } from '../refused-events/diagnosis.ts'
 import { Differing, requireSame } from '../refused-events/difference.ts'
 import { type Keeper, withoutSecrets } from '../refused-events/keep.ts'
+import { type Unearned, unearnedOf } from '../refused-events/unearned.ts'
 import type { Heard } from './heard.ts'
 import { isListed } from './ips.ts'
 import { Ignored } from './meaning.ts'
@@ -125,12 +126,14 @@ async function take(tools: Tools, waiting: WaitingCalls, call: NetworkCall, netw
     return await refused(tools, waiting, call, network, error)
   }
   if (!(await tools.mayRecord(call.org_id))) return (await waiting.put(call)) ? OK : LATER
-  const recorded = record(tools, said, call.received_at)
+  const recorded = record(tools, call.network_id, said, call.received_at)
   // It goes on when it takes too long; what it ends with then is the stored call's affair.
   recorded.catch(() => undefined)
   const late = Symbol('late')
   try {
-    if ((await Promise.race([recorded, sleep(PATIENCE_MS, late, { ref: false })])) !== late) return OK
+    const unearned = await Promise.race([recorded, sleep(PATIENCE_MS, late, { ref: false })])
+    if (typeof unearned === 'object') await tools.keeper.keep(keptRefusal(call, network, unearned))
+    if (unearned !== late) return OK
   } catch (error) {
     const isKept = error instanceof Differing && (await tools.keeper.keep(keptRefusal(call, network, error)))
     if (isKept) return OK
@@ -143,13 +146,26 @@ async function take(tools: Tools, waiting: WaitingCalls, call: NetworkCall, netw
   return (await waiting.put(call)) ? OK : LATER
 }
 
-/** Records what was read, or says it of what is recorded. Throws `Differing` where it says otherwise than what stands. */
-async function record(tools: Tools, said: CallRead | VerdictRead, received_at: number): Promise<void> {
+/**
+ * Records what was read, or says it of what is recorded; answers what is to be kept beside, where that earns nothing. Throws `Differing` where it
+ * says otherwise than what stands.
+ */
+async function record(
+  tools: Tools,
+  network_id: string,
+  said: CallRead | VerdictRead,
+  received_at: number,
+): Promise<Unearned | undefined> {
   const { conversions, inDollars } = tools
-  if (said.kind === 'revision') return void (await conversions.revise(said))
-  const { event, replayed, present, payout } = await conversions.record(said)
-  if (payout !== undefined) return requireSame({ ...said, payout }, event, present)
-  requireSame(replayed ? await inDollars(said, received_at) : said, event, present)
+  if (said.kind === 'revision') {
+    await conversions.revise(said)
+    return undefined
+  }
+  const recorded = await conversions.record(said)
+  const { event, replayed, present, payout } = recorded
+  if (payout !== undefined) requireSame({ ...said, payout }, event, present)
+  else requireSame(replayed ? await inDollars(said, received_at) : said, event, present)
+  return unearnedOf(network_id, recorded)
 }
 
 /** Of a verdict whose conversion is not recorded, or not yet. */
@@ -226,8 +242,9 @@ export function runner(ground: Ground, tools: Tools, readingOf: (call: WaitingCa
       const read = readCall(call.fields, reading, { ...call, arrived_at: performance.now(), received_at })
       const said = await tools.inDollars(read, call.received_at)
       if (!(await tools.mayRecord(call.org_id))) return 'over_quota'
-      await record(tools, { ...said, arrived_at: performance.now() }, call.received_at)
-      return 'done'
+      const again = { ...said, arrived_at: performance.now() }
+      const unearned = await record(tools, call.network_id, again, call.received_at)
+      return unearned === undefined ? 'done' : await keep(unearned)
     } catch (error) {
       if (isEarly(error) && Date.now() < call.received_at + EARLY_MS) return 'early'
       if (error instanceof Refusal && error.status < 500) {

@@ -2,7 +2,15 @@
  * How the networks of the field speak: the parameters their postbacks bring, the macros they fill in, the words they use. Starting
  * points, copied into a network when it is made, and changed there (reference: docs/networks.md).
  */
-import type { Field, ParameterMap, StatusMap, StatusMeaning, TemplateName } from './api.ts'
+import {
+  BY_OFFER,
+  type Field,
+  HELD,
+  type ParameterMap,
+  type StatusMap,
+  type StatusMeaning,
+  type TemplateName,
+} from './api.ts'
 import type { Reading } from './read-call.ts'
 
 export type Template = Omit<Reading, 'currency' | 'convert'> & {
@@ -78,19 +86,12 @@ const TAKEN_BACK: StatusMap = {
   ...to('!chargeback', ['chargeback']),
 }
 /** Words for what is not decided: held until a paid word of the same transaction approves it. */
-const HOLDS = to('pend:purchase', ['pending', 'hold', 'wait', 'waiting', 'new', 'processing'])
-const PAID = to('purchase', [
-  'approved',
-  'approve',
-  'confirmed',
-  'confirm',
-  'accepted',
-  'paid',
-  'sale',
-  'rebill',
-  'upsell',
-  'order',
-])
+const HOLDS = to(`${HELD}${BY_OFFER}`, ['pending', 'hold', 'wait', 'waiting', 'new', 'processing'])
+/** Words that say that something is paid and not what it is, then those that name a sale. */
+const PAID: StatusMap = {
+  ...to(BY_OFFER, ['approved', 'approve', 'confirmed', 'confirm', 'accepted', 'paid']),
+  ...to('purchase', ['sale', 'rebill', 'upsell', 'order']),
+}
 const STEPS: StatusMap = {
   ...to('registration', ['registration', 'reg', 'register', 'signup', 'sign_up']),
   ...to('lead', ['lead', 'install']),
@@ -126,9 +127,7 @@ export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
       ...PAID,
       ...TAKEN_BACK,
       ...HOLDS,
-      conversion: 'lead',
-      base: 'lead',
-      default: 'lead',
+      ...to(BY_OFFER, ['conversion', 'base', 'default']),
     },
     default_type: 'lead',
     unpaid_types: [],
@@ -155,10 +154,10 @@ export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
       ...TAKEN_BACK,
       ...HOLDS,
       // A goal may be a number too.
-      'status=1': 'purchase',
-      'status=2': 'pend:purchase',
+      'status=1': BY_OFFER,
+      'status=2': `${HELD}${BY_OFFER}`,
       'status=3': '!reject',
-      'status=5': 'pend:purchase',
+      'status=5': `${HELD}${BY_OFFER}`,
     },
     default_type: null,
     unpaid_types: [],

@@ -23,13 +23,13 @@ export async function tryNetworkCall(
       const payout = foreign?.amount ?? amount ?? null
       const currency = payout === null ? null : (foreign?.currency ?? 'USD')
       const transaction_id = 'nonce' in of ? of.nonce : null
-      return answer({ click_id, transaction_id, type: null, verdict, payout, currency })
+      return answer({ click_id, transaction_id, type: null, by_offer: false, verdict, payout, currency })
     }
-    const { click_id, nonce: transaction_id, type, standing, foreign } = read
+    const { click_id, nonce: transaction_id, type, isByOffer: by_offer = false, standing, foreign } = read
     const payout = foreign?.amount ?? read.payout ?? null
     const currency = payout === null ? null : (foreign?.currency ?? 'USD')
     const verdict = standing?.says === 'pending' ? ('pending' as const) : null
-    return answer({ click_id, transaction_id, type, verdict, payout, currency })
+    return answer({ click_id, transaction_id, type, by_offer, verdict, payout, currency })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return { reads_as: null, error: error.message }

@@ -286,6 +286,7 @@ test('a call is tried as it would be read, by the saved maps or by others, and n
     click_id: here.subid,
     transaction_id: 'T1',
     type: null,
+    by_offer: false,
     verdict: 'rejected',
     payout: null,
     currency: null,

@@ -8,7 +8,7 @@ import { pino } from 'pino'
 import { type FreshDatabase, freshDatabase } from '../../../tests/support/database.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { openTestHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
-import { seedClick, seedRule, tally } from '../../../tests/support/intake.ts'
+import { seedClick, seedOffer, seedRule, tally } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { startProxy } from '../../../tests/support/proxy.ts'
 import { newId, toUuid } from '../../contract/ids.ts'
@@ -103,6 +103,21 @@ test('a call that takes too long is answered, stored, and recorded once', async 
   await release()
   await eventually('the draining', async () => (await waiting(owner.org_id)) === 0)
   assert.equal((await tally(fresh.database, owner.org_id)).events, 1)
+})
+
+test('a stored call that is worth nothing is recorded, and kept once with the reason', async () => {
+  const { owner, path } = await place()
+  const offer_id = await seedOffer(fresh.database, owner.org_id, { payout: '20', payout_types: ['lead'] })
+  const click = await seedClick(fresh.database, owner.org_id, { offer_id })
+  const release = await holdBooks(owner.org_id)
+  const reply = await first().call('GET', `${path}?subid=${toWireId(click)}&status=sale`)
+  assert.equal(reply.body, 'OK\n')
+  await release()
+  await eventually('the draining', async () => (await waiting(owner.org_id)) === 0)
+  assert.equal((await tally(fresh.database, owner.org_id)).events, 1)
+  const kept = await first().call('GET', '/api/refused-events', owner)
+  const diagnoses = kept.json<{ data: { diagnosis: string }[] }>().data.map(({ diagnosis }) => diagnosis)
+  assert.deepEqual(diagnoses, ['paid_for_other_types'])
 })
 
 test('what a killed process had taken, had recorded, or had found to be refused is finished by another, once', async () => {

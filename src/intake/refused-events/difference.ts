@@ -14,14 +14,15 @@ import { Diagnosed } from './diagnosis.ts'
 /** The recorded event's id, and of what differs both values: amounts as decimal strings, statuses as they were sent. */
 export type Difference = z.output<typeof Wire>
 
-/** The refusal of such a call. `difference_id` is the same for every call that differs from this event in the same way. */
+/** The refusal of such a call. `kept_once_by` is the same for every call that differs from this event in the same way. */
 export class Differing extends Diagnosed {
   readonly difference: Difference
-  readonly difference_id: string
+  readonly kept_once_by: string
   constructor(difference: Difference) {
     super('differs_from_recorded', wordsOf(difference))
     this.difference = difference
-    this.difference_id = idOf(difference)
+    const { event_id, payout, status } = difference
+    this.kept_once_by = onceId([event_id, payout?.sent ?? null, status?.sent.toLowerCase() ?? null])
   }
 }
 
@@ -93,12 +94,8 @@ function wordsOfPayout({ recorded, sent }: NonNullable<Difference['payout']>): s
   return `the payout is ${sent}, recorded is ${recorded}`
 }
 
-/** A uuid of version 8 out of what makes the difference. */
-function idOf({ event_id, payout, status }: Difference): string {
-  const hex = hash(
-    'sha256',
-    JSON.stringify([event_id, payout?.sent ?? null, status?.sent.toLowerCase() ?? null]),
-    'hex',
-  )
+/** A uuid of version 8 out of what makes one refusal the same as another. */
+export function onceId(parts: readonly (string | null)[]): string {
+  const hex = hash('sha256', JSON.stringify(parts), 'hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

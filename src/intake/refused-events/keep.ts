@@ -14,6 +14,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 import { clickTextOf, diagnose, lookAtClickId } from './diagnosis.ts'
 import { Differing } from './difference.ts'
+import { Unearned } from './unearned.ts'
 
 /** Something that was refused, of a known organization. */
 type Refused = {
@@ -61,8 +62,8 @@ export function openKeeper(
   let isWriting = false
   let written: Promise<void> = Promise.resolve()
   const allowance = new Allowance(perMinute)
-  /** Differences that were kept in this minute: a network that repeats itself does not use the allowance up. */
-  const differences = new Set<string>()
+  /** What is kept once and was kept in this minute: a network that repeats itself does not use the allowance up. */
+  const keptOnce = new Set<string>()
 
   const write = async () => {
     isWriting = true
@@ -88,19 +89,19 @@ export function openKeeper(
     return promise
   }
   const timer = setInterval(() => {
-    differences.clear()
+    keptOnce.clear()
     for (const [org_id, count] of allowance.renew()) void put(overflowOf(org_id, count), undefined)
   }, MINUTE_MS)
   timer.unref()
 
   return {
     async keep(refused) {
-      const difference = refused.refusal instanceof Differing ? refused.refusal.difference_id : undefined
-      if (difference !== undefined && differences.has(difference)) return true
+      const { difference_id } = onceOf(refused.refusal)
+      if (difference_id !== undefined && keptOnce.has(difference_id)) return true
       if (waiting.length >= MOST_WAITING || !allowance.take(refused.org_id)) return false
       const { row, owner } = rowOf(refused, secrets.clickKey)
       const isKept = await put(row, owner)
-      if (isKept && difference !== undefined) differences.add(difference)
+      if (isKept && difference_id !== undefined) keptOnce.add(difference_id)
       return isKept
     },
     async close() {
@@ -199,15 +200,17 @@ function rowOf(refused: Refused, clickKey: Uint8Array): { row: Row; owner: numbe
     idempotency_key: textOf(idempotency_key),
     received_at: new Date(received_at).toISOString(),
     ...keptBody(body),
-    ...differenceOf(refusal),
+    ...onceOf(refusal),
   }
   return { row, owner }
 }
 
-/** Each difference is one row, however often it is called. */
-function differenceOf(refusal: Refusal): Partial<Row> {
+/** Each difference is one row, however often it is called; so is what earns nothing. */
+function onceOf(refusal: Refusal): { difference_id?: string } & Partial<Row> {
+  if (refusal instanceof Unearned)
+    return { state: 'recorded', event_id: refusal.event_id, difference_id: refusal.kept_once_by }
   if (!(refusal instanceof Differing)) return {}
-  return { difference: JSON.stringify(refusal.difference), difference_id: refusal.difference_id }
+  return { difference: JSON.stringify(refusal.difference), difference_id: refusal.kept_once_by }
 }
 
 const SECRET_TEXT = /sluice_[A-Za-z0-9]{20,}/g

@@ -19,6 +19,7 @@ import type { StoredEvent } from '../events/known.ts'
 import * as api from './api.ts'
 import { clickTextOf, diagnose, lookAtClickId } from './diagnosis.ts'
 import { type Difference, Differing, requireSame } from './difference.ts'
+import { type Unearned, unearnedOf } from './unearned.ts'
 
 /** What is shown of refused intake. */
 export const REFUSED_COLUMNS = [
@@ -175,8 +176,9 @@ async function run(tools: Tools, context: Running, row: Row): Promise<Row> {
   const ran = { run_at: new Date().toISOString(), run_by: context.actor.user_id }
   try {
     const read = await conversionOf(tools, context.actor.org_id, row)
-    const event = await recordRead(tools, row, read)
-    return await write(context, row, { ...ran, state: 'recorded', event_id: event.id })
+    const { event, unearned } = await recordRead(tools, row, read)
+    const told = unearned === undefined ? {} : { error: unearned.message, diagnosis: unearned.diagnosis }
+    return await write(context, row, { ...ran, ...told, state: 'recorded', event_id: event.id })
   } catch (error) {
     if (!(error instanceof Refusal) || error.status >= 500) throw error
     const { status, message } = error
@@ -186,11 +188,17 @@ async function run(tools: Tools, context: Running, row: Row): Promise<Row> {
   }
 }
 
-async function recordRead({ conversions }: Tools, row: Row, read: Conversion | Revision): Promise<StoredEvent> {
-  if (read.kind === 'revision') return (await conversions.revise(read)).event
-  const { event, present, payout = read.payout } = await conversions.record(read)
-  if (row.surface === 'network') requireSame({ ...read, payout }, event, present)
-  return event
+async function recordRead(
+  { conversions }: Tools,
+  row: Row,
+  read: Conversion | Revision,
+): Promise<{ event: StoredEvent; unearned?: Unearned | undefined }> {
+  if (read.kind === 'revision') return await conversions.revise(read)
+  const recorded = await conversions.record(read)
+  const { event, present, payout = read.payout } = recorded
+  if (row.surface !== 'network') return { event }
+  requireSame({ ...read, payout }, event, present)
+  return { event, unearned: unearnedOf(row.network_id ?? '', recorded) }
 }
 
 /** What a row would be run as, without a look at its click. */

@@ -8,6 +8,7 @@ import { seedClicks } from '../../../tests/support/counted-clicks.ts'
 import { useDatabase } from '../../../tests/support/database.ts'
 import { DAY_MS } from '../../contract/days.ts'
 import { newId, toWireId } from '../../contract/ids.ts'
+import { USUAL_GOAL } from '../../traffic/event-settings/api.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
 import { type Conversions, DIMENSIONS, type Dimension } from './api.ts'
 import { foldEvents } from './fold-events.ts'
@@ -176,7 +177,7 @@ test('a report counts the conversions that a recount counts, by type and by each
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 10 }), async steps => {
       const org_id = anyone()
-      let goals: Goals = { goal: ['lead'], own: [] }
+      let goals: Goals = { goal: USUAL_GOAL, own: [] }
       for (const one of steps) {
         if (one.does === 'record') await record(org_id, one.events)
         else if (one.does === 'fold') await foldEvents(database.worker)

@@ -238,7 +238,7 @@ test('a button carries the recipient’s own click, and what they do then is cou
   await countAfterwards(ground.house.database.worker, { org_id: bot.org_id, id: toUuid(id) ?? '' })
   const { afterwards } = await at.read(id)
   const { at: counted_at, ...figures } = afterwards as Record<string, unknown>
-  assert.deepEqual(figures, { blocked: 1, conversions: 1, revenue: '42.5' })
+  assert.deepEqual(figures, { blocked: 1, conversions: 3, revenue: '42.5' })
   assert.ok(String(counted_at) > '2026')
 })
 

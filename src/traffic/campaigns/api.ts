@@ -145,7 +145,10 @@ export const Campaign = z
     source: Source,
     strict_filter: z.boolean(),
     cost: CampaignCost,
-    goal: z.array(EventType).nullable().meta({ description: 'null: the goal of the workspace' }),
+    goal: z.array(EventType).nullable().meta({
+      description:
+        'null: none is chosen. Then the goal of the workspace counts, and without one what its offers pay for',
+    }),
     status: CampaignStatus,
     created_at: Instant,
     updated_at: Instant,
@@ -177,7 +180,8 @@ export const CampaignDraft = z.object({
   strict_filter: z.boolean().nullish().meta({ description: 'Also keep generic HTTP libraries out of the counts' }),
   cost: CampaignCostDraft.nullish(),
   goal: Goal.nullish().meta({
-    description: 'The types of events that are its conversion, where they are not those of the workspace',
+    description:
+      'The types of events that are its conversion; null: those of the workspace, else those its offers pay for',
   }),
 })
 export type CampaignDraft = z.output<typeof CampaignDraft>

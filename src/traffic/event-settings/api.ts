@@ -19,8 +19,15 @@ export const NAMED_TYPES = [
   'custom_8',
 ] as const satisfies readonly EventType[]
 
-/** What counts while nobody has said otherwise. */
-export const USUAL_GOAL: readonly EventType[] = ['lead']
+/**
+ * What counts where no goal is chosen and no offer names the types it pays for: every type that a network or a shop may pay for. Steps on the way,
+ * such as landings and bot starts, are not among them.
+ */
+export const USUAL_GOAL: readonly EventType[] = EVENT_TYPES.filter(
+  type =>
+    ['lead', 'registration', 'deposit', 'ftd', 'purchase', 'subscription_renewed'].includes(type) ||
+    type.startsWith('custom_'),
+)
 
 const NAME_LENGTH = 40
 
@@ -52,7 +59,10 @@ const Names = z
 export const EventSettings = z
   .object({
     names: z.partialRecord(z.enum(NAMED_TYPES), z.string()),
-    goal: z.array(EventType),
+    goal: z
+      .array(EventType)
+      .nullable()
+      .meta({ description: 'null: no goal is chosen, and each campaign counts the types that its offers pay for' }),
     updated_at: Instant.nullable(),
     updated_by: z.string().nullable().meta({ description: 'The name of whoever changed it last' }),
   })
@@ -65,7 +75,7 @@ export const EventSettingsDraft = z.object({
     if (twice !== undefined)
       context.addIssue({ code: 'custom', path: [twice], message: 'another type of events is called so' })
   }),
-  goal: Goal,
+  goal: Goal.nullable().meta({ description: 'null: each campaign counts the types that its offers pay for' }),
 })
 
 export const readEventSettings = endpoint({
@@ -80,7 +90,7 @@ export const replaceEventSettings = endpoint({
   access: { session: 'admin' },
   summary: 'Name events, and say which of them are the conversion',
   description:
-    'Replaces both. Names are shown instead of the types’ own wherever the dashboard shows an event; what is sent and received goes by its type as ever. The goal holds for every campaign that names none of its own, for the past as well.',
+    'Replaces both. Names are shown instead of the types’ own wherever the dashboard shows an event; what is sent and received goes by its type as ever. A chosen goal holds for every campaign that names none of its own, for the past as well. Without one a campaign counts the types that its offers pay for.',
   body: EventSettingsDraft,
   reply: EventSettings,
 })

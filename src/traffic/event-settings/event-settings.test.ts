@@ -17,7 +17,7 @@ after(() => house.end())
 const PATH = '/api/event-settings'
 const read = async (as: SignedIn) => (await house.call('GET', PATH, { cookie: as.cookie })).data()
 const put = (as: { cookie?: string; key?: string }, body: object) => house.call('PUT', PATH, { ...as, body })
-const USUAL = { names: {}, goal: ['lead'], updated_at: null, updated_by: null }
+const USUAL = { names: {}, goal: null, updated_at: null, updated_by: null }
 
 async function campaign(as: SignedIn, fields: object = {}): Promise<string> {
   const destination = { type: 'redirect', url: 'https://shop.example/?c={click_id}' }
@@ -130,6 +130,56 @@ test('the goal of the workspace is counted for every campaign but those with one
   const cleared = await house.call('PATCH', `/api/campaigns/${shop}`, { cookie: owner.cookie, body: { goal: null } })
   assert.equal(cleared.data()['goal'], null)
   assert.equal((await report(owner, 'campaign')).totals.goal, 1)
+})
+
+test('without a chosen goal a campaign counts what its offers pay for, by itself, by a funnel and by a click flow', async () => {
+  const owner = await seedSignedIn(house)
+  const make = async (path: string, body: object) => {
+    const reply = await house.call('POST', path, { cookie: owner.cookie, body })
+    assert.equal(reply.statusCode, 201, reply.body)
+    return String(reply.data()['id'])
+  }
+  const url = 'https://shop.example/?c={click_id}'
+  const offer = (payout_types: string[]) => make('/api/offers', { name: 'O', url, payout: '5', payout_types })
+  const [ofLead, ofSale, ofAll] = [await offer(['lead']), await offer(['purchase']), await offer([])]
+  const shares = [ofLead, ofSale].map(offer_id => ({ offer_id, weight: 1 }))
+  const funnel_id = await make('/api/funnels', { name: 'F', landings: [], offers: shares })
+  const graph = {
+    nodes: [
+      { id: 'in', type: 'entry' },
+      // A field of another type of node says nothing.
+      { id: 'out', type: 'redirect', url, earns_for_offer_id: ofSale, offer_id: ofLead },
+    ],
+    edges: [{ from: 'in', to: 'out' }],
+  }
+  const click_flow_id = await make('/api/click-flows', { name: 'W', graph })
+  const published = await house.call('POST', `/api/click-flows/${click_flow_id}/publish`, { cookie: owner.cookie })
+  assert.ok(published.statusCode < 300, published.body)
+  const counted = new Map([
+    [await campaign(owner, { offer_id: ofLead }), 1],
+    [await campaign(owner, { destination: { type: 'offer', offer_id: ofSale } }), 2],
+    [await campaign(owner, { offer_id: ofAll }), 6],
+    [await campaign(owner), 6],
+    [await campaign(owner, { destination: { type: 'funnel', funnel_id } }), 3],
+    [await campaign(owner, { destination: { type: 'click_flow', click_flow_id } }), 2],
+    [await campaign(owner, { offer_id: ofLead, goal: ['ftd'] }), 1],
+  ])
+  const types = ['lead', 'purchase', 'purchase', 'ftd', 'custom_3', 'registration', 'land']
+  for (const id of counted.keys()) await convert(owner, id, types)
+  const goals = async () => new Map((await report(owner, 'campaign')).rows.map(({ key, goal }) => [key, goal]))
+  for (const [id, goal] of await goals())
+    assert.equal(goal, counted.get(id), `${goal} of ${[...counted.keys()].indexOf(id)}`)
+  const sum = [...counted.values()].reduce((all, one) => all + one)
+  for (const dimension of ['geo', 'offer', 'day']) assert.equal((await report(owner, dimension)).totals.goal, sum)
+  // What is chosen goes before, until it is given up.
+  await put(owner, { names: {}, goal: ['custom_3'] })
+  assert.deepEqual([...new Set((await goals()).values())], [1])
+  assert.equal((await put(owner, { names: {}, goal: null })).data()['goal'], null)
+  assert.equal((await report(owner, 'day')).totals.goal, sum)
+  // Another workspace has nothing of it.
+  const stranger = await seedSignedIn(house)
+  await convert(stranger, await campaign(stranger), ['lead'])
+  assert.equal((await report(stranger, 'day')).totals.goal, 1)
 })
 
 test('a campaign’s goal is of types there are; the report of keys has no conversions by type', async () => {

@@ -5,10 +5,10 @@
 import { sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import type { Context } from '../../ground/room.ts'
-import { type EventSettings, USUAL_GOAL } from './api.ts'
 import type * as api from './api.ts'
+import type { EventSettings } from './api.ts'
 
-/** The names and the goal; as they are where nothing was said. */
+/** The names and the goal that was chosen; null where none was. */
 export async function readEventSettings({
   db,
   actor,
@@ -19,7 +19,7 @@ export async function readEventSettings({
     .where('org_id', '=', actor.org_id)
     .$castTo<EventSettings & { updated_by: string }>()
     .executeTakeFirst()
-  if (row === undefined) return { names: {}, goal: [...USUAL_GOAL], updated_at: null, updated_by: null }
+  if (row === undefined) return { names: {}, goal: null, updated_at: null, updated_by: null }
   // On a cluster the one table is on every node, but a statement need not know that.
   const who = await db.selectFrom('users').select('name').where('id', '=', row.updated_by).executeTakeFirst()
   return { ...row, updated_by: who?.name ?? null }
@@ -30,7 +30,11 @@ export async function replaceEventSettings(
   { db, actor }: Context<typeof api.replaceEventSettings>,
   { body }: Call<typeof api.replaceEventSettings>,
 ): Promise<EventSettings> {
-  const row = { names: JSON.stringify(body.names), goal: [...body.goal], updated_by: actor.user_id }
+  const row = {
+    names: JSON.stringify(body.names),
+    goal: body.goal === null ? null : [...body.goal],
+    updated_by: actor.user_id,
+  }
   const updated_at = new Date().toISOString()
   await db
     .insertInto('event_settings')
@@ -38,7 +42,7 @@ export async function replaceEventSettings(
     .onConflict(on =>
       on.column('org_id').doUpdateSet({
         names: sql<string>`excluded.names`,
-        goal: sql<string[]>`excluded.goal`,
+        goal: sql<string[] | null>`excluded.goal`,
         updated_by: sql<string>`excluded.updated_by`,
         updated_at: sql<string>`excluded.updated_at`,
       }),

@@ -1,19 +1,37 @@
-/** Which types of events count as the conversion: the workspace's, and those of campaigns that say otherwise. */
+/**
+ * Which types of events count as the conversion of each campaign: those its own goal names, else those the workspace's goal names, else those that
+ * its offers pay for.
+ */
 import type pg from 'pg'
 import { USUAL_GOAL } from './api.ts'
+import { OFFERS_OF_CAMPAIGNS } from './offers-of-campaigns.ts'
 
-/** `own` are the campaigns with a goal of their own, deleted ones too: their clicks are in reports all the same. */
+/** `own` are the campaigns whose goal is another than `goal`, deleted ones too: their clicks are in reports all the same. */
 export type Goals = {
   readonly goal: readonly string[]
   readonly own: readonly { readonly id: string; readonly goal: readonly string[] }[]
 }
 
-const READ = `select null::uuid as id, goal from event_settings where org_id = $1
-  union all select id, goal from campaigns where org_id = $1 and goal is not null`
+// An offer that names no types pays for all of them, which is the usual goal; so is that of a campaign without an offer.
+const READ = `
+  with chosen as (
+    select goal from event_settings where org_id = $1 and goal is not null
+  ), paid as (
+    select reached.campaign_id, array_agg(distinct paid.type order by paid.type) as goal
+    from (${OFFERS_OF_CAMPAIGNS}) reached
+    join offers o on o.org_id = $1 and o.id = reached.offer_id
+    cross join lateral unnest(case when cardinality(o.payout_types) > 0 then o.payout_types else $2::text[] end) as paid(type)
+    where not exists (select from chosen)
+    group by reached.campaign_id
+  )
+  select null::uuid as id, goal from chosen
+  union all
+  select c.id, coalesce(c.goal, paid.goal) from campaigns c left join paid on paid.campaign_id = c.id
+  where c.org_id = $1 and (c.goal is not null or paid.goal is not null)`
 
 /** The goals of an organization as they are now. */
 export async function readGoals(db: Pick<pg.Pool, 'query'>, org_id: number): Promise<Goals> {
-  const { rows } = await db.query<{ id: string | null; goal: string[] }>(READ, [org_id])
+  const { rows } = await db.query<{ id: string | null; goal: string[] }>(READ, [org_id, USUAL_GOAL])
   const goal = rows.find(({ id }) => id === null)?.goal ?? USUAL_GOAL
   const own = rows.flatMap(({ id, goal: of }) => (id === null || isAlike(of, goal) ? [] : [{ id, goal: of }]))
   return { goal, own }

@@ -1,7 +1,7 @@
 /** Which conversions CR and CPA count: each campaign's own, or what someone looks at just now; and how that is said. */
 import { useQuery } from '@tanstack/react-query'
 import { EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
-import { readEventSettings, USUAL_GOAL } from '../../../traffic/event-settings/api.ts'
+import { readEventSettings } from '../../../traffic/event-settings/api.ts'
 import { ask } from '../call.ts'
 import { useCampaigns } from '../campaign-choice.tsx'
 import { inWords } from '../rungs.ts'
@@ -10,7 +10,7 @@ import type { Goal } from './search.ts'
 export const eventSettings = ask(readEventSettings)
 
 export function useEventSettings() {
-  return useQuery(eventSettings).data ?? { names: {}, goal: [...USUAL_GOAL] }
+  return useQuery(eventSettings).data ?? { names: {}, goal: null }
 }
 
 /** Every type that someone may mean by a conversion, those first that most do; custom ones that nobody has named come last. */
@@ -37,11 +37,12 @@ const SPOKEN = new Intl.ListFormat('en', { type: 'conjunction' })
 export const typesInWords = (types: readonly string[]): string =>
   types.length > 2 ? `${types.length} types` : SPOKEN.format(types.map(inWords))
 
-/** The goal of a screen: of one campaign its own, of several with goals of their own no more than that they are conversions. */
+/** The goal of a screen: of one campaign its own; of several that may differ, and of what offers pay for, no more than that they are conversions. */
 export function useGoalWords(goal: Goal, campaign?: string): string {
   const usual = useEventSettings().goal
   const campaigns = useCampaigns()
   if (goal !== 'own') return inWords(goal)
-  if (campaign !== undefined) return typesInWords(campaigns.find(({ id }) => id === campaign)?.goal ?? usual)
-  return campaigns.some(one => one.goal !== null) ? 'Conversions' : typesInWords(usual)
+  const types = campaign === undefined ? usual : (campaigns.find(({ id }) => id === campaign)?.goal ?? usual)
+  const isMixed = campaign === undefined && campaigns.some(one => one.goal !== null)
+  return types === null || isMixed ? 'Conversions' : typesInWords(types)
 }

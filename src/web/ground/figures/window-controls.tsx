@@ -43,6 +43,7 @@ type GoalProps = { goal: Goal | undefined; campaign?: string; onChange: (goal: G
 export function GoalChoice({ goal, campaign, onChange }: GoalProps) {
   const own = useGoalWords('own', campaign)
   const types = useChosenTypes(goal)
+  const unsaid = campaign === undefined ? 'each campaign’s own' : 'what its offers pay for'
   return (
     <SelectField
       label="Conversion"
@@ -52,7 +53,7 @@ export function GoalChoice({ goal, campaign, onChange }: GoalProps) {
       value={goal ?? 'own'}
       onChange={event => onChange(event.target.value === 'own' ? undefined : (event.target.value as Goal))}
     >
-      <option value="own">{own === 'Conversions' ? 'Goal: each campaign’s own' : `Goal: ${own}`}</option>
+      <option value="own">{`Goal: ${own === 'Conversions' ? unsaid : own}`}</option>
       <optgroup label="One for all">
         {(['landed', ...types] as const).map(one => (
           <option key={one} value={one}>

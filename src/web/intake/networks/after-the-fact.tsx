@@ -87,11 +87,12 @@ function wordsOf({ reads_as, error }: z.input<typeof tryNetworkCall.reply>): str
   return reads_as === null ? `Would be refused: ${error}.` : `${deedOf(reads_as)}${transactionOf(reads_as)}.`
 }
 
-function deedOf({ type, verdict, payout, currency }: Tried): string {
+function deedOf({ type, by_offer, verdict, payout, currency }: Tried): string {
   const amount = payout === null ? '' : currency === 'USD' ? ` $${exactMoney(payout)}` : ` ${payout} ${currency}`
   if (type === null) return `Would mark the recorded conversion as ${verdict}${amount === '' ? '' : ` with${amount}`}`
   const worth = amount === '' ? ' with the payout of its offer' : ` with${amount}`
-  return `Would record ${inWords(type)}${worth}${verdict === null ? '' : ', on hold'}`
+  const what = by_offer ? `what the click’s offer pays for (${inWords(type)} where it names no type)` : inWords(type)
+  return `Would record ${what}${worth}${verdict === null ? '' : ', on hold'}`
 }
 
 const transactionOf = ({ transaction_id }: Tried): string =>

@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
 import { VERDICTS } from '../../../contract/revisions.ts'
 import {
+  BY_OFFER,
   FIELDS,
   type Field,
   HELD,
@@ -113,6 +114,7 @@ export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: S
       </SelectField>
       <TypeField
         label="A call without a status stands for"
+        hint="Where the click’s offer pays for other types, it is one of those."
         nothing="Nothing: it is refused and kept"
         type={defaultType}
         onChange={default_type => onChange({ default_type })}
@@ -152,22 +154,27 @@ const VERDICT_LABELS: Record<string, string> = {
   '!chargeback': 'Charge the recorded one back',
 }
 
-/** All that a word may stand for: a type, a type that is held, a verdict. */
+/** All that a word may stand for: what the offer pays for, a type, the same on hold, a verdict. */
 const MEANINGS: readonly StatusMeaning[] = [
+  BY_OFFER,
   ...EVENT_TYPES,
+  `${HELD}${BY_OFFER}`,
   ...EVENT_TYPES.map(type => `${HELD}${type}` as const),
   ...(Object.keys(VERDICTS) as (keyof typeof VERDICTS)[]),
 ]
 
 function labelOf(meaning: StatusMeaning | null): string {
   if (meaning === null) return 'Ignored'
-  if (meaning.startsWith(HELD)) return `${inWords(meaning.slice(HELD.length))}, on hold`
+  if (meaning === BY_OFFER) return 'What the offer pays for'
+  if (meaning.startsWith(HELD)) return `${labelOf(meaning.slice(HELD.length) as StatusMeaning)}, on hold`
   return VERDICT_LABELS[meaning] ?? inWords(meaning)
 }
 
 function hintOf(meaning: StatusMeaning | null): string | undefined {
   if (meaning === null)
     return 'Nothing is recorded: the call is kept under Refused. The network is told OK, so that it does not send it again.'
+  if (meaning === BY_OFFER)
+    return 'For words that name no event, such as approved. A purchase where the click’s offer names no type.'
   if (meaning.startsWith(HELD)) return 'Recorded, and worth nothing until a paid word of the same transaction comes.'
   return meaning === '!reject'
     ? 'Said of the conversion with the same transaction id, as far as this network recorded it.'
@@ -202,12 +209,19 @@ function clashOf(lines: readonly Line[], at: number): string | undefined {
   return undefined
 }
 
-type TypeFieldProps = { label: string; nothing: string; type: Type | null; onChange: (type: Type | null) => void }
+type TypeFieldProps = {
+  label: string
+  hint: string
+  nothing: string
+  type: Type | null
+  onChange: (type: Type | null) => void
+}
 
-function TypeField({ label, nothing, type, onChange }: TypeFieldProps) {
+function TypeField({ label, hint, nothing, type, onChange }: TypeFieldProps) {
   return (
     <SelectField
       label={label}
+      hint={hint}
       className="w-80 max-w-full"
       value={type ?? ''}
       onChange={event => onChange(EVENT_TYPES.find(one => one === event.target.value) ?? null)}

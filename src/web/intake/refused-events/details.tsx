@@ -23,6 +23,9 @@ export const SURFACES: Record<RefusedRow['surface'], string> = {
   network: 'Network',
 }
 
+/** Whether it is recorded, and says that something is to be mended all the same. */
+export const isWorthNothing = ({ diagnosis }: RefusedRow): boolean => diagnosis === 'paid_for_other_types'
+
 /** What was recorded beside what was sent, of the fields that differ. */
 function Difference({ difference: { payout, status } }: { difference: NonNullable<RefusedRow['difference']> }) {
   const lines = [
@@ -73,9 +76,16 @@ export function Details({ row, onRan, onClose }: DetailsProps) {
   return (
     <>
       <DialogBody>
-        <Note kind={row.state === 'recorded' ? 'plain' : 'warning'}>
-          {row.state === 'recorded' ? <strong>Run again and recorded. </strong> : <strong>{row.error}. </strong>}
-          {row.state === 'recorded' ? 'It was refused at first.' : DIAGNOSES[row.diagnosis].advice}
+        <Note kind={row.state === 'recorded' && !isWorthNothing(row) ? 'plain' : 'warning'}>
+          {row.state === 'recorded' && row.runs > 0 && <strong>Run again and recorded. </strong>}
+          {row.state === 'recorded' && !isWorthNothing(row) ? (
+            'It was refused at first.'
+          ) : (
+            <>
+              <strong>{row.error}. </strong>
+              {DIAGNOSES[row.diagnosis].advice}
+            </>
+          )}
         </Note>
         {row.difference !== null && <Difference difference={row.difference} />}
         {row.body !== null && <CodeBlock label="What was sent" text={indented(row.body)} />}

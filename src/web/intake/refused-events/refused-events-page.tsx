@@ -18,7 +18,7 @@ import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
 import { SearchField } from '../../ground/ui/search-field.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { useNetworkNames } from '../networks/names.ts'
-import { Details, type RefusedRow, SURFACES } from './details.tsx'
+import { Details, isWorthNothing, type RefusedRow, SURFACES } from './details.tsx'
 import { RunAll } from './run-all.tsx'
 
 const route = getRouteApi('/inside/refused-events')
@@ -35,7 +35,7 @@ export function RefusedEventsPage() {
     <>
       <PageHeader
         title="Refused"
-        words="Conversions that were sent and not recorded, kept 30 days. After a fix they are run again, each once."
+        words="Conversions that were sent and not recorded, or recorded and worth nothing, kept 30 days. What was not recorded can be run again after a fix."
       >
         <SearchField value={search.q} onSeek={q => narrow({ q })} />
         <Choice
@@ -175,7 +175,7 @@ const FAULTS: Record<Fault, { tone: Tone; title: string }> = {
 }
 
 function RefusedBadge({ row }: { row: RefusedRow }) {
-  if (row.state === 'recorded') return <Badge tone="good">{inWords(row.state)}</Badge>
+  if (row.state === 'recorded' && !isWorthNothing(row)) return <Badge tone="good">{inWords(row.state)}</Badge>
   const { tone, title } = FAULTS[DIAGNOSES[row.diagnosis].fault]
   return (
     <Badge tone={tone} title={title}>

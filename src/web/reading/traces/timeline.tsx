@@ -14,6 +14,7 @@ import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { zoneWords } from '../../ground/zone.ts'
 import { reportOf, useNetworkNames } from '../../intake/networks/names.ts'
+import { isWorthNothing } from '../../intake/refused-events/details.tsx'
 import { RevisionLine } from '../../intake/revisions/standing.tsx'
 import { DroppedAttempts } from '../../outgoing/deliveries/dropped-attempts.tsx'
 
@@ -174,8 +175,8 @@ const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(
 
 function refusedEntry(row: TraceRow['refused'][number], networks: Names): Entry {
   const { words, advice } = DIAGNOSES[row.diagnosis]
-  const title =
-    row.difference !== null ? 'Called again' : row.state === 'recorded' ? 'Refused, later recorded' : 'Refused'
+  const recorded = isWorthNothing(row) ? 'Recorded' : 'Refused, later recorded'
+  const title = row.difference !== null ? 'Called again' : row.state === 'recorded' ? recorded : 'Refused'
   const network = networks.get(row.network_id ?? '')
   const content = (
     <p>
@@ -184,7 +185,7 @@ function refusedEntry(row: TraceRow['refused'][number], networks: Names): Entry 
       </strong>{' '}
       {network !== undefined && `Sent by the network ${network}. `}
       <span>{sentence(row.error)} </span>
-      {row.state !== 'recorded' && <span className="text-ink-soft">{advice} </span>}
+      {(row.state !== 'recorded' || isWorthNothing(row)) && <span className="text-ink-soft">{advice} </span>}
       <Link to="/refused-events" search={{ diagnosis: row.diagnosis }} className="text-accent hover:underline">
         Refused
       </Link>

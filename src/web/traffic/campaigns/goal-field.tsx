@@ -1,4 +1,4 @@
-/** Which conversions are the campaign's: those of the workspace, or its own. */
+/** Which conversions are the campaign's: those that the workspace has chosen, else those that its offers pay for; or its own. */
 import type { UseFormReturn } from 'react-hook-form'
 import { GoalTypes } from '../../ground/figures/goal-types.tsx'
 import { typesInWords, useEventSettings } from '../../ground/figures/goals.ts'
@@ -16,9 +16,11 @@ export function GoalField({ form }: { form: UseFormReturn<Draft, unknown, Draft>
         hint="The conversions that its CR and CPA count, for the past as well."
         className="max-w-xs"
         value={own === null ? 'usual' : 'own'}
-        onChange={event => set(event.target.value === 'usual' ? null : [...usual])}
+        onChange={event => set(event.target.value === 'usual' ? null : [...(usual ?? [])])}
       >
-        <option value="usual">{`As the workspace: ${typesInWords(usual)}`}</option>
+        <option value="usual">
+          {usual === null ? 'What its offers pay for' : `As the workspace: ${typesInWords(usual)}`}
+        </option>
         <option value="own">Its own…</option>
       </SelectField>
       {own !== null && (

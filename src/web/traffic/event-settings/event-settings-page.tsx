@@ -15,7 +15,7 @@ import { moment } from '../../ground/figures/figures.ts'
 import { GoalTypes } from '../../ground/figures/goal-types.tsx'
 import { eventSettings } from '../../ground/figures/goals.ts'
 import { Button } from '../../ground/ui/button.tsx'
-import { TextField } from '../../ground/ui/field.tsx'
+import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
@@ -65,13 +65,24 @@ function SettingsForm({ settings }: { settings: Settings }) {
         title="Goal"
         words="The conversions that CR and CPA count, of every campaign that has no goal of its own. It holds for the past as well."
       >
-        <fieldset disabled={reason !== undefined}>
-          <GoalTypes
-            legend="Conversions that are the goal"
-            types={draft.goal}
-            error={draft.goal.length === 0 ? 'Tick at least one.' : undefined}
-            onChange={goal => setDraft({ ...draft, goal })}
-          />
+        <fieldset disabled={reason !== undefined} className="flex flex-col gap-4">
+          <SelectField
+            label="Conversions that count"
+            className="max-w-xs"
+            value={draft.goal === null ? 'offers' : 'chosen'}
+            onChange={event => setDraft({ ...draft, goal: event.target.value === 'offers' ? null : [] })}
+          >
+            <option value="offers">What each campaign’s offers pay for</option>
+            <option value="chosen">These, in every campaign…</option>
+          </SelectField>
+          {draft.goal !== null && (
+            <GoalTypes
+              legend="Conversions that are the goal"
+              types={draft.goal}
+              error={draft.goal.length === 0 ? 'Tick at least one.' : undefined}
+              onChange={goal => setDraft({ ...draft, goal })}
+            />
+          )}
         </fieldset>
       </Setting>
       <Setting title="Names" words="Shown wherever the event is. Left empty, it goes by its own name.">
