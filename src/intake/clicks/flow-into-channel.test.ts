@@ -116,7 +116,12 @@ test('a channel that is deleted takes no visitor of a flow: they go to the fallb
   assert.equal(made.statusCode, 201, made.body)
   // The offer is what its joins earn for, not where its visitors go.
   const listed = (await house.call('GET', '/api/offers', owner)).json<{ data: { id: string; campaigns: object }[] }>()
-  assert.deepEqual(listed.data.find(({ id }) => id === offer_id)?.campaigns, { following: 0, own_address: 0 })
+  assert.deepEqual(listed.data.find(({ id }) => id === offer_id)?.campaigns, {
+    following: 0,
+    own_address: 0,
+    by_funnel: 0,
+    by_click_flow: 0,
+  })
   const archived = await house.call('PUT', `/api/offers/${offer_id}/status`, { ...owner, body: { status: 'archived' } })
   assert.deepEqual(archived.data()['campaigns_on_fallback'], [])
   const { id, campaigns_on_fallback } = (await house.call('DELETE', `/api/channels/${channel_id}`, owner)).json<{

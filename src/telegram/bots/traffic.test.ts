@@ -147,6 +147,8 @@ describe('a campaign that leads to a bot', () => {
     assert.deepEqual((listed.data()['data'] as Record<string, unknown>[])[0]?.['campaigns'], {
       following: 0,
       own_address: 0,
+      by_funnel: 0,
+      by_click_flow: 0,
     })
   })
 

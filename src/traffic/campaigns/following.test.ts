@@ -21,7 +21,7 @@ const call = async (
   as: object = owner,
 ) => house.call(method, url, { ...as, ...(body === undefined ? {} : { body }) })
 
-async function made(what: 'campaigns' | 'offers', body: object, as: object = owner) {
+async function made(what: 'campaigns' | 'offers' | 'funnels' | 'click-flows', body: object, as: object = owner) {
   const reply = await call('POST', `/api/${what}`, { name: 'One', ...body }, as)
   assert.equal(reply.statusCode, 201, reply.body)
   return reply.json<{ id: string; key: string }>()
@@ -37,6 +37,7 @@ const visit = async (key: string) => {
   return { statusCode, location: new URL(headers.location ?? 'none:') }
 }
 const readdress = (id: string, url: string) => call('PUT', `/api/offers/${id}`, { name: 'One', url, payout: '18.50' })
+const NONE = { following: 0, own_address: 0, by_funnel: 0, by_click_flow: 0 }
 const countsOf = async (id: string) => (await call('GET', `/api/offers/${id}`)).data()['campaigns']
 
 test("a campaign that leads to an offer follows the offer's new address, and its clicks earn for that offer", async () => {
@@ -51,6 +52,32 @@ test("a campaign that leads to an offer follows the offer's new address, and its
   assert.deepEqual([reply.data()['offer_id'], reply.data()['payout']], [id, '18.5'])
 })
 
+test('an offer counts the campaigns that reach it by a funnel and by what is published of a click flow', async () => {
+  const { id } = await offer()
+  const { id: other } = await offer()
+  const shares = [id, other].map(offer_id => ({ offer_id, weight: 1 }))
+  const funnel = await made('funnels', { landings: [], offers: shares })
+  const edges = [{ from: 'in', to: 'out' }]
+  const graphTo = (offer_id: string) => ({
+    nodes: [
+      { id: 'in', type: 'entry' },
+      { id: 'out', type: 'offer', offer_id },
+    ],
+    edges,
+  })
+  const flow = await made('click-flows', { graph: graphTo(id) })
+  const byFlow = await made('campaigns', { destination: { type: 'click_flow', click_flow_id: flow.id } })
+  // A draft leads nobody anywhere.
+  assert.deepEqual(await countsOf(id), NONE)
+  assert.equal((await call('POST', `/api/click-flows/${flow.id}/publish`)).statusCode, 200)
+  for (let at = 0; at < 2; at += 1) await made('campaigns', { destination: { type: 'funnel', funnel_id: funnel.id } })
+  assert.deepEqual(await countsOf(id), { ...NONE, by_funnel: 2, by_click_flow: 1 })
+  assert.deepEqual(await countsOf(other), { ...NONE, by_funnel: 2 })
+  await call('PATCH', `/api/campaigns/${byFlow.id}`, towards(other))
+  assert.deepEqual(await countsOf(id), { ...NONE, by_funnel: 2 })
+  assert.deepEqual(await countsOf(other), { ...NONE, following: 1, by_funnel: 2 })
+})
+
 test('a redirect with an offer keeps its address, and the offer tells the two kinds apart', async () => {
   const { id } = await offer()
   const own = await made('campaigns', {
@@ -63,14 +90,14 @@ test('a redirect with an offer keeps its address, and the offer tells the two ki
     key: (await seedKey(house.database, owner, { rights: ['campaigns:delete'] })).secret,
   })
   await made('campaigns', { destination: { type: 'redirect', url: 'https://other.example/' } })
-  assert.deepEqual(await countsOf(id), { following: 1, own_address: 1 })
+  assert.deepEqual(await countsOf(id), { ...NONE, following: 1, own_address: 1 })
   await readdress(id, 'https://two.example/?c={click_id}')
   assert.equal((await visit(own.key)).location.host, 'one.example')
   assert.equal((await call('PATCH', `/api/campaigns/${own.id}`, towards(id))).statusCode, 200)
   assert.equal((await visit(own.key)).location.host, 'two.example')
-  assert.deepEqual(await countsOf(id), { following: 2, own_address: 0 })
+  assert.deepEqual(await countsOf(id), { ...NONE, following: 2 })
   const listed = (await call('GET', '/api/offers?limit=200')).json<{ data: { id: string; campaigns: object }[] }>()
-  assert.deepEqual(listed.data.find(one => one.id === id)?.campaigns, { following: 2, own_address: 0 })
+  assert.deepEqual(listed.data.find(one => one.id === id)?.campaigns, { ...NONE, following: 2 })
 })
 
 test('an archived or deleted offer sends its followers to their fallback, and without one on to the offer, for no offer', async () => {

@@ -13,12 +13,16 @@ export const OFFER_STATUSES = ['active', 'archived'] as const
 export const OfferStatus = z.enum(OFFER_STATUSES)
 export type OfferStatus = z.infer<typeof OfferStatus>
 
-/** How many campaigns that are not deleted lead to an offer: by following it, and by a redirect to an address of their own. */
+/** How many campaigns that are not deleted lead to an offer: themselves, by a funnel, and by a click flow. */
 const Leading = z.object({
   following: z.int().meta({ description: 'Campaigns that lead to the offer, and so to its address as it is' }),
   own_address: z
     .int()
     .meta({ description: 'Campaigns that earn for it and redirect to an address of their own, which stays as it is' }),
+  by_funnel: z.int().meta({ description: 'Campaigns that lead to a funnel which has the offer' }),
+  by_click_flow: z
+    .int()
+    .meta({ description: 'Campaigns that lead to a click flow whose published version has the offer' }),
 })
 
 export const Offer = z

@@ -47,7 +47,7 @@ test('an offer is created with what it pays and for which events', async () => {
     payout_types: ['lead', 'ftd'],
     unknown_macros: [],
     status: 'active',
-    campaigns: { following: 0, own_address: 0 },
+    campaigns: { following: 0, own_address: 0, by_funnel: 0, by_click_flow: 0 },
   })
   assert.equal(updated_at, created_at)
   assert.deepEqual((await read(String(id))).data(), row)
@@ -129,7 +129,7 @@ test('replacing an offer clears what is not sent, and leaves its status', async 
     payout_currency: null,
     payout_types: [],
     status: 'archived',
-    campaigns: { following: 0, own_address: 0 },
+    campaigns: { following: 0, own_address: 0, by_funnel: 0, by_click_flow: 0 },
   })
   assert.deepEqual((await read(id)).data(), replaced)
 })

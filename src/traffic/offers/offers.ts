@@ -3,7 +3,7 @@
  * `offers`. Deletion is soft: clicks that were made for an offer keep it, and their late conversions earn its payout.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { type Kysely, sql } from 'kysely'
+import { CompiledQuery, type Kysely, sql } from 'kysely'
 import { dayOf } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { toSixPlaces } from '../../contract/fields.ts'
@@ -19,6 +19,7 @@ import { wantRates } from '../../money/rates/wanted.ts'
 import { previewOf, unknownMacros } from '../addresses/preview.ts'
 import { announceChange } from '../campaigns/live.ts'
 import { campaignsOnFallback } from '../campaigns/on-fallback.ts'
+import { OFFERS_OF_CAMPAIGNS } from '../event-settings/offers-of-campaigns.ts'
 import type * as api from './api.ts'
 
 const COLUMNS = [
@@ -188,30 +189,38 @@ async function writeOffer(db: Kysely<Tables>, org_id: number, id: string, change
   return row
 }
 
-const NONE: api.Offer['campaigns'] = { following: 0, own_address: 0 }
+const NONE: api.Offer['campaigns'] = { following: 0, own_address: 0, by_funnel: 0, by_click_flow: 0 }
+
+const THROUGH_OTHERS = `
+  select reached.offer_id, count(*) filter (where way = 'funnel')::int as by_funnel,
+    count(*) filter (where way = 'click_flow')::int as by_click_flow
+  from (${OFFERS_OF_CAMPAIGNS}) reached
+  join campaigns c on c.org_id = $1 and c.id = reached.campaign_id
+  where c.deleted_at is null and reached.offer_id = any($2::uuid[])
+  group by reached.offer_id`
+type ThroughOthers = { offer_id: string; by_funnel: number; by_click_flow: number }
 
 /** The offers with how many campaigns lead to each. */
 async function withCampaigns(db: Kysely<Tables>, org_id: number, offers: readonly Row[]): Promise<api.Offer[]> {
   if (offers.length === 0) return []
-  const counted = await db
+  const ids = offers.map(({ id }) => id)
+  const through = await db.executeQuery<ThroughOthers>(CompiledQuery.raw(THROUGH_OTHERS, [org_id, ids]))
+  const direct = await db
     .selectFrom('campaigns')
     .select('offer_id')
     .select(sql<number>`(count(*) filter (where destination ->> 'offer_id' = offer_id::text))::int`.as('following'))
     .select(sql<number>`count(*)::int`.as('all'))
     .where('org_id', '=', org_id)
     .where('deleted_at', 'is', null)
-    .where(
-      'offer_id',
-      'in',
-      offers.map(({ id }) => id),
-    )
+    .where('offer_id', 'in', ids)
     .where(
       sql<boolean>`destination ->> 'type' = 'redirect' and destination -> 'telegram' is null and destination -> 'channel' is null`,
     )
     .groupBy('offer_id')
     .execute()
-  const byOffer = new Map(
-    counted.map(({ offer_id, following, all }) => [offer_id, { following, own_address: all - following }]),
-  )
-  return offers.map(offer => shown(offer, byOffer.get(offer.id) ?? NONE))
+  return offers.map(offer => {
+    const { following = 0, all = 0 } = direct.find(({ offer_id }) => offer_id === offer.id) ?? {}
+    const { by_funnel = 0, by_click_flow = 0 } = through.rows.find(({ offer_id }) => offer_id === offer.id) ?? {}
+    return shown(offer, { following, own_address: all - following, by_funnel, by_click_flow })
+  })
 }

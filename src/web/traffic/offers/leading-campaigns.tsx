@@ -1,4 +1,4 @@
-/** Which campaigns lead to an offer: how many follow its address, and those that keep one of their own. */
+/** Which campaigns lead to an offer: how many follow its address, those that keep one of their own, and how many come by a funnel or click flow. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { z } from 'zod'
@@ -11,12 +11,17 @@ type OfferRow = z.input<typeof Offer>
 
 const campaigns = (count: number) => `${count} campaign${count === 1 ? '' : 's'}`
 
-/** "2 campaigns follow it, 1 keeps an address of its own." */
-export function reachOf({ campaigns: { following, own_address } }: Pick<OfferRow, 'campaigns'>): string {
-  if (following === 0 && own_address === 0) return 'No campaign leads to it directly.'
-  const follow = `${campaigns(following)} ${following === 1 ? 'follows' : 'follow'} its address`
-  const keep = own_address === 1 ? '1 keeps an address of its own' : `${own_address} keep addresses of their own`
-  return own_address === 0 ? `${follow}.` : `${follow}, ${keep}.`
+/** "2 campaigns follow its address, 1 keeps an address of its own, 3 reach it by a funnel." */
+export function reachOf({ campaigns: of }: Pick<OfferRow, 'campaigns'>): string {
+  const ways = [
+    [of.following, of.following === 1 ? 'follows its address' : 'follow its address'],
+    [of.own_address, of.own_address === 1 ? 'keeps an address of its own' : 'keep addresses of their own'],
+    [of.by_funnel, of.by_funnel === 1 ? 'reaches it by a funnel' : 'reach it by a funnel'],
+    [of.by_click_flow, of.by_click_flow === 1 ? 'reaches it by a click flow' : 'reach it by a click flow'],
+  ] as const
+  const [first, ...others] = ways.filter(([count]) => count > 0)
+  if (first === undefined) return 'No campaign leads to it.'
+  return `${[`${campaigns(first[0])} ${first[1]}`, ...others.map(([count, does]) => `${count} ${does}`)].join(', ')}.`
 }
 
 export function LeadingCampaigns({ offer }: { offer: OfferRow }) {

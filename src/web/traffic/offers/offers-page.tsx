@@ -131,8 +131,9 @@ function OfferLine({ offer, figures }: { offer: OfferRow; figures: ReactNode }) 
 }
 
 /** "3", or "3 + 1 own" where one redirects to an address of its own. */
-function leadingOf({ campaigns: { following, own_address } }: OfferRow): string {
-  return own_address === 0 ? String(following) : `${following} + ${own_address} own`
+function leadingOf({ campaigns: { following, own_address, by_funnel, by_click_flow } }: OfferRow): string {
+  const leading = following + by_funnel + by_click_flow
+  return own_address === 0 ? String(leading) : `${leading} + ${own_address} own`
 }
 
 function earnedBy({ payout, payout_types }: OfferRow): string {
