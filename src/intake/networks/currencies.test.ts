@@ -62,7 +62,14 @@ const revenueOf = async (click_id: string) => {
   )
   return rows[0]?.revenue
 }
-type Kept = { id: string; diagnosis: string; body: string; state: string; error: string }
+type Kept = {
+  id: string
+  diagnosis: string
+  body: string
+  state: string
+  error: string
+  difference: { payout: object | null } | null
+}
 const refused = async (owner: SignedIn) =>
   (await house.call('GET', '/api/refused-events', owner)).json<{ data: Kept[] }>().data
 const count = async (table: 'event_money' | 'events', org_id: number) =>
@@ -96,7 +103,7 @@ test('ten euro are eleven dollars at 1.1, in the event, its click, the log and t
   await rates([`${day(1)},EUR,1.1`])
   const owner = await seedSignedIn(house)
   const click = await seedClick(house.database, owner.org_id)
-  const { call } = await network(owner, { currency: 'EUR', convert: true })
+  const { id, call } = await network(owner, { currency: 'EUR', convert: true })
   assert.equal(await call(click, { payout: '10', txid: 'a' }), 'OK')
   const [event, ...more] = await log(owner, click)
   assert.deepEqual(more, [])
@@ -121,7 +128,19 @@ test('ten euro are eleven dollars at 1.1, in the event, its click, the log and t
   assert.equal(await call(click, { payout: '8', txid: 'a' }), 'OK')
   const [differing] = await refused(owner)
   assert.equal(differing?.diagnosis, 'differs_from_recorded')
-  assert.match(differing?.error ?? '', /the payout is 8\.8, recorded is 11/)
+  assert.equal(differing?.error, 'the payout is 8 EUR (8.8 USD), recorded is 11 USD')
+  const sent = { recorded: '11', sent: '8.8', original: { amount: '8', currency: 'EUR' } }
+  assert.deepEqual(differing?.difference?.payout, sent)
+  // What its map ignores is converted by no rate.
+  await house.call('PATCH', `/api/networks/${id}`, {
+    ...owner,
+    body: { statuses: { approved: 'purchase', off: null } },
+  })
+  assert.match(await call(click, { payout: '10', txid: 'a', status: 'off' }), /^Not recorded/)
+  const [ignored] = await refused(owner)
+  assert.equal(ignored?.error, 'the payout is 10 EUR, recorded is 11 USD; the status is off, recorded is approved')
+  const unbooked = { recorded: '11', sent: null, original: { amount: '10', currency: 'EUR' } }
+  assert.deepEqual(ignored?.difference?.payout, unbooked)
   // What is booked from here on goes by the own rate.
   assert.equal(await call(click, { payout: '10', txid: 'b' }), 'OK')
   assert.equal(await revenueOf(click), '26')

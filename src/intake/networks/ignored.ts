@@ -39,6 +39,6 @@ export async function refusalOf(
   const { rows } = await pool.query<StoredEvent>(FIND, [org_id, click_id, nonce ?? null, toWireId(network_id)])
   const [event] = rows
   if (event === undefined) return error
-  const sent = { status: error.word, payout: sentPayout(fields, reading.parameters) }
+  const sent = { status: error.word, payout: sentPayout(fields, reading) }
   return differingFrom(sent, event) ?? error
 }

@@ -251,9 +251,15 @@ function payoutOf(fields: Fields, { payout }: ParameterMap, currency: string | u
   return sent
 }
 
-/** The payout of a call that records nothing; undefined where none was sent that could be booked. */
-export function sentPayout(fields: Fields, { payout }: ParameterMap): string | undefined {
-  return Payout.safeParse(firstOf(fields, payout)).data ?? undefined
+/** The payout of a call that records nothing, and what it is in; undefined where none was sent that could be booked. */
+export function sentPayout(fields: Fields, network: Reading): { amount: string; currency: string } | undefined {
+  try {
+    const currency = currencyOf(fields, { ...network, convert: true })
+    const amount = payoutOf(fields, network.parameters, currency)
+    return amount === undefined || currency === undefined ? undefined : { amount, currency }
+  } catch {
+    return undefined
+  }
 }
 
 /** Never the parameter that the click id was read from: in some networks that is called transaction_id. */

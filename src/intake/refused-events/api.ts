@@ -16,10 +16,20 @@ const Status = z.string()
 export const Difference = z
   .object({
     event_id: Id.meta({ description: 'The event that is recorded' }),
-    payout: z.object({ recorded: Money, sent: Money.nullable() }).nullable().meta({
-      description:
-        'null: it says no other payout. Told with any status that is ignored; `sent` is null where it came with none',
-    }),
+    payout: z
+      .object({
+        recorded: Money,
+        sent: Money.nullable(),
+        original: z
+          .object({ amount: Money, currency: z.string() })
+          .optional()
+          .meta({ description: 'What was sent, where that was in another currency than US dollars' }),
+      })
+      .nullable()
+      .meta({
+        description:
+          'In US dollars; null: it says no other payout. Told with any status that is ignored, of which nothing is converted; `sent` is null where it came with none',
+      }),
     status: z
       .object({ recorded: Status.nullable(), sent: Status })
       .nullable()

@@ -4,12 +4,16 @@
  */
 import { hash } from 'node:crypto'
 import type { z } from 'zod'
+import { USD } from '../../contract/currencies.ts'
 import { hasAmount } from '../../contract/revisions.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import type { Conversion } from '../events/items.ts'
 import type { Present, StoredEvent } from '../events/known.ts'
 import type { Difference as Wire } from './api.ts'
 import { Diagnosed } from './diagnosis.ts'
+
+/** Of a call what may say something else: its payout in dollars, what that was in another currency, and its status in the payload. */
+type NetworkCall = Pick<Conversion, 'payout' | 'money' | 'payload'>
 
 /** The recorded event's id, and of what differs both values: amounts as decimal strings, statuses as they were sent. */
 export type Difference = z.output<typeof Wire>
@@ -22,7 +26,8 @@ export class Differing extends Diagnosed {
     super('differs_from_recorded', wordsOf(difference))
     this.difference = difference
     const { event_id, payout, status } = difference
-    this.kept_once_by = onceId([event_id, payout?.sent ?? null, status?.sent.toLowerCase() ?? null])
+    const sent = payout?.sent ?? originalIn(payout) ?? null
+    this.kept_once_by = onceId([event_id, sent, status?.sent.toLowerCase() ?? null])
   }
 }
 
@@ -30,7 +35,7 @@ export class Differing extends Diagnosed {
  * Throws `Differing` where the call says another payout or status than the event it was answered with: than what is recorded, and where
  * something was said of it since, than how it stands.
  */
-export function requireSame(call: Pick<Conversion, 'payout' | 'payload'>, event: StoredEvent, present?: Present): void {
+export function requireSame(call: NetworkCall, event: StoredEvent, present?: Present): void {
   const [payout, status] = [payoutOf(call, event), statusOf(call, event)]
   if (present !== undefined && present.seq > 0 && (payout !== null || status !== null))
     return requireStanding(call, event, present)
@@ -38,7 +43,7 @@ export function requireSame(call: Pick<Conversion, 'payout' | 'payload'>, event:
 }
 
 /** A paid word says that its conversion is approved. */
-function requireStanding(call: Pick<Conversion, 'payout' | 'payload'>, event: StoredEvent, present: Present): void {
+function requireStanding(call: NetworkCall, event: StoredEvent, present: Present): void {
   const payout = payoutOf(call, { payout: fromMillionths(present.amount) })
   const sent = textOf(call.payload?.['status'])
   const isRefused = !hasAmount(present.status)
@@ -51,24 +56,32 @@ function requireStanding(call: Pick<Conversion, 'payout' | 'payload'>, event: St
  * map came to ignore it later. The recorded payout is told whatever was sent: it stands.
  */
 export function differingFrom(
-  sent: { status: string; payout: string | undefined },
+  sent: { status: string; payout: { amount: string; currency: string } | undefined },
   event: StoredEvent,
 ): Differing | undefined {
   const status = statusOf({ payload: { status: sent.status } }, event)
   if (status === null) return undefined
-  const amount = sent.payout === undefined ? null : fromMillionths(toMillionths(sent.payout))
+  const recorded = fromMillionths(toMillionths(event.payout ?? '0'))
+  const { payout } = sent
+  const isForeign = payout !== undefined && payout.currency !== USD
+  const amount = payout === undefined || isForeign ? null : fromMillionths(toMillionths(payout.amount))
   return new Differing({
     event_id: event.id,
-    payout: { recorded: fromMillionths(toMillionths(event.payout ?? '0')), sent: amount },
+    payout: { recorded, sent: amount, ...(isForeign && { original: payout }) },
     status,
   })
 }
 
 /** A call without a payout says nothing of it; an event without one is worth nothing. */
-function payoutOf({ payout }: Pick<Conversion, 'payout'>, event: Pick<StoredEvent, 'payout'>): Difference['payout'] {
+function payoutOf(
+  { payout, money }: Pick<NetworkCall, 'payout' | 'money'>,
+  event: Pick<StoredEvent, 'payout'>,
+): Difference['payout'] {
   if (payout === undefined) return null
   const [recorded, sent] = [toMillionths(event.payout ?? '0'), toMillionths(payout)]
-  return recorded === sent ? null : { recorded: fromMillionths(recorded), sent: fromMillionths(sent) }
+  if (recorded === sent) return null
+  const original = money && { amount: money.original_amount, currency: money.currency }
+  return { recorded: fromMillionths(recorded), sent: fromMillionths(sent), ...(original && { original }) }
 }
 
 /** Of an event that no network reported no status is known; of one that a network did, none may have been sent. */
@@ -89,7 +102,16 @@ function wordsOf({ payout, status }: Difference): string {
   return said.flat().join('; ')
 }
 
-function wordsOfPayout({ recorded, sent }: NonNullable<Difference['payout']>): string {
+/** `25 EUR`, where the payout was sent in another currency. */
+function originalIn(payout: Difference['payout']): string | undefined {
+  return payout?.original && `${payout.original.amount} ${payout.original.currency}`
+}
+
+function wordsOfPayout(payout: NonNullable<Difference['payout']>): string {
+  const { recorded, sent } = payout
+  const original = originalIn(payout)
+  if (original !== undefined)
+    return `the payout is ${original}${sent === null ? '' : ` (${sent} USD)`}, recorded is ${recorded} USD`
   if (sent === null || sent === recorded) return `a payout of ${recorded} is recorded`
   return `the payout is ${sent}, recorded is ${recorded}`
 }

@@ -26,12 +26,19 @@ export const SURFACES: Record<RefusedRow['surface'], string> = {
 /** Whether it is recorded, and says that something is to be mended all the same. */
 export const isWorthNothing = ({ diagnosis }: RefusedRow): boolean => diagnosis === 'paid_for_other_types'
 
+type Payout = NonNullable<NonNullable<RefusedRow['difference']>['payout']>
+
+/** "25.00 EUR, $27.50", or what there is of it. */
+function sentIn({ sent, original }: Payout): string {
+  const dollars = sent === null ? undefined : `$${exactMoney(sent)}`
+  const foreign = original && `${exactMoney(original.amount)} ${original.currency}`
+  return [foreign, dollars].filter(text => text !== undefined).join(', ') || 'None'
+}
+
 /** What was recorded beside what was sent, of the fields that differ. */
 function Difference({ difference: { payout, status } }: { difference: NonNullable<RefusedRow['difference']> }) {
   const lines = [
-    payout === null
-      ? []
-      : [['Payout', `$${exactMoney(payout.recorded)}`, payout.sent === null ? 'None' : `$${exactMoney(payout.sent)}`]],
+    payout === null ? [] : [['Payout', `$${exactMoney(payout.recorded)}`, sentIn(payout)]],
     status === null ? [] : [['Status', status.recorded ?? 'None', status.sent]],
   ].flat()
   return (
