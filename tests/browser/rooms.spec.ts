@@ -146,6 +146,20 @@ test('spend is recorded and deleted, and the balance is topped up', DETAIL, asyn
   await expect(page.getByText('The balance is low.')).toBeVisible()
   await page.getByRole('link', { name: 'Offers' }).click()
   await expect(page.getByText('The balance is low.')).toBeVisible()
+
+  // Where a person costs nothing, nothing is said of it.
+  await send(owner, 'PUT', '/api/billing/price-per-person', { price_per_person: '0' })
+  await page.goto('/settings/team')
+  const navigation = page.getByRole('navigation', { name: 'Main' })
+  await expect(navigation.getByRole('link', { name: 'Team' })).toBeVisible()
+  await expect(navigation.getByRole('link', { name: 'Billing' })).toHaveCount(0)
+  await expect(page.getByText('The balance is low.')).toHaveCount(0)
+  await page.goto('/billing')
+  await expect(page.getByText('A person costs nothing in this workspace')).toBeVisible()
+  await expect(page.getByText('Persons charged')).toHaveCount(0)
+  await page.getByLabel('Price per person, $').fill('0.05')
+  await page.getByRole('button', { name: 'Save price' }).click()
+  await expect(navigation.getByRole('link', { name: 'Billing' })).toBeVisible()
 })
 
 test(

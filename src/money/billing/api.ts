@@ -141,8 +141,12 @@ export const readBalanceNotice = endpoint({
   summary: 'Read whether the balance is low or empty',
   reply: z.object({
     state: z.enum(['fine', 'low', 'empty']).meta({
-      description: 'low: below the threshold; empty: below zero',
+      description:
+        'low: below the threshold; empty: below zero. Without a price only that deliveries wait is told, as empty',
     }),
+    is_charging: z
+      .boolean()
+      .meta({ description: 'Whether a person costs something; else screens show nothing of billing' }),
     balance: Balance,
     low_balance_threshold: Threshold,
     hold_when_empty: z.boolean(),

@@ -46,6 +46,7 @@ test('a balance that falls below its threshold is told to every member, and to e
   await look()
   assert.deepEqual(await notice(member.cookie), {
     state: 'fine',
+    is_charging: true,
     balance: '10',
     low_balance_threshold: '9.9',
     hold_when_empty: false,
@@ -87,6 +88,27 @@ test('a top-up ends the notice, and the next fall is told anew', async () => {
   assert.equal((await noticesOf(org_id)).filter(({ is_open }) => is_open).length, 0)
   await look()
   assert.deepEqual([mailsTo(email).length, (await notice(cookie))['state']], [2, 'fine'])
+})
+
+test('where a person costs nothing nobody is told of a balance, unless deliveries wait for it', async () => {
+  const { cookie, email, org_id } = await seedSignedIn(house)
+  const send = (method: 'PUT' | 'POST', path: string, body: object) =>
+    house.call(method, `/api/billing/${path}`, { cookie, body })
+  assert.equal((await send('PUT', 'price-per-person', { price_per_person: '0' })).statusCode, 200)
+  assert.equal((await send('POST', 'adjustments', { amount: '-15', note: 'No credit' })).statusCode, 201)
+  await look()
+  const told = async () => {
+    const { state, is_charging } = await notice(cookie)
+    return [state, is_charging]
+  }
+  assert.deepEqual(await told(), ['fine', false])
+  assert.deepEqual([await noticesOf(org_id), mailsTo(email)], [[], []])
+  assert.equal((await send('PUT', 'hold-when-empty', { hold_when_empty: true })).statusCode, 200)
+  assert.deepEqual(await told(), ['empty', false])
+  assert.equal((await send('PUT', 'price-per-person', { price_per_person: '0.05' })).statusCode, 200)
+  await look()
+  assert.deepEqual(await told(), ['empty', true])
+  assert.equal((await noticesOf(org_id)).length, 1)
 })
 
 test('a top-up that races with the look leaves no open notice behind', async () => {

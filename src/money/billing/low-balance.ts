@@ -22,10 +22,12 @@ const LEASE_MS = 10 * MINUTE_MS
 type Noticing = Pick<Ground, 'db' | 'database' | 'config' | 'log'>
 type Standing = { balance: string; low_balance_threshold: string | null; hold_when_empty: boolean }
 
-/** Whether the balance is low or empty now, for the banner that every member sees. */
+/** Whether the balance is low or empty now, for the banner that every member sees; without a price it matters only where deliveries wait. */
 export async function readBalanceNotice({ db, actor }: Context<typeof api.readBalanceNotice>) {
-  const { rows } = await sql<Standing & { is_empty: boolean; is_low: boolean | null }>`
-    select balance, low_balance_threshold, hold_when_empty, balance < 0 as is_empty, balance < low_balance_threshold as is_low
+  const { rows } = await sql<Standing & { is_charging: boolean; is_empty: boolean; is_low: boolean | null }>`
+    select balance, low_balance_threshold, hold_when_empty, price_per_person > 0 as is_charging,
+      balance < 0 and (price_per_person > 0 or hold_when_empty) as is_empty,
+      balance < low_balance_threshold and price_per_person > 0 as is_low
     from balances
     where org_id = ${actor.org_id}`.execute(db)
   const [found] = rows
@@ -61,7 +63,7 @@ export async function endNotices(trx: Transaction<Tables>, org_id: number, at: s
 const FALLEN = (among: Among) => `
   select b.org_id
   from balances b
-  where b.balance < b.low_balance_threshold
+  where b.balance < b.low_balance_threshold and b.price_per_person > 0
     and not exists (select from low_balance_notices n where n.org_id = b.org_id and n.ended_at is null${among('n.org_id')})${among('b.org_id')}`
 const UNSENT = (among: Among) => `
   select n.org_id, n.id
@@ -82,7 +84,7 @@ async function beginNotice(db: Kysely<Tables>, org_id: number): Promise<void> {
     // Locked, so that a top-up of this moment either ends the notice or is seen here.
     const { rows } = await sql<{ balance: string; low_balance_threshold: string }>`
       select balance, low_balance_threshold from balances
-      where org_id = ${org_id} and balance < low_balance_threshold
+      where org_id = ${org_id} and balance < low_balance_threshold and price_per_person > 0
       for update`.execute(trx)
     const [low] = rows
     if (low === undefined) return

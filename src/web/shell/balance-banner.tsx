@@ -1,8 +1,7 @@
 /** What every member is told on each page while the balance is low or empty. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { readBalanceNotice } from '../../money/billing/api.ts'
-import { ask } from '../ground/call.ts'
+import { balanceNotice } from '../ground/charging.ts'
 import { money } from '../ground/figures/figures.ts'
 import { Note } from '../ground/ui/refusal.tsx'
 
@@ -10,7 +9,7 @@ import { Note } from '../ground/ui/refusal.tsx'
 const AGAIN_MS = 60_000
 
 export function BalanceBanner() {
-  const { data } = useQuery({ ...ask(readBalanceNotice), refetchInterval: AGAIN_MS })
+  const { data } = useQuery({ ...balanceNotice, refetchInterval: AGAIN_MS })
   if (data === undefined || data.state === 'fine') return null
   const words =
     data.state === 'low'

@@ -2,6 +2,7 @@
 import { Link, useRouterState } from '@tanstack/react-router'
 import { ChevronRight } from 'lucide-react'
 import { useState } from 'react'
+import { useIsCharging } from '../ground/charging.ts'
 import { type Group, NAVIGATION } from './navigation.ts'
 
 type GoProps = { onGo: () => void }
@@ -46,9 +47,11 @@ function Folded({ group, onGo }: GoProps & { group: Group }) {
 }
 
 function Links({ group, onGo }: GoProps & { group: Group }) {
+  const isCharging = useIsCharging()
+  const places = group.places.filter(({ link }) => isCharging || link.to !== '/billing')
   return (
     <ul aria-labelledby={`places-${group.title}`} className="flex flex-col gap-px">
-      {group.places.map(({ link, label, icon: Icon }) => (
+      {places.map(({ link, label, icon: Icon }) => (
         <li key={label}>
           <Link
             {...link}

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
 import { ConversionDraft, listEvents, recordConversion } from '../../../intake/events/api.ts'
 import { call } from '../../ground/call.ts'
+import { useIsCharging } from '../../ground/charging.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Dialog } from '../../ground/ui/dialog.tsx'
 import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
@@ -22,6 +23,7 @@ export function RecordDialog({ open, onClose }: { open: boolean; onClose: () => 
 }
 
 function RecordForm({ onClose }: { onClose: () => void }) {
+  const isCharging = useIsCharging()
   const form = useDraft<Draft>(ConversionDraft, { clickId: '', type: 'lead', payout: null, nonce: null })
   const errors = form.formState.errors
   return (
@@ -64,8 +66,10 @@ function RecordForm({ onClose }: { onClose: () => void }) {
         {...form.register('nonce', noneIfBlank)}
       />
       <Note kind="warning">
-        <strong>It cannot be taken back:</strong> it charges the balance once per person, goes to the ad account and
-        fires postbacks.
+        <strong>It cannot be taken back:</strong>{' '}
+        {isCharging
+          ? 'it charges the balance once per person, goes to the ad account and fires postbacks.'
+          : 'it goes to the ad account and fires postbacks.'}
       </Note>
     </DraftForm>
   )

@@ -38,7 +38,7 @@ export function RunAll({ filters }: { filters: Filters }) {
         open={open}
         onClose={close}
         title="Run these again"
-        description="All that the filters show and that can be run. What is recorded is charged, forwarded and sent to postbacks like any conversion, and dated now."
+        description="All that the filters show and that can be run. What is recorded has all consequences of a conversion, such as postbacks, and is dated now."
         width="wide"
       >
         {open && <RunForm filters={filters} onClose={close} />}

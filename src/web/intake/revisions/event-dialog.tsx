@@ -101,7 +101,8 @@ function EventForm({ event, onClose }: { event: EventRow; onClose: () => void })
         )}
         <TextField label="Reason" optional error={errors.reason?.message} {...form.register('reason', noneIfBlank)} />
         <p className="text-sm text-ink-faint sm:col-span-2">
-          Revenue follows in the day of its click. The click’s status, the charge and what was delivered stay.
+          Revenue follows in the day of its click. All else that came of it stays, such as the click’s status and what
+          was delivered.
         </p>
       </fieldset>
       <CodeBlock label="As it was recorded" text={JSON.stringify(asRecorded(event), null, 2)} />

@@ -7,27 +7,53 @@ import type { z } from 'zod'
 import { adjustBalance, LedgerEntry, ReadEntry, readBilling, topUpBalance } from '../../../money/billing/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
+import type { BillingSearch } from '../../ground/lists.ts'
 import { count, exactMoment, exactMoney, money, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { zoneWords } from '../../ground/zone.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
-import { useListAddress } from '../../ground/ui/list.tsx'
+import { type ListAddress, useListAddress } from '../../ground/ui/list.tsx'
 import { Asked, PageHeader, Section } from '../../ground/ui/page.tsx'
 import { Pager } from '../../ground/ui/pager.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
-import { BillingSettings } from './billing-settings.tsx'
+import { BillingSettings, PriceSetting } from './billing-settings.tsx'
 import { Books } from './books.tsx'
 import { AdjustDialog, TopUpDialog } from './entry-dialogs.tsx'
 
 const route = getRouteApi('/inside/billing')
 
 export function BillingPage() {
-  const { search, narrow, go } = useListAddress(route.useSearch())
+  const address = useListAddress(route.useSearch())
+  const billing = useQuery({
+    ...ask(readBilling, { query: address.search }),
+    placeholderData: keepPreviousData,
+  })
+  return (
+    <Asked query={billing} title="Billing">
+      {found =>
+        Number(found.price_per_person) === 0 && found.deliveries_held === 0 ? (
+          <>
+            <PageHeader title="Billing" words="A person costs nothing in this workspace, so nothing is charged." />
+            <PriceSetting price={found.price_per_person} />
+          </>
+        ) : (
+          <Charged billing={found} address={address} />
+        )
+      }
+    </Asked>
+  )
+}
+
+type ChargedProps = {
+  billing: z.input<(typeof readBilling)['reply']>
+  address: ListAddress<z.output<typeof BillingSearch>>
+}
+
+function Charged({ billing, address: { search, narrow, go } }: ChargedProps) {
   const { role } = useActive()
   const [entering, setEntering] = useState<'top-up' | 'adjustment'>()
-  const billing = useQuery({ ...ask(readBilling, { query: search }), placeholderData: keepPreviousData })
   return (
     <>
       <PageHeader title="Billing" words="One charge per person, for ever, whichever system reports them first.">
@@ -43,40 +69,34 @@ export function BillingPage() {
           Top up
         </Button>
       </PageHeader>
-      <Asked query={billing}>
-        {found => (
-          <>
-            <dl className="mb-6 grid gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-3">
-              <Figure name="Balance" value={signed(money(found.balance))} bad={found.balance.startsWith('-')} />
-              <Figure name="Price per person" value={`$${exactMoney(found.price_per_person)}`} />
-              <Figure name="Persons charged" value={count(found.persons_charged)} />
-            </dl>
-            <Section
-              title="Ledger"
-              words="Entries are only ever added; their sum is the balance."
-              aside={
-                <Choice
-                  label="Kind of entry"
-                  any="All entries"
-                  options={LedgerEntry.shape.kind.options}
-                  words={kind => `${KINDS[kind]}s`}
-                  value={search.kind}
-                  onChange={kind => narrow({ kind })}
-                />
-              }
-            >
-              {found.data.length === 0 ? (
-                <p className="text-ink-faint">There is no {search.kind === undefined ? 'entry' : 'such entry'} yet.</p>
-              ) : (
-                <Ledger entries={found.data} />
-              )}
-              <Pager cursor={search.cursor} next={found.next_cursor} onGo={go} />
-            </Section>
-            <Books />
-            <BillingSettings billing={found} />
-          </>
+      <dl className="mb-6 grid gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-3">
+        <Figure name="Balance" value={signed(money(billing.balance))} bad={billing.balance.startsWith('-')} />
+        <Figure name="Price per person" value={`$${exactMoney(billing.price_per_person)}`} />
+        <Figure name="Persons charged" value={count(billing.persons_charged)} />
+      </dl>
+      <Section
+        title="Ledger"
+        words="Entries are only ever added; their sum is the balance."
+        aside={
+          <Choice
+            label="Kind of entry"
+            any="All entries"
+            options={LedgerEntry.shape.kind.options}
+            words={kind => `${KINDS[kind]}s`}
+            value={search.kind}
+            onChange={kind => narrow({ kind })}
+          />
+        }
+      >
+        {billing.data.length === 0 ? (
+          <p className="text-ink-faint">There is no {search.kind === undefined ? 'entry' : 'such entry'} yet.</p>
+        ) : (
+          <Ledger entries={billing.data} />
         )}
-      </Asked>
+        <Pager cursor={search.cursor} next={billing.next_cursor} onGo={go} />
+      </Section>
+      <Books />
+      <BillingSettings billing={billing} />
       <TopUpDialog open={entering === 'top-up'} onClose={() => setEntering(undefined)} />
       <AdjustDialog open={entering === 'adjustment'} onClose={() => setEntering(undefined)} />
     </>

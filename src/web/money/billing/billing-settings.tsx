@@ -28,13 +28,19 @@ export function BillingSettings({ billing }: { billing: Billing }) {
       <Setting title="Low balance" words="Every member is warned on each page, and the owners get one mail each time.">
         <ThresholdForm key={low_balance_threshold} threshold={low_balance_threshold} />
       </Setting>
-      <Setting title="Price" words="What a person costs, once, whichever system reports them first.">
-        <PriceForm key={price_per_person} price={price_per_person} />
-      </Setting>
+      <PriceSetting price={price_per_person} />
       <Setting title="Empty balance" words="Below zero nothing is refused or lost in any case.">
         <Holding holds={hold_when_empty} held={deliveries_held} />
       </Setting>
     </div>
+  )
+}
+
+export function PriceSetting({ price }: { price: string }) {
+  return (
+    <Setting title="Price" words="What a person costs, once, whichever system reports them first.">
+      <PriceForm key={price} price={price} />
+    </Setting>
   )
 }
 

@@ -13,7 +13,7 @@ export function CreateWorkspace({ open, onClose }: { open: boolean; onClose: () 
       open={open}
       onClose={onClose}
       title="New workspace"
-      description="Campaigns, clicks, keys and the balance are its own. You become its owner and switch to it."
+      description="Campaigns, clicks and keys are its own. You become its owner and switch to it."
     >
       <Suspense fallback={<Waiting className="m-5 h-20" />}>
         <CreateWorkspaceForm onClose={onClose} />

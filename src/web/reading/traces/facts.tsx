@@ -8,6 +8,7 @@ import { listBots } from '../../../telegram/bots/api.ts'
 import { listLandings } from '../../../traffic/landings/api.ts'
 import { listOffers } from '../../../traffic/offers/api.ts'
 import { ask } from '../../ground/call.ts'
+import { useIsCharging } from '../../ground/charging.ts'
 import type { Named } from '../../ground/campaign-name.tsx'
 import { country, exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
@@ -54,23 +55,23 @@ export function ClickFacts({ click, campaigns }: { click: z.input<typeof TracedC
   )
 }
 
+type Person = z.input<typeof Trace>['persons'][number]
+
+function chargeOf({ charge, charged_here, charged_at }: Person): (readonly [string, string])[] {
+  if (charge === null) return [['Charged', 'not charged']]
+  const charged = `$${exactMoney(charge)} ${charged_here ? 'by this click' : 'by an earlier click'}`
+  return [['Charged', charged], ...(charged_at === null ? [] : [['When', exactMoment(charged_at)] as const])]
+}
+
 export function Persons({ trace }: { trace: z.input<typeof Trace> }) {
+  const isCharging = useIsCharging()
   if (trace.persons.length === 0) return null
   return (
     <Section title={trace.persons.length === 1 ? 'The person' : 'Persons'}>
       {trace.persons.map(person => (
         <Facts
           key={person.id}
-          facts={[
-            ['Telegram user', person.telegram_user_id ?? NONE],
-            [
-              'Charged',
-              person.charge === null
-                ? 'not charged'
-                : `$${exactMoney(person.charge)} ${person.charged_here ? 'by this click' : 'by an earlier click'}`,
-            ],
-            ...(person.charged_at === null ? [] : [['When', exactMoment(person.charged_at)] as const]),
-          ]}
+          facts={[['Telegram user', person.telegram_user_id ?? NONE], ...(isCharging ? chargeOf(person) : [])]}
         />
       ))}
     </Section>

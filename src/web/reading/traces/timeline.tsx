@@ -104,7 +104,9 @@ function eventEntry(event: TraceRow['events'][number], networks: Names): Entry {
         {status !== undefined && <span className="text-ink-soft">{` as “${status}”`}</span>}
         {event.payout !== null && <span className="font-semibold"> ${exactMoney(event.payout)}</span>}{' '}
         <Original money={event.original} /> {event.test && <Badge>Test</Badge>}{' '}
-        {event.charge !== null && <Badge tone="accent">Charged ${exactMoney(event.charge)}</Badge>}
+        {event.charge !== null && Number(event.charge) > 0 && (
+          <Badge tone="accent">Charged ${exactMoney(event.charge)}</Badge>
+        )}
       </p>
       {event.nonce !== null && <p className="text-sm break-all text-ink-soft">Transaction id {event.nonce}</p>}
     </>
