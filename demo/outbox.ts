@@ -1,5 +1,6 @@
 // Whom the conversions of the demo were told to: the partners that rules call, and the ad account; with each try and its answer.
 
+import { toUnits } from '../src/contract/decimals.ts'
 import type { EventType } from '../src/contract/event-types.ts'
 import { newId, toWireId } from '../src/contract/ids.ts'
 import type { Ground } from '../src/ground/room.ts'
@@ -77,6 +78,7 @@ export class Outbox {
       offer_id: click.offer_id && toWireId(click.offer_id),
       timestamp: String(Math.floor(ms / 1000)),
       revenue: payout ?? '0',
+      revenue_cents: String(toUnits(payout ?? '0', 2)),
       currency: 'USD',
       txid: nonce,
     })

@@ -8,13 +8,13 @@ const RULE = { name: 'postback_id', text: 'Rule id: from service_create_postback
 
 const fields = {
   event_type: 'What fires the rule.',
-  url: `Address, macros in path or query: ${macroList(postbacks.POSTBACK_MACROS)}.`,
+  url: `Macros in path or query: ${macroList(postbacks.POSTBACK_MACROS)}.`,
   method: leftOut('keys create GET rules only, and it never changes'),
   campaign_id: `Only conversions of this campaign. ${CAMPAIGN_ID} None: all campaigns of the workspace, future ones too.`,
   traffic_source_id: leftOut('only in the dashboard'),
   on: leftOut('only in the dashboard'),
   preset: leftOut('tells the form of the dashboard what to show'),
-  active: 'false keeps the rule from firing. true unless given.',
+  active: 'false: it does not fire. true unless given.',
   once_per_person: 'true: only the first matching conversion of each person calls. false unless given.',
 }
 

@@ -25,6 +25,7 @@ afterEach(() => {
 
 const workspace = () => seedWorkspace(house, receiver)
 const address = (path = 'm') => `${receiver.origin}/${path}?r={revenue}&c={currency}&t={txid}`
+const inCents = () => `${receiver.origin}/cents?v={revenue_cents}&r={revenue}`
 const arrived = () => receiver.arrivals.map(({ url }) => url)
 
 test('a postback tells the amount as reports count it, the currency and the transaction id; what is missing is 0 or empty', async () => {
@@ -42,6 +43,24 @@ test('a postback tells the amount as reports count it, the currency and the tran
   for (const [body] of cases) await convert(clickId, body)
   await receiver.arrived(cases.length)
   assert.deepEqual(arrived().toSorted(), cases.map(([, called]) => called).toSorted())
+})
+
+test('a postback tells the amount in whole cents, rounded half up', async () => {
+  const { click, convert, rule, post } = await workspace()
+  const id = await rule({ url: inCents() })
+  const clickId = await click()
+  const cases: [payout: string, called: string][] = [
+    ['12.50', '/cents?v=1250&r=12.5'],
+    ['0.005', '/cents?v=1&r=0.005'],
+    ['0.004999', '/cents?v=0&r=0.004999'],
+    ['1000000', '/cents?v=100000000&r=1000000'],
+    ['0', '/cents?v=0&r=0'],
+  ]
+  for (const [at, [payout]] of cases.entries()) await convert(clickId, { nonce: String(at), payout })
+  await receiver.arrived(cases.length)
+  assert.deepEqual(arrived().toSorted(), cases.map(([, called]) => called).toSorted())
+  const fired = await post(`/api/postbacks/${id}/test`, { click_id: clickId })
+  assert.match(String(fired['url']), /\/cents\?v=0&r=0$/)
 })
 
 test('an inherited payout is the amount, and a POST tells it in its body too', async () => {

@@ -15,6 +15,7 @@ export const POSTBACK_MACROS = [
   'event_type',
   'status',
   'revenue',
+  'revenue_cents',
   'currency',
   'txid',
   ...SUBS,

@@ -1,4 +1,5 @@
 /** Fills a rule's address with what a conversion and its click know, and says how it is called. */
+import { toUnits } from '../../contract/decimals.ts'
 import { SUBS, type Sub } from '../../contract/fields.ts'
 import { toWireId } from '../../contract/ids.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
@@ -10,6 +11,9 @@ type Subs = Pick<MacroValues, Sub>
 
 /** The macros whose value only the click knows. */
 const OF_CLICK = ['ref_id', 'geo', ...SUBS] as const
+
+/** Decimals of a dollar in cents. */
+const CENTS = 2
 
 /** The columns of a click `c` that macros stand for. */
 export const CLICK_COLUMNS = OF_CLICK.map(name => `c.${name}`).join(', ')
@@ -85,6 +89,7 @@ export function render({ url: template, method }: Callable, fired: Fired): Outgo
     click_id: toWireId(fired.click_id),
     campaign_id: campaign_id && toWireId(campaign_id),
     offer_id: offer_id && toWireId(offer_id),
+    revenue_cents: String(toUnits(fired.revenue, CENTS)),
     currency: 'USD',
   })
   return url === undefined ? undefined : callOf(method, url)

@@ -7,6 +7,7 @@ const EXAMPLE: Record<PostbackMacro, string> = {
   event_type: 'lead',
   status: 'approved',
   revenue: '40',
+  revenue_cents: '4000',
   currency: 'USD',
   txid: 'order-1001',
   sub1: 'video-3',
