@@ -7,6 +7,7 @@ import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { BROWSER } from '../../../tests/support/visits.ts'
 import { dayOf } from '../../contract/days.ts'
 import { toUuid } from '../../contract/ids.ts'
+import { openLiveRates } from '../../money/rates/live.ts'
 
 let house: TestHouse
 let owner: SignedIn
@@ -40,24 +41,40 @@ async function costOf(key: string): Promise<unknown[]> {
   return Object.values(rows[0] ?? {})
 }
 
-test('a cost in euro is taken at the own rate of its organization alone, once that is known, and what is stored stays', async () => {
+test('a cost in euro is taken at the own rate of its organization alone, from the answer to its author on, and what is stored stays', async () => {
   const other = await seedSignedIn(house)
   const [mine, theirs] = [await campaignOf(owner), await campaignOf(other)]
   assert.deepEqual(await costOf(mine), [null, '0.5', 'EUR'])
   await did('PUT', '/api/rates/EUR', { from_day: dayOf(Date.now()), usd_per_unit: '1.1' })
-  let last: unknown[] = []
-  await eventually('the rate is in memory', async () => (last = await costOf(mine))[0] !== null)
-  assert.deepEqual(last, ['0.55', '0.5', 'EUR'])
+  assert.deepEqual(await costOf(mine), ['0.55', '0.5', 'EUR'])
   assert.deepEqual(await costOf(theirs), [null, '0.5', 'EUR'])
   await house.database.worker.query(
     `insert into fx_rates (currency, source, day, usd_per_unit, fetched_at) values ('EUR', 'ecb', $1::date - 1, 1.2, now())`,
     [dayOf(Date.now())],
   )
   await did('PUT', '/api/rates/EUR', { from_day: dayOf(Date.now()), usd_per_unit: '1.3' })
-  await eventually('the later rate is in memory', async () => (await costOf(mine))[0] === '0.65')
+  assert.deepEqual(await costOf(mine), ['0.65', '0.5', 'EUR'])
   const { rows } = await house.database.reads.query(
     'select cost, count(*)::int as clicks from clicks where org_id = $1 and cost is not null group by 1 order by 1',
     [owner.org_id],
   )
-  assert.equal(rows[0]?.cost, '0.55')
+  assert.deepEqual(rows, [
+    { cost: '0.55', clicks: 1 },
+    { cost: '0.65', clicks: 1 },
+  ])
+})
+
+test('another process is told of an own rate', async () => {
+  const as = await seedSignedIn(house)
+  const { ground } = house
+  // What this process is told by itself goes by `db`.
+  const another = await openLiveRates({ ...ground, db: ground.db.withoutPlugins() })
+  try {
+    const today = dayOf(Date.now())
+    await did('PUT', '/api/rates/GBP', { from_day: today, usd_per_unit: '1.7' }, as)
+    await eventually('it goes by the rate', async () => another.usdPerUnit(as.org_id, 'GBP', today) === '1.7')
+    assert.equal(another.usdPerUnit(owner.org_id, 'GBP', today), undefined)
+  } finally {
+    await another.close()
+  }
 })

@@ -1,17 +1,18 @@
 /**
- * The rates of these days in memory, for the redirect, which asks nobody while a visitor waits. Looked up every few seconds; while the
- * database is away, what is here goes on holding. Owns no table.
+ * The rates of these days in memory, for the redirect, which asks nobody while a visitor waits. Own rates are told by NOTIFY and looked up each
+ * second, those of sources each minute; while the database is away, what is here goes on holding. Owns no table.
  */
+import type { Kysely } from 'kysely'
 import type { Ground } from '../../ground/room.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
-import { openRounds } from '../../ground/rounds.ts'
+import type { Tables } from '../../ground/db/tables.ts'
+import { followed } from '../../ground/following.ts'
 import { USD } from '../../contract/currencies.ts'
 import { DAY_MS, dayOf, MINUTE_MS } from '../../contract/days.ts'
 import { GOOD_FOR_DAYS, orderOf } from './rate-of-day.ts'
 import { dayAfter } from './source.ts'
 import { wantRates } from './wanted.ts'
 
-const POLL_MS = 5000
 /** The sources' rates change a few times a day. */
 const SOURCES_MS = MINUTE_MS
 /** Clocks of processes differ by less, and what a transaction wrote late is younger. */
@@ -36,25 +37,25 @@ type Own = {
 type LiveRates = {
   /** Dollars for one unit on a UTC day, to an organization, as a decimal string; undefined where no rate is known. From memory. */
   readonly usdPerUnit: (org_id: number, currency: string, day: string) => string | undefined
-  /** Reads what there is now. */
-  readonly refresh: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
+const rates = followed('sluice_rates', 'rates')
+
+/** Tells every process that an own rate was added: after the commit, before the answer. Never rejects. */
+export const announceOwnRate = (db: Kysely<Tables>): Promise<void> => rates.announce(db)
+
 /** Loads the rates and keeps them fresh until it is closed. */
-export async function openLiveRates({
-  database,
-  config,
-  log,
-}: Pick<Ground, 'database' | 'config' | 'log'>): Promise<LiveRates> {
+export async function openLiveRates(ground: Pick<Ground, 'database' | 'db' | 'config' | 'log'>): Promise<LiveRates> {
+  const { database, config } = ground
   const pool = database.worker
   const order = orderOf(config)
   const memory = openMemory(order)
   let read_at = Number.NEGATIVE_INFINITY
   let since = BEGINNING
-  const refresh = async (isWhole = true) => {
+  const read = async () => {
     const now = performance.now()
-    if (isWhole || now - read_at > SOURCES_MS) {
+    if (now - read_at > SOURCES_MS) {
       const first = dayOf(Date.now() - (GOOD_FOR_DAYS + 2) * DAY_MS)
       memory.publish((await pool.query<Published>(PUBLISHED, [first])).rows)
       read_at = now
@@ -63,13 +64,11 @@ export async function openLiveRates({
     for (const row of rows) memory.own(row)
     if (isAll) since = new Date(Date.now() - OVERLAP_MS).toISOString()
   }
-  await refresh().catch((error: unknown) => log.warn({ err: error }, 'rates could not be read; it is tried again'))
-  const rounds = openRounds(
-    'rates/live',
-    POLL_MS,
-    () => refresh(false),
-    error => log.debug({ err: error }, 'rates could not be refreshed; what is in memory goes on holding'),
-  )
+  const missed = () => {
+    read_at = Number.NEGATIVE_INFINITY
+    since = BEGINNING
+  }
+  const { close } = await rates.follow(ground, { read, missed })
   const wanted = { pool, config }
   return {
     usdPerUnit(org_id, currency, day) {
@@ -79,8 +78,7 @@ export async function openLiveRates({
       if (found === undefined) void wantRates(wanted).catch(() => undefined)
       return found
     },
-    refresh: () => refresh(),
-    close: () => rounds.close(),
+    close,
   }
 }
 

@@ -11,6 +11,7 @@ import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import * as api from './api.ts'
+import { announceOwnRate } from './live.ts'
 import { GOOD_FOR_DAYS, orderOf, readRates } from './rate-of-day.ts'
 import { sourceNames, wantRates } from './wanted.ts'
 
@@ -91,6 +92,7 @@ export async function setOwnRate(
     .insertInto('org_rates')
     .values({ org_id: actor.org_id, ...row })
     .execute()
+  await announceOwnRate(db)
   await wantRates({ pool: database.reads, config })
   return { ...row, actor: { id: actor.user_id, name: actor.name } }
 }
