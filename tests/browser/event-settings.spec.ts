@@ -39,6 +39,12 @@ test('events are named, and CR follows the goal of the workspace and of a campai
   await page.goto(`/conversions?campaign=${shop.id}`)
   await expect(page.getByRole('cell', { name: 'Upsell' }).first()).toBeVisible()
 
+  await page.goto('/explore?range=today')
+  const heads = page.getByRole('columnheader')
+  await expect(heads.filter({ hasText: 'FTD' })).toBeVisible()
+  await expect(heads.filter({ hasText: 'Approved' })).toBeVisible()
+  await expect(heads.filter({ hasText: 'Lead' })).toHaveCount(0)
+
   await page.goto('/campaigns?range=today&q=Evented')
   const row = (name: string) => page.getByRole('row').filter({ hasText: name })
   await expect(row('Evented casino')).toContainText('100.0%')

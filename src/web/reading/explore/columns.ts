@@ -145,12 +145,39 @@ function ofOwn([name, expression, shape]: Own): Column {
   }
 }
 
-const USUAL: readonly Measure[] = ['clicks', 'landed', 'lead', 'ftd', 'cr', 'epc', 'revenue', 'cost', 'profit', 'roi']
+/** The stages that types of events lead to, other than landings, which have a column anyhow. */
+const STAGE_OF: Readonly<Record<string, Measure>> = {
+  bot_start: 'started',
+  registration: 'registered',
+  lead: 'lead',
+  deposit: 'deposit',
+  ftd: 'ftd',
+}
+
+let stages: readonly Measure[] = []
+
+/** Takes the goal that the workspace has chosen, null for none: its stages are among the columns that Explore opens with. */
+export function openWith(goal: readonly string[] | null): void {
+  stages = (goal ?? []).flatMap(type => STAGE_OF[type] ?? [])
+}
+
+const usual = (): Measure[] => [
+  'clicks',
+  'landed',
+  ...MEASURES.filter(measure => stages.includes(measure)),
+  'approved',
+  'cr',
+  'epc',
+  'revenue',
+  'cost',
+  'profit',
+  'roi',
+]
 
 /** The columns of an address, in its order: what is usual where it names none. */
 export function columnsOf({ columns, own = [] }: Pick<ExploreSearch, 'columns' | 'own'>): readonly Column[] {
   const owned = new Map(own.map(one => [`${OWN}${one[0]}`, one]))
-  const ids = columns === undefined ? [...USUAL, ...owned.keys()] : columns.split(',')
+  const ids = columns === undefined ? [...usual(), ...owned.keys()] : columns.split(',')
   return [...new Set(ids)].flatMap(id => {
     const mine = owned.get(id)
     if (mine !== undefined) return ofOwn(mine)
@@ -161,8 +188,8 @@ export function columnsOf({ columns, own = [] }: Pick<ExploreSearch, 'columns' |
 
 /** The part of the address that names these columns; none where they are the usual ones. */
 export function columnsInAddress(ids: readonly string[], own: readonly Own[] = []): string | undefined {
-  const usual = [...USUAL, ...own.map(([name]) => `${OWN}${name}`)]
-  return ids.join() === usual.join() ? undefined : ids.join()
+  const opened = [...usual(), ...own.map(([name]) => `${OWN}${name}`)]
+  return ids.join() === opened.join() ? undefined : ids.join()
 }
 
 /** The same columns for the file; of a figure that cannot be read there is none. */

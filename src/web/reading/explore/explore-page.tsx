@@ -6,6 +6,7 @@ import { useState } from 'react'
 import { useMutation } from '@tanstack/react-query'
 import { WIDEST_EXPLORE_DAYS } from '../../../contract/explore.ts'
 import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
+import { useEventSettings } from '../../ground/figures/goals.ts'
 import { useToday } from '../../ground/figures/now.ts'
 import { boundsOf, daysOf, isRunning } from '../../ground/figures/window.ts'
 import { LongDaysChoice } from '../../ground/figures/window-controls.tsx'
@@ -15,7 +16,7 @@ import { Checkbox } from '../../ground/ui/field.tsx'
 import { PageHeader } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { zoneNow } from '../../ground/zone.ts'
-import { fileColumnsOf } from './columns.ts'
+import { fileColumnsOf, openWith } from './columns.ts'
 import { ColumnsDialog } from './columns-dialog.tsx'
 import { DIMENSION_WORDS } from './dimensions.ts'
 import { FactsLink } from './facts-link.tsx'
@@ -55,6 +56,7 @@ export function ExplorePage() {
   const days = daysOf(search, today, WIDEST_EXPLORE_DAYS)
   const window = boundsOf(days)
   const words = useWords(search)
+  openWith(useEventSettings().goal)
   const levels = levelsOf(search)
   const question = questionOf(search, window, zoneNow())
   const isHours = search.view === 'hours'
