@@ -1,7 +1,7 @@
 // Calls that name no event are conversions of the type that the click's offer pays for; what an offer does not pay for is told.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { type TestHouse, useHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { BROWSER } from '../../../tests/support/visits.ts'
 import { auditBooks } from '../../reading/audit/audit.ts'
@@ -10,7 +10,7 @@ import type * as api from './api.ts'
 
 let house: TestHouse
 before(async () => {
-  house = await startHouse()
+  house = await useHouse()
 })
 after(() => house.end())
 
