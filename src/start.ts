@@ -16,10 +16,8 @@ import { migrateNodes, openNodes, openPatientPool } from './ground/db/nodes.ts'
 import { secretHere } from './ground/db/secrets.ts'
 import { openLog } from './ground/log.ts'
 import { StartError } from './ground/start-error.ts'
-import { openHouse } from './house.ts'
 import { importRates, WrongRatesFile } from './money/rates/rates-file.ts'
 import { resetSecondFactor, tellOfReset } from './people/second-factor/lost.ts'
-import { setupLine } from './people/sign-in/setup-code.ts'
 import { reconcileAll } from './reading/audit/reconcile.ts'
 
 /** How long the house may take to close: ten seconds for requests that have begun, seven for calls of deliveries, the rest for what is written then. */
@@ -200,6 +198,8 @@ async function serve(config: Config, log: Logger, open: AsyncDisposableStack, as
   const built = config.role === 'work' ? undefined : buildDashboard(log)
   // Awaited below, beside the opening of the database; until then its failure must not count as unheard.
   built?.catch(() => {})
+  // Loaded here and beside the opening of the database: it takes half a second, which no other command and no refusal should cost.
+  const loaded = Promise.all([import('./house.ts'), import('./people/sign-in/setup-code.ts')])
   const mayCreate = config.newInstallation === 'allow'
   const nodes = await openNodes(config, log, { mayCreate })
   open.defer(() => nodes.close())
@@ -208,6 +208,7 @@ async function serve(config: Config, log: Logger, open: AsyncDisposableStack, as
   await built
   const database = connect(nodes.addresses, { log })
   open.defer(() => atMost(DATABASE_MS, database.close()))
+  const [{ openHouse }, { setupLine }] = await loaded
   const house = await openHouse(config, database, log)
   open.defer(() => atMost(CLOSE_MS, house.close()))
   const address = await house.listen()
