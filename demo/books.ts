@@ -129,6 +129,7 @@ function count(click: DemoEvent['click'], payout: string, last: DemoRevision | u
 const UNREAD = {
   revenue: null,
   standing: null,
+  conversions: new Map(),
   offer_payout: null,
   payout_types: null,
   payout_currency: null,

@@ -32,12 +32,12 @@ const BANNED =
 /**
  * Who writes for other rooms, in a transaction of its own: a batch of conversions, because the click, the charge, the delivery, the
  * counts of caps and the conversion stand or fall together; what a change of clicks counts, because both are committed or neither; that an
- * event is counted, with what counts it; and that a person is forgotten, because that is done everywhere or nowhere.
+ * event or a revision is counted, with what counts it; and that a person is forgotten, because that is done everywhere or nowhere.
  */
 const WRITES_FOR_OTHERS: Readonly<Record<string, readonly string[]>> = {
   events: ['clicks', 'balances', 'ledger', 'deliveries', 'caps', 'cap_counts'],
   counters: ['counter_sheet', 'click_sheet'],
-  reports: ['events'],
+  reports: ['events', 'event_revisions'],
   subscribers: ['payments', 'bot_tasks', 'channel_members', 'join_requests', 'broadcast_sends', 'shared_grants'],
 }
 

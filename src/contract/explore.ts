@@ -16,6 +16,9 @@ export const COUNT_MEASURES = [
   'lead',
   'deposit',
   'ftd',
+  'conversions',
+  'conversions_pending',
+  'conversions_rejected',
   'approved',
   'pending',
   'rejected',
@@ -121,6 +124,9 @@ export const ExploreQuestion = z
       description:
         'Of all levels that have none of their own; without it levels of time go by key and all others by clicks',
     }),
+    count_pending: z.boolean().optional().meta({
+      description: 'Whether conversions, cr and cpa count those on hold as well as the approved ones',
+    }),
     measures: z.array(z.enum(MEASURES)).min(1).optional().meta({ description: 'All but unique_visitors unless given' }),
     compare: z.literal('before').optional().meta({
       description:
@@ -215,7 +221,7 @@ const measured = {
     .optional()
     .meta({ description: 'null: the window has days before emptied_before' }),
 }
-/** `cr` and `cpa`: by approved conversions. `approval_rate`: of those that were decided. `cost`: what the clicks themselves cost. */
+/** `cr` and `cpa`: by `conversions`, those of the goal that are approved. `approval_rate`: of those that were decided. `cost`: what the clicks themselves cost. */
 export const ExploreMeasures = z.object(measured).meta({ id: 'ExploreMeasures' })
 export type ExploreMeasures = z.output<typeof ExploreMeasures>
 

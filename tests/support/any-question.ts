@@ -47,21 +47,25 @@ export function anyQuestion({ from: first, to: last, keysOf }: Ground): fc.Arbit
       by: fc.constantFrom<Measure | 'key'>('key', ...MEASURES),
       descending: fc.boolean(),
       isCompared: fc.boolean(),
+      count_pending: fc.boolean(),
       opened: fc.option(fc.nat(3), { nil: undefined }),
     })
-    .map(({ dimensions, tops, filters, time_zone, from, length, by, descending, isCompared, opened }) => ({
-      question: {
-        date_from: new Date(from).toISOString(),
-        date_to: new Date(from + length).toISOString(),
-        time_zone,
-        levels: dimensions.map((dimension, at) => ({ dimension, top: tops[at] ?? 1 })),
-        filters,
-        sort: { by, descending },
-        measures: [...MEASURES],
-        ...(isCompared && !dimensions.includes('day') && { compare: 'before' as const }),
-      },
-      opened,
-    }))
+    .map(
+      ({ dimensions, tops, filters, time_zone, from, length, by, descending, isCompared, count_pending, opened }) => ({
+        question: {
+          date_from: new Date(from).toISOString(),
+          date_to: new Date(from + length).toISOString(),
+          time_zone,
+          levels: dimensions.map((dimension, at) => ({ dimension, top: tops[at] ?? 1 })),
+          filters,
+          sort: { by, descending },
+          measures: [...MEASURES],
+          count_pending,
+          ...(isCompared && !dimensions.includes('day') && { compare: 'before' as const }),
+        },
+        opened,
+      }),
+    )
 }
 
 export type Ask = (question: ExploreQuestion) => Promise<ExploreAnswer>

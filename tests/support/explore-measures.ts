@@ -10,6 +10,9 @@ const COUNTS = [
   'lead',
   'deposit',
   'ftd',
+  'conversions',
+  'conversions_pending',
+  'conversions_rejected',
   'approved',
   'pending',
   'rejected',
@@ -29,6 +32,7 @@ export const SUMS = [
   'count(*) as clicks',
   'count(*) filter (where visitor_is_new) as new_visitors',
   ...reached,
+  ...['conversions', 'conversions_pending', 'conversions_rejected'].map(name => `coalesce(sum(${name}), 0) as ${name}`),
   ...['approved', 'pending', 'rejected', 'revenue', 'revenue_pending'].map(
     name => `coalesce(sum(${name}), 0) as ${name}`,
   ),
@@ -69,20 +73,17 @@ const isCount = (name: string): name is (typeof COUNTS)[number] => (COUNTS as re
 /** A measure over what it is divided by: both in whole numbers of the same kind; what is divided by nothing is null. */
 function fractionOf(counted: Counted, measure: Measure): readonly [above: bigint, below: bigint] | undefined {
   const [revenue, cost] = [billionths(counted.revenue), billionths(counted.cost)]
-  const [clicks, approved, rejected] = [counted.clicks, counted.approved, counted.rejected].map(BigInt) as [
-    bigint,
-    bigint,
-    bigint,
-  ]
+  const [clicks, conversions] = [BigInt(counted.clicks), BigInt(counted.conversions)]
+  const [approved, rejected] = [BigInt(counted.approved), BigInt(counted.rejected)]
   switch (measure) {
     case 'epc':
       return [revenue, clicks]
     case 'cpc':
       return [cost, clicks]
     case 'cpa':
-      return [cost, approved]
+      return [cost, conversions]
     case 'cr':
-      return [approved, clicks]
+      return [conversions, clicks]
     case 'roi':
       return [revenue - cost, cost]
     case 'approval_rate':

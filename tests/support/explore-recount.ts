@@ -73,6 +73,19 @@ function keyOf(dimension: ExploreDimension, zone: string): string {
 
 const moment = (text: string): number => Date.parse(text.length === 10 ? `${text}T00:00:00Z` : text)
 
+/** The conversions of a click that are the goal of its campaign, by the last word on each. */
+const converted = (name: string, is: string) => `(
+    select count(*) from events e
+    where e.org_id = c.org_id and e.click_id = c.id and not e.test
+      and e.type = any(coalesce(g.goal, (select s.goal from event_settings s where s.org_id = c.org_id), '{lead}'))
+      and coalesce((select r.status from event_revisions r where r.org_id = c.org_id and r.event_id = e.id order by seq desc limit 1), 'approved') ${is}
+  ) as ${name}`
+const CONVERTED = [
+  converted('conversions', `= 'approved'`),
+  converted('conversions_pending', `= 'pending'`),
+  converted('conversions_rejected', `not in ('approved', 'pending')`),
+].join(', ')
+
 /** The clicks of a stretch of time that the filters let through, with the keys k1, k2 … of the levels; and its parameters. */
 type Clicks = { readonly text: string; readonly values: readonly unknown[] }
 
@@ -99,7 +112,7 @@ async function clicksOf(db: Db, org_id: number, question: ExploreQuestion, from:
   const within = (question.within ?? []).map(
     (key, at) => `k${at + 1} is not distinct from ${put(innerKey(question.levels[at], key))}`,
   )
-  const text = `select * from (select ${keys.join(', ')}, c.* ${[found, ...conditions].join(' and ')}) k
+  const text = `select * from (select ${keys.join(', ')}, c.*, ${CONVERTED} ${[found, ...conditions].join(' and ')}) k
     where ${['true', ...within].join(' and ')}`
   return { text, values }
 }
@@ -123,7 +136,8 @@ const innerKey = (level: ExploreLevel | undefined, key: string | null) =>
 type Node = { readonly keys: readonly (string | null)[]; readonly counted: Counted }
 
 /** All rows of all levels in one question: so that a level's row is counted, not added up. */
-async function nodesOf(db: Db, { text, values }: Clicks, levels: number): Promise<Map<string, Node[]>> {
+async function nodesOf(db: Db, { text, values }: Clicks, question: ExploreQuestion): Promise<Map<string, Node[]>> {
+  const levels = question.levels.length
   const names = Array.from({ length: levels }, (_, at) => `k${at + 1}`)
   const sets = [...names.keys(), levels].map(depth => `(${names.slice(0, depth).join(', ')})`)
   const { rows } = await db.query<Record<string, string | null>>(
@@ -131,11 +145,15 @@ async function nodesOf(db: Db, { text, values }: Clicks, levels: number): Promis
     group by grouping sets (${sets.join(', ')})`,
     [...values],
   )
+  const counted = (row: Counted): Counted =>
+    question.count_pending === true
+      ? { ...row, conversions: String(BigInt(row.conversions) + BigInt(row.conversions_pending)) }
+      : row
   const below = new Map<string, Node[]>()
   for (const row of rows) {
     const keys = names.slice(0, Number(row['depth'])).map(name => row[name] ?? null)
     const place = keys.length === 0 ? 'total' : placeOf(keys.slice(0, -1))
-    below.set(place, [...(below.get(place) ?? []), { keys, counted: row as unknown as Counted }])
+    below.set(place, [...(below.get(place) ?? []), { keys, counted: counted(row as unknown as Counted) }])
   }
   return below
 }
@@ -156,13 +174,12 @@ type Asked = {
 export async function recountExplore(db: Db, org_id: number, question: ExploreQuestion): Promise<Recounted> {
   const [from, to] = [moment(question.date_from ?? ''), moment(question.date_to ?? '')]
   const clicks = await clicksOf(db, org_id, question, from, to)
-  const depth = question.levels.length
-  const below = await nodesOf(db, clicks, depth)
+  const below = await nodesOf(db, clicks, question)
   const measures = question.measures ?? USUAL_MEASURES
   const asked: Asked = { db, question, measures, clicks, below }
   if (question.compare === 'before') {
     const before = await clicksOf(db, org_id, question, from - (to - from + 1), from - 1)
-    Object.assign(asked, { earlier: { clicks: before, below: await nodesOf(db, before, depth) } })
+    Object.assign(asked, { earlier: { clicks: before, below: await nodesOf(db, before, question) } })
   }
   // A branch that is opened is answered without what lies below its rows.
   const distinct = (question.within === undefined ? question.levels : [0]).map(() => 0)

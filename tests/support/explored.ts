@@ -46,6 +46,8 @@ export type ExploredClick = { readonly at: number } & { readonly [name in Text]?
   readonly pending?: number
   readonly rejected?: number
   readonly revenue_pending?: string
+  /** Its conversions, as the last word on each leaves them. */
+  readonly converted?: readonly { readonly type: string; readonly status: 'approved' | 'pending' | 'rejected' }[]
 }
 
 type Whole = { -readonly [K in keyof Required<ExploredClick>]: Required<ExploredClick>[K] } & { id: string }
@@ -64,6 +66,7 @@ const wholeOf = (click: ExploredClick): Whole => ({
   pending: 0,
   rejected: 0,
   revenue_pending: '0',
+  converted: [],
   ...click,
 })
 
@@ -82,7 +85,7 @@ export async function seedExplored(
   for (const [at, click] of whole.entries()) {
     rows.push({ ...click, sign: 1, part: at % parts })
     if (at % 3 !== 0) continue
-    const was = { ...click, stages: 1, revenue: null, approved: 0, tracked: at % 2 === 0 }
+    const was = { ...click, stages: 1, revenue: null, approved: 0, converted: [], tracked: at % 2 === 0 }
     rows.push({ ...was, sign: 1, part: (at + 1) % parts }, { ...was, sign: -1, part: at % parts })
   }
   const groups = Map.groupBy(rows, row => `${dayOf(timeOfId(row.id))} ${row.part}`)
@@ -134,6 +137,31 @@ async function storeClicks({ worker }: Pick<Database, 'worker'>, org_id: number,
       revenue_pending numeric)`,
     [org_id, JSON.stringify(rows)],
   )
+  const events = clicks.flatMap(({ id, campaign, converted }) =>
+    converted.map(({ type, status }) => ({ id: newId(), click_id: id, campaign_id: campaign, type, status })),
+  )
+  await worker.query(
+    `with stored as (
+      insert into events (created_at, payout_is_explicit, person_id, source, test, id, click_id, campaign_id, type, org_id)
+      select now(), false, gen_random_uuid(), 'api', false, id, click_id, campaign_id, type, $1::int from json_to_recordset($2::json)
+        as event (id uuid, click_id uuid, campaign_id uuid, type text)
+    )
+    insert into event_revisions (org_id, event_id, seq, status, amount, source, created_at)
+    select $1::int, id, 1, status, 0, 'dashboard', now() from json_to_recordset($2::json) as event (id uuid, status text)
+    where status <> 'approved'`,
+    [org_id, JSON.stringify(events)],
+  )
+}
+
+/** As a segment has them: how many of each type are approved, pending and rejected. */
+function conversionsOf({ converted }: Pick<Whole, 'converted'>): string | null {
+  const types = [...new Set(converted.map(({ type }) => type))].sort()
+  const counts = types.map(type =>
+    ['approved', 'pending', 'rejected'].map(
+      status => converted.filter(one => one.type === type && one.status === status).length,
+    ),
+  )
+  return types.length === 0 ? null : types.map((type, at) => `${type}:${counts[at]?.join(',')}`).join(' ')
 }
 
 const visitorOf = (id: string | null) =>
@@ -180,6 +208,7 @@ function bodyOf(rows: readonly Row[]): Buffer {
       column('pending', 'INT32', row => row.pending),
       column('rejected', 'INT32', row => row.rejected),
       column('revenue_pending', 'INT64', row => toUnits(row.revenue_pending, 6)),
+      { name: 'conversions', type: 'STRING' as const, data: rows.map(conversionsOf) },
     ] as never,
     codec: 'ZSTD',
     compressors: { ZSTD: bytes => zstdCompressSync(bytes) },
@@ -214,4 +243,5 @@ const NEW = {
   pending: null,
   rejected: null,
   revenue_pending: null,
+  conversions: null,
 }

@@ -794,6 +794,11 @@ export interface ClickSheet {
   born: string[] | null
   born_otherwise: string[] | null
   changes: string[] | null
+  /**
+   * by type, approved, pending and rejected: 'ftd:0,1,0 lead:2,0,0'; null for a click without conversions
+   */
+  conversions: string[] | null
+  conversions_were: string[] | null
   id: string
   org_id: number
 }
@@ -982,11 +987,13 @@ export interface EventCounts {
    */
   dimension: number
   /**
-   * without those of test clicks
+   * all of them, however they stand; without those of test clicks
    */
   events: string
   key: string
   org_id: number
+  pending: Generated<string>
+  rejected: Generated<string>
   type: string
 }
 
@@ -1012,6 +1019,10 @@ export interface EventRevisions {
    * US dollars: what counts where it is approved, what is on hold where it is pending, else 0
    */
   amount: string
+  /**
+   * whether it is in event_counts; a report adds those that are not yet
+   */
+  counted: Generated<boolean>
   created_at: string
   event_id: string
   network_id: string | null
@@ -1753,6 +1764,12 @@ export interface Segments {
    */
   day: string
   deposit: string
+  /**
+   * the conversions of its tracked rows, however they stand
+   */
+  events: Generated<string>
+  events_pending: Generated<string>
+  events_rejected: Generated<string>
   ftd: string
   id: string
   /**

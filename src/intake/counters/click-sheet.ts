@@ -20,9 +20,11 @@ export type ClickState = {
   readonly pending: number | null
   readonly rejected: number | null
   readonly revenue_pending: string | null
+  /** By type, as `writeConversions` says it; null for none. */
+  readonly conversions: string | null
 }
 
-/** In the order of `click_change`, where each follows how it was. */
+/** In the order of `click_change`, where each follows how it was; conversions stand beside it. */
 export const STATES = [
   'stages',
   'tracked',
@@ -37,14 +39,17 @@ export const STATES = [
 
 /** New clicks as they nearly all are: plain ids cost the database less than half of what composite values do. */
 const INSERT_BORN = 'insert into click_sheet (org_id, id, born) values ($1, $2::uuid, $3::uuid[])'
-const INSERT = `insert into click_sheet (org_id, id, born, born_otherwise, changes)
-  values ($1, $2::uuid, $3::uuid[], $4::click_born[], $5::click_change[])`
+const INSERT = `insert into click_sheet (org_id, id, born, born_otherwise, changes, conversions_were, conversions)
+  values ($1, $2::uuid, $3::uuid[], $4::click_born[], $5::click_change[], $6::text[], $7::text[])`
 /** Of several organizations, each with its arrays as text. */
-const INSERT_EACH = `insert into click_sheet (org_id, id, born, born_otherwise, changes)
-  select s.org_id, $1::uuid, s.born::uuid[], s.born_otherwise::click_born[], s.changes::click_change[]
-  from unnest($2::int[], $3::text[], $4::text[], $5::text[]) as s (org_id, born, born_otherwise, changes)`
+const INSERT_EACH = `insert into click_sheet (org_id, id, born, born_otherwise, changes, conversions_were, conversions)
+  select s.org_id, $1::uuid, s.born::uuid[], s.born_otherwise::click_born[], s.changes::click_change[], s.were::text[], s.conversions::text[]
+  from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+    as s (org_id, born, born_otherwise, changes, were, conversions)`
 
-type Page = { born: string; otherwise: string; changes: string }
+const COLUMNS = ['born', 'otherwise', 'changes', 'were', 'conversions'] as const
+/** Each column's entries, as an array's text has them. */
+type Page = Record<(typeof COLUMNS)[number], string>
 
 /** Lists the clicks of one transaction, per organization. */
 export class ClickSheet {
@@ -62,7 +67,10 @@ export class ClickSheet {
     const page = this.#pageOf(org_id)
     let fields = id
     for (const state of STATES) fields += `,${was[state] ?? ''},${is[state] ?? ''}`
-    page.changes += `${page.changes === '' ? '' : ','}"(${fields})"`
+    const comma = page.changes === '' ? '' : ','
+    page.changes += `${comma}"(${fields})"`
+    page.were += `${comma}${quoted(was.conversions)}`
+    page.conversions += `${comma}${quoted(is.conversions)}`
   }
 
   /** The statement that appends it, to be run in the transaction that stores or changes the clicks; undefined where there are none. */
@@ -70,22 +78,19 @@ export class ClickSheet {
     const pages = [...this.#pages]
     const [first, ...others] = pages
     if (first === undefined) return undefined
-    const [org_id, { born, otherwise, changes }] = first
+    const [org_id, page] = first
     if (others.length === 0)
-      return otherwise === '' && changes === ''
-        ? { text: INSERT_BORN, values: [org_id, newId(), `{${born}}`] }
-        : { text: INSERT, values: [org_id, newId(), literal(born), literal(otherwise), literal(changes)] }
-    const of = (kind: keyof Page) => pages.map(([, page]) => literal(page[kind]))
-    return {
-      text: INSERT_EACH,
-      values: [newId(), pages.map(([org]) => org), of('born'), of('otherwise'), of('changes')],
-    }
+      return page.otherwise === '' && page.changes === ''
+        ? { text: INSERT_BORN, values: [org_id, newId(), `{${page.born}}`] }
+        : { text: INSERT, values: [org_id, newId(), ...COLUMNS.map(column => literal(page[column]))] }
+    const columns = COLUMNS.map(column => pages.map(([, one]) => literal(one[column])))
+    return { text: INSERT_EACH, values: [newId(), pages.map(([org]) => org), ...columns] }
   }
 
   #pageOf(org_id: number): Page {
     let page = this.#pages.get(org_id)
     if (page === undefined) {
-      page = { born: '', otherwise: '', changes: '' }
+      page = { born: '', otherwise: '', changes: '', were: '', conversions: '' }
       this.#pages.set(org_id, page)
     }
     return page
@@ -93,3 +98,4 @@ export class ClickSheet {
 }
 
 const literal = (list: string): string | null => (list === '' ? null : `{${list}}`)
+const quoted = (text: string | null): string => (text === null ? 'NULL' : `"${text}"`)

@@ -7,6 +7,7 @@ import { ask, type Question } from '../../ground/db/flight.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import type { Money } from '../../money/rates/rate-of-day.ts'
 import { ClickSheet, type ClickState } from '../counters/click-sheet.ts'
+import { writeConversions } from '../counters/conversions.ts'
 import { type Costs, type Counts, cellOf, costsOf, DeltaSheet, type Verdicts } from '../counters/deltas.ts'
 import { CapCounts } from './caps.ts'
 import type { Revision, Source } from './items.ts'
@@ -37,7 +38,7 @@ type Delivery = {
   /** Where the target is called once per person: this one. */
   person_id: string | null
 }
-type Before = Pick<KnownClick, 'stages' | 'tracked' | 'revenue' | 'bot_id' | 'standing'>
+type Before = Pick<KnownClick, 'stages' | 'tracked' | 'revenue' | 'bot_id' | 'standing' | 'conversions'>
 type Changed = { readonly org_id: number; readonly click: KnownClick; readonly before: Before }
 
 type Rows = readonly { org_id: number }[]
@@ -82,8 +83,8 @@ export class Changes {
   /** Remembers how a click was; comes before each change of one. */
   touch(org_id: number, click: KnownClick): void {
     if (this.#clicks.has(click)) return
-    const { stages, tracked, revenue, bot_id, standing } = click
-    this.#clicks.set(click, { org_id, before: { stages, tracked, revenue, bot_id, standing } })
+    const { stages, tracked, revenue, bot_id, standing, conversions } = click
+    this.#clicks.set(click, { org_id, before: { stages, tracked, revenue, bot_id, standing, conversions } })
   }
 
   /** What was held of an event is over; for so many days it is held anew, or with null no more. */
@@ -174,7 +175,8 @@ const bringsCost = ({ tracked, cost_counts }: KnownClick): boolean => tracked &&
 
 function isChanged(click: KnownClick, before: Before): boolean {
   const isCountedAlike = click.stages === before.stages && click.tracked === before.tracked && !bringsCost(click)
-  const isWorthAlike = click.revenue === before.revenue && click.standing === before.standing
+  const isWorthAlike =
+    click.revenue === before.revenue && click.standing === before.standing && click.conversions === before.conversions
   return !isCountedAlike || !isWorthAlike || click.bot_id !== before.bot_id
 }
 
@@ -186,7 +188,10 @@ function writtenClick(org_id: number, click: KnownClick) {
 }
 
 /** What of a click changes, as its row has it. */
-function stateOf({ stages, tracked, bot_id, revenue, standing }: Before, cost_counts: boolean | null): ClickState {
+function stateOf(
+  { stages, tracked, bot_id, revenue, standing, conversions }: Before,
+  cost_counts: boolean | null,
+): ClickState {
   return {
     stages,
     tracked,
@@ -197,6 +202,7 @@ function stateOf({ stages, tracked, bot_id, revenue, standing }: Before, cost_co
     pending: standing?.pending ?? null,
     rejected: standing?.rejected ?? null,
     revenue_pending: standing === null ? null : fromMillionths(standing.held),
+    conversions: writeConversions(conversions),
   }
 }
 

@@ -134,7 +134,7 @@ export class Decisions {
       started.payout_is_explicit = true
       this.#pay(started, item.money, true)
       // What was said of it since stays in effect.
-      this.#judge.count(this.#known.clicks.get(started.click_id), before, this.#judge.presentOf(started))
+      this.#judge.count(this.#known.clicks.get(started.click_id), started.type, before, this.#judge.presentOf(started))
     }
     if (isFirstPayout || isFirstPayload) this.#changes.merge(this.#org_id, started)
     return { event: started, replayed: false }
@@ -150,7 +150,7 @@ export class Decisions {
     if (item.once !== undefined) this.#alias(item.once, event)
     else if (id !== item.id) this.#alias(item, event)
     this.#proveClick(item, click)
-    this.#judge.count(click, null, this.#judge.presentOf(event))
+    this.#judge.count(click, event.type, null, this.#judge.presentOf(event))
     const { standing } = item
     const recorded: Recorded = { event, replayed: false, paid_instead: paidInstead(event, click) }
     if (standing?.says === 'pending') recorded.present = this.#judge.hold(event, standing)

@@ -3,11 +3,13 @@
  * are held, and what a network's later call says of one that is recorded. The event stays as it was; its last revision says what it counts
  * for. Whoever says what is so already changes nothing.
  */
+import type { EventType } from '../../contract/event-types.ts'
 import { toWireId } from '../../contract/ids.ts'
 import type { EventType } from '../../contract/event-types.ts'
 import { hasAmount, MOST_REVISIONS } from '../../contract/revisions.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
+import { withOne } from '../counters/conversions.ts'
 import { type Foreign, worthOf, dayReceived } from './booked.ts'
 import type { Changes } from './changes.ts'
 import type { Conversion, Meant, Revision, Standing } from './items.ts'
@@ -218,7 +220,7 @@ export class Judge {
     const click = this.#known.clicks.get(event.click_id)
     if (!isChange(present, next)) {
       // What the version before added beside figures that it does not know is counted with this.
-      this.count(click, present, present)
+      this.count(click, event.type, present, present)
       return { event, before: present, present, isNew: false }
     }
     if (present.seq >= MOST_REVISIONS) return new Refusal('too_many_revisions')
@@ -226,7 +228,7 @@ export class Judge {
     if (click === undefined) return new Refusal('click_not_kept')
     const revised = { ...next, seq: present.seq + 1, was_held: present.was_held || next.status === 'pending' }
     this.#known.revised.set(event.id, revised)
-    this.count(click, present, revised)
+    this.count(click, event.type, present, revised)
     this.#write(event, revised, said, worth?.rate)
     return { event, before: present, present: revised, isNew: true }
   }
@@ -248,12 +250,15 @@ export class Judge {
    * Counts an event of the click as it stands now instead of as it stood before, null: it was not there. Revenue is the sum of what its
    * events count for, null when there is none.
    */
-  count(click: KnownClick | undefined, before: Present | null, now: Present): void {
+  count(click: KnownClick | undefined, type: EventType, before: Present | null, now: Present): void {
     if (click === undefined) return
     const more = effective(now) - (before === null ? 0n : effective(before))
     const standing = this.#standing(click, before, now)
-    if (more === 0n && standing === click.standing) return
+    const isOtherwise = before === null || placeOf(before) !== placeOf(now)
+    if (more === 0n && standing === click.standing && !isOtherwise) return
     this.#changes.touch(this.#org_id, click)
+    if (before !== null && isOtherwise) click.conversions = withOne(click.conversions, type, placeOf(before), -1)
+    if (isOtherwise) click.conversions = withOne(click.conversions, type, placeOf(now), 1)
     const revenue = (click.revenue ?? 0n) + more
     click.revenue = revenue === 0n ? null : revenue
     click.standing = standing
@@ -271,6 +276,9 @@ export class Judge {
     return sumOf([click.standing ?? NOTHING, is], was)
   }
 }
+
+/** Where an event is counted among those of its type: approved, pending, or rejected like refunds and chargebacks. */
+const placeOf = ({ status }: Present): 0 | 1 | 2 => (status === 'approved' ? 0 : status === 'pending' ? 1 : 2)
 
 const NOTHING: Standings = { approved: 0, pending: 0, rejected: 0, held: 0n }
 

@@ -1,6 +1,7 @@
 /** What a batch knows of an organization when it decides, and what changes while it does: `read-known.ts` reads it. */
 import type { EventType } from '../../contract/event-types.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
+import type { Conversions } from '../counters/conversions.ts'
 import type { RatesRead } from '../../money/rates/rate-of-day.ts'
 import type { Booked } from './booked.ts'
 import type { CapRow } from './caps.ts'
@@ -55,6 +56,8 @@ export type KnownClick = {
   cost_counts: boolean | null
   /** How its conversions stand; null: none of them was counted so. */
   standing: Standings | null
+  /** How its conversions stand, by type; all of them, also those that pay nothing. */
+  conversions: Conversions
   offer_payout: string | null
   /** What the offer's payout is in; null is US dollars. */
   payout_currency: string | null

@@ -10,6 +10,7 @@ import { ask, flight, type Question } from '../../ground/db/flight.ts'
 import { discardStalePlans } from '../../ground/db/stale-plans.ts'
 import type { Value } from '../../ground/db/statement.ts'
 import { toMillionths } from '../../money/billing/money.ts'
+import { readConversions } from '../counters/conversions.ts'
 import { Booked } from './booked.ts'
 import type { CapRow } from './caps.ts'
 import type { Conversion, Item } from './items.ts'
@@ -24,10 +25,10 @@ export type Asked = ReadonlyMap<number, readonly Item[]>
 type Of<Row> = Row & { org_id: number }
 type PersonColumns = { key: string; person_id: string; telegram_user_id: string | null; is_charged: true | null }
 type StandingColumns = { approved: number; pending: number; rejected: number; revenue_pending: string }
-type ClickRow = Omit<KnownClick, 'revenue' | 'standing'> & { revenue: string | null } & (
-    | StandingColumns
-    | Record<keyof StandingColumns, null>
-  ) &
+type ClickRow = Omit<KnownClick, 'revenue' | 'standing' | 'conversions'> & {
+  revenue: string | null
+  conversions: string | null
+} & (StandingColumns | Record<keyof StandingColumns, null>) &
   (PersonColumns | Record<keyof PersonColumns, null>)
 type RevisedColumns = { seq: number; status: EventStatus; amount: string; was_held: true | null }
 type JudgedRow = StoredEvent & { person_id: string; is_withheld: true | null } & (
@@ -236,7 +237,7 @@ function knowClick(known: Known | undefined, row: Of<ClickRow>): void {
   const revenue = row.revenue === null ? null : toMillionths(row.revenue)
   const { approved, pending, rejected } = row
   const standing = approved === null ? null : { approved, pending, rejected, held: toMillionths(row.revenue_pending) }
-  known?.clicks.set(row.id, { ...row, revenue, standing })
+  known?.clicks.set(row.id, { ...row, revenue, standing, conversions: readConversions(row.conversions) })
   if (row.key !== null) knowPerson(known, row)
 }
 

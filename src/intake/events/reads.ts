@@ -7,6 +7,7 @@
  * them, which it cannot see from a list.
  */
 
+import { CONVERSIONS_OF } from '../counters/conversions.ts'
 import type { InChat } from './identity.ts'
 
 /** `$1` is the organization in `one`, and in `many` a list of organizations, one beside each key in `$2`. */
@@ -129,6 +130,7 @@ export const READ_CLICKS = forms(
   ({ org, asked }) => `
   select c.org_id, c.id, c.campaign_id, c.offer_id, c.stages, c.tracked, c.test, c.revenue, c.geo, c.sub1, c.visitor_id,
     c.bot_id, c.platform, c.suppressed_delivery, c.cost, c.cost_counts, c.approved, c.pending, c.rejected, c.revenue_pending,
+    ${CONVERSIONS_OF(org, 'c.id')} as conversions,
     o.payout as offer_payout, o.payout_types, o.payout_currency, p.ad_account_id,
     p.traffic_source_id,
     k.key, k.person_id, n.telegram_user_id, l.is_charged

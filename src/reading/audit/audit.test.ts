@@ -106,9 +106,12 @@ describe('the audit finds', () => {
       `insert into report_day select $1::int, level, '2026-01-01', gen_random_uuid(), '', level, 0, 0, 0, 0, 0, 0, 0
         from unnest(array[1, 33]) level`,
     ],
-    ['the report counts the conversions there are', 'update events set counted = not counted where org_id = $1'],
     [
-      'the report counts the conversions there are',
+      'the report counts the conversions there are, as they stand',
+      'update events set counted = not counted where org_id = $1',
+    ],
+    [
+      'the report counts the conversions there are, as they stand',
       "insert into event_counts select $1::int, 1, '2026-01-01', gen_random_uuid(), '', 'lead', 1",
     ],
     [

@@ -3,6 +3,11 @@
 /** The day of an event's click: the first 48 bits of its id are its milliseconds. */
 const DAY = `date '1970-01-01' + (('x' || left(replace(click_id::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int`
 
+/** Counted like rejected ones. */
+const REFUSED = `'rejected', 'refunded', 'chargeback'`
+/** How many, how many of them are pending, how many rejected. */
+const NONE = '(0,0,0)'
+
 /** Each takes the organization as $1 and answers one `wrong` per thing that is wrong. */
 export const CONVERSION_CHECKS: Readonly<Record<string, string>> = {
   'every level of the report counts the same conversions': `
@@ -10,30 +15,44 @@ export const CONVERSION_CHECKS: Readonly<Record<string, string>> = {
     from (
       select dimension, told, first_value(told) over (order by dimension) as first
       from (
-        select dimension, json_object_agg(type, events order by type)::text as told
+        select dimension, json_object_agg(type, told order by type)::text as told
         from (
-          select dimension, type, sum(events) as events from event_counts where org_id = $1 group by dimension, type
+          select dimension, type, row(sum(events), sum(pending), sum(rejected))::text as told
+          from event_counts where org_id = $1 group by dimension, type
         ) sums
         group by dimension
       ) levels
     ) compared
     where told <> first`,
 
-  'the report counts the conversions there are': `
-    select format('%s, %s: reported %s, recorded %s', day, type, coalesce(told, 0), coalesce(counted, 0)) as wrong
+  'the report counts the conversions there are, as they stand': `
+    select format('%s, %s: reported %s, recorded %s', day, type, coalesce(told, '${NONE}'), coalesce(counted, '${NONE}')) as wrong
     from (
-      select day, type, sum(events) as told
+      select day, type, row(sum(events), sum(pending), sum(rejected))::text as told
       from (
-        select day, type, events from event_counts where org_id = $1 and dimension = 1
+        select day, type, events, pending, rejected from event_counts where org_id = $1 and dimension = 1
         union all
-        select ${DAY}, type, 1 from events where org_id = $1 and not counted and not test
+        select ${DAY}, type, 1, 0, 0 from events where org_id = $1 and not counted and not test
+        union all
+        select ${DAY}, type, 0, (r.status = 'pending')::int - coalesce((o.status = 'pending')::int, 0),
+          (r.status in (${REFUSED}))::int - coalesce((o.status in (${REFUSED}))::int, 0)
+        from event_revisions r
+        join events e on e.org_id = $1 and e.id = r.event_id and not e.test
+        left join event_revisions o on o.org_id = $1 and o.event_id = r.event_id and o.seq = r.seq - 1
+        where r.org_id = $1 and not r.counted
       ) parts
       group by day, type
     ) report
     full join (
-      select ${DAY} as day, type, count(*) as counted from events where org_id = $1 and not test group by 1, 2
+      select ${DAY} as day, type, row(count(*), count(*) filter (where status = 'pending'),
+        count(*) filter (where status in (${REFUSED})))::text as counted
+      from events e
+      left join (
+        select distinct on (event_id) event_id, status from event_revisions where org_id = $1 order by event_id, seq desc
+      ) said on said.event_id = e.id
+      where org_id = $1 and not test group by 1, 2
     ) recorded using (day, type)
-    where coalesce(told, 0) <> coalesce(counted, 0)`,
+    where coalesce(told, '${NONE}') <> coalesce(counted, '${NONE}')`,
 }
 
 /** As a figure: how many are counted or wait for it, and how many there are. */

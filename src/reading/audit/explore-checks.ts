@@ -20,18 +20,26 @@ const STANDING = `
     union all
     select c.id from click_sheet, unnest(changes) as c where org_id = $1
   ), compared as (
-    select day, ${NUMBERS.join(', ')} from segments where org_id = $1
+    select day, ${NUMBERS.join(', ')}, events, events_pending, events_rejected from segments where org_id = $1
     union all
-    select day, ${TAKEN} from report_day where org_id = $1 and dimension = 1
+    select day, ${TAKEN}, 0, 0, 0 from report_day where org_id = $1 and dimension = 1
     union all
-    select day, ${TAKEN} from (${UNFOLDED}) unfolded
+    select day, ${TAKEN}, 0, 0, 0 from (${UNFOLDED}) unfolded
+    union all
+    select ${dayOf('click_id')}, ${NUMBERS.map(() => '0').join(', ')}, -1, -(coalesce(status, '') = 'pending')::int,
+      -(coalesce(status, '') in ('rejected', 'refunded', 'chargeback'))::int
+    from events e
+    left join (
+      select distinct on (event_id) event_id, status from event_revisions where org_id = $1 order by event_id, seq desc
+    ) said on said.event_id = e.id
+    where org_id = $1 and not test
   )
   select (select count(*)::int from waiting) as waiting,
     exists (select from explore_turns where org_id = $1 and checked_at is not null) as is_checked,
     array(
       select day::text from compared
       where day >= ${FIRST_DAY} and not day = any(array(select ${dayOf('id')} from waiting))
-      group by day having ${IS_ANY} order by day desc limit ${MOST_DAYS}
+      group by day having ${IS_ANY} or sum(events) <> 0 or sum(events_pending) <> 0 or sum(events_rejected) <> 0 order by day desc limit ${MOST_DAYS}
     ) as days`
 
 /** Asked in one statement, hence of one moment. */

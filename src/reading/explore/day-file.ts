@@ -64,7 +64,8 @@ export async function dayAsParquet(
 const rowsIn = (paths: readonly string[]) =>
   paths.length === 0
     ? `(select * from ${NOTHING})`
-    : `read_parquet([${paths.map(quoted).join(', ')}], hive_partitioning = false)`
+    : `(from read_parquet([${paths.map(quoted).join(', ')}], union_by_name = true, hive_partitioning = false)
+        union all by name select null::varchar as conversions where false)`
 
 function rowsOfDay(rows: string, midnight: number, wire: readonly string[]): string {
   const outside =
@@ -83,7 +84,7 @@ function rowsOfDay(rows: string, midnight: number, wire: readonly string[]): str
     'unread_cost',
   ]
   return `with net as (
-      select * exclude (sign), sum(sign)::bigint as clicks from ${rows} facts where tracked group by all having sum(sign) > 0
+      select * exclude (sign, conversions), sum(sign)::bigint as clicks from ${rows} facts where tracked group by all having sum(sign) > 0
     ), visitors as (
       select visitor, row_number() over (order by min(ms), visitor) as number from net where visitor is not null group by visitor
     ), ids as (select * from ${outside} ids(id, wire))

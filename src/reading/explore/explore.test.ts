@@ -31,7 +31,14 @@ async function ask(cookie: string, question: object): Promise<ExploreAnswer> {
 test('clicks are broken down by levels, each with its first rows and one for all others, and what they came to', async () => {
   const { org_id, cookie } = await seedSignedIn(house)
   const { id } = await seedCampaign(house.database, org_id)
-  const paid = { stages: 0b1100011, revenue: '12.5', approved: 1 }
+  const converted = [
+    { type: 'lead', status: 'approved' },
+    // No conversions: one is no goal, the others are not approved.
+    { type: 'ftd', status: 'approved' },
+    { type: 'lead', status: 'pending' },
+    { type: 'lead', status: 'rejected' },
+  ] as const
+  const paid = { stages: 0b1100011, revenue: '12.5', approved: 1, converted }
   await seedExplored(house.database, org_id, [
     { at: NOON, campaign: id, geo: 'DE', os: 'iOS', ...paid, cost: '0.5', cost_counts: true },
     { at: NOON + 1, campaign: id, geo: 'DE', os: 'Android', cost: '0.25', cost_counts: true },
@@ -40,6 +47,10 @@ test('clicks are broken down by levels, each with its first rows and one for all
     { at: NOON + 4, campaign: id, geo: null, os: 'iOS' },
   ])
   const levels = [{ dimension: 'geo', top: 1 }, { dimension: 'os' }]
+  const counted = ['conversions', 'conversions_pending', 'conversions_rejected', 'cr', 'cpa']
+  const withPending = await ask(cookie, { levels, measures: counted, count_pending: true })
+  const two = { conversions: 2, conversions_pending: 1, conversions_rejected: 1, cr: 0.5, cpa: '0.375' }
+  assert.deepEqual(withPending.totals, two)
   const measures = ['clicks', 'ftd', 'revenue', 'cost', 'profit', 'cr', 'epc', 'roi', 'approval_rate', 'cpa']
   const { rows, totals, distinct, window } = await ask(cookie, { levels, measures })
   assert.deepEqual(window, { from: '2026-03-01T00:00:00.000Z', to: '2026-03-07T23:59:59.999Z' })

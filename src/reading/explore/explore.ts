@@ -234,10 +234,10 @@ async function namesIn({ database }: Ground, org_id: number, { levels }: AllFoun
 const compared = (
   sums: Sums,
   before: Sums | undefined,
-  { measures }: Question,
+  question: Question,
 ): ExploreMeasures & { before?: ExploreMeasures } => ({
-  ...measuresOf(sums, measures),
-  ...(before && { before: measuresOf(before, measures) }),
+  ...measuresOf(sums, question),
+  ...(before && { before: measuresOf(before, question) }),
 })
 
 function rowsOf({ levels }: AllFound, question: Question, names: readonly (Names | undefined)[]): ExploreRow[] {

@@ -83,7 +83,8 @@ function traffic(owner: SignedIn, campaigns: readonly (string | null)[], offers:
   }
 }
 
-const COUNTS = [...LADDER.slice(1), 'clicks', 'unread_costs', 'approved', 'pending', 'rejected'] as const
+const OF_GOAL = ['conversions', 'conversions_pending', 'conversions_rejected'] as const
+const COUNTS = [...LADDER.slice(1), 'clicks', 'unread_costs', 'approved', 'pending', 'rejected', ...OF_GOAL] as const
 
 /** Cents, as the report rounds. */
 const cents = (amount: string | undefined): bigint => (toUnits(amount ?? assert.fail(), 9) + 5_000_000n) / 10_000_000n
@@ -126,6 +127,10 @@ test(`over ${WINDOWS} windows of any milliseconds Explore by one level is the fi
   const owner = await seedSignedIn(house)
   const { org_id } = owner
   const ids = await Promise.all([1, 2, 3].map(async () => (await seedCampaign(house.database, org_id)).id))
+  await house.database.worker.query(`update campaigns set goal = '{ftd,deposit}' where org_id = $1 and id = $2`, [
+    org_id,
+    ids[0],
+  ])
   const offers = await Promise.all([1, 2].map(() => seedOffer(house.database, org_id)))
   const burst = traffic(owner, [...ids, null], [...offers, null])
   const sealing = openSealing(house.ground, 100)

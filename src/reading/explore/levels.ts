@@ -159,7 +159,7 @@ async function askLevel(
         select p, count(*) as n, sum(least(count(*), ${until})) over (order by p) as so_far from g${at} group by p
       ) where so_far <= ${most + question.after}
     )
-    select row_number() over (order by p, rn) as id, * from (${firstOf(at, sort, until, parents.size === 1)}) join opened using (p)`)
+    select row_number() over (order by p, rn) as id, * from (${firstOf(at, sort, { until, isOne: parents.size === 1, count_pending: question.count_pending })}) join opened using (p)`)
   const rows = await ask(
     `select id, p, n, rn, word, (select count(*) from g${at}) as distinct_keys, ${sums.join(', ')} from l${at} order by id`,
   )
@@ -221,8 +221,12 @@ function groupsOf({ asking, rows, visitors }: Ground, at: number, sort: ExploreS
 }
 
 /** Of each row above the first groups by the sort, numbered. */
-function firstOf(at: number, sort: ExploreSort, until: number, isOne: boolean): string {
-  const order = `${orderOf(sort.by)} ${sort.descending ? 'desc' : 'asc'} nulls last${sort.by === 'key' ? '' : ', word asc nulls last'}`
+function firstOf(
+  at: number,
+  sort: ExploreSort,
+  { until, isOne, count_pending }: { until: number; isOne: boolean; count_pending: boolean },
+): string {
+  const order = `${orderOf(sort.by, count_pending)} ${sort.descending ? 'desc' : 'asc'} nulls last${sort.by === 'key' ? '' : ', word asc nulls last'}`
   // Of one row alone they need not all be put in order.
   if (isOne)
     return `select *, row_number() over (order by ${order}) as rn from (from g${at} order by ${order} limit ${until})`

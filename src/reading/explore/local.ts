@@ -18,7 +18,7 @@ import { COLUMNS, from, NOTHING } from './table.ts'
 import { createWords, learnWords, NUMBER_COLUMNS, numberedBy, numberedIn, type Text, withNumbers } from './words.ts'
 
 /** Of its tables: a file of other columns is not read, and taken away where it is of an earlier version. */
-const LAYOUT = 2
+const LAYOUT = 3
 /** The form of the file that keeps words as a dictionary, which is read and searched twice as quickly. */
 const STORED_AS = 'v1.4.0'
 /** So many rows are filled in at a time, within a second and within the memory that the process has; then somebody else may ask. */
@@ -186,11 +186,12 @@ async function factsIn(
   { name, values, numbered }: Copy,
   { org_id }: Place,
   { files, most_words }: Pick<From, 'files' | 'most_words'>,
-  { tail, ties, emptied_before }: Snapshot,
+  { tail, ties, goals, emptied_before }: Snapshot,
 ): Promise<Facts> {
   const facts: Facts = {
     from: `${name}.facts`,
     ties,
+    goals,
     valuesOf: dimension => USUAL_VALUES[dimension] ?? values.get(columnFor(dimension)) ?? 1,
     numbered: dimension => numberedBy(name, numbered, dimension),
     emptied_before,

@@ -1,6 +1,7 @@
 /** What sums come to: exact counts and amounts, and quotients of them. */
 import { type ExploreMeasures, type Measure, UNIQUE_VISITORS } from '../../contract/explore.ts'
 import { fromUnits } from '../../contract/decimals.ts'
+import type { Question } from './question.ts'
 import type { Sums } from './scan.ts'
 
 const MILLIONTHS = 6
@@ -26,14 +27,20 @@ function each(billionths: bigint, number: bigint): string | null {
 const share = (above: bigint, below: bigint): number | null => (below === 0n ? null : Number(above) / Number(below))
 
 /** The measures that were asked for. */
-export function measuresOf(sums: Sums, measures: readonly Measure[]): ExploreMeasures {
-  return Object.fromEntries(measures.map(measure => [measure, measureOf(sums, measure)]))
+export function measuresOf(
+  sums: Sums,
+  { measures, count_pending }: Pick<Question, 'measures' | 'count_pending'>,
+): ExploreMeasures {
+  return Object.fromEntries(measures.map(measure => [measure, measureOf(sums, measure, count_pending)]))
 }
 
-function measureOf(sums: Sums, measure: Measure): number | string | null {
+function measureOf(sums: Sums, measure: Measure, count_pending: boolean): number | string | null {
   // Revenue is kept in millionths, cost in billionths.
   const revenue = () => sums.revenue * 1000n
+  const conversions = () => sums.conversions + (count_pending ? sums.conversions_pending : 0n)
   switch (measure) {
+    case 'conversions':
+      return Number(conversions())
     case 'revenue':
     case 'revenue_pending':
       return amount(sums[measure], MILLIONTHS)
@@ -46,9 +53,9 @@ function measureOf(sums: Sums, measure: Measure): number | string | null {
     case 'cpc':
       return each(sums.cost, sums.clicks)
     case 'cpa':
-      return each(sums.cost, sums.approved)
+      return each(sums.cost, conversions())
     case 'cr':
-      return share(sums.approved, sums.clicks)
+      return share(conversions(), sums.clicks)
     case 'roi':
       return share(revenue() - sums.cost, sums.cost)
     case 'approval_rate':

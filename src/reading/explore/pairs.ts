@@ -8,6 +8,7 @@ export const PAIRS = [
   ['deposit', 'ftd'],
   ['new_visitors', 'unread_costs'],
   ['approved', 'pending'],
+  ['conversions', 'conversions_pending'],
 ] as const
 export type Pair = (typeof PAIRS)[number]
 export type Paired = Pair[number]

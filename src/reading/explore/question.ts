@@ -34,6 +34,8 @@ export type Question = {
   readonly levels: readonly Level[]
   readonly filters: readonly Filter[]
   readonly measures: readonly Measure[]
+  /** Whether conversions on hold count like approved ones. */
+  readonly count_pending: boolean
   /** The branch that is opened: a value for each level above. */
   readonly within: readonly Value[] | undefined
   readonly after: number
@@ -62,6 +64,7 @@ export function questionOf(asked: ExploreQuestion, top: readonly number[] = USUA
       values: values.map((value, place) => valueOf(dimension, value, `filters.${at}.values.${place}`)),
     })),
     measures: asked.measures ?? USUAL_MEASURES,
+    count_pending: asked.count_pending === true,
     within: asked.within?.map((key, at) =>
       key === null ? null : valueOf(asked.levels[at]?.dimension as Dimension, key, `within.${at}`),
     ),

@@ -49,6 +49,13 @@ const clicks: fc.Arbitrary<ExploredClick> = fc.record({
   pending: fc.nat(1),
   rejected: fc.nat(2),
   revenue_pending: fc.constantFrom('0', '7.25'),
+  converted: fc.array(
+    fc.record({
+      type: fc.constantFrom('lead', 'ftd', 'purchase', 'custom_1'),
+      status: fc.constantFrom('approved', 'pending', 'rejected'),
+    }),
+    { maxLength: 2 },
+  ),
 })
 
 before(async () => {
@@ -61,6 +68,10 @@ before(async () => {
       id: one,
       ...(at === 0 && { destination: { type: 'funnel', funnel_id } }),
     })
+  await house.database.worker.query(`update campaigns set goal = '{ftd,purchase}' where org_id = $1 and id = $2`, [
+    org_id,
+    campaigns[2],
+  ])
   await house.database.worker.query('update campaigns set traffic_source_id = $2 where org_id = $1 and id = $3', [
     org_id,
     source_id,

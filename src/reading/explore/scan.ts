@@ -3,7 +3,9 @@ import { DAY_MS } from '../../contract/days.ts'
 import type { Measure } from '../../contract/explore.ts'
 import { isTimeDimension } from '../../contract/explore-dimensions.ts'
 import type { Window } from '../../contract/window.ts'
+import type { Goals } from '../../traffic/event-settings/goals.ts'
 import { columnOf, type Dimension, localTime, MADE, quoted } from './columns.ts'
+import { goalColumns } from './conversions.ts'
 import type { Found } from './engine.ts'
 import type { Numbered } from './words.ts'
 import { nameOfPair, PAIR_SIZE, type Pair, type Paired, PAIRS } from './pairs.ts'
@@ -19,6 +21,8 @@ export type Facts = {
   readonly valuesOf: (dimension: Dimension) => number
   /** Where the words of a dimension have numbers. */
   readonly numbered: (dimension: Dimension) => Numbered | undefined
+  /** Which types of events are the conversion. */
+  readonly goals: Goals
   /** Of days before this one nothing tells one visitor from another; null: of all days it does. */
   readonly emptied_before: string | null
 }
@@ -31,21 +35,26 @@ export const areVisitorsGone = ({ emptied_before }: Pick<Facts, 'emptied_before'
 const MADE_IN: Readonly<Record<Exclude<Sum, Paired>, string>> = {
   clicks: 'sign',
   rejected: 'rejected',
+  conversions_rejected: 'conversions_rejected',
   revenue: 'revenue',
   revenue_pending: 'revenue_pending',
   cost: 'cost',
 }
-export type Sum = 'clicks' | 'rejected' | 'revenue' | 'revenue_pending' | 'cost' | Paired
+export type Sum = 'clicks' | 'rejected' | 'conversions_rejected' | 'revenue' | 'revenue_pending' | 'cost' | Paired
 
 export type Sums = Readonly<Record<Sum, bigint>> & { readonly unique_visitors?: bigint }
 
+/** Both, because a question may count those on hold as well. */
+const CONVERSIONS = ['conversions', 'conversions_pending'] as const
+
 /** The sums a measure is made of. */
 const MADE_OF: Readonly<Partial<Record<Measure, readonly Sum[]>>> = {
+  conversions: CONVERSIONS,
   profit: ['revenue', 'cost'],
   epc: ['revenue'],
   cpc: ['cost'],
-  cpa: ['cost', 'approved'],
-  cr: ['approved'],
+  cpa: ['cost', ...CONVERSIONS],
+  cr: CONVERSIONS,
   roi: ['revenue', 'cost'],
   approval_rate: ['approved', 'rejected'],
   unique_visitors: [],
@@ -89,11 +98,14 @@ export function sumsIn(row: Found | undefined, sums: readonly Sum[]): Sums {
 }
 
 /** What rows are ordered by, of columns that hold sums: whole numbers, so that the quotients are the same wherever they are made. */
-export function orderOf(measure: Measure | 'key'): string {
+export function orderOf(measure: Measure | 'key', count_pending: boolean): string {
+  const conversions = count_pending ? '(conversions + conversions_pending)' : 'conversions'
   const ratio = (above: string, below: string) => `(${above})::double / nullif(${below}, 0)::double`
   switch (measure) {
     case 'key':
       return 'word'
+    case 'conversions':
+      return conversions
     case 'profit':
       return 'revenue * 1000 - cost'
     case 'epc':
@@ -101,9 +113,9 @@ export function orderOf(measure: Measure | 'key'): string {
     case 'cpc':
       return ratio('cost', 'clicks')
     case 'cpa':
-      return ratio('cost', 'approved')
+      return ratio('cost', conversions)
     case 'cr':
-      return ratio('approved', 'clicks')
+      return ratio(conversions, 'clicks')
     case 'roi':
       return ratio('revenue * 1000 - cost', 'cost')
     case 'approval_rate':
@@ -118,7 +130,7 @@ export type AskedLevel = { readonly dimension: Dimension; readonly at: number }
 
 /** Rows `p` (the row above all), with a value `k<n>` for each of these levels, or its number where it has one, and these columns. */
 export function factsOf(
-  { from, ties, numbered }: Facts,
+  { from, ties, numbered, goals }: Facts,
   question: Question,
   window: Window,
   { levels, columns }: { readonly levels: readonly AskedLevel[]; readonly columns: readonly string[] },
@@ -138,7 +150,9 @@ export function factsOf(
     ...withinWindow(window),
     ...filters.map(filter => conditionOf(filter, local, numbered(filter.dimension))),
   ]
-  return `select ${[`${ROOT} as p`, ...keys, ...columns].join(', ')}
+  const made = goalColumns(goals)
+  const sums = columns.map(name => (made[name] === undefined ? name : `${made[name]} as ${name}`))
+  return `select ${[`${ROOT} as p`, ...keys, ...sums].join(', ')}
     from ${from} facts ${isTied ? `left join ${tiesOf(ties)} using (campaign)` : ''}
     where ${conditions.join(' and ')}`
 }

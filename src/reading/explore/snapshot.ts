@@ -6,6 +6,7 @@ import type pg from 'pg'
 import { dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { Window } from '../../contract/window.ts'
+import { type Goals, readGoals } from '../../traffic/event-settings/goals.ts'
 import { DAY_OF_ID, DIFFERING } from '../segments/check.ts'
 import { Days, type Entry, entriesOf, type Hash, type Row, rowsOf } from '../segments/facts.ts'
 import { readFixed } from '../segments/seal.ts'
@@ -19,6 +20,8 @@ export type Snapshot = {
   /** Facts that are in no segment, by day. */
   readonly tail: readonly { readonly day: string; readonly rows: readonly Row[] }[]
   readonly ties: readonly CampaignTie[]
+  /** Which types of events are the conversion. */
+  readonly goals: Goals
   /** UTC days whose clicks are not all here, such as those that a process of an earlier version has just changed; without those told from clicks. */
   readonly incomplete_days: readonly string[]
   /** The first of the days asked for of whose visitors everything is known; null where that is all of them. */
@@ -27,7 +30,7 @@ export type Snapshot = {
 
 // What is sealed in the meantime is either still in a sheet or already in a segment, never both and never neither.
 const SNAPSHOT = `
-  with sheets as (select born, born_otherwise, changes from click_sheet where org_id = $1),
+  with sheets as (select born, born_otherwise, changes, conversions_were, conversions from click_sheet where org_id = $1),
   entries as (${entriesOf('sheets')}),
   sealed as (
     select json_agg(json_build_object('id', id, 'day', day, 'rows', rows) order by day, id) as segments,
@@ -79,6 +82,7 @@ export async function readSnapshot(
     emptied_before,
     tail: [...tail.filter(isSealed), ...[...told].map(([day, rows]) => ({ day, rows }))],
     ties: wantsTies ? await readTies(reads, org_id) : [],
+    goals: await readGoals(reads, org_id),
   }
 }
 

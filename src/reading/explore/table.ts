@@ -2,11 +2,15 @@
 import { TEXTS } from '../segments/facts.ts'
 import { quoted } from './columns.ts'
 import { nameOfPair, PAIR_SIZE, type Paired, PAIRS } from './pairs.ts'
+import { STANDING_COLUMNS } from './conversions.ts'
 
 const OF_STAGES = { landed: 2, started: 4, registered: 8, lead: 16, deposit: 32, ftd: 64 } as const
 const one = (condition: string) => `(${condition})::int::bigint`
+/** Counted by type: which of them are the goal is known when it is asked. */
+type OfGoal = 'conversions' | 'conversions_pending'
+const KEPT_PAIRS = PAIRS.filter(pair => pair[0] !== 'conversions')
 /** What a fact counts. */
-const COUNTED: Record<Paired, string> = {
+const COUNTED: Readonly<Record<Exclude<Paired, OfGoal>, string>> = {
   ...(Object.fromEntries(Object.entries(OF_STAGES).map(([name, bit]) => [name, one(`stages & ${bit} <> 0`)])) as Record<
     keyof typeof OF_STAGES,
     string
@@ -26,20 +30,22 @@ export const COLUMNS = [
   'is_new::boolean as is_new',
   'stages::utinyint as stages',
   'sign::tinyint as sign',
-  ...PAIRS.map(
+  ...KEPT_PAIRS.map(
     ([low, high]) =>
       `sign * (${COUNTED[low]} + ${COUNTED[high]} * ${PAIR_SIZE}) as ${nameOfPair([low, high] as never)}`,
   ),
+  ...STANDING_COLUMNS,
   '(sign * rejected)::integer as rejected',
   ...['revenue', 'revenue_pending', 'cost'].map(name => `sign * coalesce(${name}, 0)::bigint as ${name}`),
 ].join(', ')
 
-/** Files of segments as a relation of what the columns above are read from. */
+/** Files of segments as a relation of what the columns above are read from. Those of earlier versions say nothing of conversions. */
 export const from = (paths: readonly string[], kind: string) =>
-  `from read_parquet([${paths.map(quoted).join(', ')}], hive_partitioning = true, hive_types = {${kind}}) where tracked`
+  `from (from read_parquet([${paths.map(quoted).join(', ')}], union_by_name = true, hive_partitioning = true, hive_types = {${kind}})
+    union all by name select null::varchar as conversions where false) facts where tracked`
 
 const NUMBERS = 'sign ms visitor stages revenue cost approved pending rejected revenue_pending d s'.split(' ')
 const BOOLEANS = ['is_new', 'tracked', 'unread_cost']
 const typed = (names: readonly string[], type: string) => names.map(name => `null::${type} as ${name}`).join(', ')
 /** What is read where there are no files. */
-export const NOTHING = `(select ${typed(TEXTS, 'varchar')}, ${typed(NUMBERS, 'integer')}, ${typed(BOOLEANS, 'boolean')}) where false`
+export const NOTHING = `(select ${typed([...TEXTS, 'conversions'], 'varchar')}, ${typed(NUMBERS, 'integer')}, ${typed(BOOLEANS, 'boolean')}) where false`

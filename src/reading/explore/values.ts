@@ -64,6 +64,7 @@ function questionFor(dimension: Dimension, search: string, window: Window): Ques
     levels: [],
     filters,
     measures: ['clicks'],
+    count_pending: false,
     within: undefined,
     after: 0,
   }

@@ -19,7 +19,8 @@ const NOON = Date.UTC(2026, 2, 2, 12)
 const DAY = 86_400_000
 const WEEK = 'date_from=2026-03-01&date_to=2026-03-07'
 
-const NOTHING = { landed: 0, started: 0, registered: 0, lead: 0, deposit: 0, ftd: 0, conversions: {}, goal: 0 }
+const UNCONVERTED = { conversions: 0, conversions_pending: 0, conversions_rejected: 0, by_type: {} }
+const NOTHING = { landed: 0, started: 0, registered: 0, lead: 0, deposit: 0, ftd: 0, ...UNCONVERTED }
 const GOALS = { goal: ['lead'], own: [] }
 
 const read = (as: { cookie: string }, path: string) => house.call('GET', `/api/figures/${path}`, { cookie: as.cookie })

@@ -9,7 +9,7 @@ import type { Value } from '../../ground/db/statement.ts'
 import type { Context } from '../../ground/room.ts'
 import { COUNTERS } from '../../intake/counters/deltas.ts'
 import { readGoals } from '../../traffic/event-settings/goals.ts'
-import { BY_KEY, conversionsOf, convertedOf } from '../reports/converted.ts'
+import { BY_KEY, CONVERSION_SUMS, CONVERTED, conversionsOf, convertedOf } from '../reports/converted.ts'
 import { coverOf } from '../reports/cover.ts'
 import { clicksKeptFrom, inWholeDays, mayBeGone } from '../reports/kept.ts'
 import { sourcesOf } from '../reports/sources.ts'
@@ -63,7 +63,7 @@ export async function readDestinationFigures(
     ), meant as (
       select c.id::text as campaign, ${key} as key from campaigns c where c.org_id = $1 and c.deleted_at is null and ${isMeant}
     ), converted as (
-      select meant.key, told.type, sum(told.events) as events, sum(told.goal) as goal
+      select meant.key, told.type, ${CONVERSION_SUMS}
       from meant join (${conversionsOf({ ...slice, goals }, put)}) told on told.key = meant.campaign
       group by 1, 2
     ), summed as (
@@ -71,7 +71,7 @@ export async function readDestinationFigures(
         ${COUNTERS.map(name => `coalesce(sum(${name}), 0)::bigint as ${name}`).join(', ')}, round(coalesce(sum(revenue), 0), 2)::text as revenue
       from meant left join grouped on grouped.key = meant.campaign group by 1
     )
-    select summed.*, by_key.conversions, by_key.goal
+    select summed.*, ${CONVERTED.map(name => `by_key.${name}`).join(', ')}
     from summed left join (${BY_KEY}) by_key on by_key.key = summed.key
     order by clicks desc, summed.key`,
     values,

@@ -6,7 +6,7 @@ import type { Window } from '../../contract/window.ts'
 import type { Value } from '../../ground/db/statement.ts'
 import { COUNTERS } from '../../intake/counters/deltas.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
-import { BY_KEY, goalOf } from '../reports/converted.ts'
+import { BY_KEY, CONVERTED, conversionsOfEvents } from '../reports/converted.ts'
 
 /** A row as the database answers it, its counters and `revenue` by their names. */
 export type Found = { readonly [column: string]: string | null }
@@ -25,7 +25,16 @@ export async function countLandings(
 ): Promise<Found[] | undefined> {
   if (from > to) return []
   const values: Value[] = [org_id, firstIdAt(from), firstIdAt(to + 1), most + 1]
-  const { join, is } = goalOf(goals, 'c.campaign_id', 'e.type', value => `$${values.push(value)}`)
+  const converted = conversionsOfEvents(
+    {
+      key: 'c.landing_id',
+      campaign: 'c.campaign_id',
+      from: 'events e join clicks c on c.org_id = $1 and c.id = e.click_id',
+      where: 'e.click_id >= $2::uuid and e.click_id < $3::uuid and c.landing_id is not null',
+    },
+    goals,
+    value => `$${values.push(value)}`,
+  )
   const { rows } = await reads.query<Found>(
     `with looked as (
       select landing_id, tracked, stages, revenue from clicks
@@ -35,12 +44,9 @@ export async function countLandings(
         round(coalesce(sum(revenue) filter (where tracked), 0), 2)::text as revenue
       from looked group by 1
     ), converted as (
-      select c.landing_id as key, e.type, count(*) as events, count(*) filter (where ${is}) as goal
-      from events e join clicks c on c.org_id = $1 and c.id = e.click_id ${join}
-      where e.org_id = $1 and e.click_id >= $2::uuid and e.click_id < $3::uuid and not e.test and c.landing_id is not null
-      group by 1, 2
+      ${converted}
     )
-    select found.*, by_key.conversions, by_key.goal
+    select found.*, ${CONVERTED.map(name => `by_key.${name}`).join(', ')}
     from found left join (${BY_KEY}) by_key on by_key.key = found.key
     order by clicks desc, found.key`,
     values,

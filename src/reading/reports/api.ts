@@ -76,15 +76,18 @@ const ofClicks = {
 
 /** Beside the clicks that had them: each conversion counts, however many its click has. */
 const converted = {
-  conversions: z
-    .partialRecord(EventType, z.int().min(1))
-    .meta({ description: 'Conversions by their type, those of test clicks left out; types without any are absent' }),
-  goal: Count.meta({
-    description:
-      'Conversions of the types that count as the conversion: the campaign’s goal, else that of the workspace',
+  conversions: Count.meta({
+    description: 'Approved conversions of the goal: the types that the campaign counts, else the workspace',
   }),
+  conversions_pending: Count.meta({ description: 'Conversions of the goal that are on hold' }),
+  conversions_rejected: Count.meta({
+    description: 'Conversions of the goal that were rejected, refunded or charged back',
+  }),
+  by_type: z
+    .partialRecord(EventType, z.object({ approved: Count, pending: Count, rejected: Count }))
+    .meta({ description: 'Conversions by type and standing, test clicks left out; types without any are absent' }),
 }
-export type Conversions = z.output<typeof converted.conversions>
+export type Converted = z.output<z.ZodObject<typeof converted>>
 
 export const MemberReportRow = ReportRow.extend({ ...ofClicks, ...converted }).meta({ id: 'MemberReportRow' })
 export type MemberReportRow = z.output<typeof MemberReportRow>

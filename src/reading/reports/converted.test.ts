@@ -10,7 +10,7 @@ import { DAY_MS } from '../../contract/days.ts'
 import { newId, toWireId } from '../../contract/ids.ts'
 import { USUAL_GOAL } from '../../traffic/event-settings/api.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
-import { type Conversions, DIMENSIONS, type Dimension } from './api.ts'
+import { type Converted, DIMENSIONS, type Dimension } from './api.ts'
 import { foldEvents } from './fold-events.ts'
 import { type RecountedConversions, recountConversions } from './recount.ts'
 import { readReportAsMember } from './report.ts'
@@ -61,6 +61,17 @@ async function record(org_id: number, events: readonly SeededEvent[]) {
   )
 }
 
+/** Says something of each of so many events, whatever was said of it before. */
+async function judge(org_id: number, verdicts: readonly { nth: number; status: string }[]) {
+  for (const { nth, status } of verdicts)
+    await database.worker.query(
+      `insert into event_revisions (org_id, event_id, seq, status, amount, source, created_at)
+      select $1::int, id, coalesce((select max(seq) from event_revisions r where r.org_id = $1 and r.event_id = e.id), 0) + 1, $3, 0, 'dashboard', now()
+      from events e where org_id = $1 order by id offset $2 limit 1`,
+      [org_id, nth, status],
+    )
+}
+
 async function setGoals(org_id: number, { goal, own }: Goals) {
   const { worker } = database
   await worker.query('delete from event_settings where org_id = $1', [org_id])
@@ -102,19 +113,33 @@ async function ask(
 const wire = (dimension: Dimension, key: string) =>
   key !== '' && (dimension === 'campaign' || dimension === 'offer') ? toWireId(key) : key
 
-const sumOf = (rows: readonly RecountedConversions[]): Conversions => {
-  const sums: Record<string, number> = {}
-  for (const { type, events } of rows) sums[type] = (sums[type] ?? 0) + events
+type Counts = { approved: number; pending: number; rejected: number }
+const NONE: Counts = { approved: 0, pending: 0, rejected: 0 }
+const plus = (one: Counts, more: Counts): Counts => ({
+  approved: one.approved + more.approved,
+  pending: one.pending + more.pending,
+  rejected: one.rejected + more.rejected,
+})
+
+const sumOf = (rows: readonly RecountedConversions[]): Record<string, Counts> => {
+  const sums: Record<string, Counts> = {}
+  for (const { type, ...counts } of rows) sums[type] = plus(sums[type] ?? NONE, counts)
   return sums
 }
 
+const ofGoal = ({ conversions, conversions_pending, conversions_rejected }: Converted): Counts => ({
+  approved: conversions,
+  pending: conversions_pending,
+  rejected: conversions_rejected,
+})
+
 /** How many of these are their campaign's goal: counted campaign by campaign, in the plainest way there is. */
-async function goalOf(org_id: number, dimension: Dimension, asked: Asked, goals: Goals, key?: string): Promise<number> {
-  let sum = 0
+async function goalOf(org_id: number, dimension: Dimension, asked: Asked, goals: Goals, key?: string): Promise<Counts> {
+  let sum = NONE
   for (const id of asked.campaign_id === undefined ? CAMPAIGNS : [asked.campaign_id]) {
     const goal = goals.own.find(one => one.id === id)?.goal ?? goals.goal
     const rows = await recountConversions(database.reads, org_id, asked.from, asked.to, dimension, [id])
-    for (const row of rows) if ((key === undefined || row.key === key) && goal.includes(row.type)) sum += row.events
+    for (const row of rows) if ((key === undefined || row.key === key) && goal.includes(row.type)) sum = plus(sum, row)
   }
   return sum
 }
@@ -127,17 +152,17 @@ async function compare(org_id: number, asked: Asked, goals: Goals) {
     const byKey = Map.groupBy(recounted, row => wire(dimension, row.key))
     for (const row of report.rows) {
       const own = byKey.get(row.key) ?? []
-      assert.deepEqual(row.conversions, sumOf(own), `${dimension} ${row.key}`)
+      assert.deepEqual(row.by_type, sumOf(own), `${dimension} ${row.key}`)
       byKey.delete(row.key)
-      assert.equal(
-        row.goal,
+      assert.deepEqual(
+        ofGoal(row),
         await goalOf(org_id, dimension, asked, goals, own[0]?.key ?? '-'),
         `${dimension} ${row.key}`,
       )
     }
     assert.deepEqual([...byKey.keys()], [], 'no conversion is without a row')
-    assert.deepEqual(report.totals.conversions, sumOf(recounted))
-    assert.equal(report.totals.goal, await goalOf(org_id, dimension, asked, goals))
+    assert.deepEqual(report.totals.by_type, sumOf(recounted))
+    assert.deepEqual(ofGoal(report.totals), await goalOf(org_id, dimension, asked, goals))
   }
 }
 
@@ -159,6 +184,16 @@ const step = fc.oneof(
   fc.record({ does: fc.constant('record' as const), events: fc.array(event, { minLength: 1, maxLength: 12 }) }),
   fc.record({ does: fc.constant('fold' as const) }),
   fc.record({
+    does: fc.constant('judge' as const),
+    verdicts: fc.array(
+      fc.record({
+        nth: fc.nat({ max: 20 }),
+        status: fc.constantFrom('approved', 'pending', 'rejected', 'refunded', 'chargeback'),
+      }),
+      { maxLength: 6 },
+    ),
+  }),
+  fc.record({
     does: fc.constant('goals' as const),
     goal,
     own: fc.uniqueArray(fc.record({ id: fc.constantFrom(...CAMPAIGNS), goal }), {
@@ -173,7 +208,7 @@ const step = fc.oneof(
   }),
 )
 
-test('a report counts the conversions that a recount counts, by type and by each campaign’s goal', async () => {
+test('a report counts the conversions that a recount counts, by type and standing and by each campaign’s goal', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 10 }), async steps => {
       const org_id = anyone()
@@ -181,6 +216,7 @@ test('a report counts the conversions that a recount counts, by type and by each
       for (const one of steps) {
         if (one.does === 'record') await record(org_id, one.events)
         else if (one.does === 'fold') await foldEvents(database.worker)
+        else if (one.does === 'judge') await judge(org_id, one.verdicts)
         else if (one.does === 'goals') await setGoals(org_id, (goals = one))
         else {
           const [from, to] = one.ends.toSorted((a, b) => a - b) as [number, number]
@@ -219,20 +255,27 @@ test('several who count at once count each conversion once, while others read an
       const recounted = await recountConversions(reads, org_id, asked.from, asked.to, 'campaign')
       const { totals } = await ask(org_id, 'campaign', asked, reads)
       await client.query('commit')
-      assert.deepEqual(totals.conversions, sumOf(recounted))
+      assert.deepEqual(totals.by_type, sumOf(recounted))
       reports += 1
     }
     client.release()
   }
   const write = async () => {
-    for (let at = 0; at < 20 || reports < 5; at += 1) await record(org_id, batch(at))
+    for (let at = 0; at < 20 || reports < 5; at += 1) {
+      await record(org_id, batch(at))
+      const said = (status: string) => ({ nth: randomInt(40), status })
+      await judge(org_id, [said('pending'), said('rejected'), said('approved')])
+    }
     isRecording = false
   }
   await Promise.all([fold(), fold(), fold(), read(), write()])
   await foldEvents(database.worker)
-  const { rows } = await database.reads.query<{ kept: string; recorded: string }>(
-    `select (select sum(events) from event_counts where org_id = $1 and dimension = 1) as kept,
-      (select count(*) from events where org_id = $1) as recorded`,
+  const { rows } = await database.reads.query(
+    `select (select row(sum(events), sum(pending), sum(rejected))::text from event_counts where org_id = $1 and dimension = 1) as kept,
+      (select row(count(*), count(*) filter (where status = 'pending'), count(*) filter (where status = 'rejected'))::text
+        from events e left join lateral (
+          select status from event_revisions where org_id = $1 and event_id = e.id order by seq desc limit 1) r on true
+        where e.org_id = $1) as recorded`,
     [org_id],
   )
   assert.equal(rows[0]?.kept, rows[0]?.recorded)

@@ -1,7 +1,7 @@
 /**
- * Counts conversions by type, organization by organization, each portion in one statement: an event is marked as counted with what it adds to
- * `event_counts`, so that a report that sums both in one snapshot is right before, during and after, whichever version of Sluice has written
- * the event. Owns `event_counts`, whose rows have the units and levels of `report_day`.
+ * Counts conversions by type, and how they stand, organization by organization, each portion in one statement: an event or a revision of one is
+ * marked as counted with what it adds to `event_counts`, so that a report that sums all three in one snapshot is right before, during and after,
+ * whichever version of Sluice has written them. Owns `event_counts`, whose rows have the units and levels of `report_day`.
  */
 import type pg from 'pg'
 import type { Among } from '../../ground/db/everywhere.ts'
@@ -9,6 +9,7 @@ import { isRetryable } from '../../ground/db/faults.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
 import { NO_ID } from '../../intake/counters/deltas.ts'
+import { IS_PENDING, IS_REJECTED } from '../../intake/counters/conversions.ts'
 import { ALL_CAMPAIGNS, UNITS, WEEK } from './units.ts'
 
 /** So many that a counter is written once for many events, so few that marking them takes a fraction of a statement's time. */
@@ -19,27 +20,31 @@ const TRIES = 5
 export const dayOfId = (id: string): string =>
   `(date '1970-01-01' + (('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int)`
 
-const NEXT = (among: Among) =>
-  `select org_id from events where not counted and org_id > $1${among('org_id')} order by org_id limit 1`
+/** What a revision `r` changes, beside the one before it, `was`: an event of which nothing was said is approved. */
+export const PENDING_CHANGE = changeOf(IS_PENDING)
+export const REJECTED_CHANGE = changeOf(IS_REJECTED)
+function changeOf(is: (status: string) => string): string {
+  return `((${is('r.status')})::int - coalesce((${is('was.status')})::int, 0))`
+}
+/** The revision before `r`. */
+export const WAS = `left join event_revisions was on was.org_id = $1 and was.event_id = r.event_id and was.seq = r.seq - 1`
+
+const nextOf = (table: 'events' | 'event_revisions') => (among: Among) =>
+  `select org_id from ${table} where not counted and org_id > $1${among('org_id')} order by org_id limit 1`
 
 // The click says its country and sub1; of one that is no longer kept neither is known. Rows are written in the order of the primary key, so
 // that two folders of one organization seldom deadlock.
-const FOLD = `
-  with waiting as (
-    select id from events where org_id = $1 and not counted order by click_id limit ${PORTION}
-  ), taken as (
-    update events e set counted = true from waiting
-    where e.org_id = $1 and e.id = waiting.id and not e.counted
-    returning e.click_id, e.campaign_id, e.offer_id, e.type, e.test
-  ), daily as (
+const fold = (told: string) => `
+  with ${told}, daily as (
     select case when grouping(c.geo) = 0 then ${UNITS.geo} when grouping(c.sub1) = 0 then ${UNITS.sub1}
         when grouping(t.offer_id) = 0 then ${UNITS.offer} else ${UNITS.campaign} end as unit,
       t.day, date_trunc('week', t.day::timestamp)::date as week, t.campaign_id,
-      coalesce(c.geo, c.sub1, case when t.offer_id <> '${NO_ID}' then t.offer_id::text end, '') as key, t.type, count(*) as events
+      coalesce(c.geo, c.sub1, case when t.offer_id <> '${NO_ID}' then t.offer_id::text end, '') as key, t.type,
+      sum(t.events) as events, sum(t.pending) as pending, sum(t.rejected) as rejected
     from (
       select click_id, ${dayOfId('click_id')} as day, coalesce(campaign_id, '${NO_ID}') as campaign_id,
-        coalesce(offer_id, '${NO_ID}') as offer_id, type
-      from taken where not test
+        coalesce(offer_id, '${NO_ID}') as offer_id, type, events, pending, rejected
+      from told where not test
     ) t
     cross join lateral (
       select coalesce(max(geo), '') as geo, coalesce(max(sub1), '') as sub1 from clicks where org_id = $1 and id = t.click_id
@@ -47,16 +52,45 @@ const FOLD = `
     group by grouping sets ((t.day, t.campaign_id, t.type), (t.day, t.campaign_id, t.type, c.geo),
       (t.day, t.campaign_id, t.type, c.sub1), (t.day, t.campaign_id, t.type, t.offer_id))
   )
-  insert into event_counts as counted (org_id, dimension, day, campaign_id, key, type, events)
+  insert into event_counts as counted (org_id, dimension, day, campaign_id, key, type, events, pending, rejected)
   select $1::int, unit + ${ALL_CAMPAIGNS} * grouping(campaign_id) + ${WEEK} * grouping(day) as dimension,
-    coalesce(day, week) as day, coalesce(campaign_id, '${NO_ID}') as campaign_id, key, type, sum(events)
+    coalesce(day, week) as day, coalesce(campaign_id, '${NO_ID}') as campaign_id, key, type, sum(events), sum(pending), sum(rejected)
   from daily
   group by grouping sets ((unit, day, campaign_id, key, type), (unit, day, key, type), (unit, week, campaign_id, key, type),
     (unit, week, key, type))
   order by 2, 3, 4, 5, 6
-  on conflict (org_id, dimension, day, campaign_id, key, type) do update set events = counted.events + excluded.events`
+  on conflict (org_id, dimension, day, campaign_id, key, type) do update
+    set events = counted.events + excluded.events, pending = counted.pending + excluded.pending,
+      rejected = counted.rejected + excluded.rejected`
 
-const IS_ANY_LEFT = 'select 1 from events where org_id = $1 and not counted limit 1'
+const FOLD_EVENTS = fold(`waiting as (
+    select id from events where org_id = $1 and not counted order by click_id limit ${PORTION}
+  ), told as (
+    update events e set counted = true from waiting
+    where e.org_id = $1 and e.id = waiting.id and not e.counted
+    returning e.click_id, e.campaign_id, e.offer_id, e.type, e.test, 1 as events, 0 as pending, 0 as rejected
+  )`)
+
+// The events are read beside: what of them is asked for never changes.
+const FOLD_REVISIONS = fold(`waiting as (
+    select event_id, seq from event_revisions where org_id = $1 and not counted order by event_id, seq limit ${PORTION}
+  ), taken as (
+    update event_revisions r set counted = true from waiting
+    where r.org_id = $1 and r.event_id = waiting.event_id and r.seq = waiting.seq and not r.counted
+    returning r.event_id, r.seq, r.status
+  ), told as (
+    select e.click_id, e.campaign_id, e.offer_id, e.type, e.test, 0 as events, ${PENDING_CHANGE} as pending, ${REJECTED_CHANGE} as rejected
+    from taken r ${WAS} join events e on e.org_id = $1 and e.id = r.event_id
+  )`)
+
+const PARTS = [
+  { next: nextOf('events'), fold: FOLD_EVENTS, left: 'select 1 from events where org_id = $1 and not counted limit 1' },
+  {
+    next: nextOf('event_revisions'),
+    fold: FOLD_REVISIONS,
+    left: 'select 1 from event_revisions where org_id = $1 and not counted limit 1',
+  },
+] as const
 
 /** As the folder of clicks: a counter is written once for many events, and what waits for it stays little. */
 const PAUSE_MS = 5000
@@ -72,21 +106,22 @@ export function openEventFolder({ database, log }: Pick<Ground, 'database' | 'lo
   )
 }
 
-/** Counts every event that waits; for the rounds, and for bulk loads and tests. @throws what the database says */
+/** Counts every event and revision that waits; for the rounds, and for bulk loads and tests. @throws what the database says */
 export async function foldEvents(pool: pg.Pool, signal?: AbortSignal): Promise<void> {
-  for await (const org_id of organizationsWith(NEXT, pool, signal)) {
-    while (!signal?.aborted) {
-      await foldPortion(pool, org_id)
-      const { rows } = await pool.query(IS_ANY_LEFT, [org_id])
-      if (rows.length === 0) break
+  for (const { next, fold, left } of PARTS)
+    for await (const org_id of organizationsWith(next, pool, signal)) {
+      while (!signal?.aborted) {
+        await foldPortion(pool, org_id, fold)
+        const { rows } = await pool.query(left, [org_id])
+        if (rows.length === 0) break
+      }
     }
-  }
 }
 
-async function foldPortion(pool: pg.Pool, org_id: number): Promise<void> {
+async function foldPortion(pool: pg.Pool, org_id: number, statement: string): Promise<void> {
   for (let tried = 1; ; tried += 1) {
     try {
-      return void (await pool.query(FOLD, [org_id]))
+      return void (await pool.query(statement, [org_id]))
     } catch (error) {
       if (!isRetryable(error) || tried === TRIES) throw error
     }

@@ -52,8 +52,10 @@ test('a member reads days, hours and hours of the week by the clocks of Kolkata'
     approved: 0,
     pending: 0,
     rejected: 0,
-    conversions: {},
-    goal: 0,
+    conversions: 0,
+    conversions_pending: 0,
+    conversions_rejected: 0,
+    by_type: {},
   }
   const byDay = await read(cookie, `dimension=local_day&${WINDOW}`)
   const earlier = { ...none, clicks: 2, lead: 1, revenue: '1.50', approved: 1, unread_costs: 1 }

@@ -13,7 +13,7 @@ import type { Ground, Member } from '../../ground/room.ts'
 import { NO_ID } from '../../intake/counters/deltas.ts'
 import { type Goals, readGoals } from '../../traffic/event-settings/goals.ts'
 import { LOCAL_DIMENSIONS, type LocalDimension, type MemberReport, type readReportAsMember } from './api.ts'
-import { goalOf } from './converted.ts'
+import { BY_KEY, conversionsOfEvents, convertedOf, IN_ALL } from './converted.ts'
 import { type Cover, coverOf } from './cover.ts'
 import { dayOfId } from './fold-events.ts'
 import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
@@ -52,7 +52,7 @@ export async function localReport(
   const window = whole.from > whole.to ? asked : whole
   const isEmpty = campaigns?.length === 0 || whole.from > whole.to
   const goals = await readGoals(database.reads, actor.org_id)
-  const { found, converted } = isEmpty
+  const { found, converted, all } = isEmpty
     ? NOTHING
     : await ask(database, actor.org_id, { dimension, window: whole, campaigns, shifts, goals }, now)
   const warnings = windowWarnings(query.date_to)
@@ -67,11 +67,11 @@ export async function localReport(
               key: row.key,
               label: labelOf(dimension, row.key),
               ...numbersOf(row),
-              ...conversionsOf(converted.filter(({ key }) => key === row.key)),
+              ...convertedOf(converted.find(({ key }) => key === row.key) ?? {}),
             },
           ],
     ),
-    totals: { ...numbersOf(found.find(({ key }) => key === null)), ...conversionsOf(converted) },
+    totals: { ...numbersOf(found.find(({ key }) => key === null)), ...convertedOf(all) },
     truncated: false,
     ...(warnings.length === 0 ? {} : { warnings }),
     not_broken_down: null,
@@ -99,10 +99,9 @@ type Asked = {
 }
 type Told = { readonly [number: string]: string }
 type Found = Told & { readonly key: string | null }
-/** Conversions of a type in the row `key`, and how many of them are their campaign's goal. */
-type Converted = { readonly key: string; readonly type: string; readonly events: number; readonly goal: number }
-type Answered = { readonly found: readonly Found[]; readonly converted: readonly Converted[] }
-const NOTHING: Answered = { found: [], converted: [] }
+/** `converted` are the conversions of a row by its key, `all` those of all of them. */
+type Answered = { readonly found: readonly Found[]; readonly converted: readonly Told[]; readonly all: Told }
+const NOTHING: Answered = { found: [], converted: [], all: {} }
 
 /** Counts days whose half hours turn out not to add up to them from their clicks, in a statement and a snapshot anew. */
 async function ask({ reads }: Ground['database'], org_id: number, asked: Asked, now: number): Promise<Answered> {
@@ -153,13 +152,14 @@ function localStatementFor(org_id: number, asked: Asked, recounted: readonly str
   ), timed as (
     select day, slot * 30 + ${ahead} as minute, ${numbers} from counted
   ), converted as (
-    ${convertedOf(asked, ahead, put)}
+    ${conversionsWithin(asked, ahead, put)}
   ), keyed as (
     select ${KEYS[dimension]} as key, ${listed(name => `sum(${name}) as ${name}`)}
     from timed group by 1 having sum(clicks) <> 0
   )
   select array(select day::text from differing order by day) as differing,
-    (select coalesce(json_agg(json_build_object('key', key::text, 'type', type, 'events', events, 'goal', goal)), '[]') from converted) as converted,
+    (select coalesce(json_agg(by_key), '[]') from (${BY_KEY}) by_key) as converted,
+    (select row_to_json(in_all) from (${IN_ALL}) in_all) as "all",
     coalesce(json_agg(told order by key) filter (where told is not null), '[]') as found
   from (
     select key, json_build_object('key', key::text, ${listed(toldAs)}) as told from keyed group by grouping sets ((key), ())
@@ -170,17 +170,13 @@ function localStatementFor(org_id: number, asked: Asked, recounted: readonly str
 const MONEY: ReadonlySet<string> = new Set(['revenue', 'cost', 'revenue_pending'])
 
 /** Conversions of those clicks, from the events themselves: they are few beside the clicks, and have no half hours of their own. */
-function convertedOf({ dimension, window, campaigns, goals }: Asked, ahead: string, put: Put): string {
-  const within = campaigns === null ? '' : ` and campaign_id = any(${put(campaigns)}::uuid[])`
-  const { join, is } = goalOf(goals, 'campaign_id', 'type', put)
-  return `select ${KEYS[dimension]} as key, type, count(*)::int as events, (count(*) filter (where ${is}))::int as goal
-    from (
-      select day, slot * 30 + ${ahead} as minute, campaign_id, type from (
-        select ${dayOfId('click_id')} as day, ${slotOfId('click_id')} as slot, campaign_id, type from events
-        where org_id = $1 and click_id >= ${put(firstIdAt(window.from))}::uuid and click_id < ${put(firstIdAt(window.to + 1))}::uuid
-          and not test${within}
-      ) placed
-    ) told ${join} group by 1, 2`
+function conversionsWithin({ dimension, window, campaigns, goals }: Asked, ahead: string, put: Put): string {
+  const within = campaigns === null ? '' : ` and e.campaign_id = any(${put(campaigns)}::uuid[])`
+  const between = `e.click_id >= ${put(firstIdAt(window.from))}::uuid and e.click_id < ${put(firstIdAt(window.to + 1))}::uuid${within}`
+  const from = `events e
+        cross join lateral (select ${dayOfId('e.click_id')} as day, ${slotOfId('e.click_id')} as slot) placed
+        cross join lateral (select slot * 30 + ${ahead} as minute) timed`
+  return conversionsOfEvents({ key: KEYS[dimension], campaign: 'e.campaign_id', from, where: between }, goals, put)
 }
 
 /** As they are told: money with two decimals. */
@@ -231,12 +227,6 @@ function sourcesOf(
     )
   }
   return sources.join('\n    union all ')
-}
-
-function conversionsOf(rows: readonly Converted[]) {
-  const conversions: Record<string, number> = {}
-  for (const { type, events } of rows) conversions[type] = (conversions[type] ?? 0) + events
-  return { conversions, goal: rows.reduce((sum, { goal }) => sum + goal, 0) }
 }
 
 function numbersOf(row: Told | undefined) {

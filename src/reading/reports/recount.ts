@@ -111,8 +111,14 @@ export async function recountCosts(
   return rows
 }
 
-/** Conversions of one type in a row of a report. */
-export type RecountedConversions = { readonly key: string; readonly type: string; readonly events: number }
+/** Conversions of one type in a row of a report, by what was said of them last. */
+export type RecountedConversions = {
+  readonly key: string
+  readonly type: string
+  readonly approved: number
+  readonly pending: number
+  readonly rejected: number
+}
 
 /** The same of conversions by type: the events of those clicks, by the clicks alone. By key, then type. */
 export async function recountConversions(
@@ -126,13 +132,18 @@ export async function recountConversions(
 ): Promise<RecountedConversions[]> {
   const isLocal = LOCAL_DIMENSIONS.some(local => local === dimension)
   const { rows } = await db.query<RecountedConversions>(
-    `select coalesce(key, '') as key, type, count(*)::int as events
+    `select coalesce(key, '') as key, type, (count(*) filter (where coalesce(status, 'approved') = 'approved'))::int as approved,
+      (count(*) filter (where status = 'pending'))::int as pending,
+      (count(*) filter (where status in ('rejected', 'refunded', 'chargeback')))::int as rejected
     from (
       select id, ${KEYS[dimension]} as key
       from clicks
       where org_id = $1 and id >= $2::uuid and id < $3::uuid and tracked and ($4::uuid[] is null or campaign_id = any($4::uuid[]))
     ) counted
     join events on events.org_id = $1 and events.click_id = counted.id
+    left join (
+      select distinct on (event_id) event_id, status from event_revisions where org_id = $1 order by event_id, seq desc
+    ) said on said.event_id = events.id
     group by 1, 2 order by coalesce(key, '') collate "C", type`,
     [org_id, firstIdAt(from), firstIdAt(to + 1), campaigns, ...(isLocal ? [tz] : [])],
   )

@@ -73,7 +73,15 @@ async function refused(key: string, query: string): Promise<string> {
 const none = { clicks: 0, landed: 0, started: 0, registered: 0, lead: 0, deposit: 0, ftd: 0, revenue: '0.00' }
 /** What only members are told, where there is none. */
 const unjudged = { revenue_pending: '0.00', approved: 0, pending: 0, rejected: 0 }
-const told = { cost_of_clicks: '0.00', unread_costs: 0, ...unjudged, conversions: {}, goal: 0 }
+const told = {
+  cost_of_clicks: '0.00',
+  unread_costs: 0,
+  ...unjudged,
+  conversions: 0,
+  conversions_pending: 0,
+  conversions_rejected: 0,
+  by_type: {},
+}
 
 test('a report by campaign has exactly the fields of the interface, ids on the wire and money with two decimals', async () => {
   const { org_id, key } = await seedPlace()

@@ -13,7 +13,7 @@ import type { Context, Ground } from '../../ground/room.ts'
 import { COUNTERS, VERDICTS } from '../../intake/counters/deltas.ts'
 import { type Goals, readGoals } from '../../traffic/event-settings/goals.ts'
 import type * as api from './api.ts'
-import { BY_KEY, conversionsOf, convertedOf, IN_ALL } from './converted.ts'
+import { BY_KEY, CONVERTED, conversionsOf, convertedOf, IN_ALL } from './converted.ts'
 import { coverOf } from './cover.ts'
 import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
 import { localDimensionOf, localReport } from './local-report.ts'
@@ -169,7 +169,7 @@ export function statementFor(org_id: number, question: Asked, now: number): Stat
   select shown.key, ${COUNTERS.map(name => `shown.${name}`).join(', ')},
     round(shown.revenue, 2)::text as revenue, round(shown.cost, 2)::text as cost, shown.cost_source,
     round(shown.cost_of_clicks, 2)::text as cost_of_clicks, shown.unread_costs${listed(name => `${told(`shown.${name}`, name)} as ${name}`)},
-    totals.*, ${names === undefined ? 'null' : 'named.name'} as name${converted === undefined ? '' : CONVERTED}
+    totals.*, ${names === undefined ? 'null' : 'named.name'} as name${converted === undefined ? '' : CONVERTED_SHOWN}
   from shown left join totals on shown.place = 1
     ${converted === undefined ? '' : JOIN_CONVERTED}
     ${names === undefined ? '' : `left join ${names} named on named.org_id = $1 and named.id = nullif(shown.key, '')::uuid`}
@@ -180,7 +180,7 @@ export function statementFor(org_id: number, question: Asked, now: number): Stat
 /** Money with two decimals, counts as they are. */
 const told = (sum: string, name: string) => (name === 'revenue_pending' ? `round(${sum}, 2)::text` : `(${sum})::bigint`)
 
-const CONVERTED = `, by_key.conversions, by_key.goal, in_all.conversions as total_conversions, in_all.goal as total_goal`
+const CONVERTED_SHOWN = CONVERTED.map(name => `, by_key.${name}, in_all.${name} as total_${name}`).join('')
 const JOIN_CONVERTED = `left join (${BY_KEY}) by_key on by_key.key = shown.key cross join (${IN_ALL}) in_all`
 
 // Spend without clicks makes a row of its own.

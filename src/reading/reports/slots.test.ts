@@ -9,7 +9,6 @@ import { changeClick, type SeededClick, seedClicks } from '../../../tests/suppor
 import { useDatabase } from '../../../tests/support/database.ts'
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import { newId, toWireId } from '../../contract/ids.ts'
-import { readGoals } from '../../traffic/event-settings/goals.ts'
 import { LOCAL_DIMENSIONS, type LocalDimension } from './api.ts'
 import { completeSlots } from './complete-slots.ts'
 import { openFolder } from './fold.ts'
@@ -64,7 +63,10 @@ async function compare(org_id: number, asked: Asked, reads: Reads = database.rea
     const recounted = await recount(reads, org_id, from, to, dimension, campaigns, tz)
     const { rows, totals } = await ask(org_id, dimension, asked, reads)
     assert.deepEqual(
-      rows.map(({ label: _, conversions: __, goal: ___, ...row }) => row),
+      rows.map(
+        ({ label: _, conversions: __, conversions_pending: ___, conversions_rejected: ____, by_type: _____, ...row }) =>
+          row,
+      ),
       recounted.map(told),
       `${dimension} in ${tz}`,
     )
@@ -278,7 +280,7 @@ describe('a day of a time zone', () => {
     assert.deepEqual(await days(org_id, { ...cut, tz: 'Asia/Kolkata' }), [['2026-10-25', 1]])
   })
 
-  test('has the conversions of its clicks, by type, and those of the goal', async () => {
+  test('has the conversions of its clicks, by type and standing, and those of the goal', async () => {
     const org_id = randomInt(1, 2 ** 31 - 1)
     const clicks = await seedClicks(database, org_id, [at('24T20:59:00'), at('24T21:01:00'), at('26T23:30:00')])
     const told = clicks.flatMap(({ id, campaign_id }) =>
@@ -295,6 +297,12 @@ describe('a day of a time zone', () => {
       select now(), false, $3::uuid, 'api', t.*, $2::int from json_to_recordset($1) as t(id uuid, click_id uuid, campaign_id uuid, type text, test boolean)`,
       [JSON.stringify(told), org_id, newId()],
     )
+    // Of the first click the lead is charged back, of the second it is on hold.
+    await database.worker.query(
+      `insert into event_revisions (org_id, event_id, seq, status, amount, source, created_at)
+      values ($1, $2, 1, 'pending', 0, 'dashboard', now()), ($1, $2, 2, 'chargeback', 0, 'dashboard', now()), ($1, $3, 1, 'pending', 0, 'dashboard', now())`,
+      [org_id, told[0]?.id, told[3]?.id],
+    )
     for (const dimension of LOCAL_DIMENSIONS) {
       const { rows, totals } = await ask(org_id, dimension, { ...whole, campaign_id: CAMPAIGNS[0] })
       // Those of tests are in the recount of clicks that count, which has none.
@@ -310,15 +318,17 @@ describe('a day of a time zone', () => {
       const counted = recounted.filter(({ type }) => type !== 'custom_3')
       assert.deepEqual(
         rows
-          .flatMap(({ key, conversions }) =>
-            Object.entries(conversions).map(([type, events]) => ({ key, type, events })),
-          )
+          .flatMap(({ key, by_type }) => Object.entries(by_type).map(([type, counts]) => ({ key, type, ...counts })))
           .toSorted(byKey),
         counted.toSorted(byKey),
       )
-      assert.deepEqual(totals.conversions, { ftd: 2, lead: 2 })
-      const { goal } = await readGoals(database.reads, org_id)
-      assert.equal(totals.goal, 2 * goal.filter(type => type === 'lead' || type === 'ftd').length)
+      const { by_type, conversions, conversions_pending, conversions_rejected } = totals
+      assert.deepEqual(by_type, {
+        ftd: { approved: 2, pending: 0, rejected: 0 },
+        lead: { approved: 0, pending: 1, rejected: 1 },
+      })
+      // The goal is the lead where nobody has said otherwise.
+      assert.deepEqual([conversions, conversions_pending, conversions_rejected], [0, 1, 1])
     }
   })
 

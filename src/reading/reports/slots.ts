@@ -61,7 +61,7 @@ export const ADD_SLOTS = `
 
 /** What the days come to by `report_day` and the sheets, taken away: rows of `day` and the numbers, where `where` holds of each source. */
 export function daysTaken(dimension: number, where: string): string {
-  const taken = listed(name => `-${name}`)
+  const taken = listed(name => `-${name} as ${name}`)
   return `select day, ${taken} from report_day where org_id = $1 and dimension = ${dimension} and ${where}
     union all
     select day, ${taken} from report_delta where org_id = $1 and ${where}`

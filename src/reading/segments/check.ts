@@ -11,9 +11,9 @@ import type { Among } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
 import type { ClickState } from '../../intake/counters/click-sheet.ts'
+import { IS_PENDING, IS_REJECTED, LAST_STATUS } from '../../intake/counters/conversions.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
-import { daysTaken, IS_ANY_LEFT, ofClicks, SLOT_NUMBERS } from '../reports/slots.ts'
-import { ALL_CAMPAIGNS, UNITS } from '../reports/units.ts'
+import { ofClicks, SLOT_NUMBERS } from '../reports/slots.ts'
 import {
   type Entry,
   entriesOf,
@@ -27,6 +27,7 @@ import {
   STANDING,
   signed,
 } from './facts.ts'
+import { numbered, reportTaken, SEGMENT_NUMBERS } from './numbers.ts'
 import { partsOf } from './parts.ts'
 import { areManyWaiting, hashOf } from './seal.ts'
 import { insertSegments, inTurn } from './store.ts'
@@ -71,39 +72,66 @@ function numbersOf(was: '' | 'was_'): Record<string, string> {
     approved: `${sign}coalesce(e.${was}approved, 0)`,
     pending: `${sign}coalesce(e.${was}pending, 0)`,
     rejected: `${sign}coalesce(e.${was}rejected, 0)`,
+    events: `${sign}${conversionsIn(was, [1, 2, 3])}`,
+    events_pending: `${sign}${conversionsIn(was, [2])}`,
+    events_rejected: `${sign}${conversionsIn(was, [3])}`,
   }
 }
+
+/** How many conversions an entry names, added up over the places of their counts. */
+const conversionsIn = (
+  was: '' | 'was_',
+  places: readonly number[],
+): string => `case when e.${was}conversions is null then 0 else (
+      select sum(${places.map(at => `split_part(split_part(one, ':', 2), ',', ${at})::int`).join(' + ')})
+      from unnest(string_to_array(e.${was}conversions, ' ')) as one) end`
 
 /** The days and numbers of what waits to be sealed, of the states before or after. */
 const waiting = (was: '' | 'was_') => {
   const numbers = numbersOf(was)
-  return `select ${DAY_OF_ID} as day, ${SLOT_NUMBERS.map(name => `coalesce(${numbers[name]}, 0) as ${name}`).join(', ')}
+  return `select ${DAY_OF_ID} as day, ${SEGMENT_NUMBERS.map(name => `coalesce(${numbers[name]}, 0) as ${name}`).join(', ')}
     from entries e
     cross join lateral (select id, cost, cost_counts from clicks where org_id = $1 and id = e.id limit 1) c
     where e.${was}tracked`
 }
 
 /** By how much sums differ from none, as text: equal for equal amounts alone. */
-const LEFT = `concat_ws(' ', ${SLOT_NUMBERS.map(name => `trim_scale(sum(${name}))`).join(', ')}) as differing`
+const LEFT = `concat_ws(' ', ${SEGMENT_NUMBERS.map(name => `trim_scale(sum(${name}))`).join(', ')}) as differing`
+
+const IS_ANY_LEFT = `(${SEGMENT_NUMBERS.map(name => `sum(${name}) <> 0`).join(' or ')})`
 
 /** For a question as well. The days from $2 on whose segments, with what waits, do not come to what the report counts, the last first; `differing` is by how much. */
 export const DIFFERING = `
   with entries as (${entriesOf('(select * from click_sheet where org_id = $1) as sheets')})
   select day::text as day, ${LEFT}
   from (
-    select day, ${SLOT_NUMBERS.join(', ')} from segments where org_id = $1 and day >= $2::date
+    select day, ${SEGMENT_NUMBERS.join(', ')} from segments where org_id = $1 and day >= $2::date
     union all ${waiting('')}
     union all ${waiting('was_')}
-    union all ${daysTaken(UNITS.campaign + ALL_CAMPAIGNS, 'day >= $2::date')}
+    union all ${reportTaken('day >= $2::date')}
   ) compared
   where day >= $2::date
   group by day having ${IS_ANY_LEFT} order by day desc`
 
+const EVENTS_OF_CLICKS: Readonly<Record<string, string>> = {
+  events: 'count(*)',
+  events_pending: `count(*) filter (where ${IS_PENDING('r.status')})`,
+  events_rejected: `count(*) filter (where ${IS_REJECTED('r.status')})`,
+}
+
 /** By how much the clicks of the day $2, from the id $3 up to $4, do not come to what the report counts themselves; no row where they do. */
 const AT_FAULT = `
   select ${LEFT} from (
-    select $2::date as day, ${ofClicks()} from clicks where org_id = $1 and id >= $3::uuid and id < $4::uuid and tracked
-    union all ${daysTaken(UNITS.campaign + ALL_CAMPAIGNS, 'day = $2::date')}
+    select day, ${numbered(name => (SLOT_NUMBERS.includes(name) ? name : undefined))} from (
+      select $2::date as day, ${ofClicks()} from clicks where org_id = $1 and id >= $3::uuid and id < $4::uuid and tracked
+    ) clicked
+    union all
+    select $2::date, ${numbered(name => EVENTS_OF_CLICKS[name])}
+    from events e
+    join clicks c on c.org_id = $1 and c.id = e.click_id and c.tracked
+    left join lateral (${LAST_STATUS('$1', 'e.id')}) r on true
+    where e.org_id = $1 and e.click_id >= $3::uuid and e.click_id < $4::uuid
+    union all ${reportTaken('day = $2::date')}
   ) compared
   having ${IS_ANY_LEFT}`
 

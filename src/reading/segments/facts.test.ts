@@ -39,11 +39,20 @@ const change = fc.record(
     pending: fc.option(fc.nat(2)),
     rejected: fc.option(fc.nat(2)),
     revenue_pending: fc.option(fc.constantFrom('0', '7.25')),
+    conversions: fc.option(fc.constantFrom('lead:1,0,0', 'ftd:0,1,0 lead:2,0,1')),
   },
   { requiredKeys: [] },
 )
 
-const NEW = { stages: 1, revenue: null, approved: null, pending: null, rejected: null, revenue_pending: null }
+const NEW = {
+  stages: 1,
+  revenue: null,
+  approved: null,
+  pending: null,
+  rejected: null,
+  revenue_pending: null,
+  conversions: null,
+}
 const changeOf = (id: string, was: ClickState, is: ClickState): Entry =>
   ({ id, ...is, ...Object.fromEntries(Object.entries(was).map(([name, value]) => [`was_${name}`, value])) }) as Entry
 

@@ -8,6 +8,7 @@ import type { SUBS } from '../../contract/fields.ts'
 import { timeOfId } from '../../contract/ids.ts'
 import { CLICKED } from '../../contract/ladder.ts'
 import { type ClickState, STATES } from '../../intake/counters/click-sheet.ts'
+import { CONVERSIONS_OF } from '../../intake/counters/conversions.ts'
 import { toMillionths } from '../../money/billing/money.ts'
 
 /** What is said in words; ids as uuids, the path as the click has it. */
@@ -56,6 +57,8 @@ type Fact = { readonly [name in Text]: string | null } & {
   readonly rejected: number
   /** Millionths of a US dollar. */
   readonly revenue_pending: bigint
+  /** By type, as `writeConversions` says it; null for none. */
+  readonly conversions: string | null
 }
 
 /** A fact that is put in or taken out. */
@@ -76,8 +79,10 @@ export const FIXED = `c.id, c.campaign_id as campaign, c.offer_id as offer, c.la
   c.ad_account_id as ad_account, c.geo, c.device, c.os, c.browser, c.platform, c.sub1, c.sub2, c.sub3, c.sub4, c.sub5, c.sub6, c.sub7, c.sub8,
   c.sub9, c.ref_id, c.visitor_id, c.visitor_is_new, c.cost, c.cost_counts is not null as is_priced`
 
-/** What of a click `c` may change, as it is, for a select. */
-export const STANDING = STATES.map(name => `c.${name}`).join(', ')
+/** What of a click `c` of the organization in `$1` may change, as it is, for a select. */
+export const STANDING = [...STATES.map(name => `c.${name}`), `${CONVERSIONS_OF('$1', 'c.id')} as conversions`].join(
+  ', ',
+)
 
 /** What a sheet says of a click: that it is new, where `was_stages` is null, or how it was and how it is. */
 export type Entry = { readonly id: string } & ClickState & {
@@ -86,17 +91,19 @@ export type Entry = { readonly id: string } & ClickState & {
 
 /** What of `click_born` and `click_change` is told of rows `from` of `click_sheet`, as entries. */
 export const entriesOf = (from: string) => `
-  select b as id, ${STATES.map(name => `${OF_BORN[name] ?? NONE[name]} as ${name}, ${NONE[name]} as was_${name}`).join(', ')}
+  select b as id, ${STATES.map(name => `${OF_BORN[name] ?? NONE[name]} as ${name}, ${NONE[name]} as was_${name}`).join(', ')},
+    null::text as conversions, null::text as was_conversions
   from ${from}, unnest(born) as b
   union all
-  select b.id, ${STATES.map(name => `${name === 'tracked' || name === 'bot_id' ? `b.${name}` : (OF_BORN[name] ?? NONE[name])}, ${NONE[name]}`).join(', ')}
+  select b.id, ${STATES.map(name => `${name === 'tracked' || name === 'bot_id' ? `b.${name}` : (OF_BORN[name] ?? NONE[name])}, ${NONE[name]}`).join(', ')}, null, null
   from ${from}, unnest(born_otherwise) as b
   union all
-  select c.id, ${STATES.map(name => `c.${name}${AS_TEXT[name] ?? ''}, c.was_${name}${AS_TEXT[name] ?? ''}`).join(', ')}
-  from ${from}, unnest(changes) as c`
+  select c.id, ${STATES.map(name => `c.${name}${AS_TEXT[name] ?? ''}, c.was_${name}${AS_TEXT[name] ?? ''}`).join(', ')},
+    c.conversions, c.was_conversions
+  from ${from}, unnest(changes, conversions_were, conversions) as c (id, ${STATES.map(name => `was_${name}, ${name}`).join(', ')}, was_conversions, conversions)`
 
 const OF_BORN: Partial<Record<keyof ClickState, string>> = { stages: `${CLICKED}::smallint`, tracked: 'true' }
-const NONE: Record<keyof ClickState, string> = {
+const NONE: Record<(typeof STATES)[number], string> = {
   stages: 'null::smallint',
   tracked: 'null::boolean',
   bot_id: 'null::uuid',
@@ -150,6 +157,7 @@ export function factOf(click: Fixed, state: ClickState, hash: Hash): Fact {
     pending: state.pending ?? 0,
     rejected: state.rejected ?? 0,
     revenue_pending: state.revenue_pending === null ? 0n : toMillionths(state.revenue_pending),
+    conversions: state.conversions,
   }
 }
 
@@ -173,6 +181,7 @@ export function rowsOf(click: Fixed, entry: Entry, hash: Hash, sign: 1 | -1 = 1)
     pending: entry.was_pending,
     rejected: entry.was_rejected,
     revenue_pending: entry.was_revenue_pending,
+    conversions: entry.was_conversions,
   }
   return [signed(factOf(click, was, hash), sign === 1 ? -1 : 1), signed(factOf(click, entry, hash), sign)]
 }
@@ -190,6 +199,7 @@ const OTHERS = [
   'pending',
   'rejected',
   'revenue_pending',
+  'conversions',
 ] as const satisfies readonly (keyof Fact)[]
 
 /** Equal for equal facts alone: no text holds U+0000, and none that is there is like one that is missing. */

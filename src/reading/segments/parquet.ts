@@ -24,6 +24,7 @@ const COLUMNS: readonly Column[] = [
   column('pending', 'INT32'),
   column('rejected', 'INT32'),
   column('revenue_pending', 'INT64'),
+  column('conversions', 'STRING', true),
 ]
 
 /** Rows of a body at most, and of its one row group: what merges them holds them all as objects. */
@@ -50,7 +51,7 @@ export function encode(rows: readonly Row[]): Buffer {
   return Buffer.from(body)
 }
 
-/** The rows of a file that `encode` has made; of these columns alone where some are named. */
+/** The rows of a file that `encode` has made; of these columns alone where some are named. Files of earlier versions say nothing of conversions. */
 export async function decode(body: Uint8Array): Promise<Row[]>
 export async function decode<Name extends keyof Row>(
   body: Uint8Array,
@@ -65,5 +66,5 @@ export async function decode(body: Uint8Array, columns?: readonly string[]): Pro
     file,
     ...(columns && { columns: [...columns] }),
     compressors: { ZSTD: bytes => new Uint8Array(zstdDecompressSync(bytes)) },
-  })
+  }).then(rows => (columns === undefined ? rows.map(row => ({ conversions: null, ...row })) : rows))
 }

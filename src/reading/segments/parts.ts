@@ -1,6 +1,7 @@
 /** Rows of a day as they are stored: bodies, each beside what its tracked rows come to. */
 import { fromUnits } from '../../contract/decimals.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
+import { readConversions } from '../../intake/counters/conversions.ts'
 import { fromMillionths } from '../../money/billing/money.ts'
 import type { Row } from './facts.ts'
 import { encode, MOST_ROWS } from './parquet.ts'
@@ -24,10 +25,18 @@ export function partsOf(rows: readonly Row[]): Part[] {
   return parts
 }
 
-/** The sums over the tracked rows, by the names of what the report counts. */
+/** The sums over the tracked rows, by the names of `SEGMENT_NUMBERS`. */
 function sumsOf(rows: readonly Row[]): Readonly<Record<string, number | string>> {
   const counts = LADDER.map(() => 0)
-  const others = { unread_costs: 0, approved: 0, pending: 0, rejected: 0 }
+  const others = {
+    unread_costs: 0,
+    approved: 0,
+    pending: 0,
+    rejected: 0,
+    events: 0,
+    events_pending: 0,
+    events_rejected: 0,
+  }
   const money = { revenue: 0n, cost: 0n, revenue_pending: 0n }
   for (const row of rows) {
     if (!row.tracked) continue
@@ -39,6 +48,12 @@ function sumsOf(rows: readonly Row[]): Readonly<Record<string, number | string>>
     others.approved += sign * row.approved
     others.pending += sign * row.pending
     others.rejected += sign * row.rejected
+    if (row.conversions !== null)
+      for (const [approved, pending, rejected] of readConversions(row.conversions).values()) {
+        others.events += sign * (approved + pending + rejected)
+        others.events_pending += sign * pending
+        others.events_rejected += sign * rejected
+      }
     money.revenue += size * (row.revenue ?? 0n)
     money.cost += size * (row.cost ?? 0n)
     money.revenue_pending += size * row.revenue_pending

@@ -40,7 +40,7 @@ const BOUND = `
 
 const TAKE = `
   with taken as (
-    delete from click_sheet where org_id = $1 and id <= $2 returning born, born_otherwise, changes
+    delete from click_sheet where org_id = $1 and id <= $2 returning born, born_otherwise, changes, conversions_were, conversions
   )${entriesOf('taken')}`
 
 // What is read of them never changes, so it is no matter that they are read after their sheets.

@@ -2,7 +2,7 @@
 import type pg from 'pg'
 import { newId } from '../../contract/ids.ts'
 import { inTransaction } from '../../ground/db/transaction.ts'
-import { SLOT_NUMBERS } from '../reports/slots.ts'
+import { SEGMENT_NUMBERS } from './numbers.ts'
 import type { Part } from './parts.ts'
 
 const TAKE_TURN = 'select 1 from explore_turns where org_id = $1 for update skip locked'
@@ -28,8 +28,8 @@ export async function inTurn<T>(
   })
 }
 
-const INSERT = `insert into segments (org_id, id, day, rows, taken, is_emptied, body, ${SLOT_NUMBERS.join(', ')})
-  values ($1, $2, $3, $4, $5, $6, $7, ${SLOT_NUMBERS.map((_, at) => `$${at + 8}`).join(', ')})`
+const INSERT = `insert into segments (org_id, id, day, rows, taken, is_emptied, body, ${SEGMENT_NUMBERS.join(', ')})
+  values ($1, $2, $3, $4, $5, $6, $7, ${SEGMENT_NUMBERS.map((_, at) => `$${at + 8}`).join(', ')})`
 
 /** Puts parts of a day into segments of their own. `is_emptied`: they tell no visitor from another, because the day's clicks are no longer kept. */
 export async function insertSegments(
@@ -48,6 +48,6 @@ export async function insertSegments(
       taken,
       is_emptied,
       body,
-      ...SLOT_NUMBERS.map(name => sums[name]),
+      ...SEGMENT_NUMBERS.map(name => sums[name]),
     ])
 }

@@ -36,9 +36,9 @@ const OFF_RUNGS = EVENT_TYPES.filter(type => !ON_RUNGS.includes(type))
 const ofType = (type: EventType): Column => ({
   id: type,
   title: inWords(type),
-  means: 'Conversions: each counts, however many its click has',
-  text: ({ row }) => count(row.conversions[type] ?? 0),
-  number: ({ row }) => row.conversions[type] ?? 0,
+  means: 'Approved conversions of this type: each counts, however many its click has',
+  text: ({ row }) => count(row.by_type[type]?.approved ?? 0),
+  number: ({ row }) => row.by_type[type]?.approved ?? 0,
 })
 
 const COLUMNS: readonly Column[] = [
@@ -50,10 +50,24 @@ const COLUMNS: readonly Column[] = [
   counter('deposit', 'Deposit'),
   counter('ftd', 'FTD'),
   {
-    id: 'goal',
+    id: 'conversions',
     title: 'Conv.',
-    text: ({ measures }) => count(measures.goal),
-    number: ({ measures }) => measures.goal,
+    text: ({ measures }) => count(measures.conversions),
+    number: ({ measures }) => measures.conversions,
+  },
+  {
+    id: 'conversions_pending',
+    title: 'Pending',
+    means: 'Conversions of the goal that are on hold',
+    text: ({ measures }) => count(measures.pending),
+    number: ({ measures }) => measures.pending,
+  },
+  {
+    id: 'conversions_rejected',
+    title: 'Rejected',
+    means: 'Conversions of the goal that were rejected, refunded or charged back',
+    text: ({ measures }) => count(measures.rejected),
+    number: ({ measures }) => measures.rejected,
   },
   { id: 'cr', title: 'CR', text: ({ measures }) => percent(measures.cr), number: ({ measures }) => measures.cr },
   {
@@ -133,7 +147,7 @@ const COLUMNS: readonly Column[] = [
   },
 ]
 
-const VERDICTS: readonly string[] = ['hold', 'approval']
+const VERDICTS: readonly string[] = ['conversions_pending', 'conversions_rejected', 'hold', 'approval']
 
 const WITHOUT_SPEND: ReadonlySet<Report['dimension']> = new Set([
   'geo',
@@ -151,11 +165,11 @@ export const hasSpend = (dimension: Report['dimension']): boolean => !WITHOUT_SP
  * their own where there are any; so have holds and approvals where something was held or refused.
  */
 export function columnsOf(dimension: Report['dimension'], totals: Totals): readonly Column[] {
-  const { conversions, pending = 0, rejected = 0 } = totals
+  const { by_type, pending = 0, rejected = 0 } = totals
   const [hasCost, isJudged] = [hasSpend(dimension), pending > 0 || rejected > 0]
   const known = COLUMNS.filter(({ needsCost, id }) => (hasCost || !needsCost) && (isJudged || !VERDICTS.includes(id)))
-  const types = OFF_RUNGS.filter(type => conversions[type] !== undefined)
-  return known.flatMap(column => (column.id === 'goal' ? [...types.map(ofType), column] : [column]))
+  const types = OFF_RUNGS.filter(type => by_type[type] !== undefined)
+  return known.flatMap(column => (column.id === 'conversions' ? [...types.map(ofType), column] : [column]))
 }
 
 export const lineOf = (row: Totals, goal: Goal, isCut = false): Line => ({ row, measures: measure(row, goal, isCut) })

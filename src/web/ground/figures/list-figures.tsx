@@ -5,7 +5,7 @@ import type { ListAddress } from '../ui/list.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { type Line, lineOf, orderBy, sorted } from './columns.ts'
 import { count, moneyOrNone, NONE, percent, perUnit } from './figures.ts'
-import { NO_CLICKS, sumOf, type Totals } from './measures.ts'
+import { counting, NO_CLICKS, sumOf, type Totals } from './measures.ts'
 import { useToday } from './now.ts'
 import type { FiguresSearch, Goal } from './search.ts'
 import { daysOf } from './window.ts'
@@ -18,7 +18,7 @@ type Listed = FiguresSearch & { cursor?: string | undefined; q?: string | undefi
 
 /** What the address of a list with figures says, taken apart: what rows are looked for, and which figures. */
 export function useListFigures<S extends Listed>(address: ListAddress<S>) {
-  const { range, from, to, goal, sort, ...sought } = address.search
+  const { range, from, to, goal, pending, sort, ...sought } = address.search
   const today = useToday()
   const days = daysOf({ range, from, to }, today)
   // Other figures are of the same rows: the page of the list stays.
@@ -28,10 +28,15 @@ export function useListFigures<S extends Listed>(address: ListAddress<S>) {
     /** Of the rows alone: the days choose figures, not rows. */
     address: { ...address, search: sought },
     query: { ...sought, limit: MOST },
-    shown: { goal: goal ?? ('own' as const), sort, onSort: (next: string | undefined) => choose({ sort: next }) },
+    shown: {
+      goal: goal ?? ('own' as const),
+      pending,
+      sort,
+      onSort: (next: string | undefined) => choose({ sort: next }),
+    },
     controls: (
       <>
-        <GoalChoice goal={goal} onChange={next => choose({ goal: next })} />
+        <GoalChoice goal={goal} pending={pending} onChange={choose} />
         <DaysChoice search={{ range, from, to }} days={days} today={today} onChange={choose} />
       </>
     ),
@@ -48,7 +53,12 @@ type FiguredTableProps<T> = {
   caption: string
   rows: readonly T[]
   figures: Figures
-  shown: { goal: Goal; sort: string | undefined; onSort: (sort: string | undefined) => void }
+  shown: {
+    goal: Goal
+    pending: boolean | undefined
+    sort: string | undefined
+    onSort: (sort: string | undefined) => void
+  }
   /** Whether all rows are here: the largest of one page would be taken for the largest of all. */
   isWhole: boolean
   /** The heads of the columns behind the figures, each a word. */
@@ -66,8 +76,8 @@ const FIGURES = [
 /** A table of a list: name, figures, then whatever else `children` shows of a row. */
 export function FiguredTable<T extends { id: string }>(props: FiguredTableProps<T>) {
   const { caption, rows, figures, shown, isWhole, heads, children } = props
-  const { goal, sort, onSort } = shown
-  const known = new Map(figures.rows.map(row => [row.key, row]))
+  const { goal, pending, sort, onSort } = shown
+  const known = new Map(figures.rows.map(row => [row.key, counting(row, pending)]))
   const lines = rows.map(one => ({ one, ...lineOf(known.get(one.id) ?? NO_CLICKS, goal) }))
   const isKnown = ({ id }: T) => known.has(id) || figures.missing === 'zero'
   const means: Partial<Record<string, string>> = {

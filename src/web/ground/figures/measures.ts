@@ -17,7 +17,10 @@ export type Totals = Omit<Report['totals'], keyof OfClicks> & Partial<OfClicks>
 /** Exact sums as decimal strings, ratios as numbers. `cost`, `profit` and `roi` only where spend was recorded. */
 export type Measures = {
   clicks: number
-  goal: number
+  /** Those that count, by the goal that is looked at. */
+  conversions: number
+  pending: number
+  rejected: number
   revenue: string
   cost: string | undefined
   profit: string | undefined
@@ -30,10 +33,32 @@ export type Measures = {
   approval: number | undefined
 }
 
-/** How many conversions of the goal a row has. Landings are no conversions but clicks that came to one. */
-function reached(row: Totals, goal: Goal): number {
-  if (goal === 'own') return row.goal
-  return goal === 'landed' ? row.landed : (row.conversions[goal] ?? 0)
+type Counted = Pick<Measures, 'conversions' | 'pending' | 'rejected'>
+const NONE: Counted = { conversions: 0, pending: 0, rejected: 0 }
+
+/** The conversions of the goal that a row has. Landings are no conversions but clicks that came to one. */
+function reached(row: Totals, goal: Goal): Counted {
+  if (goal === 'landed') return { ...NONE, conversions: row.landed }
+  if (goal === 'own')
+    return { conversions: row.conversions, pending: row.conversions_pending, rejected: row.conversions_rejected }
+  const { approved: conversions, ...others } = row.by_type[goal] ?? { approved: 0, pending: 0, rejected: 0 }
+  return { conversions, ...others }
+}
+
+/** A row whose conversions on hold count like approved ones, where `pending` is set. */
+export function counting<Row extends Totals>(row: Row, pending: boolean | undefined): Row {
+  if (pending !== true) return row
+  const by_type = Object.fromEntries(
+    Object.entries(row.by_type).map(([type, one]) => [type, { ...one, approved: one.approved + one.pending }]),
+  )
+  return { ...row, conversions: row.conversions + row.conversions_pending, by_type }
+}
+
+/** The same of a whole report; undefined where there is none yet. */
+export function countingIn<Told extends Report | undefined>(report: Told, pending: boolean | undefined): Told {
+  if (report === undefined || pending !== true) return report
+  const rows = report.rows.map(row => counting(row, pending))
+  return { ...report, rows, totals: counting(report.totals, pending) }
 }
 
 /**
@@ -41,21 +66,21 @@ function reached(row: Totals, goal: Goal): number {
  * what clicks themselves cost is cut with them.
  */
 export function measure(row: Totals, goal: Goal, isCut = false): Measures {
-  const conversions = reached(row, goal)
+  const counted = reached(row, goal)
   const hasSpend = row.cost !== undefined && row.cost_source != null
   const cost = hasSpend ? row.cost : undefined
   const isAlike = !isCut || row.cost_source === 'link'
   const profit = cost === undefined || !isAlike ? undefined : fromCents(cents(row.revenue) - cents(cost))
   return {
     clicks: row.clicks,
-    goal: conversions,
+    ...counted,
     revenue: row.revenue,
     cost,
     profit,
-    cr: ratio(conversions, row.clicks),
+    cr: ratio(counted.conversions, row.clicks),
     epc: ratio(Number(row.revenue), row.clicks),
     cpc: cost === undefined || !isAlike ? undefined : ratio(Number(cost), row.clicks),
-    cpa: cost === undefined || !isAlike ? undefined : ratio(Number(cost), conversions),
+    cpa: cost === undefined || !isAlike ? undefined : ratio(Number(cost), counted.conversions),
     approval: row.approved === undefined ? undefined : ratio(row.approved, row.approved + (row.rejected ?? 0)),
     roi: cost === undefined || profit === undefined ? undefined : ratio(Number(profit), Number(cost)),
   }
@@ -70,20 +95,39 @@ export const NO_CLICKS: Totals = {
   deposit: 0,
   ftd: 0,
   revenue: '0',
-  conversions: {},
-  goal: 0,
+  conversions: 0,
+  conversions_pending: 0,
+  conversions_rejected: 0,
+  by_type: {},
 }
 
-const COUNTERS = ['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd', 'goal'] as const
+const COUNTERS = [
+  'clicks',
+  'landed',
+  'started',
+  'registered',
+  'lead',
+  'deposit',
+  'ftd',
+  'conversions',
+  'conversions_pending',
+  'conversions_rejected',
+] as const
 
 /** What rows come to together, to the cent that each shows; without cost, which is not known of all of them. */
 export function sumOf(rows: readonly Totals[]): Totals {
-  const sum = { ...NO_CLICKS, conversions: { ...NO_CLICKS.conversions } }
+  const sum = { ...NO_CLICKS, by_type: { ...NO_CLICKS.by_type } }
   for (const row of rows) {
     for (const counter of COUNTERS) sum[counter] += row[counter]
     for (const type of EVENT_TYPES) {
-      const more = row.conversions[type]
-      if (more !== undefined) sum.conversions[type] = (sum.conversions[type] ?? 0) + more
+      const more = row.by_type[type]
+      if (more === undefined) continue
+      const { approved = 0, pending = 0, rejected = 0 } = sum.by_type[type] ?? {}
+      sum.by_type[type] = {
+        approved: approved + more.approved,
+        pending: pending + more.pending,
+        rejected: rejected + more.rejected,
+      }
     }
   }
   return { ...sum, revenue: fromCents(rows.reduce((all, { revenue }) => all + cents(revenue), 0n)) }

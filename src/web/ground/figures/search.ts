@@ -10,7 +10,7 @@ const GOALS: readonly Goal[] = ['own', 'landed', ...EVENT_TYPES]
 /** As addresses of before named them. */
 const OLD_GOALS: Partial<Record<string, Goal>> = { started: 'bot_start', registered: 'registration' }
 
-export const CHARTS = ['clicks', 'goal', 'cr', 'revenue', 'cost', 'profit', 'roi', 'epc'] as const
+export const CHARTS = ['clicks', 'conversions', 'cr', 'revenue', 'cost', 'profit', 'roi', 'epc'] as const
 export type Chart = (typeof CHARTS)[number]
 
 const day = z.iso.date().optional().catch(undefined)
@@ -20,7 +20,7 @@ export const BREAKDOWNS = [...DIMENSIONS, 'hour', 'week'] as const
 export type Breakdown = (typeof BREAKDOWNS)[number]
 
 /** What the map of hours is shaded by: spend is not known by the hour. */
-export const HEATS = ['clicks', 'goal', 'cr', 'revenue', 'epc'] as const
+export const HEATS = ['clicks', 'conversions', 'cr', 'revenue', 'epc'] as const
 export type Heat = (typeof HEATS)[number]
 
 /** A window in an address: a preset, or first and last UTC day; both of them, or `range` holds. */
@@ -30,18 +30,23 @@ export type WindowSearch = z.output<typeof WindowSearch>
 const goal = z
   .preprocess(sent => OLD_GOALS[String(sent)] ?? sent, z.enum(GOALS as [Goal, ...Goal[]]).optional())
   .catch(undefined)
-const sort = z.string().optional().catch(undefined)
+/** As addresses of before named the figure. */
+const renamed = (sent: unknown) => (typeof sent === 'string' ? sent.replace(/^(-?)goal$/, '$1conversions') : sent)
+const sort = z.preprocess(renamed, z.string().optional()).catch(undefined)
+/** Whether conversions on hold count like approved ones. */
+const pending = z.literal(true).optional().catch(undefined)
 
-/** Of a list with figures: their days, what CR counts, and a column to sort by, with a leading minus for the largest first. */
-export const FiguresSearch = WindowSearch.extend({ goal, sort })
+/** Of a list with figures: their days, which conversions count, and a column to sort by, with a leading minus for the largest first. */
+export const FiguresSearch = WindowSearch.extend({ goal, pending, sort })
 export type FiguresSearch = z.output<typeof FiguresSearch>
 
 export const OverviewSearch = WindowSearch.extend({
   by: z.enum(BREAKDOWNS).optional().catch(undefined),
-  heat: z.enum(HEATS).optional().catch(undefined),
+  heat: z.preprocess(renamed, z.enum(HEATS).optional()).catch(undefined),
   campaign: z.string().optional().catch(undefined),
   goal,
-  chart: z.enum(CHARTS).optional().catch(undefined),
+  pending,
+  chart: z.preprocess(renamed, z.enum(CHARTS).optional()).catch(undefined),
   /** A column of the table, with a leading minus for the largest first. */
   sort,
 })

@@ -5,7 +5,7 @@ import { useChosenTypes, useGoalWords } from './goals.ts'
 import { inWords } from '../rungs.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm } from '../ui/dialog.tsx'
-import { SelectField, TextField } from '../ui/field.tsx'
+import { Checkbox, SelectField, TextField } from '../ui/field.tsx'
 import { isUtc, zoneWords } from '../zone.ts'
 import { day } from './figures.ts'
 import type { Goal, OverviewSearch } from './search.ts'
@@ -29,39 +29,67 @@ export function WindowControls({ search, days, today, onChange }: ControlsProps)
       <CampaignChoice campaign={search.campaign} onChange={campaign => onChange({ campaign })} />
       <GoalChoice
         goal={search.goal}
+        pending={search.pending}
         {...(search.campaign === undefined ? {} : { campaign: search.campaign })}
-        onChange={goal => onChange({ goal })}
+        onChange={onChange}
       />
       <DaysChoice search={search} days={days} today={today} onChange={onChange} />
     </>
   )
 }
 
-type GoalProps = { goal: Goal | undefined; campaign?: string; onChange: (goal: Goal | undefined) => void }
+type GoalProps = {
+  goal: Goal | undefined
+  pending: true | undefined
+  campaign?: string
+  onChange: (changes: { goal?: Goal | undefined; pending?: true | undefined }) => void
+}
 
-/** Which conversions CR and CPA count. */
-export function GoalChoice({ goal, campaign, onChange }: GoalProps) {
+/** Which conversions Conversions, CR and CPA count. */
+export function GoalChoice({ goal, pending, campaign, onChange }: GoalProps) {
   const own = useGoalWords('own', campaign)
   const types = useChosenTypes(goal)
   const unsaid = campaign === undefined ? 'each campaign’s own' : 'what its offers pay for'
   return (
-    <SelectField
-      label="Conversion"
-      hideLabel
-      toolbar
-      className="min-w-36 flex-1 sm:flex-none"
-      value={goal ?? 'own'}
-      onChange={event => onChange(event.target.value === 'own' ? undefined : (event.target.value as Goal))}
-    >
-      <option value="own">{`Goal: ${own === 'Conversions' ? unsaid : own}`}</option>
-      <optgroup label="One for all">
-        {(['landed', ...types] as const).map(one => (
-          <option key={one} value={one}>
-            {`Goal: ${inWords(one)}`}
-          </option>
-        ))}
-      </optgroup>
-    </SelectField>
+    <>
+      <SelectField
+        label="Conversion"
+        hideLabel
+        toolbar
+        className="min-w-36 flex-1 sm:flex-none"
+        value={goal ?? 'own'}
+        onChange={event => onChange({ goal: event.target.value === 'own' ? undefined : (event.target.value as Goal) })}
+      >
+        <option value="own">{`Goal: ${own === 'Conversions' ? unsaid : own}`}</option>
+        <optgroup label="One for all">
+          {(['landed', ...types] as const).map(one => (
+            <option key={one} value={one}>
+              {`Goal: ${inWords(one)}`}
+            </option>
+          ))}
+        </optgroup>
+      </SelectField>
+      <CountPending pending={pending} onChange={pending => onChange({ pending })} />
+    </>
+  )
+}
+
+/** Whether conversions on hold count like approved ones. */
+export function CountPending({
+  pending,
+  onChange,
+}: {
+  pending: true | undefined
+  onChange: (pending: true | undefined) => void
+}) {
+  return (
+    <Checkbox
+      className="h-8 items-center! pointer-coarse:h-10"
+      label="Count pending"
+      title="Conversions, CR and CPA count approved conversions. Tick it to count those on hold as well."
+      checked={pending === true}
+      onChange={({ target }) => onChange(target.checked ? true : undefined)}
+    />
   )
 }
 

@@ -9,7 +9,7 @@ import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
 import { useEventSettings } from '../../ground/figures/goals.ts'
 import { useToday } from '../../ground/figures/now.ts'
 import { boundsOf, daysOf, isRunning } from '../../ground/figures/window.ts'
-import { LongDaysChoice } from '../../ground/figures/window-controls.tsx'
+import { CountPending, LongDaysChoice } from '../../ground/figures/window-controls.tsx'
 import { useNameOfSub1 } from '../../ground/source-choice.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { Checkbox } from '../../ground/ui/field.tsx'
@@ -41,7 +41,7 @@ function useWords({ where = [] }: ExploreSearch) {
 }
 
 /** Of these the last question is what Back goes to; of all else the address only follows. */
-const ASKS: readonly (keyof ExploreSearch)[] = ['by', 'where', 'range', 'from', 'to', 'view']
+const ASKS: readonly (keyof ExploreSearch)[] = ['by', 'where', 'range', 'from', 'to', 'pending', 'view']
 
 export function ExplorePage() {
   const search = route.useSearch()
@@ -70,6 +70,7 @@ export function ExplorePage() {
           onOpen={(view, isStart) => void navigate({ search: screenOf(view, search), replace: isStart })}
         />
         <LongDaysChoice search={search} days={days} today={today} widest={WIDEST_EXPLORE_DAYS} onChange={change} />
+        <CountPending pending={search.pending} onChange={pending => change({ pending })} />
         {!isHours && (
           <Checkbox
             className="h-8 items-center! pointer-coarse:h-10"

@@ -36,6 +36,7 @@ export function questionOf(search: ExploreSearch, window: Window, zone: string):
     ...(sort === undefined ? {} : { sort }),
     measures: [...measures],
     ...(isCompared(search) ? { compare: 'before' as const } : {}),
+    ...(search.pending === true ? { count_pending: true } : {}),
   }
 }
 
@@ -72,7 +73,7 @@ const fromOperator: Partial<Record<Operator, Said>> = { in: 'is', not_in: 'is_no
 
 /** What an address holds that asks a question. Days only where it has a window: those that hold it, by the clocks of the screen. */
 export function searchOf(question: Question): Partial<ExploreSearch> {
-  const { levels, filters = [], sort, measures, compare, date_from, date_to } = question
+  const { levels, filters = [], sort, measures, compare, count_pending, date_from, date_to } = question
   const [from, to] = [date_from, date_to].map(moment => (moment === undefined ? Number.NaN : Date.parse(moment)))
   const where = filters.map(({ dimension, op, values = [] }): Filter => {
     const said = fromOperator[op] ?? SAID.find(one => one === op) ?? 'is'
@@ -84,6 +85,7 @@ export function searchOf(question: Question): Partial<ExploreSearch> {
     where: where.length === 0 ? undefined : where,
     sort: sort && `${sort.descending ? '-' : ''}${sort.by}`,
     compare,
+    pending: count_pending === true ? true : undefined,
     columns: measures && measures.join(','),
   }
 }

@@ -51,6 +51,8 @@ export const ExploreSearch = WindowSearch.extend({
   /** A measure or `key`, with a leading minus for the largest first. */
   sort: text,
   compare: z.literal('before').optional().catch(undefined),
+  /** Whether conversions on hold count like approved ones. */
+  pending: z.literal(true).optional().catch(undefined),
   /** Columns, by commas; figures of one's own by their names. */
   columns: text,
   own: z.array(Own).max(MOST_OWN).optional().catch(undefined),

@@ -70,7 +70,7 @@ export function DayChart(props: DayChartProps) {
           />
           <YAxis
             tickFormatter={value => axisWords(chart, Number(value), sign)}
-            allowDecimals={chart !== 'clicks' && chart !== 'goal'}
+            allowDecimals={chart !== 'clicks' && chart !== 'conversions'}
             width={58}
             tickCount={4}
             tickLine={false}
@@ -134,7 +134,7 @@ function pointsOf({ chart, goal, days, rows, before, shift }: DayChartProps): Po
   const now = new Map(rows.map(row => [row.key, measure(row, goal)]))
   const then = new Map(before.map(row => [row.key, measure(row, goal)]))
   // A day without clicks is a zero for what is counted, and a gap for what is a ratio.
-  const empty = chart === 'clicks' || chart === 'goal' ? 0 : undefined
+  const empty = chart === 'clicks' || chart === 'conversions' ? 0 : undefined
   return days.map(one => {
     const today = now.get(one)
     if (MONEY.has(chart))

@@ -70,9 +70,9 @@ function Figure({ row, heat, goal }: { row: Totals; heat: Heat; goal: Goal }) {
 }
 
 function inWords(row: Totals, goal: Goal, goalWords: string): string {
-  const { cr, epc, goal: reached } = measure(row, goal)
+  const { cr, epc, conversions } = measure(row, goal)
   const ratios = row.clicks === 0 ? '' : `, CR ${percent(cr)}, EPC $${perUnit(epc)}`
-  return `clicks ${count(row.clicks)}, ${goalWords} ${count(reached)}, revenue $${money(row.revenue)}${ratios}`
+  return `clicks ${count(row.clicks)}, ${goalWords} ${count(conversions)}, revenue $${money(row.revenue)}${ratios}`
 }
 
 /** `most` is the highest of the map. */

@@ -7,6 +7,7 @@ import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask } from '../../ground/call.ts'
 import { useCampaigns, useHasCampaigns } from '../../ground/campaign-choice.tsx'
 import { useGoalWords } from '../../ground/figures/goals.ts'
+import { countingIn, type Report } from '../../ground/figures/measures.ts'
 import { useNow } from '../../ground/figures/now.ts'
 import type { OverviewSearch } from '../../ground/figures/search.ts'
 import {
@@ -105,6 +106,9 @@ function Figures({ search, days, today, now, reporting, onChange }: FiguresProps
     ...ask(readReportAsMember, { query: { dimension: 'day', ...utcBoundsOf(week ?? days), ...narrowed } }),
     placeholderData: keptIn(reporting.currency),
   })
+  const { pending } = search
+  const counted = countingIn(byDay.data, pending)
+  const drawn = (report: Report | undefined) => countingIn(report, pending)?.rows ?? []
   const campaigns = useCampaigns()
   const goal = search.goal ?? 'own'
   const goalWords = useGoalWords(goal, search.campaign)
@@ -112,12 +116,12 @@ function Figures({ search, days, today, now, reporting, onChange }: FiguresProps
   const isMoney = isOfMoney(chart)
   return (
     <>
-      <Asked query={byDay} waiting={<Waiting className="mb-8 h-[44rem] sm:h-[23rem]" />}>
+      <Asked query={{ ...byDay, data: counted }} waiting={<Waiting className="mb-8 h-[44rem] sm:h-[23rem]" />}>
         {report => (
           <div className="mb-8 overflow-hidden rounded-lg border border-line bg-surface">
             <Tiles
               totals={report.totals}
-              before={before}
+              before={{ alike: countingIn(before.alike, pending), whole: countingIn(before.whole, pending) }}
               running={isRunning(days, today)}
               goal={goal}
               goalWords={goalWords}
@@ -133,8 +137,8 @@ function Figures({ search, days, today, now, reporting, onChange }: FiguresProps
                 goal={goal}
                 goalWords={goalWords}
                 days={everyDay(week ?? days, utcToday)}
-                rows={week === undefined && isUtc() ? report.rows : (upTo.data?.rows ?? [])}
-                before={week === undefined ? ((isMoney || !isUtc() ? before.drawn : before.alike)?.rows ?? []) : []}
+                rows={week === undefined && isUtc() ? report.rows : drawn(upTo.data)}
+                before={week === undefined ? drawn(isMoney || !isUtc() ? before.drawn : before.alike) : []}
                 shift={length}
                 today={utcToday}
                 chosen={week && (week.to > utcToday ? utcToday : week.to)}

@@ -4,9 +4,9 @@ import { OverviewSearch } from '../../ground/figures/search.ts'
 
 const KEY = 'overview'
 
-const { goal, range, from, to } = OverviewSearch.shape
+const { goal, pending, range, from, to } = OverviewSearch.shape
 /** `on` is the day of the choice. */
-const Kept = z.object({ goal, range, from, to, on: z.string().optional() }).catch({})
+const Kept = z.object({ goal, pending, range, from, to, on: z.string().optional() }).catch({})
 
 function kept(): z.output<typeof Kept> {
   try {
@@ -25,7 +25,11 @@ export function choose(changes: OverviewSearch, today: string): OverviewSearch {
     ...('goal' in changes && { goal: changes.goal ?? 'own' }),
     ...(isUsual && { range: '7d' as const }),
   }
-  const next = { ...kept(), ...('goal' in chosen && { goal: chosen.goal }) }
+  const next = {
+    ...kept(),
+    ...('goal' in chosen && { goal: chosen.goal }),
+    ...('pending' in chosen && { pending: chosen.pending }),
+  }
   const window = days ? { range: chosen.range, from: chosen.from, to: chosen.to, on: today } : {}
   localStorage.setItem(KEY, JSON.stringify({ ...next, ...window }))
   return chosen

@@ -10,7 +10,7 @@ import { ask, call } from '../../ground/call.ts'
 import { CutDays } from '../../ground/figures/cut-days.tsx'
 import { useGoalWords } from '../../ground/figures/goals.ts'
 import { hasSpend } from '../../ground/figures/columns.ts'
-import { measure, type Report } from '../../ground/figures/measures.ts'
+import { counting, countingIn, measure, type Report } from '../../ground/figures/measures.ts'
 import { BREAKDOWNS, type Breakdown, type Goal, type OverviewSearch } from '../../ground/figures/search.ts'
 import { boundsOf, type Days } from '../../ground/figures/window.ts'
 import { inWords } from '../../ground/rungs.ts'
@@ -58,14 +58,14 @@ export function ReportPart({ search, days, zone, goal, reporting, onChange }: Pa
     ...ask(readReportAsMember, { query }),
     placeholderData: keptIn('currency' in query ? reporting.currency : 'USD'),
   })
-  const data = report.data
+  const data = countingIn(report.data, search.pending)
   // What leaves Sluice is in US dollars.
   const saving = useMutation({
     mutationFn: () => call(readReportAsMember, { query: inDollars }),
     onSuccess: saved =>
       download(
         `sluice-${saved.dimension}-${days.from}-${days.to}.csv`,
-        reportCsv(saved, goal, cutsOf(saved.dimension, days)),
+        reportCsv(countingIn(saved, search.pending), goal, cutsOf(saved.dimension, days)),
       ),
   })
   return (
@@ -92,7 +92,7 @@ export function ReportPart({ search, days, zone, goal, reporting, onChange }: Pa
         </div>
       }
     >
-      <Asked query={report} waiting={<Waiting className="h-72" />}>
+      <Asked query={{ ...report, data }} waiting={<Waiting className="h-72" />}>
         {({ dimension: shown, rows, truncated, hint, ...rest }) => (
           <>
             {truncated && (
@@ -131,7 +131,7 @@ export function ReportPart({ search, days, zone, goal, reporting, onChange }: Pa
                 )}
                 {hasSpend(shown) && <CutDays days={days} byDay={shown === 'day'} source={rest.totals.cost_source} />}
                 {search.campaign === undefined && goal !== 'own' && (
-                  <MixedGoals dimension={shown} days={days} goal={goal} />
+                  <MixedGoals dimension={shown} days={days} goal={goal} pending={search.pending} />
                 )}
                 {!hasSpend(shown) && (
                   <p className="mt-2 text-sm text-ink-faint">
@@ -151,10 +151,12 @@ export function ReportPart({ search, days, zone, goal, reporting, onChange }: Pa
  * Campaigns count different things, and totals divide by one: all of the clicks and all of the cost, by what only some of them count.
  * Said wherever that is so.
  */
-function MixedGoals({ dimension, days, goal }: { dimension: Report['dimension']; days: Days; goal: Goal }) {
+type MixedProps = { dimension: Report['dimension']; days: Days; goal: Goal; pending: boolean | undefined }
+
+function MixedGoals({ dimension, days, goal, pending }: MixedProps) {
   const query = { dimension: 'campaign', ...boundsOf(days) } as const
   const rows = useQuery({ ...ask(readReportAsMember, { query }), placeholderData: keepPreviousData }).data?.rows ?? []
-  const without = rows.filter(row => row.key !== '' && measure(row, goal).goal === 0)
+  const without = rows.filter(row => row.key !== '' && measure(counting(row, pending), goal).conversions === 0)
   if (without.length === 0 || without.length === rows.length) return null
   const hasCost = hasSpend(dimension) && without.some(row => row.cost_source != null)
   return (

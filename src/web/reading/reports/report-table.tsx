@@ -161,9 +161,9 @@ type ColumnHeadProps = { column: Column; goal: string } & Pick<TableProps, 'sort
 
 function ColumnHead({ column, goal, sort, onSort }: ColumnHeadProps) {
   const ofGoal: Partial<Record<string, string>> = {
-    goal: `Conversions of the goal: ${goal}`,
-    cr: `${goal} per click`,
-    cpa: `Cost per conversion: ${goal}`,
+    conversions: `Approved conversions of the goal: ${goal}`,
+    cr: `Conversions (${goal}) per click`,
+    cpa: `Cost per conversion (${goal})`,
   }
   const title = ofGoal[column.id] ?? column.means
   if (column.id === 'source')

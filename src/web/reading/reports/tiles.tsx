@@ -6,7 +6,7 @@ import { CHARTS, type Chart, type Goal } from '../../ground/figures/search.ts'
 
 const SHOW: Record<Chart, (measures: Measures, sign: string) => string> = {
   clicks: ({ clicks }) => count(clicks),
-  goal: ({ goal }) => count(goal),
+  conversions: ({ conversions }) => count(conversions),
   cr: ({ cr }) => percent(cr),
   revenue: ({ revenue }, sign) => `${sign}${money(revenue)}`,
   cost: ({ cost }, sign) => (cost === undefined ? NONE : `${sign}${money(cost)}`),
@@ -19,7 +19,7 @@ const SHOW: Record<Chart, (measures: Measures, sign: string) => string> = {
 export function chartWords(chart: Chart, goal: string): string {
   const words: Record<Chart, string> = {
     clicks: 'Clicks',
-    goal,
+    conversions: goal,
     cr: goal === 'Conversions' ? 'CR' : `CR ${goal}`,
     revenue: 'Revenue',
     cost: 'Cost',
@@ -185,6 +185,6 @@ function Against({ chart, sign, now, then, soFar, span }: AgainstProps) {
 function brief(chart: Chart, measures: Measures, sign: string): string {
   const [value, text] = [numberOf(measures[chart]), SHOW[chart](measures, sign)]
   if (value === undefined || chart === 'cr' || chart === 'roi' || chart === 'epc') return text
-  if (chart === 'clicks' || chart === 'goal') return compact(value)
+  if (chart === 'clicks' || chart === 'conversions') return compact(value)
   return Math.abs(value) < 1000 ? text : `${value < 0 ? '−' : ''}${sign}${compact(Math.abs(value))}`
 }

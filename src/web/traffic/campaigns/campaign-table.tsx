@@ -15,7 +15,7 @@ import { ask } from '../../ground/call.ts'
 import { columnsOf, type Line, lineOf, orderBy, sorted } from '../../ground/figures/columns.ts'
 import { CutDays } from '../../ground/figures/cut-days.tsx'
 import { cents, fromCents, NONE } from '../../ground/figures/figures.ts'
-import { NO_CLICKS, sumOf, type Totals } from '../../ground/figures/measures.ts'
+import { counting, NO_CLICKS, sumOf, type Totals } from '../../ground/figures/measures.ts'
 import type { Goal } from '../../ground/figures/search.ts'
 import { boundsOf, type Days, isRagged } from '../../ground/figures/window.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
@@ -35,7 +35,7 @@ type CampaignRow = z.input<typeof Campaign>
 const route = getRouteApi('/inside/campaigns')
 
 /** The report's columns that are shown here. */
-const FIGURES = ['clicks', 'goal', 'cr', 'epc', 'revenue', 'cost', 'profit', 'roi']
+const FIGURES = ['clicks', 'conversions', 'cr', 'epc', 'revenue', 'cost', 'profit', 'roi']
 const COLUMNS = columnsOf('campaign', NO_CLICKS).filter(({ id }) => FIGURES.includes(id))
 /** What a phone has room for beside the name. */
 const FIRST = new Set(['profit', 'roi'])
@@ -45,16 +45,17 @@ const OTHER_COLUMNS = COLUMNS.filter(({ id }) => !FIRST.has(id))
 type TableProps = {
   campaigns: readonly CampaignRow[]
   days: Days
-  /** What CR counts. */
+  /** Which conversions count. */
   goal: Goal
+  pending: true | undefined
   /** Only where every campaign is here: the largest of one page would be taken for the largest of all. */
   order?: { sort: string | undefined; onSort: (sort: string | undefined) => void }
 }
 
-export function CampaignTable({ campaigns, days, goal, order }: TableProps) {
+export function CampaignTable({ campaigns, days, goal, pending, order }: TableProps) {
   const isNarrow = useIsNarrow()
   const report = useQuery(ask(readReportAsMember, { query: { dimension: 'campaign', ...boundsOf(days) } }))
-  const rows = new Map(report.data?.rows.map(row => [row.key, row]))
+  const rows = new Map(report.data?.rows.map(row => [row.key, counting(row, pending)]))
   const lines = campaigns.map(campaign => ({
     campaign,
     ...lineOf(rows.get(campaign.id) ?? NO_CLICKS, goal, isRagged(days)),
@@ -261,7 +262,7 @@ function useDestinations(): (campaign: CampaignRow) => string {
 function CampaignMenu({ campaign }: { campaign: CampaignRow }) {
   const navigate = useNavigate()
   // Whoever looks closer at a figure looks at the same days.
-  const { range, from, to, goal } = route.useSearch()
+  const { range, from, to, goal, pending } = route.useSearch()
   const { id, name } = campaign
   const here = { campaign: id, range, from, to }
   const copy = () =>
@@ -280,7 +281,7 @@ function CampaignMenu({ campaign }: { campaign: CampaignRow }) {
       <CloneItem id={id} endpoint={createCampaign} to="/campaigns/new" />
       <MenuItem
         icon={ChartNoAxesCombined}
-        onSelect={() => void navigate({ to: '/', search: { ...here, goal, by: 'day' } })}
+        onSelect={() => void navigate({ to: '/', search: { ...here, goal, pending, by: 'day' } })}
       >
         Report
       </MenuItem>

@@ -63,7 +63,7 @@ export function CampaignsPage() {
           value={status}
           onChange={chosen => narrow({ status: chosen })}
         />
-        <GoalChoice goal={search.goal} onChange={goal => narrow({ goal, cursor })} />
+        <GoalChoice goal={search.goal} pending={search.pending} onChange={changes => narrow({ ...changes, cursor })} />
         <DaysChoice search={search} days={days} today={today} onChange={changes => narrow({ ...changes, cursor })} />
         {create}
       </PageHeader>
@@ -86,6 +86,7 @@ export function CampaignsPage() {
             campaigns={rows}
             days={days}
             goal={search.goal ?? 'own'}
+            pending={search.pending}
             {...(isWhole ? { order: { sort: search.sort, onSort: sort => narrow({ sort }) } } : {})}
           />
         )}

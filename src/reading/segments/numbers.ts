@@ -1,0 +1,45 @@
+/**
+ * What segments come to, day by day, and the same of what the report counts, for whoever holds one against the other: its counters, and the
+ * conversions of `event_counts` with what is not counted there yet.
+ */
+import { dayOfId, PENDING_CHANGE, REJECTED_CHANGE, WAS } from '../reports/fold-events.ts'
+import { daysTaken, SLOT_NUMBERS } from '../reports/slots.ts'
+import { ALL_CAMPAIGNS, UNITS } from '../reports/units.ts'
+
+const EVENTS = ['events', 'events_pending', 'events_rejected'] as const
+
+/** The sums that a segment has beside its body. */
+export const SEGMENT_NUMBERS = [...SLOT_NUMBERS, ...EVENTS]
+
+/** A row of a union by the order of `SEGMENT_NUMBERS`: what is not named is 0. */
+export const numbered = (of: (name: string) => string | undefined): string =>
+  SEGMENT_NUMBERS.map(name => `${of(name) ?? '0'} as ${name}`).join(', ')
+
+const KEPT_FROM = `coalesce((select ${dayOfId('before_id')} from dropped_clicks order by before_id desc limit 1), '-infinity'::date)`
+
+/**
+ * What days come to by the report, taken away; `where` is a condition on the day. Conversions of days whose clicks are no longer kept are left out,
+ * because of those nothing but counters may ever have been told.
+ */
+export function reportTaken(where: string): string {
+  const counters = daysTaken(UNITS.campaign + ALL_CAMPAIGNS, where)
+  const isKept = `day >= ${KEPT_FROM}`
+  return `select day, ${SEGMENT_NUMBERS.map(name => (SLOT_NUMBERS.includes(name) ? name : '0')).join(', ')} from (${counters}) counted
+    union all
+    select day, ${numbered(name => ({ events: '-events', events_pending: '-pending', events_rejected: '-rejected' })[name])}
+    from event_counts where org_id = $1 and dimension = ${UNITS.campaign + ALL_CAMPAIGNS} and ${where} and ${isKept}
+    union all
+    select * from (
+      select ${dayOfId('click_id')} as day, ${numbered(name => (name === 'events' ? '-1' : undefined))}
+      from events where org_id = $1 and not counted and not test
+    ) recorded where ${where} and ${isKept}
+    union all
+    select * from (
+      select ${dayOfId('e.click_id')} as day,
+        ${numbered(name => ({ events_pending: `-${PENDING_CHANGE}`, events_rejected: `-${REJECTED_CHANGE}` })[name])}
+      from event_revisions r
+      join events e on e.org_id = $1 and e.id = r.event_id
+      ${WAS}
+      where r.org_id = $1 and not r.counted and not e.test
+    ) revised where ${where} and ${isKept}`
+}
