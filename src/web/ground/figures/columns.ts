@@ -5,7 +5,12 @@ import { count, moneyOrNone, NONE, percent, perUnit } from './figures.ts'
 import { type Measures, measure, numberOf, type Report, type Totals } from './measures.ts'
 import type { Goal } from './search.ts'
 
-export type Line = { row: Totals; measures: Measures }
+export type Line = {
+  row: Totals
+  measures: Measures
+  /** Its figures are not known, and shown as dashes. */
+  isUnknown?: boolean
+}
 
 export type Column = {
   id: string
@@ -180,15 +185,16 @@ export function orderBy(id: string, sort: string | undefined) {
   return { now, next: now === undefined ? `-${id}` : now === 'desc' ? id : undefined }
 }
 
-/** Rows in the order of a column, what has no value last; undefined leaves the server's order. */
+/** Rows in the order of a column, what is shown as a dash last; undefined leaves the server's order. */
 export function sorted<L extends Line>(lines: readonly L[], sort: string | undefined): readonly L[] {
   const id = sort?.replace('-', '')
   const type = OFF_RUNGS.find(one => one === id)
   const column = type === undefined ? COLUMNS.find(one => one.id === id) : ofType(type)
   if (sort === undefined || column === undefined) return lines
   const direction = sort.startsWith('-') ? -1 : 1
+  const valueOf = (line: L) => (line.isUnknown === true ? undefined : column.number(line))
   return lines.toSorted((one, other) => {
-    const [a, b] = [column.number(one), column.number(other)]
+    const [a, b] = [valueOf(one), valueOf(other)]
     if (a === undefined || b === undefined) return (a === undefined ? 1 : 0) - (b === undefined ? 1 : 0)
     return (a - b) * direction
   })

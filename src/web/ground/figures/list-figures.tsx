@@ -78,8 +78,11 @@ export function FiguredTable<T extends { id: string }>(props: FiguredTableProps<
   const { caption, rows, figures, shown, isWhole, heads, children } = props
   const { goal, pending, sort, onSort } = shown
   const known = new Map(figures.rows.map(row => [row.key, counting(row, pending)]))
-  const lines = rows.map(one => ({ one, ...lineOf(known.get(one.id) ?? NO_CLICKS, goal) }))
-  const isKnown = ({ id }: T) => known.has(id) || figures.missing === 'zero'
+  const lines = rows.map(one => ({
+    one,
+    ...lineOf(known.get(one.id) ?? NO_CLICKS, goal),
+    isUnknown: !known.has(one.id) && figures.missing !== 'zero',
+  }))
   const means: Partial<Record<string, string>> = {
     clicks: 'Tracked clicks of these days',
     cr: `${useGoalWords(goal)} per click`,
@@ -110,7 +113,7 @@ export function FiguredTable<T extends { id: string }>(props: FiguredTableProps<
       </thead>
       <tbody>
         {sorted(lines, isWhole ? sort : undefined).map(({ one, ...line }) =>
-          children(one, <FigureCells line={isKnown(one) ? line : undefined} />),
+          children(one, <FigureCells line={line.isUnknown ? undefined : line} />),
         )}
       </tbody>
       {rows.length > 1 && (

@@ -59,8 +59,9 @@ export function CampaignTable({ campaigns, days, goal, pending, order }: TablePr
   const lines = campaigns.map(campaign => ({
     campaign,
     ...lineOf(rows.get(campaign.id) ?? NO_CLICKS, goal, isRagged(days)),
+    // Until the figures are there, and of what a long report leaves out, nobody knows that they are 0.
+    isUnknown: !rows.has(campaign.id) && report.data?.truncated !== false,
   }))
-  const isCounted = (id: string) => rows.has(id) || report.data?.truncated === false
   return (
     <>
       <RefusalNote refused={report.error} className="mb-3" />
@@ -75,14 +76,9 @@ export function CampaignTable({ campaigns, days, goal, pending, order }: TablePr
         </thead>
         <tbody>
           {sorted(lines, order?.sort).map(line => (
-            <CampaignLine
-              key={line.campaign.id}
-              {...line}
-              isCounted={isCounted(line.campaign.id)}
-              isNarrow={isNarrow}
-            />
+            <CampaignLine key={line.campaign.id} {...line} isNarrow={isNarrow} />
           ))}
-          {lines.length > 1 && lines.every(({ campaign }) => isCounted(campaign.id)) && (
+          {lines.length > 1 && lines.every(({ isUnknown }) => !isUnknown) && (
             <TotalLine
               line={lineOf(withSpend(lines.map(({ row }) => row)), goal, isRagged(days))}
               isNarrow={isNarrow}
@@ -124,16 +120,11 @@ function FigureHeads({ columns, order }: { columns: Columns; order: TableProps['
   })
 }
 
-type LineProps = Line & {
-  campaign: CampaignRow
-  /** False until the figures are there, and of what a long report leaves out: nobody knows that they are 0. */
-  isCounted: boolean
-  isNarrow: boolean
-}
+type LineProps = Line & { campaign: CampaignRow; isNarrow: boolean }
 
-function CampaignLine({ campaign, isCounted, isNarrow, ...line }: LineProps) {
+function CampaignLine({ campaign, isNarrow, ...line }: LineProps) {
   const destinationOf = useDestinations()
-  const figures = (columns: Columns) => <Figures columns={columns} line={isCounted ? line : undefined} />
+  const figures = (columns: Columns) => <Figures columns={columns} line={line.isUnknown === true ? undefined : line} />
   const turn = <StateSwitch campaign={campaign} />
   return (
     <Row className={campaign.status === 'active' ? '' : 'text-ink-faint'}>
