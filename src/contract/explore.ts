@@ -3,6 +3,7 @@ import { z } from 'zod'
 import './words.ts'
 import { EXPLORE_DIMENSIONS, OPERATORS, operatorsOf } from './explore-dimensions.ts'
 import { FAITHFUL, Instant, Money } from './fields.ts'
+import { FIGURES, type FigureKey } from './figures.ts'
 import { LONGEST_FORMULA, readFormula } from './formula.ts'
 import { TimeZone } from './time-zones.ts'
 
@@ -164,7 +165,7 @@ export const ExploreQuestion = z
 export type ExploreQuestion = z.output<typeof ExploreQuestion>
 
 const MOST_COLUMNS = 40
-const FIGURES: ReadonlySet<string> = new Set(MEASURES)
+const NAMES: ReadonlySet<string> = new Set(MEASURES)
 
 /** A figure worked out of the measures of a row. */
 const OwnColumn = z.strictObject({
@@ -195,7 +196,7 @@ export const ExploreFileQuestion = ExploreQuestion.safeExtend({
         if (!isAsked(column)) wrong([], 'must be among the measures')
         continue
       }
-      const formula = readFormula(column.formula, FIGURES)
+      const formula = readFormula(column.formula, NAMES)
       if ('wrong' in formula) wrong(['formula'], `cannot be read: ${formula.wrong}`)
       else if (![...formula.names].every(isAsked)) wrong(['formula'], 'must name figures that are among the measures')
     }
@@ -206,8 +207,11 @@ export type ExploreLevel = z.output<typeof Level>
 export type ExploreSort = z.output<typeof Sort>
 export type ExploreFilter = z.output<typeof Filter>
 
-const fields = <const Names extends readonly string[], T extends z.ZodType>(names: Names, schema: T) =>
-  Object.fromEntries(names.map(name => [name, schema.optional()])) as Record<Names[number], z.ZodOptional<T>>
+const fields = <const Names extends readonly FigureKey[], T extends z.ZodType>(names: Names, schema: T) =>
+  Object.fromEntries(names.map(name => [name, schema.optional().meta({ description: FIGURES[name].means })])) as Record<
+    Names[number],
+    z.ZodOptional<T>
+  >
 
 /** The measures that were asked for, and no others. */
 const measured = {
@@ -219,9 +223,8 @@ const measured = {
     .int()
     .nullable()
     .optional()
-    .meta({ description: 'null: the window has days before emptied_before' }),
+    .meta({ description: `${FIGURES.unique_visitors.means} null: the window has days before emptied_before` }),
 }
-/** `cr` and `cpa`: by `conversions`, those of the goal that are approved. `approval_rate`: of those that were decided. `cost`: what the clicks themselves cost. */
 export const ExploreMeasures = z.object(measured).meta({ id: 'ExploreMeasures' })
 export type ExploreMeasures = z.output<typeof ExploreMeasures>
 

@@ -1,4 +1,5 @@
 /** Reading: the click feed and the funnel report. */
+import { FIGURES, type FigureKey } from '../../contract/figures.ts'
 import { listClicks } from '../../reading/feed/api.ts'
 import { readReport } from '../../reading/reports/api.ts'
 import { tool } from '../tool.ts'
@@ -7,6 +8,18 @@ import { READS } from './hints.ts'
 const START = 'ISO 8601 UTC, inclusive; at most 92 days before date_to.'
 const END = 'Inclusive. A date alone is its midnight: for a whole day write 2026-03-31T23:59:59.999Z.'
 const ONLY_CAMPAIGN = 'Only this campaign. Unknown, or not of this key: no rows.'
+
+/** What a row of the report has. */
+const COUNTED = [
+  'clicks',
+  'landed',
+  'started',
+  'registered',
+  'lead',
+  'deposit',
+  'ftd',
+  'revenue',
+] as const satisfies FigureKey[]
 
 export const readingTools = [
   tool({
@@ -32,8 +45,7 @@ export const readingTools = [
     title: 'Read the funnel report',
     endpoint: readReport,
     hints: READS,
-    description:
-      'Counts tracked clicks by one dimension, those that landed, started, registered, had a lead, deposit or ftd, and revenue; by campaign, sub1, day cost too. All on the day of the click. truncated: rows were cut at 500 (totals are not).',
+    description: `By one dimension, on the click's day: ${COUNTED.join(', ')}; cost by campaign, sub1, day. ${FIGURES.lead.means} truncated: cut at 500 rows, totals not.`,
     fields: {
       dimension: 'What each row is.',
       date_from: START,

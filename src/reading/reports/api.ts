@@ -4,6 +4,7 @@ import { Currency } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Instant, Money } from '../../contract/fields.ts'
+import { FIGURES, type FigureKey, figureOf } from '../../contract/figures.ts'
 import { date_from, date_to, sent, WindowWarnings } from '../../contract/window.ts'
 
 export const DIMENSIONS = ['campaign', 'geo', 'sub1', 'offer', 'day'] as const
@@ -15,15 +16,18 @@ export type LocalDimension = (typeof LOCAL_DIMENSIONS)[number]
 const Count = z.int().min(0)
 const CostSource = z.enum(['manual', 'api', 'spread', 'account', 'link', 'mixed'])
 
+/** A count, as the figure of that name says it. */
+const counted = (key: FigureKey) => Count.meta({ description: figureOf(key).means })
+
 const counters = {
-  clicks: Count.meta({ description: 'Tracked clicks' }),
-  landed: Count.meta({ description: 'Those that reached a landing or the offer link' }),
-  started: Count,
-  registered: Count,
-  lead: Count.meta({ description: 'Those that had a lead, not all that rose above it' }),
-  deposit: Count,
-  ftd: Count,
-  revenue: Money.meta({ description: 'US dollars with two decimals; 0.00 without any' }),
+  clicks: counted('clicks'),
+  landed: counted('landed'),
+  started: counted('started'),
+  registered: counted('registered'),
+  lead: counted('lead'),
+  deposit: counted('deposit'),
+  ftd: counted('ftd'),
+  revenue: Money.meta({ description: `${FIGURES.revenue.means} US dollars with two decimals; 0.00 without any` }),
   cost: Money.optional().meta({
     description:
       'Ad spend: what was recorded, else what was spread or ad accounts say, else what the clicks cost; absent on geo and offer',
@@ -65,24 +69,20 @@ export type Report = z.output<typeof Report>
 
 const ofClicks = {
   cost_of_clicks: Money.meta({
-    description: 'What the clicks themselves cost by their cost model, also where recorded spend took its place',
+    description: FIGURES.cost_of_clicks.means,
   }),
-  unread_costs: Count.meta({ description: 'Clicks of campaigns with a cost model that brought no readable cost' }),
-  revenue_pending: Money.meta({ description: 'What is on hold: no revenue yet. Two decimals' }),
-  approved: Count.meta({ description: 'Conversions that pay, and those that a verdict has approved' }),
-  pending: Count.meta({ description: 'Conversions on hold' }),
-  rejected: Count.meta({ description: 'Conversions that were rejected, refunded or charged back' }),
+  unread_costs: counted('unread_costs'),
+  revenue_pending: Money.meta({ description: `${FIGURES.revenue_pending.means} Two decimals` }),
+  approved: counted('approved'),
+  pending: counted('pending'),
+  rejected: counted('rejected'),
 }
 
 /** Beside the clicks that had them: each conversion counts, however many its click has. */
 const converted = {
-  conversions: Count.meta({
-    description: 'Approved conversions of the goal: the types that the campaign counts, else the workspace',
-  }),
-  conversions_pending: Count.meta({ description: 'Conversions of the goal that are on hold' }),
-  conversions_rejected: Count.meta({
-    description: 'Conversions of the goal that were rejected, refunded or charged back',
-  }),
+  conversions: counted('conversions'),
+  conversions_pending: counted('conversions_pending'),
+  conversions_rejected: counted('conversions_rejected'),
   by_type: z
     .partialRecord(EventType, z.object({ approved: Count, pending: Count, rejected: Count }))
     .meta({ description: 'Conversions by type and standing, test clicks left out; types without any are absent' }),

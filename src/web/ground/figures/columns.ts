@@ -1,5 +1,6 @@
 /** The columns of the report's table: what each shows, and what it sorts by. */
 import { EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
+import { type FigureKey, figureOf, headOf } from '../../../contract/figures.ts'
 import { inWords } from '../rungs.ts'
 import { count, moneyOrNone, NONE, percent, perUnit } from './figures.ts'
 import { type Measures, measure, numberOf, type Report, type Totals } from './measures.ts'
@@ -26,10 +27,11 @@ export type Column = {
 
 type Counter = 'clicks' | 'landed' | 'started' | 'registered' | 'lead' | 'deposit' | 'ftd'
 
-const counter = (id: Counter, title: string, means?: string): Column => ({
+const called = (key: FigureKey) => ({ title: headOf(key), means: figureOf(key).means })
+
+const counter = (id: Counter): Column => ({
   id,
-  title,
-  ...(means === undefined ? {} : { means }),
+  ...called(id),
   text: ({ row }) => count(row[id]),
   number: ({ row }) => row[id],
 })
@@ -47,57 +49,54 @@ const ofType = (type: EventType): Column => ({
 })
 
 const COLUMNS: readonly Column[] = [
-  counter('clicks', 'Clicks'),
-  counter('landed', 'Landed'),
-  counter('started', 'Started'),
-  counter('registered', 'Reg.', 'Registered'),
-  counter('lead', 'Lead'),
-  counter('deposit', 'Deposit'),
-  counter('ftd', 'FTD'),
+  counter('clicks'),
+  counter('landed'),
+  counter('started'),
+  counter('registered'),
+  counter('lead'),
+  counter('deposit'),
+  counter('ftd'),
   {
     id: 'conversions',
-    title: 'Conv.',
+    ...called('conversions'),
     text: ({ measures }) => count(measures.conversions),
     number: ({ measures }) => measures.conversions,
   },
   {
     id: 'conversions_pending',
-    title: 'Pending',
-    means: 'Conversions of the goal that are on hold',
+    ...called('conversions_pending'),
     text: ({ measures }) => count(measures.pending),
     number: ({ measures }) => measures.pending,
   },
   {
     id: 'conversions_rejected',
-    title: 'Rejected',
-    means: 'Conversions of the goal that were rejected, refunded or charged back',
+    ...called('conversions_rejected'),
     text: ({ measures }) => count(measures.rejected),
     number: ({ measures }) => measures.rejected,
   },
-  { id: 'cr', title: 'CR', text: ({ measures }) => percent(measures.cr), number: ({ measures }) => measures.cr },
+  { id: 'cr', ...called('cr'), text: ({ measures }) => percent(measures.cr), number: ({ measures }) => measures.cr },
   {
     id: 'epc',
-    title: 'EPC',
-    means: 'Revenue per click',
+    ...called('epc'),
     text: ({ measures }) => perUnit(measures.epc),
     number: ({ measures }) => measures.epc,
   },
   {
     id: 'revenue',
-    title: 'Revenue',
+    ...called('revenue'),
     text: ({ row }) => moneyOrNone(row.revenue),
     number: ({ row }) => Number(row.revenue),
   },
   {
     id: 'cost',
-    title: 'Cost',
+    ...called('cost'),
     needsCost: true,
     text: ({ measures }) => moneyOrNone(measures.cost),
     number: ({ measures }) => numberOf(measures.cost),
   },
   {
     id: 'profit',
-    title: 'Profit',
+    ...called('profit'),
     signed: true,
     needsCost: true,
     text: ({ measures }) => moneyOrNone(measures.profit),
@@ -105,7 +104,7 @@ const COLUMNS: readonly Column[] = [
   },
   {
     id: 'roi',
-    title: 'ROI',
+    ...called('roi'),
     signed: true,
     needsCost: true,
     text: ({ measures }) => percent(measures.roi, true),
@@ -113,32 +112,27 @@ const COLUMNS: readonly Column[] = [
   },
   {
     id: 'cpc',
-    title: 'CPC',
-    means: 'Cost per click',
+    ...called('cpc'),
     needsCost: true,
     text: ({ measures }) => perUnit(measures.cpc),
     number: ({ measures }) => measures.cpc,
   },
   {
     id: 'cpa',
-    title: 'CPA',
-    means: 'Cost per conversion of the goal',
+    ...called('cpa'),
     needsCost: true,
     text: ({ measures }) => perUnit(measures.cpa),
     number: ({ measures }) => measures.cpa,
   },
   {
-    id: 'hold',
-    title: 'Hold',
-    means: 'On hold: worth this much if it is approved',
+    id: 'revenue_pending',
+    ...called('revenue_pending'),
     text: ({ row }) => moneyOrNone(row.revenue_pending),
     number: ({ row }) => numberOf(row.revenue_pending),
   },
   {
-    id: 'approval',
-    title: 'Approved',
-    means:
-      'Of the conversions that were decided, so many were approved; the others were rejected, refunded or charged back',
+    id: 'approval_rate',
+    ...called('approval_rate'),
     text: ({ measures }) => percent(measures.approval),
     number: ({ measures }) => measures.approval,
   },
@@ -152,7 +146,7 @@ const COLUMNS: readonly Column[] = [
   },
 ]
 
-const VERDICTS: readonly string[] = ['conversions_pending', 'conversions_rejected', 'hold', 'approval']
+const VERDICTS: readonly string[] = ['conversions_pending', 'conversions_rejected', 'revenue_pending', 'approval_rate']
 
 const WITHOUT_SPEND: ReadonlySet<Report['dimension']> = new Set([
   'geo',

@@ -1,6 +1,7 @@
 /** Which conversions CR and CPA count: each campaign's own, or what someone looks at just now; and how that is said. */
 import { useQuery } from '@tanstack/react-query'
 import { EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
+import { type FigureKey, figureOf } from '../../../contract/figures.ts'
 import { readEventSettings } from '../../../traffic/event-settings/api.ts'
 import { ask } from '../call.ts'
 import { useCampaigns } from '../campaign-choice.tsx'
@@ -36,6 +37,12 @@ const SPOKEN = new Intl.ListFormat('en', { type: 'conjunction' })
 /** Types of a goal in a heading: "FTD", "Purchase and Upsell", "4 types". */
 export const typesInWords = (types: readonly string[]): string =>
   types.length > 2 ? `${types.length} types` : SPOKEN.format(types.map(inWords))
+
+/** What a figure is, with the goal that it counts by on this screen. */
+export function meansOf(key: FigureKey, goal: string): string {
+  const { means, of } = figureOf(key)
+  return of === 'goal' ? `${means} Goal: ${goal}.` : means
+}
 
 /** The goal of a screen: of one campaign its own; of several that may differ, and of what offers pay for, no more than that they are conversions. */
 export function useGoalWords(goal: Goal, campaign?: string): string {

@@ -1,6 +1,7 @@
 /** Figures beside the rows of a list: revenue, clicks, CR and EPC of the days its address chooses, in an order by choice, with their total. */
 import type { ReactNode } from 'react'
-import { useGoalWords } from './goals.ts'
+import { headOf } from '../../../contract/figures.ts'
+import { meansOf, useGoalWords } from './goals.ts'
 import type { ListAddress } from '../ui/list.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { type Line, lineOf, orderBy, sorted } from './columns.ts'
@@ -66,12 +67,7 @@ type FiguredTableProps<T> = {
   children: (row: T, figures: ReactNode) => ReactNode
 }
 
-const FIGURES = [
-  ['revenue', 'Revenue'],
-  ['clicks', 'Clicks'],
-  ['cr', 'CR'],
-  ['epc', 'EPC'],
-] as const
+const SHOWN = ['revenue', 'clicks', 'cr', 'epc'] as const
 
 /** A table of a list: name, figures, then whatever else `children` shows of a row. */
 export function FiguredTable<T extends { id: string }>(props: FiguredTableProps<T>) {
@@ -83,27 +79,23 @@ export function FiguredTable<T extends { id: string }>(props: FiguredTableProps<
     ...lineOf(known.get(one.id) ?? NO_CLICKS, goal),
     isUnknown: !known.has(one.id) && figures.missing !== 'zero',
   }))
-  const means: Partial<Record<string, string>> = {
-    clicks: 'Tracked clicks of these days',
-    cr: `${useGoalWords(goal)} per click`,
-    epc: 'Revenue per click',
-  }
+  const words = useGoalWords(goal)
   return (
     <Table caption={caption}>
       <thead>
         <tr>
           <Head stay>Name</Head>
-          {FIGURES.map(([id, title]) => {
+          {SHOWN.map(id => {
             const { now, next } = orderBy(id, sort)
             return (
               <Head
                 key={id}
                 numeric
                 className="min-w-18"
-                title={means[id]}
+                title={meansOf(id, words)}
                 {...(isWhole ? { sort: { now, onSort: () => onSort(next) } } : {})}
               >
-                {title}
+                {headOf(id)}
               </Head>
             )
           })}
@@ -137,7 +129,7 @@ function FigureCells({ line }: { line: Line | undefined }) {
     line === undefined
       ? [NONE, NONE, NONE, NONE]
       : [moneyOrNone(line.row.revenue), count(line.row.clicks), percent(line.measures.cr), perUnit(line.measures.epc)]
-  return FIGURES.map(([id], at) => (
+  return SHOWN.map((id, at) => (
     <Cell key={id} numeric faint={figures[at] === NONE}>
       {figures[at]}
     </Cell>

@@ -10,6 +10,7 @@ import {
   SHARE_MEASURES,
   UNIQUE_VISITORS,
 } from '../../../contract/explore.ts'
+import { figureOf, headOf } from '../../../contract/figures.ts'
 import { count, moneyOrNone, NONE, percent, perUnit } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { readFormula } from '../../../contract/formula.ts'
@@ -29,44 +30,24 @@ export type Column = {
   readonly text: (row: Figures) => string
 }
 
-type Meaning = { title: string; means?: string; better?: 1 | -1 }
-
-const MEANINGS: Readonly<Record<Measure, Meaning>> = {
-  clicks: { title: 'Clicks' },
-  unique_visitors: { title: 'Unique', means: 'Unique visitors' },
-  new_visitors: { title: 'New', means: 'Clicks of visitors who were never here before' },
-  landed: { title: 'Landed', means: 'Clicks that came to a landing', better: 1 },
-  started: { title: 'Started', means: 'Clicks that came to a bot’s start', better: 1 },
-  registered: { title: 'Reg.', means: 'Clicks that came to a registration', better: 1 },
-  lead: { title: 'Lead', means: 'Clicks that came to a lead', better: 1 },
-  deposit: { title: 'Deposit', means: 'Clicks that came to a deposit', better: 1 },
-  ftd: { title: 'FTD', means: 'Clicks that came to a first deposit', better: 1 },
-  conversions: { title: 'Conv.', means: 'Approved conversions of the goal', better: 1 },
-  conversions_pending: { title: 'Pending', means: 'Conversions of the goal that are on hold' },
-  conversions_rejected: {
-    title: 'Rejected',
-    means: 'Conversions of the goal that were rejected, refunded or charged back',
-    better: -1,
-  },
-  approved: { title: 'Paid', means: 'Conversions of every type that pay, or that a verdict approved', better: 1 },
-  pending: { title: 'On hold, all types', means: 'Conversions of every type that are on hold' },
-  rejected: {
-    title: 'Rejected, all types',
-    means: 'Conversions of every type that were rejected, refunded or charged back',
-    better: -1,
-  },
-  unread_costs: { title: 'Cost unread', means: 'Clicks that came with a cost that could not be read', better: -1 },
-  revenue: { title: 'Revenue', better: 1 },
-  revenue_pending: { title: 'Hold', means: 'Revenue on hold: worth this much if it is approved' },
-  cost: { title: 'Cost', means: 'What the clicks themselves cost' },
-  profit: { title: 'Profit', better: 1 },
-  epc: { title: 'EPC', means: 'Revenue per click', better: 1 },
-  cpc: { title: 'CPC', means: 'Cost per click', better: -1 },
-  cpa: { title: 'CPA', means: 'Cost per conversion: the approved ones of the goal', better: -1 },
-  cr: { title: 'CR', means: 'Conversions per click: the approved ones of the goal', better: 1 },
-  roi: { title: 'ROI', means: 'Profit per cost', better: 1 },
-  approval_rate: { title: 'Approval', means: 'Of the conversions that were decided, so many were approved', better: 1 },
-}
+/** Of which figures more is better, and of which worse; of all else neither. */
+const BETTER: ReadonlySet<Measure> = new Set([
+  'landed',
+  'started',
+  'registered',
+  'lead',
+  'deposit',
+  'ftd',
+  'conversions',
+  'approved',
+  'revenue',
+  'profit',
+  'epc',
+  'cr',
+  'roi',
+  'approval_rate',
+])
+const WORSE: ReadonlySet<Measure> = new Set(['conversions_rejected', 'rejected', 'unread_costs', 'cpc', 'cpa'])
 
 /** Stages are called as the workspace calls them. */
 const CALLED: readonly Measure[] = ['landed', 'started', 'lead', 'deposit', 'ftd']
@@ -121,14 +102,13 @@ export function mixedOf({ rows, totals }: { rows: readonly Figures[]; totals: Fi
 }
 
 const ofMeasure = (measure: Measure): Column => {
-  const { title, means, better = 0 } = MEANINGS[measure]
   const figure = (row: Figures) => (OF_COST.includes(measure) && isCostless(row) ? undefined : row[measure])
   return {
     id: measure,
-    title: CALLED.includes(measure) ? inWords(measure) : title,
-    ...(means === undefined ? {} : { means }),
+    title: CALLED.includes(measure) ? inWords(measure) : headOf(measure),
+    means: figureOf(measure).means,
     shape: shapeOf(measure),
-    better,
+    better: BETTER.has(measure) ? 1 : WORSE.has(measure) ? -1 : 0,
     number: row => numberOf(figure(row)),
     text: row => textOf(measure, figure(row)),
   }

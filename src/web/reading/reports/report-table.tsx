@@ -8,7 +8,8 @@ import type { Report, Totals } from '../../ground/figures/measures.ts'
 import { useNow } from '../../ground/figures/now.ts'
 import type { Goal } from '../../ground/figures/search.ts'
 import { cutsDay, type Days, isRagged } from '../../ground/figures/window.ts'
-import { useGoalWords } from '../../ground/figures/goals.ts'
+import { isFigure } from '../../../contract/figures.ts'
+import { meansOf, useGoalWords } from '../../ground/figures/goals.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { useNameOfSub1 } from '../../ground/source-choice.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
@@ -160,12 +161,7 @@ function Undivided({ columns, spend }: { columns: readonly Column[]; spend: NonN
 type ColumnHeadProps = { column: Column; goal: string } & Pick<TableProps, 'sort' | 'onSort'>
 
 function ColumnHead({ column, goal, sort, onSort }: ColumnHeadProps) {
-  const ofGoal: Partial<Record<string, string>> = {
-    conversions: `Approved conversions of the goal: ${goal}`,
-    cr: `Conversions (${goal}) per click`,
-    cpa: `Cost per conversion (${goal})`,
-  }
-  const title = ofGoal[column.id] ?? column.means
+  const title = isFigure(column.id) ? meansOf(column.id, goal) : column.means
   if (column.id === 'source')
     return (
       <Head numeric title={title}>

@@ -1,5 +1,6 @@
 /** The figures of the window. Each is a button that draws it in the chart, with its change against the days before. */
 import { clsx } from 'clsx'
+import { FIGURES, figureOf } from '../../../contract/figures.ts'
 import { compact, count, money, NONE, percent, perUnit, signOf } from '../../ground/figures/figures.ts'
 import { type Measures, measure, numberOf, type Report, type Totals } from '../../ground/figures/measures.ts'
 import { CHARTS, type Chart, type Goal } from '../../ground/figures/search.ts'
@@ -16,18 +17,10 @@ const SHOW: Record<Chart, (measures: Measures, sign: string) => string> = {
   epc: ({ epc }, sign) => (epc === undefined ? NONE : `${sign}${perUnit(epc)}`),
 }
 
+/** Conversions are called by their goal. */
 export function chartWords(chart: Chart, goal: string): string {
-  const words: Record<Chart, string> = {
-    clicks: 'Clicks',
-    conversions: goal,
-    cr: goal === 'Conversions' ? 'CR' : `CR ${goal}`,
-    revenue: 'Revenue',
-    cost: 'Cost',
-    profit: 'Profit',
-    roi: 'ROI',
-    epc: 'EPC',
-  }
-  return words[chart]
+  if (chart === 'conversions') return goal
+  return chart === 'cr' && goal !== FIGURES.conversions.name ? `${FIGURES.cr.name} ${goal}` : figureOf(chart).name
 }
 
 const OF_MONEY: ReadonlySet<Chart> = new Set(['revenue', 'cost', 'profit', 'roi', 'epc'])

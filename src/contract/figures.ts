@@ -1,0 +1,248 @@
+/**
+ * Every figure, defined once: what it is called, what it counts and how it is worked out. Headings, pickers, files, the API's descriptions, tools
+ * and the glossary in docs/reading.md are made from it.
+ */
+
+export type Figure = {
+  /** What it is called, in pickers and documents. */
+  readonly name: string
+  /** What it is called where there is little room, such as the head of a column. */
+  readonly short?: string
+  /** `money` is in US dollars, `money_each` an amount for one of something, `share` a part of 1. */
+  readonly unit: 'count' | 'money' | 'money_each' | 'share'
+  /** What it adds up; of a quotient, what stands above the line. Revenue and pending revenue are what conversions are worth. */
+  readonly counts: 'clicks' | 'visitors' | 'conversions' | 'spend' | 'money'
+  /** Which conversions: those of the goal that the campaign counts, or those of every type. */
+  readonly of?: 'goal' | 'every type'
+  /** Of figures by their keys, where it is worked out of others. */
+  readonly formula?: string
+  /** One sentence. */
+  readonly means: string
+  /** The day it counts on: that of the click, also for what comes later; or the day that the spend was booked for. */
+  readonly day: 'click' | 'spend'
+}
+
+const stage = (name: string, what: string, short?: string): Figure => ({
+  name,
+  ...(short === undefined ? {} : { short }),
+  unit: 'count',
+  counts: 'clicks',
+  means: `Clicks ${what}; each counts once.`,
+  day: 'click',
+})
+
+export const FIGURES = {
+  clicks: {
+    name: 'Clicks',
+    unit: 'count',
+    counts: 'clicks',
+    means: 'Tracked clicks: test clicks, crawlers and link previews are left out.',
+    day: 'click',
+  },
+  unique_visitors: {
+    name: 'Unique visitors',
+    short: 'Unique',
+    unit: 'count',
+    counts: 'visitors',
+    means: 'Visitors, each counted once however often they click.',
+    day: 'click',
+  },
+  new_visitors: {
+    name: 'New visitors',
+    short: 'New',
+    unit: 'count',
+    counts: 'clicks',
+    means: 'Clicks of visitors who had never clicked before.',
+    day: 'click',
+  },
+  landed: stage('Landed', 'that reached a landing or the offer link'),
+  started: stage('Started', 'that started a bot'),
+  registered: stage('Registered', 'that had a registration', 'Reg.'),
+  lead: stage('Lead', 'that had a lead, whatever followed'),
+  deposit: stage('Deposit', 'that had a deposit'),
+  ftd: stage('FTD', 'that had a first deposit'),
+  conversions: {
+    name: 'Conversions',
+    short: 'Conv.',
+    unit: 'count',
+    counts: 'conversions',
+    of: 'goal',
+    means: 'Approved conversions of the goal; two of one click count twice.',
+    day: 'click',
+  },
+  conversions_pending: {
+    name: 'Pending',
+    unit: 'count',
+    counts: 'conversions',
+    of: 'goal',
+    means: 'Conversions of the goal that are on hold.',
+    day: 'click',
+  },
+  conversions_rejected: {
+    name: 'Rejected',
+    unit: 'count',
+    counts: 'conversions',
+    of: 'goal',
+    means: 'Conversions of the goal that were rejected, refunded or charged back.',
+    day: 'click',
+  },
+  cr: {
+    name: 'CR',
+    unit: 'share',
+    counts: 'conversions',
+    of: 'goal',
+    formula: 'conversions / clicks',
+    means: 'Conversions per click.',
+    day: 'click',
+  },
+  epc: {
+    name: 'EPC',
+    unit: 'money_each',
+    counts: 'money',
+    of: 'every type',
+    formula: 'revenue / clicks',
+    means: 'Revenue per click.',
+    day: 'click',
+  },
+  revenue: {
+    name: 'Revenue',
+    unit: 'money',
+    counts: 'money',
+    of: 'every type',
+    means: 'What the approved conversions of every type pay.',
+    day: 'click',
+  },
+  cost: {
+    name: 'Cost',
+    unit: 'money',
+    counts: 'spend',
+    means: 'Spend that was booked for the clicks, else what the clicks themselves cost.',
+    day: 'spend',
+  },
+  profit: {
+    name: 'Profit',
+    unit: 'money',
+    counts: 'money',
+    of: 'every type',
+    formula: 'revenue - cost',
+    means: 'Revenue less cost.',
+    day: 'click',
+  },
+  roi: {
+    name: 'ROI',
+    unit: 'share',
+    counts: 'money',
+    of: 'every type',
+    formula: '(revenue - cost) / cost',
+    means: 'Profit as a share of the cost.',
+    day: 'click',
+  },
+  cpc: {
+    name: 'CPC',
+    unit: 'money_each',
+    counts: 'spend',
+    formula: 'cost / clicks',
+    means: 'Cost per click.',
+    day: 'click',
+  },
+  cpa: {
+    name: 'CPA',
+    unit: 'money_each',
+    counts: 'spend',
+    of: 'goal',
+    formula: 'cost / conversions',
+    means: 'Cost per conversion.',
+    day: 'click',
+  },
+  revenue_pending: {
+    name: 'Pending revenue',
+    short: 'Hold',
+    unit: 'money',
+    counts: 'money',
+    of: 'every type',
+    means: 'What the conversions on hold pay if they are approved.',
+    day: 'click',
+  },
+  approved: {
+    name: 'Paid conversions',
+    short: 'Paid',
+    unit: 'count',
+    counts: 'conversions',
+    of: 'every type',
+    means: 'Conversions of every type that pay, or that a verdict approved.',
+    day: 'click',
+  },
+  pending: {
+    name: 'Pending, all types',
+    unit: 'count',
+    counts: 'conversions',
+    of: 'every type',
+    means: 'Conversions of every type that are on hold.',
+    day: 'click',
+  },
+  rejected: {
+    name: 'Rejected, all types',
+    unit: 'count',
+    counts: 'conversions',
+    of: 'every type',
+    means: 'Conversions of every type that were rejected, refunded or charged back.',
+    day: 'click',
+  },
+  approval_rate: {
+    name: 'Approval rate',
+    short: 'Approval',
+    unit: 'share',
+    counts: 'conversions',
+    of: 'every type',
+    formula: 'approved / (approved + rejected)',
+    means: 'Paid conversions as a share of those that were decided.',
+    day: 'click',
+  },
+  unread_costs: {
+    name: 'Unread costs',
+    short: 'Cost unread',
+    unit: 'count',
+    counts: 'clicks',
+    means: 'Clicks that should have said what they cost, and did not.',
+    day: 'click',
+  },
+  cost_of_clicks: {
+    name: 'Cost of clicks',
+    unit: 'money',
+    counts: 'spend',
+    means: 'What the clicks themselves cost, also where booked spend takes its place.',
+    day: 'click',
+  },
+} as const satisfies Readonly<Record<string, Figure>>
+
+export type FigureKey = keyof typeof FIGURES
+
+export const isFigure = (key: string): key is FigureKey => Object.hasOwn(FIGURES, key)
+
+/** A figure by its key. */
+export const figureOf = (key: FigureKey): Figure => FIGURES[key]
+
+/** What it is called where there is little room. */
+export const headOf = (key: FigureKey): string => figureOf(key).short ?? figureOf(key).name
+
+const UNITS: Readonly<Record<Figure['unit'], string>> = {
+  count: 'number',
+  money: 'US dollars',
+  money_each: 'US dollars each',
+  share: 'share',
+}
+
+/** What it counts, in words. */
+function countedBy({ counts, of }: Figure): string {
+  return of === undefined ? counts : `${counts}, ${of === 'goal' ? 'of the goal' : 'of every type'}`
+}
+
+/** The glossary of docs/reading.md, as a table of Markdown. */
+export function glossary(): string {
+  const rows = (Object.keys(FIGURES) as FigureKey[]).map(key => {
+    const { name, unit, formula, means, day, ...counted } = figureOf(key)
+    const worked = formula === undefined ? '' : ` \`${formula}\``
+    return `| ${name} | \`${key}\` | ${UNITS[unit]} | ${countedBy({ name, unit, means, day, ...counted })} | ${day} | ${means}${worked} |`
+  })
+  return ['| Figure | Key | Unit | Counts | Day of | What it is |', '|---|---|---|---|---|---|', ...rows].join('\n')
+}
