@@ -5,7 +5,7 @@ import { Button } from '../../ground/ui/button.tsx'
 import { CopyButton } from '../../ground/ui/copy.tsx'
 import { Dialog, DialogBody, DialogFoot } from '../../ground/ui/dialog.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
-import { download } from '../../reading/reports/csv.ts'
+import { download } from '../../ground/download.ts'
 
 type CodesDialogProps = ComponentProps<typeof Dialog> & {
   /** Those that were made, if any were. */

@@ -2,7 +2,7 @@
 import { routeOf } from '../../../contract/endpoint.ts'
 import { exploreAsCsv } from '../../../reading/explore/api.ts'
 import { Refused } from '../../ground/call.ts'
-import { download } from '../reports/csv.ts'
+import { download } from '../../ground/download.ts'
 import type { z } from 'zod'
 import type { ExploreFileQuestion } from '../../../contract/explore.ts'
 
