@@ -55,6 +55,43 @@ test('the overview shows what clicks came to, by every dimension, and keeps it i
   await expect(clicks.getByRole('row').filter({ hasText: 'ftd' })).toContainText('50.00')
 })
 
+test('conversions on hold or rejected count in no CR, in the overview, the campaigns and Explore alike, until pending ones are counted too', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const campaign = await seedTraffic(owner, sluice.address)
+  const { data } = (await send(owner, 'GET', `/api/events?campaign_id=${campaign}`)) as unknown as {
+    data: { id: string; type: string }[]
+  }
+  const [held, rejected] = data.filter(({ type }) => type === 'lead')
+  await send(owner, 'POST', `/api/events/${held?.id}/revisions`, { status: 'pending' })
+  await send(owner, 'POST', `/api/events/${rejected?.id}/revisions`, { status: 'rejected', reason: 'a double' })
+  // On the three pages the row of the campaign says its rate, one or none of four clicks.
+  const says = async (rate: string) => {
+    for (const [path, table] of [
+      [`/?range=today&campaign=${campaign}`, /^Report by/],
+      ['/campaigns?range=today', 'Campaigns'],
+      [
+        `/explore?range=today&where=${encodeURIComponent(JSON.stringify([['campaign', 'is', campaign]]))}`,
+        /^Clicks by/,
+      ],
+    ] as const) {
+      await page.goto(`${path}${rate === '25.0%' ? '&pending=true' : ''}`)
+      const row = page.getByRole(path.startsWith('/explore') ? 'treegrid' : 'table', { name: table }).getByRole('row')
+      await expect(row.filter({ hasText: 'Broad DE' }).first()).toContainText(rate, { timeout: 60_000 })
+    }
+  }
+  await says('0.00%')
+  await page.goto(`/?range=today&campaign=${campaign}`)
+  const columns = page.getByRole('table', { name: /^Report by/ })
+  for (const name of ['Pending', 'Rejected'])
+    await expect(columns.getByRole('columnheader', { name, exact: true })).toBeVisible()
+  await page.getByLabel('Count pending').check()
+  await expect(page).toHaveURL(/pending=true/)
+  await says('25.0%')
+})
+
 test('a chart of few leads counts them in whole numbers', DETAIL, async ({ page, owner, sluice }) => {
   const campaign = await seedTraffic(owner, sluice.address)
   await page.goto(`/?range=7d&campaign=${campaign}&chart=goal`)
