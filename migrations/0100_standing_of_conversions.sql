@@ -18,4 +18,6 @@ comment on column click_sheet.conversions is 'by type, approved, pending and rej
 alter table segments add column events bigint not null default 0;
 alter table segments add column events_pending bigint not null default 0;
 alter table segments add column events_rejected bigint not null default 0;
+-- Days with conversions are built anew. Until they are looked at, nobody says that they are not what is counted.
+update explore_turns set checked_at = null;
 comment on column segments.events is 'the conversions of its tracked rows, however they stand';

@@ -5,7 +5,6 @@
  */
 import type { EventType } from '../../contract/event-types.ts'
 import { toWireId } from '../../contract/ids.ts'
-import type { EventType } from '../../contract/event-types.ts'
 import { hasAmount, MOST_REVISIONS } from '../../contract/revisions.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'

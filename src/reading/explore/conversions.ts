@@ -1,40 +1,54 @@
 /**
- * Conversions of the goal, as a question counts them: the local copy has how many of each type are approved, pending and rejected, and which types
- * are a campaign's goal is looked up when it is asked, because that may change at any time and holds for the past.
+ * Conversions of the goal, as a question counts them. The local copy has of each click how its conversions stand by type, as a text of which there are
+ * few; which types are a campaign's goal is looked up when it is asked, because that may change at any time and holds for the past. So each text is
+ * read once in a question, and what it comes to is joined to its clicks.
  */
-import { EVENT_TYPES } from '../../contract/event-types.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
 import { quoted } from './columns.ts'
 import { PAIR_SIZE } from './pairs.ts'
 
-/** A type's approved and pending ones in one number, as `PAIRS` are; and its rejected ones. */
-const heldIn = (type: string) => `of_${type}`
-const refusedIn = (type: string) => `refused_${type}`
+type Place = 1 | 2 | 3
+const [APPROVED, PENDING, REJECTED] = [1, 2, 3] as const
 
-/** How many of a type a fact's `conversions` name, by the place among its three counts. */
-const named = (type: string, place: 1 | 2 | 3) =>
-  `regexp_extract(conversions, '${type}:(\\d+),(\\d+),(\\d+)', ${place})::bigint`
-const whereNamed = (type: string, count: string) =>
-  `case when contains(conversions, '${type}:') then sign * (${count}) else 0 end`
+/** How many of these types a text names, by the place among the three counts of each. */
+const named = (types: readonly string[], place: Place) =>
+  `(${types
+    .map(
+      type =>
+        `case when contains(conversions, '${type}:')
+          then split_part(split_part(split_part(conversions, '${type}:', 2), ' ', 1), ',', ${place})::bigint else 0 end`,
+    )
+    .join(' + ')})`
 
-/** The columns of the local copy, read from a fact's `conversions`; with their sign. */
-export const STANDING_COLUMNS = EVENT_TYPES.flatMap(type => [
-  `(${whereNamed(type, `${named(type, 1)} + ${named(type, 2)} * ${PAIR_SIZE}`)})::bigint as ${heldIn(type)}`,
-  `(${whereNamed(type, named(type, 3))})::integer as ${refusedIn(type)}`,
-])
-
-/** The types of each campaign's goal added up, of the columns that `of` names. */
-function ofGoal({ goal, own }: Goals, of: (type: string) => string): string {
-  const sum = (types: readonly string[]) => `(${types.map(of).join(' + ')})`
+/** Each goal once, with its campaigns; the first is that of all others. */
+function goalsApart({ goal, own }: Goals) {
   const alike = Map.groupBy(own, one => one.goal.toSorted().join())
-  const whens = [...alike.values()].map(
-    all => `when campaign in (${all.map(({ id }) => quoted(id)).join(', ')}) then ${sum(all[0]?.goal ?? goal)}`,
-  )
-  return whens.length === 0 ? sum(goal) : `case ${whens.join(' ')} else ${sum(goal)} end`
+  return [
+    { types: goal, campaigns: [] },
+    ...[...alike.values()].map(all => ({ types: all[0]?.goal ?? goal, campaigns: all.map(({ id }) => id) })),
+  ]
 }
 
-/** The sums that are made of types, as columns of a scan. */
-export const goalColumns = (goals: Goals): Readonly<Record<string, string>> => ({
-  conversions_conversions_pending: ofGoal(goals, heldIn),
-  conversions_rejected: ofGoal(goals, refusedIn),
-})
+/** What is joined to the rows of `from`, called `facts`, for `goalColumns`. */
+export function goalJoin(goals: Goals, from: string): string {
+  const counted = goalsApart(goals).flatMap(({ types }, at) => [
+    `${named(types, APPROVED)} + ${named(types, PENDING)} * ${PAIR_SIZE} as held${at}`,
+    `${named(types, REJECTED)} as refused${at}`,
+  ])
+  return `left join (
+      select conversions as stands, ${counted.join(', ')} from (select distinct conversions from ${from} where conversions is not null)
+    ) of_goal on of_goal.stands = facts.conversions`
+}
+
+/** The sums that are made of conversions, as columns of a scan; approved and pending ones in one, as `PAIRS` are. */
+export function goalColumns(goals: Goals): Readonly<Record<string, string>> {
+  const [, ...own] = goalsApart(goals)
+  const column = (name: 'held' | 'refused') => {
+    const whens = own.map(
+      ({ campaigns }, at) =>
+        `when list_contains([${campaigns.map(quoted).join(', ')}], campaign) then ${name}${at + 1}`,
+    )
+    return `sign * case when stands is null then 0 ${whens.join(' ')} else ${name}0 end`
+  }
+  return { conversions_conversions_pending: column('held'), conversions_rejected: column('refused') }
+}

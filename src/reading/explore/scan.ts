@@ -5,7 +5,7 @@ import { isTimeDimension } from '../../contract/explore-dimensions.ts'
 import type { Window } from '../../contract/window.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
 import { columnOf, type Dimension, localTime, MADE, quoted } from './columns.ts'
-import { goalColumns } from './conversions.ts'
+import { goalColumns, goalJoin } from './conversions.ts'
 import type { Found } from './engine.ts'
 import type { Numbered } from './words.ts'
 import { nameOfPair, PAIR_SIZE, type Pair, type Paired, PAIRS } from './pairs.ts'
@@ -152,8 +152,12 @@ export function factsOf(
   ]
   const made = goalColumns(goals)
   const sums = columns.map(name => (made[name] === undefined ? name : `${made[name]} as ${name}`))
+  const joins = [
+    ...(isTied ? [`left join ${tiesOf(ties)} using (campaign)`] : []),
+    ...(columns.some(name => made[name] !== undefined) ? [goalJoin(goals, from)] : []),
+  ]
   return `select ${[`${ROOT} as p`, ...keys, ...sums].join(', ')}
-    from ${from} facts ${isTied ? `left join ${tiesOf(ties)} using (campaign)` : ''}
+    from ${from} facts ${joins.join(' ')}
     where ${conditions.join(' and ')}`
 }
 

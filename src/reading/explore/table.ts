@@ -2,11 +2,10 @@
 import { TEXTS } from '../segments/facts.ts'
 import { quoted } from './columns.ts'
 import { nameOfPair, PAIR_SIZE, type Paired, PAIRS } from './pairs.ts'
-import { STANDING_COLUMNS } from './conversions.ts'
 
 const OF_STAGES = { landed: 2, started: 4, registered: 8, lead: 16, deposit: 32, ftd: 64 } as const
 const one = (condition: string) => `(${condition})::int::bigint`
-/** Counted by type: which of them are the goal is known when it is asked. */
+/** Of these the text is kept: which types are the goal is known when it is asked. */
 type OfGoal = 'conversions' | 'conversions_pending'
 const KEPT_PAIRS = PAIRS.filter(pair => pair[0] !== 'conversions')
 /** What a fact counts. */
@@ -34,7 +33,7 @@ export const COLUMNS = [
     ([low, high]) =>
       `sign * (${COUNTED[low]} + ${COUNTED[high]} * ${PAIR_SIZE}) as ${nameOfPair([low, high] as never)}`,
   ),
-  ...STANDING_COLUMNS,
+  'conversions',
   '(sign * rejected)::integer as rejected',
   ...['revenue', 'revenue_pending', 'cost'].map(name => `sign * coalesce(${name}, 0)::bigint as ${name}`),
 ].join(', ')
