@@ -3,7 +3,7 @@
  * and the glossary in docs/reading.md are made from it.
  */
 
-export type Figure = {
+type Figure = {
   /** What it is called, in pickers and documents. */
   readonly name: string
   /** What it is called where there is little room, such as the head of a column. */
