@@ -57,7 +57,7 @@ test(
     await page.getByRole('button', { name: 'Columns' }).click()
     const columns = page.getByRole('dialog', { name: 'Columns' })
     await columns.getByRole('checkbox', { name: 'Landed', exact: true }).click()
-    await columns.getByRole('checkbox', { name: 'Unique Unique visitors' }).click()
+    await columns.getByRole('checkbox', { name: /^Unique / }).click()
     await columns.getByRole('button', { name: 'Revenue to the left' }).click()
     await columns.getByRole('button', { name: 'Figure', exact: true }).click()
     await columns.getByLabel('Name').fill('Each')
