@@ -27,7 +27,7 @@ import {
   STANDING,
   signed,
 } from './facts.ts'
-import { numbered, reportTaken, SEGMENT_NUMBERS } from './numbers.ts'
+import { numbered, reportTaken, SEGMENT_NUMBERS, segmentsHave } from './numbers.ts'
 import { partsOf } from './parts.ts'
 import { areManyWaiting, hashOf } from './seal.ts'
 import { insertSegments, inTurn } from './store.ts'
@@ -105,7 +105,7 @@ export const DIFFERING = `
   with entries as (${entriesOf('(select * from click_sheet where org_id = $1) as sheets')})
   select day::text as day, ${LEFT}
   from (
-    select day, ${SEGMENT_NUMBERS.join(', ')} from segments where org_id = $1 and day >= $2::date
+    ${segmentsHave('day >= $2::date')}
     union all ${waiting('')}
     union all ${waiting('was_')}
     union all ${reportTaken('day >= $2::date')}

@@ -17,22 +17,26 @@ export const numbered = (of: (name: string) => string | undefined): string =>
 
 const KEPT_FROM = `coalesce((select ${dayOfId('before_id')} from dropped_clicks order by before_id desc limit 1), '-infinity'::date)`
 
-/**
- * What days come to by the report, taken away; `where` is a condition on the day. Conversions of days whose clicks are no longer kept are left out,
- * because of those nothing but counters may ever have been told.
- */
+/** Conversions of days whose clicks are no longer kept are compared with nothing: of those nothing but counters may ever have been told. */
+const IS_KEPT = `day >= ${KEPT_FROM}`
+
+/** What segments come to, by day; `where` is a condition on the day. */
+export const segmentsHave = (where: string): string =>
+  `select day, ${SEGMENT_NUMBERS.map(name => (SLOT_NUMBERS.includes(name) ? name : `case when ${IS_KEPT} then ${name} else 0 end as ${name}`)).join(', ')}
+    from segments where org_id = $1 and ${where}`
+
+/** What days come to by the report, taken away; `where` is a condition on the day. */
 export function reportTaken(where: string): string {
   const counters = daysTaken(UNITS.campaign + ALL_CAMPAIGNS, where)
-  const isKept = `day >= ${KEPT_FROM}`
   return `select day, ${SEGMENT_NUMBERS.map(name => (SLOT_NUMBERS.includes(name) ? name : '0')).join(', ')} from (${counters}) counted
     union all
     select day, ${numbered(name => ({ events: '-events', events_pending: '-pending', events_rejected: '-rejected' })[name])}
-    from event_counts where org_id = $1 and dimension = ${UNITS.campaign + ALL_CAMPAIGNS} and ${where} and ${isKept}
+    from event_counts where org_id = $1 and dimension = ${UNITS.campaign + ALL_CAMPAIGNS} and ${where} and ${IS_KEPT}
     union all
     select * from (
       select ${dayOfId('click_id')} as day, ${numbered(name => (name === 'events' ? '-1' : undefined))}
       from events where org_id = $1 and not counted and not test
-    ) recorded where ${where} and ${isKept}
+    ) recorded where ${where} and ${IS_KEPT}
     union all
     select * from (
       select ${dayOfId('e.click_id')} as day,
@@ -41,5 +45,5 @@ export function reportTaken(where: string): string {
       join events e on e.org_id = $1 and e.id = r.event_id
       ${WAS}
       where r.org_id = $1 and not r.counted and not e.test
-    ) revised where ${where} and ${isKept}`
+    ) revised where ${where} and ${IS_KEPT}`
 }
