@@ -172,11 +172,13 @@ test('without a chosen goal a campaign counts what its offers pay for, by itself
   ])
   const types = ['lead', 'purchase', 'purchase', 'ftd', 'custom_3', 'registration', 'land']
   for (const id of counted.keys()) await convert(owner, id, types)
-  const goals = async () => new Map((await report(owner, 'campaign')).rows.map(({ key, conversions }) => [key, conversions]))
+  const goals = async () =>
+    new Map((await report(owner, 'campaign')).rows.map(({ key, conversions }) => [key, conversions]))
   for (const [id, goal] of await goals())
     assert.equal(goal, counted.get(id), `${goal} of ${[...counted.keys()].indexOf(id)}`)
   const sum = [...counted.values()].reduce((all, one) => all + one)
-  for (const dimension of ['geo', 'offer', 'day']) assert.equal((await report(owner, dimension)).totals.conversions, sum)
+  for (const dimension of ['geo', 'offer', 'day'])
+    assert.equal((await report(owner, dimension)).totals.conversions, sum)
   // What is chosen goes before, until it is given up.
   await put(owner, { names: {}, goal: ['custom_3'] })
   assert.deepEqual([...new Set((await goals()).values())], [1])
