@@ -66,6 +66,7 @@ function questionFor(dimension: Dimension, search: string, window: Window): Ques
     measures: ['clicks'],
     within: undefined,
     after: 0,
+    isApart: false,
   }
 }
 

@@ -51,6 +51,8 @@ export const ExploreSearch = WindowSearch.extend({
   /** A measure or `key`, with a leading minus for the largest first. */
   sort: text,
   compare: z.literal('before').optional().catch(undefined),
+  /** By sub1: spend that was booked without one is a row of its own. */
+  unassigned: z.literal('apart').optional().catch(undefined),
   /** Columns, by commas; figures of one's own by their names. */
   columns: text,
   own: z.array(Own).max(MOST_OWN).optional().catch(undefined),
