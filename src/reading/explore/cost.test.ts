@@ -42,7 +42,7 @@ async function seedStock(): Promise<Stock> {
 }
 
 /** Clicks of any of the days and of all campaigns but the last. */
-async function click({ org_id, campaigns, offers }: Stock, count: number): Promise<void> {
+async function click({ org_id, cookie, campaigns, offers }: Stock, count: number): Promise<void> {
   const clicks = Array.from({ length: count }, () => ({
     ...aClick(house.ground.secrets.clickKey, org_id, {
       campaign_id: pick([...campaigns.slice(0, -1), null]),
@@ -62,6 +62,12 @@ async function click({ org_id, campaigns, offers }: Stock, count: number): Promi
     ]),
   }))
   await storeClicks(house.database.clicks, clicks)
+  // Each eighth converts: its row is taken out as it was, and put in as it is.
+  for (const { id } of clicks.filter((_, at) => at % 8 === 0)) {
+    const body = { clickId: toWireId(id), type: pick(['lead', 'ftd']), nonce: newId(), payout: '1.234567', payload: {} }
+    const response = await house.call('POST', '/api/events', { cookie, body })
+    assert.ok(response.statusCode < 300, response.body)
+  }
 }
 
 type Place = { readonly day: string; readonly campaign_id: string; readonly sub1: string; readonly amount: string }
@@ -116,7 +122,7 @@ function assertAddsUp(above: ExploreMeasures, rows: readonly ExploreRow[]): void
   )
   assert.equal(
     sum(row => exact(row.revenue_without_cost)),
-    exact(above.revenue_without_cost),
+    exact(above.revenue_without_cost) ?? 0n,
   )
   for (const row of rows) if (row.children !== undefined) assertAddsUp(row, row.children)
 }
@@ -175,13 +181,13 @@ const ASKED = EXPLORE_DIMENSIONS.filter(name => !['bot', 'landing', 'path', 'fun
 
 test('by every dimension the cost is what a recount of clicks and amounts comes to, and in all what the report says', async () => {
   const [stock, other] = [await seedStock(), await seedStock()]
-  await click(stock, 250)
+  await click(stock, 150)
   await click(other, 20)
   await sealAll(house.database.worker, house.ground.secrets)
   await click(stock, 50)
   const before = JSON.stringify((await ask(other, ['campaign'])).rows)
   const account = `account:${newId()}`
-  for (let round = 0; round < 4; round += 1) {
+  for (let round = 0; round < 3; round += 1) {
     await Promise.all(Array.from({ length: 6 }, () => enter(stock, anyPlace(stock))))
     const spread = `spread:${newId()}`
     const parts = ['', 'a', 'b'].map(sub1 => ({ ...anyPlace(stock), sub1 }))
@@ -191,7 +197,7 @@ test('by every dimension the cost is what a recount of clicks and amounts comes 
       ),
     )
     await Promise.all(Array.from({ length: 4 }, () => book(stock, account, anyPlace(stock))))
-    for (const dimension of round === 3 ? ASKED : [pick(ASKED)]) await assertRecounted(stock, dimension)
+    for (const dimension of round === 2 ? ASKED : [pick(ASKED)]) await assertRecounted(stock, dimension)
     await assertAsReported(stock)
     await click(stock, 20)
     await assertRecounted(stock, pick(ASKED))
@@ -204,4 +210,188 @@ test('by every dimension the cost is what a recount of clicks and amounts comes 
   for (const dimension of ['geo', 'sub1', 'day'] as const) await assertRecounted(stock, dimension)
   await assertAsReported(stock)
   assert.equal(JSON.stringify((await ask(other, ['campaign'])).rows), before)
+})
+
+test('a window that cuts UTC days counts the shares of the clicks in it, by the clocks of any zone, and windows that follow come to the whole', async () => {
+  const stock = await seedStock()
+  await click(stock, 80)
+  for (let at = 0; at < 12; at += 1) await enter(stock, anyPlace(stock))
+  const whole = exact((await ask(stock, ['campaign'])).totals.cost) ?? 0n
+  const cut = FIRST + Math.floor(Math.random() * DAYS * DAY_MS)
+  const [early, late] = [{ date_to: new Date(cut - 1).toISOString() }, { date_from: new Date(cut).toISOString() }]
+  const parts = [await ask(stock, ['geo'], early), await ask(stock, ['geo'], late)]
+  assert.equal(
+    parts.reduce((sum, { totals }) => sum + (exact(totals.cost) ?? 0n), 0n),
+    whole,
+  )
+  for (const part of [early, late]) await assertRecounted(stock, 'geo', part)
+  const kyiv = {
+    date_from: new Date(FIRST - 2 * 3_600_000).toISOString(),
+    date_to: new Date(TODAY - 2 * 3_600_000 - 1).toISOString(),
+  }
+  for (const dimension of ['day', 'hour', 'campaign'] as const)
+    await assertRecounted(stock, dimension, { ...kyiv, time_zone: 'Europe/Kyiv' })
+})
+
+/** Four clicks of a campaign on the first day, of two countries and two values of sub1, and another campaign without any. */
+async function seedFour() {
+  const stock = await seedStock()
+  const { org_id, campaigns } = stock
+  const [busy = '', quiet = ''] = campaigns
+  const kinds = [
+    ['DE', 'a'],
+    ['DE', 'a'],
+    ['FR', 'b'],
+    ['FR', null],
+  ] as const
+  const clicks = kinds.map(([geo, sub1], at) => ({
+    ...aClick(house.ground.secrets.clickKey, org_id, { campaign_id: busy, geo, sub1 }),
+    id: newId(FIRST + at * 3_600_000),
+    tracked: true,
+  }))
+  await storeClicks(house.database.clicks, clicks)
+  return { stock, busy, quiet, day: days[0] ?? '' }
+}
+
+const costs = (rows: readonly ExploreRow[]) => rows.map(({ key, clicks, cost }) => [key, clicks, cost])
+
+test('what is entered, changed, imported, spread, taken back or deleted is in the very next answer, and so is a click that changes the shares', async () => {
+  const { stock, busy, day } = await seedFour()
+  const { org_id, cookie } = stock
+  const campaign_id = toWireId(busy)
+  const call = async (method: 'PUT' | 'POST' | 'DELETE', url: string, body?: object) => {
+    const response = await house.call(method, url, { cookie, ...(body && { body }) })
+    assert.ok(response.statusCode < 300, response.body)
+    return response
+  }
+  const byGeo = async () => costs((await ask(stock, ['geo'])).rows)
+  const spend = (amount: string | null) => call('PUT', '/api/ad-spend', { campaign_id, day, amount })
+  const halves = (amount: string | null, clicks = 2) => [
+    ['DE', clicks, amount],
+    ['FR', 2, amount],
+  ]
+  assert.deepEqual(await byGeo(), halves(null))
+  await spend('10')
+  assert.deepEqual(await byGeo(), halves('5.00'))
+  await spend('8')
+  assert.deepEqual(await byGeo(), halves('4.00'))
+  await call('POST', '/api/ad-spend/import', { csv: `day,campaign,amount\n${day},${campaign_id},6\n`, dry_run: false })
+  assert.deepEqual(await byGeo(), halves('3.00'))
+  await storeClicks(house.database.clicks, [
+    {
+      ...aClick(house.ground.secrets.clickKey, org_id, { campaign_id: busy, geo: 'DE', sub1: 'a' }),
+      id: newId(FIRST),
+      tracked: true,
+    },
+  ])
+  assert.deepEqual(await byGeo(), [
+    ['DE', 3, '3.60'],
+    ['FR', 2, '2.40'],
+  ])
+  await spend(null)
+  assert.deepEqual(await byGeo(), [
+    ['DE', 3, null],
+    ['FR', 2, null],
+  ])
+  const window = { from: `${day}T00:00:00Z`, to: new Date(FIRST + DAY_MS).toISOString() }
+  const { spread } = (
+    await call('POST', '/api/ad-spend/spreads', { campaign_id, ...window, amount: '20', dry_run: false })
+  ).json<{
+    spread: { id: string }
+  }>()
+  assert.deepEqual(await byGeo(), [
+    ['DE', 3, '12.00'],
+    ['FR', 2, '8.00'],
+  ])
+  await call('DELETE', `/api/ad-spend/spreads/${spread.id}`)
+  assert.deepEqual(await byGeo(), [
+    ['DE', 3, null],
+    ['FR', 2, null],
+  ])
+})
+
+test('spend without clicks stands where it is known, and is a row of its own elsewhere, whatever is sorted or left out', async () => {
+  const { stock, busy, quiet, day } = await seedFour()
+  await enter(stock, { day, campaign_id: busy, sub1: '', amount: '8' })
+  await enter(stock, { day, campaign_id: quiet, sub1: '', amount: '5' })
+  await enter(stock, { day, campaign_id: quiet, sub1: 'x', amount: '1' })
+  const [one, two] = [toWireId(busy), toWireId(quiet)]
+  assert.deepEqual(costs((await ask(stock, ['campaign'])).rows), [
+    [one, 4, '8.00'],
+    [two, 0, '6.00'],
+  ])
+  assert.deepEqual(costs((await ask(stock, ['day'])).rows), [[day, 4, '14.00']])
+  const bySub1 = await ask(stock, ['sub1'])
+  assert.deepEqual(costs(bySub1.rows), [
+    ['a', 2, '4.00'],
+    ['b', 1, '2.00'],
+    [null, 1, '2.00'],
+    ['x', 0, '1.00'],
+    ['', 0, '5.00'],
+  ])
+  const { rows, totals, distinct } = await ask(stock, ['geo', 'campaign'], { sort: { by: 'cost', descending: false } })
+  assert.deepEqual(
+    [costs(rows), totals.cost, distinct],
+    [
+      [
+        ['DE', 2, '4.00'],
+        ['FR', 2, '4.00'],
+        ['', 0, '6.00'],
+      ],
+      '14.00',
+      [2, 3],
+    ],
+  )
+  assert.equal(rows.at(-1)?.label, 'Spend without clicks')
+  assert.deepEqual(costs(rows.at(-1)?.children ?? []), [[two, 0, '6.00']])
+  const below = await ask(stock, ['geo', 'campaign'], { within: [''] })
+  assert.deepEqual(costs(below.rows), [[two, 0, '6.00']])
+  const first = await ask(stock, ['geo'], { levels: [{ dimension: 'geo', top: 1 }] })
+  assert.deepEqual(costs(first.rows), [
+    ['DE', 2, '4.00'],
+    ['', 0, '6.00'],
+    [null, 2, '4.00'],
+  ])
+  const only = (dimension: ExploreDimension, value: string) =>
+    ask(stock, ['geo'], { filters: [{ dimension, op: 'is_not', values: [value] }] }).then(answer => answer.totals.cost)
+  assert.deepEqual(
+    [await only('campaign', one), await only('geo', 'DE'), await only('sub1', 'a')],
+    ['6.00', '4.00', '5.00'],
+  )
+  assert.deepEqual(costs((await ask(stock, ['hour'], { measures: ['clicks'] })).rows).length, 4)
+})
+
+test('spend that was booked without a sub1 stands apart by sub1, as the report has it, and comes to the same total', async () => {
+  const stock = await seedStock()
+  await click(stock, 60)
+  for (let at = 0; at < 14; at += 1) await enter(stock, anyPlace(stock))
+  await book(stock, `account:${newId()}`, { ...anyPlace(stock), sub1: '', amount: '4' })
+  const [together, apart] = [
+    await ask(stock, ['sub1', 'geo']),
+    await ask(stock, ['sub1', 'geo'], { unassigned: 'apart' }),
+  ]
+  assert.equal(apart.totals.cost, together.totals.cost)
+  const report = await readReport(stock, '/api/report', { ...WHOLE, dimension: 'sub1' })
+  const reported = new Map(report.rows.map(row => [row.key, toUnits(row.cost ?? '', 2)]))
+  const rows = apart.rows.filter(({ key }) => key !== '')
+  assert.deepEqual(new Map(rows.map(row => [row.key ?? '', cents(exact(row.cost) ?? 0n)])), reported)
+  const unassigned = apart.rows.find(({ key }) => key === '')
+  assert.deepEqual([unassigned?.label, unassigned?.clicks], ['Unassigned spend', 0])
+  assert.equal(cents(exact(unassigned?.cost) ?? 0n), toUnits(report.not_broken_down?.cost ?? '', 2))
+  const refused = await house.call('POST', '/api/explore', {
+    cookie: stock.cookie,
+    body: { ...WHOLE, levels: [{ dimension: 'geo' }], unassigned: 'apart' },
+  })
+  assert.deepEqual([refused.statusCode, refused.data()['code']], [400, 'invalid_question'])
+  assert.match(String(refused.data()['error']), /goes with the level sub1 only/)
+})
+
+test('a running day counts whole in a window that reaches to the present, as in the report', async () => {
+  const { stock, busy } = await seedFour()
+  const day = dayOf(Date.now())
+  await enter(stock, { day, campaign_id: busy, sub1: '', amount: '3' })
+  const window = { date_from: new Date(TODAY).toISOString(), date_to: new Date(Date.now()).toISOString() }
+  const { totals } = await ask(stock, ['campaign'], window)
+  const report = await readReport(stock, '/api/report', { ...window, dimension: 'campaign' })
+  assert.deepEqual([totals.cost, report.totals.cost], ['3.00', '3.00'])
 })
