@@ -13,7 +13,7 @@ import { TEXTS } from '../segments/facts.ts'
 import { type Dimension, quoted } from './columns.ts'
 import { type Ask, Failed, FilesGone } from './engine.ts'
 import type { Files } from './files.ts'
-import { type CopyMarks, createSpend, marksIn, price, unclickedIn, unsettle } from './pricing.ts'
+import { type CopyMarks, createSpend, marksIn, price, unsettle } from './pricing.ts'
 import type { Facts } from './scan.ts'
 import type { Segment, Snapshot } from './snapshot.ts'
 import { COLUMNS, from, NOTHING } from './table.ts'
@@ -188,14 +188,10 @@ async function bringNow(
   }
   const facts = await factsIn(ask, copy, place, { files, most_words }, snapshot)
   if (snapshot.spend === undefined) return facts
+  const asked = { reads, org_id: place.org_id, most_words, spend: snapshot.spend }
   const days = { first: dayNumber(snapshot.first), last: dayNumber(snapshot.last) }
   const tail = facts.from === `${copy.name}.facts` ? undefined : TAIL
-  await price(
-    ask,
-    { copy: copy.name, org_id: place.org_id, marks: copy.marks },
-    { reads, spend: snapshot.spend, ...days, tail },
-  )
-  return { ...facts, unclicked: await unclickedIn(ask, copy, { ...days, most_words }) }
+  return { ...facts, unclicked: await price(ask, copy, { ...asked, ...days, tail }) }
 }
 
 async function factsIn(

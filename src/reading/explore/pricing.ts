@@ -45,24 +45,30 @@ export const unsettle = (ask: Ask, copy: string, from: string) =>
     `insert into ${copy}.unsettled select distinct d, campaign from ${from} semi join ${copy}.spend using (d, campaign)`,
   )
 
-type Place = { readonly copy: string; readonly org_id: number; readonly marks: CopyMarks }
+/** A copy: its name, the columns whose words have numbers, and what is booked in it. */
+type Priced = { readonly name: string; readonly numbered: Set<Text>; readonly marks: CopyMarks }
 /** `first` and `last`, days since 1970: all facts of them are there. `tail`: a table of facts that are not in the copy, if there are any. */
 type Asked = {
   readonly reads: Pick<pg.Pool, 'query'>
+  readonly org_id: number
   readonly spend: SpendMarks
   readonly first: number
   readonly last: number
   readonly tail: string | undefined
 }
 
-/** Brings the cost of the clicks of some days to where what is booked is. `place.marks` are changed with the copy. */
-export async function price(ask: Ask, place: Place, { reads, spend, first, last, tail }: Asked): Promise<void> {
-  const { copy, marks } = place
+/**
+ * Brings the cost of the clicks of some days to where what is booked is, and answers the amounts that no clicks share, as rows with numbers for
+ * their words; undefined where there are none. Changes `copy.marks` with the copy.
+ */
+export async function price(ask: Ask, copied: Priced, asked: Asked & WordLimits): Promise<string | undefined> {
+  const { name: copy, marks, numbered } = copied
+  const { spend, first, last, tail, most_words } = asked
   const wanted = new Map([...spend].map(([day, mark]) => [Date.parse(day) / DAY_MS, mark]))
   const known = [...marks.keys()].filter(d => d >= first && d <= last)
   const changed = [...new Set([...wanted.keys(), ...known])].filter(d => wanted.get(d) !== marks.get(d))
-  if (changed.length > 0) await learn(ask, place, reads, changed)
-  if (marks.size === 0 && changed.length === 0) return
+  if (changed.length > 0) await learn(ask, copied, asked, changed)
+  if (marks.size === 0 && changed.length === 0) return undefined
   const within = `d between ${first} and ${last}`
   if (tail !== undefined) {
     await ask(`create or replace temp table moving as
@@ -72,15 +78,25 @@ export async function price(ask: Ask, place: Place, { reads, spend, first, last,
   const days = await ask(`select d, count(*) as n from ${copy}.facts
     where d in (select d from ${copy}.unsettled where ${within}) group by d
     union all (select distinct d, 0 from ${copy}.unsettled where ${within}) order by 1`)
+  const unclicked = `(select d, ${DAY_MS / 2} as ms, campaign, sub1, has_sub1, cost from ${copy}.unclicked)`
   for (const portion of portionsOf(days.map(({ d, n }) => ({ d: Number(d), rows: Number(n) })))) {
     await ask('begin')
     await priceDays(ask, copy, portion, tail)
+    await learnWords(ask, copy, unclicked, { numbered, most_words }, WORDS_OF_SPEND)
     await ask('commit')
   }
+  const [row] = await ask(`select count(*) as n from ${copy}.unclicked where ${within}`)
+  return Number(row?.['n']) === 0 ? undefined : withNumbers(copy, unclicked, numbered, WORDS_OF_SPEND)
 }
+const WORDS_OF_SPEND = ['campaign', 'sub1'] as const
 
 /** Takes in what is booked for these days, and says which cells that changes. */
-async function learn(ask: Ask, { copy, org_id, marks }: Place, reads: Asked['reads'], changed: readonly number[]) {
+async function learn(
+  ask: Ask,
+  { name: copy, marks }: Priced,
+  { reads, org_id }: Pick<Asked, 'reads' | 'org_id'>,
+  changed: readonly number[],
+): Promise<void> {
   const told = await readSpend(
     reads,
     org_id,
@@ -210,18 +226,3 @@ const unclickedOf = (copy: string) => `
   from ${copy}.spend s semi join stale using (d, campaign)
     left join counted c on c.d = s.d and c.campaign = s.campaign and c.sub1 is not distinct from nullif(s.sub1, '')
   where s.of_sub1 > 0 and coalesce(c.clicks, 0) <= 0`
-
-/** Amounts of these days that no clicks share, as rows with numbers for their words; undefined where there are none. */
-export async function unclickedIn(
-  ask: Ask,
-  { name, numbered, marks }: { readonly name: string; readonly numbered: Set<Text>; readonly marks: CopyMarks },
-  { first, last, most_words }: Pick<Asked, 'first' | 'last'> & WordLimits,
-): Promise<string | undefined> {
-  if (marks.size === 0) return undefined
-  const [row] = await ask(`select count(*) as n from ${name}.unclicked where d between ${first} and ${last}`)
-  if (Number(row?.['n']) === 0) return undefined
-  const rows = `(select d, ${DAY_MS / 2} as ms, campaign, sub1, has_sub1, cost from ${name}.unclicked)`
-  await learnWords(ask, name, rows, { numbered, most_words }, WORDS_OF_SPEND)
-  return withNumbers(name, rows, numbered, WORDS_OF_SPEND)
-}
-const WORDS_OF_SPEND = ['campaign', 'sub1'] as const
