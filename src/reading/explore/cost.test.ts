@@ -333,6 +333,53 @@ test('what is entered, changed, imported, spread, taken back or deleted is in th
   ])
 })
 
+test('an amount that cannot be shared alike is told to the last part, also by clicks that changed since they were sealed', async () => {
+  const { stock, busy, day } = await seedFour()
+  const { org_id, cookie } = stock
+  const click = async (number: number) => {
+    const one = {
+      ...aClick(house.ground.secrets.clickKey, org_id, { campaign_id: busy, geo: 'UA', sub1: 'c' }),
+      id: newId(FIRST + number),
+      tracked: true,
+    }
+    await storeClicks(house.database.clicks, [one])
+    await sealAll(house.database.worker, house.ground.secrets)
+    const body = { clickId: toWireId(one.id), type: 'lead', nonce: newId(), payload: {} }
+    assert.ok((await house.call('POST', '/api/events', { cookie, body })).statusCode < 300)
+    await sealAll(house.database.worker, house.ground.secrets)
+  }
+  for (const number of [1, 2, 3]) await click(number)
+  await enter(stock, { day, campaign_id: busy, sub1: 'c', amount: '10.000001' })
+  const found = async () => {
+    const [byStatus, byGeo] = [await ask(stock, ['status', 'sub1']), await ask(stock, ['geo'])]
+    const { cost, clicks_without_cost } = byStatus.totals
+    return [cost, clicks_without_cost, ...costs(byStatus.rows), ...costs(byGeo.rows)]
+  }
+  const [de, fr] = [
+    ['DE', 2, null],
+    ['FR', 2, null],
+  ]
+  assert.deepEqual(await found(), [
+    '10.000001',
+    4,
+    ['clicked', 4, null],
+    ['lead', 3, '10.000001'],
+    ['UA', 3, '10.000001'],
+    de,
+    fr,
+  ])
+  for (const number of [4, 5, 6, 7]) await click(number)
+  assert.deepEqual(await found(), [
+    '10.000001',
+    4,
+    ['lead', 7, '10.000001'],
+    ['clicked', 4, null],
+    ['UA', 7, '10.000001'],
+    de,
+    fr,
+  ])
+})
+
 test('spend without clicks stands where it is known, and is a row of its own elsewhere, whatever is sorted or left out', async () => {
   const { stock, busy, quiet, day } = await seedFour()
   await enter(stock, { day, campaign_id: busy, sub1: '', amount: '8' })
