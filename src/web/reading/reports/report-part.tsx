@@ -22,7 +22,7 @@ import { dayBegins, isUtc } from '../../ground/zone.ts'
 import { download, reportCsv } from './csv.ts'
 import { keptIn, type Reporting } from './reporting.tsx'
 import { HeatChoice, HeatMap } from './heat-map.tsx'
-import { cutsOf, ReportTable, WORDS } from './report-table.tsx'
+import { ReportTable, WORDS } from './report-table.tsx'
 
 type PartProps = {
   search: OverviewSearch
@@ -62,11 +62,7 @@ export function ReportPart({ search, days, zone, goal, reporting, onChange }: Pa
   // What leaves Sluice is in US dollars.
   const saving = useMutation({
     mutationFn: () => call(readReportAsMember, { query: inDollars }),
-    onSuccess: saved =>
-      download(
-        `sluice-${saved.dimension}-${days.from}-${days.to}.csv`,
-        reportCsv(saved, goal, cutsOf(saved.dimension, days)),
-      ),
+    onSuccess: saved => download(`sluice-${saved.dimension}-${days.from}-${days.to}.csv`, reportCsv(saved, goal)),
   })
   return (
     <Section
@@ -123,7 +119,6 @@ export function ReportPart({ search, days, zone, goal, reporting, onChange }: Pa
                   <ReportTable
                     report={{ dimension: shown, rows, truncated, ...rest }}
                     goal={goal}
-                    days={days}
                     campaign={search.campaign}
                     sort={search.sort}
                     onSort={sort => onChange({ sort })}

@@ -17,7 +17,7 @@ import { CutDays } from '../../ground/figures/cut-days.tsx'
 import { cents, fromCents, NONE } from '../../ground/figures/figures.ts'
 import { NO_CLICKS, sumOf, type Totals } from '../../ground/figures/measures.ts'
 import type { Goal } from '../../ground/figures/search.ts'
-import { boundsOf, type Days, isRagged } from '../../ground/figures/window.ts'
+import { boundsOf, type Days } from '../../ground/figures/window.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { CopyButton, copyText } from '../../ground/ui/copy.tsx'
@@ -57,7 +57,7 @@ export function CampaignTable({ campaigns, days, goal, order }: TableProps) {
   const rows = new Map(report.data?.rows.map(row => [row.key, row]))
   const lines = campaigns.map(campaign => ({
     campaign,
-    ...lineOf(rows.get(campaign.id) ?? NO_CLICKS, goal, isRagged(days)),
+    ...lineOf(rows.get(campaign.id) ?? NO_CLICKS, goal),
   }))
   const isCounted = (id: string) => rows.has(id) || report.data?.truncated === false
   return (
@@ -82,10 +82,7 @@ export function CampaignTable({ campaigns, days, goal, order }: TableProps) {
             />
           ))}
           {lines.length > 1 && lines.every(({ campaign }) => isCounted(campaign.id)) && (
-            <TotalLine
-              line={lineOf(withSpend(lines.map(({ row }) => row)), goal, isRagged(days))}
-              isNarrow={isNarrow}
-            />
+            <TotalLine line={lineOf(withSpend(lines.map(({ row }) => row)), goal)} isNarrow={isNarrow} />
           )}
         </tbody>
       </Table>
