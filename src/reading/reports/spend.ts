@@ -2,7 +2,8 @@
  * The SQL of a report's cost, by rank: what was entered, what was spread over clicks, what ad accounts say, what the clicks have cost
  * themselves. A row takes the place of all of lower rank in what it covers: without a sub1 the campaign's whole day, else that cell (UTC day,
  * campaign, sub1). Rows of one rank add up. Nothing is rewritten: where a row is deleted, what it covered is back. A cell is replaced whole, also
- * where the window cuts its day, because spend counts by day. `recount.ts` says the same of plain rows.
+ * where the window cuts its day. Of such a day a key is told the amounts whole, and members the shares of the clicks within the window, as in
+ * Explore. `recount.ts` says the same of plain rows.
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
