@@ -135,6 +135,8 @@ test('the totals are those of the tracked clicks of the window', async () => {
     pending: 1,
     rejected: 3,
     unread_costs: 1,
+    clicks_without_cost: 4,
+    revenue_without_cost: '0.000001',
     revenue: '12.500001',
     revenue_pending: '7.00',
     cost: '0.250000001',

@@ -5,7 +5,14 @@ import { describe, test } from 'node:test'
 import { ExploreQuestion } from '../src/contract/explore.ts'
 import { daysOf } from '../src/web/ground/figures/window.ts'
 import { clicksOf, daysOfLog } from '../src/web/reading/explore/clicks-of.ts'
-import { columnsInAddress, columnsOf, differenceOf, measuresOf, toneOf } from '../src/web/reading/explore/columns.ts'
+import {
+  columnsInAddress,
+  columnsOf,
+  differenceOf,
+  measuresOf,
+  partOf,
+  toneOf,
+} from '../src/web/reading/explore/columns.ts'
 import { keyInWords } from '../src/web/reading/explore/dimensions.ts'
 import { isAlike, keptOf, screenOf, type View } from '../src/web/reading/explore/kept.ts'
 import { branchOf, hoursOf, questionOf, searchOf } from '../src/web/reading/explore/question.ts'
@@ -216,13 +223,18 @@ describe('figures', () => {
     assert.equal(columnsInAddress(ids.slice(1)), ids.slice(1).join())
   })
 
-  test('without a cost of clicks nothing is made of it', () => {
+  test('of a cost that is not known nothing is made, and a row of which a part is known says which part is not', () => {
     const [profit, roi] = columnsOf({ columns: 'profit,roi' })
     assert.deepEqual(measuresOf({ columns: 'profit,roi' }), ['clicks', 'cost', 'profit', 'roi'])
     assert.deepEqual(
-      [profit?.text({ cost: '0.00', profit: '9.00' }), profit?.number({ cost: '0.00' })],
+      [profit?.text({ cost: null, profit: null }), profit?.number({ cost: null, profit: null })],
       ['—', undefined],
     )
+    assert.equal(profit?.text({ cost: '0.00', profit: '9.00' }), '9.00')
+    const without = { clicks_without_cost: 2, revenue_without_cost: '3.50' }
+    assert.equal(partOf({ cost: null, ...without }), undefined)
+    assert.equal(partOf({ cost: '1.00', clicks_without_cost: 0, revenue_without_cost: '0.00' }), undefined)
+    assert.deepEqual(partOf({ cost: '1.00', ...without }), { clicks: 2, revenue: '3.50' })
     assert.equal(profit?.text({ cost: '0.000001', profit: '9.00' }), '9.00')
     assert.equal(roi?.text({ cost: '10.00', roi: -0.5 }), '−50.0%')
   })

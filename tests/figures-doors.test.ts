@@ -20,6 +20,7 @@ import { newId, seedKey, startHouse, type TestHouse, toWireId } from './support/
 import { type SignedIn, seedSignedIn } from './support/people.ts'
 import { callTool } from './support/tools.ts'
 import { aClick, seedCampaign } from './support/visits.ts'
+import { USUAL_GOAL } from '../src/traffic/event-settings/api.ts'
 
 /**
  * What every door that says it must say alike; amounts in cents, CR as a share. Cost, profit, ROI, CPC and CPA are not among them: Explore's cost is
@@ -118,7 +119,7 @@ async function truth(key: string, where = 'true'): Promise<Told> {
   const standing = (is: string) => `count(*) filter (where is_goal and ${is})`
   const { rows } = await house.database.reads.query<Record<string, string> & { key: string | null }>(
     `with stood as (
-      select e.click_id, e.type = any(coalesce(p.goal, '{lead}')) as is_goal,
+      select e.click_id, e.type = any(coalesce(p.goal, '{${USUAL_GOAL}}')) as is_goal,
         coalesce((select r.status from event_revisions r where r.org_id = e.org_id and r.event_id = e.id order by seq desc limit 1), 'approved') as status
       from events e left join campaigns p on p.org_id = e.org_id and p.id = e.campaign_id where e.org_id = $1
     ), converted as (
@@ -227,7 +228,7 @@ async function ofExploreFile(dimension: string): Promise<Told> {
 
 async function ofReportFile(dimension: string): Promise<Told> {
   const report = await get<MemberReport>('/api/report', { dimension, ...WINDOW() })
-  const csv = reportCsv({ ...report, not_broken_down: null } as Shown, 'own', () => false)
+  const csv = reportCsv({ ...report, not_broken_down: null } as Shown, 'own')
   return { rows: linesOf(csv), totals: undefined }
 }
 

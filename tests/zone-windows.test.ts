@@ -4,7 +4,6 @@ import { after, test } from 'node:test'
 import {
   boundsBefore,
   boundsOf,
-  cutsDay,
   daysOf,
   daysOrBoundsOf,
   isRagged,
@@ -23,7 +22,7 @@ test('in UTC the days are dates, as the interface takes them', () => {
   const days = { from: '2026-10-24', to: '2026-10-25' }
   assert.deepEqual(boundsOf(days), { date_from: '2026-10-24', date_to: '2026-10-25T23:59:59.999Z' })
   assert.deepEqual(daysOrBoundsOf(days), { date_from: '2026-10-24', date_to: '2026-10-25' })
-  assert.deepEqual([isRagged(days), cutsDay(days, '2026-10-24')], [false, false])
+  assert.equal(isRagged(days), false)
 })
 
 test('in Kyiv they are its midnights, and the day its clocks change has 25 hours', () => {
@@ -34,8 +33,7 @@ test('in Kyiv they are its midnights, and the day its clocks change has 25 hours
   assert.equal(dayEnds('2026-03-29') - dayBegins('2026-03-29'), 23 * HOUR)
   assert.deepEqual(daysOrBoundsOf(day), boundsOf(day))
   assert.deepEqual(utcBoundsOf(day), { date_from: '2026-10-25', date_to: '2026-10-25T23:59:59.999Z' })
-  assert.deepEqual([isRagged(day), cutsDay(day, '2026-10-24'), cutsDay(day, '2026-10-25')], [true, true, true])
-  assert.equal(cutsDay({ from: '2026-10-23', to: '2026-10-26' }, '2026-10-24'), false)
+  assert.equal(isRagged(day), true)
 })
 
 test('presets begin with the date it is there, and days before end at the same time of day', () => {

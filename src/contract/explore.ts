@@ -24,15 +24,29 @@ export const COUNT_MEASURES = [
   'pending',
   'rejected',
   'unread_costs',
+  'clicks_without_cost',
 ] as const
-/** Decimal strings, exact sums with at least two decimals. */
-export const MONEY_MEASURES = ['revenue', 'revenue_pending', 'cost', 'profit'] as const
+/** Decimal strings, exact sums with at least two decimals; cost and profit are null where no cost is known. */
+export const MONEY_MEASURES = ['revenue', 'revenue_pending', 'cost', 'profit', 'revenue_without_cost'] as const
 /** Of a click or a conversion, US dollars as decimal strings, rounded to six decimals, of which at least two are written; null where there is none. */
 const UNIT_MEASURES = ['epc', 'cpc', 'cpa'] as const
 /** Shares as numbers, 0.25 being a quarter; null where the divisor is 0. */
 export const SHARE_MEASURES = ['cr', 'roi', 'approval_rate'] as const
 /** The costly one, and so in no answer that does not ask for it. */
 export const UNIQUE_VISITORS = 'unique_visitors'
+
+/** What needs the cost of each click. */
+export const COST_MEASURES = [
+  'cost',
+  'profit',
+  'cpc',
+  'cpa',
+  'roi',
+  'clicks_without_cost',
+  'revenue_without_cost',
+] as const
+/** Rows with any of those always say these as well: how much of a row the cost is not known of. */
+export const WITHOUT_COST = ['clicks_without_cost', 'revenue_without_cost'] as const
 
 export const MEASURES = [
   ...COUNT_MEASURES,
@@ -67,6 +81,8 @@ const KeyText = z
   .refine(...FAITHFUL)
 /** null: clicks without a value. */
 const Key = KeyText.nullable()
+/** The key of the row that holds spend without clicks, where its value in the dimension is not known. */
+export const SPEND_KEY = ''
 
 const Sort = z.strictObject({
   by: z.enum([...MEASURES, 'key']).meta({ description: 'key: by the keys themselves' }),
@@ -129,6 +145,10 @@ export const ExploreQuestion = z
       description: 'Whether conversions, cr and cpa count those on hold as well as the approved ones',
     }),
     measures: z.array(z.enum(MEASURES)).min(1).optional().meta({ description: 'All but unique_visitors unless given' }),
+    unassigned: z.literal('apart').optional().meta({
+      description:
+        'Goes with the level sub1: spend that was booked without a sub1 is a row of its own there, instead of being shared among the clicks of its campaign and day',
+    }),
     compare: z.literal('before').optional().meta({
       description:
         'The same keys over the period of the same length that ends where this one begins; goes without keys of the day',
@@ -139,13 +159,13 @@ export const ExploreQuestion = z
       .optional()
       .meta({
         description:
-          'Keys of the levels above: the answer is the rows of the next level below that row, without children',
+          'Keys of the levels above: the answer is the rows of the next level below that row, without children. An empty text opens the row of spend without clicks',
       }),
     after: z.int().min(0).max(1_000_000).optional().meta({
       description: 'With within: so many rows of the level are left out, those that were shown before',
     }),
   })
-  .superRefine(({ levels, sort, measures, within, after, compare }, context) => {
+  .superRefine(({ levels, sort, measures, within, after, compare, unassigned }, context) => {
     const wrong = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message })
     const dimensions = levels.map(({ dimension }) => dimension)
     const twice = dimensions.findIndex((dimension, at) => dimensions.indexOf(dimension) < at)
@@ -153,6 +173,7 @@ export const ExploreQuestion = z
     if (within !== undefined && within.length >= levels.length)
       wrong(['within'], 'must have fewer keys than there are levels')
     if (after !== undefined && within === undefined) wrong(['after'], 'goes with within only, [] for the first level')
+    if (unassigned !== undefined && !dimensions.includes('sub1')) wrong(['unassigned'], 'goes with the level sub1 only')
     if (compare !== undefined && dimensions.includes('day'))
       wrong(['compare'], 'goes without the level day, whose keys the period before does not have')
     const isAnswered = (by: string) => by === 'key' || (measures ?? USUAL_MEASURES).includes(by as Measure)
@@ -217,6 +238,7 @@ const fields = <const Names extends readonly FigureKey[], T extends z.ZodType>(n
 const measured = {
   ...fields(COUNT_MEASURES, z.int()),
   ...fields(MONEY_MEASURES, Money),
+  ...fields(['cost', 'profit'], Money.nullable()),
   ...fields(UNIT_MEASURES, Money.nullable()),
   ...fields(SHARE_MEASURES, z.number().nullable()),
   unique_visitors: z
@@ -229,7 +251,10 @@ export const ExploreMeasures = z.object(measured).meta({ id: 'ExploreMeasures' }
 export type ExploreMeasures = z.output<typeof ExploreMeasures>
 
 const row = {
-  key: z.string().nullable().meta({ description: 'null: clicks without a value, and other' }),
+  key: z.string().nullable().meta({
+    description:
+      'null: clicks without a value, and other. An empty text: spend without clicks, whose value in this dimension is not known; it comes behind all rows but other, whatever they are sorted by',
+  }),
   label: z.string().meta({ description: 'Name, else the key; (none) without a value' }),
   is_other: z.boolean().meta({ description: 'True: all that the rows beside it leave out; such rows come last' }),
   count_of_other: z.int().optional().meta({ description: 'Of other: how many keys it is of' }),

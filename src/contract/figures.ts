@@ -116,7 +116,8 @@ export const FIGURES = {
     name: 'Cost',
     unit: 'money',
     counts: 'spend',
-    means: 'Spend that was booked for the clicks, else what the clicks themselves cost.',
+    means:
+      'What the clicks cost themselves, or their equal share of the spend that is booked for their campaign and day.',
     day: 'spend',
   },
   profit: {
@@ -204,6 +205,23 @@ export const FIGURES = {
     unit: 'count',
     counts: 'clicks',
     means: 'Clicks that should have said what they cost, and did not.',
+    day: 'click',
+  },
+  clicks_without_cost: {
+    name: 'Clicks without cost',
+    short: 'No cost',
+    unit: 'count',
+    counts: 'clicks',
+    means: 'Clicks whose cost is not known.',
+    day: 'click',
+  },
+  revenue_without_cost: {
+    name: 'Revenue without cost',
+    short: 'Rev. no cost',
+    unit: 'money',
+    counts: 'money',
+    of: 'every type',
+    means: 'Revenue of clicks whose cost is not known.',
     day: 'click',
   },
   cost_of_clicks: {

@@ -143,6 +143,30 @@ test(
   },
 )
 
+test('booked spend has its share in each row, what no clicks share a row of its own, and a cost known in part a mark', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  const destination = { type: 'redirect', url: 'https://example.com/' }
+  const { id: quiet } = await send(owner, 'POST', '/api/campaigns', { name: 'Quiet', destination })
+  for (const campaign_id of [wide, quiet])
+    await send(owner, 'PUT', '/api/ad-spend', { campaign_id, day: today(), amount: '6' })
+  const these = `where=${encodeURIComponent(JSON.stringify([['campaign', 'is', wide, quiet]]))}`
+  await page.goto(`/explore?range=today&by=sub1&columns=clicks,revenue,cost,profit,roi&${these}`)
+  await expect(row(page, 'zone-7').getByRole('gridcell')).toHaveText(['2', '10.00', '4.00', '6.00', '+150.0%'])
+  const unshared = row(page, 'Spend without clicks').getByRole('gridcell')
+  await expect(unshared).toHaveText(['0', '0.00', '6.00', '−6.00', '−100.0%'])
+  await page.getByRole('checkbox', { name: 'Keep unassigned spend apart' }).check()
+  await expect(row(page, 'Unassigned spend').getByRole('gridcell').nth(2)).toHaveText('12.00')
+  await expect(row(page, 'zone-7').getByRole('gridcell')).toHaveText(['2', '10.00', '—', '—', '—'])
+  await page.goto('/explore?range=today&columns=clicks,revenue,cost,profit,roi')
+  await expect(row(page, 'Narrow').getByRole('gridcell').nth(2)).toHaveText('—')
+  await expect(row(page, 'Total').getByRole('gridcell').nth(2)).toHaveText(/\*$/)
+  await expect(page.getByText(/^.*\* The cost of \d+ clicks is not known/)).toBeVisible()
+})
+
 test('a day whose facts are lost is told from its clicks', async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
   await page.goto(`/explore?range=today&${only(wide)}`)

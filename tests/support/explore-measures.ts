@@ -1,5 +1,5 @@
 // The figures of a recounted row: sums as the database has them, and what is divided. Exact but for shares.
-import type { ExploreMeasures, Measure } from '../../src/contract/explore.ts'
+import { COST_MEASURES, type ExploreMeasures, type Measure, WITHOUT_COST } from '../../src/contract/explore.ts'
 
 const COUNTS = [
   'clicks',
@@ -17,8 +17,9 @@ const COUNTS = [
   'pending',
   'rejected',
   'unread_costs',
+  'clicks_without_cost',
 ] as const
-const MONEY = ['revenue', 'revenue_pending', 'cost'] as const
+const MONEY = ['revenue', 'revenue_pending', 'cost', 'revenue_without_cost'] as const
 
 /** A row of the database: numbers as text. */
 export type Counted = { readonly [name in (typeof COUNTS)[number] | (typeof MONEY)[number] | 'visitors']: string }
@@ -38,6 +39,8 @@ export const SUMS = [
   ),
   'coalesce(sum(case when cost_counts then cost end), 0) as cost',
   'count(*) filter (where cost_counts and cost is null) as unread_costs',
+  'count(*) filter (where (cost_counts and cost is not null) is not true) as clicks_without_cost',
+  'coalesce(sum(revenue) filter (where (cost_counts and cost is not null) is not true), 0) as revenue_without_cost',
   'count(distinct visitor_id) as visitors',
 ].join(', ')
 
@@ -95,8 +98,13 @@ function fractionOf(counted: Counted, measure: Measure): readonly [above: bigint
 
 const profitOf = ({ revenue, cost }: Counted): bigint => billionths(revenue) - billionths(cost)
 
+/** What is made of a cost that is known of no click is not known either; of nothing it is 0. No spend is booked for these clicks. */
+const isUnknown = ({ clicks, clicks_without_cost }: Counted, measure: Measure): boolean =>
+  ['cost', 'profit', 'cpc', 'cpa', 'roi'].includes(measure) && BigInt(clicks) > 0n && clicks === clicks_without_cost
+
 /** What rows are sorted by; null where there is none. */
 export function valueOf(counted: Counted, measure: Measure): number | bigint | null {
+  if (isUnknown(counted, measure)) return null
   if (measure === 'unique_visitors') return BigInt(counted.visitors)
   if (measure === 'profit') return profitOf(counted)
   if (isCount(measure)) return BigInt(counted[measure])
@@ -107,7 +115,10 @@ export function valueOf(counted: Counted, measure: Measure): number | bigint | n
 
 /** The measures as an answer has them. */
 export function measuresOf(counted: Counted = NOTHING, measures: readonly Measure[]): ExploreMeasures {
-  const told = measures.map(measure => {
+  const isOfCost = measures.some(measure => COST_MEASURES.some(one => one === measure))
+  const said = isOfCost ? new Set([...measures, ...WITHOUT_COST]) : measures
+  const told = [...said].map(measure => {
+    if (isUnknown(counted, measure)) return [measure, null]
     if (measure === 'unique_visitors') return [measure, Number(counted.visitors)]
     if (isCount(measure)) return [measure, Number(counted[measure])]
     if (isMoney(measure)) return [measure, decimal(billionths(counted[measure]))]

@@ -53,7 +53,7 @@ export const readExploreFacts = endpoint({
   summary: 'Take away the clicks of a day as Parquet',
   description:
     'A row for each tracked click made on the UTC day, with what it has come to so far: made_at, the ids of campaign, offer, landing, ad_account and bot, path, geo, device, os, browser, ' +
-    'platform, sub1 to sub9, ref_id, visitor, is_new, landed to ftd, approved, pending and rejected; revenue, revenue_pending and cost in US dollars, and unread_cost. Without id, ' +
+    'platform, sub1 to sub9, ref_id, visitor, is_new, landed to ftd, approved, pending and rejected; revenue, revenue_pending and cost in US dollars, and unread_cost. cost is what the click itself cost, without a share of booked spend. Without id, ' +
     'address, user agent and click ids of ad platforms. visitor numbers the visitors within this one file. Refuses explore_busy for a day that is being counted into Explore.',
   query: z.object({
     day: z.iso.date().meta({ description: 'Of UTC, YYYY-MM-DD', examples: ['2026-03-31'] }),

@@ -40,7 +40,7 @@ test('a file has the columns that are asked for, in their order, figures of oneâ
   assert.deepEqual(response.body.split('\r\n'), [
     `"geo","geo_label","cost","'=Paid, each","clicks","By landed"`,
     '"DE","Germany",1.00,0.333333333333,3,1',
-    '"FR","France",0.00,0,1,',
+    '"FR","France",,,1,',
   ])
 })
 

@@ -8,6 +8,7 @@ import {
   type ExploreRow,
   MOST_CSV_LINES,
   MOST_EXPLORE_ROWS,
+  SPEND_KEY,
 } from '../../contract/explore.ts'
 import { isObjectDimension, type ObjectDimension } from '../../contract/explore-dimensions.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -25,12 +26,13 @@ import { dayAsParquet } from './day-file.ts'
 import { type Ask, type Engine, FilesGone } from './engine.ts'
 import type { Files } from './files.ts'
 import { bring, forget, type Lacking } from './local.ts'
-import { labelOf, type Names, namesOf, OTHER } from './labels.ts'
+import { labelOf, type Names, namesOf, OTHER, UNASSIGNED, WITHOUT_CLICKS } from './labels.ts'
 import { type AllFound, askLevels, type Group } from './levels.ts'
 import { measuresOf } from './measures.ts'
 import { type Question, questionOf } from './question.ts'
-import { type Facts, ROOT, type Sums } from './scan.ts'
-import { readSnapshot, type Snapshot } from './snapshot.ts'
+import { type Facts, ROOT } from './scan.ts'
+import { haveCost, madeIn, type Sums, sumsOfQuestion } from './sums.ts'
+import { type How, readSnapshot, type Snapshot } from './snapshot.ts'
 import { valuesOf } from './values.ts'
 import { VISITOR_LIMITS, type VisitorLimits } from './visitors.ts'
 import { WIDE_LIMITS, type WideLimits } from './wide.ts'
@@ -105,10 +107,17 @@ export const exploreDeeds = (explorer: Explorer) => ({
     const from = Date.parse(query.day)
     const { org_id } = context.actor
     const { files, folder } = explorer
-    return read(explorer, context, org_id, { from, to: from + DAY_MS - 1 }, false, async (ask, { snapshot, reads }) => {
-      if (snapshot.incomplete_days.length > 0) refuse('explore_busy', UNDER_WAY)
-      return dayAsParquet(ask, { files, reads, folder: join(folder, String(org_id)), org_id }, snapshot)
-    })
+    return read(
+      explorer,
+      context,
+      org_id,
+      { from, to: from + DAY_MS - 1 },
+      NOTHING_ELSE,
+      async (ask, { snapshot, reads }) => {
+        if (snapshot.incomplete_days.length > 0) refuse('explore_busy', UNDER_WAY)
+        return dayAsParquet(ask, { files, reads, folder: join(folder, String(org_id)), org_id }, snapshot)
+      },
+    )
   },
 
   async listExploreValues(
@@ -117,10 +126,14 @@ export const exploreDeeds = (explorer: Explorer) => ({
   ) {
     const { database, actor } = context
     return valuesOf(database.reads, actor.org_id, query, (window, question) =>
-      scan(explorer, context, actor.org_id, window, question, false),
+      scan(explorer, context, actor.org_id, window, question, NOTHING_ELSE),
     )
   },
 })
+
+/** What a question needs to know beside the clicks. */
+type Wants = Pick<How, 'wantsTies' | 'wantsSpend'>
+const NOTHING_ELSE: Wants = { wantsTies: false, wantsSpend: false }
 
 const instants = ({ from, to }: Window) => ({ from: new Date(from).toISOString(), to: new Date(to).toISOString() })
 
@@ -143,10 +156,10 @@ function scan<T>(
   org_id: number,
   asked: Window,
   question: (ask: Ask, facts: Known) => Promise<T>,
-  wantsTies: boolean,
+  wants: Wants,
 ): Promise<T> {
   const { files, folder, limits } = explorer
-  return read(explorer, ground, org_id, asked, wantsTies, async (ask, { snapshot, reads, window }) => {
+  return read(explorer, ground, org_id, asked, wants, async (ask, { snapshot, reads, window }) => {
     const days = { first: dayOf(window.from), last: dayOf(window.to) }
     const facts = await bring(
       ask,
@@ -165,11 +178,11 @@ async function read<T>(
   { database: { reads }, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
   org_id: number,
   asked: Window,
-  wantsTies: boolean,
+  wants: Wants,
   work: (ask: Ask, seen: Seen) => Promise<{ told: T } | Lacking>,
 ): Promise<T> {
   const window = possible(asked)
-  const how = { hash: hashOf(secrets, org_id), wantsTies, most_waiting: limits.waiting }
+  const how = { hash: hashOf(secrets, org_id), ...wants, most_waiting: limits.waiting }
   const attempt = (ask: Ask) => async () =>
     work(ask, { snapshot: await readSnapshot(reads, org_id, window, how), reads, window })
   let goesOn = false
@@ -214,7 +227,7 @@ function answer(explorer: Explorer, ground: Ground, org_id: number, question: Qu
       incomplete_days: facts.incomplete_days,
       emptied_before: facts.emptied_before,
     }),
-    wantsTies,
+    { wantsTies, wantsSpend: haveCost(madeIn(sumsOfQuestion(question))) },
   )
 }
 
@@ -225,7 +238,9 @@ async function namesIn({ database }: Ground, org_id: number, { levels }: AllFoun
     levels.map(async ({ groups }, at): Promise<Names | undefined> => {
       const dimension = question.levels[first + at]?.dimension
       if (dimension === undefined || !isObjectDimension(dimension)) return undefined
-      const ids = new Set([...groups.values()].flat().flatMap(({ value }) => (value === null ? [] : [String(value)])))
+      const ids = new Set(
+        [...groups.values()].flat().flatMap(({ value, isSpend }) => (value === null || isSpend ? [] : [String(value)])),
+      )
       return namesOf(database.reads, org_id, dimension satisfies ObjectDimension, [...ids])
     }),
   )
@@ -248,10 +263,12 @@ function rowsOf({ levels }: AllFound, question: Question, names: readonly (Names
     const dimension = question.levels[first + at]?.dimension
     if (level === undefined || groups === undefined || dimension === undefined) return undefined
     const rest = level.rest.get(parent)
-    const rowOf = ({ id, value, sums, before }: Group): ExploreRow => {
+    const rowOf = ({ id, value, isSpend, sums, before }: Group): ExploreRow => {
       const children = below(id, at + 1)
-      const own = { key: keyOf(dimension, value), label: labelOf(dimension, value, names[at]), is_other: false }
-      return { ...own, ...compared(sums, before, question), ...(children && { children }) }
+      const named = isSpend
+        ? { key: SPEND_KEY, label: question.isApart && dimension === 'sub1' ? UNASSIGNED : WITHOUT_CLICKS }
+        : { key: keyOf(dimension, value), label: labelOf(dimension, value, names[at]) }
+      return { ...named, is_other: false, ...compared(sums, before, question), ...(children && { children }) }
     }
     const other = rest && {
       key: null,

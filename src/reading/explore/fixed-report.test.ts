@@ -95,7 +95,8 @@ const sumsOf = (of: { readonly [name: string]: unknown }, cost: unknown) => ({
   revenue_pending: cents(String(of['revenue_pending'])),
   cost: cents(String(cost)),
 })
-const ofExplore = (row: ExploreMeasures) => sumsOf(row, row.cost)
+/** A cost that is not known is none in the report. */
+const ofExplore = (row: ExploreMeasures) => sumsOf(row, row.cost ?? '0')
 const ofReport = (row: MemberReport['totals']) => sumsOf(row, row.cost_of_clicks)
 
 async function readReport(cookie: string, query: Record<string, string>): Promise<MemberReport> {

@@ -6,6 +6,9 @@ import { type Cell, type Dimension, keyOf } from './columns.ts'
 
 const NO_VALUE = '(none)'
 export const OTHER = '(other)'
+export const WITHOUT_CLICKS = 'Spend without clicks'
+/** What was booked without a sub1, where that stands apart. */
+export const UNASSIGNED = 'Unassigned spend'
 
 /** Where names are, deleted objects among them: their clicks are still there. */
 const NAMES: Record<ObjectDimension, { readonly table: string; readonly name: string }> = {

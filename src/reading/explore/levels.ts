@@ -6,20 +6,8 @@ import { type ExploreSort, UNIQUE_VISITORS } from '../../contract/explore.ts'
 import type { Ask, Found } from './engine.ts'
 import type { Level, Question } from './question.ts'
 import { alike, type Asking, begin, type Begun, below, type Rows } from './rows.ts'
-import {
-  areVisitorsGone,
-  type Facts,
-  keyName,
-  madeIn,
-  named,
-  orderOf,
-  ROOT,
-  type Sum,
-  type Sums,
-  summed,
-  sumsIn,
-  sumsOf,
-} from './scan.ts'
+import { areVisitorsGone, type Facts, keyName, ROOT, unknownIn } from './scan.ts'
+import { haveCost, madeIn, named, orderOf, type Sum, type Sums, summed, sumsIn, sumsOfQuestion } from './sums.ts'
 import {
   countVisitors,
   sampleFor,
@@ -37,6 +25,8 @@ export type Group = {
   readonly id: number
   readonly parent: number
   readonly value: Found[string]
+  /** It holds spend of which the value is not known. */
+  readonly isSpend: boolean
   readonly sums: Sums
   readonly before: Sums | undefined
 }
@@ -77,10 +67,7 @@ export async function askLevels(
   most: number,
   limits: WideLimits & VisitorLimits,
 ): Promise<AllFound> {
-  const sums = sumsOf([
-    ...question.measures,
-    ...question.levels.flatMap(({ sort }) => (sort.by === 'key' ? [] : [sort.by])),
-  ])
+  const sums = sumsOfQuestion(question)
   const first = question.within?.length ?? 0
   const end = question.within === undefined ? question.levels.length : first + 1
   const asked = question.levels.slice(first, end).map(({ dimension }, place) => ({ dimension, at: first + place }))
@@ -156,12 +143,13 @@ async function askLevel(
   await ask(`create temp table l${at} as
     with opened as (
       select p, n from (
-        select p, count(*) as n, sum(least(count(*), ${until})) over (order by p) as so_far from g${at} group by p
+        select p, count(*) filter (where not is_spend) as n, 
+          sum(least(count(*) filter (where not is_spend), ${until})) over (order by p) as so_far from g${at} group by p
       ) where so_far <= ${most + question.after}
     )
     select row_number() over (order by p, rn) as id, * from (${firstOf(at, sort, { until, isOne: parents.size === 1, count_pending: question.count_pending })}) join opened using (p)`)
   const rows = await ask(
-    `select id, p, n, rn, word, (select count(*) from g${at}) as distinct_keys, ${sums.join(', ')} from l${at} order by id`,
+    `select id, p, n, rn, word, (select count(*) from g${at} where not is_spend) as distinct_keys, ${sums.join(', ')} from l${at} order by id`,
   )
   const isWhole = rows.every(row => Number(row['n']) <= until)
   const how = { isWhole, exact_visitors }
@@ -175,6 +163,7 @@ async function askLevel(
       n: Number(row['n']),
       rn: Number(row['rn']),
       value: row['word'] ?? null,
+      isSpend: Number(row['rn']) === SPEND_PLACE,
       sums: { ...sumsIn(row, sums), ...own(id) },
       before: before?.groups(id),
     }
@@ -189,10 +178,14 @@ async function askLevel(
     const beforeLeft = left.before && { ...left.before, ...before?.others(parent) }
     rest.set(parent, { keys, sums: { ...left.sums, ...others(parent) }, before: beforeLeft })
   }
-  const visible = new Map(
-    [...groups].map(([parent, inside]) => [parent, inside.filter(({ rn }) => rn > question.after)] as const),
-  )
+  const visible = new Map([...groups].map(([parent, inside]) => [parent, shownOf(inside, question.after)] as const))
   return { groups: visible, rest, distinct: Number(rows[0]?.['distinct_keys'] ?? 0) }
+}
+
+/** Those that come after so many; spend of which the value is not known comes behind the first of them. */
+function shownOf<T extends { readonly rn: number }>(inside: readonly T[], after: number): T[] {
+  const spend = after === 0 ? inside.filter(({ rn }) => rn === SPEND_PLACE) : []
+  return [...inside.filter(({ rn }) => rn !== SPEND_PLACE && rn > after), ...spend]
 }
 
 /** What a row has besides its groups. */
@@ -206,10 +199,13 @@ function leftOf(above: Compared, inside: readonly Group[], sums: readonly Sum[])
 function groupsOf({ asking, rows, visitors }: Ground, at: number, sort: ExploreSort): string {
   const { sums, facts, question } = asking
   const k = keyName(at)
-  const found = `select p, k, ${named(sums)} from (
-    select p, ${k} as k, ${summed(madeIn(sums))} from ${rows.sql} group by all having sum(sign) <> 0
+  const columns = madeIn(sums)
+  const { dimension } = question.levels[at] as Level
+  const found = `select p, k, k is not distinct from ${unknownIn(facts, dimension)} as is_spend, ${named(sums)} from (
+    select p, ${k} as k, ${summed(columns)} from ${rows.sql} group by all
+    having sum(sign) <> 0 ${haveCost(columns) ? 'or sum(cost) <> 0' : ''}
   )`
-  const numbered = facts.numbered((question.levels[at] as Level).dimension)
+  const numbered = facts.numbered(dimension)
   const worded =
     numbered === undefined
       ? `select *, k as word from (${found})`
@@ -227,11 +223,14 @@ function firstOf(
   { until, isOne, count_pending }: { until: number; isOne: boolean; count_pending: boolean },
 ): string {
   const order = `${orderOf(sort.by, count_pending)} ${sort.descending ? 'desc' : 'asc'} nulls last${sort.by === 'key' ? '' : ', word asc nulls last'}`
+  const clicks = `(from g${at} where not is_spend)`
   // Of one row alone they need not all be put in order.
-  if (isOne)
-    return `select *, row_number() over (order by ${order}) as rn from (from g${at} order by ${order} limit ${until})`
-  return `from (select *, row_number() over (partition by p order by ${order}) as rn from g${at}) where rn <= ${until}`
+  const first = isOne
+    ? `select *, row_number() over (order by ${order}) as rn from (from ${clicks} order by ${order} limit ${until})`
+    : `select * from (select *, row_number() over (partition by p order by ${order}) as rn from ${clicks}) where rn <= ${until}`
+  return `${first} union all select *, ${SPEND_PLACE} as rn from g${at} where is_spend`
 }
+const SPEND_PLACE = 0
 
 /** What the kept rows of a level came to in the period before. */
 async function sumsBefore(past: Ground, at: number, how: { isWhole: boolean } & VisitorLimits) {

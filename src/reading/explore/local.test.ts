@@ -62,7 +62,7 @@ async function brought<T>(
   read: (ask: Ask, facts: Facts) => Promise<T>,
 ): Promise<{ told: T; turns: number }> {
   const { reads } = house.database
-  const how = { hash: () => 0n, wantsTies: false, most_waiting: 1000 }
+  const how = { hash: () => 0n, wantsTies: false, wantsSpend: false, most_waiting: 1000 }
   for (let turns = 1; ; turns += 1) {
     const answer = await engine.run(org_id, async ask => {
       const snapshot = await readSnapshot(reads, org_id, WINDOW, how)

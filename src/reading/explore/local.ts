@@ -6,19 +6,21 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
+import { DAY_MS } from '../../contract/days.ts'
 import { isObjectDimension, isTextDimension } from '../../contract/explore-dimensions.ts'
 import { newId } from '../../contract/ids.ts'
 import { TEXTS } from '../segments/facts.ts'
 import { type Dimension, quoted } from './columns.ts'
 import { type Ask, Failed, FilesGone } from './engine.ts'
 import type { Files } from './files.ts'
+import { type CopyMarks, createSpend, marksIn, price, unsettle } from './pricing.ts'
 import type { Facts } from './scan.ts'
 import type { Segment, Snapshot } from './snapshot.ts'
 import { COLUMNS, from, NOTHING } from './table.ts'
 import { createWords, learnWords, NUMBER_COLUMNS, numberedBy, numberedIn, type Text, withNumbers } from './words.ts'
 
 /** Of its tables: a file of other columns is not read, and taken away where it is of an earlier version. */
-const LAYOUT = 3
+const LAYOUT = 4
 /** The form of the file that keeps words as a dictionary, which is read and searched twice as quickly. */
 const STORED_AS = 'v1.4.0'
 /** So many rows are filled in at a time, within a second and within the memory that the process has; then somebody else may ask. */
@@ -36,6 +38,8 @@ type Copy = {
   values: ReadonlyMap<string, number>
   /** The columns whose words have numbers. */
   readonly numbered: Set<Text>
+  /** What is booked of the spend that its clicks are priced by. */
+  readonly marks: CopyMarks
 }
 /** By process, the copies that it has open, those that were asked for last in the end. */
 const opened = new WeakMap<object, Map<number, Copy>>()
@@ -71,7 +75,8 @@ async function openCopy(ask: Ask, { folder, org_id }: Place): Promise<Copy> {
     rows.map(({ number, id, day }) => [String(id), { number: Number(number), day: String(day) }]),
   )
   const next = Math.max(0, ...[...segments.values()].map(({ number }) => number)) + 1
-  return { name, path, segments, next, values: await valuesIn(ask, name), numbered: await numberedIn(ask, name) }
+  const [values, numbered, marks] = [await valuesIn(ask, name), await numberedIn(ask, name), await marksIn(ask, name)]
+  return { name, path, segments, next, values, numbered, marks }
 }
 
 /** All tables or none. */
@@ -80,6 +85,7 @@ async function create(ask: Ask, name: string): Promise<void> {
   await ask(`create table ${name}.segments (number integer, id varchar, day varchar)`)
   await ask(`create table ${name}.facts as select s::integer as s, ${COLUMNS}, ${NUMBER_COLUMNS} from ${NOTHING}`)
   await createWords(ask, name)
+  await createSpend(ask, name)
   await ask('commit')
 }
 
@@ -134,6 +140,8 @@ async function valuesIn(ask: Ask, name: string): Promise<Map<string, number>> {
   )
 }
 
+const dayNumber = (day: string) => Date.parse(day) / DAY_MS
+
 type From = { readonly files: Files; readonly reads: Pick<pg.Pool, 'query'>; readonly most_words: number }
 export type Lacking = 'gone' | 'more'
 
@@ -178,7 +186,12 @@ async function bringNow(
     }
     if (portion.length < missing.length) return 'more'
   }
-  return factsIn(ask, copy, place, { files, most_words }, snapshot)
+  const facts = await factsIn(ask, copy, place, { files, most_words }, snapshot)
+  if (snapshot.spend === undefined) return facts
+  const asked = { reads, org_id: place.org_id, most_words, spend: snapshot.spend }
+  const days = { first: dayNumber(snapshot.first), last: dayNumber(snapshot.last) }
+  const tail = facts.from === `${copy.name}.facts` ? undefined : TAIL
+  return { ...facts, unclicked: await price(ask, copy, { ...asked, ...days, tail }) }
 }
 
 async function factsIn(
@@ -194,6 +207,7 @@ async function factsIn(
     goals,
     valuesOf: dimension => USUAL_VALUES[dimension] ?? values.get(columnFor(dimension)) ?? 1,
     numbered: dimension => numberedBy(name, numbered, dimension),
+    unclicked: undefined,
     emptied_before,
   }
   const rows = tail.reduce((sum, day) => sum + day.rows.length, 0)
@@ -208,15 +222,18 @@ async function factsIn(
       await ask(`create or replace temp table said as select 0 as s, ${COLUMNS} ${from(paths, "'d': INTEGER")}`)
       await learnWords(ask, name, 'said', { numbered, most_words })
       await ask(
-        `${part === 0 ? 'create temp table tail as' : 'insert into tail'} from ${withNumbers(name, 'said', numbered)}`,
+        `${part === 0 ? `create temp table ${TAIL} as` : `insert into ${TAIL}`} from ${withNumbers(name, 'said', numbered)}`,
       )
     }
     await ask('drop table said')
   } finally {
     await laid.drop()
   }
-  return { ...facts, from: `(from ${name}.facts union all from tail)` }
+  return { ...facts, from: `(from ${name}.facts union all from ${TAIL})` }
 }
+
+/** What is in no segment yet. */
+const TAIL = 'tail'
 
 const USUAL_VALUES: Readonly<Partial<Record<Dimension, number>>> = {
   hour: 24,
@@ -245,6 +262,7 @@ async function change(ask: Ask, copy: Copy, { stale, portion, paths, most_words 
   const added = portion.map(({ id, day }, at) => ({ id, day, number: copy.next + at }))
   await ask('begin')
   if (stale.length > 0) {
+    await unsettle(ask, name, `(select d, campaign from ${name}.facts where s in (${numbers}))`)
     await ask(`delete from ${name}.facts where s in (${numbers})`)
     await ask(`delete from ${name}.segments where number in (${numbers})`)
   }
@@ -254,6 +272,7 @@ async function change(ask: Ask, copy: Copy, { stale, portion, paths, most_words 
     )
     await learnWords(ask, name, 'brought', { numbered, most_words })
     await ask(`insert into ${name}.facts from ${withNumbers(name, 'brought', numbered)}`)
+    await unsettle(ask, name, 'brought')
     await ask('drop table brought')
     const rows = added.map(({ number, id, day }) => `(${number}, ${quoted(id)}, ${quoted(day)})`)
     await ask(`insert into ${name}.segments values ${rows.join(', ')}`)

@@ -1,11 +1,13 @@
 /** What sums come to: exact counts and amounts, and quotients of them. */
-import { type ExploreMeasures, type Measure, UNIQUE_VISITORS } from '../../contract/explore.ts'
+import { type ExploreMeasures, type Measure, UNIQUE_VISITORS, WITHOUT_COST } from '../../contract/explore.ts'
 import { fromUnits } from '../../contract/decimals.ts'
 import type { Question } from './question.ts'
-import type { Sums } from './scan.ts'
+import { isOfCost, type Sums } from './sums.ts'
 
 const MILLIONTHS = 6
-const BILLIONTHS = 9
+/** Shares are kept this fine, so that those of a million clicks are short of their amount by less than a millionth of a dollar before it is made up for. */
+const TRILLIONTHS = 12
+const MILLION = 1_000_000n
 
 /** At least two decimals, as amounts are read. */
 function amount(units: bigint, places: number): string {
@@ -15,39 +17,52 @@ function amount(units: bigint, places: number): string {
   return decimals === 0 ? `${text}.00` : `${text}0`
 }
 
-/** An amount (in billionths) for each of a number, to six decimals, rounded half away from zero; null for none. */
-function each(billionths: bigint, number: bigint): string | null {
+/** An amount (in trillionths) for each of a number, to six decimals, rounded half away from zero; null for none. */
+function each(trillionths: bigint, number: bigint): string | null {
   if (number === 0n) return null
-  const isNegative = billionths < 0n !== number < 0n
-  const [above, below] = [billionths < 0n ? -billionths : billionths, (number < 0n ? -number : number) * 1000n]
+  const isNegative = trillionths < 0n !== number < 0n
+  const [above, below] = [trillionths < 0n ? -trillionths : trillionths, (number < 0n ? -number : number) * MILLION]
   const rounded = (2n * above + below) / (2n * below)
   return amount(isNegative ? -rounded : rounded, MILLIONTHS)
 }
 
 const share = (above: bigint, below: bigint): number | null => (below === 0n ? null : Number(above) / Number(below))
 
-/** The measures that were asked for. */
+/** The measures that were asked for; with any cost also how much of it is not known. */
 export function measuresOf(
   sums: Sums,
   { measures, count_pending }: Pick<Question, 'measures' | 'count_pending'>,
 ): ExploreMeasures {
-  return Object.fromEntries(measures.map(measure => [measure, measureOf(sums, measure, count_pending)]))
+  const told = measures.some(isOfCost) ? new Set([...measures, ...WITHOUT_COST]) : measures
+  return Object.fromEntries([...told].map(measure => [measure, measureOf(sums, measure, count_pending)]))
 }
 
+/** In billionths where those are whole: numbers hold fewer digits than trillionths of a large amount have. */
+const finest = (above: bigint, below: bigint): [bigint, bigint] =>
+  above % 1000n === 0n && below % 1000n === 0n ? [above / 1000n, below / 1000n] : [above, below]
+
+/** Whether the cost of anything in a row is known; where there is nothing, all of it is. */
+const isCostKnown = ({ clicks, cost, clicks_without_cost }: Sums): boolean =>
+  clicks === 0n || cost !== 0n || clicks_without_cost < clicks
+
+const OF_KNOWN_COST: readonly Measure[] = ['cost', 'profit', 'cpc', 'cpa', 'roi']
+
 function measureOf(sums: Sums, measure: Measure, count_pending: boolean): number | string | null {
-  // Revenue is kept in millionths, cost in billionths.
-  const revenue = () => sums.revenue * 1000n
+  if (OF_KNOWN_COST.includes(measure) && !isCostKnown(sums)) return null
+  // Revenue is kept in millionths, cost in trillionths.
+  const revenue = () => sums.revenue * MILLION
   const conversions = () => sums.conversions + (count_pending ? sums.conversions_pending : 0n)
   switch (measure) {
     case 'conversions':
       return Number(conversions())
     case 'revenue':
     case 'revenue_pending':
+    case 'revenue_without_cost':
       return amount(sums[measure], MILLIONTHS)
     case 'cost':
-      return amount(sums.cost, BILLIONTHS)
+      return amount(sums.cost, TRILLIONTHS)
     case 'profit':
-      return amount(revenue() - sums.cost, BILLIONTHS)
+      return amount(revenue() - sums.cost, TRILLIONTHS)
     case 'epc':
       return each(revenue(), sums.clicks)
     case 'cpc':
@@ -57,7 +72,7 @@ function measureOf(sums: Sums, measure: Measure, count_pending: boolean): number
     case 'cr':
       return share(conversions(), sums.clicks)
     case 'roi':
-      return share(revenue() - sums.cost, sums.cost)
+      return share(...finest(revenue() - sums.cost, sums.cost))
     case 'approval_rate':
       return share(sums.approved, sums.approved + sums.rejected)
     case UNIQUE_VISITORS:

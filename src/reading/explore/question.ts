@@ -5,6 +5,7 @@ import {
   type ExploreQuestion,
   type ExploreSort,
   type Measure,
+  SPEND_KEY,
   USUAL_MEASURES,
   USUAL_TOP,
   WIDEST_EXPLORE_DAYS,
@@ -39,7 +40,12 @@ export type Question = {
   /** The branch that is opened: a value for each level above. */
   readonly within: readonly Value[] | undefined
   readonly after: number
+  /** Spend that was booked without a sub1 is no part of what clicks cost, but a row of its own. */
+  readonly isApart: boolean
 }
+
+/** What stands for a value in a dimension that nothing is known of: of spend without clicks its country, for example. No click has it. */
+export const UNKNOWN = ''
 
 const wrong = (field: string, message: string): never =>
   refuse('invalid_question', { error: `${field}: ${message}`, hint: HINT })
@@ -65,10 +71,12 @@ export function questionOf(asked: ExploreQuestion, top: readonly number[] = USUA
     })),
     measures: asked.measures ?? USUAL_MEASURES,
     count_pending: asked.count_pending === true,
-    within: asked.within?.map((key, at) =>
-      key === null ? null : valueOf(asked.levels[at]?.dimension as Dimension, key, `within.${at}`),
-    ),
+    within: asked.within?.map((key, at) => {
+      if (key === null) return null
+      return key === SPEND_KEY ? UNKNOWN : valueOf(asked.levels[at]?.dimension as Dimension, key, `within.${at}`)
+    }),
     after: asked.after ?? 0,
+    isApart: asked.unassigned === 'apart',
   }
 }
 

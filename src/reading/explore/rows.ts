@@ -5,18 +5,8 @@
 import type { Window } from '../../contract/window.ts'
 import type { Ask } from './engine.ts'
 import type { Question } from './question.ts'
-import {
-  type AskedLevel,
-  type Facts,
-  factsOf,
-  keyName,
-  madeIn,
-  named,
-  type Sum,
-  type Sums,
-  summed,
-  sumsIn,
-} from './scan.ts'
+import { type AskedLevel, type Facts, factsOf, keyName } from './scan.ts'
+import { madeIn, named, type Sum, type Sums, summed, sumsIn } from './sums.ts'
 
 /** What is asked of one window. */
 export type Asking = {

@@ -1,15 +1,13 @@
-/** The clicks a question is about, in SQL over the local files: which of them, by which keys, and the sums of them that are asked for. */
+/** The clicks a question is about, in SQL over the local files: which of them and by which keys; and spend that is no click's. */
 import { DAY_MS } from '../../contract/days.ts'
-import type { Measure } from '../../contract/explore.ts'
-import { isTimeDimension } from '../../contract/explore-dimensions.ts'
+import { isObjectDimension, isTextDimension, isTimeDimension } from '../../contract/explore-dimensions.ts'
 import type { Window } from '../../contract/window.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
 import { columnOf, type Dimension, localTime, MADE, quoted } from './columns.ts'
 import { goalColumns, goalJoin } from './conversions.ts'
-import type { Found } from './engine.ts'
-import type { Numbered } from './words.ts'
-import { nameOfPair, PAIR_SIZE, type Pair, type Paired, PAIRS } from './pairs.ts'
-import type { Filter, Question, Value } from './question.ts'
+import { type Numbered, UNKNOWN_NUMBER } from './words.ts'
+import { haveCost } from './sums.ts'
+import { type Filter, type Question, UNKNOWN, type Value } from './question.ts'
 
 /** The campaigns of an organization with what they lead to and come from. */
 export type CampaignTie = { readonly campaign: string; readonly source: string | null; readonly funnel: string | null }
@@ -23,6 +21,8 @@ export type Facts = {
   readonly numbered: (dimension: Dimension) => Numbered | undefined
   /** Which types of events are the conversion. */
   readonly goals: Goals
+  /** Spend that no clicks share, a row for each cell of it. */
+  readonly unclicked: string | undefined
   /** Of days before this one nothing tells one visitor from another; null: of all days it does. */
   readonly emptied_before: string | null
 }
@@ -31,134 +31,134 @@ export type Facts = {
 export const areVisitorsGone = ({ emptied_before }: Pick<Facts, 'emptied_before'>, { from }: Window): boolean =>
   emptied_before !== null && from < Date.parse(emptied_before)
 
-/** What sums are made of, as `local.ts` keeps it: one number of a click each, or two in one. */
-const MADE_IN: Readonly<Record<Exclude<Sum, Paired>, string>> = {
-  clicks: 'sign',
-  rejected: 'rejected',
-  conversions_rejected: 'conversions_rejected',
-  revenue: 'revenue',
-  revenue_pending: 'revenue_pending',
-  cost: 'cost',
-}
-export type Sum = 'clicks' | 'rejected' | 'conversions_rejected' | 'revenue' | 'revenue_pending' | 'cost' | Paired
-
-export type Sums = Readonly<Record<Sum, bigint>> & { readonly unique_visitors?: bigint }
-
-/** Both, because a question may count those on hold as well. */
-const CONVERSIONS = ['conversions', 'conversions_pending'] as const
-
-/** The sums a measure is made of. */
-const MADE_OF: Readonly<Partial<Record<Measure, readonly Sum[]>>> = {
-  conversions: CONVERSIONS,
-  profit: ['revenue', 'cost'],
-  epc: ['revenue'],
-  cpc: ['cost'],
-  cpa: ['cost', ...CONVERSIONS],
-  cr: CONVERSIONS,
-  roi: ['revenue', 'cost'],
-  approval_rate: ['approved', 'rejected'],
-  unique_visitors: [],
-}
-
-/** The sums that these measures need, clicks always among them. */
-export function sumsOf(measures: readonly Measure[]): Sum[] {
-  return [...new Set<Sum>(['clicks', ...measures.flatMap(measure => MADE_OF[measure] ?? [measure as Sum])])]
-}
-
-const pairOf = (sum: Sum): Pair | undefined => PAIRS.find(pair => pair.some(name => name === sum))
-
-/** The columns that these sums are made in. */
-export const madeIn = (sums: readonly Sum[]): string[] => [
-  ...new Set(
-    sums.map(sum => {
-      const pair = pairOf(sum)
-      return pair === undefined ? MADE_IN[sum as keyof typeof MADE_IN] : nameOfPair(pair)
-    }),
-  ),
-]
-
-/** The sums of such columns under their own names. */
-export const summed = (columns: readonly string[]): string =>
-  columns.map(column => `coalesce(sum(${column}), 0) as ${column}`).join(', ')
-
-/** The sums by their names, out of columns that were summed. */
-export const named = (sums: readonly Sum[]): string => sums.map(sum => `${oneOf(sum)} as ${sum}`).join(', ')
-
-function oneOf(sum: Sum): string {
-  const pair = pairOf(sum)
-  if (pair === undefined) return MADE_IN[sum as keyof typeof MADE_IN]
-  const both = `${nameOfPair(pair)}::bigint`
-  const low = `(((${both} + ${PAIR_SIZE / 2}) & ${PAIR_SIZE - 1}) - ${PAIR_SIZE / 2})`
-  return pair[0] === sum ? low : `((${both} - ${low}) // ${PAIR_SIZE})`
-}
-
-/** A found row's sums; none where there is no row. */
-export function sumsIn(row: Found | undefined, sums: readonly Sum[]): Sums {
-  return Object.fromEntries(sums.map(name => [name, BigInt((row?.[name] as bigint | number | undefined) ?? 0)])) as Sums
-}
-
-/** What rows are ordered by, of columns that hold sums: whole numbers, so that the quotients are the same wherever they are made. */
-export function orderOf(measure: Measure | 'key', count_pending: boolean): string {
-  const conversions = count_pending ? '(conversions + conversions_pending)' : 'conversions'
-  const ratio = (above: string, below: string) => `(${above})::double / nullif(${below}, 0)::double`
-  switch (measure) {
-    case 'key':
-      return 'word'
-    case 'conversions':
-      return conversions
-    case 'profit':
-      return 'revenue * 1000 - cost'
-    case 'epc':
-      return ratio('revenue', 'clicks')
-    case 'cpc':
-      return ratio('cost', 'clicks')
-    case 'cpa':
-      return ratio('cost', conversions)
-    case 'cr':
-      return ratio(conversions, 'clicks')
-    case 'roi':
-      return ratio('revenue * 1000 - cost', 'cost')
-    case 'approval_rate':
-      return ratio('approved', 'approved + rejected')
-    default:
-      return measure
-  }
-}
-
 /** A level of a question and its place among all. */
 export type AskedLevel = { readonly dimension: Dimension; readonly at: number }
 
+/** What a question reads: clicks, or spend that is no click's. */
+type Part = {
+  readonly from: string
+  /** What is joined to it for these columns. */
+  readonly joins?: readonly string[]
+  /** Whether its rows have a value in the dimension; where they have none, they have the one that stands for what is not known. */
+  readonly knows: (dimension: Dimension) => boolean
+  readonly columns: readonly string[]
+  readonly conditions: readonly string[]
+}
+
 /** Rows `p` (the row above all), with a value `k<n>` for each of these levels, or its number where it has one, and these columns. */
 export function factsOf(
-  { from, ties, numbered, goals }: Facts,
+  facts: Facts,
   question: Question,
   window: Window,
   { levels, columns }: { readonly levels: readonly AskedLevel[]; readonly columns: readonly string[] },
 ): string {
+  const { ties, numbered } = facts
   const opened = (question.within ?? []).map((value, at): Filter => {
     const { dimension } = question.levels[at] as Question['levels'][number]
     return { dimension, op: value === null ? 'is_empty' : 'is', values: value === null ? [] : [value] }
   })
-  const filters = [...question.filters, ...opened]
-  const used = [...levels, ...filters].map(({ dimension }) => dimension)
+  const used = [...levels, ...question.filters, ...opened].map(({ dimension }) => dimension)
   const local = used.some(isTimeDimension) ? localTime(question.time_zone, window) : MADE
-  const keys = levels.map(
-    ({ dimension, at }) => `${numbered(dimension)?.column ?? columnOf(dimension, local)} as ${keyName(at)}`,
-  )
   const isTied = used.some(dimension => dimension === 'source' || dimension === 'funnel')
-  const conditions = [
-    ...withinWindow(window),
-    ...filters.map(filter => conditionOf(filter, local, numbered(filter.dimension))),
-  ]
+  const selectOf = (part: Part) => {
+    const keys = levels.map(({ dimension, at }) => {
+      const known = numbered(dimension)?.column ?? columnOf(dimension, local)
+      return `${part.knows(dimension) ? known : unknownIn(facts, dimension)} as ${keyName(at)}`
+    })
+    const conditions = [
+      ...part.conditions,
+      ...question.filters.map(filter =>
+        part.knows(filter.dimension) ? conditionOf(filter, local, numbered(filter.dimension)) : 'false',
+      ),
+      ...opened.map(filter => {
+        const isUnknown = filter.values[0] === UNKNOWN
+        if (isUnknown !== part.knows(filter.dimension))
+          return isUnknown ? 'true' : conditionOf(filter, local, undefined)
+        return 'false'
+      }),
+    ]
+    const joins = [...(isTied ? [`left join ${tiesOf(ties)} using (campaign)`] : []), ...(part.joins ?? [])]
+    return `select ${[`${ROOT} as p`, ...keys, ...part.columns].join(', ')}
+      from ${part.from} facts ${joins.join(' ')}
+      where ${conditions.join(' and ')}`
+  }
+  return partsOf(facts, question, window, columns).map(selectOf).join(' union all ')
+}
+
+/**
+ * Clicks, and with their cost also the spend that is no click's: what no clicks share, and where it stands apart what was booked without a sub1, as
+ * much of it as clicks would share.
+ */
+function partsOf(
+  { from, unclicked, goals }: Facts,
+  { isApart }: Question,
+  window: Window,
+  columns: readonly string[],
+): Part[] {
+  const apart = isApart ? '_apart' : ''
+  const columnsOf: Readonly<Record<string, string>> = {
+    cost: `cost${apart} as cost`,
+    without_cost: `without_cost${apart} as without_cost`,
+    revenue_without_cost: `case when without_cost${apart} <> 0 then revenue else 0 end as revenue_without_cost`,
+  }
   const made = goalColumns(goals)
-  const sums = columns.map(name => (made[name] === undefined ? name : `${made[name]} as ${name}`))
-  const joins = [
-    ...(isTied ? [`left join ${tiesOf(ties)} using (campaign)`] : []),
-    ...(columns.some(name => made[name] !== undefined) ? [goalJoin(goals, from)] : []),
+  const clicks: Part = {
+    from,
+    joins: columns.some(name => made[name] !== undefined) ? [goalJoin(goals, from)] : [],
+    knows: () => true,
+    columns: columns.map(name => columnsOf[name] ?? (made[name] === undefined ? name : `${made[name]} as ${name}`)),
+    conditions: withinWindow(window),
+  }
+  if (!haveCost(columns)) return [clicks]
+  const ofSpend = (cost: string) =>
+    columns.map(name => `${name === 'cost' ? cost : TINY.includes(name) ? '0::tinyint' : '0'} as ${name}`)
+  const knowsOfSpend = (withSub1: boolean) => (dimension: Dimension) =>
+    dimension === 'sub1' ? withSub1 : KNOWN_OF_SPEND.includes(dimension)
+  const spend = unclickedWithin(window)
+  return [
+    clicks,
+    ...(isApart
+      ? [
+          {
+            ...clicks,
+            joins: [],
+            knows: (dimension: Dimension) => dimension !== 'sub1',
+            columns: ofSpend('cost - cost_apart'),
+            conditions: [...clicks.conditions, 'cost <> cost_apart'],
+          },
+        ]
+      : []),
+    ...(unclicked === undefined
+      ? []
+      : [true, false].map(withSub1 => ({
+          from: unclicked,
+          knows: knowsOfSpend(withSub1),
+          columns: ofSpend('cost'),
+          conditions: [...spend, withSub1 ? 'has_sub1' : 'not has_sub1'],
+        }))),
   ]
-  return `select ${[`${ROOT} as p`, ...keys, ...sums].join(', ')}
-    from ${from} facts ${joins.join(' ')}
-    where ${conditions.join(' and ')}`
+}
+
+const TINY: readonly string[] = ['sign', 'without_cost']
+/** What is known of spend beside its sub1, which is not known of all. */
+const KNOWN_OF_SPEND: readonly Dimension[] = ['campaign', 'source', 'funnel', 'day', 'weekday']
+
+/**
+ * Spend without clicks counts in the window that holds the noon of its UTC day, so that windows which follow on each other count it once. A window
+ * that reaches to the present holds all of the running day, as it does of clicks.
+ */
+function unclickedWithin({ from, to }: Window): string[] {
+  const now = Date.now()
+  const endOfToday = now - (now % DAY_MS) + DAY_MS - 1
+  return withinWindow({ from, to: to < now - MINUTE_MS ? to : Math.max(to, endOfToday) })
+}
+const MINUTE_MS = 60_000
+
+/** What stands, as a value of this dimension or its number, for one that is not known. */
+export function unknownIn({ numbered }: Facts, dimension: Dimension): string {
+  if (numbered(dimension) !== undefined) return String(UNKNOWN_NUMBER)
+  const isText = isTextDimension(dimension) || isObjectDimension(dimension) || dimension === 'is_new'
+  return isText ? quoted(UNKNOWN) : '-1'
 }
 
 /** The number of the row that all others are below. */

@@ -3,7 +3,7 @@
  * `click_sheet`, `clicks` and `campaigns`.
  */
 import type pg from 'pg'
-import { dayOf } from '../../contract/days.ts'
+import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { Window } from '../../contract/window.ts'
 import { type Goals, readGoals } from '../../traffic/event-settings/goals.ts'
@@ -11,6 +11,7 @@ import { DAY_OF_ID, DIFFERING } from '../segments/check.ts'
 import { Days, type Entry, entriesOf, type Hash, type Row, rowsOf } from '../segments/facts.ts'
 import { readFixed } from '../segments/seal.ts'
 import type { CampaignTie } from './scan.ts'
+import { readSpendMarks, type SpendMarks } from './spend.ts'
 import { factsOfDays } from './standing.ts'
 
 export type Segment = { readonly id: string; readonly day: string; readonly rows: number }
@@ -26,6 +27,8 @@ export type Snapshot = {
   readonly incomplete_days: readonly string[]
   /** The first of the days asked for of whose visitors everything is known; null where that is all of them. */
   readonly emptied_before: string | null
+  /** By UTC day that spend is booked for, a mark of all that is; undefined where nobody asks for it. */
+  readonly spend: SpendMarks | undefined
 }
 
 // What is sealed in the meantime is either still in a sheet or already in a segment, never both and never neither.
@@ -54,25 +57,29 @@ type Told = {
   days: string[] | null
 }
 
-type How = { readonly hash: Hash; readonly wantsTies: boolean; readonly most_waiting: number }
+export type How = {
+  readonly hash: Hash
+  readonly wantsTies: boolean
+  readonly wantsSpend: boolean
+  readonly most_waiting: number
+}
 
 /** All that is known of the clicks of a window, and what campaigns lead to and come from now. */
 export async function readSnapshot(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,
   { from, to }: Window,
-  { hash, wantsTies, most_waiting }: How,
+  { hash, wantsTies, wantsSpend, most_waiting }: How,
 ): Promise<Snapshot> {
-  const { rows } = await reads.query<Told>(SNAPSHOT, [
-    org_id,
-    dayOf(from),
-    dayOf(to),
-    firstIdAt(from),
-    firstIdAt(to + 1),
-    most_waiting,
+  const days = { first: dayOf(from), last: dayOf(to) }
+  // Whole days, because the clicks of a day share what was booked for it.
+  const ids = [firstIdAt(Date.parse(days.first)), firstIdAt(Date.parse(days.last) + DAY_MS)]
+  const [{ rows }, spend] = await Promise.all([
+    reads.query<Told>(SNAPSHOT, [org_id, days.first, days.last, ...ids, most_waiting]),
+    wantsSpend ? readSpendMarks(reads, org_id, days) : undefined,
   ])
-  const { segments, emptied_before = null, entries, left_out_days, days } = rows[0] ?? {}
-  const incomplete = [...new Set([...(days ?? []), ...(left_out_days ?? [])])].sort()
+  const { segments, emptied_before = null, entries, left_out_days, days: differing } = rows[0] ?? {}
+  const incomplete = [...new Set([...(differing ?? []), ...(left_out_days ?? [])])].sort()
   const told = await factsOfDays(reads, org_id, incomplete, hash)
   const isSealed = ({ day }: { day: string }) => !told.has(day)
   const tail = await factsOfEntries(reads, org_id, entries ?? [], hash)
@@ -83,6 +90,7 @@ export async function readSnapshot(
     tail: [...tail.filter(isSealed), ...[...told].map(([day, rows]) => ({ day, rows }))],
     ties: wantsTies ? await readTies(reads, org_id) : [],
     goals: await readGoals(reads, org_id),
+    spend,
   }
 }
 

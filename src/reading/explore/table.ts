@@ -35,7 +35,13 @@ export const COLUMNS = [
   ),
   'conversions',
   '(sign * rejected)::integer as rejected',
-  ...['revenue', 'revenue_pending', 'cost'].map(name => `sign * coalesce(${name}, 0)::bigint as ${name}`),
+  ...['revenue', 'revenue_pending'].map(name => `sign * coalesce(${name}, 0)::bigint as ${name}`),
+  'sign * cost::bigint * 1000 as own_cost',
+  // Of booked spend nothing is known yet: `pricing.ts` puts its shares here.
+  ...['cost', 'cost_apart'].map(name => `(sign * coalesce(cost, 0)::bigint * 1000)::hugeint as ${name}`),
+  ...['without_cost', 'without_cost_apart'].map(
+    name => `(case when cost is null then sign else 0 end)::tinyint as ${name}`,
+  ),
 ].join(', ')
 
 /** Files of segments as a relation of what the columns above are read from. Those of earlier versions say nothing of conversions. */

@@ -67,6 +67,7 @@ function questionFor(dimension: Dimension, search: string, window: Window): Ques
     count_pending: false,
     within: undefined,
     after: 0,
+    isApart: false,
   }
 }
 

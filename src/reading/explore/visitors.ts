@@ -5,7 +5,8 @@
 import { MOST_EXACT_VISITORS, UNIQUE_VISITORS } from '../../contract/explore.ts'
 import type { Found } from './engine.ts'
 import { alike, type Asking, joinedTo } from './rows.ts'
-import { factsOf, type Sums } from './scan.ts'
+import { factsOf } from './scan.ts'
+import { type Sums } from './sums.ts'
 
 /** Whose visitors are counted: of one in `every`, with their rows in `seen`; `facts` are the rows of all, of which each level is to be found again. */
 export type Visitors = { readonly every: number; readonly seen: string; readonly facts: string }

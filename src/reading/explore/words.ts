@@ -24,8 +24,15 @@ export const NUMBER_COLUMNS = TEXTS.map(name => `null::integer as ${numberOf(nam
 
 /** Begins the tables of a new copy. */
 export async function createWords(ask: Ask, copy: string): Promise<void> {
-  await ask(TEXTS.map(name => `create table ${tableOf(copy, name)} (number integer, word varchar)`).join('; '))
+  const tables = TEXTS.map(
+    name => `create table ${tableOf(copy, name)} (number integer, word varchar);
+      insert into ${tableOf(copy, name)} values (${UNKNOWN_NUMBER}, '')`,
+  )
+  await ask(tables.join('; '))
 }
+
+/** The number of the empty word, which stands for a value that is not known. */
+export const UNKNOWN_NUMBER = 0
 
 /** The columns that have numbers: those whose table is there. */
 export async function numberedIn(ask: Ask, copy: string): Promise<Set<Text>> {
@@ -39,34 +46,43 @@ export function numberedBy(copy: string, numbered: ReadonlySet<string>, dimensio
   return { column: numberOf(dimension as Text), words: tableOf(copy, dimension as Text) }
 }
 
-/** Gives numbers to the words of these rows that have none yet, and no more to a column that has too many. */
+/** Gives numbers to the words of these rows, in columns of these names, that have none yet, and no more to a column that has too many. */
 export async function learnWords(
   ask: Ask,
   copy: string,
   from: string,
   { numbered, most_words }: { readonly numbered: Set<Text> } & WordLimits,
+  names: readonly Text[] = TEXTS,
 ): Promise<void> {
-  if (numbered.size === 0) return
-  const learnt = [...numbered].map(
+  const learning = names.filter(name => numbered.has(name))
+  if (learning.length === 0) return
+  const learnt = learning.map(
     name => `insert into ${tableOf(copy, name)}
       select (select coalesce(max(number), 0) from ${tableOf(copy, name)}) + row_number() over (), word
       from (select distinct ${name} as word from ${from} where ${name} is not null) anti join ${tableOf(copy, name)} using (word)`,
   )
   await ask(learnt.join('; '))
-  const counts = [...numbered].map(name => `(select count(*) from ${tableOf(copy, name)}) as ${name}`)
+  const counts = learning.map(name => `(select count(*) - 1 from ${tableOf(copy, name)}) as ${name}`)
   const [counted] = await ask(`select ${counts.join(', ')}`)
-  for (const name of numbered) {
+  for (const name of learning) {
     if (Number(counted?.[name]) <= most_words) continue
     await ask(`drop table ${tableOf(copy, name)}`)
     numbered.delete(name)
   }
 }
 
-/** These rows with the numbers of their words. */
-export function withNumbers(copy: string, from: string, numbered: ReadonlySet<Text>): string {
-  const numbers = TEXTS.map(name =>
+/** These rows with the numbers of their words, in columns of these names. */
+export function withNumbers(
+  copy: string,
+  from: string,
+  numbered: ReadonlySet<Text>,
+  names: readonly Text[] = TEXTS,
+): string {
+  const numbers = names.map(name =>
     numbered.has(name) ? `w_${name}.number as ${numberOf(name)}` : `null::integer as ${numberOf(name)}`,
   )
-  const joins = [...numbered].map(name => `left join ${tableOf(copy, name)} w_${name} on w_${name}.word = f.${name}`)
+  const joins = names
+    .filter(name => numbered.has(name))
+    .map(name => `left join ${tableOf(copy, name)} w_${name} on w_${name}.word = f.${name}`)
   return `(select f.*, ${numbers.join(', ')} from ${from} f ${joins.join(' ')})`
 }

@@ -134,7 +134,7 @@ export const readReport = endpoint({
 
 export const readReportAsMember = endpoint({
   ...declared,
-  description: `${declared.description} By sub1, spend that was booked without one stands beside the rows. With what the clicks themselves cost, by country and offer too, how their conversions stand, the conversions by type, and those of each campaign’s goal.`,
+  description: `${declared.description} By sub1, spend that was booked without one stands beside the rows. Of a UTC day that the window cuts, booked spend counts by the clicks within the window. With what the clicks themselves cost, by country and offer too, how their conversions stand, the conversions by type, and those of each campaign’s goal.`,
   reply: MemberReport,
   query: declared.query.extend({
     dimension: sent({

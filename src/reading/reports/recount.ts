@@ -3,6 +3,7 @@
  * click of the window, so it is no way to serve anyone; and says nothing of months whose clicks are no longer kept.
  */
 import type pg from 'pg'
+import { DAY_MS } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
 import type { Counts, Verdicts } from '../../intake/counters/deltas.ts'
@@ -64,12 +65,30 @@ export async function recount(
 /** The cost of a key: from one source, or from several (`mixed`). Exact. */
 export type RecountedCost = { readonly key: string; readonly cost: string; readonly cost_source: string }
 
+/** A window that reaches to the present holds all of the running day. */
+function endOfRunningDay(to: number): number {
+  const now = Date.now()
+  return to < now - 60_000 ? to : now - (now % DAY_MS) + DAY_MS - 1
+}
+
 const isUncovered = (row: string, by: string, which?: string) =>
   `not exists (select from ${by} o where o.day = ${row}.day and o.campaign_id = ${row}.campaign_id and o.sub1 in ('', ${row}.sub1) ${which === undefined ? '' : ` and o.${which}`})`
+
+/** Of an amount as much as the clicks within the window share of it. */
+const PART = `
+  select case
+    when counting.day > $5::date and counting.day < $6::date or count(*) > 0 and bool_and(id >= $2::uuid and id < $3::uuid) then amount
+    when count(*) > 0 then amount * nullif(count(*) filter (where id >= $2::uuid and id < $3::uuid), 0) / count(*)
+    when extract(epoch from counting.day) * 1000 + 43200000 between $7::float8 and $8::float8 then amount end as part
+  from clicks c
+  where org_id = $1 and tracked and (${KEYS.day})::date = counting.day and c.campaign_id = counting.campaign_id
+    and (counting.sub1 = '' and counting.rank <> 'spread' or coalesce(c.sub1, '') = counting.sub1)`
 
 /**
  * The same for the cost: what was entered; what was spread over clicks where nothing entered covers it; what accounts say where neither does;
  * and what those clicks cost that nothing of these covers. A row without a sub1 covers all of its campaign's day. Keys without any cost are left out. Spend without a sub1 stands with the visitors who came without one.
+ * `byShare`: of a UTC day that the window cuts, what members are told: amounts by the clicks within it, to billionths. One without clicks counts where the window holds
+ * the noon of its day.
  */
 export async function recountCosts(
   db: Pick<pg.Pool, 'query'>,
@@ -78,6 +97,7 @@ export async function recountCosts(
   to: number,
   dimension: Spending,
   campaigns: readonly string[] | null = null,
+  byShare = false,
 ): Promise<RecountedCost[]> {
   const key = (column: string) => `coalesce(${column}::text, '')`
   const of = { campaign: key('campaign_id'), sub1: key('sub1'), day: 'day::text' }[dimension]
@@ -93,20 +113,28 @@ export async function recountCosts(
       where org_id = $1 and id >= $2::uuid and id < $3::uuid and tracked and cost_counts and cost > 0
         and ($4::uuid[] is null or campaign_id = any($4::uuid[]))
     ), parts as (
-      select ${of} as key, amount as cost, source from entered
-      union all
-      select ${of}, amount, source from booked b
-      where rank = 'spread' and amount > 0 and ${isUncovered('b', 'entered')}
-      union all
-      select ${of}, amount, source from booked b
-      where rank = 'account' and amount > 0 and ${isUncovered('b', 'entered')} and ${isUncovered('b', `booked`, `rank = 'spread'`)}
+      select ${of} as key, ${byShare ? 'round(part, 9)' : 'amount'} as cost, source from (
+        select * from entered
+        union all
+        select * from booked b where rank = 'spread' and amount > 0 and ${isUncovered('b', 'entered')}
+        union all
+        select * from booked b
+        where rank = 'account' and amount > 0 and ${isUncovered('b', 'entered')} and ${isUncovered('b', `booked`, `rank = 'spread'`)}
+      ) counting ${byShare ? `cross join lateral (${PART}) shared where part is not null` : ''}
       union all
       select ${of}, cost, 'link' from clicked c
       where ${isUncovered('c', 'entered')} and ${isUncovered('c', 'booked')}
     )
     select key, trim_scale(sum(cost))::text as cost, case when count(distinct source) > 1 then 'mixed' else min(source) end as cost_source
     from parts group by key`,
-    [org_id, firstIdAt(from), firstIdAt(to + 1), campaigns, ...spentDays({ from, to })],
+    [
+      org_id,
+      firstIdAt(from),
+      firstIdAt(to + 1),
+      campaigns,
+      ...spentDays({ from, to }),
+      ...(byShare ? [from, Math.max(to, endOfRunningDay(to))] : []),
+    ],
   )
   return rows
 }

@@ -155,7 +155,7 @@ export function statementFor(org_id: number, question: Asked, now: number): Stat
     select key, ${counters}, sum(revenue) as revenue, coalesce(sum(cost), 0) as cost,
       coalesce(sum(unread_costs), 0)::bigint as unread_costs${listed(name => `coalesce(sum(${name}), 0) as ${name}`)}
     from counted group by key having sum(clicks) <> 0
-  ), ${isSpending(dimension) ? `${spentOf({ dimension, window, campaigns, cover }, isApart, put)}, ` : ''}slice as (
+  ), ${isSpending(dimension) ? `${spentOf({ dimension, window, campaigns, cover, byShare: asMember !== undefined }, isApart, put)}, ` : ''}slice as (
     select ${isSpending(dimension) ? withSpend(listed(name => `coalesce(${name}, 0) as ${name}`)) : '*, cost as cost_of_clicks, null::text as cost_source from grouped'}
   ), totals as (
     select ${COUNTERS.map(name => `coalesce(sum(${name}), 0)::bigint as total_${name}`).join(', ')},

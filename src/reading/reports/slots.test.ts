@@ -327,8 +327,8 @@ describe('a day of a time zone', () => {
         ftd: { approved: 2, pending: 0, rejected: 0 },
         lead: { approved: 0, pending: 1, rejected: 1 },
       })
-      // The goal is the lead where nobody has said otherwise.
-      assert.deepEqual([conversions, conversions_pending, conversions_rejected], [0, 1, 1])
+      // Both types are the goal where nobody has said otherwise.
+      assert.deepEqual([conversions, conversions_pending, conversions_rejected], [2, 1, 1])
     }
   })
 

@@ -2,7 +2,8 @@
  * The SQL of a report's cost, by rank: what was entered, what was spread over clicks, what ad accounts say, what the clicks have cost
  * themselves. A row takes the place of all of lower rank in what it covers: without a sub1 the campaign's whole day, else that cell (UTC day,
  * campaign, sub1). Rows of one rank add up. Nothing is rewritten: where a row is deleted, what it covered is back. A cell is replaced whole, also
- * where the window cuts its day, because spend counts by day. `recount.ts` says the same of plain rows.
+ * where the window cuts its day. Of such a day a key is told the amounts whole, and members the shares of the clicks within the window, as in
+ * Explore. `recount.ts` says the same of plain rows.
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
@@ -38,7 +39,12 @@ const APART = `case when source = 'spread' then sub1 else nullif(sub1, '') end`
 
 const IS_SPREAD = `origin like 'spread:%'`
 
-type Asked = Pick<Question, 'window' | 'campaigns'> & { readonly dimension: Spending; readonly cover: Cover }
+/** `byShare`: of a UTC day that the window cuts, amounts count by the clicks within it, as in Explore; else they count whole. */
+type Asked = Pick<Question, 'window' | 'campaigns'> & {
+  readonly dimension: Spending
+  readonly cover: Cover
+  readonly byShare: boolean
+}
 
 /** The days whose spend counts: a day does when the window covers more than its first millisecond. */
 export function spentDays({ from, to }: Question['window']): [first: string, last: string] {
@@ -49,8 +55,9 @@ export function spentDays({ from, to }: Question['window']): [first: string, las
  * Parts of a `with`, the last of them `spent`: `key`, `cost` and `cost_source`. They stand behind `grouped`, the counters by key. Where
  * `isApart`, spend without a sub1 has the key null, which no clicks have.
  */
-export function spentOf({ dimension, window, campaigns, cover }: Asked, isApart: boolean, put: Put): string {
+export function spentOf({ dimension, window, campaigns, cover, byShare }: Asked, isApart: boolean, put: Put): string {
   const [first, last] = spentDays(window).map(day => `${put(day)}::date`)
+  const cut = byShare ? cutDays(window) : []
   const within = campaigns === null ? '' : ` and campaign_id = any(${put(campaigns)}::uuid[])`
   const booked = `day between ${first} and ${last}${within}`
   const column = COLUMNS[dimension]
@@ -58,10 +65,14 @@ export function spentOf({ dimension, window, campaigns, cover }: Asked, isApart:
   return `entered as materialized (
     select campaign_id, sub1, (${NUMBER}) / ${span} as span, source, bit_or(1::bigint << (${NUMBER}) % ${span}) as days, sum(amount) as amount
     from ad_spend where org_id = $1 and ${booked} group by campaign_id, sub1, span, source
-  ), counting as (
-    ${dimension === 'day' ? `select day, amount, source from ad_spend where org_id = $1 and ${booked}` : `select ${column}, amount, source from entered`}
+  ), ${cut.length === 0 ? '' : `${clicksOfCut(cut, cover, within, put)}, `}counting as (
+    ${
+      cut.length === 0
+        ? `${dimension === 'day' ? `select day, amount, source from ad_spend where org_id = $1 and ${booked}` : `select ${column}, amount, source from entered`}
     union all
-    ${uncoveredOf(column, booked)}
+    ${uncoveredOf(column, booked)}`
+        : sharedOf(column, { booked, cut, window }, put)
+    }
   ), unfolded as materialized (
     ${unfoldedOf(cover, within, put)}
   ), costing as materialized (
@@ -93,6 +104,64 @@ export function spentOf({ dimension, window, campaigns, cover }: Asked, isApart:
     ) sources group by key
   )`
 }
+
+/** The UTC days that the window holds a part of. */
+const cutDays = ({ from, to }: Question['window']): string[] => [
+  ...new Set([...(from % DAY_MS === 0 ? [] : [dayOf(from)]), ...((to + 1) % DAY_MS === 0 ? [] : [dayOf(to)])]),
+]
+
+/** Parts of a `with`: of the cut days the clicks of each cell, all of them and those within the window; and the same of each campaign and day. */
+function clicksOfCut(cut: readonly string[], { days, ends }: Cover, within: string, put: Put): string {
+  const those = `day = any(${put(cut)}::date[])${within}`
+  const inside = days.first > days.last ? '0' : `case when ${betweenOf(days, put)} then clicks else 0 end`
+  const sources = [
+    `select day, campaign_id, key as sub1, clicks as of_day, ${inside} as inside from report_day
+      where org_id = $1 and dimension = ${UNITS.sub1} and ${those}`,
+    `select day, campaign_id, sub1, clicks, ${inside} from report_delta where org_id = $1 and ${those}`,
+    ...ends.map(
+      ({ sign, from, to }) => `select ${put(dayOf(from))}::date, campaign_id, coalesce(sub1, ''), 0, ${sign} * count(*)
+        from clicks where org_id = $1 and id >= ${put(firstIdAt(from))}::uuid and id < ${put(firstIdAt(to + 1))}::uuid
+          and tracked${within} group by 2, 3`,
+    ),
+  ]
+  return `cut_cells as materialized (
+    select day, campaign_id, sub1, sum(of_day) as of_day, sum(inside) as inside from (
+      ${sources.join('\n      union all ')}
+    ) parts group by day, campaign_id, sub1
+  ), cut_campaigns as materialized (
+    select day, campaign_id, sum(of_day) as of_day, sum(inside) as inside from cut_cells group by day, campaign_id
+  )`
+}
+
+/**
+ * What counts, by the clicks within the window where it cuts a day. An amount without clicks counts where the window holds the noon of its day. A running
+ * day is whole in a window that reaches to the present.
+ */
+function sharedOf(
+  column: string,
+  { booked, cut, window }: { booked: string; cut: readonly string[]; window: Question['window'] },
+  put: Put,
+): string {
+  const now = Date.now()
+  const isHeld = (day: string) => {
+    const noon = Date.parse(day) + DAY_MS / 2
+    return noon >= window.from && (noon <= window.to || (dayOf(now) === day && window.to > now - MINUTE_MS))
+  }
+  const held = put(cut.filter(isHeld))
+  const all = `select day, campaign_id, sub1, amount, source from ad_spend where org_id = $1 and ${booked}
+    union all
+    ${uncoveredOf('day, campaign_id, sub1', booked)}`
+  return `select ${column}, part as amount, source from (
+      select a.day, a.campaign_id, a.sub1, a.source, case when not a.day = any(${put(cut)}::date[]) then a.amount
+        when a.sub1 = '' and a.source <> 'spread' then ${shareOf('g', held)} else ${shareOf('c', held)} end as part
+      from (${all}) a
+      left join cut_campaigns g on g.day = a.day and g.campaign_id = a.campaign_id
+      left join cut_cells c on c.day = a.day and c.campaign_id = a.campaign_id and c.sub1 = a.sub1
+    ) shared where part is not null`
+}
+const MINUTE_MS = 60_000
+const shareOf = (clicks: string, held: string) =>
+  `case when ${clicks}.of_day > 0 then case when ${clicks}.inside > 0 then a.amount * ${clicks}.inside / ${clicks}.of_day end when a.day = any(${held}::date[]) then a.amount end`
 
 /** The rows of booked spend that nothing of higher rank covers. */
 function uncoveredOf(column: string, booked: string): string {

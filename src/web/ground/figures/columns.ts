@@ -171,7 +171,7 @@ export function columnsOf(dimension: Report['dimension'], totals: Totals): reado
   return known.flatMap(column => (column.id === 'conversions' ? [...types.map(ofType), column] : [column]))
 }
 
-export const lineOf = (row: Totals, goal: Goal, isCut = false): Line => ({ row, measures: measure(row, goal, isCut) })
+export const lineOf = (row: Totals, goal: Goal): Line => ({ row, measures: measure(row, goal) })
 
 /** What a column's heading says of the order, and what pressing it asks for: the largest first, the smallest first, then neither. */
 export function orderBy(id: string, sort: string | undefined) {

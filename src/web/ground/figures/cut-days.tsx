@@ -2,7 +2,7 @@
 import { zoneNow } from '../zone.ts'
 import { type Days, isRagged } from './window.ts'
 
-/** `source` is where the cost shown is from; what clicks themselves cost is cut with them. */
+/** `source` is where the cost shown is from; what clicks themselves cost is not booked. */
 export function CutDays({
   days,
   byDay = false,
@@ -18,7 +18,7 @@ export function CutDays({
     ...(source == null || source === 'link'
       ? []
       : [
-          `Spend is booked by UTC day and counts whole where a day of ${zoneNow()} touches it, so no profit, ROI, CPC and CPA stand beside it.`,
+          `Spend is booked by UTC day. Of the days that the days of ${zoneNow()} cut, the shares of the clicks within these are counted.`,
         ]),
   ]
   return words.length === 0 ? null : <p className="mt-2 text-sm text-ink-faint">{words.join(' ')}</p>

@@ -61,16 +61,11 @@ export function countingIn<Told extends Report | undefined>(report: Told, pendin
   return { ...report, rows, totals: counting(report.totals, pending) }
 }
 
-/**
- * `isCut`: the window cuts UTC days. Spend counts whole where one is touched, so beside what clicks of a part of it came to it says nothing;
- * what clicks themselves cost is cut with them.
- */
-export function measure(row: Totals, goal: Goal, isCut = false): Measures {
+export function measure(row: Totals, goal: Goal): Measures {
   const counted = reached(row, goal)
   const hasSpend = row.cost !== undefined && row.cost_source != null
   const cost = hasSpend ? row.cost : undefined
-  const isAlike = !isCut || row.cost_source === 'link'
-  const profit = cost === undefined || !isAlike ? undefined : fromCents(cents(row.revenue) - cents(cost))
+  const profit = cost === undefined ? undefined : fromCents(cents(row.revenue) - cents(cost))
   return {
     clicks: row.clicks,
     ...counted,
@@ -79,8 +74,8 @@ export function measure(row: Totals, goal: Goal, isCut = false): Measures {
     profit,
     cr: ratio(counted.conversions, row.clicks),
     epc: ratio(Number(row.revenue), row.clicks),
-    cpc: cost === undefined || !isAlike ? undefined : ratio(Number(cost), row.clicks),
-    cpa: cost === undefined || !isAlike ? undefined : ratio(Number(cost), counted.conversions),
+    cpc: cost === undefined ? undefined : ratio(Number(cost), row.clicks),
+    cpa: cost === undefined ? undefined : ratio(Number(cost), counted.conversions),
     approval: row.approved === undefined ? undefined : ratio(row.approved, row.approved + (row.rejected ?? 0)),
     roi: cost === undefined || profit === undefined ? undefined : ratio(Number(profit), Number(cost)),
   }

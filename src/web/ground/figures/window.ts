@@ -85,10 +85,6 @@ const boundsBetween = (from: number, to: number): Bounds => ({
 export const daysOrBoundsOf = (days: Days): Bounds =>
   isUtc() ? { date_from: days.from, date_to: days.to } : boundsOf(days)
 
-/** Whether the days hold only a part of a UTC day. */
-export const cutsDay = ({ from, to }: Days, day: string): boolean =>
-  Date.parse(day) < dayBegins(from) || Date.parse(day) + DAY_MS > dayEnds(to)
-
 /** Whether the days cut UTC days: spend is booked by those, and counts whole where a window touches them. */
 export const isRagged = ({ from, to }: Days): boolean => dayBegins(from) % DAY_MS !== 0 || dayEnds(to) % DAY_MS !== 0
 

@@ -3,15 +3,16 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { clsx } from 'clsx'
 import { ChevronRight } from 'lucide-react'
 import { createContext, useContext } from 'react'
+import { SPEND_KEY } from '../../../contract/explore.ts'
 import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
 import { call } from '../../ground/call.ts'
-import { count, percent } from '../../ground/figures/figures.ts'
+import { count, moneyOrNone, percent } from '../../ground/figures/figures.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { Cell, Row as TableRow, RowHead } from '../../ground/ui/table.tsx'
 import { tintOf } from '../reports/report-table.tsx'
 import { explore } from '../../../reading/explore/api.ts'
 import type { Chosen } from './cell-menu.tsx'
-import { type Column, differenceOf, type Figures, isSigned, toneOf } from './columns.ts'
+import { type Column, differenceOf, type Figures, isSigned, needsCost, partOf, toneOf } from './columns.ts'
 import { keyInWords } from './dimensions.ts'
 import { type Answer, branchOf, type Question, type Row } from './question.ts'
 import { byOpening, type Change, type ExploreSearch, isOpen, type Threshold } from './search.ts'
@@ -26,8 +27,6 @@ export type Tree = {
   /** All clicks of the question, which a row's bar is a share of. */
   readonly clicks: number
   readonly isEstimate: boolean
-  /** Some rows have a cost and others none, so that what the total makes of it says little. */
-  readonly isMixed: boolean
   readonly onChange: Change
   readonly onChoose: (chosen: Chosen) => void
 }
@@ -41,7 +40,10 @@ function useTree(): Tree {
 }
 
 const shownOf = (pages: readonly Answer[]): number =>
-  pages.reduce((all, { rows }) => all + rows.filter(row => !row.is_other).length, 0)
+  pages.reduce((all, { rows }) => all + rows.filter(row => !row.is_other && !isSpend(row)).length, 0)
+
+/** Spend that no clicks share, of which the value of this level is not known. */
+const isSpend = ({ key }: Pick<Row, 'key'>): boolean => key === SPEND_KEY
 
 /** Whether rows of the question before may stand, faint, until those of the next are there: the same level, and all that is to be shown of it. */
 function canStand(before: unknown, { levels, measures = [] }: Question): boolean {
@@ -72,6 +74,7 @@ export function Rows({ branch, path }: { branch: Branch; path: Path }) {
     <>
       {pages
         .flatMap(page => page.rows.filter(row => !row.is_other))
+        .toSorted((one, other) => Number(isSpend(one)) - Number(isSpend(other)))
         .map((row, at) => {
           const own = [...path, row.key]
           const open = hasBelow ? isOpen(search, own) : undefined
@@ -124,7 +127,7 @@ function Line({ row, path, open, isFirst }: LineProps) {
       aria-expanded={open}
       onContextMenu={event => {
         const anchor = event.currentTarget.querySelector<HTMLElement>('[data-row]')
-        if (anchor === null) return
+        if (anchor === null || isSpend(row)) return
         event.preventDefault()
         onChoose({ path, name, anchor })
       }}
@@ -149,17 +152,17 @@ function Line({ row, path, open, isFirst }: LineProps) {
             type="button"
             data-row={level}
             data-open={open}
-            aria-haspopup="menu"
+            aria-haspopup={isSpend(row) ? undefined : 'menu'}
             tabIndex={isFirst ? 0 : -1}
             title={name}
             className={clsx(
               'min-w-0 truncate rounded-sm px-1 text-left underline-offset-2 hover:underline',
-              row.key === null && 'font-normal text-ink-faint',
+              (row.key === null || isSpend(row)) && 'font-normal text-ink-faint',
             )}
-            onClick={event => onChoose({ path, name, anchor: event.currentTarget })}
+            onClick={event => isSpend(row) || onChoose({ path, name, anchor: event.currentTarget })}
           >
             {name}
-            {levels[level - 1] === 'geo' && row.key !== null && (
+            {levels[level - 1] === 'geo' && row.key !== null && !isSpend(row) && (
               <span className="font-normal text-ink-faint"> {row.key}</span>
             )}
           </button>
@@ -208,12 +211,16 @@ function Other({ row, level, branch }: { row: Row; level: number; branch: Branch
 
 type FigureProps = { column: Column; row: Figures & { before?: Figures | undefined }; isTotal?: boolean }
 
+const partInWords = ({ clicks, revenue }: { clicks: number; revenue: string }): string =>
+  `The cost of ${count(clicks)} clicks is not known. They earned ${moneyOrNone(revenue)}.`
+
 const TINTS = { good: 'bg-good-soft!', bad: 'bg-bad-soft!' } as const
 
 /** A figure of a row, coloured where that says something, and what it was in the period before. */
 export function Figure({ column, row, isTotal = false }: FigureProps) {
-  const { search, isEstimate, isMixed } = useTree()
-  const isSaid = isSigned(column) && !(isTotal && isMixed)
+  const { search, isEstimate } = useTree()
+  const part = needsCost(column) ? partOf(row) : undefined
+  const isSaid = isSigned(column) && !(isTotal && part !== undefined)
   const value = column.number(row)
   const text = column.text(row)
   const difference = differenceOf(column, row, row.before)
@@ -233,6 +240,11 @@ export function Figure({ column, row, isTotal = false }: FigureProps) {
     >
       {isApproximate && '≈ '}
       {text}
+      {part !== undefined && value !== undefined && (
+        <abbr className="no-underline text-ink-faint" title={partInWords(part)}>
+          *
+        </abbr>
+      )}
       {row.before !== undefined && (
         <span
           title={`Before: ${column.text(row.before)}`}

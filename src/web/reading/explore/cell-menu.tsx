@@ -1,6 +1,7 @@
 /** What may be done with a row: narrowed to it, taken out, broken down, its clicks looked at, and what it speaks of opened. */
 import { linkOptions, useNavigate } from '@tanstack/react-router'
 import { ArrowUpRight, CircleMinus, ListFilter, MousePointerClick, Split } from 'lucide-react'
+import { SPEND_KEY } from '../../../contract/explore.ts'
 import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
 import { useCampaigns } from '../../ground/campaign-choice.tsx'
 import { MenuAt, MenuItem, MenuLine, SubMenu } from '../../ground/ui/menu.tsx'
@@ -63,7 +64,8 @@ function Deeds({
   const place = key === null ? undefined : placeOf(level, key, name)
   const filters = path.flatMap((one, index) => {
     const dimension = levels[index]
-    return dimension === undefined ? [] : [filterOf(dimension, one, false)]
+    // Below spend without clicks nothing is known of this level.
+    return dimension === undefined || one === SPEND_KEY ? [] : [filterOf(dimension, one, false)]
   })
   const flow = useFlowOf(level === 'campaign' || level === 'path' ? filters : [])
   const clicks = clicksOf([...(search.where ?? []), ...filters])

@@ -47,7 +47,14 @@ const BETTER: ReadonlySet<Measure> = new Set([
   'roi',
   'approval_rate',
 ])
-const WORSE: ReadonlySet<Measure> = new Set(['conversions_rejected', 'rejected', 'unread_costs', 'cpc', 'cpa'])
+const WORSE: ReadonlySet<Measure> = new Set([
+  'conversions_rejected',
+  'rejected',
+  'unread_costs',
+  'clicks_without_cost',
+  'cpc',
+  'cpa',
+])
 
 /** Stages are called as the workspace calls them. */
 const CALLED: readonly Measure[] = ['landed', 'started', 'lead', 'deposit', 'ftd']
@@ -87,30 +94,25 @@ function written(shape: Column['shape'], value: number | undefined, signed = fal
     .replace('-', '−')
 }
 
-/** What is made of the cost of clicks: without a cost there is none of it, as in the report. */
+/** What is made of the cost of clicks. */
 const OF_COST: readonly string[] = ['cost', 'profit', 'roi', 'cpc', 'cpa']
 export const needsCost = ({ id }: Pick<Column, 'id'>): boolean => OF_COST.includes(id)
 
-/** Clicks of which none says what it cost. */
-const isCostless = ({ cost }: Figures): boolean => cost !== undefined && Number(cost) === 0
-
-/** The revenue of rows whose clicks say no cost, where others do: the total holds both. Undefined where all are of one kind. */
-export function mixedOf({ rows, totals }: { rows: readonly Figures[]; totals: Figures }): number | undefined {
-  const costless = rows.filter(isCostless)
-  if (costless.length === 0 || isCostless(totals)) return undefined
-  return costless.reduce((sum, { revenue = '0' }) => sum + Number(revenue), 0)
+/** Of a row where the cost of some clicks is known and of others not: how many are without, and what they earned. Undefined where all are of one kind. */
+export function partOf({ cost, clicks_without_cost = 0, revenue_without_cost = '0' }: Figures) {
+  if (cost === undefined || cost === null || clicks_without_cost === 0) return undefined
+  return { clicks: clicks_without_cost, revenue: revenue_without_cost }
 }
 
 const ofMeasure = (measure: Measure): Column => {
-  const figure = (row: Figures) => (OF_COST.includes(measure) && isCostless(row) ? undefined : row[measure])
   return {
     id: measure,
     title: CALLED.includes(measure) ? inWords(measure) : headOf(measure),
     means: figureOf(measure).means,
     shape: shapeOf(measure),
     better: BETTER.has(measure) ? 1 : WORSE.has(measure) ? -1 : 0,
-    number: row => numberOf(figure(row)),
-    text: row => textOf(measure, figure(row)),
+    number: row => numberOf(row[measure]),
+    text: row => textOf(measure, row[measure]),
   }
 }
 
@@ -203,6 +205,7 @@ export function measuresOf({ columns, own = [] }: Pick<ExploreSearch, 'columns' 
       const formula = readFormula(expression, NAMES)
       return 'wrong' in formula ? [] : [...formula.names]
     })
+  // What says whether a figure is of all clicks, or of those whose cost is known.
   const cost = [...shown].some(id => needsCost({ id })) ? ['cost'] : []
   const needed = new Set<string>(['clicks', ...shown, ...named, ...cost])
   return MEASURES.filter(measure => needed.has(measure))

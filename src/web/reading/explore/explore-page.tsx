@@ -81,6 +81,15 @@ export function ExplorePage() {
             onChange={({ target }) => change({ compare: target.checked ? 'before' : undefined })}
           />
         )}
+        {!isHours && levels.includes('sub1') && (
+          <Checkbox
+            className="h-8 items-center! pointer-coarse:h-10"
+            label="Keep unassigned spend apart"
+            title="Spend that was booked without a sub1 is a row of its own, instead of being shared among the clicks of its campaign and day"
+            checked={search.unassigned !== undefined}
+            onChange={({ target }) => change({ unassigned: target.checked ? 'apart' : undefined })}
+          />
+        )}
       </PageHeader>
       <div className="mb-3 flex flex-wrap items-end gap-x-4 gap-y-2">
         <div className="flex min-w-0 flex-1 basis-80 flex-col gap-1.5">

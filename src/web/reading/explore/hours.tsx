@@ -1,6 +1,6 @@
 /** The hours of the week as a map: a table of weekdays and hours with the chosen figure in each, shaded by how much it is. */
 import { keepPreviousData, useQueries } from '@tanstack/react-query'
-import type { Measure } from '../../../contract/explore.ts'
+import { type Measure, SPEND_KEY } from '../../../contract/explore.ts'
 import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
 import { ask } from '../../ground/call.ts'
 import { compact, NONE } from '../../ground/figures/figures.ts'
@@ -68,7 +68,7 @@ export function Hours({ question, shade, isRunning }: HoursProps) {
               isEstimate={shade === 'unique_visitors' && answer.unique_visitors_is_estimate}
               at={key => rows.get(key)}
               total={answer.totals}
-              most={Math.max(0, ...answer.rows.map(row => column.number(row) ?? 0))}
+              most={Math.max(0, ...answer.rows.map(row => (row.key === SPEND_KEY ? 0 : (column.number(row) ?? 0))))}
             />
             <WordsBelow answer={answer} columns={[column]} isRunning={isRunning} />
           </>

@@ -37,6 +37,7 @@ export function questionOf(search: ExploreSearch, window: Window, zone: string):
     measures: [...measures],
     ...(isCompared(search) ? { compare: 'before' as const } : {}),
     ...(search.pending === true ? { count_pending: true } : {}),
+    ...(search.unassigned !== undefined && levels.includes('sub1') ? { unassigned: search.unassigned } : {}),
   }
 }
 
@@ -55,9 +56,13 @@ function sortOf({ sort }: ExploreSearch, measures: readonly Measure[]): Question
 /** The rows below a row, or of the first level; `after` so many that are shown already. */
 export function branchOf(question: Question, within: readonly (string | null)[], after: number): Question {
   const top = within.length === 0 ? FIRST_ROWS : ROWS_BELOW
+  const levels = question.levels.slice(0, within.length + 1).map(level => ({ ...level, top }))
+  const { unassigned, ...rest } = question
   return {
-    ...question,
-    levels: question.levels.slice(0, within.length + 1).map(level => ({ ...level, top })),
+    ...rest,
+    levels,
+    // Goes with that level only; above it the rows are the same.
+    ...(unassigned !== undefined && levels.some(({ dimension }) => dimension === 'sub1') ? { unassigned } : {}),
     within: [...within],
     ...(after === 0 ? {} : { after }),
   }
@@ -65,7 +70,7 @@ export function branchOf(question: Question, within: readonly (string | null)[],
 
 /** The question of the map of hours, by one of its three dimensions. */
 export function hoursOf(question: Question, dimension: 'weekday_hour' | 'weekday' | 'hour'): Question {
-  const { sort: _, compare: __, ...rest } = question
+  const { sort: _, compare: __, unassigned: ___, ...rest } = question
   return { ...rest, levels: [{ dimension, top: 168 }] }
 }
 
@@ -73,7 +78,7 @@ const fromOperator: Partial<Record<Operator, Said>> = { in: 'is', not_in: 'is_no
 
 /** What an address holds that asks a question. Days only where it has a window: those that hold it, by the clocks of the screen. */
 export function searchOf(question: Question): Partial<ExploreSearch> {
-  const { levels, filters = [], sort, measures, compare, count_pending, date_from, date_to } = question
+  const { levels, filters = [], sort, measures, compare, count_pending, unassigned, date_from, date_to } = question
   const [from, to] = [date_from, date_to].map(moment => (moment === undefined ? Number.NaN : Date.parse(moment)))
   const where = filters.map(({ dimension, op, values = [] }): Filter => {
     const said = fromOperator[op] ?? SAID.find(one => one === op) ?? 'is'
@@ -86,6 +91,7 @@ export function searchOf(question: Question): Partial<ExploreSearch> {
     sort: sort && `${sort.descending ? '-' : ''}${sort.by}`,
     compare,
     pending: count_pending === true ? true : undefined,
+    unassigned,
     columns: measures && measures.join(','),
   }
 }

@@ -53,6 +53,8 @@ export const ExploreSearch = WindowSearch.extend({
   compare: z.literal('before').optional().catch(undefined),
   /** Whether conversions on hold count like approved ones. */
   pending: z.literal(true).optional().catch(undefined),
+  /** By sub1: spend that was booked without one is a row of its own. */
+  unassigned: z.literal('apart').optional().catch(undefined),
   /** Columns, by commas; figures of one's own by their names. */
   columns: text,
   own: z.array(Own).max(MOST_OWN).optional().catch(undefined),

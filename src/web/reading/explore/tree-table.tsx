@@ -7,7 +7,7 @@ import { Asked, EmptyState, Waiting } from '../../ground/ui/page.tsx'
 import { Head, RowHead, Table } from '../../ground/ui/table.tsx'
 import { Figure, Rows, type Tree, TreeContext, useBranch } from './branch.tsx'
 import { CellMenu, type Chosen } from './cell-menu.tsx'
-import { type Column, columnsOf, mixedOf, OWN } from './columns.ts'
+import { type Column, columnsOf, OWN } from './columns.ts'
 import type { Words } from './level-chips.tsx'
 import type { Answer, Question } from './question.ts'
 import { type Change, type ExploreSearch, levelsOf } from './search.ts'
@@ -104,11 +104,10 @@ const PreparingTable = () => (
   </>
 )
 
-const treeOf = (parts: Omit<Tree, 'clicks' | 'isEstimate' | 'isMixed'>, answer: Answer): Tree => ({
+const treeOf = (parts: Omit<Tree, 'clicks' | 'isEstimate'>, answer: Answer): Tree => ({
   ...parts,
   clicks: answer.totals.clicks ?? 0,
   isEstimate: answer.unique_visitors_is_estimate,
-  isMixed: mixedOf(answer) !== undefined,
 })
 
 const headOf = ({ id, title, means }: Column) => ({ id, title, ...(means === undefined ? {} : { means }) })

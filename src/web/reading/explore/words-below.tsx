@@ -1,7 +1,8 @@
 /** What is to be known of an answer: days that are missing, what is estimated, what it is compared with. */
+import { DAY_MS } from '../../../contract/days.ts'
 import { count, day, exactMoment, moneyOrNone } from '../../ground/figures/figures.ts'
 import { Note } from '../../ground/ui/refusal.tsx'
-import { type Column, mixedOf, needsCost } from './columns.ts'
+import { type Column, needsCost, partOf } from './columns.ts'
 import type { Answer } from './question.ts'
 
 const SPOKEN = new Intl.ListFormat('en')
@@ -20,7 +21,8 @@ export function WordsBelow({ answer, columns, isRunning, words }: WordsBelowProp
     answer
   const shows = (id: string) => columns.some(column => column.id === id)
   const [keys] = distinct
-  const mixed = mixedOf(answer)
+  const isOfCost = columns.some(needsCost)
+  const part = isOfCost ? partOf(answer.totals) : undefined
   const said = [
     ...(keys === undefined || words === undefined ? [] : [`${words}: ${count(keys)} in all.`]),
     ...(window_before === undefined
@@ -36,10 +38,8 @@ export function WordsBelow({ answer, columns, isRunning, words }: WordsBelowProp
       : [
           `The clicks of before ${day(emptied_before)} (UTC) are no longer kept: they count, but who came, ref_id and subs with a value for nearly every click are gone.`,
         ]),
-    ...(columns.some(needsCost)
-      ? ['Cost is what the clicks themselves cost; spend that is booked by day stands in the overview.']
-      : []),
-    ...(mixed === undefined || !columns.some(needsCost) ? [] : [wordsOfMixed(mixed)]),
+    ...(part === undefined ? [] : [wordsOfPart(part)]),
+    ...(isOfCost && cutsDay(answer.window) ? [CUT_DAY] : []),
     `Counted at ${exactMoment(counted_at)} in ${count(took_ms)} ms.`,
   ]
   return (
@@ -61,8 +61,13 @@ export function WordsBelow({ answer, columns, isRunning, words }: WordsBelowProp
   )
 }
 
-const wordsOfMixed = (revenue: number): string =>
-  `Where no click says its cost there is none, and no profit (—); ${revenue === 0 ? 'such rows' : `revenue of ${moneyOrNone(revenue.toFixed(2))} of such rows`} count in the total all the same.`
+const wordsOfPart = ({ clicks, revenue }: { clicks: number; revenue: string }): string =>
+  `* The cost of ${count(clicks)} clicks is not known. They earned ${moneyOrNone(revenue)}, which profit and ROI of the total include.`
+
+const cutsDay = ({ from, to }: Answer['window']): boolean =>
+  Date.parse(from) % DAY_MS !== 0 || (Date.parse(to) + 1) % DAY_MS !== 0
+const CUT_DAY =
+  'Spend is booked by UTC day, and these days begin or end within one: of its spend the shares of the clicks within these days are counted.'
 
 function named(days: readonly string[]): string {
   const more = days.length - MOST_NAMED

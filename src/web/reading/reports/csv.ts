@@ -6,16 +6,11 @@ import type { Goal } from '../../ground/figures/search.ts'
 
 export const NOT_BROKEN_DOWN = '(not broken down)'
 
-/** `isCut` says of a row's key whether its window cuts UTC days. */
-export function reportCsv(
-  { dimension, rows, totals, not_broken_down }: Report,
-  goal: Goal,
-  isCut: (key: string) => boolean,
-): string {
+export function reportCsv({ dimension, rows, totals, not_broken_down }: Report, goal: Goal): string {
   const columns = columnsOf(dimension, totals)
   const head = ['key', 'label', ...columns.map(column => column.id)]
   const lines = rows.map(row => {
-    const line = lineOf(row, goal, isCut(row.key))
+    const line = lineOf(row, goal)
     return [
       textCell(row.key),
       textCell(row.label),

@@ -16,7 +16,6 @@ import {
   daysIn,
   daysOf,
   everyDay,
-  isRagged,
   isRunning,
   shift,
   utcBoundsOf,
@@ -125,7 +124,6 @@ function Figures({ search, days, today, now, reporting, onChange }: FiguresProps
               running={isRunning(days, today)}
               goal={goal}
               goalWords={goalWords}
-              isCut={isRagged(days)}
               chart={chart}
               days={length}
               currency={reporting.currency}

@@ -23,7 +23,7 @@ import { download } from '../../ground/download.ts'
 import { reportCsv } from './csv.ts'
 import { keptIn, type Reporting } from './reporting.tsx'
 import { HeatChoice, HeatMap } from './heat-map.tsx'
-import { cutsOf, ReportTable, WORDS } from './report-table.tsx'
+import { ReportTable, WORDS } from './report-table.tsx'
 
 type PartProps = {
   search: OverviewSearch
@@ -66,7 +66,7 @@ export function ReportPart({ search, days, zone, goal, reporting, onChange }: Pa
     onSuccess: saved =>
       download(
         `sluice-${saved.dimension}-${days.from}-${days.to}.csv`,
-        reportCsv(countingIn(saved, search.pending), goal, cutsOf(saved.dimension, days)),
+        reportCsv(countingIn(saved, search.pending), goal),
       ),
   })
   return (
@@ -124,7 +124,6 @@ export function ReportPart({ search, days, zone, goal, reporting, onChange }: Pa
                   <ReportTable
                     report={{ dimension: shown, rows, truncated, ...rest }}
                     goal={goal}
-                    days={days}
                     campaign={search.campaign}
                     sort={search.sort}
                     onSort={sort => onChange({ sort })}

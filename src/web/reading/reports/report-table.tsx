@@ -7,7 +7,6 @@ import { country, day, moneyOrNone } from '../../ground/figures/figures.ts'
 import type { Report, Totals } from '../../ground/figures/measures.ts'
 import { useNow } from '../../ground/figures/now.ts'
 import type { Goal } from '../../ground/figures/search.ts'
-import { cutsDay, type Days, isRagged } from '../../ground/figures/window.ts'
 import { isFigure } from '../../../contract/figures.ts'
 import { meansOf, useGoalWords } from '../../ground/figures/goals.ts'
 import { inWords } from '../../ground/rungs.ts'
@@ -30,25 +29,23 @@ export const WORDS: Record<Report['dimension'], string> = {
 type TableProps = {
   report: Report
   goal: Goal
-  days: Days
   campaign: string | undefined
   sort: string | undefined
   onSort: (sort: string | undefined) => void
 }
 
-export function ReportTable({ report, goal, days, campaign, sort, onSort }: TableProps) {
+export function ReportTable({ report, goal, campaign, sort, onSort }: TableProps) {
   const { dimension, rows, totals, not_broken_down } = report
   const [showsAll, setShowsAll] = useState(false)
   const now = useNow()
   const today = dimension === 'local_day' ? dayAt(now) : dayOf(now)
-  const isCut = cutsOf(dimension, days)
   const all = columnsOf(dimension, totals)
   const words = useGoalWords(goal, campaign)
   const nameOfSub1 = useNameOfSub1(campaign)
   const empty = all.filter(column => isEmpty(column, totals, goal))
   const columns = showsAll ? all : all.filter(column => !empty.includes(column))
   const lines = sorted(
-    rows.map(row => ({ ...lineOf(row, goal, isCut(row.key)), key: row.key, label: row.label })),
+    rows.map(row => ({ ...lineOf(row, goal), key: row.key, label: row.label })),
     sort,
   )
   const most = Math.max(1, ...rows.map(row => row.clicks))
@@ -99,7 +96,7 @@ export function ReportTable({ report, goal, days, campaign, sort, onSort }: Tabl
               Total
             </RowHead>
             {columns.map(column => (
-              <Figure key={column.id} column={column} line={lineOf(totals, goal, isRagged(days))} isTotal />
+              <Figure key={column.id} column={column} line={lineOf(totals, goal)} isTotal />
             ))}
           </tr>
         </tfoot>
@@ -122,9 +119,6 @@ export function ReportTable({ report, goal, days, campaign, sort, onSort }: Tabl
 
 /** The columns of types that are called otherwise there. */
 const RUNG_OF: Partial<Record<Goal, string>> = { bot_start: 'started', registration: 'registered' }
-/** Whether the window cuts the UTC days of a row, by its key: of a day itself, of anything else any of them. */
-export const cutsOf = (dimension: Report['dimension'], days: Days) => (key: string) =>
-  dimension === 'day' ? cutsDay(days, key) : isRagged(days)
 
 const STAGES = new Set(['landed', 'started', 'registered', 'lead', 'deposit', 'ftd'])
 

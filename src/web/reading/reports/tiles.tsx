@@ -62,7 +62,6 @@ type TilesProps = {
   goal: Goal
   goalWords: string
   /** The window cuts UTC days, by which spend is booked. */
-  isCut: boolean
   chart: Chart
   days: number
   /** What the amounts are in. */
@@ -70,13 +69,10 @@ type TilesProps = {
   onChart: (chart: Chart) => void
 }
 
-export function Tiles({ totals, before, running, goal, goalWords, isCut, chart, days, currency, onChart }: TilesProps) {
+export function Tiles({ totals, before, running, goal, goalWords, chart, days, currency, onChart }: TilesProps) {
   const sign = signOf(currency)
-  const now = measure(totals, goal, isCut)
-  const measured = (report: Report | undefined) =>
-    report === undefined ? undefined : measure(report.totals, goal, isCut)
-  const isCutCost = (one: Chart) => one === 'cost' && isCut && now.cost !== undefined && totals.cost_source !== 'link'
-  const isLeftOut = (one: Chart) => (one === 'profit' || one === 'roi') && now[one] === undefined && isCutCost('cost')
+  const now = measure(totals, goal)
+  const measured = (report: Report | undefined) => (report === undefined ? undefined : measure(report.totals, goal))
   const [alike, whole] = [measured(before.alike), measured(before.whole)]
   return (
     <fieldset
@@ -96,25 +92,17 @@ export function Tiles({ totals, before, running, goal, goalWords, isCut, chart, 
         >
           <span className={clsx('block truncate text-sm', one === chart ? 'font-medium text-accent' : NEUTRAL)}>
             {chartWords(one, goalWords)}
-            {isCutCost(one) ? (
-              <span className="font-normal text-ink-faint"> by UTC day</span>
-            ) : (
-              running && isOfMoney(one) && <span className="font-normal text-ink-faint"> so far</span>
-            )}
+            {running && isOfMoney(one) && <span className="font-normal text-ink-faint"> so far</span>}
           </span>
           <Value text={SHOW[one](now, sign)} />
-          {isLeftOut(one) ? (
-            <UtcSpend />
-          ) : (
-            <Against
-              chart={one}
-              sign={sign}
-              now={now}
-              then={isOfMoney(one) ? whole : alike}
-              soFar={running && isOfMoney(one)}
-              span={days === 1 ? 'day before' : `${days} days before`}
-            />
-          )}
+          <Against
+            chart={one}
+            sign={sign}
+            now={now}
+            then={isOfMoney(one) ? whole : alike}
+            soFar={running && isOfMoney(one)}
+            span={days === 1 ? 'day before' : `${days} days before`}
+          />
         </button>
       ))}
     </fieldset>
@@ -144,18 +132,6 @@ type AgainstProps = {
   then: Measures | undefined
   soFar: boolean
   span: string
-}
-
-/** In place of a profit: the days are cut out of those that spend is of. */
-function UtcSpend() {
-  return (
-    <span
-      className="block h-4.5 truncate text-sm text-ink-faint xl:text-xs xl:leading-4.5 2xl:text-sm"
-      title="Spend is booked by UTC day, and these days begin at another hour. In UTC it is set against revenue."
-    >
-      spend is by UTC day
-    </span>
-  )
 }
 
 /** What the figure was in the days before, and by how much it changed where both are whole, or cut alike. */

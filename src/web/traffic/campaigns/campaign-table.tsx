@@ -17,7 +17,7 @@ import { CutDays } from '../../ground/figures/cut-days.tsx'
 import { cents, fromCents, NONE } from '../../ground/figures/figures.ts'
 import { counting, NO_CLICKS, sumOf, type Totals } from '../../ground/figures/measures.ts'
 import type { Goal } from '../../ground/figures/search.ts'
-import { boundsOf, type Days, isRagged } from '../../ground/figures/window.ts'
+import { boundsOf, type Days } from '../../ground/figures/window.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { CopyButton, copyText } from '../../ground/ui/copy.tsx'
@@ -58,7 +58,7 @@ export function CampaignTable({ campaigns, days, goal, pending, order }: TablePr
   const rows = new Map(report.data?.rows.map(row => [row.key, counting(row, pending)]))
   const lines = campaigns.map(campaign => ({
     campaign,
-    ...lineOf(rows.get(campaign.id) ?? NO_CLICKS, goal, isRagged(days)),
+    ...lineOf(rows.get(campaign.id) ?? NO_CLICKS, goal),
     // Until the figures are there, and of what a long report leaves out, nobody knows that they are 0.
     isUnknown: !rows.has(campaign.id) && report.data?.truncated !== false,
   }))
@@ -79,10 +79,7 @@ export function CampaignTable({ campaigns, days, goal, pending, order }: TablePr
             <CampaignLine key={line.campaign.id} {...line} isNarrow={isNarrow} />
           ))}
           {lines.length > 1 && lines.every(({ isUnknown }) => !isUnknown) && (
-            <TotalLine
-              line={lineOf(withSpend(lines.map(({ row }) => row)), goal, isRagged(days))}
-              isNarrow={isNarrow}
-            />
+            <TotalLine line={lineOf(withSpend(lines.map(({ row }) => row)), goal)} isNarrow={isNarrow} />
           )}
         </tbody>
       </Table>

@@ -1,0 +1,228 @@
+/**
+ * Gives each click of a local copy its cost: its own, or its equal share of the amounts that take the place of that. The cost is a column of the copy,
+ * so that no question joins amounts; of what has changed since the last question only the cells it changes are priced anew. A cell is a
+ * campaign's UTC day, which all of an amount or of its clicks belongs to.
+ *
+ * Shares are trillionths of a dollar, rounded down. What is left of an amount goes to one of its clicks, so that shares come to the amount exactly: to
+ * one that is not taken out again by another row, because in whatever group that one is counted, its cost is to be too.
+ */
+import type pg from 'pg'
+import { DAY_MS, dayOf } from '../../contract/days.ts'
+import { TEXTS } from '../segments/facts.ts'
+import { quoted } from './columns.ts'
+import type { Ask } from './engine.ts'
+import { readSpend, type SpendMarks } from './spend.ts'
+import { learnWords, type Text, type WordLimits, withNumbers } from './words.ts'
+
+/** Rows that are priced in a transaction, for the memory it takes. */
+const ROWS_AT_ONCE = 1_000_000
+const MILLIONTHS = 1_000_000
+
+/** Columns of clicks that a question tells one from another by: rows that are alike in them are counted together, whatever is asked. */
+const IDENTITY = ['ms', 'visitor', 'is_new', 'stages', ...TEXTS].join(', ')
+
+/**
+ * The tables of a new copy. `spend`: what is booked, as `readSpend` says, of days whose marks are in `spend_days`. `unsettled`: cells whose clicks may have
+ * another cost than they have. `unclicked`: amounts that no clicks share, at the noon of their day.
+ */
+export const createSpend = (ask: Ask, copy: string) =>
+  ask(`create table ${copy}.spend (d integer, campaign varchar, sub1 varchar, is_assigned boolean, of_all hugeint, of_sub1 hugeint);
+    create table ${copy}.spend_days (d integer, mark varchar);
+    create table ${copy}.unsettled (d integer, campaign varchar);
+    create table ${copy}.unclicked (d integer, campaign varchar, sub1 varchar, has_sub1 boolean, cost hugeint)`)
+
+/** Days since 1970, each with the mark of what is booked in the copy. */
+export type CopyMarks = Map<number, string>
+
+export async function marksIn(ask: Ask, copy: string): Promise<CopyMarks> {
+  const rows = await ask(`select d, mark from ${copy}.spend_days`)
+  return new Map(rows.map(({ d, mark }) => [Number(d), String(mark)]))
+}
+
+/** Says of cells whose rows come or go that they are to be priced; `from` has columns `d` and `campaign`. */
+export const unsettle = (ask: Ask, copy: string, from: string) =>
+  ask(
+    `insert into ${copy}.unsettled select distinct d, campaign from ${from} semi join ${copy}.spend using (d, campaign)`,
+  )
+
+/** A copy: its name, the columns whose words have numbers, and what is booked in it. */
+type Priced = { readonly name: string; readonly numbered: Set<Text>; readonly marks: CopyMarks }
+/** `first` and `last`, days since 1970: all facts of them are there. `tail`: a table of facts that are not in the copy, if there are any. */
+type Asked = {
+  readonly reads: Pick<pg.Pool, 'query'>
+  readonly org_id: number
+  readonly spend: SpendMarks
+  readonly first: number
+  readonly last: number
+  readonly tail: string | undefined
+}
+
+/**
+ * Brings the cost of the clicks of some days to where what is booked is, and answers the amounts that no clicks share, as rows with numbers for
+ * their words; undefined where there are none. Changes `copy.marks` with the copy.
+ */
+export async function price(ask: Ask, copied: Priced, asked: Asked & WordLimits): Promise<string | undefined> {
+  const { name: copy, marks, numbered } = copied
+  const { spend, first, last, tail, most_words } = asked
+  const wanted = new Map([...spend].map(([day, mark]) => [Date.parse(day) / DAY_MS, mark]))
+  const known = [...marks.keys()].filter(d => d >= first && d <= last)
+  const changed = [...new Set([...wanted.keys(), ...known])].filter(d => wanted.get(d) !== marks.get(d))
+  if (changed.length > 0) await learn(ask, copied, asked, changed)
+  if (marks.size === 0 && changed.length === 0) return undefined
+  const within = `d between ${first} and ${last}`
+  if (tail !== undefined) {
+    await ask(`create or replace temp table moving as
+      select distinct d, campaign from ${tail} semi join ${copy}.spend using (d, campaign) where ${within}`)
+    await ask(`insert into ${copy}.unsettled from (from moving) anti join ${copy}.unsettled using (d, campaign)`)
+  }
+  const days = await ask(`select d, count(*) as n from ${copy}.facts
+    where d in (select d from ${copy}.unsettled where ${within}) group by d
+    union all (select distinct d, 0 from ${copy}.unsettled where ${within}) order by 1`)
+  const unclicked = `(select d, ${DAY_MS / 2} as ms, campaign, sub1, has_sub1, cost from ${copy}.unclicked)`
+  for (const portion of portionsOf(days.map(({ d, n }) => ({ d: Number(d), rows: Number(n) })))) {
+    await ask('begin')
+    await priceDays(ask, copy, portion, tail)
+    await learnWords(ask, copy, unclicked, { numbered, most_words }, WORDS_OF_SPEND)
+    await ask('commit')
+  }
+  const [row] = await ask(`select count(*) as n from ${copy}.unclicked where ${within}`)
+  return Number(row?.['n']) === 0 ? undefined : withNumbers(copy, unclicked, numbered, WORDS_OF_SPEND)
+}
+const WORDS_OF_SPEND = ['campaign', 'sub1'] as const
+
+/** Takes in what is booked for these days, and says which cells that changes. */
+async function learn(
+  ask: Ask,
+  { name: copy, marks }: Priced,
+  { reads, org_id }: Pick<Asked, 'reads' | 'org_id'>,
+  changed: readonly number[],
+): Promise<void> {
+  const told = await readSpend(
+    reads,
+    org_id,
+    changed.map(d => dayOf(d * DAY_MS)),
+  )
+  const those = `d in (${changed.join(', ')})`
+  const columns = 'd, campaign, sub1, is_assigned, of_all, of_sub1'
+  const form =
+    '[{"d":"INTEGER","campaign":"VARCHAR","sub1":"VARCHAR","is_assigned":"BOOLEAN","of_all":"HUGEINT","of_sub1":"HUGEINT"}]'
+  const added = [...told.marks].map(([day, mark]) => ({ d: Date.parse(day) / DAY_MS, mark }))
+  await ask('begin')
+  await ask(
+    `create or replace temp table told as select unnest(from_json(${quoted(told.cells)}, '${form}'), recursive := true)`,
+  )
+  await ask(`insert into ${copy}.unsettled select distinct d, campaign from (
+    (select ${columns} from told except all select ${columns} from ${copy}.spend where ${those})
+    union all
+    (select ${columns} from ${copy}.spend where ${those} except all select ${columns} from told)
+  )`)
+  await ask(`delete from ${copy}.spend where ${those}`)
+  await ask(`insert into ${copy}.spend select ${columns} from told`)
+  await ask(`delete from ${copy}.spend_days where ${those}`)
+  if (added.length > 0)
+    await ask(
+      `insert into ${copy}.spend_days values ${added.map(({ d, mark }) => `(${d}, ${quoted(mark)})`).join(', ')}`,
+    )
+  await ask('commit')
+  for (const d of changed) marks.delete(d)
+  for (const { d, mark } of added) marks.set(d, mark)
+}
+
+/** Days by as many as are priced at once. */
+function portionsOf(days: readonly { readonly d: number; readonly rows: number }[]): number[][] {
+  const portions: number[][] = []
+  let rows = Number.POSITIVE_INFINITY
+  for (const day of days) {
+    if (rows + day.rows > ROWS_AT_ONCE) {
+      portions.push([])
+      rows = 0
+    }
+    portions.at(-1)?.push(day.d)
+    rows += day.rows
+  }
+  return portions
+}
+
+/** Prices the unsettled cells of these days. In the caller's transaction. */
+async function priceDays(ask: Ask, copy: string, days: readonly number[], tail: string | undefined): Promise<void> {
+  const those = `d in (${[...new Set(days)].join(', ')})`
+  await ask(`create or replace temp table stale as select distinct d, campaign from ${copy}.unsettled where ${those}`)
+  const sources = [`${copy}.facts`, ...(tail === undefined ? [] : [tail])]
+  const rows = (columns: string) =>
+    sources
+      .map((from, at) => `select ${at} as source, rowid as id, ${columns} from ${from} where ${those}`)
+      .join(' union all ')
+  await ask(`create or replace temp table counted as
+    select d, campaign, sub1, sum(sign) as clicks from (${rows('d, campaign, sub1, sign')}) semi join stale using (d, campaign) group by all`)
+  await ask(`create or replace temp table days as select d, campaign, sum(clicks) as clicks from counted group by all`)
+  await ask(`create or replace temp table prices as ${pricesOf(copy)}`)
+  for (const from of sources) await ask(updateOf(from, those))
+  await payRest(ask, sources, rows)
+  await ask(`delete from ${copy}.unclicked u using stale where u.d = stale.d and u.campaign = stale.campaign`)
+  await ask(`insert into ${copy}.unclicked ${unclickedOf(copy)}`)
+  await ask(`delete from ${copy}.unsettled where ${those}`)
+  // Without what moves still they are other ones again.
+  if (tail !== undefined) await ask(`insert into ${copy}.unsettled from moving where ${those}`)
+}
+
+/** The cells with clicks, what each click of a cell costs and what is left then. An amount of the whole day leaves its rest with the cell of fewest clicks. */
+const pricesOf = (copy: string) => `
+  select d, campaign, sub1, is_covered, is_assigned, of_all, of_sub1,
+    rest_of_sub1, rest_of_sub1 + case when is_first then rest_of_all else 0 end as rest
+  from (
+    select c.d, c.campaign, c.sub1, w.d is not null or r.d is not null as is_covered,
+      coalesce(w.is_assigned, false) or coalesce(r.is_assigned, false) as is_assigned,
+      ${shareOf('w.of_all', 'days.clicks')} as of_all, ${restOf('w.of_all', 'days.clicks')} as rest_of_all,
+      ${shareOf(OF_CELL, 'c.clicks')} as of_sub1, ${restOf(OF_CELL, 'c.clicks')} as rest_of_sub1,
+      c.clicks > 0 and row_number() over (partition by c.d, c.campaign order by c.clicks <= 0, c.clicks, c.sub1) = 1 as is_first
+    from counted c join days using (d, campaign)
+    left join ${copy}.spend w on w.d = c.d and w.campaign = c.campaign and w.sub1 = ''
+    left join ${copy}.spend r on r.d = c.d and r.campaign = c.campaign and r.sub1 = c.sub1
+  )`
+const OF_CELL = 'case when c.sub1 is null then w.of_sub1 else r.of_sub1 end'
+const shareOf = (amount: string, clicks: string) =>
+  `case when ${clicks} > 0 then coalesce(${amount}, 0) * ${MILLIONTHS} // ${clicks} else 0 end`
+const restOf = (amount: string, clicks: string) =>
+  `case when ${clicks} > 0 then coalesce(${amount}, 0) * ${MILLIONTHS} % ${clicks} else 0 end`
+
+const updateOf = (from: string, those: string) => `
+  update ${from} f set
+    cost = case when p.is_covered then f.sign * (p.of_all + p.of_sub1) else coalesce(f.own_cost, 0) end,
+    cost_apart = case when p.is_covered then f.sign * p.of_sub1 else coalesce(f.own_cost, 0) end,
+    without_cost = case when p.is_covered or f.own_cost is not null then 0 else f.sign end,
+    without_cost_apart = case when p.is_assigned or (not p.is_covered and f.own_cost is not null) then 0 else f.sign end
+  from prices p where f.${those} and p.d = f.d and p.campaign = f.campaign and p.sub1 is not distinct from f.sub1`
+
+/** Adds what is left of each cell to one of its clicks: of the first millisecond that has any, and there one that no other row takes out. */
+async function payRest(ask: Ask, sources: readonly string[], rows: (columns: string) => string): Promise<void> {
+  const cell = 'd, campaign, sub1'
+  const sameCell = 'r.d = f.d and r.campaign = f.campaign and r.sub1 is not distinct from f.sub1'
+  await ask(`create or replace temp table firsts as
+    select ${cell}, min(ms) as ms, any_value(rest) as rest, any_value(rest_of_sub1) as rest_of_sub1 from (
+      select f.d, f.campaign, f.sub1, f.ms, any_value(rest) as rest, any_value(rest_of_sub1) as rest_of_sub1
+      from (${rows(`${cell}, ms, sign`)}) f join prices r on ${sameCell} and r.rest > 0 group by all having sum(f.sign) > 0
+    ) group by all`)
+  await ask(`create or replace temp table payers as
+    select place.source, place.id, rest, rest_of_sub1 from (
+      select min(place) as place, any_value(rest) as rest, any_value(rest_of_sub1) as rest_of_sub1 from (
+        select r.d, r.campaign, r.sub1, any_value(r.rest) as rest, any_value(r.rest_of_sub1) as rest_of_sub1,
+          min({source: f.source, id: f.id}) filter (where f.sign = 1) as place
+        from (${rows(`d, sign, ${IDENTITY}`)}) f join firsts r on ${sameCell} and r.ms = f.ms
+        group by r.d, r.campaign, r.sub1, ${IDENTITY.replaceAll(/\w+/g, 'f.$&')} having sum(f.sign) > 0
+      ) group by ${cell}
+    )`)
+  for (const [source, from] of sources.entries())
+    await ask(`update ${from} f set cost = f.cost + p.rest, cost_apart = f.cost_apart + p.rest_of_sub1
+      from payers p where p.source = ${source} and f.rowid = p.id`)
+}
+
+/** Amounts of stale cells that no clicks share. */
+const unclickedOf = (copy: string) => `
+  select s.d, s.campaign, null as sub1, false as has_sub1, s.of_all * ${MILLIONTHS} as cost
+  from ${copy}.spend s semi join stale using (d, campaign) left join days using (d, campaign)
+  where s.of_all > 0 and coalesce(days.clicks, 0) <= 0
+  union all
+  select s.d, s.campaign, nullif(s.sub1, ''), true, s.of_sub1 * ${MILLIONTHS}
+  from ${copy}.spend s semi join stale using (d, campaign)
+    left join counted c on c.d = s.d and c.campaign = s.campaign and c.sub1 is not distinct from nullif(s.sub1, '')
+  where s.of_sub1 > 0 and coalesce(c.clicks, 0) <= 0`
