@@ -119,7 +119,7 @@ async function truth(key: string, where = 'true'): Promise<Told> {
   const standing = (is: string) => `count(*) filter (where is_goal and ${is})`
   const { rows } = await house.database.reads.query<Record<string, string> & { key: string | null }>(
     `with stood as (
-      select e.click_id, e.type = any(coalesce(p.goal, '{${USUAL_GOAL}}')) as is_goal,
+      select e.click_id, e.type = any(coalesce(p.goal, '{${USUAL_GOAL.join()}}')) as is_goal,
         coalesce((select r.status from event_revisions r where r.org_id = e.org_id and r.event_id = e.id order by seq desc limit 1), 'approved') as status
       from events e left join campaigns p on p.org_id = e.org_id and p.id = e.campaign_id where e.org_id = $1
     ), converted as (

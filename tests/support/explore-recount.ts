@@ -78,7 +78,7 @@ const moment = (text: string): number => Date.parse(text.length === 10 ? `${text
 const converted = (name: string, is: string) => `(
     select count(*) from events e
     where e.org_id = c.org_id and e.click_id = c.id and not e.test
-      and e.type = any(coalesce(g.goal, (select s.goal from event_settings s where s.org_id = c.org_id), '{${USUAL_GOAL}}'))
+      and e.type = any(coalesce(g.goal, (select s.goal from event_settings s where s.org_id = c.org_id), '{${USUAL_GOAL.join()}}'))
       and coalesce((select r.status from event_revisions r where r.org_id = c.org_id and r.event_id = e.id order by seq desc limit 1), 'approved') ${is}
   ) as ${name}`
 const CONVERTED = [
