@@ -19,14 +19,14 @@ function viewsOf(places: readonly Place[]): View[] {
         levels: [{ dimension: 'sub1' }, { dimension: 'geo' }],
         filters: [{ dimension: 'campaign', op: 'in', values: pushed }],
         sort: { by: 'profit', descending: false },
-        measures: ['clicks', 'approved', 'revenue', 'cost', 'profit', 'cpa', 'cr', 'roi'],
+        measures: ['clicks', 'conversions', 'revenue', 'cost', 'profit', 'cpa', 'cr', 'roi'],
       },
       screen: {
         range: '30d',
         by: 'sub1,geo',
         where: [['campaign', 'is', ...pushed]],
         sort: 'profit',
-        columns: 'clicks,approved,cr,revenue,cost,profit,roi,cpa',
+        columns: 'clicks,conversions,cr,revenue,cost,profit,roi,cpa',
         colours: [
           ['roi', 'below', -50, 'bad'],
           ['roi', 'above', 0, 'good'],
@@ -40,7 +40,7 @@ function viewsOf(places: readonly Place[]): View[] {
         levels: [{ dimension: 'sub1' }, { dimension: 'geo' }],
         filters: [{ dimension: 'platform', op: 'in', values: ['meta', 'tiktok'] }],
         sort: { by: 'revenue', descending: true },
-        measures: ['clicks', 'landed', 'approved', 'revenue', 'epc', 'cr', 'unique_visitors'],
+        measures: ['clicks', 'landed', 'conversions', 'revenue', 'epc', 'cr', 'unique_visitors'],
         compare: 'before',
       },
       screen: {
@@ -49,7 +49,7 @@ function viewsOf(places: readonly Place[]): View[] {
         where: [['platform', 'is', 'meta', 'tiktok']],
         sort: '-revenue',
         compare: 'before',
-        columns: 'clicks,unique_visitors,=Lands,approved,cr,epc,revenue',
+        columns: 'clicks,unique_visitors,=Lands,conversions,cr,epc,revenue',
         own: [['Lands', 'landed / clicks', 'percent']],
       },
     },
@@ -58,7 +58,7 @@ function viewsOf(places: readonly Place[]): View[] {
       is_shared: false,
       question: {
         levels: [{ dimension: 'campaign' }],
-        measures: ['clicks', 'landed', 'lead', 'ftd', 'revenue', 'cost', 'profit', 'epc', 'cr', 'roi'],
+        measures: ['clicks', 'landed', 'conversions', 'revenue', 'cost', 'profit', 'epc', 'cr', 'roi'],
       },
       screen: { range: '90d', view: 'hours', shade: 'revenue' },
     },

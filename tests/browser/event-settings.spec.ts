@@ -42,7 +42,7 @@ test('events are named, and CR follows the goal of the workspace and of a campai
   await page.goto('/explore?range=today')
   const heads = page.getByRole('columnheader')
   await expect(heads.filter({ hasText: 'FTD' })).toBeVisible()
-  await expect(heads.filter({ hasText: 'Approved' })).toBeVisible()
+  await expect(heads.filter({ hasText: 'Conv.' })).toBeVisible()
   await expect(heads.filter({ hasText: 'Lead' })).toHaveCount(0)
 
   await page.goto('/campaigns?range=today&q=Evented')

@@ -61,6 +61,7 @@ test('conversions on hold or rejected count in no CR, in the overview, the campa
   sluice,
 }) => {
   const campaign = await seedTraffic(owner, sluice.address)
+  await send(owner, 'PATCH', `/api/campaigns/${campaign}`, { goal: ['lead'] })
   const { data } = (await send(owner, 'GET', `/api/events?campaign_id=${campaign}`)) as unknown as {
     data: { id: string; type: string }[]
   }
