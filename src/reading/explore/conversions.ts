@@ -7,19 +7,6 @@ import type { Goals } from '../../traffic/event-settings/goals.ts'
 import { quoted } from './columns.ts'
 import { PAIR_SIZE } from './pairs.ts'
 
-type Place = 1 | 2 | 3
-const [APPROVED, PENDING, REJECTED] = [1, 2, 3] as const
-
-/** How many of these types a text names, by the place among the three counts of each. */
-const named = (types: readonly string[], place: Place) =>
-  `(${types
-    .map(
-      type =>
-        `case when contains(conversions, '${type}:')
-          then split_part(split_part(split_part(conversions, '${type}:', 2), ' ', 1), ',', ${place})::bigint else 0 end`,
-    )
-    .join(' + ')})`
-
 /** Each goal once, with its campaigns; the first is that of all others. */
 function goalsApart({ goal, own }: Goals) {
   const alike = Map.groupBy(own, one => one.goal.toSorted().join())
@@ -29,14 +16,22 @@ function goalsApart({ goal, own }: Goals) {
   ]
 }
 
+const ofTypes = (sum: string, types: readonly string[]) =>
+  `coalesce(sum(${sum}) filter (where type in (${types.map(quoted).join(', ')})), 0)::bigint`
+
 /** What is joined to the rows of `from`, called `facts`, for `goalColumns`. */
 export function goalJoin(goals: Goals, from: string): string {
   const counted = goalsApart(goals).flatMap(({ types }, at) => [
-    `${named(types, APPROVED)} + ${named(types, PENDING)} * ${PAIR_SIZE} as held${at}`,
-    `${named(types, REJECTED)} as refused${at}`,
+    `${ofTypes(`approved + pending * ${PAIR_SIZE}`, types)} as held${at}`,
+    `${ofTypes('rejected', types)} as refused${at}`,
   ])
+  const count = (place: number) => `split_part(split_part(standing, ':', 2), ',', ${place})::bigint`
   return `left join (
-      select conversions as stands, ${counted.join(', ')} from (select distinct conversions from ${from} where conversions is not null)
+      select conversions as stands, ${counted.join(', ')} from (
+        select conversions, split_part(standing, ':', 1) as type, ${count(1)} as approved, ${count(2)} as pending, ${count(3)} as rejected from (
+          select conversions, unnest(string_split(conversions, ' ')) as standing from (
+            select distinct conversions from ${from} where conversions is not null)))
+      group by conversions
     ) of_goal on of_goal.stands = facts.conversions`
 }
 
