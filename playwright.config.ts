@@ -26,7 +26,7 @@ export default defineConfig({
   use: {
     viewport: { width: 1280, height: 800 },
     reducedMotion: 'reduce',
-    // Emptied between tests. A context of its own for each test loads and compiles the whole dashboard anew.
+    // Playwright empties the context between tests. With a new one for each test the browser would compile the whole dashboard again.
     reuseContext: true,
     launchOptions: {
       ...(chromium === undefined ? {} : { executablePath: chromium }),
@@ -38,7 +38,7 @@ export default defineConfig({
         '--disable-component-update',
         '--disable-sync',
         '--no-first-run',
-        // There is one site alone, so a process for each page is for nothing.
+        // All pages belong to one site, so one renderer is enough for them.
         '--disable-site-isolation-trials',
         '--renderer-process-limit=1',
       ],

@@ -198,7 +198,7 @@ async function serve(config: Config, log: Logger, open: AsyncDisposableStack, as
   const built = config.role === 'work' ? undefined : buildDashboard(log)
   // Awaited below, beside the opening of the database; until then its failure must not count as unheard.
   built?.catch(() => {})
-  // Loaded here and beside the opening of the database: it takes half a second, which no other command and no refusal should cost.
+  // Loading takes half a second: it happens while the database opens, and only here, because other commands and refusals do not need the house.
   const loaded = Promise.all([import('./house.ts'), import('./people/sign-in/setup-code.ts')])
   const mayCreate = config.newInstallation === 'allow'
   const nodes = await openNodes(config, log, { mayCreate })

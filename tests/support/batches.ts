@@ -1,6 +1,6 @@
 // Which test files share a process, and which have one of their own.
 
-/** Few enough that a process that ends with an error costs little, and that the last one of a run is not waited for long. */
+/** Files of a process that ends with an error are all run again, and the last process of a run is waited for: so there are few of them. */
 const MOST_FILES = 8
 
 /** Files of a wing that have a process of their own all the same. */

@@ -14,7 +14,7 @@ const PATIENCE_MS = 75_000
 const ENOUGH = 5
 /** The database is given up on after two seconds at the least: what is refused before was refused by the counter of requests. */
 const LIMITER_MS = 1500
-/** Between two clicks of a sender. A fault needs requests under way when it comes, and hundreds a second are that: only the long form sends all it can. */
+/** Between two clicks of a sender. Hundreds of clicks a second are enough for requests to be under way when a fault comes; the long form sends without a pause. */
 const PAUSE_MS = process.env['SLUICE_FAULT_SECONDS'] === undefined ? 50 : 0
 const TYPES = ['ftd', 'lead', 'deposit', 'registration']
 

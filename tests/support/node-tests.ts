@@ -38,8 +38,8 @@ const isEnd = (event: TestEvent): event is Ended => event.type === 'test:pass' |
 const nothing = (file: string): FileRan => ({ file, passed: 0, failed: 0, skipped: 0, failures: [] })
 
 /**
- * Runs `files`, some at a time, and prints what they say. A file that has not ended after `limit_ms` has failed, as has one left open. Where a
- * process that several files share ends with an error that is no test's, each of its files is run alone, which tells whose error it was.
+ * Runs `files`, some at a time, and prints what they say. A file that has not ended after `limit_ms` has failed, as has one left open. When a
+ * shared process ends with an error outside of any test, each of its files is run alone: that names the file.
  */
 export async function runNodeTests(files: readonly string[], cwd: string, limit_ms: number): Promise<FileRan[]> {
   if (files.length === 0) return []
@@ -75,7 +75,7 @@ async function runAlone(file: string, cwd: string, timeout: number): Promise<Pro
   return { ran: [ran], said }
 }
 
-/** The same of several files in one process; nothing, where it ended with an error that is no test's. */
+/** The same of several files in one process; undefined where the process ended with an error outside of any test. */
 async function runShared(files: readonly string[], cwd: string, timeout: number): Promise<ProcessRan | undefined> {
   const ran: FileRan[] = []
   const said: TestEvent[] = []

@@ -2,7 +2,7 @@
 
 export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
   'it fills whole databases': ['demo/demo.test.ts'],
-  'nothing may go round behind it': [
+  'no background rounds may run beside it': [
     'demo/views.test.ts',
     'src/outgoing/deliveries/deliveries.test.ts',
     'src/reading/explore/cost.test.ts',

@@ -74,9 +74,11 @@ export async function readSnapshot(
   const days = { first: dayOf(from), last: dayOf(to) }
   // Whole days, because the clicks of a day share what was booked for it.
   const ids = [firstIdAt(Date.parse(days.first)), firstIdAt(Date.parse(days.last) + DAY_MS)]
-  const [{ rows }, spend] = await Promise.all([
+  const [{ rows }, spend, ties, goals] = await Promise.all([
     reads.query<Told>(SNAPSHOT, [org_id, days.first, days.last, ...ids, most_waiting]),
     wantsSpend ? readSpendMarks(reads, org_id, days) : undefined,
+    wantsTies ? readTies(reads, org_id) : [],
+    readGoals(reads, org_id),
   ])
   const { segments, emptied_before = null, entries, left_out_days, days: differing } = rows[0] ?? {}
   const incomplete = [...new Set([...(differing ?? []), ...(left_out_days ?? [])])].sort()
@@ -88,8 +90,8 @@ export async function readSnapshot(
     incomplete_days: incomplete.filter(day => !told.has(day)),
     emptied_before,
     tail: [...tail.filter(isSealed), ...[...told].map(([day, rows]) => ({ day, rows }))],
-    ties: wantsTies ? await readTies(reads, org_id) : [],
-    goals: await readGoals(reads, org_id),
+    ties,
+    goals,
     spend,
   }
 }

@@ -104,17 +104,15 @@ export function partOf({ cost, clicks_without_cost = 0, revenue_without_cost = '
   return { clicks: clicks_without_cost, revenue: revenue_without_cost }
 }
 
-const ofMeasure = (measure: Measure): Column => {
-  return {
-    id: measure,
-    title: CALLED.includes(measure) ? inWords(measure) : headOf(measure),
-    means: figureOf(measure).means,
-    shape: shapeOf(measure),
-    better: BETTER.has(measure) ? 1 : WORSE.has(measure) ? -1 : 0,
-    number: row => numberOf(row[measure]),
-    text: row => textOf(measure, row[measure]),
-  }
-}
+const ofMeasure = (measure: Measure): Column => ({
+  id: measure,
+  title: CALLED.includes(measure) ? inWords(measure) : headOf(measure),
+  means: figureOf(measure).means,
+  shape: shapeOf(measure),
+  better: BETTER.has(measure) ? 1 : WORSE.has(measure) ? -1 : 0,
+  number: row => numberOf(row[measure]),
+  text: row => textOf(measure, row[measure]),
+})
 
 /** Every measure as a column, called as the workspace calls it. */
 export const measureColumns = (): readonly Column[] => MEASURES.map(ofMeasure)
