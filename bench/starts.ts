@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { START_FLAGS } from '../scripts/start-flags.ts'
-import { buildDashboard } from '../src/dashboard.ts'
+import { buildDashboard, bundleServer } from '../src/builds.ts'
 import { ms } from './clicks.ts'
 import type { Plan } from './plan.ts'
 import { type Finding, finding, median } from './rows.ts'
@@ -17,10 +17,11 @@ import { type Finding, finding, median } from './rows.ts'
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 const PATIENCE_MS = 180_000
 
-/** `dataDir` is the folder of the bench, at rest. The dashboard is built before, as after any start but the very first. */
+/** `dataDir` is the folder of the bench, at rest. The dashboard and the bundled server are built before, as after any start but the very first. */
 export async function measureStarts(dataDir: string, { starts }: Plan): Promise<Finding[]> {
   const took = { first: [] as number[], later: [] as number[] }
-  await buildDashboard(pino({ level: 'warn' }, pino.destination(2)))
+  const log = pino({ level: 'warn' }, pino.destination(2))
+  await Promise.all([buildDashboard(log), bundleServer(log)])
   for (let round = 0; round < starts; round += 1) {
     took.first.push(await onEmptyFolder(startOnce))
     took.later.push(await startOnce(dataDir))

@@ -6,7 +6,8 @@ if (major < 24) {
   process.exit(1)
 }
 // Imported behind the check: an older Node would stop at the first newer word, with a message that helps nobody.
-const { run } = await import('./start.ts')
+const { programToStart } = await import('./server-bundle.ts')
+const { run } = (await import(programToStart())) as typeof import('./start.ts')
 await run(process.argv[2], process.argv.slice(3))
 // Whatever is still open by now had its time.
 process.exit()

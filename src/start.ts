@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import sluice from '../package.json' with { type: 'json' }
 import { takeBackup } from './backup/backup.ts'
 import { checkBackup, checkFolder, restoreBackup } from './backup/restore.ts'
-import { buildDashboard } from './dashboard.ts'
+import { buildDashboard, bundleServer } from './builds.ts'
 import { type Config, readConfig } from './ground/config.ts'
 import { connect } from './ground/db/connect.ts'
 import { sqlState } from './ground/db/faults.ts'
@@ -198,6 +198,8 @@ async function serve(config: Config, log: Logger, open: AsyncDisposableStack, as
   const built = config.role === 'work' ? undefined : buildDashboard(log)
   // Awaited below, beside the opening of the database; until then its failure must not count as unheard.
   built?.catch(() => {})
+  // For the next start, so this one does not wait for it.
+  void bundleServer(log)
   // Loading takes half a second: it happens while the database opens, and only here, because other commands and refusals do not need the house.
   const loaded = Promise.all([import('./house.ts'), import('./people/sign-in/setup-code.ts')])
   const mayCreate = config.newInstallation === 'allow'

@@ -8,7 +8,7 @@ import { existsSync, globSync, mkdtempSync, statfsSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { buildDashboard } from '../src/dashboard.ts'
+import { buildDashboard, bundleServer } from '../src/builds.ts'
 import { CLUSTER, connectionTo, reach, startKeeper } from './support/database.ts'
 import { NODES } from './support/sharded.ts'
 import { findProgram, requirePrograms, wantPrograms } from './support/programs.ts'
@@ -113,8 +113,10 @@ async function main(): Promise<Outcome & { costs: Map<string, number> }> {
   // Kept for the whole run: a server without guests would end itself.
   const client = await reach(folder, () => keeper)
   try {
-    // Once, before a dozen processes would each build it.
-    if (browserFiles.length > 0) await buildDashboard(pino({ level: 'warn' }))
+    // Once, before a dozen processes would each build them.
+    const log = pino({ level: 'warn' })
+    if (browserFiles.length > 0) await buildDashboard(log)
+    if (browserFiles.length > 0 || files.some(file => !file.startsWith('src/'))) await bundleServer(log)
     await ensureTemplate(client, connectionTo(folder))
     process.env[CLUSTER] = folder
     process.env[COSTS] = join(folder, 'costs')

@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 
 const ROOT = dirname(import.meta.dirname)
 const BUILD = `
   import { pino } from 'pino'
-  import { buildDashboard } from './src/dashboard.ts'
+  import { buildDashboard } from './src/builds.ts'
   await buildDashboard(pino({ level: 'silent' }))`
+
+const BUNDLE = BUILD.replaceAll('buildDashboard', 'bundleServer')
 
 /** Runs to its end and answers its process number, which nobody has then. */
 async function run(cwd: string, ...flags: string[]): Promise<number> {
@@ -27,7 +30,8 @@ async function seedSources(): Promise<string> {
     'package.json',
     'package-lock.json',
     'vite.config.ts',
-    'src/dashboard.ts',
+    'src/builds.ts',
+    'src/server-bundle.ts',
     'src/ground/is-running.ts',
     'src/ground/start-error.ts',
   ]
@@ -72,4 +76,27 @@ test('a build that ends after another process has made the same leaves that one 
     (await readdir(root)).filter(name => name.startsWith('dist')),
     ['dist'],
   )
+})
+
+test('Sluice starts from the bundled server until one of its sources changes, and the next build follows it', async t => {
+  const root = await seedSources()
+  t.after(() => rm(root, { recursive: true }))
+  for (const path of ['rolldown.config.ts', 'src/main.ts']) await cp(join(ROOT, path), join(root, path))
+  const start = join(root, 'src/start.ts')
+  const says = (word: string) =>
+    `import { basename, resolve } from 'node:path'
+    export const run = () => console.log(${JSON.stringify(word)}, basename(import.meta.filename), basename(resolve(import.meta.dirname)))`
+  const started = async () => (await promisify(execFile)(process.execPath, [join(root, 'src/main.ts')])).stdout.trim()
+  for (const path of ['src/reading/segments/keeping-child.ts', 'src/reading/explore/engine-child.ts']) {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), '')
+  }
+  await writeFile(start, says('one'))
+  assert.equal(await started(), 'one start.ts src')
+  await run(root, '--input-type=module', '--eval', BUNDLE)
+  assert.equal(await started(), 'one start.js src', 'and finds files beside the source')
+  await writeFile(start, says('two'))
+  assert.equal(await started(), 'two start.ts src')
+  await run(root, '--input-type=module', '--eval', BUNDLE)
+  assert.equal(await started(), 'two start.js src')
 })
