@@ -178,6 +178,27 @@ export function readChangedOf<K extends LiveKind>(
   )
 }
 
+/**
+ * The kinds of which something changed since then (the database's text). An idle process asks this each second, and nothing else: one statement
+ * instead of one for each kind.
+ */
+export async function readChangedKinds(
+  pool: pg.Pool,
+  since: string,
+): Promise<{ kinds: ReadonlySet<LiveKind | 'campaign'>; isWhole: boolean }> {
+  const { rows, isWhole } = await askEverywhere<{ kind: LiveKind | 'campaign' }>(
+    pool,
+    among => {
+      const changed = (kind: LiveKind | 'campaign', select: string) =>
+        `(select '${kind}' as kind from (${select} where o.updated_at >= $1${among('o.org_id')} limit 1) o)`
+      const kinds = LIVE_KINDS.map(kind => changed(kind, SELECTS[kind]))
+      return [...kinds, changed('campaign', 'select o.org_id from campaigns o')].join(' union all ')
+    },
+    [since],
+  )
+  return { kinds: new Set(rows.map(({ kind }) => kind)), isWhole }
+}
+
 /** Campaigns changed since then (the database's text), and the named ones. */
 export function readChangedCampaigns(
   pool: pg.Pool,

@@ -12,6 +12,7 @@ import {
   readAll,
   readAllCampaigns,
   readChangedCampaigns,
+  readChangedKinds,
   readChangedOf,
   readDeletedOrganizations,
 } from './lately.ts'
@@ -68,11 +69,15 @@ export function openMemory(pool: pg.Pool): Memory {
   const apply = async ({ named, all }: typeof wanted) => {
     const { gone, since: since_next } = await readDeletedOrganizations(pool)
     const fresh = openObjects()
-    let isWhole = true
+    // Something named may be of any kind.
+    const changed = all || named.length > 0 ? undefined : await readChangedKinds(pool, since)
+    const mayDiffer = (kind: LiveKind | 'campaign') => changed?.kinds.has(kind) ?? true
+    let isWhole = changed?.isWhole ?? true
     // Before the campaigns, so that what a new campaign leads to is known; one by one, to leave the clicks their connections.
     for (const kind of LIVE_KINDS)
-      isWhole = (await readKind(pool, fresh, kind, all ? 'all' : { since, named })) && isWhole
-    const read = all ? await readAllCampaigns(pool) : await readChangedCampaigns(pool, since, named)
+      if (mayDiffer(kind)) isWhole = (await readKind(pool, fresh, kind, all ? 'all' : { since, named })) && isWhole
+    const readCampaigns = () => (all ? readAllCampaigns(pool) : readChangedCampaigns(pool, since, named))
+    const read = mayDiffer('campaign') ? await readCampaigns() : { rows: [], isWhole }
     isWhole &&= read.isWhole
     if (all && isWhole) [campaigns, campaignsById, objects] = [new Map(), new Map(), fresh]
     else addObjects(objects, fresh)
