@@ -1,4 +1,4 @@
-// Ad spend on the screen: an amount of another zone's days, spread over clicks and taken back; and files that do not go in as they are.
+// Ad spend on the screen: an amount spread over clicks in another time zone and taken back, and imports with wrong lines.
 import pg from 'pg'
 import { toUuid } from '../../src/contract/ids.ts'
 import { seedClicks } from '../support/counted-clicks.ts'
@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000
 /** Half past two in the afternoon UTC, some days ago: a midnight in Darwin, all year. */
 const MIDNIGHT = Math.floor(Date.now() / (24 * HOUR_MS)) * 24 * HOUR_MS - 57.5 * HOUR_MS
 
-/** What the clocks in Darwin show, hours from that midnight. */
+/** The local time in Darwin, the given hours after that midnight. */
 const inDarwin = (hours: number) => new Date(MIDNIGHT + (hours + 9.5) * HOUR_MS).toISOString().slice(0, 16)
 
 test('an amount is spread over the clicks of a window of another zone, counts in the report, and is taken back whole', async ({
@@ -33,25 +33,23 @@ test('an amount is spread over the clicks of a window of another zone, counts in
   const dialog = page.getByRole('dialog', { name: 'Spread an amount' })
   await expect(dialog.getByLabel('Campaign')).toHaveValue(id)
   await expect(dialog.getByLabel('From')).toHaveValue(/T00:00$/)
-  await expect(dialog.getByRole('button', { name: 'See the parts' })).toHaveAccessibleDescription('Say how much.')
+  await expect(dialog.getByRole('button', { name: 'Preview' })).toHaveAccessibleDescription('Enter an amount.')
   await dialog.getByLabel('Time zone').selectOption('Australia/Darwin')
   await dialog.getByLabel('Amount').fill('10')
   await dialog.getByLabel('From').fill(inDarwin(-24))
   await dialog.getByLabel('Until').fill(inDarwin(0))
-  await dialog.getByRole('button', { name: 'See the parts' }).click()
+  await dialog.getByRole('button', { name: 'Preview' }).click()
   await expect(dialog.getByRole('alert')).toContainText('There are no tracked clicks in this window')
   await dialog.getByLabel('From').fill(inDarwin(0))
   await dialog.getByLabel('Until').fill(inDarwin(24))
-  await dialog.getByRole('button', { name: 'See the parts' }).click()
+  await dialog.getByRole('button', { name: 'Preview' }).click()
   await expect(dialog).toContainText('$10.00 over 2 clicks')
-  const parts = dialog.getByRole('table', { name: 'What falls to each day' })
+  const parts = dialog.getByRole('table', { name: 'Amount by day' })
   await expect(parts.getByRole('row')).toHaveCount(3)
   await expect(parts.getByRole('row').last()).toContainText('5.00')
-  await dialog.getByRole('button', { name: 'Spread it' }).click()
+  await dialog.getByRole('button', { name: 'Spread amount' }).click()
   await expect(page.getByText('The amount is spread over 2 clicks').first()).toBeVisible()
-  const row = page
-    .getByRole('table', { name: 'Amounts that were spread over clicks' })
-    .getByRole('row', { name: /Billed/ })
+  const row = page.getByRole('table', { name: 'Amounts spread over clicks' }).getByRole('row', { name: /Billed/ })
   await expect(row).toContainText('Counts')
 
   await page.goto(`/?campaign=${id}&by=sub1`)
@@ -80,7 +78,7 @@ test('a file of spend with a wrong line goes in without it, once that is said', 
   await expect(page.getByRole('row', { name: /There is no campaign “Nobody”/ })).toBeVisible()
   await page.getByRole('button', { name: 'Leave out the wrong line' }).click()
   await expect(page.getByText('1 line is left out: 3.')).toBeVisible()
-  await page.getByRole('button', { name: 'Take them back in' }).click()
+  await page.getByRole('button', { name: 'Include them again' }).click()
   await page.getByRole('button', { name: 'Leave out the wrong line' }).click()
   await page.getByRole('button', { name: 'Import 1 change' }).click()
   await expect(page.getByRole('row', { name: /Filed/ })).toContainText('12.50')

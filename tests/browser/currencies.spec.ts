@@ -3,7 +3,7 @@ import { DETAIL, expect, send, test } from './dashboard.ts'
 const BROWSER =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1'
 
-// What a workspace reads in is for all the tests of a worker.
+// The reporting currency belongs to the workspace, which all tests of a worker share.
 test.afterEach(async ({ owner }) => {
   await send(owner, 'PUT', '/api/reporting-currency', { currency: null })
 })
@@ -31,14 +31,14 @@ test('a network pays in euro: refused without a rate, booked by an own one, and 
 
   await page.getByText('Settings', { exact: true }).click()
   await page.getByRole('link', { name: 'Rates', exact: true }).click()
-  await expect(page.getByText('No source is asked')).toBeVisible()
+  await expect(page.getByText('Automatic rates are off')).toBeVisible()
   await page.getByRole('button', { name: 'Set own rate' }).click()
   const dialog = page.getByRole('dialog', { name: 'Set own rate' })
   await dialog.getByLabel('Currency').fill('eur')
-  await dialog.getByLabel('US dollars for one').fill('1,1')
+  await dialog.getByLabel('USD per unit').fill('1,1')
   await dialog.getByRole('button', { name: 'Save rate' }).click()
   await expect(dialog.getByText(/Must be a decimal above zero/)).toBeVisible()
-  await dialog.getByLabel('US dollars for one').fill('1.1')
+  await dialog.getByLabel('USD per unit').fill('1.1')
   await dialog.getByLabel('Note').fill('as agreed')
   await dialog.getByRole('button', { name: 'Save rate' }).click()
   await expect(page.getByRole('table', { name: 'Rates of the day' }).getByRole('row', { name: /EUR/ })).toContainText(
@@ -63,7 +63,7 @@ test('a network pays in euro: refused without a rate, booked by an own one, and 
   await page.goto(`/clicks/${id}`)
   await expect(page.getByText('10.00 EUR at 1.1')).toBeVisible()
 
-  // Taken back in part, in euro, by the rate of the booking.
+  // A smaller amount in euros is converted at the rate the conversion was booked at.
   await send(owner, 'PUT', '/api/rates/EUR', { from_day: '2026-01-01', usd_per_unit: '1.3', note: null })
   await page.goto('/conversions')
   await row.getByRole('button').first().click()
@@ -94,7 +94,7 @@ test(
     await offer.getByLabel('Earned by').selectOption('Lead')
     await offer.getByRole('button', { name: 'Add offer' }).click()
     await expect(page.getByRole('row', { name: /London/ })).toContainText('8.00 GBP')
-    // Saved again it stays what it is.
+    // Saving it again keeps the currency and the payout.
     await page.getByRole('button', { name: 'London', exact: true }).click()
     const again = page.getByRole('dialog', { name: 'Edit London' })
     await expect(again.getByLabel('Currency', { exact: true })).toHaveValue('GBP')
@@ -115,8 +115,8 @@ test(
     const csv = 'day,campaign,amount\n2026-02-01,Sterling,10\n'
     await page.getByLabel('CSV file').setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
     await expect(page.getByRole('row', { name: /2026-02-01/ })).toContainText('10.00')
-    await page.getByLabel('Lines that name none are in').fill('gbp')
-    await page.getByLabel('Lines that name none are in').press('Enter')
+    await page.getByLabel('Default currency').fill('gbp')
+    await page.getByLabel('Default currency').press('Enter')
     await expect(page.getByRole('row', { name: /2026-02-01/ })).toContainText('12.5010.00 GBP at 1.25')
   },
 )
@@ -137,7 +137,7 @@ test(
     await page.getByRole('button', { name: 'Save currency' }).click()
     await expect(page.getByText('Amounts by day are shown in INR').first()).toBeVisible()
 
-    // No rate yet: dollars, and why.
+    // Without a rate the report stays in dollars and says why.
     await page.goto(`/?by=day&campaign=${campaign.id}`)
     const figures = page.getByRole('group', { name: /^Figures of the window/ })
     await expect(page.getByText(/^Shown in USD: No rate of INR is known for/)).toBeVisible()

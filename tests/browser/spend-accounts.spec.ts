@@ -1,4 +1,4 @@
-// Spend accounts as an owner sees them: connecting one, what it cost, what of it is nobody's, and a fault with its cure.
+// Spend accounts as an owner sees them: connecting one, its spend, its unmatched spend, and a fault with its hint.
 import { startMetaInsights } from '../support/meta-insights-fake.ts'
 import { type Books, emptyBooks } from '../support/spend-fakes.ts'
 import { DETAIL, test as dashboard, expect, send } from './dashboard.ts'
@@ -37,7 +37,7 @@ test('an account is connected, a fault is told with its cure, and then its spend
   const { key } = await send(owner, 'GET', `/api/campaigns/${id}`)
   const visit = await owner.get(`/c/${String(key)}?sub2=${AD}`, {
     maxRedirects: 0,
-    // Of a browser, because what calls itself a program counts in no report.
+    // A browser's user agent, because reports leave out clicks of programs.
     headers: { 'user-agent': 'Mozilla/5.0 (Linux; Android 13; SM-S908B) AppleWebKit/537.36 Chrome/112.0.0.0 Mobile' },
   })
   expect(visit.status()).toBe(302)
@@ -56,17 +56,17 @@ test('an account is connected, a fault is told with its cure, and then its spend
   await dialog.getByLabel('Name').fill('Meta main')
   await dialog.getByLabel('Account number').fill(`act_${ACCOUNT}`)
   await dialog.getByLabel('Access token').fill(TOKEN)
-  await dialog.getByLabel('Is in').selectOption('sub2')
+  await dialog.getByLabel('Link parameter').selectOption('sub2')
   await expect(dialog.getByText('sub2={{ad.id}}')).toBeVisible()
   await dialog.getByRole('button', { name: 'Connect', exact: true }).click()
   await expect(page.getByRole('heading', { name: 'Meta main', exact: true })).toBeVisible()
-  await expect(page.getByText('Not read', { exact: true })).toBeVisible()
+  await expect(page.getByText('Failed', { exact: true })).toBeVisible()
   await expect(page.getByText(/Session has expired/)).toBeVisible()
   await expect(page.getByText(/make a token with the permission ads_read/)).toBeVisible()
   books.tokens[TOKEN] = { accounts: [ACCOUNT], may_read: true }
   await page.getByRole('button', { name: 'Read now' }).click()
   await expect(page.getByText('Up to date', { exact: true })).toBeVisible({ timeout: 30_000 })
-  await expect(page.getByText('bills in USD by the days of Asia/Kolkata')).toBeVisible()
+  await expect(page.getByText('billed in USD, time zone Asia/Kolkata')).toBeVisible()
   const unmatched = page.getByRole('region', { name: 'Unmatched spend' })
   await expect(unmatched.getByRole('row', { name: /120214900000000999/ })).toContainText('8.25')
   await expect(page.getByText('$8.25 of $49.75, by 1 id')).toBeVisible()
@@ -95,12 +95,12 @@ test(
     const { id } = await send(owner, 'POST', '/api/spend-accounts', account)
     await page.goto(`/ad-spend/accounts/${id}`)
     await expect(page.getByText('$7.00 of $7.00, by 1 id')).toBeVisible({ timeout: 30_000 })
-    await page.getByLabel('Whose the spend is').selectOption('campaign')
+    await page.getByLabel('Assign spend to').selectOption('campaign')
     await page.getByRole('button', { name: 'Save connection' }).click()
     await expect(page.getByText('Choose a campaign.')).toBeVisible()
     await page.getByLabel('Campaign').selectOption({ label: 'Autumn' })
     await page.getByRole('button', { name: 'Save connection' }).click()
-    await expect(page.getByText('None: all spend is a campaign’s.')).toBeVisible({ timeout: 30_000 })
+    await expect(page.getByText('None: all spend is matched to campaigns.')).toBeVisible({ timeout: 30_000 })
     await page.getByRole('button', { name: 'Switch off' }).click()
     await expect(page.getByText('Off', { exact: true })).toBeVisible()
     await page.getByRole('button', { name: 'Switch on' }).click()

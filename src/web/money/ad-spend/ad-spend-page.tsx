@@ -1,4 +1,4 @@
-/** Ad spend: what traffic cost, by campaign and day, so that the report knows profit and ROI. */
+/** Ad spend: the cost of traffic by campaign and day, from which reports compute profit and ROI. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { FileUp, Receipt, RefreshCw, Split } from 'lucide-react'
@@ -49,7 +49,7 @@ export function AdSpendPage() {
     <>
       <PageHeader
         title="Ad spend"
-        words="In US dollars, whatever was paid in, by campaign and UTC day, and by sub1 where it is known. A later amount takes the place of an earlier one."
+        words="In US dollars, by campaign and UTC day, and by sub1 where isListed. A later amount replaces an earlier one."
       >
         <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
         <DaysChoice search={search} days={days} today={today} areUtc onChange={narrow} />
@@ -75,8 +75,8 @@ export function AdSpendPage() {
         empty={
           <EmptyState
             icon={Receipt}
-            title="Nothing recorded in these days"
-            words="Record it here, with a key or from a file, or connect an account; the report then shows cost, profit and ROI."
+            title="No spend on these days"
+            words="Record spend here, through the API or from a file, or connect an account. Reports then show cost, profit and ROI."
           />
         }
       >
@@ -100,7 +100,7 @@ export function AdSpendPage() {
         open={draft !== undefined}
         onClose={() => setDraft(undefined)}
         title="Record spend"
-        description="An empty amount deletes what was recorded."
+        description="An empty amount deletes the recorded spend."
       >
         {draft !== undefined && <SpendForm draft={draft} onClose={() => setDraft(undefined)} />}
       </Dialog>
@@ -108,7 +108,7 @@ export function AdSpendPage() {
         open={isSpreading}
         onClose={() => setSpreading(false)}
         title="Spread an amount"
-        description="Divides what a campaign has cost over the clicks of a window, by UTC day and sub1."
+        description="Divides a campaign’s cost over its clicks in a time window, by UTC day and sub1."
       >
         {isSpreading && <SpreadForm campaign={search.campaign} now={now} onClose={() => setSpreading(false)} />}
       </Dialog>
@@ -129,7 +129,7 @@ function SpendTable({ rows, onEdit }: SpendTableProps) {
           <Head numeric>Amount, $</Head>
           <Head>Campaign</Head>
           <Head>sub1</Head>
-          <Head>From</Head>
+          <Head>Source</Head>
           <Head>Changed</Head>
           <ActionHead />
         </tr>
@@ -180,7 +180,7 @@ function DeleteSpend({ row: { campaign_id, day: on, sub1, amount }, of }: { row:
       onClick={() =>
         confirm({
           title: `Delete $${exactMoney(amount)}?`,
-          words: `Of ${sub1 === '' ? of : `${of}, sub1 ${sub1}`}. What it took the place of, such as the cost of the clicks, counts again.`,
+          words: `For ${sub1 === '' ? of : `${of}, sub1 ${sub1}`}. The cost it replaced, such as that of the clicks, counts again.`,
           action: 'Delete',
           look: 'danger',
           deed: () => call(recordAdSpend, { body: { campaign_id, day: on, sub1, amount: null } }),
@@ -199,7 +199,7 @@ function SpendForm({ draft, onClose }: { draft: Draft; onClose: () => void }) {
   const nameOf = useCampaignNames([draft.campaign_id || null])
   const form = useDraft<Draft>(AdSpendDraft, draft)
   const errors = form.formState.errors
-  const known = campaigns.some(campaign => campaign.id === draft.campaign_id)
+  const isListed = campaigns.some(campaign => campaign.id === draft.campaign_id)
   return (
     <DraftForm
       form={form}
@@ -218,7 +218,9 @@ function SpendForm({ draft, onClose }: { draft: Draft; onClose: () => void }) {
         <option value="" disabled>
           Choose a campaign
         </option>
-        {draft.campaign_id !== '' && !known && <option value={draft.campaign_id}>{nameOf(draft.campaign_id)}</option>}
+        {draft.campaign_id !== '' && !isListed && (
+          <option value={draft.campaign_id}>{nameOf(draft.campaign_id)}</option>
+        )}
         {campaigns.map(campaign => (
           <option key={campaign.id} value={campaign.id}>
             {campaign.name}
@@ -244,7 +246,7 @@ function SpendForm({ draft, onClose }: { draft: Draft; onClose: () => void }) {
       <TextField
         label="sub1"
         optional
-        hint="As the clicks carry it. Empty: the campaign’s spend that no sub1 is known for."
+        hint="Blank = whole campaign."
         autoComplete="off"
         error={errors.sub1?.message}
         {...form.register('sub1')}

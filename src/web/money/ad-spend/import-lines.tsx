@@ -1,4 +1,4 @@
-/** The lines of a file of spend, and what becomes of each. */
+/** The lines of an imported spend file, with the result of each. */
 import type { z } from 'zod'
 import type { SpendLine } from '../../../money/ad-spend/api.ts'
 import { count, exactMoney, NONE } from '../../ground/figures/figures.ts'
@@ -7,12 +7,12 @@ import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 import { sentence } from '../../ground/ui/plain-words.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 
-type SpendRow = z.input<typeof SpendLine>
+type SpendLineRow = z.input<typeof SpendLine>
 
-/** So many are shown; the wrong ones first, because they are to be acted on. */
-const MOST_SHOWN = 500
+/** The most lines shown. Wrong ones come first, because they need correcting. */
+const MOST_LINES = 500
 
-const FATES: Record<SpendRow['fate'], { words: string; tone: Tone }> = {
+const RESULTS: Record<SpendLineRow['fate'], { words: string; tone: Tone }> = {
   new: { words: 'New', tone: 'good' },
   replaces: { words: 'Replaces', tone: 'accent' },
   same: { words: 'Same as before', tone: 'plain' },
@@ -22,17 +22,17 @@ const FATES: Record<SpendRow['fate'], { words: string; tone: Tone }> = {
   wrong: { words: 'Wrong', tone: 'bad' },
 }
 
-export function Lines({ lines }: { lines: readonly SpendRow[] }) {
-  const shown = lines
+export function SpendLines({ lines }: { lines: readonly SpendLineRow[] }) {
+  const listed = lines
     .toSorted((one, other) => Number(other.fate === 'wrong') - Number(one.fate === 'wrong') || one.line - other.line)
-    .slice(0, MOST_SHOWN)
+    .slice(0, MOST_LINES)
   return (
     <>
       <Table caption="Lines of the file">
         <thead>
           <tr>
             <Head stay>Line</Head>
-            <Head>What becomes of it</Head>
+            <Head>Result</Head>
             <Head>Day</Head>
             <Head>Campaign</Head>
             <Head>sub1</Head>
@@ -42,13 +42,13 @@ export function Lines({ lines }: { lines: readonly SpendRow[] }) {
           </tr>
         </thead>
         <tbody>
-          {shown.map(line => (
+          {listed.map(line => (
             <LineRow key={line.line} line={line} />
           ))}
         </tbody>
       </Table>
-      {lines.length > shown.length && (
-        <p className="mt-2 text-ink-faint">{count(lines.length - shown.length)} more lines are not shown.</p>
+      {lines.length > listed.length && (
+        <p className="mt-2 text-ink-faint">{count(lines.length - listed.length)} more lines are not shown.</p>
       )}
     </>
   )
@@ -56,8 +56,8 @@ export function Lines({ lines }: { lines: readonly SpendRow[] }) {
 
 const amountOf = (amount: string | null) => (amount === null ? NONE : exactMoney(amount))
 
-function LineRow({ line }: { line: SpendRow }) {
-  const { words, tone } = FATES[line.fate]
+function LineRow({ line }: { line: SpendLineRow }) {
+  const { words, tone } = RESULTS[line.fate]
   const outcome = (
     <>
       <Badge tone={tone}>{words}</Badge>

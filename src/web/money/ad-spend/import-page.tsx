@@ -1,4 +1,4 @@
-/** Importing ad spend from a file: choose it, see what becomes of each line, take it in. */
+/** Importing ad spend: choose a file, preview the result of each line, import it. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { FileUp } from 'lucide-react'
@@ -15,33 +15,33 @@ import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { PageHeader, Section } from '../../ground/ui/page.tsx'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
-import { Lines } from './import-lines.tsx'
+import { SpendLines } from './import-lines.tsx'
 
-type File = z.input<(typeof importAdSpend)['body']>
-type Choices = Pick<File, 'columns' | 'campaign_id' | 'currency' | 'date_order' | 'leave_out'>
-type Looked = z.input<(typeof importAdSpend)['reply']>
+type ImportRequest = z.input<(typeof importAdSpend)['body']>
+type ImportChoices = Pick<ImportRequest, 'columns' | 'campaign_id' | 'currency' | 'date_order' | 'leave_out'>
+type ImportPreview = z.input<(typeof importAdSpend)['reply']>
 
 export function ImportPage() {
   const { role } = useActive()
   const [csv, setCsv] = useState<string>()
-  const [choices, setChoices] = useState<Choices>({})
-  // The last answer stays in sight while the next one is on its way.
-  const [answer, setAnswer] = useState<{ looked: Looked; file: File }>()
-  const look = useMutation({
-    mutationFn: (file: File) => call(importAdSpend, { body: file }),
-    onSuccess: (looked, file) => setAnswer({ looked, file }),
-    onError: () => setAnswer(undefined),
+  const [choices, setChoices] = useState<ImportChoices>({})
+  // The last preview stays visible while the next one is loading.
+  const [previewed, setPreviewed] = useState<{ preview: ImportPreview; file: ImportRequest }>()
+  const previewing = useMutation({
+    mutationFn: (file: ImportRequest) => call(importAdSpend, { body: file }),
+    onSuccess: (preview, file) => setPreviewed({ preview, file }),
+    onError: () => setPreviewed(undefined),
   })
-  const lookAt = (text: string, chosen: Choices) => {
+  const showPreview = (text: string, chosen: ImportChoices) => {
     setCsv(text)
     setChoices(chosen)
-    look.mutate({ csv: text, ...chosen, dry_run: true })
+    previewing.mutate({ csv: text, ...chosen, dry_run: true })
   }
   return (
     <>
       <PageHeader
         title="Import ad spend"
-        words="A CSV file as ad platforms and spreadsheets export it. You see what becomes of each line before anything changes."
+        words="A CSV file exported from an ad platform or a spreadsheet. You see the result of each line before anything changes."
       >
         <Link to="/ad-spend" className={buttonLook('plain')}>
           Back to ad spend
@@ -49,37 +49,37 @@ export function ImportPage() {
       </PageHeader>
       <Section
         title="File"
-        words="It needs a line of titles: a day, a campaign (its name, key or id) and an amount; sub1 if you like."
+        words="It needs a header line. Required columns: day, campaign (name, key or id) and amount. Optional: sub1 and currency."
       >
         <FileField
           reason={reasonAgainst(importAdSpend, role)}
           onRead={text => {
             if (text === '') return
-            setAnswer(undefined)
-            lookAt(text, {})
+            setPreviewed(undefined)
+            showPreview(text, {})
           }}
         />
       </Section>
       {csv !== undefined && (
-        <Section title="How it is read">
-          <ChoiceFields
-            looked={answer?.looked}
+        <Section title="Columns and defaults">
+          <ImportChoiceFields
+            preview={previewed?.preview}
             choices={choices}
-            onChange={chosen => lookAt(csv, { ...chosen, leave_out: null })}
+            onChange={chosen => showPreview(csv, { ...chosen, leave_out: null })}
           />
         </Section>
       )}
-      <RefusalNote refused={look.error} className="mb-6" />
+      <RefusalNote refused={previewing.error} className="mb-6" />
       <div aria-live="polite">
-        {answer?.looked.problem != null && (
-          <RefusalNote refused={new Error(`the file cannot go in: ${answer.looked.problem}`)} />
+        {previewed?.preview.problem != null && (
+          <RefusalNote refused={new Error(`the file cannot be imported: ${previewed.preview.problem}`)} />
         )}
-        {csv !== undefined && answer?.looked.problem === null && (
-          <Outcome
-            looked={answer.looked}
-            file={{ ...answer.file, dry_run: false }}
-            isLooking={look.isPending}
-            onLeaveOut={leave_out => lookAt(csv, { ...choices, leave_out })}
+        {csv !== undefined && previewed?.preview.problem === null && (
+          <PreviewSection
+            preview={previewed.preview}
+            file={{ ...previewed.file, dry_run: false }}
+            isPreviewing={previewing.isPending}
+            onLeaveOut={leave_out => showPreview(csv, { ...choices, leave_out })}
           />
         )}
       </div>
@@ -91,7 +91,7 @@ function FileField({ reason, onRead }: { reason: string | undefined; onRead: (te
   const read = async (event: ChangeEvent<HTMLInputElement>) => {
     const [file] = event.target.files ?? []
     if (file !== undefined) onRead(decoded(new Uint8Array(await file.arrayBuffer())))
-    // The same file can be chosen again once it was put right.
+    // Otherwise the browser would not report the same file when it is chosen again after a correction.
     event.target.value = ''
   }
   return (
@@ -123,9 +123,13 @@ const ROLES = [
   ['currency', 'Currency'],
 ] as const
 
-type ChoiceProps = { looked: Looked | undefined; choices: Choices; onChange: (choices: Choices) => void }
+type ChoiceProps = {
+  preview: ImportPreview | undefined
+  choices: ImportChoices
+  onChange: (choices: ImportChoices) => void
+}
 
-function ChoiceFields({ looked, choices, onChange }: ChoiceProps) {
+function ImportChoiceFields({ preview, choices, onChange }: ChoiceProps) {
   const campaigns = useCampaigns()
   return (
     <div className="grid gap-4 sm:grid-cols-3 lg:grid-cols-4">
@@ -134,13 +138,13 @@ function ChoiceFields({ looked, choices, onChange }: ChoiceProps) {
           key={role}
           label={label}
           value={choices.columns?.[role] ?? ''}
-          disabled={looked === undefined}
+          disabled={preview === undefined}
           onChange={({ target }) =>
             onChange({ ...choices, columns: { ...choices.columns, [role]: target.value === '' ? null : target.value } })
           }
         >
-          <option value="">{looked?.columns[role] == null ? 'None' : `${looked.columns[role]} (found)`}</option>
-          {[...new Set(looked?.titles)]
+          <option value="">{preview?.columns[role] == null ? 'None' : `${preview.columns[role]} (found)`}</option>
+          {[...new Set(preview?.titles)]
             .filter(title => title !== '')
             .map(title => (
               <option key={title} value={title}>
@@ -150,31 +154,31 @@ function ChoiceFields({ looked, choices, onChange }: ChoiceProps) {
         </SelectField>
       ))}
       <SelectField
-        label="Unnamed lines are of"
+        label="Default campaign"
         value={choices.campaign_id ?? ''}
         onChange={({ target }) => onChange({ ...choices, campaign_id: target.value === '' ? null : target.value })}
       >
-        <option value="">No campaign</option>
+        <option value="">None</option>
         {campaigns.map(campaign => (
           <option key={campaign.id} value={campaign.id}>
             {campaign.name}
           </option>
         ))}
       </SelectField>
-      <ChosenCurrency
+      <DefaultCurrency
         key={choices.currency ?? ''}
         currency={choices.currency ?? ''}
         onChange={currency => onChange({ ...choices, currency })}
       />
       <SelectField
-        label="Days with slashes"
+        label="Dates with slashes"
         value={choices.date_order ?? ''}
         onChange={({ target }) => {
           const { value } = target
           onChange({ ...choices, date_order: value === 'month_first' || value === 'day_first' ? value : null })
         }}
       >
-        <option value="">Refuse them</option>
+        <option value="">Refuse</option>
         <option value="month_first">Month first</option>
         <option value="day_first">Day first</option>
       </SelectField>
@@ -182,15 +186,15 @@ function ChoiceFields({ looked, choices, onChange }: ChoiceProps) {
   )
 }
 
-/** Asked again once it is left, not at each letter. */
-function ChosenCurrency({ currency, onChange }: { currency: string; onChange: (currency: string | null) => void }) {
+/** Refreshes the preview when the field loses focus, not at each letter. */
+function DefaultCurrency({ currency, onChange }: { currency: string; onChange: (currency: string | null) => void }) {
   const take = (typed: string) => {
     const code = typed.trim().toUpperCase()
     if (code !== currency) onChange(code === '' ? null : code)
   }
   return (
     <CurrencyField
-      label="Lines that name none are in"
+      label="Default currency"
       placeholder="USD"
       defaultValue={currency}
       onBlur={({ target }) => take(target.value)}
@@ -201,14 +205,14 @@ function ChosenCurrency({ currency, onChange }: { currency: string; onChange: (c
   )
 }
 
-type OutcomeProps = {
-  looked: Looked
-  file: File
-  isLooking: boolean
+type PreviewProps = {
+  preview: ImportPreview
+  file: ImportRequest
+  isPreviewing: boolean
   onLeaveOut: (lines: number[] | null) => void
 }
 
-function Outcome({ looked, file, isLooking, onLeaveOut }: OutcomeProps) {
+function PreviewSection({ preview, file, isPreviewing, onLeaveOut }: PreviewProps) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const take = useMutation({
@@ -219,20 +223,20 @@ function Outcome({ looked, file, isLooking, onLeaveOut }: OutcomeProps) {
       notify('The spend is imported', `${count(changed)} ${changed === 1 ? 'row has' : 'rows have'} changed.`)
     },
   })
-  const { lines, wrong, changed, total } = looked
+  const { lines, wrong, changed, total } = preview
   const reason =
-    wrong > 0 ? 'Put the wrong lines right, or leave them out.' : changed === 0 ? 'Nothing would change.' : undefined
+    wrong > 0 ? 'Correct the wrong lines, or leave them out.' : changed === 0 ? 'Nothing would change.' : undefined
   return (
     <Section
       title="Lines"
-      words={`${count(lines.length)} lines, ${exactMoney(total)} dollars in all.`}
+      words={`${count(lines.length)} lines, $${exactMoney(total)} in total.`}
       aside={
         <Button look="primary" icon={FileUp} pending={take.isPending} reason={reason} onClick={() => take.mutate()}>
           {`Import ${count(changed)} ${changed === 1 ? 'change' : 'changes'}`}
         </Button>
       }
     >
-      {looked.warnings.map(({ code, message }) => (
+      {preview.warnings.map(({ code, message }) => (
         <div key={code} className="mb-3">
           <Note kind="warning">{message}</Note>
         </div>
@@ -243,11 +247,12 @@ function Outcome({ looked, file, isLooking, onLeaveOut }: OutcomeProps) {
             <strong>
               {count(wrong)} {wrong === 1 ? 'line is' : 'lines are'} wrong.
             </strong>{' '}
-            Put them right and choose the file again, or leave them out: the rest goes in whole or not at all.
+            Correct them and choose the file again, or leave them out. The other lines are imported together or not at
+            all.
             <Button
               size="sm"
               className="mt-2 flex!"
-              pending={isLooking}
+              pending={isPreviewing}
               onClick={() =>
                 onLeaveOut([
                   ...(file.leave_out ?? []),
@@ -260,17 +265,17 @@ function Outcome({ looked, file, isLooking, onLeaveOut }: OutcomeProps) {
           </Note>
         </div>
       )}
-      <LeftOut lines={file.leave_out ?? []} onTakeBack={() => onLeaveOut(null)} />
+      <LeftOutLines lines={file.leave_out ?? []} onInclude={() => onLeaveOut(null)} />
       <RefusalNote refused={take.error} className="mb-3" />
-      <Lines lines={lines} />
+      <SpendLines lines={lines} />
     </Section>
   )
 }
 
-/** So many numbers tell which lines they are; more tell nothing. */
+/** The most line numbers listed; nobody reads a longer list. */
 const MOST_NUMBERS = 20
 
-function LeftOut({ lines, onTakeBack }: { lines: readonly number[]; onTakeBack: () => void }) {
+function LeftOutLines({ lines, onInclude }: { lines: readonly number[]; onInclude: () => void }) {
   if (lines.length === 0) return null
   const numbers = lines.toSorted((one, other) => one - other).slice(0, MOST_NUMBERS)
   return (
@@ -282,8 +287,8 @@ function LeftOut({ lines, onTakeBack }: { lines: readonly number[]; onTakeBack: 
         {numbers.join(', ')}
         {lines.length > numbers.length && ` and ${count(lines.length - numbers.length)} more`}. Their spend is not in
         the amounts below.
-        <Button size="sm" className="mt-2 flex!" onClick={onTakeBack}>
-          Take them back in
+        <Button size="sm" className="mt-2 flex!" onClick={onInclude}>
+          Include them again
         </Button>
       </Note>
     </div>

@@ -1,4 +1,4 @@
-/** The form that spreads an amount over the clicks of a window: first it is shown what would fall to each day, then it is done. */
+/** The form that spreads an amount over the clicks of a time window. It previews the amount of each day before saving. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -17,26 +17,34 @@ import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { ownZone, ZONE_NAMES } from '../../ground/zone-names.ts'
 
-type Draft = Record<'campaign_id' | 'from' | 'to' | 'zone' | 'amount' | 'currency' | 'sub1', string>
-type Wanted = z.input<(typeof spreadAdSpend)['body']>
-type Told = z.input<(typeof spreadAdSpend)['reply']>
+type SpreadDraft = Record<'campaign_id' | 'from' | 'to' | 'zone' | 'amount' | 'currency' | 'sub1', string>
+type SpreadRequest = z.input<(typeof spreadAdSpend)['body']>
+type SpreadPreview = z.input<(typeof spreadAdSpend)['reply']>
 
 const OWN_ZONE = ownZone()
 const ZONES = [...new Set(['UTC', OWN_ZONE, ...ZONE_NAMES])]
 
-/** Yesterday, as the zone's clocks have it. */
-function yesterdayIn(zone: string, now: number): Pick<Draft, 'from' | 'to'> {
+/** Yesterday in the given time zone. */
+function yesterdayIn(zone: string, now: number): Pick<SpreadDraft, 'from' | 'to'> {
   const today = localIn(zone, now).slice(0, 10)
   const before = new Date(Date.parse(today) - 1).toISOString().slice(0, 10)
   return { from: `${before}T00:00`, to: `${today}T00:00` }
 }
 
-/** What is sent, or what is still missing. */
-function wantedOf({ campaign_id, from, to, zone, amount, currency, sub1 }: Draft): Omit<Wanted, 'dry_run'> | string {
+/** The request, or what the user must still enter. */
+function requestOf({
+  campaign_id,
+  from,
+  to,
+  zone,
+  amount,
+  currency,
+  sub1,
+}: SpreadDraft): Omit<SpreadRequest, 'dry_run'> | string {
   const [begin, end] = [momentIn(zone, from), momentIn(zone, to)]
   if (campaign_id === '') return 'Choose a campaign.'
-  if (begin === undefined || end === undefined) return 'Say from when to when.'
-  if (amount.trim() === '') return 'Say how much.'
+  if (begin === undefined || end === undefined) return 'Enter when it starts and ends.'
+  if (amount.trim() === '') return 'Enter an amount.'
   const of = { currency: currency === '' ? null : currency, sub1: sub1 === '' ? null : sub1 }
   return { campaign_id, from: begin, to: end, amount: amount.trim(), ...of }
 }
@@ -46,7 +54,7 @@ type SpreadFormProps = { campaign: string | undefined; now: number; onClose: () 
 export function SpreadForm({ campaign, now, onClose }: SpreadFormProps) {
   const { role } = useActive()
   const refresh = useRefresh()
-  const [draft, setDraft] = useState<Draft>(() => ({
+  const [draft, setDraft] = useState<SpreadDraft>(() => ({
     campaign_id: campaign ?? '',
     ...yesterdayIn(OWN_ZONE, now),
     zone: OWN_ZONE,
@@ -54,40 +62,44 @@ export function SpreadForm({ campaign, now, onClose }: SpreadFormProps) {
     currency: '',
     sub1: '',
   }))
-  const look = useMutation({
-    mutationFn: (wanted: Omit<Wanted, 'dry_run'>) => call(spreadAdSpend, { body: { ...wanted, dry_run: true } }),
+  const previewing = useMutation({
+    mutationFn: (request: Omit<SpreadRequest, 'dry_run'>) =>
+      call(spreadAdSpend, { body: { ...request, dry_run: true } }),
   })
   const save = useMutation({
-    mutationFn: (wanted: Omit<Wanted, 'dry_run'>) => call(spreadAdSpend, { body: { ...wanted, dry_run: false } }),
+    mutationFn: (request: Omit<SpreadRequest, 'dry_run'>) =>
+      call(spreadAdSpend, { body: { ...request, dry_run: false } }),
     onSuccess: async ({ clicks }) => {
       await refresh(listSpreads)
       onClose()
       notify(`The amount is spread over ${count(clicks)} clicks`)
     },
   })
-  const wanted = wantedOf(draft)
-  const change = (changes: Partial<Draft>) => {
+  const request = requestOf(draft)
+  const change = (changes: Partial<SpreadDraft>) => {
     setDraft({ ...draft, ...changes })
-    look.reset()
+    previewing.reset()
     save.reset()
   }
-  const missing = typeof wanted === 'string' ? wanted : undefined
+  const missing = typeof request === 'string' ? request : undefined
   return (
     <DialogForm
       onSubmit={() => {
-        if (typeof wanted === 'string') return
-        if (look.data === undefined) look.mutate(wanted)
-        else save.mutate(wanted)
+        if (typeof request === 'string') return
+        if (previewing.data === undefined) previewing.mutate(request)
+        else save.mutate(request)
       }}
     >
       <DialogBody>
         <SpreadFields draft={draft} onChange={change} />
-        {look.data !== undefined && typeof wanted !== 'string' && <Shares told={look.data} wanted={wanted} />}
-        <RefusalNote refused={look.error ?? save.error} />
+        {previewing.data !== undefined && typeof request !== 'string' && (
+          <DayAmounts preview={previewing.data} request={request} />
+        )}
+        <RefusalNote refused={previewing.error ?? save.error} />
       </DialogBody>
       <SaveFoot
-        action={look.data === undefined ? 'See the parts' : 'Spread it'}
-        pending={look.isPending || save.isPending}
+        action={previewing.data === undefined ? 'Preview' : 'Spread amount'}
+        pending={previewing.isPending || save.isPending}
         reason={reasonAgainst(spreadAdSpend, role) ?? missing}
         onCancel={onClose}
       />
@@ -95,10 +107,10 @@ export function SpreadForm({ campaign, now, onClose }: SpreadFormProps) {
   )
 }
 
-function SpreadFields({ draft, onChange }: { draft: Draft; onChange: (changes: Partial<Draft>) => void }) {
+function SpreadFields({ draft, onChange }: { draft: SpreadDraft; onChange: (changes: Partial<SpreadDraft>) => void }) {
   const campaigns = useCampaigns()
   const isKnown = draft.campaign_id === '' || campaigns.some(({ id }) => id === draft.campaign_id)
-  const of = (field: keyof Draft) => ({
+  const of = (field: keyof SpreadDraft) => ({
     value: draft[field],
     onChange: (event: { target: { value: string } }) => onChange({ [field]: event.target.value }),
   })
@@ -119,7 +131,7 @@ function SpreadFields({ draft, onChange }: { draft: Draft; onChange: (changes: P
         <TextField type="datetime-local" label="From" {...of('from')} />
         <TextField type="datetime-local" label="Until" {...of('to')} />
       </div>
-      <SelectField label="Time zone" hint="Of the bill. Days of the report are UTC’s." {...of('zone')}>
+      <SelectField label="Time zone" hint="The time zone of the bill. Reports use UTC days." {...of('zone')}>
         {ZONES.map(zone => (
           <option key={zone} value={zone}>
             {zone.replaceAll('_', ' ')}
@@ -130,20 +142,26 @@ function SpreadFields({ draft, onChange }: { draft: Draft; onChange: (changes: P
         <TextField label="Amount" inputMode="decimal" autoComplete="off" {...of('amount')} />
         <CurrencyField label="Currency" optional placeholder="USD" {...of('currency')} />
       </div>
-      <TextField label="sub1" optional hint="Only where the amount is of one." autoComplete="off" {...of('sub1')} />
+      <TextField
+        label="sub1"
+        optional
+        hint="Only if the amount is for a single sub1."
+        autoComplete="off"
+        {...of('sub1')}
+      />
     </>
   )
 }
 
-/** What would fall to each day. */
-function Shares({ told, wanted }: { told: Told; wanted: Omit<Wanted, 'dry_run'> }) {
+/** The amount each day would get. */
+function DayAmounts({ preview, request }: { preview: SpreadPreview; request: Omit<SpreadRequest, 'dry_run'> }) {
   return (
     <div aria-live="polite">
       <p className="mb-2 text-ink-soft">
-        {`${moment(wanted.from)} to ${moment(wanted.to)}: $${exactMoney(told.amount)} over ${count(told.clicks)} clicks. `}
-        Once spread it stays as it is, and can be taken back whole.
+        {`${moment(request.from)} to ${moment(request.to)}: $${exactMoney(preview.amount)} over ${count(preview.clicks)} clicks. `}
+        It cannot be edited afterwards, only taken back as a whole.
       </p>
-      <Table caption="What falls to each day">
+      <Table caption="Amount by day">
         <thead>
           <tr>
             <Head stay>Day (UTC)</Head>
@@ -152,7 +170,7 @@ function Shares({ told, wanted }: { told: Told; wanted: Omit<Wanted, 'dry_run'> 
           </tr>
         </thead>
         <tbody>
-          {told.days.map(row => (
+          {preview.days.map(row => (
             <Row key={row.day}>
               <RowHead stay>{day(row.day)}</RowHead>
               <Cell numeric>{count(row.clicks)}</Cell>

@@ -1,4 +1,4 @@
-/** The amounts that were spread over clicks: what of them counts, and the way back. */
+/** The amounts spread over clicks: how much of each counts, and taking one back. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -25,7 +25,7 @@ export function SpreadsSection({ campaign }: { campaign: string | undefined }) {
   return (
     <Section
       title="Spread over clicks"
-      words="Amounts of a window, divided by its clicks over UTC days and sub1. What is recorded by day goes before them."
+      words="Amounts divided over the clicks of a time window, by UTC day and sub1. Spend recorded by day overrides them."
       className="mt-8"
     >
       <SpreadsTable rows={spreads.data.data} />
@@ -37,7 +37,7 @@ export function SpreadsSection({ campaign }: { campaign: string | undefined }) {
 function SpreadsTable({ rows }: { rows: readonly SpreadRow[] }) {
   const nameOf = useCampaignNames(rows.map(({ campaign_id }) => campaign_id))
   return (
-    <Table caption="Amounts that were spread over clicks">
+    <Table caption="Amounts spread over clicks">
       <thead>
         <tr>
           <Head stay>Campaign</Head>
@@ -99,7 +99,7 @@ function TakeBack({ row, of }: { row: SpreadRow; of: string }) {
       onClick={() =>
         confirm({
           title: `Take back $${exactMoney(row.amount)}?`,
-          words: `Reports are as if it had not been spread over the clicks of ${of}. To have it back, spread it again.`,
+          words: `Reports no longer count it as a cost of ${of}. To restore it, spread it again.`,
           action: 'Take back',
           look: 'danger',
           deed: () => call(takeBackSpread, { params: { id: row.id } }),

@@ -1,4 +1,4 @@
-/** Billing: the balance, what a person costs, and every entry that made the balance what it is. */
+/** Billing: the balance, the price per person, and the ledger entries that make up the balance. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { PencilLine, Plus } from 'lucide-react'
@@ -19,7 +19,7 @@ import { Asked, PageHeader, Section } from '../../ground/ui/page.tsx'
 import { Pager } from '../../ground/ui/pager.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { BillingSettings, PriceSetting } from './billing-settings.tsx'
-import { Books } from './books.tsx'
+import { BooksSection } from './books.tsx'
 import { AdjustDialog, TopUpDialog } from './entry-dialogs.tsx'
 
 const route = getRouteApi('/inside/billing')
@@ -35,11 +35,11 @@ export function BillingPage() {
       {found =>
         Number(found.price_per_person) === 0 && found.deliveries_held === 0 ? (
           <>
-            <PageHeader title="Billing" words="A person costs nothing in this workspace, so nothing is charged." />
+            <PageHeader title="Billing" words="The price per person is 0, so nothing is charged." />
             <PriceSetting price={found.price_per_person} />
           </>
         ) : (
-          <Charged billing={found} address={address} />
+          <ChargedBilling billing={found} address={address} />
         )
       }
     </Asked>
@@ -51,20 +51,24 @@ type ChargedProps = {
   address: ListAddress<z.output<typeof BillingSearch>>
 }
 
-function Charged({ billing, address: { search, narrow, go } }: ChargedProps) {
+function ChargedBilling({ billing, address: { search, narrow, go } }: ChargedProps) {
   const { role } = useActive()
-  const [entering, setEntering] = useState<'top-up' | 'adjustment'>()
+  const [entryKind, setEntryKind] = useState<'top-up' | 'adjustment'>()
   return (
     <>
-      <PageHeader title="Billing" words="One charge per person, for ever, whichever system reports them first.">
-        <Button icon={PencilLine} reason={reasonAgainst(adjustBalance, role)} onClick={() => setEntering('adjustment')}>
+      <PageHeader title="Billing" words="Each person is charged once, whichever system reports them first.">
+        <Button
+          icon={PencilLine}
+          reason={reasonAgainst(adjustBalance, role)}
+          onClick={() => setEntryKind('adjustment')}
+        >
           Adjust
         </Button>
         <Button
           look="primary"
           icon={Plus}
           reason={reasonAgainst(topUpBalance, role)}
-          onClick={() => setEntering('top-up')}
+          onClick={() => setEntryKind('top-up')}
         >
           Top up
         </Button>
@@ -72,11 +76,11 @@ function Charged({ billing, address: { search, narrow, go } }: ChargedProps) {
       <dl className="mb-6 grid gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-3">
         <Figure name="Balance" value={signed(money(billing.balance))} bad={billing.balance.startsWith('-')} />
         <Figure name="Price per person" value={`$${exactMoney(billing.price_per_person)}`} />
-        <Figure name="Persons charged" value={count(billing.persons_charged)} />
+        <Figure name="People charged" value={count(billing.persons_charged)} />
       </dl>
       <Section
         title="Ledger"
-        words="Entries are only ever added; their sum is the balance."
+        words="Entries are never changed. Their sum is the balance."
         aside={
           <Choice
             label="Kind of entry"
@@ -89,16 +93,18 @@ function Charged({ billing, address: { search, narrow, go } }: ChargedProps) {
         }
       >
         {billing.data.length === 0 ? (
-          <p className="text-ink-faint">There is no {search.kind === undefined ? 'entry' : 'such entry'} yet.</p>
+          <p className="text-ink-faint">
+            {search.kind === undefined ? 'No entries yet.' : 'No entries of this kind yet.'}
+          </p>
         ) : (
           <Ledger entries={billing.data} />
         )}
         <Pager cursor={search.cursor} next={billing.next_cursor} onGo={go} />
       </Section>
-      <Books />
+      <BooksSection />
       <BillingSettings billing={billing} />
-      <TopUpDialog open={entering === 'top-up'} onClose={() => setEntering(undefined)} />
-      <AdjustDialog open={entering === 'adjustment'} onClose={() => setEntering(undefined)} />
+      <TopUpDialog open={entryKind === 'top-up'} onClose={() => setEntryKind(undefined)} />
+      <AdjustDialog open={entryKind === 'adjustment'} onClose={() => setEntryKind(undefined)} />
     </>
   )
 }

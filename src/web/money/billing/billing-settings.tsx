@@ -1,4 +1,4 @@
-/** What an owner decides about billing: the price, when to be warned, whether deliveries wait for a top-up. */
+/** An owner's billing settings: the price, the low balance warning, and whether deliveries wait for a top-up. */
 import { useMutation } from '@tanstack/react-query'
 import type { z } from 'zod'
 import { readBalanceNotice, readBilling, setHolding, setLowBalance, setPrice } from '../../../money/billing/api.ts'
@@ -16,7 +16,7 @@ import { useUnsaved } from '../../ground/ui/unsaved.ts'
 
 type Billing = z.input<(typeof readBilling)['reply']>
 
-function useAgain() {
+function useBillingRefresh() {
   const refresh = useRefresh()
   return () => refresh(readBilling, readBalanceNotice)
 }
@@ -25,12 +25,12 @@ export function BillingSettings({ billing }: { billing: Billing }) {
   const { low_balance_threshold, price_per_person, hold_when_empty, deliveries_held } = billing
   return (
     <div className="mb-8">
-      <Setting title="Low balance" words="Every member is warned on each page, and the owners get one mail each time.">
+      <Setting title="Low balance" words="Below the threshold every page shows a warning, and the owners get one mail.">
         <ThresholdForm key={low_balance_threshold} threshold={low_balance_threshold} />
       </Setting>
       <PriceSetting price={price_per_person} />
-      <Setting title="Empty balance" words="Below zero nothing is refused or lost in any case.">
-        <Holding holds={hold_when_empty} held={deliveries_held} />
+      <Setting title="Empty balance" words="Conversions are recorded even while the balance is below zero.">
+        <HoldingForm holds={hold_when_empty} held={deliveries_held} />
       </Setting>
     </div>
   )
@@ -38,7 +38,7 @@ export function BillingSettings({ billing }: { billing: Billing }) {
 
 export function PriceSetting({ price }: { price: string }) {
   return (
-    <Setting title="Price" words="What a person costs, once, whichever system reports them first.">
+    <Setting title="Price" words="Charged once per person, whichever system reports them first.">
       <PriceForm key={price} price={price} />
     </Setting>
   )
@@ -48,16 +48,16 @@ type Threshold = z.input<(typeof setLowBalance)['body']>
 
 function ThresholdForm({ threshold }: { threshold: string | null }) {
   const { role } = useActive()
-  const again = useAgain()
+  const refreshBilling = useBillingRefresh()
   const form = useDraft<Threshold>(setLowBalance.body, { low_balance_threshold: threshold })
   useUnsaved(form.formState.isDirty, 'the threshold')
   const reason = reasonAgainst(setLowBalance, role)
   const save = useMutation({
     mutationFn: (body: Threshold) => call(setLowBalance, { body }),
     onSuccess: async (_, { low_balance_threshold }) => {
-      await again()
+      await refreshBilling()
       form.reset({ low_balance_threshold })
-      notify(low_balance_threshold === null ? 'Nobody is warned any more' : 'The threshold is saved')
+      notify(low_balance_threshold === null ? 'Low balance warnings are off' : 'The threshold is saved')
     },
   })
   return (
@@ -68,7 +68,7 @@ function ThresholdForm({ threshold }: { threshold: string | null }) {
     >
       <TextField
         label="Warn below, $"
-        hint="Empty: never."
+        hint="Blank = no warning."
         inputMode="decimal"
         autoComplete="off"
         className="w-full"
@@ -88,16 +88,16 @@ type Price = z.input<(typeof setPrice)['body']>
 
 function PriceForm({ price }: { price: string }) {
   const { role } = useActive()
-  const again = useAgain()
+  const refreshBilling = useBillingRefresh()
   const form = useDraft<Price>(setPrice.body, { price_per_person: price })
   useUnsaved(form.formState.isDirty, 'the price')
   const reason = reasonAgainst(setPrice, role)
   const save = useMutation({
     mutationFn: (body: Price) => call(setPrice, { body }),
     onSuccess: async (_, body) => {
-      await again()
+      await refreshBilling()
       form.reset(body)
-      notify('The price is saved', 'Persons charged before keep theirs.')
+      notify('The price is saved', 'Earlier charges stay as they are.')
     },
   })
   return (
@@ -108,7 +108,7 @@ function PriceForm({ price }: { price: string }) {
     >
       <TextField
         label="Price per person, $"
-        hint="For persons met from now on."
+        hint="Applies to people first reported from now on."
         inputMode="decimal"
         autoComplete="off"
         className="w-full"
@@ -124,19 +124,19 @@ function PriceForm({ price }: { price: string }) {
   )
 }
 
-function Holding({ holds, held }: { holds: boolean; held: number }) {
+function HoldingForm({ holds, held }: { holds: boolean; held: number }) {
   const { role } = useActive()
-  const again = useAgain()
+  const refreshBilling = useBillingRefresh()
   const set = useMutation({
     mutationFn: (hold_when_empty: boolean) => call(setHolding, { body: { hold_when_empty } }),
-    onSuccess: again,
+    onSuccess: refreshBilling,
   })
-  const waiting = held === 0 ? '' : ` ${count(held)} wait now.`
+  const waiting = held === 0 ? '' : ` ${count(held)} are waiting now.`
   return (
     <div className="flex flex-col gap-2">
       <Checkbox
         label="Hold deliveries while the balance is below zero"
-        words={`Postbacks and ad-account events wait, and leave in order after a top-up. Conversions are recorded in any case.${waiting}`}
+        words={`Postbacks and ad account events wait, and are sent in order after a top-up.${waiting}`}
         checked={set.isPending ? set.variables : holds}
         reason={reasonAgainst(setHolding, role)}
         onChange={event => set.mutate(event.target.checked)}

@@ -1,4 +1,4 @@
-/** Counting the workspace's books again: what is kept as a running figure, beside what the rows come to. */
+/** Recounts the workspace's books: each stored running figure beside the figure counted from its rows. */
 import { useMutation } from '@tanstack/react-query'
 import { Scale } from 'lucide-react'
 import type { z } from 'zod'
@@ -14,13 +14,13 @@ import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 
 type Reconciliation = z.input<(typeof reconcileBooks)['reply']>
 
-export function Books() {
+export function BooksSection() {
   const { role } = useActive()
   const counting = useMutation({ mutationFn: () => call(reconcileBooks) })
   return (
     <Section
       title="Books"
-      words="Counts everything again: persons charged against the conversions, the ledger against the balance, the report against the clicks."
+      words="Recounts everything: the people charged from the conversions, the balance from the ledger, the report from the clicks."
       aside={
         <Button
           icon={Scale}
@@ -28,31 +28,37 @@ export function Books() {
           reason={reasonAgainst(reconcileBooks, role)}
           onClick={() => counting.mutate()}
         >
-          Count again
+          Recount
         </Button>
       }
     >
       <RefusalNote refused={counting.error} />
-      <div aria-live="polite">{counting.data !== undefined && <Outcome found={counting.data} />}</div>
+      <div aria-live="polite">
+        {counting.data !== undefined && <ReconciliationResult reconciliation={counting.data} />}
+      </div>
     </Section>
   )
 }
 
-function Outcome({ found: { at, holds, clicks_from, figures, findings } }: { found: Reconciliation }) {
+function ReconciliationResult({
+  reconciliation: { at, holds, clicks_from, figures, findings },
+}: {
+  reconciliation: Reconciliation
+}) {
   return (
     <div className="flex flex-col gap-3">
       <Note kind={holds ? 'plain' : 'warning'}>
-        <strong>{holds ? 'The books hold.' : 'The books do not hold.'}</strong> Counted {moment(at)}.
+        <strong>{holds ? 'The books are right.' : 'The books are wrong.'}</strong> Counted {moment(at)}.
         {clicks_from !== null &&
-          ` Clicks made before ${clicks_from} are no longer kept: what the report says of that time was left out.`}
+          ` Clicks before ${clicks_from} have been deleted, so the report of that time was not checked.`}
       </Note>
-      <Table caption="Books counted again">
+      <Table caption="Recounted books">
         <thead>
           <tr>
             <Head stay>Figure</Head>
-            <Head numeric>Kept</Head>
+            <Head numeric>Stored</Head>
             <Head numeric>Counted</Head>
-            <Head unseen>Outcome</Head>
+            <Head unseen>Result</Head>
           </tr>
         </thead>
         <tbody>
@@ -72,7 +78,7 @@ function Outcome({ found: { at, holds, clicks_from, figures, findings } }: { fou
         <ul className="flex list-disc flex-col gap-1 pl-5">
           {findings.map(({ check, wrong }) => (
             <li key={`${check} ${wrong}`}>
-              Not so: {check}. <code className="font-mono text-sm break-all">{wrong}</code>
+              Violated: {check}. <code className="font-mono text-sm break-all">{wrong}</code>
             </li>
           ))}
         </ul>

@@ -1,4 +1,4 @@
-/** Entering into the ledger by hand: what was paid, and what puts an entry right. */
+/** Manual ledger entries: top-ups and adjustments. */
 import { useState } from 'react'
 import type { z } from 'zod'
 import { adjustBalance, readBalanceNotice, readBilling, topUpBalance } from '../../../money/billing/api.ts'
@@ -12,12 +12,13 @@ import { notify } from '../../ground/ui/toast.tsx'
 
 type DialogProps = { open: boolean; onClose: () => void }
 
-/** A name for what this form enters, so that pressing twice, or again after a lost answer, enters it once. */
+/** Identifies this form's entry, so that submitting twice, or again after a lost answer, records it once. */
 const newNonce = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), part => part.toString(36)).join('-')
 
 const CHANGED = [readBilling, readBalanceNotice]
 
-const tell = (title: string, { balance }: { balance: string }) => notify(title, `It is ${money(balance)} dollars now.`)
+const notifyBalance = (title: string, { balance }: { balance: string }) =>
+  notify(title, `The balance is now $${money(balance)}.`)
 
 export function TopUpDialog({ open, onClose }: DialogProps) {
   return (
@@ -25,7 +26,7 @@ export function TopUpDialog({ open, onClose }: DialogProps) {
       open={open}
       onClose={onClose}
       title="Top up"
-      description="Writes the amount into the ledger. Sluice moves no money itself."
+      description="Adds the amount to the ledger. Sluice does not move money itself."
     >
       <TopUpForm onClose={onClose} />
     </Dialog>
@@ -46,7 +47,7 @@ function TopUpForm({ onClose }: { onClose: () => void }) {
       deed={body => call(topUpBalance, { body })}
       refresh={CHANGED}
       onClose={onClose}
-      onSaved={entry => tell('The balance is topped up', entry)}
+      onSaved={entry => notifyBalance('The balance is topped up', entry)}
     >
       <TextField
         label="Amount, $"
@@ -72,7 +73,7 @@ export function AdjustDialog({ open, onClose }: DialogProps) {
       open={open}
       onClose={onClose}
       title="Adjust the balance"
-      description="The ledger only grows: what was entered wrongly is put right by an entry against it."
+      description="Ledger entries cannot be edited. Correct a wrong entry with an opposite one."
     >
       <AdjustForm onClose={onClose} />
     </Dialog>
@@ -93,11 +94,11 @@ function AdjustForm({ onClose }: { onClose: () => void }) {
       deed={body => call(adjustBalance, { body })}
       refresh={CHANGED}
       onClose={onClose}
-      onSaved={entry => tell('The balance is adjusted', entry)}
+      onSaved={entry => notifyBalance('The balance is adjusted', entry)}
     >
       <TextField
         label="Amount, $"
-        hint="With a minus it is taken from the balance."
+        hint="A negative amount lowers the balance."
         autoComplete="off"
         error={errors.amount?.message}
         {...form.register('amount')}

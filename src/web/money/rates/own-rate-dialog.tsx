@@ -1,4 +1,4 @@
-/** An own rate of a currency, which is added to those before it. */
+/** Adds a workspace's own rate of a currency. Earlier own rates are kept. */
 import { z } from 'zod'
 import { Currency } from '../../../contract/currencies.ts'
 import { listRates, setOwnRate } from '../../../money/rates/api.ts'
@@ -11,18 +11,18 @@ import { TextField } from '../../ground/ui/field.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 
 const OwnRateForm = setOwnRate.body.extend({ currency: Currency })
-type Draft = z.input<typeof OwnRateForm>
+type OwnRateDraft = z.input<typeof OwnRateForm>
 
 type OwnRateDialogProps = { currency: string | undefined; today: string; onClose: () => void }
 
-/** Open where there is a currency; the empty one is to be named. */
+/** Open while `currency` is defined. An empty string lets the user enter the currency. */
 export function OwnRateDialog({ currency, today, onClose }: OwnRateDialogProps) {
   return (
     <Dialog
       open={currency !== undefined}
       onClose={onClose}
       title="Set own rate"
-      description="It goes before the sources from its day on, for what is booked from now on. What is booked stays as it is."
+      description="Overrides automatic rates for new conversions and spend from this date. Earlier records do not change."
     >
       {currency !== undefined && <OwnRateFields currency={currency} today={today} onClose={onClose} />}
     </Dialog>
@@ -30,7 +30,7 @@ export function OwnRateDialog({ currency, today, onClose }: OwnRateDialogProps) 
 }
 
 function OwnRateFields({ currency, today, onClose }: { currency: string; today: string; onClose: () => void }) {
-  const form = useDraft<Draft>(OwnRateForm, { currency, from_day: today, usd_per_unit: '', note: '' })
+  const form = useDraft<OwnRateDraft>(OwnRateForm, { currency, from_day: today, usd_per_unit: '', note: '' })
   const errors = form.formState.errors
   return (
     <DraftForm
@@ -43,7 +43,7 @@ function OwnRateFields({ currency, today, onClose }: { currency: string; today: 
       onSaved={saved =>
         notify(
           saved.usd_per_unit === null
-            ? `${saved.currency} goes by the sources`
+            ? `${saved.currency} uses automatic rates`
             : `The rate of ${saved.currency} is saved`,
         )
       }
@@ -58,11 +58,11 @@ function OwnRateFields({ currency, today, onClose }: { currency: string; today: 
         <TextField type="date" label="From (UTC)" error={errors.from_day?.message} {...form.register('from_day')} />
       </div>
       <TextField
-        label="US dollars for one"
+        label="USD per unit"
         inputMode="decimal"
         autoComplete="off"
         placeholder="1.08"
-        hint="Empty: from that day the sources’ rates again."
+        hint="Blank = automatic rates from this date."
         error={errors.usd_per_unit?.message}
         {...form.register('usd_per_unit', noneIfBlank)}
       />

@@ -1,4 +1,4 @@
-/** Settings, rates: what currencies are worth on a day, whose word that is, and the workspace's own rates. */
+/** Settings, rates: the exchange rates of a day with their sources, and the workspace's own rates. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { ArrowLeftRight, Plus } from 'lucide-react'
 import { useState } from 'react'
@@ -31,7 +31,7 @@ export function RatesPage() {
     <>
       <PageHeader
         title="Rates"
-        words="The books are in US dollars. What comes in another currency is turned into them once, when it is booked, by the latest rate of a day before its own."
+        words="Reports and billing are in US dollars. Other currencies are converted once, when recorded, at the latest rate of an earlier day."
       >
         <TextField
           label="Day (UTC)"
@@ -63,14 +63,14 @@ function Sources({ sources, now }: { sources: Rates['sources']; now: number }) {
   if (sources.length === 0)
     return (
       <p className="mb-4 text-ink-soft">
-        No source is asked (FX_SOURCES=off): set own rates, or have the operator import a file.
+        Automatic rates are off (FX_SOURCES=off). Set own rates, or ask the operator to import a file.
       </p>
     )
   if (sources.every(({ asked }) => !asked))
     return (
       <p className="mb-4 text-ink-soft">
-        {sources.map(({ source }) => SOURCE_NAMES[source]).join(' and ')} are asked once something here is in another
-        currency.
+        {sources.map(({ source }) => SOURCE_NAMES[source]).join(' and ')} rates are fetched once you use another
+        currency than US dollars.
       </p>
     )
   const failed = sources.filter(({ error }) => error !== null)
@@ -79,15 +79,16 @@ function Sources({ sources, now }: { sources: Rates['sources']; now: number }) {
       <p className="text-ink-soft">
         {sources
           .map(({ source, fetched_at, newest_day }) => {
-            const newest = newest_day === null ? '' : `, newest of ${day(newest_day)}`
-            return `${SOURCE_NAMES[source]}: ${fetched_at === null ? 'not read yet' : `read ${ago(fetched_at, now)}${newest}`}`
+            const newest = newest_day === null ? '' : `, latest rates of ${day(newest_day)}`
+            return `${SOURCE_NAMES[source]}: ${fetched_at === null ? 'not fetched yet' : `fetched ${ago(fetched_at, now)}${newest}`}`
           })
           .join('. ')}
         .
       </p>
       {failed.map(({ source, error }) => (
         <Note key={source} kind="warning">
-          {SOURCE_NAMES[source]} gave no rates the last time: {error}. It is asked again; rates are good for seven days.
+          {SOURCE_NAMES[source]} rates could not be fetched: {error}. Sluice retries. A rate is used for up to seven
+          days.
         </Note>
       ))}
     </div>
@@ -101,18 +102,18 @@ function DayRates({ rates: { rates, day: on }, onSet }: { rates: Rates; onSet: (
       <EmptyState
         icon={ArrowLeftRight}
         title={`No rates for ${day(on)}`}
-        words="What comes in another currency on that day is refused and kept, never booked one to one."
+        words="Amounts in another currency on that day are refused, not counted as dollars."
       />
     )
   return (
-    <Section title={`Rates of ${day(on)}`} words="What is received on that UTC day is booked by these.">
+    <Section title={`Rates of ${day(on)}`} words="Used for amounts received on that UTC day.">
       <Table caption="Rates of the day">
         <thead>
           <tr>
             <Head stay>Currency</Head>
-            <Head numeric>$ for one</Head>
+            <Head numeric>USD per unit</Head>
             <Head>Source</Head>
-            <Head>Of the day</Head>
+            <Head>Rate date</Head>
             <Head>
               <span className="sr-only">Own rate</span>
             </Head>
@@ -151,14 +152,14 @@ function OwnRates({ own }: { own: readonly z.input<typeof OwnRate>[] }) {
   return (
     <Section
       title="Own rates"
-      words="Each holds from its day until the one of a later day, for what is booked after it was saved. None is overwritten."
+      words="Each applies from its date until the next own rate, to amounts recorded after it was saved. Earlier ones are kept."
     >
       <Table caption="Own rates">
         <thead>
           <tr>
             <Head stay>Currency</Head>
             <Head>From</Head>
-            <Head numeric>$ for one</Head>
+            <Head numeric>USD per unit</Head>
             <Head>Note</Head>
             <Head>Saved by</Head>
             <Head>Saved</Head>
@@ -170,7 +171,7 @@ function OwnRates({ own }: { own: readonly z.input<typeof OwnRate>[] }) {
               <RowHead stay>{currency}</RowHead>
               <Cell>{day(from_day)}</Cell>
               <Cell numeric={usd_per_unit !== null} faint={usd_per_unit === null}>
-                {usd_per_unit ?? 'As the sources say'}
+                {usd_per_unit ?? 'Automatic'}
               </Cell>
               <Cell faint={note === null} className="max-w-72 truncate">
                 {note ?? NONE}

@@ -1,4 +1,4 @@
-/** One spend account: whether it is read, what it cost, what of it is nobody's, and its connection. */
+/** One spend account: its state, its spend by day, its unmatched spend, and its connection. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { ChevronLeft, RefreshCw } from 'lucide-react'
@@ -21,8 +21,8 @@ import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { ConnectionForm } from './connection-form.tsx'
 import { DaysTable, UnmatchedTable } from './spent.tsx'
-import { AccountState, isMoving, LOOK_AGAIN_MS } from './state.tsx'
-import type { AccountRead } from './typed.ts'
+import { SpendAccountBadge, isReadSoon, POLL_MS } from './state.tsx'
+import type { SpendAccountDetail } from './form-values.ts'
 
 const route = getRouteApi('/inside/ad-spend/accounts/$id')
 
@@ -30,7 +30,7 @@ export function SpendAccountPage() {
   const { id } = route.useParams()
   const account = useQuery({
     ...ask(readSpendAccount, { params: { id } }),
-    refetchInterval: ({ state }) => (state.data !== undefined && isMoving(state.data) ? LOOK_AGAIN_MS : 60_000),
+    refetchInterval: ({ state }) => (state.data !== undefined && isReadSoon(state.data) ? POLL_MS : 60_000),
   })
   return (
     <>
@@ -45,44 +45,40 @@ export function SpendAccountPage() {
   )
 }
 
-function AccountDetail({ account }: { account: AccountRead }) {
+function AccountDetail({ account }: { account: SpendAccountDetail }) {
   const { provider, external_id, currency, timezone, last_30_days } = account
-  const bills = currency === null ? '' : `, bills in ${currency} by the days of ${timezone}`
+  const bills = currency === null ? '' : `, billed in ${currency}, time zone ${timezone}`
   return (
     <>
       <PageHeader title={account.name} words={`${PROVIDER_LABELS[provider]} account ${external_id}${bills}.`} />
-      <Setting title="State" words="Today and yesterday are read every hour, each night the last 7 days.">
+      <Setting title="State" words="Today and yesterday are read every hour, the last 7 days every night.">
         <StatePart account={account} />
       </Setting>
       <Setting
         wide
         title="Unmatched spend"
-        words="Of the last 30 days: ids no click has carried. It is in no report, and is booked once a click carries the id."
+        words="Spend of the last 30 days by ids that no click carries. Reports leave it out until a click carries the id."
       >
         <UnmatchedTable unmatched={account.unmatched} sum={last_30_days} />
       </Setting>
       <Setting
         wide
         title="Days"
-        words="By UTC day, as the platform says. Estimated: an hour of its zone lies in two days."
+        words="By UTC day, as the platform reports it. Estimated: an hour of the account’s time zone spans two UTC days."
       >
         <DaysTable days={account.days} />
       </Setting>
-      <Setting title="Connection" words="The token is kept encrypted. Left empty, it stays as it is.">
+      <Setting title="Connection" words="The token is stored encrypted. Leave it blank to keep it.">
         <ConnectionForm key={account.updated_at} account={account} />
       </Setting>
-      <Setting
-        title="Disconnect"
-        danger
-        words="The token is destroyed. What was booked stays, unless you take it back."
-      >
+      <Setting title="Disconnect" danger words="The token is deleted. Recorded spend stays unless you take it back.">
         <DisconnectPart account={account} />
       </Setting>
     </>
   )
 }
 
-function StatePart({ account }: { account: AccountRead }) {
+function StatePart({ account }: { account: SpendAccountDetail }) {
   const { id, state, fault, synced_at, next_sync_at } = account
   const { role } = useActive()
   const refresh = useRefresh()
@@ -95,11 +91,11 @@ function StatePart({ account }: { account: AccountRead }) {
   })
   const reason = reasonAgainst(updateSpendAccount, role)
   const last = synced_at === null ? 'not read yet' : `last read ${ago(synced_at)}`
-  const next = state === 'off' || isMoving(account) ? '' : `, again at ${moment(next_sync_at)}`
+  const next = state === 'off' || isReadSoon(account) ? '' : `, again at ${moment(next_sync_at)}`
   return (
     <div className="flex flex-col items-start gap-3">
       <p className="flex flex-wrap items-center gap-2">
-        <AccountState {...account} />
+        <SpendAccountBadge {...account} />
         <span className="text-ink-soft">
           {last}
           {next}
@@ -131,7 +127,7 @@ function StatePart({ account }: { account: AccountRead }) {
   )
 }
 
-function DisconnectPart({ account: { id, name } }: { account: AccountRead }) {
+function DisconnectPart({ account: { id, name } }: { account: SpendAccountDetail }) {
   const confirm = useConfirm()
   const navigate = useNavigate()
   const { role } = useActive()
@@ -141,8 +137,8 @@ function DisconnectPart({ account: { id, name } }: { account: AccountRead }) {
       title: take_back === 'true' ? `Disconnect ${name} and take its spend back?` : `Disconnect ${name}?`,
       words:
         take_back === 'true'
-          ? 'Its token is destroyed, and all it has ever booked leaves the reports. Connected again, it brings back the last 30 days.'
-          : 'Its token is destroyed. What it has booked stays in the reports. Connected again, it goes on where it was.',
+          ? 'Its token is deleted, and all its spend leaves the reports. Connecting it again brings back the last 30 days.'
+          : 'Its token is deleted. Its recorded spend stays in the reports. If you connect it again, it continues where it stopped.',
       action: take_back === 'true' ? 'Disconnect and take back' : 'Disconnect',
       deed: async () => {
         await call(deleteSpendAccount, { params: { id }, query: { take_back } })

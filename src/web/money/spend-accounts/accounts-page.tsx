@@ -1,4 +1,4 @@
-/** Spend accounts: the accounts at ad platforms that are asked what traffic cost, and whether that works. */
+/** Spend accounts: the ad platform accounts whose spend is read, and the state of each. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ChevronLeft, RefreshCw } from 'lucide-react'
@@ -9,9 +9,9 @@ import { ago, count, exactMoney, moment, NONE } from '../../ground/figures/figur
 import { AddButton, List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
-import { ConnectDialog } from './connect-dialog.tsx'
-import { AccountState, isMoving, LOOK_AGAIN_MS } from './state.tsx'
-import type { Account } from './typed.ts'
+import { ConnectSpendAccount } from './connect-dialog.tsx'
+import { SpendAccountBadge, isReadSoon, POLL_MS } from './state.tsx'
+import type { SpendAccountRow } from './form-values.ts'
 
 const route = getRouteApi('/inside/ad-spend/accounts')
 
@@ -20,7 +20,7 @@ export function SpendAccountsPage() {
   const accounts = useQuery({
     ...ask(listSpendAccounts, { query: { ...address.search, limit: 200 } }),
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => (state.data?.data.some(isMoving) ? LOOK_AGAIN_MS : false),
+    refetchInterval: ({ state }) => (state.data?.data.some(isReadSoon) ? POLL_MS : false),
   })
   const [connecting, setConnecting] = useState(false)
   const connect = (
@@ -36,7 +36,7 @@ export function SpendAccountsPage() {
       </Link>
       <PageHeader
         title="Spend accounts"
-        words="Read every hour: what the platform says its ads cost, by the ids your clicks carry. What you record yourself takes its place."
+        words="The platform’s ad cost is read every hour and matched by the ids your clicks carry. Spend you record yourself overrides it."
       >
         {connect}
       </PageHeader>
@@ -48,7 +48,7 @@ export function SpendAccountsPage() {
           <EmptyState
             icon={RefreshCw}
             title="No spend accounts yet"
-            words="Have Meta and TikTok asked themselves what your ads cost, instead of importing files."
+            words="Pull spend from Meta and TikTok automatically instead of importing files."
           >
             {connect}
           </EmptyState>
@@ -56,12 +56,12 @@ export function SpendAccountsPage() {
       >
         {rows => <AccountTable accounts={rows} />}
       </List>
-      <ConnectDialog open={connecting} onClose={() => setConnecting(false)} />
+      <ConnectSpendAccount open={connecting} onClose={() => setConnecting(false)} />
     </>
   )
 }
 
-function AccountTable({ accounts }: { accounts: readonly Account[] }) {
+function AccountTable({ accounts }: { accounts: readonly SpendAccountRow[] }) {
   return (
     <Table caption="Spend accounts">
       <thead>
@@ -69,7 +69,7 @@ function AccountTable({ accounts }: { accounts: readonly Account[] }) {
           <Head stay>Name</Head>
           <Head>State</Head>
           <Head>Platform</Head>
-          <Head>Number there</Head>
+          <Head>SpendAccountRow number</Head>
           <Head numeric>30 days, $</Head>
           <Head numeric>Unmatched, $</Head>
           <Head>Last read</Head>
@@ -84,7 +84,7 @@ function AccountTable({ accounts }: { accounts: readonly Account[] }) {
   )
 }
 
-function AccountRow({ account }: { account: Account }) {
+function AccountRow({ account }: { account: SpendAccountRow }) {
   const { id, name, provider, external_id, fault, synced_at, last_30_days } = account
   const { spent, unmatched, unmatched_ids } = last_30_days
   return (
@@ -95,7 +95,7 @@ function AccountRow({ account }: { account: Account }) {
         </Link>
       </RowHead>
       <Cell className="max-w-80 truncate" title={fault === null ? undefined : `${fault.error} ${fault.hint}`}>
-        <AccountState {...account} />
+        <SpendAccountBadge {...account} />
         {fault !== null && <span className="ml-2 text-ink-faint">{fault.error}</span>}
       </Cell>
       <Cell>{PROVIDER_LABELS[provider]}</Cell>

@@ -1,4 +1,4 @@
-/** Connecting a spend account: the platform, its number there, a token that may read, and whose the spend is. */
+/** Connecting a spend account: the platform, the account number, a token that may read, and the campaigns to assign spend to. */
 import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -15,23 +15,30 @@ import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
-import { NameField, OwnerFields, TokenField } from './fields.tsx'
-import { type Draft, type Faults, faultsOf, ownerOf, type Typed, typedOf } from './typed.ts'
+import { NameField, AssignmentFields, TokenField } from './fields.tsx'
+import {
+  type SpendAccountRequest,
+  type SpendAccountFaults,
+  spendAccountFaultsOf,
+  assignmentOf,
+  type SpendAccountForm,
+  spendAccountFormOf,
+} from './form-values.ts'
 
-export function ConnectDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
+export function ConnectSpendAccount({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
     <Dialog
       open={open}
       onClose={onClose}
       title="Connect spend account"
-      description="Its last 30 days are read at once, then it is read every hour."
+      description="Its last 30 days are read at once, and new spend every hour."
     >
       <ConnectForm onClose={onClose} />
     </Dialog>
   )
 }
 
-const NUMBER_HINTS: Readonly<Record<Typed['provider'], string>> = {
+const NUMBER_HINTS: Readonly<Record<SpendAccountForm['provider'], string>> = {
   meta: 'Ads Manager: the number behind the account’s name.',
   tiktok: 'Ads Manager: the advertiser’s number under the account’s name.',
 }
@@ -39,16 +46,16 @@ const NUMBER_HINTS: Readonly<Record<Typed['provider'], string>> = {
 function ConnectForm({ onClose }: { onClose: () => void }) {
   const refresh = useRefresh()
   const navigate = useNavigate()
-  const [typed, setTyped] = useState<Typed>(typedOf())
-  const [faults, setFaults] = useState<Faults>({})
+  const [typed, setTyped] = useState<SpendAccountForm>(spendAccountFormOf())
+  const [faults, setFaults] = useState<SpendAccountFaults>({})
   const connect = useMutation({
-    mutationFn: (body: Draft) => call(createSpendAccount, { body }),
-    // What was typed holds a token, and is of no use once the dialog is closed.
+    mutationFn: (body: SpendAccountRequest) => call(createSpendAccount, { body }),
+    // The variables hold a token, so they are dropped when the dialog closes.
     gcTime: 0,
     onSuccess: async ({ id, name }) => {
       await refresh(listSpendAccounts)
       onClose()
-      notify(`${name} is connected`, 'It is being read.')
+      notify(`${name} is connected`, 'Its spend is being read.')
       await navigate({ to: '/ad-spend/accounts/$id', params: { id } })
     },
   })
@@ -56,10 +63,10 @@ function ConnectForm({ onClose }: { onClose: () => void }) {
     const { provider, external_id, name, access_token } = typed
     const body = { provider, external_id, name, access_token, ...ownerOf(typed) }
     const checked = SpendAccountDraft.safeParse(body)
-    setFaults(checked.success ? {} : faultsOf(checked.error))
+    setFaults(checked.success ? {} : spendAccountFaultsOf(checked.error))
     if (checked.success) connect.mutate(body)
   }
-  const fields = { typed, faults, onChange: (changed: Partial<Typed>) => setTyped({ ...typed, ...changed }) }
+  const fields = { typed, faults, onChange: (changed: Partial<SpendAccountForm>) => setTyped({ ...typed, ...changed }) }
   return (
     <DialogForm onSubmit={submit}>
       <DialogBody>
@@ -67,7 +74,7 @@ function ConnectForm({ onClose }: { onClose: () => void }) {
           <SelectField
             label="Platform"
             value={typed.provider}
-            onChange={event => fields.onChange({ provider: event.target.value as Typed['provider'] })}
+            onChange={event => fields.onChange({ provider: event.target.value as SpendAccountForm['provider'] })}
           >
             {PROVIDERS.map(one => (
               <option key={one} value={one}>
@@ -86,7 +93,7 @@ function ConnectForm({ onClose }: { onClose: () => void }) {
           onChange={event => fields.onChange({ external_id: event.target.value })}
         />
         <TokenField {...fields} />
-        <OwnerFields {...fields} />
+        <AssignmentFields {...fields} />
         <RefusalNote refused={connect.error} />
       </DialogBody>
       <SaveFoot action="Connect" pending={connect.isPending} onCancel={onClose} />

@@ -1,13 +1,17 @@
-/** The fields of a spend account, with where to find what they ask for. */
+/** The form fields of a spend account, with hints where to find each value. */
 import { SUBS } from '../../../contract/fields.ts'
 import { LEVELS } from '../../../money/spend-accounts/api.ts'
 import { useCampaigns } from '../../ground/campaign-choice.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
-import type { Faults, Typed } from './typed.ts'
+import type { SpendAccountFaults, SpendAccountForm } from './form-values.ts'
 
-type FieldsProps = { typed: Typed; faults: Faults; onChange: (changed: Partial<Typed>) => void }
+type FieldsProps = {
+  typed: SpendAccountForm
+  faults: SpendAccountFaults
+  onChange: (changed: Partial<SpendAccountForm>) => void
+}
 
-const TOKEN_HINTS: Readonly<Record<Typed['provider'], string>> = {
+const TOKEN_HINTS: Readonly<Record<SpendAccountForm['provider'], string>> = {
   meta: 'Business settings, System users: give one this ad account with “View performance”, then generate a token with ads_read. The token of a dataset in the Events Manager cannot read spend.',
   tiktok:
     'The long-term access token of your Marketing API app, which the advertiser has authorized for Reporting. The token of a pixel cannot read spend.',
@@ -17,7 +21,7 @@ export function NameField({ typed, faults, onChange }: FieldsProps) {
   return (
     <TextField
       label="Name"
-      hint="How it is called here."
+      hint="Its name in Sluice."
       autoComplete="off"
       error={faults.name}
       value={typed.name}
@@ -40,28 +44,29 @@ export function TokenField({ typed, faults, onChange }: FieldsProps) {
   )
 }
 
-const LEVEL_WORDS: Readonly<Record<Typed['provider'], Readonly<Record<Typed['level'], string>>>> = {
-  meta: { ad: 'Ad', adset: 'Ad set', campaign: 'Campaign at Meta' },
-  tiktok: { ad: 'Ad', adset: 'Ad group', campaign: 'Campaign at TikTok' },
-}
-/** What the platform fills in. */
-const MACROS: Readonly<Record<Typed['provider'], Readonly<Record<Typed['level'], string>>>> = {
+const LEVEL_WORDS: Readonly<Record<SpendAccountForm['provider'], Readonly<Record<SpendAccountForm['level'], string>>>> =
+  {
+    meta: { ad: 'Ad', adset: 'Ad set', campaign: 'Campaign at Meta' },
+    tiktok: { ad: 'Ad', adset: 'Ad group', campaign: 'Campaign at TikTok' },
+  }
+/** The platform's macro for each level. */
+const MACROS: Readonly<Record<SpendAccountForm['provider'], Readonly<Record<SpendAccountForm['level'], string>>>> = {
   meta: { ad: '{{ad.id}}', adset: '{{adset.id}}', campaign: '{{campaign.id}}' },
   tiktok: { ad: '__CID__', adset: '__AID__', campaign: '__CAMPAIGN_ID__' },
 }
 
-/** Whose the spend is. */
-export function OwnerFields(props: FieldsProps) {
+/** The campaigns the spend is assigned to. */
+export function AssignmentFields(props: FieldsProps) {
   const { typed, onChange } = props
   return (
     <>
       <SelectField
-        label="Whose the spend is"
+        label="Assign spend to"
         value={typed.owner}
-        onChange={event => onChange({ owner: event.target.value as Typed['owner'] })}
+        onChange={event => onChange({ owner: event.target.value as SpendAccountForm['owner'] })}
       >
-        <option value="clicks">The campaigns whose clicks carry the platform’s id</option>
-        <option value="campaign">One campaign’s, all of it</option>
+        <option value="clicks">Campaigns whose clicks carry the platform’s id</option>
+        <option value="campaign">One campaign</option>
       </SelectField>
       {typed.owner === 'clicks' ? <IdFields {...props} /> : <CampaignField {...props} />}
     </>
@@ -73,10 +78,10 @@ function IdFields({ typed, faults, onChange }: FieldsProps) {
     <>
       <div className="grid grid-cols-2 gap-4">
         <SelectField
-          label="Id of the"
+          label="Match by"
           error={faults.level}
           value={typed.level}
-          onChange={event => onChange({ level: event.target.value as Typed['level'] })}
+          onChange={event => onChange({ level: event.target.value as SpendAccountForm['level'] })}
         >
           {LEVELS.map(level => (
             <option key={level} value={level}>
@@ -85,7 +90,7 @@ function IdFields({ typed, faults, onChange }: FieldsProps) {
           ))}
         </SelectField>
         <SelectField
-          label="Is in"
+          label="Link parameter"
           error={faults.id_in}
           value={typed.id_in}
           onChange={event => onChange({ id_in: event.target.value })}
@@ -98,14 +103,14 @@ function IdFields({ typed, faults, onChange }: FieldsProps) {
         </SelectField>
       </div>
       <p className="text-sm text-ink-faint">
-        Your links then hold{' '}
+        Your links must contain{' '}
         <code className="font-mono text-ink-soft">
           {typed.id_in}={MACROS[typed.provider][typed.level]}
         </code>
         .{' '}
         {typed.id_in === 'sub1'
-          ? 'The report by sub1 then tells what each of them cost.'
-          : 'Put it in sub1 where the report by sub1 is to tell what each of them cost.'}
+          ? 'The report by sub1 then shows the cost of each id.'
+          : 'Use sub1 if the report by sub1 should show the cost of each id.'}
       </p>
     </>
   )

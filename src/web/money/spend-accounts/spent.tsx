@@ -1,17 +1,17 @@
-/** What a spend account cost: by day, and what of it no campaign is known for. */
+/** The spend of an account: by day, and the part that matches no campaign. */
 import { useState } from 'react'
 import { count, day, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
-import type { AccountRead } from './typed.ts'
+import type { SpendAccountDetail } from './form-values.ts'
 
-const NOTHING = 'No spend in the last 30 days.'
+const NO_SPEND = 'No spend in the last 30 days.'
 
-type UnmatchedProps = { unmatched: AccountRead['unmatched']; sum: AccountRead['last_30_days'] }
+type UnmatchedProps = { unmatched: SpendAccountDetail['unmatched']; sum: SpendAccountDetail['last_30_days'] }
 
 export function UnmatchedTable({ unmatched, sum }: UnmatchedProps) {
   if (unmatched.length === 0)
-    return <p className="text-ink-soft">{sum.spent === '0' ? NOTHING : 'None: all spend is a campaign’s.'}</p>
+    return <p className="text-ink-soft">{sum.spent === '0' ? NO_SPEND : 'None: all spend is matched to campaigns.'}</p>
   const more = sum.unmatched_ids - unmatched.length
   return (
     <>
@@ -26,7 +26,7 @@ export function UnmatchedTable({ unmatched, sum }: UnmatchedProps) {
         <thead>
           <tr>
             <Head stay>Id at the platform</Head>
-            <Head>Name there</Head>
+            <Head>Name at the platform</Head>
             <Head numeric>Amount, $</Head>
             <Head>Days</Head>
           </tr>
@@ -46,17 +46,17 @@ export function UnmatchedTable({ unmatched, sum }: UnmatchedProps) {
           ))}
         </tbody>
       </Table>
-      {more > 0 && <p className="mt-2 text-ink-soft">And {count(more)} that cost less.</p>}
+      {more > 0 && <p className="mt-2 text-ink-soft">And {count(more)} more that cost less.</p>}
     </>
   )
 }
 
-/** Two weeks are looked at; the rest is there for who asks. */
+/** Days shown before "Show all": two weeks. */
 const SHOWN_DAYS = 14
 
-export function DaysTable({ days }: { days: AccountRead['days'] }) {
+export function DaysTable({ days }: { days: SpendAccountDetail['days'] }) {
   const [isWhole, setWhole] = useState(false)
-  if (days.length === 0) return <p className="text-ink-soft">{NOTHING}</p>
+  if (days.length === 0) return <p className="text-ink-soft">{NO_SPEND}</p>
   return (
     <>
       <Table caption="Spend by day">

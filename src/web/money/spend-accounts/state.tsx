@@ -1,19 +1,19 @@
-/** The state of a spend account in a word. */
+/** The badge for a spend account's state. */
 import { Badge } from '../../ground/ui/badge.tsx'
-import type { Account } from './typed.ts'
+import type { SpendAccountRow } from './form-values.ts'
 
-type StateProps = Pick<Account, 'state' | 'fault' | 'is_syncing' | 'synced_at'>
+type StateProps = Pick<SpendAccountRow, 'state' | 'fault' | 'is_syncing' | 'synced_at'>
 
-export function AccountState({ state, fault, is_syncing, synced_at }: StateProps) {
+export function SpendAccountBadge({ state, fault, is_syncing, synced_at }: StateProps) {
   if (state === 'off') return <Badge>Off</Badge>
-  if (is_syncing) return <Badge tone="accent">Being read</Badge>
-  if (fault !== null) return <Badge tone="bad">Not read</Badge>
-  if (synced_at === null) return <Badge tone="accent">About to be read</Badge>
+  if (is_syncing) return <Badge tone="accent">Reading</Badge>
+  if (fault !== null) return <Badge tone="bad">Failed</Badge>
+  if (synced_at === null) return <Badge tone="accent">Queued</Badge>
   return <Badge tone="good">Up to date</Badge>
 }
 
-/** While something is about to change by itself, the screen looks again. */
-export const isMoving = ({ state, is_syncing, next_sync_at }: Account): boolean =>
+/** Whether the account is being read or is about to be, so that the screen polls. */
+export const isReadSoon = ({ state, is_syncing, next_sync_at }: SpendAccountRow): boolean =>
   state === 'active' && (is_syncing || Date.parse(next_sync_at) <= Date.now())
 
-export const LOOK_AGAIN_MS = 2000
+export const POLL_MS = 2000
