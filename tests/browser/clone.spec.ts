@@ -116,11 +116,11 @@ test(
     await expect(form.getByLabel('Conversion', { exact: true })).toHaveValue('subscription_renewed')
     // Also where the campaigns come after the form.
     await page.reload()
-    await expect(form.getByLabel('Of', { exact: true })).toHaveValue(campaign.id)
+    await expect(form.getByLabel('Campaign', { exact: true })).toHaveValue(campaign.id)
     await expect(form.getByLabel('Start from')).toHaveValue('binom')
     await expect(form.getByLabel('Method')).toHaveValue('POST')
     await expect(form.getByLabel('Address')).toHaveValue('https://example.com/pb?id={ref_id}')
-    await expect(form.getByLabel('Once per person')).toBeChecked()
+    await expect(form.getByLabel('First conversion per user only')).toBeChecked()
     await expect(form.getByLabel('Active')).not.toBeChecked()
     await form.getByRole('button', { name: 'Add rule' }).click()
     await expect(page.getByText('The rule is added')).toBeVisible()

@@ -1,4 +1,4 @@
-// Postbacks beyond the rule itself: a test fire, a run over past conversions, sending again.
+// Postbacks beyond the rule itself: a test, a run over past conversions, a resend.
 import { DETAIL, expect, test } from './dashboard.ts'
 
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36'
@@ -17,7 +17,7 @@ test('a rule is tried, run over what came before it, and its delivery is sent ag
   })
   const clickId = /subid=(\w+)/.exec(visit.headers.get('location') ?? '')?.[1] ?? ''
   await owner.post('/api/events', { data: { clickId, type: 'registration' } })
-  // Nobody is there under this name, so nothing of the test leaves the machine.
+  // The host name does not resolve, so the test calls nothing outside the machine.
   const url = 'https://tracker.invalid/p?c={click_id}&s={sub1}'
   // For this campaign alone: other tests record registrations too.
   const rule = { event_type: 'registration', url, campaign_id, once_per_person: true }
@@ -25,11 +25,11 @@ test('a rule is tried, run over what came before it, and its delivery is sent ag
 
   await page.goto('/postbacks')
   const row = page.getByRole('row', { name: /^Registration/ })
-  await expect(row).toContainText('once per person')
+  await expect(row).toContainText('first conversion per user only')
   await row.getByRole('button', { name: /^Actions/ }).click()
-  await page.getByRole('menuitem', { name: 'Test fire' }).click()
-  const fire = page.getByRole('dialog', { name: 'Test fire' })
-  await fire.getByRole('button', { name: 'Call it' }).click()
+  await page.getByRole('menuitem', { name: 'Test postback' }).click()
+  const fire = page.getByRole('dialog', { name: 'Test postback' })
+  await fire.getByRole('button', { name: 'Send test' }).click()
   await expect(fire.getByText(`GET https://tracker.invalid/p?c=${clickId}&s=spring`)).toBeVisible()
   await expect(fire.getByText('No answer')).toBeVisible()
   await fire.getByRole('button', { name: 'Close' }).first().click()
@@ -37,7 +37,7 @@ test('a rule is tried, run over what came before it, and its delivery is sent ag
   await row.getByRole('button', { name: /^Actions/ }).click()
   await page.getByRole('menuitem', { name: 'Run over past' }).click()
   const run = page.getByRole('dialog', { name: 'Run over past conversions' })
-  await run.getByRole('button', { name: 'Show what would be called' }).click()
+  await run.getByRole('button', { name: 'Preview calls' }).click()
   await expect(run.getByText(`GET https://tracker.invalid/p?c=${clickId}&s=spring`)).toBeVisible()
   await run.getByRole('button', { name: 'Send 1' }).click()
   await expect(run).toBeHidden()
@@ -56,7 +56,7 @@ test('a rule is tried, run over what came before it, and its delivery is sent ag
   await expect(page.getByText('No deliveries here')).toBeVisible()
   await page.getByRole('button', { name: 'Send again…' }).click()
   const again = page.getByRole('dialog', { name: 'Send failed deliveries again' })
-  await again.getByRole('button', { name: 'Show what would be called' }).click()
+  await again.getByRole('button', { name: 'Preview calls' }).click()
   await expect(again.getByText('0 failed deliveries.')).toBeVisible()
   await expect(again.getByRole('button', { name: 'Send 0' })).toHaveAttribute('aria-disabled', 'true')
 })
@@ -70,12 +70,12 @@ test(
     const form = page.getByRole('dialog')
     const address = form.getByLabel('Address', { exact: true })
     await address.fill('https://tracker.example/?p={payout}&c={{Payout}}&z={zone}')
-    await expect(form.getByText('{payout} is no macro and is left out.')).toBeVisible()
-    await expect(form.getByText('{zone} is no macro of Sluice and is left out.')).toBeVisible()
+    await expect(form.getByText('{payout} is not a macro and is left out.')).toBeVisible()
+    await expect(form.getByText('{zone} is not a Sluice macro and is left out.')).toBeVisible()
     await expect(form.getByText('https://tracker.example/?p=&c=&z=')).toBeVisible()
     await form.getByRole('button', { name: 'Use {revenue}' }).click()
     await expect(address).toHaveValue('https://tracker.example/?p={revenue}&c={revenue}&z={zone}')
-    await expect(form.getByText('{payout} is no macro')).toBeHidden()
+    await expect(form.getByText('{payout} is not a macro')).toBeHidden()
     await expect(form.getByText('https://tracker.example/?p=40&c=40&z=')).toBeVisible()
     await address.fill('https://tracker.example/?p=')
     await form.getByRole('button', { name: '{revenue}', exact: true }).click()

@@ -1,4 +1,4 @@
-/** One ad account: its state, its connection, its events, and a test of all three. */
+/** One ad account: its state, its event map, a test event, and its connection. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { ChevronLeft } from 'lucide-react'
@@ -25,19 +25,19 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import { EventMapForm } from './event-map-form.tsx'
 import { CredentialField, SettingsFields } from './fields.tsx'
-import { AccountState } from './state.tsx'
+import { AdAccountBadge } from './state.tsx'
 import { TestEventForm } from './test-event-form.tsx'
 import {
-  type Account,
-  type Changes,
+  type AdAccountRow,
+  type AdAccountPatch,
   credentialsOf,
-  type Faults,
-  faultsOf,
+  type AdAccountFaults,
+  adAccountFaultsOf,
   settingsOf,
-  tellingOf,
-  type Typed,
-  typedOf,
-} from './typed.ts'
+  reportingOf,
+  type AdAccountForm,
+  adAccountFormOf,
+} from './form-values.ts'
 
 const route = getRouteApi('/inside/ad-accounts/$id')
 
@@ -60,18 +60,18 @@ export function AdAccountPage() {
 function useSave(id: string) {
   const queries = useQueryClient()
   return useMutation({
-    mutationFn: (body: Changes) => call(updateAdAccount, { params: { id }, body }),
+    mutationFn: (body: AdAccountPatch) => call(updateAdAccount, { params: { id }, body }),
     gcTime: 0,
     onSuccess: async saved => {
       await Promise.all(
         [listAdAccounts, readAdAccount].map(({ route: key }) => queries.invalidateQueries({ queryKey: [key] })),
       )
-      notify(`${saved.name} is saved`, 'It holds for the next conversion.')
+      notify(`${saved.name} is saved`, 'Applies from the next conversion.')
     },
   })
 }
 
-function AccountDetail({ account }: { account: Account }) {
+function AccountDetail({ account }: { account: AdAccountRow }) {
   const { role } = useActive()
   const reason = reasonAgainst(updateAdAccount, role)
   return (
@@ -84,30 +84,26 @@ function AccountDetail({ account }: { account: Account }) {
           Deliveries
         </Link>
       </PageHeader>
-      <Setting title="State" words="A broken account keeps its conversions waiting.">
+      <Setting title="State" words="While an account is broken, its conversions wait.">
         <StatePart account={account} reason={reason} />
       </Setting>
-      <Setting
-        wide
-        title="Events"
-        words="What each conversion is called at the platform. What is left empty is not sent."
-      >
+      <Setting wide title="Events" words="The platform’s name for each conversion. Blank = not sent.">
         <EventMapForm account={account} reason={reason} save={useSave(account.id)} />
       </Setting>
-      <Setting title="Test event" words="Sent at once. Nothing is recorded here, and the state stays.">
+      <Setting title="Test event" words="Sent immediately. It records nothing in Sluice and leaves the state as it is.">
         <TestEventForm account={account} reason={reasonAgainst(testAdAccount, role)} />
       </Setting>
-      <Setting title="Connection" words="A credential is kept encrypted. Left empty, it stays as it is.">
+      <Setting title="Connection" words="The credential is stored encrypted. Leave it blank to keep it.">
         <ConnectionForm account={account} reason={reason} />
       </Setting>
-      <Setting title="Disconnect" danger words="Its credential is destroyed, and what waits for it is skipped.">
+      <Setting title="Disconnect" danger words="Its credential is deleted, and its waiting deliveries are skipped.">
         <DisconnectPart account={account} />
       </Setting>
     </>
   )
 }
 
-type PartProps = { account: Account; reason: string | undefined }
+type PartProps = { account: AdAccountRow; reason: string | undefined }
 
 function StatePart({ account, reason }: PartProps) {
   const { platform, state, state_reason, state_changed_at } = account
@@ -116,13 +112,13 @@ function StatePart({ account, reason }: PartProps) {
   return (
     <div className="flex flex-col items-start gap-3">
       <p className="flex flex-wrap items-center gap-2">
-        <AccountState state={state} />
+        <AdAccountBadge state={state} />
         <span className="text-ink-soft">since {moment(state_changed_at)}</span>
       </p>
       {state === 'broken' && (
         <Note kind="warning">
-          <strong>The platform takes nothing from this account.</strong> {state_reason} Enter a new credential below.
-          What waits is sent then, as far as it is not too old.
+          <strong>The platform refuses this account.</strong> {state_reason} Enter a new credential below. Waiting
+          conversions are then sent, unless they are too old.
         </Note>
       )}
       <RefusalNote refused={save.error} />
@@ -145,17 +141,22 @@ function StatePart({ account, reason }: PartProps) {
 function ConnectionForm({ account, reason }: PartProps) {
   const { platform } = account
   const save = useSave(account.id)
-  const [typed, setTyped] = useState<Typed>(typedOf(account))
-  const [faults, setFaults] = useState<Faults>({})
-  useUnsaved(isChanged(typed, typedOf(account)), 'the connection')
-  const fields = { platform, typed, faults, onChange: (changed: Partial<Typed>) => setTyped({ ...typed, ...changed }) }
+  const [typed, setTyped] = useState<AdAccountForm>(adAccountFormOf(account))
+  const [faults, setFaults] = useState<AdAccountFaults>({})
+  useUnsaved(isChanged(typed, adAccountFormOf(account)), 'the connection')
+  const fields = {
+    platform,
+    typed,
+    faults,
+    onChange: (changed: Partial<AdAccountForm>) => setTyped({ ...typed, ...changed }),
+  }
   const submit = () => {
     const credentials = typed.credential === '' ? {} : { credentials: credentialsOf(platform, typed) }
     const parts = { settings: settingsOf(platform, typed), ...tellingOf(platform, typed), ...credentials }
     const body = { platform, name: typed.name, ...parts }
     const checked = AdAccountChanges.safeParse(body)
-    setFaults(checked.success ? {} : faultsOf(checked.error))
-    if (checked.success) save.mutate(body as Changes, { onSuccess: saved => setTyped(typedOf(saved)) })
+    setFaults(checked.success ? {} : adAccountFaultsOf(checked.error))
+    if (checked.success) save.mutate(body as AdAccountPatch, { onSuccess: saved => setTyped(adAccountFormOf(saved)) })
   }
   return (
     <PartForm action="Save connection" onSubmit={submit} save={save} reason={reason}>
@@ -167,7 +168,7 @@ function ConnectionForm({ account, reason }: PartProps) {
         onChange={event => fields.onChange({ name: event.target.value })}
       />
       <p className="text-ink-soft">
-        Credential now: <code className="font-mono text-sm">{account.credential_hint}</code>
+        Current credential: <code className="font-mono text-sm">{account.credential_hint}</code>
       </p>
       <CredentialField {...fields} />
       <SettingsFields {...fields} />
@@ -175,7 +176,7 @@ function ConnectionForm({ account, reason }: PartProps) {
   )
 }
 
-function DisconnectPart({ account }: { account: Account }) {
+function DisconnectPart({ account }: { account: AdAccountRow }) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const confirm = useConfirm()
@@ -184,7 +185,7 @@ function DisconnectPart({ account }: { account: Account }) {
     confirm({
       title: `Disconnect ${account.name}?`,
       words:
-        'Its credential is destroyed and what waits for it is skipped. Campaigns that name it must name another one first.',
+        'Its credential is deleted and its waiting deliveries are skipped. Campaigns that use it must be switched to another account first.',
       action: 'Disconnect',
       deed: async () => {
         await call(deleteAdAccount, { params: { id: account.id } })

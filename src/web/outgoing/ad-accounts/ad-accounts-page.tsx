@@ -1,4 +1,4 @@
-/** Ad accounts: where conversions are reported to, and whether that works. */
+/** Ad accounts: the accounts conversions are reported to, and the state of each. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Radio } from 'lucide-react'
@@ -11,9 +11,9 @@ import { AddButton, List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
-import { ConnectDialog } from './connect-dialog.tsx'
-import { AccountState } from './state.tsx'
-import type { Account } from './typed.ts'
+import { ConnectAdAccount } from './connect-dialog.tsx'
+import { AdAccountBadge } from './state.tsx'
+import type { AdAccountRow } from './form-values.ts'
 
 const route = getRouteApi('/inside/ad-accounts')
 
@@ -33,7 +33,7 @@ export function AdAccountsPage() {
     <>
       <PageHeader
         title="Ad accounts"
-        words="Each conversion is reported to the account its campaign names, else to the one of the platform whose click id the visitor brought."
+        words="Each conversion is reported to its campaign’s ad account, or else to the account of the platform whose click id the click carries."
       >
         {connect}
       </PageHeader>
@@ -45,7 +45,7 @@ export function AdAccountsPage() {
           <EmptyState
             icon={Radio}
             title="No ad accounts yet"
-            words="Tell Meta, TikTok or Google who converted, so that they find more people like them."
+            words="Report conversions to Meta, TikTok or Google, so that they find more people who convert."
           >
             {connect}
           </EmptyState>
@@ -53,18 +53,18 @@ export function AdAccountsPage() {
       >
         {rows => (
           <>
-            <Ambiguous accounts={rows} />
+            <AmbiguousAccounts accounts={rows} />
             <AccountTable accounts={rows} />
           </>
         )}
       </List>
-      <ConnectDialog open={connecting} onClose={() => setConnecting(false)} />
+      <ConnectAdAccount open={connecting} onClose={() => setConnecting(false)} />
     </>
   )
 }
 
-/** Of two accounts of a platform none is guessed; that must not be found out by missing conversions. */
-function Ambiguous({ accounts }: { accounts: readonly Account[] }) {
+/** Sluice does not guess between two accounts of a platform. This note says so before conversions go missing. */
+function AmbiguousAccounts({ accounts }: { accounts: readonly AdAccountRow[] }) {
   const inUse = accounts.filter(({ state }) => state !== 'off')
   const crowded = [...Map.groupBy(inUse, ({ platform }) => platform)].filter(([, list]) => list.length > 1)
   if (crowded.length === 0) return null
@@ -72,19 +72,19 @@ function Ambiguous({ accounts }: { accounts: readonly Account[] }) {
   return (
     <div className="mb-4">
       <Note>
-        <strong>There are several accounts of {names}.</strong> Conversions go there only from campaigns that name one
-        of them: none is guessed by the click id.
+        <strong>There are several accounts at {names}.</strong> Only campaigns that name one of them report to it: a
+        click id alone does not say which to use.
       </Note>
     </div>
   )
 }
 
-const idOf = ({ settings }: Account): string => {
+const idOf = ({ settings }: AdAccountRow): string => {
   if ('pixel_id' in settings) return settings.pixel_id
   return 'pixel_code' in settings ? settings.pixel_code : settings.customer_id
 }
 
-function AccountTable({ accounts }: { accounts: readonly Account[] }) {
+function AccountTable({ accounts }: { accounts: readonly AdAccountRow[] }) {
   return (
     <Table caption="Ad accounts">
       <thead>
@@ -92,7 +92,7 @@ function AccountTable({ accounts }: { accounts: readonly Account[] }) {
           <Head stay>Name</Head>
           <Head>State</Head>
           <Head>Platform</Head>
-          <Head>Id there</Head>
+          <Head>AdAccountRow id</Head>
           <Head>Credential</Head>
           <Head numeric>Events sent</Head>
           <Head>Connected</Head>
@@ -107,7 +107,7 @@ function AccountTable({ accounts }: { accounts: readonly Account[] }) {
               </Link>
             </RowHead>
             <Cell className="max-w-80 truncate" title={account.state_reason ?? undefined}>
-              <AccountState state={account.state} />
+              <AdAccountBadge state={account.state} />
               {account.state_reason !== null && <span className="ml-2 text-ink-faint">{account.state_reason}</span>}
             </Cell>
             <Cell>{AD_PLATFORM_LABELS[account.platform]}</Cell>

@@ -1,4 +1,4 @@
-/** Connecting an ad account: the platform, what names the account there, and the credential. */
+/** Connecting an ad account: the platform, the account's id there, and the credential. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -12,22 +12,22 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { CredentialField, SettingsFields } from './fields.tsx'
 import {
   credentialsOf,
-  type Draft,
-  type Faults,
-  faultsOf,
+  type AdAccountRequest,
+  type AdAccountFaults,
+  adAccountFaultsOf,
   settingsOf,
-  tellingOf,
-  type Typed,
-  typedOf,
-} from './typed.ts'
+  reportingOf,
+  type AdAccountForm,
+  adAccountFormOf,
+} from './form-values.ts'
 
-export function ConnectDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
+export function ConnectAdAccount({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
     <Dialog
       open={open}
       onClose={onClose}
       title="Connect ad account"
-      description="Conversions are reported to it from then on."
+      description="Conversions are reported to it from now on."
     >
       <ConnectForm onClose={onClose} />
     </Dialog>
@@ -38,15 +38,15 @@ function ConnectForm({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const [platform, setPlatform] = useState<AdPlatform>('meta')
-  const [typed, setTyped] = useState<Typed>(typedOf())
-  const [faults, setFaults] = useState<Faults>({})
+  const [typed, setTyped] = useState<AdAccountForm>(adAccountFormOf())
+  const [faults, setFaults] = useState<AdAccountFaults>({})
   const connect = useMutation({
-    mutationFn: (body: Draft) => call(createAdAccount, { body }),
+    mutationFn: (body: AdAccountRequest) => call(createAdAccount, { body }),
     gcTime: 0,
     onSuccess: async ({ id, name }) => {
       await queries.invalidateQueries({ queryKey: [listAdAccounts.route] })
       onClose()
-      notify(`${name} is connected`, 'Send a test event to see that it works.')
+      notify(`${name} is connected`, 'Send a test event to check it.')
       await navigate({ to: '/ad-accounts/$id', params: { id } })
     },
   })
@@ -59,14 +59,14 @@ function ConnectForm({ onClose }: { onClose: () => void }) {
       credentials: credentialsOf(platform, typed),
     }
     const checked = AdAccountDraft.safeParse(body)
-    setFaults(checked.success ? {} : faultsOf(checked.error))
-    if (checked.success) connect.mutate(body as Draft)
+    setFaults(checked.success ? {} : adAccountFaultsOf(checked.error))
+    if (checked.success) connect.mutate(body as AdAccountRequest)
   }
   const fields = {
     platform,
     typed,
     faults,
-    onChange: (changed: Partial<Typed>) => setTyped({ ...typed, ...changed }),
+    onChange: (changed: Partial<AdAccountForm>) => setTyped({ ...typed, ...changed }),
   }
   return (
     <DialogForm onSubmit={submit}>
@@ -87,7 +87,7 @@ function ConnectForm({ onClose }: { onClose: () => void }) {
         </SelectField>
         <TextField
           label="Name"
-          hint="How it is called here."
+          hint="Its name in Sluice."
           autoComplete="off"
           error={faults.name}
           value={typed.name}

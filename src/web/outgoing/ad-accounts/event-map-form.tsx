@@ -1,4 +1,4 @@
-/** The event map: each of our event types, what the platform calls it, and for Meta what it is worth. */
+/** The event map: the platform's name for each event type, and for Meta its value. */
 import type { UseMutationResult } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import type { z } from 'zod'
@@ -10,26 +10,26 @@ import { TextField } from '../../ground/ui/field.tsx'
 import { PartForm } from '../../ground/ui/part-form.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
-import type { Account, Changes } from './typed.ts'
+import type { AdAccountRow, AdAccountPatch } from './form-values.ts'
 
-type Line = { name: string; value: string; currency: string; content_name: string }
-type Lines = Record<EventType, Line>
-/** By event type, the field at fault and what is wrong with it. */
-type Faults = Partial<Record<string, Partial<Line>>>
+type EventLine = { name: string; value: string; currency: string; content_name: string }
+type EventLines = Record<EventType, EventLine>
+/** Errors by event type and field. */
+type EventFaults = Partial<Record<string, Partial<EventLine>>>
 
-const BLANK: Line = { name: '', value: '', currency: '', content_name: '' }
+const BLANK: EventLine = { name: '', value: '', currency: '', content_name: '' }
 
-function linesOf({ event_map }: Account): Lines {
-  const lines = EVENT_TYPES.map((type): [EventType, Line] => {
+function linesOf({ event_map }: AdAccountRow): EventLines {
+  const lines = EVENT_TYPES.map((type): [EventType, EventLine] => {
     const mapped = event_map[type]
     const { value = '', currency = '', content_name = '' } = mapped?.custom_data ?? {}
     return [type, { ...BLANK, name: mapped?.name ?? '', value, currency, content_name }]
   })
-  return Object.fromEntries(lines) as Lines
+  return Object.fromEntries(lines) as EventLines
 }
 
-/** What the lines come to. Custom data that has no field here stays as it was. */
-function mapOf({ platform, event_map }: Account, lines: Lines): object {
+/** The event map made from the lines. Custom data without a field in this form is kept. */
+function mapOf({ platform, event_map }: AdAccountRow, lines: EventLines): object {
   const filled = EVENT_TYPES.filter(type => lines[type].name.trim() !== '')
   const mapped = filled.map(type => {
     const { name, ...typed } = lines[type]
@@ -42,9 +42,9 @@ function mapOf({ platform, event_map }: Account, lines: Lines): object {
   return Object.fromEntries(mapped) as object
 }
 
-/** A complaint about the custom data as a whole stands at the value. */
-function faultsOf(issues: readonly z.core.$ZodIssue[]): Faults {
-  const faults: Faults = {}
+/** An error about the custom data as a whole is shown at the value. */
+function faultsOf(issues: readonly z.core.$ZodIssue[]): EventFaults {
+  const faults: EventFaults = {}
   for (const { path, message } of issues) {
     const [type, field] = [String(path[1]), String(path.at(-1))]
     const at = field in BLANK ? field : field === 'custom_data' ? 'value' : 'name'
@@ -54,15 +54,15 @@ function faultsOf(issues: readonly z.core.$ZodIssue[]): Faults {
 }
 
 type FormProps = {
-  account: Account
+  account: AdAccountRow
   reason: string | undefined
-  save: UseMutationResult<Account, Error, Changes>
+  save: UseMutationResult<AdAccountRow, Error, AdAccountPatch>
 }
 
 export function EventMapForm({ account, reason, save }: FormProps) {
   const { platform } = account
   const [lines, setLines] = useState(linesOf(account))
-  const [faults, setFaults] = useState<Faults>({})
+  const [faults, setFaults] = useState<EventFaults>({})
   useUnsaved(isChanged(lines, linesOf(account)), 'the events')
   const names = useId()
   const submit = () => {
@@ -70,9 +70,9 @@ export function EventMapForm({ account, reason, save }: FormProps) {
     const checked = AdAccountChanges.safeParse(body)
     const issues = checked.success ? [] : checked.error.issues
     setFaults(faultsOf(issues))
-    if (checked.success) save.mutate(body as Changes, { onSuccess: saved => setLines(linesOf(saved)) })
+    if (checked.success) save.mutate(body as AdAccountPatch, { onSuccess: saved => setLines(linesOf(saved)) })
   }
-  const change = (type: EventType, changed: Partial<Line>) =>
+  const change = (type: EventType, changed: Partial<EventLine>) =>
     setLines({ ...lines, [type]: { ...lines[type], ...changed } })
   return (
     <PartForm action="Save events" onSubmit={submit} save={save} reason={reason}>
@@ -113,10 +113,10 @@ export function EventMapForm({ account, reason, save }: FormProps) {
       </Table>
       {platform === 'meta' && (
         <p className="text-sm text-ink-faint">
-          Meta takes a Purchase only with a value and a currency.
+          Meta accepts a Purchase only with a value and a currency.
           {'use_payout_as_value' in account.settings && account.settings.use_payout_as_value
-            ? ' The payout comes before the value here.'
-            : ' The payout of a conversion is not told to Meta.'}
+            ? ' The payout overrides the value here.'
+            : ' The payout is not sent to Meta.'}
         </p>
       )}
     </PartForm>
@@ -125,16 +125,16 @@ export function EventMapForm({ account, reason, save }: FormProps) {
 
 type LineProps = {
   type: EventType
-  line: Line
+  line: EventLine
   isMeta: boolean
   names: string
-  faults: Partial<Line>
-  onChange: (changed: Partial<Line>) => void
+  faults: Partial<EventLine>
+  onChange: (changed: Partial<EventLine>) => void
 }
 
 function MapLine({ type, line, isMeta, names, faults, onChange }: LineProps) {
   const label = inWords(type)
-  const field = (name: keyof Line, words: string, className: string, mode: 'text' | 'decimal' = 'text') => (
+  const field = (name: keyof EventLine, words: string, className: string, mode: 'text' | 'decimal' = 'text') => (
     <Cell>
       <TextField
         hideLabel

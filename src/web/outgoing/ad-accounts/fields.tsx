@@ -1,16 +1,16 @@
-/** The fields of an ad account, by platform, with where to find what they ask for. */
+/** The form fields of an ad account, by platform, with hints where to find each value. */
 
 import type { AdPlatform } from '../../../contract/ad-platforms.ts'
 import { ACTION_SOURCES, CONSENTS, SEND_WHEN } from '../../../outgoing/ad-accounts/api.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
-import type { Faults, Typed } from './typed.ts'
+import type { AdAccountFaults, AdAccountForm } from './form-values.ts'
 
 type FieldsProps = {
   platform: AdPlatform
-  typed: Typed
-  faults: Faults
-  onChange: (changed: Partial<Typed>) => void
+  typed: AdAccountForm
+  faults: AdAccountFaults
+  onChange: (changed: Partial<AdAccountForm>) => void
 }
 
 const ACCOUNT_LABELS: Readonly<Record<AdPlatform, string>> = {
@@ -31,7 +31,7 @@ export function CredentialField({ platform, typed, faults, onChange }: FieldsPro
     tiktok:
       'Events Manager, your pixel, Settings, Events API: Generate access token. Kept encrypted and never shown again.',
     google:
-      'Google Cloud: a project with the Data Manager API switched on, a service account in it, a JSON key of that. Paste the whole file. Then add the service account’s address as a user in Google Ads.',
+      'In a Google Cloud project with the Data Manager API enabled, create a service account and a JSON key for it. Paste the whole file. Then add the service account’s email address as a user in Google Ads.',
   }[platform]
   return (
     <TextField
@@ -65,8 +65,8 @@ export function SettingsFields(props: FieldsProps) {
         label="Send when"
         hint={
           typed.send_when === 'approved'
-            ? 'What is on hold is told once it is approved, if the platform still takes it then: Meta and TikTok 7 days, Google 90.'
-            : 'At once, also while it is on hold.'
+            ? 'Held conversions are sent once approved, if the platform still accepts them: Meta and TikTok for 7 days, Google for 90.'
+            : 'Sent at once, even while on hold.'
         }
         value={typed.send_when}
         onChange={event => onChange({ send_when: event.target.value })}
@@ -80,14 +80,14 @@ export function SettingsFields(props: FieldsProps) {
       {platform === 'google' && (
         <Checkbox
           label="Restate"
-          words="A smaller amount that is approved later is told to Google for the same conversion. Never 0: that could not be corrected again."
+          words="Reports a smaller amount that is approved later to Google for the same conversion. Never 0, because Google could not correct it again."
           checked={typed.restate}
           onChange={event => onChange({ restate: event.target.checked })}
         />
       )}
       <Checkbox
         label="Send contacts"
-        words="The e-mail and phone in a conversion’s payload, hashed as the platform asks. Only with your visitors’ consent."
+        words="Sends the email and phone in a conversion’s payload, hashed as the platform requires. Only with your visitors’ consent."
         checked={typed.sends_contact}
         onChange={event => onChange({ sends_contact: event.target.checked })}
       />
@@ -100,7 +100,7 @@ function MetaFields({ typed, onChange }: FieldsProps) {
     <>
       <Checkbox
         label="Use the payout as value"
-        words="Otherwise the value is what the event map says, and the payout is not told to Meta."
+        words="Otherwise the event map sets the value, and the payout is not sent to Meta."
         checked={typed.use_payout_as_value}
         onChange={event => onChange({ use_payout_as_value: event.target.checked })}
       />
@@ -111,7 +111,7 @@ function MetaFields({ typed, onChange }: FieldsProps) {
       >
         {ACTION_SOURCES.map(source => (
           <option key={source} value={source}>
-            {source === 'automatic' ? 'By itself: website, or chat for Telegram' : inWords(source)}
+            {source === 'automatic' ? 'Automatic: website, or chat for Telegram' : inWords(source)}
           </option>
         ))}
       </SelectField>
@@ -123,17 +123,17 @@ function WebsiteFields({ typed, faults, onChange }: FieldsProps) {
   return (
     <>
       <TextField
-        label="Page of your website"
+        label="Website page"
         optional
         placeholder="https://"
-        hint="Said to be where conversions happen. Left empty, it is the address the campaign leads to."
+        hint="Reported as the page where conversions happen. Blank = the address the campaign leads to."
         error={faults.website_url}
         value={typed.website_url}
         onChange={event => onChange({ website_url: event.target.value })}
       />
       <Checkbox
-        label="Keep the visitor’s address"
-        words="The platform matches better with it. For campaigns that name this account only; encrypted, and erased after 7 days."
+        label="Keep the visitor’s IP address"
+        words="Improves the platform’s matching. Only for campaigns that name this account. Encrypted, and deleted after 7 days."
         checked={typed.keeps_ip}
         onChange={event => onChange({ keeps_ip: event.target.checked })}
       />
@@ -146,7 +146,7 @@ function GoogleFields({ typed, faults, onChange }: FieldsProps) {
     <SelectField label={label} value={typed[field]} onChange={event => onChange({ [field]: event.target.value })}>
       {CONSENTS.map(one => (
         <option key={one} value={one}>
-          {one === 'unspecified' ? 'Nothing is said' : inWords(one)}
+          {one === 'unspecified' ? 'Unspecified' : inWords(one)}
         </option>
       ))}
     </SelectField>
@@ -156,7 +156,7 @@ function GoogleFields({ typed, faults, onChange }: FieldsProps) {
       <TextField
         label="Manager account"
         optional
-        hint="Its customer id, where the service account has access through a manager account."
+        hint="Its customer id, if the service account has access through a manager account."
         autoComplete="off"
         error={faults.login_customer_id}
         value={typed.login_customer_id}
@@ -167,7 +167,7 @@ function GoogleFields({ typed, faults, onChange }: FieldsProps) {
         {consent('ad_personalization', 'Consent to personal ads')}
       </div>
       <p className="text-sm text-ink-faint">
-        Say only what your visitors have agreed to. Without consent Google leaves out people in the European Economic
+        State only what your visitors have agreed to. Without consent Google ignores people in the European Economic
         Area.
       </p>
     </>

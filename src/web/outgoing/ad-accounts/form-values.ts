@@ -1,13 +1,13 @@
-/** What is typed into the forms of an ad account, flat for all platforms, and the parts of a request that it comes to. */
+/** The values of an ad account's forms, flat for all platforms, and the request fields made from them. */
 import type { z } from 'zod'
 import type { AdPlatform } from '../../../contract/ad-platforms.ts'
 import type { AdAccount, AdAccountChanges, AdAccountDraft } from '../../../outgoing/ad-accounts/api.ts'
 
-export type Account = z.input<typeof AdAccount>
-export type Draft = z.input<typeof AdAccountDraft>
-export type Changes = z.input<typeof AdAccountChanges>
+export type AdAccountRow = z.input<typeof AdAccount>
+export type AdAccountRequest = z.input<typeof AdAccountDraft>
+export type AdAccountPatch = z.input<typeof AdAccountChanges>
 
-export type Typed = {
+export type AdAccountForm = {
   name: string
   /** Pixel id, pixel code or customer id. */
   account: string
@@ -25,8 +25,8 @@ export type Typed = {
   restate: boolean
 }
 
-/** Of an account as it is, or of a new one. The credential is never there. */
-export function typedOf(account?: Account): Typed {
+/** The form values of an existing account, or of a new one. The credential is never filled in. */
+export function adAccountFormOf(account?: AdAccountRow): AdAccountForm {
   const blank = {
     name: account?.name ?? '',
     account: '',
@@ -54,8 +54,8 @@ export function typedOf(account?: Account): Typed {
 
 const orNull = (text: string): string | null => (text.trim() === '' ? null : text)
 
-/** The settings in the form the platform's schema reads; what is wrong in them, the schema says. */
-export function settingsOf(platform: AdPlatform, typed: Typed): object {
+/** The settings as the platform's schema reads them. The schema finds the errors. */
+export function settingsOf(platform: AdPlatform, typed: AdAccountForm): object {
   const { account, keeps_ip, sends_contact, use_payout_as_value, action_source, ad_user_data, ad_personalization } =
     typed
   const website_url = orNull(typed.website_url)
@@ -71,16 +71,16 @@ export function settingsOf(platform: AdPlatform, typed: Typed): object {
   return { pixel_id: account, website_url, keeps_ip, sends_contact, use_payout_as_value, action_source }
 }
 
-/** When an account is told, and whether again: beside its settings. */
-export const tellingOf = (platform: AdPlatform, { send_when, restate }: Typed): object =>
+/** When the account is told of a conversion, and whether it is told of changes. These fields lie beside its settings. */
+export const reportingOf = (platform: AdPlatform, { send_when, restate }: AdAccountForm): object =>
   platform === 'google' ? { send_when, restate } : { send_when }
 
-export function credentialsOf(platform: AdPlatform, { credential }: Typed): object {
+export function credentialsOf(platform: AdPlatform, { credential }: AdAccountForm): object {
   return platform === 'google' ? { service_account: credential } : { access_token: credential }
 }
 
-/** The field of the form that a schema's complaint is about. */
-const FIELD_OF: Readonly<Record<string, keyof Typed>> = {
+/** The form field of each field in the schema that has another name. */
+const FIELD_OF: Readonly<Record<string, keyof AdAccountForm>> = {
   pixel_id: 'account',
   pixel_code: 'account',
   customer_id: 'account',
@@ -88,14 +88,14 @@ const FIELD_OF: Readonly<Record<string, keyof Typed>> = {
   service_account: 'credential',
 }
 
-export type Faults = Partial<Record<keyof Typed, string>>
+export type AdAccountFaults = Partial<Record<keyof AdAccountForm, string>>
 
-/** Each field's first complaint. */
-export function faultsOf({ issues }: z.ZodError): Faults {
-  const faults: Faults = {}
+/** The first error of each field. */
+export function adAccountFaultsOf({ issues }: z.ZodError): AdAccountFaults {
+  const faults: AdAccountFaults = {}
   for (const { path, message } of issues) {
     const name = String(path.at(-1))
-    const field = FIELD_OF[name] ?? (name as keyof Typed)
+    const field = FIELD_OF[name] ?? (name as keyof AdAccountForm)
     faults[field] ??= message
   }
   return faults

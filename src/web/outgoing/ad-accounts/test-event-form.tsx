@@ -1,4 +1,4 @@
-/** A test event: what it is filled with, what was sent, and what the platform said. */
+/** A test event: its values, the call that was sent, and the platform's answer. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -13,24 +13,24 @@ import { CodeBlock, indented } from '../../ground/ui/copy.tsx'
 import { noneIfBlank, submits, useDraft } from '../../ground/ui/draft.ts'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
-import type { Account } from './typed.ts'
+import type { AdAccountRow } from './form-values.ts'
 
-type Draft = z.input<typeof testAdAccount.body>
-type Result = z.input<typeof testAdAccount.reply>
+type TestEventDraft = z.input<typeof testAdAccount.body>
+type TestEventReply = z.input<typeof testAdAccount.reply>
 
-const MAP_IS_EMPTY = 'The event map sends nothing yet'
+const MAP_IS_EMPTY = 'The event map is empty'
 
-export function TestEventForm({ account, reason }: { account: Account; reason: string | undefined }) {
+export function TestEventForm({ account, reason }: { account: AdAccountRow; reason: string | undefined }) {
   const mapped = EVENT_TYPES.filter(type => account.event_map[type] !== undefined)
-  const form = useDraft<Draft>(testAdAccount.body, {
+  const form = useDraft<TestEventDraft>(testAdAccount.body, {
     event_type: mapped[0] ?? 'lead',
     click_id: null,
     test_event_code: null,
   })
   const errors = form.formState.errors
-  const [result, setResult] = useState<Result>()
+  const [result, setResult] = useState<TestEventReply>()
   const test = useMutation({
-    mutationFn: (body: Draft) => call(testAdAccount, { params: { id: account.id }, body }),
+    mutationFn: (body: TestEventDraft) => call(testAdAccount, { params: { id: account.id }, body }),
     onMutate: () => setResult(undefined),
     onSuccess: setResult,
   })
@@ -59,7 +59,7 @@ export function TestEventForm({ account, reason }: { account: Account; reason: s
         <TextField
           label="Click id"
           optional
-          hint="Its values are sent. Left empty, those of a made-up visit."
+          hint="Its values are sent. Blank = a made-up visit."
           autoComplete="off"
           className="[&_input]:font-mono"
           error={errors.click_id?.message}
@@ -75,12 +75,12 @@ export function TestEventForm({ account, reason }: { account: Account; reason: s
           Send test event
         </Button>
       </form>
-      {result !== undefined && <Shown result={result} />}
+      {result !== undefined && <TestEventResult result={result} />}
     </div>
   )
 }
 
-function Shown({ result: { accepted, reason, status, sent, answer } }: { result: Result }) {
+function TestEventResult({ result: { accepted, reason, status, sent, answer } }: { result: TestEventReply }) {
   return (
     <output className="flex flex-col gap-3">
       <span className="flex flex-wrap items-center gap-2">

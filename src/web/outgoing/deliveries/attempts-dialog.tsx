@@ -1,4 +1,4 @@
-/** Every attempt of a delivery: the address as called, and what came back. */
+/** Every attempt of a delivery: the call and its answer. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { RotateCcw } from 'lucide-react'
@@ -30,27 +30,27 @@ export function AttemptsDialog({ id, onClose }: { id: string | undefined; onClos
 function SendAgain({ id, onClose }: { id: string; onClose: () => void }) {
   const queries = useQueryClient()
   const { role } = useActive()
-  const again = useMutation({
+  const resending = useMutation({
     mutationFn: () => call(resendDelivery, { params: { id } }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: [listDeliveries.route] })
       await queries.invalidateQueries({ queryKey: [readDelivery.route] })
       onClose()
-      notify('It is sent again', 'With the same event id, and all its tries anew.')
+      notify('The delivery is queued again', 'It keeps its event id and gets all its retries again.')
     },
   })
   return (
     <DialogFoot>
-      <RefusalNote refused={again.error} className="mr-auto" />
+      <RefusalNote refused={resending.error} className="mr-auto" />
       <Button onClick={onClose}>Close</Button>
       <Button
         look="primary"
         icon={RotateCcw}
-        pending={again.isPending}
+        pending={resending.isPending}
         reason={reasonAgainst(resendDelivery, role)}
-        onClick={() => again.mutate()}
+        onClick={() => resending.mutate()}
       >
-        Send again
+        Send resending
       </Button>
     </DialogFoot>
   )
@@ -114,14 +114,14 @@ function Attempt({ attempt }: { attempt: z.input<typeof DeliveryAttempt> }) {
       <p className="mt-1 font-mono text-sm break-all">
         {method} {url}
       </p>
-      {body !== null && <Text label={`What attempt ${number} sent`} text={body} />}
+      {body !== null && <CallText label={`What attempt ${number} sent`} text={body} />}
       {error !== null && <p className="mt-1 text-bad">{error}</p>}
-      {answer !== null && answer !== '' && <Text label={`Answer to attempt ${number}`} text={answer} />}
+      {answer !== null && answer !== '' && <CallText label={`Answer to attempt ${number}`} text={answer} />}
     </li>
   )
 }
 
-function Text({ label, text }: { label: string; text: string }) {
+function CallText({ label, text }: { label: string; text: string }) {
   return (
     <pre
       // A scrolling region must be reachable by keyboard.

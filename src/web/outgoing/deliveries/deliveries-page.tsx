@@ -1,4 +1,4 @@
-/** Deliveries: what was put out for each conversion, whether it arrived, and every attempt. */
+/** Deliveries: the calls for each conversion, the state of each, and every attempt. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { RotateCcw, Send } from 'lucide-react'
@@ -48,7 +48,7 @@ const FAILURES: Record<DeliveryFailure, string> = {
   blocked: 'Private address',
   redirect: 'Redirect',
   http_4xx: 'HTTP 4xx',
-  http_5xx: 'Fault of the receiver',
+  http_5xx: 'HTTP 5xx',
   rejected: 'Rejected by the platform',
   disconnected: 'Account disconnected',
 }
@@ -78,11 +78,11 @@ export function DeliveriesPage() {
     <>
       <PageHeader
         title="Deliveries"
-        words="Each is sent at least once and tried again for about a day. What the other side answered stands with the attempt."
+        words="Each is sent at least once and retried for about a day. Open its attempts to see what the receiver answered."
       >
         {search.target !== undefined && (
           <Button look="quiet" onClick={() => narrow({ target: undefined })}>
-            Of one rule: show all
+            One rule only: show all
           </Button>
         )}
         <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
@@ -133,12 +133,12 @@ function Filters({ search, narrow }: FiltersProps) {
         value={search.failure}
         onChange={failure => narrow({ failure })}
       />
-      <BetweenDays happened="Put out" search={search} onChange={narrow} />
+      <BetweenDays happened="Created" search={search} onChange={narrow} />
     </>
   )
 }
 
-/** Sends again what the filters name: of its state, or the failed ones. */
+/** Resends the deliveries that the filters select: those in the chosen state if it can be resent, else the failed ones. */
 function ResendButton({ search }: { search: DeliveriesSearch }) {
   const { role } = useActive()
   const [open, setOpen] = useState(false)
@@ -153,7 +153,7 @@ function ResendButton({ search }: { search: DeliveriesSearch }) {
         open={open}
         onClose={() => setOpen(false)}
         title={`Send ${state} deliveries again`}
-        words="Those the filters of this page name, with the same event ids. Each has all its tries anew."
+        words="Resends the deliveries that this page’s filters select, with the same event ids. Each gets all its retries again."
         what={`${state} deliveries`}
         days={{ from: search.from, to: search.to }}
         plan={period => call(resendDeliveries, { body: { state, failure, campaign_id, target_id, ...period } })}
@@ -176,7 +176,7 @@ function DeliveryTable({ deliveries, campaigns }: { deliveries: readonly Deliver
             <Head>Campaign</Head>
             <Head numeric>Attempts</Head>
             <Head>Next attempt</Head>
-            <Head>Why</Head>
+            <Head>Reason</Head>
             <ActionHead>Attempts</ActionHead>
           </tr>
         </thead>

@@ -1,4 +1,4 @@
-/** A run over the past: what it is about, the addresses it would call, and only then the run itself. */
+/** A run over past deliveries or conversions: its dates, a preview of the calls, and only then the run. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import type { z } from 'zod'
@@ -12,7 +12,7 @@ import { zoneWords } from '../../ground/zone.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 
-type Plan = z.input<typeof RunPlan>
+type PlannedRun = z.input<typeof RunPlan>
 type RunPeriod = { date_from: string | null; date_to: string | null; dry_run: boolean }
 
 type RunDialogProps = {
@@ -22,8 +22,8 @@ type RunDialogProps = {
   words: ReactNode
   /** What is counted, such as "failed deliveries". */
   what: string
-  plan: (period: RunPeriod) => Promise<Plan>
-  /** The days it begins with. */
+  plan: (period: RunPeriod) => Promise<PlannedRun>
+  /** The dates preselected in the form. */
   days?: { from: string | undefined; to: string | undefined }
 }
 
@@ -40,45 +40,45 @@ function RunForm({ what, plan, days, onClose }: Omit<RunDialogProps, 'open' | 't
   const [from, setFrom] = useState(days?.from ?? '')
   const [to, setTo] = useState(days?.to ?? '')
   const period = { date_from: from === '' ? null : dayBegins(from), date_to: to === '' ? null : dayAfter(to) }
-  const look = useMutation({ mutationFn: () => plan({ ...period, dry_run: true }) })
+  const previewing = useMutation({ mutationFn: () => plan({ ...period, dry_run: true }) })
   const run = useMutation({
     mutationFn: () => plan({ ...period, dry_run: false }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: [listDeliveryRuns.route] })
       await queries.invalidateQueries({ queryKey: [listDeliveries.route] })
       onClose()
-      notify('The run has begun', 'It goes on in portions. Deliveries shows how far it is.')
+      notify('The run has started', 'Deliveries shows its progress.')
     },
   })
   const change = (set: (text: string) => void) => (text: string) => {
     set(text)
-    look.reset()
+    previewing.reset()
   }
-  const shown = look.data
+  const preview = previewing.data
   return (
-    <DialogForm onSubmit={() => (shown === undefined ? look.mutate() : run.mutate())}>
+    <DialogForm onSubmit={() => (preview === undefined ? previewing.mutate() : run.mutate())}>
       <DialogBody>
         <div className="grid gap-4 sm:grid-cols-2">
           <DayField label={`From (${zoneWords()})`} value={from} onChange={change(setFrom)} />
           <DayField label={`To and including (${zoneWords()})`} value={to} onChange={change(setTo)} />
         </div>
-        {shown !== undefined && <Planned plan={shown} what={what} />}
-        <RefusalNote refused={look.error ?? run.error} />
+        {preview !== undefined && <RunPreview plan={preview} what={what} />}
+        <RefusalNote refused={previewing.error ?? run.error} />
       </DialogBody>
       <DialogFoot>
         <Button onClick={onClose}>Cancel</Button>
-        {shown === undefined ? (
-          <Button type="submit" look="primary" pending={look.isPending}>
-            Show what would be called
+        {preview === undefined ? (
+          <Button type="submit" previewing="primary" pending={previewing.isPending}>
+            Preview calls
           </Button>
         ) : (
           <Button
             type="submit"
-            look="primary"
+            previewing="primary"
             pending={run.isPending}
-            reason={shown.count === 0 ? 'There is nothing to send.' : tooMuch(shown)}
+            reason={preview.count === 0 ? 'There is nothing to send.' : tooMuch(preview)}
           >
-            {`Send ${count(shown.count)}`}
+            {`Send ${count(preview.count)}`}
           </Button>
         )}
       </DialogFoot>
@@ -86,13 +86,13 @@ function RunForm({ what, plan, days, onClose }: Omit<RunDialogProps, 'open' | 't
   )
 }
 
-const tooMuch = ({ has_more }: Plan) => (has_more ? 'It is too much for one run: narrow the days.' : undefined)
+const tooMuch = ({ has_more }: PlannedRun) => (has_more ? 'Too many for one run: choose fewer days.' : undefined)
 
 function DayField({ label, value, onChange }: { label: string; value: string; onChange: (text: string) => void }) {
   return <TextField type="date" label={label} optional value={value} onChange={event => onChange(event.target.value)} />
 }
 
-function Planned({ plan: { count: total, has_more, calls }, what }: { plan: Plan; what: string }) {
+function RunPreview({ plan: { count: total, has_more, calls }, what }: { plan: PlannedRun; what: string }) {
   const more = total - calls.length
   return (
     <section aria-live="polite" className="flex flex-col gap-2">
@@ -101,7 +101,7 @@ function Planned({ plan: { count: total, has_more, calls }, what }: { plan: Plan
           {has_more ? 'More than ' : ''}
           {count(total)}
         </strong>{' '}
-        {what}.{has_more && ' One run holds no more than that: narrow the days, and run the parts one after the other.'}
+        {what}.{has_more && ' A run holds no more than that: choose fewer days, and start one run after another.'}
       </Note>
       {calls.length > 0 && (
         <ol

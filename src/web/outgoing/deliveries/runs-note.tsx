@@ -1,4 +1,4 @@
-/** The run over the past that is under way, and how far it is. */
+/** The run in progress, and how far it is. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { listDeliveryRuns, stopDeliveryRun } from '../../../outgoing/deliveries/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
@@ -27,8 +27,8 @@ export function RunsNote() {
       <Note>
         <div className="flex flex-wrap items-center gap-3">
           <span aria-live="polite" className="min-w-0 flex-1">
-            <strong>{run.kind === 'resend' ? 'Deliveries are sent again' : 'A rule runs over past conversions'}</strong>
-            : {count(run.done)} of {count(run.total)} put out.
+            <strong>{run.kind === 'resend' ? 'Resending deliveries' : 'Running a rule over past conversions'}</strong>:{' '}
+            {count(run.done)} of {count(run.total)} queued.
           </span>
           <Button
             size="sm"

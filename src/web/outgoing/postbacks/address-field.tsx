@@ -1,4 +1,4 @@
-/** The address of a postback rule: macros to insert, how it will be called, and what of it is left out. */
+/** The address of a postback rule: macros to insert, an example call, and macros that are left out. */
 import { useRef } from 'react'
 import { MACRO, POSTBACK_MACROS, type PostbackMacro, unknownMacros } from '../../../outgoing/postbacks/api.ts'
 import { TextField } from '../../ground/ui/field.tsx'
@@ -45,30 +45,30 @@ export function AddressField({ url, error, onChange }: AddressFieldProps) {
       </fieldset>
       {url !== '' && (
         <p className="text-sm break-all text-ink-faint">
-          Called as <span className="font-mono text-ink-soft">{exampleOf(url)}</span>
+          Example: <span className="font-mono text-ink-soft">{exampleOf(url)}</span>
         </p>
       )}
       {url.includes('YOUR_') && (
         <p className="text-sm text-warn">
-          What begins with YOUR_ is of your account at the source. A rule of a source is off until it stands there.
+          Replace each YOUR_… with the value of your account at the source, then switch the rule on.
         </p>
       )}
-      <LeftOut unknown={unknownMacros(url)} onReplace={() => onChange(withRevenue(url))} />
+      <LeftOutMacros unknown={unknownMacros(url)} onReplace={() => onChange(withRevenue(url))} />
     </div>
   )
 }
 
-/** Payout travels with the conversion and is no macro; what stands for the amount is offered in its place. */
+/** Operators expect {payout}, which is not a macro of postbacks; {revenue} is the amount of the conversion. */
 const withRevenue = (url: string) =>
   url.replace(MACRO, (text, name: string | undefined) => (name?.toLowerCase() === 'payout' ? '{revenue}' : text))
 
-function LeftOut({ unknown, onReplace }: { unknown: readonly string[]; onReplace: () => void }) {
+function LeftOutMacros({ unknown, onReplace }: { unknown: readonly string[]; onReplace: () => void }) {
   const others = unknown.filter(name => name !== 'payout').map(name => `{${name}}`)
   return (
     <div className="flex flex-col gap-1 text-sm text-warn" aria-live="polite">
       {unknown.includes('payout') && (
         <p>
-          {'{payout}'} is no macro and is left out. The amount of the conversion is {'{revenue}'}.{' '}
+          {'{payout}'} is not a macro and is left out. The conversion’s amount is {'{revenue}'}.{' '}
           <button type="button" onClick={onReplace} className="font-medium underline hover:no-underline">
             Use {'{revenue}'}
           </button>
@@ -76,7 +76,7 @@ function LeftOut({ unknown, onReplace }: { unknown: readonly string[]; onReplace
       )}
       {others.length > 0 && (
         <p className="break-all">
-          {others.join(', ')} {others.length === 1 ? 'is no macro' : 'are no macros'} of Sluice and{' '}
+          {others.join(', ')} {others.length === 1 ? 'is not a Sluice macro' : 'are not Sluice macros'} and{' '}
           {others.length === 1 ? 'is' : 'are'} left out.
         </p>
       )}

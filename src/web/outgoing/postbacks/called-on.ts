@@ -1,8 +1,8 @@
-/** When a rule calls, in words. */
+/** The words for when a rule calls. */
 import type { CALLED_ON } from '../../../outgoing/postbacks/api.ts'
 
 type CalledOn = (typeof CALLED_ON)[number]
-export const WHEN: Readonly<Record<CalledOn, string>> = {
+export const CALLED_ON_WORDS: Readonly<Record<CalledOn, string>> = {
   recorded: 'It is recorded',
   approved: 'It is approved',
   rejected: 'It is rejected',
@@ -10,11 +10,11 @@ export const WHEN: Readonly<Record<CalledOn, string>> = {
   chargeback: 'It is charged back',
   any_change: 'Its status or amount changes',
 }
-export const WHEN_HINTS: Readonly<Record<CalledOn, string>> = {
-  recorded: 'At once, also while it is on hold.',
-  approved: 'At once, unless it is on hold: then once it is approved.',
+export const CALLED_ON_HINTS: Readonly<Record<CalledOn, string>> = {
+  recorded: 'Called at once, even while on hold.',
+  approved: 'Called at once, or on approval if it was on hold.',
   rejected: 'With {revenue} 0.',
   refunded: 'With {revenue} 0.',
   chargeback: 'With {revenue} 0.',
-  any_change: 'Whatever is said of it after it was recorded, with {status}, and {revenue} as it counts then.',
+  any_change: 'Called at each change after recording, with the new {status} and {revenue}.',
 }

@@ -1,7 +1,7 @@
-/** A rule's address as it may be called. */
+/** An example of a rule's address as it would be called. */
 import { MACRO, POSTBACK_MACROS, type PostbackMacro } from '../../../outgoing/postbacks/api.ts'
 
-/** What each macro may look like when it is filled in. */
+/** An example value of each macro. */
 const EXAMPLE: Record<PostbackMacro, string> = {
   click_id: '01h455vb4pex5vsknk084sn02q',
   event_type: 'lead',
@@ -27,7 +27,7 @@ const EXAMPLE: Record<PostbackMacro, string> = {
   timestamp: '1795180000',
 }
 
-/** The address with its macros filled in by example. */
+/** The address with example values in place of its macros. */
 export function exampleOf(url: string): string {
   return url.replace(MACRO, (_, name: string | undefined) => {
     const known = POSTBACK_MACROS.find(macro => macro === name?.toLowerCase())

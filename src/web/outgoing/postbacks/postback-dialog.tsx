@@ -1,4 +1,4 @@
-/** A postback rule, new or changed: presets, macros to insert, and the address as it will be called. */
+/** The form of a postback rule, new or changed: presets, macros to insert, and an example call. */
 import type { z } from 'zod'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
 import {
@@ -23,17 +23,17 @@ import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { Checkbox, SelectField } from '../../ground/ui/field.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { AddressField } from './address-field.tsx'
-import { WHEN, WHEN_HINTS } from './called-on.ts'
+import { CALLED_ON_WORDS, CALLED_ON_HINTS } from './called-on.ts'
 
-type Rule = z.input<typeof PostbackRule>
-type Draft = z.input<typeof PostbackRuleDraft>
+type RuleRow = z.input<typeof PostbackRule>
+type RuleDraft = z.input<typeof PostbackRuleDraft>
 type SourceRow = z.input<typeof TrafficSource>
 
 type PostbackDialogProps = {
-  rule: Rule | undefined
-  /** The id of the rule that a new one is a copy of. */
+  rule: RuleRow | undefined
+  /** The id of the rule that the new one copies. */
   clone?: string | undefined
-  /** The traffic source that a new one is for. */
+  /** The traffic source of the new rule. */
   source?: SourceRow | undefined
   open: boolean
   onClose: () => void
@@ -61,7 +61,7 @@ export function PostbackDialog({ rule, clone, source, open, onClose }: PostbackD
   )
 }
 
-const NEW: Draft = {
+const BLANK_RULE: RuleDraft = {
   event_type: 'lead',
   url: '',
   method: 'GET',
@@ -72,22 +72,22 @@ const NEW: Draft = {
   once_per_person: false,
 }
 
-/** What a rule for a source starts from: the address its template knows, off while something of it is still to be filled in. */
-const ofSource = ({ id, postback }: SourceRow): Draft => ({
+/** The draft of a rule for a source: its template's address, switched off while the operator must still fill in a part of it. */
+const draftForSource = ({ id, postback }: SourceRow): RuleDraft => ({
   ...NEW,
   url: postback ?? '',
   traffic_source_id: id,
   active: postback?.includes('YOUR_') !== true,
 })
 
-function copyOf(rule: Rule): Draft {
+function copyOf(rule: RuleRow): RuleDraft {
   const { event_type, on, url, method, campaign_id, traffic_source_id, preset, active, once_per_person } = rule
   const { data } = PostbackRuleDraft.shape.preset.safeParse(preset)
   const kept = { event_type, on, url, method, campaign_id, traffic_source_id, active, once_per_person }
   return { ...kept, preset: data ?? 'custom' }
 }
 
-const changesOf = ({ event_type, on, url, campaign_id, traffic_source_id, once_per_person }: Rule): Draft => ({
+const changesOf = ({ event_type, on, url, campaign_id, traffic_source_id, once_per_person }: RuleRow): RuleDraft => ({
   event_type,
   on,
   url,
@@ -97,23 +97,23 @@ const changesOf = ({ event_type, on, url, campaign_id, traffic_source_id, once_p
 })
 
 type FormProps = {
-  rule: Rule | undefined
-  original?: Rule | undefined
+  rule: RuleRow | undefined
+  original?: RuleRow | undefined
   source?: SourceRow | undefined
   onClose: () => void
 }
 
 function PostbackForm({ rule, original, source, onClose }: FormProps) {
   const campaigns = useCampaigns()
-  const form = useDraft<Draft>(
+  const form = useDraft<RuleDraft>(
     PostbackRuleDraft,
     rule !== undefined
       ? changesOf(rule)
       : original !== undefined
         ? copyOf(original)
         : source !== undefined
-          ? ofSource(source)
-          : NEW,
+          ? draftForSource(source)
+          : BLANK_RULE,
   )
   const campaign = form.watch('campaign_id') ?? ''
   const of = useSource(form.watch('traffic_source_id') ?? undefined)
@@ -135,7 +135,7 @@ function PostbackForm({ rule, original, source, onClose }: FormProps) {
       onSaved={({ active }) =>
         notify(
           rule === undefined ? 'The rule is added' : 'The rule is saved',
-          active ? 'It holds for conversions from now on.' : 'It is off.',
+          active ? 'Applies to conversions from now on.' : 'It is off.',
         )
       }
     >
@@ -147,22 +147,22 @@ function PostbackForm({ rule, original, source, onClose }: FormProps) {
             </option>
           ))}
         </SelectField>
-        <SelectField label="When" hint={WHEN_HINTS[on]} error={errors.on?.message} {...form.register('on')}>
+        <SelectField label="When" hint={CALLED_ON_HINTS[on]} error={errors.on?.message} {...form.register('on')}>
           {CALLED_ON.map(one => (
             <option key={one} value={one}>
-              {WHEN[one]}
+              {CALLED_ON_WORDS[one]}
             </option>
           ))}
         </SelectField>
         <SelectField
-          label="Of"
+          label="Campaign"
           error={errors.campaign_id?.message}
           {...form.register('campaign_id', noneIfBlank)}
-          // The campaigns may come later than the form, and the oldest not at all.
+          // The campaign list loads after the form and may lack the oldest campaigns.
           value={campaign}
         >
           <option value="">
-            {of === undefined ? 'Every campaign, those made later included' : `Clicks from ${of.name}`}
+            {of === undefined ? 'All campaigns, future ones included' : `Clicks from ${of.name}`}
           </option>
           {campaign !== '' && campaigns.every(({ id }) => id !== campaign) && (
             <option value={campaign}>{campaign}</option>
@@ -190,7 +190,7 @@ function PostbackForm({ rule, original, source, onClose }: FormProps) {
             </SelectField>
             <SelectField
               label="Method"
-              hint="It never changes afterwards."
+              hint="Cannot be changed later."
               error={errors.method?.message}
               {...form.register('method')}
             >
@@ -206,14 +206,14 @@ function PostbackForm({ rule, original, source, onClose }: FormProps) {
         onChange={next => form.setValue('url', next, { shouldValidate: form.formState.isSubmitted, shouldDirty: true })}
       />
       <Checkbox
-        label="Once per person"
-        words="Only the first matching conversion of each person calls, counted from when this is on."
+        label="First conversion per user only"
+        words="Calls only for each person’s first matching conversion after this is switched on."
         {...form.register('once_per_person')}
       />
       {rule === undefined && (
         <Checkbox
           label="Active"
-          words="Calls for conversions from now on. Off, it is kept for later."
+          words="Calls for conversions from now on. Clear it to save the rule without calling."
           {...form.register('active')}
         />
       )}

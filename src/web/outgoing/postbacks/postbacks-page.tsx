@@ -1,4 +1,4 @@
-/** Postback rules: which address is called for which conversion. */
+/** Postback rules: the address called for each kind of conversion. */
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { CirclePause, CirclePlay, FlaskConical, History, Pencil, Send, Trash2, Webhook } from 'lucide-react'
@@ -32,11 +32,11 @@ import { RowMenu } from '../../ground/ui/row-menu.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { RunDialog } from '../deliveries/run-dialog.tsx'
-import { WHEN } from './called-on.ts'
+import { CALLED_ON_WORDS } from './called-on.ts'
 import { PostbackDialog } from './postback-dialog.tsx'
 import { TestFireDialog } from './test-fire-dialog.tsx'
 
-type Rule = z.input<typeof PostbackRule>
+type RuleRow = z.input<typeof PostbackRule>
 
 const route = getRouteApi('/inside/postbacks')
 
@@ -52,7 +52,7 @@ export function PostbacksPage() {
   return (
     <ListPage
       title="Postbacks"
-      words="Each rule calls its address once for every conversion that matches, and tries again when the other side fails."
+      words="Each rule calls its address once for every matching conversion, and retries if the call fails."
       what="rules"
       filters={
         <>
@@ -62,11 +62,11 @@ export function PostbacksPage() {
       }
       query={rules}
       address={address}
-      empty={{ icon: Webhook, words: 'Tell the traffic source, or another tracker, about conversions as they come.' }}
+      empty={{ icon: Webhook, words: 'Report conversions to the traffic source or another tracker as they come in.' }}
       add={{
         endpoint: createPostbackRule,
         words: 'New rule',
-        // Of the source that is looked at, as its template says.
+        // The source filter, if set, prefills the rule from the source's template.
         dialog: dialog => <PostbackDialog rule={undefined} source={source} {...dialog} />,
       }}
     >
@@ -80,15 +80,15 @@ export function PostbacksPage() {
   )
 }
 
-/** What the worker has switched off, and the way back. */
-function SwitchedOff({ rule }: { rule: Rule }) {
+/** A rule that Sluice has switched off, with a button to switch it on again. */
+function SwitchedOff({ rule }: { rule: RuleRow }) {
   const refresh = useRefresh()
   const { role } = useActive()
   const on = useMutation({
     mutationFn: () => call(updatePostbackRule, { params: { id: rule.id }, body: { active: true } }),
     onSuccess: async () => {
       await refresh(listPostbackRules)
-      notify('The rule is on', 'Skipped deliveries of it can be sent again from Deliveries.')
+      notify('The rule is on', 'You can resend its skipped deliveries from Deliveries.')
     },
   })
   return (
@@ -115,7 +115,7 @@ function SwitchedOff({ rule }: { rule: Rule }) {
   )
 }
 
-function RuleState({ rule }: { rule: Rule }) {
+function RuleState({ rule }: { rule: RuleRow }) {
   if (rule.active) return <Badge tone="good">Active</Badge>
   if (rule.switched_off_at === null) return <Badge tone="warn">Off</Badge>
   return (
@@ -125,7 +125,7 @@ function RuleState({ rule }: { rule: Rule }) {
   )
 }
 
-function RuleTable({ rules }: { rules: readonly Rule[] }) {
+function RuleTable({ rules }: { rules: readonly RuleRow[] }) {
   return (
     <Table caption="Postback rules">
       <thead>
@@ -148,7 +148,7 @@ function RuleTable({ rules }: { rules: readonly Rule[] }) {
   )
 }
 
-function RuleLine({ rule }: { rule: Rule }) {
+function RuleLine({ rule }: { rule: RuleRow }) {
   const nameOf = useCampaignNames([rule.campaign_id])
   const source = useSource(rule.traffic_source_id ?? undefined)
   const [editing, setEditing] = useState(false)
@@ -161,12 +161,14 @@ function RuleLine({ rule }: { rule: Rule }) {
         <RuleState rule={rule} />
       </Cell>
       <Cell className="max-w-52 truncate">
-        {source === undefined ? (nameOf(rule.campaign_id) ?? 'Every campaign') : `Clicks from ${source.name}`}
+        {source === undefined ? (nameOf(rule.campaign_id) ?? 'All campaigns') : `Clicks from ${source.name}`}
       </Cell>
       <Cell>
         {rule.method}
-        {rule.on !== 'recorded' && <span className="text-ink-faint">, when {WHEN[rule.on].toLowerCase()}</span>}
-        {rule.once_per_person && <span className="text-ink-faint">, once per person</span>}
+        {rule.on !== 'recorded' && (
+          <span className="text-ink-faint">, when {CALLED_ON_WORDS[rule.on].toLowerCase()}</span>
+        )}
+        {rule.once_per_person && <span className="text-ink-faint">, first conversion per user only</span>}
       </Cell>
       <Cell className="max-w-96 truncate font-mono text-sm" title={rule.url}>
         {rule.url}
@@ -180,7 +182,7 @@ function RuleLine({ rule }: { rule: Rule }) {
   )
 }
 
-function RuleMenu({ rule, onEdit }: { rule: Rule; onEdit: () => void }) {
+function RuleMenu({ rule, onEdit }: { rule: RuleRow; onEdit: () => void }) {
   const navigate = useNavigate()
   const confirm = useConfirm()
   const { role } = useActive()
@@ -188,22 +190,20 @@ function RuleMenu({ rule, onEdit }: { rule: Rule; onEdit: () => void }) {
   const close = () => setOpened(undefined)
   const name = `the rule for ${inWords(rule.event_type)}`
   const reason = reasonAgainst(updatePostbackRule, role)
-  const turn = () =>
+  const confirmSwitch = () =>
     confirm({
       title: rule.active ? `Switch ${name} off?` : `Switch ${name} on?`,
-      words: rule.active
-        ? 'Conversions from now on do not call its address.'
-        : 'Conversions from now on call its address.',
+      words: rule.active ? 'New conversions no longer call its address.' : 'New conversions call its address.',
       action: rule.active ? 'Switch off' : 'Switch on',
       look: 'primary',
       deed: () => call(updatePostbackRule, { params: { id: rule.id }, body: { active: !rule.active } }),
       refresh: [listPostbackRules],
       news: rule.active ? 'The rule is off' : 'The rule is on',
     })
-  const remove = () =>
+  const confirmDelete = () =>
     confirm({
       title: `Delete ${name}?`,
-      words: 'Deliveries of it that still wait are skipped.',
+      words: 'Its waiting deliveries are skipped.',
       action: 'Delete rule',
       deed: () => call(deletePostbackRule, { params: { id: rule.id } }),
       refresh: [listPostbackRules],
@@ -216,11 +216,11 @@ function RuleMenu({ rule, onEdit }: { rule: Rule; onEdit: () => void }) {
           Edit
         </MenuItem>
         <CloneItem id={rule.id} endpoint={createPostbackRule} />
-        <MenuItem icon={rule.active ? CirclePause : CirclePlay} reason={reason} onSelect={turn}>
+        <MenuItem icon={rule.active ? CirclePause : CirclePlay} reason={reason} onSelect={confirmSwitch}>
           {rule.active ? 'Switch off' : 'Switch on'}
         </MenuItem>
         <MenuItem icon={FlaskConical} reason={reasonAgainst(testPostbackRule, role)} onSelect={() => setOpened('test')}>
-          Test fire…
+          Test postback…
         </MenuItem>
         <MenuItem
           icon={History}
@@ -233,7 +233,7 @@ function RuleMenu({ rule, onEdit }: { rule: Rule; onEdit: () => void }) {
           Deliveries
         </MenuItem>
         <MenuLine />
-        <MenuItem icon={Trash2} danger reason={reasonAgainst(deletePostbackRule, role)} onSelect={remove}>
+        <MenuItem icon={Trash2} danger reason={reasonAgainst(deletePostbackRule, role)} onSelect={confirmDelete}>
           Delete
         </MenuItem>
       </RowMenu>
@@ -242,7 +242,7 @@ function RuleMenu({ rule, onEdit }: { rule: Rule; onEdit: () => void }) {
         open={opened === 'backfill'}
         onClose={close}
         title="Run over past conversions"
-        words={`Calls ${name} for conversions it was not called for yet, each once.`}
+        words={`Calls ${name} once for each past conversion it was not called for yet.`}
         what="conversions the rule was not called for"
         plan={body => call(backfillPostbackRule, { params: { id: rule.id }, body })}
       />

@@ -1,4 +1,4 @@
-/** A test fire: the rule is called at once with a real click's values, and what came back is shown. */
+/** A test fire: calls the rule at once with a real click's values and shows the answer. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -11,16 +11,16 @@ import { Dialog, DialogBody, DialogFoot, DialogForm } from '../../ground/ui/dial
 import { TextField } from '../../ground/ui/field.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 
-type Rule = z.input<typeof PostbackRule>
-type Fired = z.input<(typeof testPostbackRule)['reply']>
+type RuleRow = z.input<typeof PostbackRule>
+type TestFireReply = z.input<(typeof testPostbackRule)['reply']>
 
-export function TestFireDialog({ rule, open, onClose }: { rule: Rule; open: boolean; onClose: () => void }) {
+export function TestFireDialog({ rule, open, onClose }: { rule: RuleRow; open: boolean; onClose: () => void }) {
   return (
     <Dialog
       open={open}
       onClose={onClose}
-      title="Test fire"
-      description={`Calls the rule for ${inWords(rule.event_type)} now. The event id is made up; no delivery is written.`}
+      title="Test postback"
+      description={`Calls the rule for ${inWords(rule.event_type)} now, with a made-up event id. No delivery is recorded.`}
       width="wide"
     >
       {open && <TestFire rule={rule} onClose={onClose} />}
@@ -28,7 +28,7 @@ export function TestFireDialog({ rule, open, onClose }: { rule: Rule; open: bool
   )
 }
 
-function TestFire({ rule, onClose }: { rule: Rule; onClose: () => void }) {
+function TestFire({ rule, onClose }: { rule: RuleRow; onClose: () => void }) {
   const [click, setClick] = useState('')
   const fire = useMutation({
     mutationFn: () =>
@@ -43,33 +43,33 @@ function TestFire({ rule, onClose }: { rule: Rule; onClose: () => void }) {
         <TextField
           label="Click id"
           optional
-          hint="Left empty: the newest click the rule could be called for."
+          hint="Blank = the newest click that matches the rule."
           value={click}
           onChange={event => setClick(event.target.value)}
           className="[&_input]:font-mono"
           spellCheck={false}
           autoComplete="off"
         />
-        <div aria-live="polite">{fire.data !== undefined && <Came fired={fire.data} />}</div>
+        <div aria-live="polite">{fire.data !== undefined && <TestFireResult fired={fire.data} />}</div>
         <RefusalNote refused={fire.error} />
       </DialogBody>
       <DialogFoot>
         <Button onClick={onClose}>Close</Button>
         <Button type="submit" look="primary" pending={fire.isPending}>
-          {fire.data === undefined ? 'Call it' : 'Call it again'}
+          {fire.data === undefined ? 'Send test' : 'Send again'}
         </Button>
       </DialogFoot>
     </DialogForm>
   )
 }
 
-function Came({ fired: { ok, method, url, status, error, answer, took_ms } }: { fired: Fired }) {
+function TestFireResult({ fired: { ok, method, url, status, error, answer, took_ms } }: { fired: TestFireReply }) {
   return (
     <div className="flex flex-col gap-2 rounded-md border border-line px-3 py-2.5">
       <div className="flex flex-wrap items-center gap-2">
         <Badge tone={ok ? 'good' : 'bad'}>{status === null ? 'No answer' : `HTTP ${status}`}</Badge>
         <span className="text-ink-soft">
-          {ok ? 'A conversion would count as delivered' : 'A conversion would be tried again'}, after {took_ms} ms
+          {ok ? 'A real call would count as delivered' : 'A real call would be retried'}, after {took_ms} ms
         </span>
       </div>
       <p className="font-mono text-sm break-all">
